@@ -63,10 +63,10 @@ def _drift(options: argparse.Namespace) -> int:
     import json
 
     from mockserver.commands.inputs import bytes_of
-    from mockserver.control.recordings.drift import Compared
-    from mockserver.control.recordings.recorded import Lost
-    from mockserver.control.recordings.reports import report_of, table_of
     from mockserver.core.installed import load_dialects
+    from mockserver.recordings.drift import Compared
+    from mockserver.recordings.recorded import Lost
+    from mockserver.recordings.reports import report_of, table_of
     from mockserver.serving.files.recordings import complaints, drift_from
 
     # Stubs, quotas and faults are not part of a vendor's API.

@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 
 
 def _routes(options: argparse.Namespace) -> int:
-    from mockserver.control.routing import Router
     from mockserver.core.installed import load_dialects
+    from mockserver.routes import Routes
 
     settings = settings_of(options)
     dialects = load_dialects()
     checked_names(settings)
-    for method, path, dialect, operation in Router(dialects, settings).table():
+    for method, path, dialect, operation in Routes(dialects, settings).table():
         print(f"{method:5} {path:42} {dialect.name:9} {operation.name}")
     return 0
 
@@ -47,12 +47,11 @@ def _check(options: argparse.Namespace) -> int:
 
 def _plan(options: argparse.Namespace) -> int:
     from mockserver.commands.inputs import bytes_of
-    from mockserver.control.deciding.decision import decide, respond
     from mockserver.control.namespaces import Namespace
-    from mockserver.control.plan import hear
     from mockserver.control.routing import Landing
     from mockserver.core.calls import Call, Headers
     from mockserver.core.installed import load_dialects
+    from mockserver.pipeline import answer
 
     settings = replace(settings_of(options), auth="off")
     stubs = checked_names(settings)
@@ -67,8 +66,7 @@ def _plan(options: argparse.Namespace) -> int:
     headers = Headers([(b"authorization", b"Bearer plan"), (b"content-type", b"application/json")])
     path = known[name].paths[0]
     call = Call(known[name].method, path, headers, bytes_of(str(options.request)), received_at=settings.created or 0.0)
-    heard = hear(call, Landing(dialect, known[name], path), settings)
-    plan = respond(decide(heard, Namespace(""), 0.0, stubs=stubs))
+    plan = answer(call, Landing(dialect, known[name], path), settings, Namespace(""), stubs=stubs)
     _print_timeline(plan.timeline)
     if plan.pace is not None:
         print(f"latency: {plan.visit.latency}; speed: {settings.speed:g}")

@@ -6,10 +6,10 @@ from typing import Any
 
 import orjson
 
-from mockserver.control.plan import Heard
+from mockserver.control.visits import Visit
 from mockserver.core.calls import Call
 from mockserver.core.failures import Rejection
-from mockserver.core.generation import INSTRUCTING, Message, Prompt
+from mockserver.core.generation import INSTRUCTING, GenerationRequest, Message, Prompt
 from mockserver.core.headers import by_name
 from mockserver.core.json_paths import Path, values_at
 from mockserver.core.json_values import nests_absurdly
@@ -22,13 +22,15 @@ class RequestFacts:
     both from 1 on.
     """
 
-    def __init__(self, heard: Heard, number: int = 1, attempt: int = 1) -> None:
+    def __init__(
+        self, visit: Visit, request: GenerationRequest | None = None, number: int = 1, attempt: int = 1
+    ) -> None:
         self.number = number
         self.attempt = attempt
-        self._landing = heard.visit.landing
-        self._request = heard.request
+        self._landing = visit.landing
+        self._request = request
         self._values: dict[tuple[str, Path], Sequence[object]] = {}
-        self.call: Call = heard.visit.call
+        self.call: Call = visit.call
 
     @property
     def dialect(self) -> str:

@@ -20,10 +20,6 @@ class Retries:
         self._asked = 0
         self._failed: OrderedDict[int, int] = OrderedDict()
 
-    def has_failed(self, dialect: str, call: Call) -> bool:
-        """Whether the latest answer to an equal call has failed."""
-        return bool(self._failed) and _key(dialect, call) in self._failed
-
     def count(self) -> int:
         """Count a question and return its number, from 1 on."""
         self._asked += 1

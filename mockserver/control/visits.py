@@ -12,7 +12,7 @@ from mockserver.control.routing import Landing
 from mockserver.control.settings import RouteSettings, Settings
 from mockserver.core.calls import Call, Headers
 from mockserver.core.dialects import EDITIONS, Edition, Model, Site
-from mockserver.core.generation import Lengths
+from mockserver.core.generation import GenerationRequest, Lengths
 from mockserver.core.naming import shortened, unknown
 from mockserver.core.quotas import Standing
 from mockserver.core.seeding import SEEDS, derive
@@ -112,6 +112,8 @@ def overridden(
     visit: Visit, model: str, seed: int | None, latency: str | None, output_tokens: str | None = None
 ) -> Visit:
     """The visit with another seed, latency and lengths if given, unless the request's own headers set them."""
+    if seed is None and latency is None and output_tokens is None:
+        return visit
     headers, site = visit.call.headers, visit.site
     if seed is not None and not headers.get("x-mockserver-seed"):
         site = site._replace(seed=seed, identity=derive(seed, "retold", site.identity))
@@ -121,6 +123,13 @@ def overridden(
         profile = _profile_in_force(latency, visit.landing.dialect.realistic, visit.settings)
         return paced(visit._replace(site=site, profile=profile, latency=latency), model)
     return visit._replace(site=site)
+
+
+def with_lengths(request: GenerationRequest, lengths: Lengths | None) -> GenerationRequest:
+    """The request, whose answers have these lengths."""
+    if request.limits.lengths is lengths:
+        return request
+    return request._replace(limits=request.limits._replace(lengths=lengths))
 
 
 def _check_wishes(headers: Headers) -> None:

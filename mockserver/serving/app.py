@@ -1,62 +1,51 @@
-"""The application: two entrances to one reception.
-
-On our own server, requests to the dialects arrive as values (`takes`, `take`: see `connection`); if the application is
-called in process, they arrive over ASGI. The admin API always uses ASGI.
-"""
+"""The application: a Starlette app whose routes are all that is served."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import replace
-from functools import cached_property
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.routing import BaseRoute, Mount, Route
+
 from mockserver.control.configuration.options import checked, from_names
 from mockserver.control.journal.exchanges import Denial
-from mockserver.control.namespaces import namespace_of
 from mockserver.control.settings import Settings
-from mockserver.core.calls import Headers
 from mockserver.core.dialects import Dialect
 from mockserver.core.installed import load_dialects
-from mockserver.serving.addresses import ADMIN, HEALTH
-from mockserver.serving.asgi import (
-    WELL,
-    AsgiSink,
-    ClientLeftError,
-    Receive,
-    Send,
-    live,
-    play,
-    read_body,
-    refuse_websocket,
-    say,
-)
-from mockserver.serving.cors import VARY, Gate, page_headers
+from mockserver.routes import Endpoint, RememberingRouter, Routes
+from mockserver.serving.addresses import ADMIN
+from mockserver.serving.admin.api import admin_api
+from mockserver.serving.asgi import Receive, Scope, Send, say
+from mockserver.serving.cors import Gate, GateMiddleware
 from mockserver.serving.files.traces import TraceFiles
-from mockserver.serving.reception import Incoming, Reception, Staged
+from mockserver.serving.handler import Handler
 from mockserver.serving.reload import Reader, Watcher
 from mockserver.serving.simulator import Simulator
-from mockserver.serving.sockets.direct_answers import Answer
 
-_ADMIN = "mockserver.serving.admin.api"
 _DISGUISED = Denial(404, "no_route", f"The admin API is only at {ADMIN}/, without any percent-encoding in that.").body
 
 
-class App:
-    """The simulator as an application."""
+class App(Starlette):
+    """The simulator as an application.
+
+    Its routes are, in this order: the vendors' host names, the routes of a config file, the bare paths, `/<dialect>`,
+    `/ns/{namespace}` with all of these once more, and the admin API. Other settings may bring other routes.
+    """
 
     def __init__(self, settings: Settings, dialects: Mapping[str, Dialect], reader: Reader | None = None) -> None:
-        self.simulator = Simulator(settings, dialects)
-        self._reception = Reception(self.simulator)
+        self._handler = Handler()
+        self.simulator = self._handler.simulator = Simulator(settings, dialects, self._handler)
         self._watcher = Watcher(reader, self.simulator) if reader else None
-        self._admin_paths = frozenset(f"/{name}/openapi.json" for name in dialects)
-        self._late: set[asyncio.Task[None]] = set()
-
-    def become_worker(self, number: int) -> None:
-        """Become one of several processes that serve a port."""
-        self.simulator.become_worker(number)
-        self._reception.begin_ids()
+        self._admin = admin_api(self.simulator)
+        gate = Middleware(GateMiddleware, gate=self.gate, settings=lambda: self.settings)
+        super().__init__(middleware=[gate], lifespan=_lifespan)
+        self.router = self._router = RememberingRouter([], Endpoint(None, self._handler), _lifespan)
+        self._install(self.simulator.setup.routes)
+        self.simulator.on_change = self._install
 
     @property
     def settings(self) -> Settings:
@@ -69,87 +58,56 @@ class App:
         return self.simulator.gate
 
     @property
-    def max_body(self) -> int:
-        """The largest request body, in bytes."""
-        return self.settings.max_body
+    def is_watched(self) -> bool:
+        """Whether there is middleware of the user's, which wants to see requests and answers."""
+        return len(self.user_middleware) > 1
 
-    def takes(self, path: str, headers: Headers) -> bool:
-        """Whether a request is for the dialects rather than for the admin API."""
-        if path.startswith("/ns/"):
-            _, path = namespace_of(path, headers)
-        return not path.startswith(ADMIN) and path not in self._admin_paths
+    def answers_at_once(self, path: str) -> bool:
+        """Whether a request may be answered within the turn of the loop in which it has arrived: neither the admin API
+        nor middleware of the user's, which may want to know their task, has a part in it."""
+        return not self.is_watched and not path.startswith(ADMIN)
 
-    def take(self, incoming: Incoming, sink: Answer) -> None:
-        """Answer a request from our own server."""
-        received = self._reception.receive(incoming)
-        if isinstance(received, Staged):
-            sink.play(received.performance(sink))
-            return
+    def become_worker(self, number: int) -> None:
+        """Become one of several processes that serve a port."""
+        self.simulator.become_worker(number)
+        self._handler.begin_ids()
 
-        async def late() -> None:
-            staged = await received
-            sink.play(staged.performance(sink))
+    def _install(self, routes: Routes) -> None:
+        """Serve these routes from now on."""
+        documents = [Route(f"/{name}/openapi.json", self._admin) for name in self.simulator.dialects]
+        served: list[BaseRoute] = [*documents, *routes.all]
+        namespaced = Mount("/ns/{namespace}", RememberingRouter(served, routes.default), name="namespace")
+        literal = _Literal(self._admin)
+        admin = [Mount(ADMIN, literal, name="admin"), Route(ADMIN, literal)]
+        self._router.replace([*admin, namespaced, *served], routes.default)
 
-        task = asyncio.ensure_future(late())
-        self._late.add(task)
-        task.add_done_callback(self._late.discard)
 
-    async def __call__(self, scope: Any, receive: Receive, send: Send) -> None:
+@asynccontextmanager
+async def _lifespan(app: App) -> AsyncIterator[None]:
+    """While it lasts, the source files of settings and stubs are watched."""
+    files = app._watcher
+    watcher = asyncio.ensure_future(files.watch()) if files is not None and files.has_files else None
+    try:
+        yield
+    finally:
+        if watcher is not None:
+            watcher.cancel()
+
+
+class _Literal:
+    """The admin API for requests whose path is written like its own: a proxy that bars the API from the outside might
+    not recognise it in `/%5fmockserver/` or `/_mockserver%2f`."""
+
+    def __init__(self, admin: Starlette) -> None:
+        self._admin = admin
+        self.routes = admin.routes
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one ASGI scope."""
-        if scope["type"] == "lifespan":
-            await self._live(receive, send)
-        elif scope["type"] != "http":
-            await refuse_websocket(send)
-        elif self.takes(scope["path"], headers := Headers(scope["headers"])):
-            await self._serve(scope, headers, receive, send)
-        elif (denial := self.gate.refusal(scope["method"], headers, self.settings)) is not None:
-            await say(send, denial.status, denial.body, (VARY,))
-        elif _is_disguised(scope):
-            await say(send, 404, _DISGUISED)
-        elif scope["path"] == HEALTH and scope["method"] in ("GET", "HEAD"):
-            # Frequent, so it bypasses the admin API.
-            await say(send, 200, WELL, page_headers(headers, self.settings))
-        else:
-            # Imported in a thread on the first use, so that answers in progress are not held up.
-            if "_admin" not in vars(self):
-                await asyncio.to_thread(import_module, _ADMIN)
-            await self._admin(scope, receive, send)
-
-    @cached_property
-    def _admin(self) -> Callable[[Any, Receive, Send], Awaitable[None]]:
-        """The admin API, made on the first use: it alone accounts for a quarter of all imports."""
-        from mockserver.serving.admin.api import admin_api
-
-        return admin_api(self.simulator)
-
-    async def _serve(self, scope: Any, headers: Headers, receive: Receive, send: Send) -> None:
-        try:
-            body = await read_body(receive, self.max_body)
-        except ClientLeftError:
-            return
-        query = scope["query_string"].decode("latin-1")
-        incoming = Incoming(scope["method"], scope["path"], query, headers, body or b"", too_large=body is None)
-        received = self._reception.receive(incoming)
-        staged = received if isinstance(received, Staged) else await received
-        sink = AsgiSink()
-        await play(staged.performance(sink), sink, receive, send)
-
-    async def _live(self, receive: Receive, send: Send) -> None:
-        """ASGI's lifespan: while it lasts, the source files of settings and stubs are watched."""
-        files = self._watcher
-        watcher = asyncio.ensure_future(files.watch()) if files is not None and files.has_files else None
-
-        async def end() -> None:
-            if watcher is not None:
-                watcher.cancel()
-
-        await live(receive, send, end)
-
-
-def _is_disguised(scope: Any) -> bool:
-    """Whether a path to the admin API is not written like one: a proxy that bars the API might not recognise it."""
-    written: bytes = scope.get("raw_path") or scope["path"].encode()
-    return scope["path"].startswith(ADMIN) and not f"{written.decode('latin-1')}/".startswith(f"{ADMIN}/")
+        written: bytes = scope.get("raw_path") or scope["path"].encode()
+        prefix = f"{scope.get('app_root_path', scope.get('root_path', ''))}{ADMIN}".encode()
+        is_literal = scope["type"] != "http" or written == prefix or written.startswith(prefix + b"/")
+        await (self._admin(scope, receive, send) if is_literal else say(send, 404, _DISGUISED))
 
 
 def create_app(settings: Settings | None = None, reader: Reader | None = None, **options: Any) -> App:

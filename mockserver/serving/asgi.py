@@ -1,9 +1,12 @@
-"""Answers over ASGI, for applications that are called in process: the same player, with a queue of messages."""
+"""Answers over ASGI: the player fills a queue of messages, which are sent one by one.
+
+Our own server offers a `Transport` in the scope, to which the player writes at once instead.
+"""
 
 import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable, MutableMapping
-from typing import Any
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 from mockserver.core.timeline import Ending, RawHeaders
 from mockserver.serving.player import Performance
@@ -12,11 +15,24 @@ from mockserver.serving.sink import Sink, Then
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
+Scope = MutableMapping[str, Any]
 Application = Callable[[Any, Receive, Send], Awaitable[None]]
 
 
 # The answer to a health check, which only shows that the process responds.
 WELL = b'{\n  "status": "ok"\n}'
+
+
+@runtime_checkable
+class Transport(Sink, Protocol):
+    """A connection of our own server, offered in a scope as an ASGI extension: it can also be reset, closed half-way,
+    and given raw bytes. The whole body of the request has arrived, unless that is `too_large`."""
+
+    EXTENSION: ClassVar[str] = "mockserver.transport"
+    too_large: bool
+
+    def play(self, performance: Performance) -> None:
+        """Play an answer on the connection, until it ends or the client leaves."""
 
 
 class ClientLeftError(Exception):
@@ -131,8 +147,17 @@ async def say(send: Send, status: int, body: bytes, headers: RawHeaders = ()) ->
     await send({"type": "http.response.body", "body": body})
 
 
-async def read_body(receive: Receive, limit: int) -> bytes | None:
+def transport_of(scope: Scope) -> Transport | None:
+    """The connection of our own server, if it is one that serves the scope."""
+    transport: Transport | None = scope.get("extensions", {}).get(Transport.EXTENSION)
+    return transport
+
+
+async def read_body(scope: Scope, receive: Receive, limit: int) -> bytes | None:
     """The whole body, or None if it is larger than the limit, in bytes. Raises ClientLeftError."""
+    transport = transport_of(scope)
+    if transport is not None and transport.too_large:
+        return None
     chunks: list[bytes] = []
     size = 0
     while True:

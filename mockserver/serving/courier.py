@@ -7,22 +7,23 @@ end of the server, break off what is under way.
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from functools import partial
-from typing import Protocol
 from urllib.parse import unquote, urlsplit
+
+from starlette.applications import Starlette
 
 from mockserver.control.namespaces import DEFAULT, Namespace
 from mockserver.core.dialects import Dialect
 from mockserver.core.outbox import Outbox, Outcome, Task, Times
 from mockserver.core.timeline import Ending, RawHeaders
+from mockserver.serving.asgi import Message, Transport
 from mockserver.serving.clock import Alarm, ShiftedClock
 from mockserver.serving.logs import log
 from mockserver.serving.outgoing import UnsentError, send
 from mockserver.serving.player import Performance
 from mockserver.serving.simulator import Simulator
-from mockserver.serving.sink import Sink, Then
+from mockserver.serving.sink import Then
 
 # How many requests of a namespace are under way at once, at most: a simple server has room for few connections.
 _MOST = 16
@@ -30,23 +31,12 @@ _MOST = 16
 _LATER = 0.000_1
 
 
-class Performable(Protocol):
-    """An answer that is ready to be performed."""
-
-    def performance(self, sink: Sink) -> Performance:
-        """The performance of the answer."""
-
-
-# Receives a request of the server's own at a path, with or without a query.
-Receive = Callable[[Task, str], Performable | Awaitable[Performable]]
-
-
 class Courier:
     """Carries out what answers have ordered. It is used in the server's loop."""
 
-    def __init__(self, simulator: Simulator, receive: Receive) -> None:
+    def __init__(self, simulator: Simulator, application: Starlette) -> None:
         self._simulator = simulator
-        self._receive = receive
+        self._application = application
         self._rounds: dict[tuple[str, str], _Round] = {}
 
     def take(self, namespace: Namespace, dialect: Dialect, orders: tuple[object, ...]) -> None:
@@ -63,7 +53,7 @@ class Courier:
         known = self._rounds.get(key)
         # An application that is called in process may run on several loops in turn, with a clock for each.
         if known is None or known.clock is not clock:
-            known = self._rounds[key] = _Round(namespace, dialect, outbox, clock, self._receive, self._simulator)
+            known = self._rounds[key] = _Round(namespace, dialect, outbox, clock, self._application, self._simulator)
             namespace.deliveries.on_reset(partial(self._close, key))
         return known
 
@@ -82,7 +72,7 @@ class _Round:
         dialect: Dialect,
         outbox: Outbox,
         clock: ShiftedClock,
-        receive: Receive,
+        application: Starlette,
         simulator: Simulator,
     ) -> None:
         self.clock = clock
@@ -90,7 +80,7 @@ class _Round:
         self._simulator = simulator
         self._dialect = dialect
         self._outbox = outbox
-        self._receive = receive
+        self._application = application
         # The two clocks are apart by a constant: the namespace's counts from an arbitrary instant.
         self._epoch = time.time() + namespace.shift - clock.now()
         self._alarm: Alarm = clock.alarm(self._wake)
@@ -181,17 +171,23 @@ class _Round:
 
     async def _ask(self, task: Task, target: str) -> Outcome:
         """The answer of this server to a request of its own, at a path with or without a query."""
-        name = self._namespace.name
-        prefix = "" if name == DEFAULT else f"/ns/{name}"
-        received = self._receive(task, prefix + target)
-        staged = await received if isinstance(received, Awaitable) else received
-        sink = _Collector()
-        performance = staged.performance(sink)
-        performance.play()
+        name, (path, _, query) = self._namespace.name, target.partition("?")
+        answer = _Answer(task.body)
+        scope = {
+            "type": "http",
+            "method": task.method,
+            "path": path if name == DEFAULT else f"/ns/{name}{path}",
+            "query_string": query.encode("latin-1"),
+            "headers": list(task.headers),
+            "extensions": {Transport.EXTENSION: answer},
+            "app": self._application,
+        }
         try:
-            return await sink.outcome
+            # Past the gate, which is for others.
+            await self._application.router(scope, answer.receive, answer.refuse)
+            return await answer.outcome
         finally:
-            performance.leave()
+            answer.leave()
 
     def close(self) -> None:
         """Break off what is under way, and begin nothing more."""
@@ -203,16 +199,37 @@ class _Round:
                 carrying.cancel()
 
 
-class _Collector(Sink):
-    """A sink that collects a whole answer."""
+class _Answer(Transport):
+    """What this server answers to a request of its own."""
 
     longest_write = 65_536
+    too_large = False
 
-    def __init__(self) -> None:
+    def __init__(self, body: bytes) -> None:
         self.outcome: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
+        self._body = body
+        self._performance: Performance | None = None
         self._status = 0
         self._headers: RawHeaders = ()
         self._parts: list[bytes] = []
+
+    async def receive(self) -> Message:
+        """The request's body."""
+        return {"type": "http.request", "body": self._body}
+
+    async def refuse(self, message: Message) -> None:
+        """Only the dialects are asked, and their answers are played."""
+        raise NotImplementedError("this answer is played")
+
+    def play(self, performance: Performance) -> None:
+        """Play the answer."""
+        self._performance = performance
+        performance.play()
+
+    def leave(self) -> None:
+        """Want no more of it."""
+        if self._performance is not None:
+            self._performance.leave()
 
     def begin(self, status: int, headers: RawHeaders, length: int | None) -> None:
         """Take the head."""

@@ -4,38 +4,37 @@ from collections.abc import Iterable
 
 from mockserver.control.journal.exchanges import Denial
 from mockserver.control.plan import Plan
-from mockserver.control.routing import Router
 from mockserver.core.failures import FailureKind
+from mockserver.routes import Routes
 from mockserver.serving.addresses import ADMIN, own_place
 
 
-def no_route(method: str, path: str, dialects: Iterable[str], router: Router) -> Denial:
+def no_route(method: str, path: str, dialects: Iterable[str], routes: Routes) -> Denial:
     """The answer to a request that no dialect has; `dialects` are the names of those that are served."""
     message = (
         f"Nothing is served at {method} {path}. Put a dialect's name in front "
         f"({', '.join(f'/{name}/...' for name in dialects)}), or see GET {ADMIN}/routes, "
         f"or the live page: {ADMIN}/ui/.{own_place(path)}"
     )
-    return Denial(404, "no_route", message, tuple(router.nearest(path)))
+    return Denial(404, "no_route", message, tuple(routes.nearest(path)))
 
 
-def with_hint(plan: Plan, path: str, router: Router) -> Plan:
-    """The plan of a refusal at a path; if another path would work, with a header of our own that names it."""
-    hint = _hint(plan, path, router)
-    if not hint:
-        return plan
-    header = (b"x-mockserver-hint", hint.encode("ascii", "replace"))
-    return plan._replace(timeline=plan.timeline._replace(headers=(*plan.timeline.headers, header)))
+def add_hint(plan: Plan, path: str, routes: Routes) -> None:
+    """Add a header of our own to the refusal of a request at a path, if another path would work."""
+    hint = _hint(plan, path, routes)
+    if hint:
+        header = (b"x-mockserver-hint", hint.encode("ascii", "replace"))
+        plan.timeline = plan.timeline._replace(headers=(*plan.timeline.headers, header))
 
 
-def _hint(plan: Plan, path: str, router: Router) -> str:
+def _hint(plan: Plan, path: str, routes: Routes) -> str:
     landing = plan.visit.landing
     if landing.allowed and landing.operation is None:
         return f"{path} takes {', '.join(landing.allowed)}"
     assert plan.rejection is not None, "only refusals are given hints"
     if plan.rejection.kind is FailureKind.UNKNOWN_PATH or landing.operation is None:
-        return f"nearest: {', '.join(router.nearest(path))}"
+        return f"nearest: {', '.join(routes.nearest(path))}"
     if plan.rejection.kind not in (FailureKind.INVALID_REQUEST, FailureKind.UNKNOWN_MODEL):
         return ""
-    others = [] if landing.route else router.elsewhere(landing, path)
+    others = [] if landing.route else routes.elsewhere(landing, path)
     return f"{path} is {landing.dialect.name}'s; others: {', '.join(others)}" if others else ""

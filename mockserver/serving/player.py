@@ -6,6 +6,7 @@ moments stay apart even if the machine is too busy to be on time. In single mode
 task waits while nothing is due: the clock calls the player, which writes.
 """
 
+import asyncio
 import logging
 from bisect import bisect_right
 from collections.abc import Callable, Generator, Iterator, Sequence
@@ -14,7 +15,6 @@ from itertools import accumulate
 from mockserver.core.timeline import Closer, Record, Run, Timeline, Wrapped
 from mockserver.serving.clock import Alarm, Clock
 from mockserver.serving.sink import Sink, Then
-from mockserver.serving.turns import call_in_turn
 
 log = logging.getLogger("mockserver")
 
@@ -195,7 +195,7 @@ class Performance:
             if self._over or not self._is_taken():
                 return None
             if turn <= 0:
-                call_in_turn(self.play)
+                asyncio.get_running_loop().call_soon(self.play)
                 return None
             if self._run is not None and (due := self._run.due[self._position]) > until:
                 return due

@@ -32,7 +32,7 @@ from mockserver.serving.sockets.batches import Batch
 from mockserver.serving.sockets.connection import DirectProtocol
 from mockserver.serving.sockets.crowd import admitting_all
 from mockserver.serving.sockets.door import BACKLOG, Door, listening_socket
-from mockserver.serving.turns import Threads
+from mockserver.serving.scheduling import Threads
 from mockserver.serving.watchdog import end_in_time, watched
 
 Loop = Literal["auto", "asyncio", "uvloop"]

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary, ref
@@ -11,10 +11,11 @@ from mockserver.control.configuration.names import check_all
 from mockserver.control.configuration.options import FIXED
 from mockserver.control.namespaces import Namespace, Namespaces, check_advance
 from mockserver.control.processes import check_processes
-from mockserver.control.routing import Router, operations_of
+from mockserver.control.routing import operations_of
 from mockserver.control.settings import ConfigError, Settings
 from mockserver.control.stubs.book import Stub
 from mockserver.core.dialects import Dialect
+from mockserver.routes import Routes, Serve
 from mockserver.serving.clock import ShiftedClock, clock_of
 from mockserver.serving.cors import Gate
 from mockserver.serving.files.sources import Sources
@@ -27,7 +28,7 @@ class Setup(NamedTuple):
     """Settings with their routes and stubs, and when they came into force. A request uses one setup throughout."""
 
     settings: Settings
-    router: Router
+    routes: Routes
     since: float
     stubs: tuple[Stub, ...] = ()
 
@@ -40,13 +41,16 @@ class Simulator:
     is the number of the process if several serve one port, and `started` the Unix time of its start.
     """
 
-    def __init__(self, settings: Settings, dialects: Mapping[str, Dialect]) -> None:
+    def __init__(self, settings: Settings, dialects: Mapping[str, Dialect], serve: Serve) -> None:
         self.dialects = dialects
         self.operations = operations_of(dialects)
         self.gate = Gate(dialects)
         self.namespaces = Namespaces(settings.journal)
         self.metrics = Metrics()
         self.stub_sources = Sources()
+        self._serve = serve
+        # Called when other routes come into force.
+        self.on_change: Callable[[Routes], object] = lambda routes: None
         self.setup = self._set_up(settings, standing_stubs(settings, dialects, self.stub_sources))
         self.config_fault: str | None = None
         self.worker: int | None = None
@@ -74,6 +78,7 @@ class Simulator:
         for namespace in self.namespaces.all():
             namespace.faults.recount()
             namespace.stubs.recount()
+        self.on_change(self.setup.routes)
 
     def restock(self, stubs: tuple[Stub, ...]) -> None:
         """Put other stubs of the settings in force for later requests; their counts start at zero. Raises ConfigError
@@ -120,4 +125,4 @@ class Simulator:
     def _set_up(self, settings: Settings, stubs: tuple[Stub, ...]) -> Setup:
         check_all(settings, self.dialects)
         check_processes(settings, stubs)
-        return Setup(settings, Router(self.dialects, settings), Monotonic.now(), stubs)
+        return Setup(settings, Routes(self.dialects, settings, self._serve), Monotonic.now(), stubs)

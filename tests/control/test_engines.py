@@ -3,16 +3,16 @@
 import json
 from typing import Any
 
-from mockserver.control.deciding.decision import decide, respond
 from mockserver.control.journal.transcripts import summary_of
 from mockserver.control.namespaces import Namespace
-from mockserver.control.plan import Plan, Question, hear
-from mockserver.control.routing import Router
+from mockserver.control.plan import Plan
 from mockserver.control.settings import Settings
 from mockserver.core.calls import Call, Headers
 from mockserver.core.installed import load_dialects
+from mockserver.pipeline import answer
+from mockserver.routes import Routes
 
-ROUTER = Router(load_dialects(), Settings())
+ROUTER = Routes(load_dialects(), Settings())
 
 
 def asked(
@@ -25,9 +25,7 @@ def asked(
     raw = Headers([(name.encode(), value.encode()) for name, value in given.items()])
     body = {"model": "llama3.1-8b", "prompt": f"at {now}", "max_tokens": 10, "min_tokens": 10}
     call = Call("POST", landing.path, raw, json.dumps(body).encode())
-    heard = hear(call, landing, Settings())
-    assert isinstance(heard, Question)
-    return respond(decide(heard, namespace, now))
+    return answer(call, landing, Settings(), namespace, now)
 
 
 def body(plan: Plan) -> Any:

@@ -10,14 +10,14 @@ from mockserver.control.configuration.config import from_toml
 from mockserver.control.configuration.namespace_settings import read_namespace_settings
 from mockserver.control.configuration.options import checked, from_environment, from_texts, settle
 from mockserver.control.namespaces import Namespace
-from mockserver.control.plan import Question, hear
-from mockserver.control.routing import Router
 from mockserver.control.settings import ConfigError, RouteSettings, Settings
 from mockserver.control.stubs.notation import read_stub
-from mockserver.control.visits import WishError
+from mockserver.control.visits import WishError, visit_of
 from mockserver.core.calls import Call, Headers
 from mockserver.core.dialects import EDITIONS, Edition
 from mockserver.core.installed import load_dialects
+from mockserver.pipeline import parse, weight
+from mockserver.routes import Routes
 from tests.support.asking import QUIET, Answer, ask
 
 SAYING = [
@@ -116,13 +116,14 @@ def test_a_route_has_a_length_of_its_own_unless_the_command_line_sets_it(
 ) -> None:
     own = RouteSettings("/mine", "cerebras", "completions", output_tokens=route)
     settings = replace(FORTY, routes=(own,), pinned=frozenset(pinned))
-    landing = Router(load_dialects(), settings).find("POST", "/mine")
+    landing = Routes(load_dialects(), settings).find("POST", "/mine")
     assert landing is not None
     body = json.dumps({"model": "m", "prompt": "Tell me"}).encode()
-    heard = hear(Call("POST", "/mine", Headers([(b"authorization", b"Bearer k")]), body), landing, settings)
-    assert isinstance(heard, Question)
-    assert heard.request.limits.lengths is not None
-    assert heard.request.limits.lengths.quantile(0.5) == wanted
+    call = Call("POST", "/mine", Headers([(b"authorization", b"Bearer k")]), body)
+    plan = parse(visit_of(call, landing, settings))
+    assert plan.request is not None
+    assert plan.request.limits.lengths is not None
+    assert plan.request.limits.lengths.quantile(0.5) == wanted
 
 
 def test_equal_requests_under_other_lengths_are_not_taken_for_each_other() -> None:
@@ -159,11 +160,11 @@ def test_a_header_that_cannot_be_obeyed_names_itself_and_what_would_be_valid(wis
 
 
 def test_an_answer_that_may_be_long_is_planned_like_one() -> None:
-    def weight(output_tokens: str) -> int:
+    def weighed(output_tokens: str) -> int:
         settings = replace(QUIET, output_tokens=output_tokens)
         answer = said(settings=settings, more={"max_tokens": None})
         assert answer.plan.request is not None
-        return Question(answer.plan.visit, answer.plan.request).weight
+        return weight(answer.plan.request)
 
-    assert weight("uniform(1, 9000)") == 9000
-    assert weight("normal(128, 20)") == weight("off")
+    assert weighed("uniform(1, 9000)") == 9000
+    assert weighed("normal(128, 20)") == weighed("off")

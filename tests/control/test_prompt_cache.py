@@ -6,17 +6,18 @@ from typing import Any
 import pytest
 
 from mockserver.control import prompt_cache
-from mockserver.control.deciding.decision import decide, recall, respond
 from mockserver.control.namespaces import Namespace
-from mockserver.control.plan import Plan, Question, hear
+from mockserver.control.plan import Plan
 from mockserver.control.prompt_cache import PromptCache
-from mockserver.control.routing import Router
 from mockserver.control.settings import Settings
+from mockserver.control.visits import visit_of
 from mockserver.core.calls import Call, Headers
 from mockserver.core.installed import load_dialects
+from mockserver.pipeline import answer, answers_long, parse, record, resolve
+from mockserver.routes import Routes
 
 CACHING = Settings(prompt_cache=True)
-ROUTER = Router(load_dialects(), CACHING)
+ROUTER = Routes(load_dialects(), CACHING)
 COMPLETIONS, CHATS = "/cerebras/v1/completions", "/cerebras/v1/chat/completions"
 WEATHER = {"type": "function", "function": {"name": "get_weather", "parameters": {"type": "object"}}}
 
@@ -38,9 +39,13 @@ def asked(
     landing = ROUTER.find("POST", COMPLETIONS)
     assert landing is not None
     body = {"model": "gpt-oss-120b", "prompt": prompt, "max_tokens": 4, **body}
-    heard = hear(called(landing.path, body, **(headers or {})), landing, settings)
-    assert isinstance(heard, Question)
-    return respond(decide(heard, namespace, now))
+    return kept(answer(called(landing.path, body, **(headers or {})), landing, settings, namespace, now), namespace)
+
+
+def kept(plan: Plan, namespace: Namespace) -> Plan:
+    """The plan, once it is in the journal."""
+    record(plan, namespace, plan.visit.call.path, 0.0)
+    return plan
 
 
 def chatted(namespace: Namespace, path: str, *contents: str, **body: Any) -> dict[str, Any]:
@@ -49,9 +54,7 @@ def chatted(namespace: Namespace, path: str, *contents: str, **body: Any) -> dic
     assert landing is not None
     messages = [{"role": "user", "content": content} for content in contents]
     body = {"model": "gpt-oss-120b", "messages": messages, "max_tokens": 4, **body}
-    heard = hear(called(landing.path, body), landing, CACHING)
-    assert isinstance(heard, Question)
-    return written(respond(decide(heard, namespace, 0.0)))
+    return written(kept(answer(called(landing.path, body), landing, CACHING, namespace), namespace))
 
 
 def written(plan: Plan) -> dict[str, Any]:
@@ -176,18 +179,14 @@ def test_several_prompts_of_one_request_are_looked_up_each_by_itself() -> None:
     assert plan.generation.usage.written_tokens == 256
 
 
-def test_a_plan_is_not_reused_while_engines_cache() -> None:
-    namespace = Namespace("")
-    plan = asked(namespace, tokens(300))
-    assert recall(plan.visit.call, plan.visit.landing, CACHING, namespace) is None
-
-
 def test_a_long_prompt_is_not_looked_up_on_the_event_loop() -> None:
     landing = ROUTER.find("POST", "/ovms/v3/completions")
     assert landing is not None
     call = called(landing.path, {"model": "m", "prompt": "one two three " * 5000, "max_tokens": 1})
     for settings, slow in ((Settings(latency="off"), False), (Settings(latency="off", prompt_cache=True), True)):
-        assert decide(hear(call, landing, settings), Namespace(""), 0.0).takes_long is slow
+        plan = parse(visit_of(call, landing, settings))
+        resolve(plan, Namespace(""), 0.0)
+        assert answers_long(plan) is slow
 
 
 def test_the_blocks_used_least_recently_give_way(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,15 +2,16 @@
 
 import pytest
 
-from mockserver.control.routing import Router, check_routes
+from mockserver.control.routing import check_routes
 from mockserver.control.settings import ConfigError, RouteSettings, Settings
 from mockserver.core.installed import load_dialects
+from mockserver.routes import Routes
 from mockserver.serving.app import create_app
 
 DIALECTS = load_dialects()
 
 
-def where(router: Router, method: str, path: str, host: str = "") -> str:
+def where(router: Routes, method: str, path: str, host: str = "") -> str:
     landing = router.find(method, path, host)
     if landing is None:
         return "nowhere"
@@ -38,24 +39,24 @@ def where(router: Router, method: str, path: str, host: str = "") -> str:
     ],
 )
 def test_a_request_lands_where_its_path_and_host_say(method: str, path: str, host: str, landed: str) -> None:
-    assert where(Router(DIALECTS, Settings()), method, path, host) == landed
+    assert where(Routes(DIALECTS, Settings()), method, path, host) == landed
 
 
 def test_the_setting_bare_gives_a_shared_path_to_another_dialect() -> None:
-    router = Router(DIALECTS, Settings(bare={"/v1/completions": "friendli"}))
+    router = Routes(DIALECTS, Settings(bare={"/v1/completions": "friendli"}))
     assert where(router, "POST", "/v1/completions") == "friendli completions /v1/completions"
 
 
 def test_a_shared_path_is_that_of_the_dialect_which_claims_it_and_of_another_one_where_that_is_gone() -> None:
     others = {name: dialect for name, dialect in DIALECTS.items() if name != "cerebras"}
-    assert where(Router(others, Settings()), "POST", "/v1/completions") == "friendli completions /v1/completions"
+    assert where(Routes(others, Settings()), "POST", "/v1/completions") == "friendli completions /v1/completions"
     late = DIALECTS["friendli"]._replace(bare=("/v1/completions",))
-    claimed = Router({**others, "friendli": late, "cerebras": DIALECTS["cerebras"]}, Settings())
+    claimed = Routes({**others, "friendli": late, "cerebras": DIALECTS["cerebras"]}, Settings())
     assert where(claimed, "POST", "/v1/completions") == "friendli completions /v1/completions"
 
 
 def test_one_dialect_alone_owns_the_root() -> None:
-    router = Router(DIALECTS, Settings(dialect="friendli"))
+    router = Routes(DIALECTS, Settings(dialect="friendli"))
     assert where(router, "POST", "/v1/completions") == "friendli completions /v1/completions"
     assert where(router, "POST", "/v1/chat/completions") == "friendli chat_completions /v1/chat/completions"
     assert where(router, "POST", "/v3/completions") == "friendli refuses /v3/completions"
@@ -63,7 +64,7 @@ def test_one_dialect_alone_owns_the_root() -> None:
 
 def test_a_route_of_the_users_own_comes_first() -> None:
     route = RouteSettings("/v1/completions", "ovms", "completions", edition="observed")
-    landing = Router(DIALECTS, Settings(routes=(route,))).find("POST", "/v1/completions")
+    landing = Routes(DIALECTS, Settings(routes=(route,))).find("POST", "/v1/completions")
     assert landing is not None
     assert (landing.dialect.name, landing.path, landing.route) == ("ovms", "/v3/completions", route)
 
@@ -105,16 +106,16 @@ def test_routes_may_share_a_path_by_different_methods_or_variables_in_different_
 
 
 def test_a_path_that_nobody_serves_is_told_its_neighbours() -> None:
-    assert "/v1/completions" in Router(DIALECTS, Settings()).nearest("/v1/completion")
+    assert "/v1/completions" in Routes(DIALECTS, Settings()).nearest("/v1/completion")
 
 
 def test_the_root_has_no_neighbours_but_each_dialect() -> None:
-    near = Router(DIALECTS, Settings()).nearest("/")
+    near = Routes(DIALECTS, Settings()).nearest("/")
     assert [path.split("/")[1] for path in near] == list(DIALECTS)
 
 
 def test_every_path_in_the_table_leads_to_its_operation() -> None:
-    router = Router(DIALECTS, Settings())
+    router = Routes(DIALECTS, Settings())
     for method, path, dialect, operation in router.table():
         landing = router.find(method, path.replace("{id}", "x").replace("{name}", "x"))
         assert landing is not None

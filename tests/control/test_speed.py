@@ -6,17 +6,17 @@ import pytest
 
 from mockserver.control.configuration.namespace_settings import read_namespace_settings
 from mockserver.control.configuration.options import settle
-from mockserver.control.deciding.decision import decide, respond
 from mockserver.control.journal.transcripts import summary_of
 from mockserver.control.namespaces import Namespace
-from mockserver.control.plan import Plan, Question, hear
-from mockserver.control.routing import Router
+from mockserver.control.plan import Plan
 from mockserver.control.settings import RouteSettings, Settings
 from mockserver.control.stubs.book import Stub
 from mockserver.control.stubs.notation import read_stub
 from mockserver.core.calls import Call, Headers
 from mockserver.core.installed import load_dialects
 from mockserver.latency.notation import preset_profile
+from mockserver.pipeline import answer
+from mockserver.routes import Routes
 
 DIALECTS = load_dialects()
 ROUTES = (RouteSettings("/mine", "cerebras", "completions", latency="slow"),)
@@ -32,14 +32,12 @@ def asked(
     stubs: tuple[Stub, ...] = (),
 ) -> Plan:
     """The plan of ten tokens asked for at an instant; `wish` is the latency that the request's own header says."""
-    landing = Router(DIALECTS, settings).find("POST", path)
+    landing = Routes(DIALECTS, settings).find("POST", path)
     assert landing is not None
     raw = [(b"authorization", b"Bearer k"), (b"x-mockserver-latency", wish.encode())]
     body = {"model": "llama3.1-8b", "prompt": "hello", "max_tokens": 10, "min_tokens": 10, "stream": True}
     call = Call("POST", landing.path, Headers(raw), json.dumps(body).encode())
-    heard = hear(call, landing, settings)
-    assert isinstance(heard, Question)
-    return respond(decide(heard, space or Namespace(""), now, stubs=stubs))
+    return answer(call, landing, settings, space or Namespace(""), now, stubs=stubs)
 
 
 def schedule(plan: Plan) -> tuple[float, ...]:

@@ -5,7 +5,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic_core import from_json
 
-from mockserver.core.haste import TakesLongError, in_haste
 from mockserver.dialects.cerebras.json_faults import json_fault
 
 WHOLE = '{"model": "m", "prompt": "é \\u00e9 \\ud83d\\ude00", "n": -0.5e1,\n "x": [true, false, null, {"a": []}]}'
@@ -62,9 +61,3 @@ def test_of_a_very_long_body_the_place_of_the_fault_is_reported() -> None:
     body = b'{"prompt": "' + b"a" * 100_000 + b'", "n": x}'
     assert json_fault(body) == "expected value at line 1 column 100021"
     assert json_fault(b"[" * 100_000 + b"]" * 100_000) == "recursion limit exceeded at line 1 column 1026"
-
-
-def test_a_long_body_is_not_read_once_more_on_the_event_loop() -> None:
-    assert in_haste(lambda: json_fault(b"[1,]")) == "trailing comma at line 1 column 4"
-    with pytest.raises(TakesLongError):
-        in_haste(lambda: json_fault(b"[" + b"1," * 2000))

@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 
 from mockserver.control.namespaces import Namespace
-from mockserver.control.recordings.drift import Compared, compare
-from mockserver.control.recordings.recorded import Recorded
-from mockserver.control.routing import Router
 from mockserver.control.settings import Settings
 from mockserver.control.stubs.notation import read_stub
 from mockserver.core.installed import load_dialects
+from mockserver.recordings.drift import Compared, compare
+from mockserver.recordings.recorded import Recorded
+from mockserver.routes import Routes
 from tests.support.asking import FROZEN, Answer, ask
 from tests.support.reading import joined, parts
 
@@ -256,6 +256,6 @@ def test_what_was_recorded_has_no_drift(
     place = ("", "POST", "api.friendli.ai", f"/serverless/v1/{path}", "")
     recorded = Recorded(*place, sending, sent, status, headers, answer.encode())
     settings = Settings(edition="observed", auth="off")
-    (compared,) = compare([recorded], Router(load_dialects(), settings), settings, ())
+    (compared,) = compare([recorded], Routes(load_dialects(), settings), settings, ())
     assert isinstance(compared, Compared)
     assert [*compared.differences] == []

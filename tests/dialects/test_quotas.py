@@ -8,16 +8,17 @@ from typing import NamedTuple
 
 import pytest
 
-from mockserver.control.deciding.admission import admit, settle, standings_of
-from mockserver.control.plan import Plan, Question, answer, hear
+from mockserver.control.quotas.admission import admit, settle, standings_of
 from mockserver.control.quotas.desk import QuotaDesk, Ticket
 from mockserver.control.quotas.rules import allowance_of, read_quotas
-from mockserver.control.routing import Router
 from mockserver.control.settings import Settings
+from mockserver.control.visits import visit_of
 from mockserver.core.calls import Call, Headers
 from mockserver.core.dialects import Edition
 from mockserver.core.installed import load_dialect
 from mockserver.core.seeding import Draws, derive
+from mockserver.pipeline import complete, parse
+from mockserver.routes import Routes
 from tests.support.asking import Answer, ask
 from tests.support.buckets import Tanks
 from tests.support.conformity import faults
@@ -41,7 +42,7 @@ class Client:
         self.desk = QuotaDesk()
         self._edition: Edition = edition
         self._settings = Settings(latency="off", quota=read_quotas(quota))
-        self._router = Router({dialect: self.dialect}, self._settings)
+        self._router = Routes({dialect: self.dialect}, self._settings)
 
     def limits(self, model: str) -> Tanks:
         """The limits that the quota sets, as exact tanks that nobody has taken from."""
@@ -59,17 +60,15 @@ class Client:
         sent |= {"x-mockserver-edition": self._edition}
         headers = Headers((name.encode(), value.encode()) for name, value in sent.items())
         call = Call(method, landing.path, headers, json.dumps(body).encode(), received_at=START + now)
-        heard: Question | Plan = hear(call, landing, self._settings)
-        ticket = None
-        if isinstance(heard, Question):
-            heard, ticket = admit(heard, self.desk, now)
-        made = answer(heard) if isinstance(heard, Question) else heard
-        if ticket is not None:
-            settle(made, ticket, self.desk, now)
+        made = parse(visit_of(call, landing, self._settings))
+        if made.asks_model:
+            admit(made, self.desk, now)
+        complete(made)
+        settle(made, self.desk, now)
         data = b"".join(event for run in made.timeline.runs for event in run.data)
         assert faults(made, data) == []
         said = {name.decode(): value.decode() for name, value in made.timeline.headers}
-        return Counted(made.timeline.status, said, data, made, ticket)
+        return Counted(made.timeline.status, said, data, made, made.ticket)
 
 
 def text(max_tokens: int | None = 4, model: str = "llama3.1-8b", prompt: str = "Hi") -> dict[str, object]:
@@ -451,7 +450,7 @@ def test_a_caller_without_a_model_learns_how_he_stands() -> None:
     client = Client("cerebras", "requests=9/min")
     client.ask(text())
     settings = Settings(latency="off", quota=read_quotas("requests=9/min"))
-    landing = Router({"cerebras": client.dialect}, settings).find("GET", "/cerebras/v1/models")
+    landing = Routes({"cerebras": client.dialect}, settings).find("GET", "/cerebras/v1/models")
     assert landing is not None
     call = Call("GET", landing.path, Headers([(b"authorization", b"Bearer me")]))
     [standing] = standings_of(call, landing, settings, client.desk, 0.0)

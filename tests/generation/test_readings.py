@@ -2,7 +2,6 @@
 
 import pytest
 
-from mockserver.core.haste import TakesLongError, in_haste
 from mockserver.generation import readings, tokens
 from mockserver.generation.readings import is_short, name_of, read_ahead, token_count
 
@@ -57,12 +56,3 @@ def test_less_text_is_short_and_less_is_read_at_a_time_beyond_ascii_and_without_
     assert is_short(dense * 341)
     assert not is_short(dense * 342)
     assert len(list(read_ahead(dense * 4_000))) > 4 * len(list(read_ahead("a b" * 4_000)))
-
-
-def test_a_long_text_that_is_part_of_no_body_is_counted_once_and_not_in_haste(monkeypatch: pytest.MonkeyPatch) -> None:
-    text = "The tools of an agent, as JSON. " * 1_100
-    with pytest.raises(TakesLongError):
-        in_haste(lambda: token_count(text))
-    wanted = token_count(text)
-    monkeypatch.setattr(tokens, "count", lambda text: pytest.fail("it is counted again"))
-    assert in_haste(lambda: token_count(text)) == wanted

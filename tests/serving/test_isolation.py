@@ -2,14 +2,9 @@
 
 import json
 from concurrent.futures import ThreadPoolExecutor
-from threading import get_ident
 from typing import Any
 
-import pytest
-
 from mockserver import MockServer
-from mockserver.control.plan import hear
-from mockserver.serving import reception
 from tests.support.http import exchange
 
 THREADS = 200
@@ -64,21 +59,3 @@ def test_two_hundred_threads_on_one_server_never_disturb_one_another() -> None:
             "left": [],
         }
     assert elsewhere["stubs"] == []
-
-
-def test_what_has_many_parts_is_read_beside_the_loop_and_all_else_in_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    readers: list[int] = []
-
-    def noted(*given: Any) -> Any:
-        readers.append(get_ident())
-        return hear(*given)
-
-    monkeypatch.setattr(reception, "hear", noted)
-    turns = [{"role": role, "content": "Go on"} for _ in range(1000) for role in ("user", "assistant")]
-    with MockServer() as server:
-        for messages in (turns[:3], [{"role": "user", "content": "words " * 10_000}], turns[:2000] + turns[:1]):
-            body = {"model": "gpt://folder/qwen3/latest", "messages": messages}
-            headers = {"authorization": "Bearer k"}
-            assert exchange(server.url, "POST", "/yandex/v1/chat/completions", body, headers).status == 200
-    short, long, many = readers
-    assert short == long != many

@@ -84,7 +84,7 @@ def test_a_changed_file_is_in_force_for_the_next_request_and_a_bad_one_leaves_th
         path.write_text("seed = 2\n[[route]]\npath = '/mine'\ndialect = 'ovms'\noperation = 'completions'")
         await watcher.look()
         assert app.settings.seed == 2
-        assert "/mine" in app.simulator.setup.router.served()
+        assert "/mine" in app.simulator.setup.routes.served()
         path.write_text("sede = 3")
         await watcher.look()
         assert app.settings.seed == 2

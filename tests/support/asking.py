@@ -5,15 +5,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from mockserver.control.deciding.decision import decide, respond
 from mockserver.control.namespaces import Namespace
-from mockserver.control.plan import Plan, hear
-from mockserver.control.routing import Router
+from mockserver.control.plan import Plan
 from mockserver.control.settings import Settings
-from mockserver.control.strikes import take_back
 from mockserver.core.calls import Call, Headers
 from mockserver.core.dialects import Edition
 from mockserver.core.installed import load_dialect
+from mockserver.pipeline import answer, record
+from mockserver.routes import Routes
 from tests.support.conformity import faults, stream_data
 
 FROZEN = 1_700_000_000.25
@@ -64,15 +63,12 @@ def ask(
     native = path or operation.paths[0]
     target, _, query = native.partition("?")
     sent = Headers((key.encode(), value.encode()) for key, value in raw.items() if value)
-    landing = Router({name: dialect}, settings).find(method, f"/{name}{target}")
+    landing = Routes({name: dialect}, settings).find(method, f"/{name}{target}")
     assert landing is not None
     call = Call(method, landing.path, sent, payload, query, FROZEN)
-    heard = hear(call, landing, settings)
     space = namespace or Namespace("")
-    decision = decide(heard, space, 0.0)
-    made = respond(decision)
-    take_back(decision.strikes, made.struck)
-    space.retries.note(made)
+    made = answer(call, landing, settings, space)
+    record(made, space, target, 0.0)
     data = b"".join(event for run in made.timeline.runs for event in run.data)
     assert made.faults or faults(made, data) == []
     got = {key.decode(): value.decode() for key, value in made.timeline.headers}

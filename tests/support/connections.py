@@ -6,10 +6,8 @@ from typing import Any, cast
 import uvicorn
 from uvicorn.server import ServerState
 
-from mockserver.core.calls import Headers
-from mockserver.serving.reception import Incoming
+from mockserver.serving.asgi import Receive, Scope, Send, Transport
 from mockserver.serving.sockets.connection import DirectProtocol
-from mockserver.serving.sockets.direct_answers import Answer
 
 TIMEOUT = 75.0
 
@@ -21,19 +19,17 @@ class Answering:
 
     def __init__(self, seconds: float) -> None:
         self.seconds = seconds
+        self.settings = self
 
-    def takes(self, path: str, headers: Headers) -> bool:
-        return True
+    def answers_at_once(self, path: str) -> bool:
+        return self.seconds < 0
 
-    def take(self, incoming: Incoming, sink: Answer) -> None:
-        if self.seconds < 0:
-            self.answer(sink)
-        else:
-            asyncio.get_running_loop().call_later(self.seconds, self.answer, sink)
-
-    def answer(self, sink: Answer) -> None:
-        sink.begin(200, (), 2)
-        sink.write(b"ok", last=True)
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if self.seconds >= 0:
+            await asyncio.sleep(self.seconds)
+        transport: Transport = scope["extensions"][Transport.EXTENSION]
+        transport.begin(200, (), 2)
+        transport.write(b"ok", last=True)
 
 
 class Line(asyncio.Transport):

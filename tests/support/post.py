@@ -3,12 +3,13 @@
 import json
 from typing import Any
 
-from mockserver.control.plan import hear
-from mockserver.control.routing import Router
+from mockserver.control.visits import visit_of
 from mockserver.core.calls import Call, Headers
 from mockserver.core.installed import load_dialect
 from mockserver.core.outbox import Outcome, Task, Times
 from mockserver.dialects.upstash.qstash.mailbox import Mailbox
+from mockserver.pipeline import complete, parse
+from mockserver.routes import Routes
 from tests.support.asking import QUIET
 from tests.support.conformity import faults
 
@@ -35,15 +36,17 @@ class Post:
         sent = {"authorization": "Bearer token", "content-type": "application/json", "x-mockserver-edition": edition}
         sent |= {name.replace("_", "-"): value for name, value in headers.items()}
         target, _, query = path.partition("?")
-        landing = Router({"upstash": load_dialect("upstash")}, QUIET).find(method, f"/upstash{target}")
+        landing = Routes({"upstash": load_dialect("upstash")}, QUIET).find(method, f"/upstash{target}")
         assert landing is not None
         raw = Headers((name.encode(), value.encode()) for name, value in sent.items() if value)
-        heard = hear(Call(method, landing.path, raw, payload, query, self.now), landing, QUIET, outbox=self.mailbox)
-        data = b"".join(event for run in heard.timeline.runs for event in run.data)  # type: ignore[union-attr]
-        assert faults(heard, data) == []  # type: ignore[arg-type]
-        for order in heard.orders:  # type: ignore[union-attr]
+        visit = visit_of(Call(method, landing.path, raw, payload, query, self.now), landing, QUIET)
+        plan = parse(visit._replace(site=visit.site._replace(outbox=self.mailbox)))
+        complete(plan)
+        data = b"".join(event for run in plan.timeline.runs for event in run.data)
+        assert faults(plan, data) == []
+        for order in plan.orders:
             self.mailbox.take(order, self.now)
-        return heard.timeline.status, json.loads(data) if data else None  # type: ignore[union-attr]
+        return plan.timeline.status, json.loads(data) if data else None
 
     def publish(self, path: str = LLM, body: object = CHAT, **headers: str) -> str:
         """The id of a message that is accepted."""

@@ -8,9 +8,8 @@ succeed, and the share is also that of a load test which repeats one request.
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from mockserver.control.facts import RequestFacts
 from mockserver.control.faults.wishes import fits
-from mockserver.control.plan import Heard
+from mockserver.control.plan import Plan
 from mockserver.control.strikes import Count, Origin, Strike
 from mockserver.control.visits import Visit
 from mockserver.core.criteria import decided
@@ -75,23 +74,22 @@ class FaultDesk:
         """The armed faults, each with its name and its counts."""
         return [(name, rule.fault, self._counts.get(rule.name, Count())) for name, rule in self._armed.items()]
 
-    def pick(
-        self, heard: Heard, now: float, since: float = 0.0, facts: RequestFacts | None = None
-    ) -> tuple[Strike, ...]:
+    def pick(self, plan: Plan, now: float, since: float = 0.0) -> tuple[Strike, ...]:
         """The faults with which rules strike a request: those of its route, of the settings, and armed ones.
 
         They count as having struck; only the answer shows which of them have no effect (`take_back`). The windows of
-        the settings' and the routes' rules are counted from `since`; `facts` are those of the request.
+        the settings' and the routes' rules are counted from `since`.
         """
-        rules = (*_standing(heard.visit, since), *self._armed.values())
+        rules = (*_standing(plan.visit, since), *self._armed.values())
         if not rules:
             return ()
-        facts = facts or RequestFacts(heard)
-        decisions = [(rule, decided(rule.fault.match, facts)) for rule in rules if fits(rule.fault, heard)]
+        facts = plan.facts
+        assert facts is not None, "a request that meets rules has facts"
+        decisions = [(rule, decided(rule.fault.match, facts)) for rule in rules if fits(rule.fault, plan)]
         for rule, decision in decisions:
             if decision is None:
                 self._count(rule).undecided += 1
-        meant = [rule for rule, met in decisions if met and self._count_and_draw(heard.visit, rule, now)]
+        meant = [rule for rule, met in decisions if met and self._count_and_draw(plan.visit, rule, now)]
         return tuple(Strike(rule.fault, rule.by, _own_name(rule), self._count(rule)) for rule in meant)
 
     def _count(self, rule: FaultRule) -> Count:

@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from email.utils import formatdate
 
-from mockserver.control.plan import Plan, refuse
+from mockserver.control.plan import Plan
+from mockserver.control.refusals import refuse
 from mockserver.control.strikes import Strike, is_among
 from mockserver.control.visits import Visit
 from mockserver.core.dialects import Broken
@@ -11,12 +12,14 @@ from mockserver.core.failures import FailureKind, Rejection
 from mockserver.core.timeline import RawHeaders, Run, Timeline
 from mockserver.faults.events import events_of, parted
 from mockserver.faults.rules import Fault
+from mockserver.latency.assemble import assemble
+from mockserver.latency.pace import instant
 
 
-def strike(plan: Plan, strikes: Sequence[Strike]) -> Plan:
-    """The plan with its timeline changed by each fault in turn; it records those that had an effect."""
+def apply_faults(plan: Plan) -> None:
+    """Change the timeline by each fault that is meant, in turn, and keep those that had an effect."""
     timeline, struck = plan.timeline, list[Strike]()
-    for each in strikes:
+    for each in plan.meant:
         if not _takes_effect(each, timeline, plan, struck):
             continue
         before, apply = timeline, each.kind.apply
@@ -25,7 +28,7 @@ def strike(plan: Plan, strikes: Sequence[Strike]) -> Plan:
         if each.leaves_nothing:
             struck = _still_seen(struck, before, timeline)
         struck.append(each)
-    return plan._replace(timeline=timeline, struck=tuple(struck))
+    plan.timeline, plan.struck = timeline, tuple(struck)
 
 
 def _takes_effect(each: Strike, timeline: Timeline, plan: Plan, struck: Sequence[Strike]) -> bool:
@@ -58,7 +61,7 @@ def _words(fault: Fault, plan: Plan) -> Timeline:
     model = None if plan.request is None else plan.request.model
     rejection = Rejection(kind, fault.settings["message"], headers=_retry_after(fault, visit), model=model)
     if fault.kind != "error_event":
-        return refuse(rejection, visit, plan.request).timeline
+        return assemble(refuse(rejection, visit, plan.request), instant(0))
     dialect, operation = visit.landing.dialect, visit.landing.operation
     row = dialect.errors[visit.site.edition][kind]
     message = rejection.message or row.midstream_message or row.message

@@ -1,6 +1,6 @@
 """Which faults make sense for a request, and those that its own header asks for."""
 
-from mockserver.control.plan import Heard, Plan, Question
+from mockserver.control.plan import Plan
 from mockserver.control.visits import Visit, WishError
 from mockserver.core.criteria import ANYTHING
 from mockserver.core.failures import Rejection
@@ -9,9 +9,9 @@ from mockserver.faults.notation import FaultError, read_faults
 from mockserver.faults.rules import Chance, Fault
 
 
-def wished(heard: Heard) -> tuple[Fault, ...]:
+def wished(plan: Plan) -> tuple[Fault, ...]:
     """The faults that a request's own header asks for. Raises WishError if they make no sense for it."""
-    text = heard.visit.call.headers.get("x-mockserver-fault")
+    text = plan.visit.call.headers.get("x-mockserver-fault")
     if text is None:
         return ()
     try:
@@ -19,8 +19,8 @@ def wished(heard: Heard) -> tuple[Fault, ...]:
     except FaultError as error:
         raise WishError(f"X-Mockserver-Fault: {error}") from None
     for fault in faults:
-        if not fits(fault, heard):
-            raise WishError(f"X-Mockserver-Fault: {fault.kind!r} {_demand(fault, heard)}")
+        if not fits(fault, plan):
+            raise WishError(f"X-Mockserver-Fault: {fault.kind!r} {_demand(fault, plan)}")
         if fault.chance != Chance() or fault.match != ANYTHING:
             raise WishError(
                 "X-Mockserver-Fault: times, every, skip, share, from, for and match are only possible in the faults of "
@@ -29,14 +29,14 @@ def wished(heard: Heard) -> tuple[Fault, ...]:
     return faults
 
 
-def fits(fault: Fault, heard: Heard) -> bool:
+def fits(fault: Fault, plan: Plan) -> bool:
     """Whether a fault is applicable to the answer: some strike only streams, some only what a model says."""
     kind = FAULTS[fault.kind]
-    if kind.listens or not _knows_the_end(fault, heard.visit):
+    if kind.listens or not _knows_the_end(fault, plan.visit):
         return False
-    if isinstance(heard, Question):
-        request = heard.request
-        says = heard.speaks or kind.says is None
+    request = plan.request
+    if request is not None and plan.rejection is None:
+        says = plan.speaks or kind.says is None
         return says and (request.output.stream or not kind.streams) and (bool(request.tools) or not kind.calls)
     return not kind.streams and kind.says is None
 
@@ -47,16 +47,16 @@ def _knows_the_end(fault: Fault, visit: Visit) -> bool:
     return reason is None or reason in visit.landing.dialect.finish_reasons
 
 
-def _demand(fault: Fault, heard: Heard) -> str:
+def _demand(fault: Fault, plan: Plan) -> str:
     """What a fault needs or does, for the message that it cannot apply to this request."""
-    kind, dialect = FAULTS[fault.kind], heard.visit.landing.dialect
-    if not _knows_the_end(fault, heard.visit):
+    kind, dialect = FAULTS[fault.kind], plan.visit.landing.dialect
+    if not _knows_the_end(fault, plan.visit):
         reasons = ", ".join(dialect.finish_reasons)
         return f"ends an answer with {fault.settings['reason']}, which {dialect.name} does not do. Known: {reasons}"
     if kind.listens:
         return "affects all connections: set it with --fault, in the config file or through the admin API"
-    if isinstance(heard, Plan) and heard.rejection is not None:
-        return f"needs an answer of the model, but this request is refused: {_reason(heard.rejection)}"
+    if plan.rejection is not None:
+        return f"needs an answer of the model, but this request is refused: {_reason(plan.rejection)}"
     if kind.streams:
         return 'needs a stream, but this request does not ask for one with "stream": true'
     if kind.calls:

@@ -33,7 +33,8 @@ def sift(
         questions += exchange.is_question
         if exchange.plan is not None:
             renew_patience()
-            facts = RequestFacts(exchange.plan, questions, exchange.plan.attempt)
+            plan = exchange.plan
+            facts = RequestFacts(plan.visit, plan.request, questions, plan.attempt)
             found[exchange.number] = _differing(criteria, facts, exchange.number)
         else:
             found[exchange.number] = ("nothing is served at this path",) if match else ()

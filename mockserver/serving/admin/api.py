@@ -85,10 +85,10 @@ def admin_api(simulator: Simulator) -> Starlette:
 
 def _routes(simulator: Simulator) -> Iterator[Route]:
     for endpoint in ENDPOINTS:
-        if endpoint.handle is not None:
-            answer = partial(_answer, simulator, endpoint, endpoint.handle)
-            for path in (*endpoint.paths, *endpoint.also):
-                yield Route(path, answer, methods=[endpoint.method])
+        answer = partial(_answer, simulator, endpoint, endpoint.handle)
+        for path in (*endpoint.paths, *endpoint.also):
+            # Within the mount, but for the few that are beside it.
+            yield Route(path.removeprefix(ADMIN) or path, answer, methods=[endpoint.method])
 
 
 async def _answer(simulator: Simulator, endpoint: Endpoint, handle: Handler, request: Request) -> Response:

@@ -19,7 +19,7 @@ from mockserver.serving.admin.requests import AdminRequest, BadRequestError
 async def _routes(request: AdminRequest) -> Response:
     listed = [
         {"method": method, "path": path, "dialect": dialect.name, "operation": operation.name}
-        for method, path, dialect, operation in request.simulator.setup.router.table()
+        for method, path, dialect, operation in request.simulator.setup.routes.table()
     ]
     return admin_json({"routes": listed})
 
@@ -27,7 +27,8 @@ async def _routes(request: AdminRequest) -> Response:
 async def _document(request: AdminRequest) -> Response:
     simulator = request.simulator
     # The path is next to the dialect's own routes, and may have a namespace like them.
-    name, _ = namespace_of(request.http.scope["path"], Headers(request.http.headers.raw))
+    # The path is next to the dialect's own routes, and may have a namespace like them.
+    name = request.namespace_name or namespace_of("/", Headers(request.http.headers.raw))[0]
     if not is_name(name):
         raise BadRequestError(BAD_NAME)
     usual = simulator.setup_of(simulator.namespaces.get(name)).settings.edition
@@ -58,6 +59,5 @@ DIALECTS = (
         query=(Query("edition", one_of(EDITIONS), "the server's edition by default"),),
         refuses=(400,),
         opens=True,
-        also=("/ns/{namespace}/{dialect}/openapi.json",),
     ),
 )

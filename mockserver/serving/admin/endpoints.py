@@ -23,7 +23,7 @@ class Query(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """A method at some paths, and its handler: None if the application itself answers there.
+    """A method at some paths, and its handler.
 
     - `gives`: the schema of the answer by status; a string is a content type other than JSON, or empty for no content.
     - `writes`: further content types in which a query can ask for the answer, as text.
@@ -35,7 +35,7 @@ class Endpoint:
     name: str
     method: str
     paths: tuple[str, ...]
-    handle: Handler | None
+    handle: Handler
     summary: str
     gives: Mapping[int, Schema | str]
     takes: Schema | None = None

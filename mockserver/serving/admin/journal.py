@@ -1,5 +1,6 @@
 """The admin API of the journal: single exchanges, lists, files, searches, and a live feed."""
 
+import asyncio
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from functools import partial
@@ -20,7 +21,7 @@ from mockserver.serving.admin.endpoints import Endpoint, Query, per_namespace
 from mockserver.serving.admin.json_schema import TEXT, WHOLE, by_name, described, reference, rows, table
 from mockserver.serving.admin.requests import AdminRequest, BadRequestError
 from mockserver.serving.feed import listen
-from mockserver.serving.turns import in_thread, in_turns
+from mockserver.serving.scheduling import in_slices
 
 # How many exchanges are listed by default; files have all of them.
 _LISTED = 1000
@@ -46,7 +47,7 @@ _SIFTED = table(
 
 
 async def _listed(request: AdminRequest) -> Response:
-    write = _whole if request.is_set("full") else partial(in_turns, _line)
+    write = _whole if request.is_set("full") else partial(in_slices, _line)
     journal = request.namespace.journal
     head = b'{"opened":%d,"forgotten":%b,"exchanges":[' % (journal.opened, orjson.dumps(journal.forgotten._asdict()))
     pieces = _pieces(_slice(request, _LISTED), write, head, b",\n", b"]}")
@@ -84,7 +85,7 @@ async def _pieces(
 async def _unmatched(request: AdminRequest) -> Response:
     exchanges = request.namespace.journal.exchanges()
     missed = [each for each in exchanges if each.plan is not None and each.plan.nearest is not None]
-    pieces = _pieces(missed, partial(in_turns, _line), b'{"exchanges":[', b",\n", b"]}")
+    pieces = _pieces(missed, partial(in_slices, _line), b'{"exchanges":[', b",\n", b"]}")
     return StreamingResponse(pieces, media_type="application/json")
 
 
@@ -105,7 +106,7 @@ async def _sift(request: AdminRequest) -> Response:
     forgotten = journal.forgotten
     try:
         match, before = wanted.get("match", {}), forgotten.questions
-        found = await in_thread(partial(sift, journal.exchanges(), match, operations, before))
+        found = await asyncio.to_thread(partial(sift, journal.exchanges(), match, operations, before))
     except CriteriaError as error:
         raise BadRequestError(str(error)) from None
     matching = [number for number, differences in found.items() if not differences]
@@ -208,7 +209,7 @@ async def _whole(
     exchanges: Sequence[Exchange], write: Callable[[Exchange], Any] = transcript_of, option: int | None = None
 ) -> list[bytes]:
     """Transcripts of exchanges as JSON, in turns with other tasks; those of long answers in a thread."""
-    return await in_turns(lambda each: orjson.dumps(write(each), option=option), exchanges, attrgetter("is_long"))
+    return await in_slices(lambda each: orjson.dumps(write(each), option=option), exchanges, attrgetter("is_long"))
 
 
 def _slice(request: AdminRequest, most: int | None = None) -> list[Exchange]:

@@ -9,7 +9,6 @@ from operator import attrgetter
 
 from starlette.responses import Response
 
-from mockserver.control.caches import counts
 from mockserver.control.namespaces import Namespace
 from mockserver.core.version import __version__
 from mockserver.serving.addresses import ADMIN
@@ -17,8 +16,8 @@ from mockserver.serving.admin.endpoints import Endpoint
 from mockserver.serving.admin.requests import AdminRequest
 from mockserver.serving.exposition import CONTENT_TYPE, Family, Sample, exposition, histogram
 from mockserver.serving.metrics import Metrics, Tally
+from mockserver.serving.scheduling import in_slices
 from mockserver.serving.simulator import Simulator
-from mockserver.serving.turns import in_turns
 
 
 class _Stock:
@@ -45,7 +44,7 @@ async def _metrics(request: AdminRequest) -> Response:
     simulator, stock = request.simulator, _Stock()
     everywhere = {} if simulator.worker is None else {"worker": str(simulator.worker)}
     # There may be thousands of namespaces.
-    await in_turns(lambda space: stock.add(space, simulator.clock(space).now()), simulator.namespaces.all())
+    await in_slices(lambda space: stock.add(space, simulator.clock(space).now()), simulator.namespaces.all())
     return Response(exposition(_families(simulator, stock), everywhere), headers={"content-type": CONTENT_TYPE})
 
 
@@ -59,7 +58,6 @@ def _families(simulator: Simulator, stock: _Stock) -> Iterator[Family]:
     yield from _answers(metrics.tallies(), metrics)
     yield from _times(metrics)
     yield from _state(simulator, stock)
-    yield from _memories()
     yield from _process(simulator.started)
 
 
@@ -149,14 +147,6 @@ def _state(simulator: Simulator, stock: _Stock) -> Iterator[Family]:
         "0 if the latest config or stub files are invalid and not in force.",
         taken_up,
     )
-
-
-def _memories() -> Iterable[Family]:
-    """The families about caches."""
-    counted = counts().items()
-    for key, text in (("hits", "hit"), ("misses", "missed")):
-        samples = [Sample({"memory": name}, count[key]) for name, count in counted]
-        yield Family(f"mockserver_memory_{key}_total", "counter", f"How often a cache was {text}.", samples)
 
 
 def _process(started: float) -> Iterator[Family]:

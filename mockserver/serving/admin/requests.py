@@ -4,11 +4,11 @@ from typing import Any, NamedTuple
 
 import orjson
 from starlette.datastructures import QueryParams
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import Request
 
 from mockserver.control.namespaces import BAD_NAME, Namespace, is_name
-from mockserver.core.json_sizes import MOST_VALUES
-from mockserver.serving.large_bodies import has_too_many_values
+from mockserver.core.json_sizes import MOST_VALUES, has_more_values
+from mockserver.serving.asgi import ClientLeftError, read_body
 from mockserver.serving.simulator import Simulator
 from mockserver.serving.sockets.door import Door
 from mockserver.serving.sockets.wire import DOOR
@@ -68,7 +68,7 @@ class AdminRequest(NamedTuple):
         """The JSON object in the body; otherwise the error says that `what` is expected, and shows an example."""
         try:
             value = orjson.loads(await self._body(what))
-        except ClientDisconnect:
+        except ClientLeftError:
             raise BadRequestError(f"{what} is incomplete: the request ended too early") from None
         except orjson.JSONDecodeError as error:
             raise BadRequestError(f"{what} must be a JSON object such as {example}: {error}") from None
@@ -78,12 +78,9 @@ class AdminRequest(NamedTuple):
 
     async def _body(self, what: str) -> bytes:
         most = self.simulator.setup.settings.max_body
-        body = bytearray()
-        async for part in self.http.stream():
-            body += part
-            if len(body) > most:
-                raise BadRequestError(f"{what} has more than {most} bytes (--max-body)")
-        whole = bytes(body)
-        if await has_too_many_values(whole):
+        body = await read_body(self.http.scope, self.http.receive, most)
+        if body is None:
+            raise BadRequestError(f"{what} has more than {most} bytes (--max-body)")
+        if has_more_values(body):
             raise BadRequestError(f"{what} has more than {MOST_VALUES} values")
-        return whole
+        return body

@@ -8,10 +8,15 @@ from mockserver.serving.admin.answers import admin_json
 from mockserver.serving.admin.endpoints import Endpoint
 from mockserver.serving.admin.json_schema import TEXT, described, rows, table
 from mockserver.serving.admin.requests import AdminRequest
+from mockserver.serving.asgi import WELL
 
 _STATE = table(
     {"status": TEXT, "dialects": rows(TEXT)}, {"error": described(TEXT, "why it is not ready, if it is not")}
 )
+
+
+async def _health(request: AdminRequest) -> Response:
+    return Response(WELL, media_type="application/json")
 
 
 async def _ready(request: AdminRequest) -> Response:
@@ -30,9 +35,8 @@ async def _version(request: AdminRequest) -> Response:
 
 
 SERVER = (
-    # Frequent health checks need none of the admin API: the application answers them.
     Endpoint(
-        "health", "GET", (HEALTH,), None, "Whether the process answers", {200: table({"status": TEXT})}, opens=True
+        "health", "GET", (HEALTH,), _health, "Whether the process answers", {200: table({"status": TEXT})}, opens=True
     ),
     Endpoint(
         "ready",

@@ -29,7 +29,6 @@ from mockserver.serving.admin.json_schema import (
     table,
 )
 from mockserver.serving.admin.requests import AdminRequest, BadRequestError
-from mockserver.serving.turns import in_thread
 
 _EXAMPLE = '{"match": {"last_user": {"contains": "weather"}}, "reply": "It rains."}'
 _NAMES = rows(described(TEXT, "the name of a stub"))
@@ -114,7 +113,7 @@ async def _put_all(request: AdminRequest) -> Response:
 
 async def _put(request: AdminRequest) -> Response:
     table = await request.json("A stub", _EXAMPLE)
-    stub = await in_thread(partial(_read, request, {**table, "name": request.variable("stub")}))
+    stub = await asyncio.to_thread(partial(_read, request, {**table, "name": request.variable("stub")}))
     return admin_json({"added": [request.namespace.stubs.add(stub)]})
 
 
@@ -200,7 +199,7 @@ async def _several(request: AdminRequest) -> tuple[Stub, ...]:
     """The stubs of the body: one, or a list of them."""
     body = await request.json("A stub", _EXAMPLE)
     # A pattern may take 0.1 s to be compiled.
-    return await in_thread(partial(_read_several, request, body))
+    return await asyncio.to_thread(partial(_read_several, request, body))
 
 
 def _read_several(request: AdminRequest, body: Mapping[str, Any]) -> tuple[Stub, ...]:

@@ -1,5 +1,6 @@
 """The admin API of verification, for tests in any language: waiting, checks, and the verdict on clients."""
 
+import asyncio
 from collections.abc import Sequence
 from functools import partial
 from typing import get_args
@@ -20,7 +21,7 @@ from mockserver.serving.admin.answers import admin_json
 from mockserver.serving.admin.endpoints import Endpoint, Query, per_namespace
 from mockserver.serving.admin.json_schema import FLAG, NUMBER, TEXT, WHOLE, described, one_of, reference, rows, table
 from mockserver.serving.admin.requests import AdminRequest, BadRequestError
-from mockserver.serving.turns import in_thread, in_turns
+from mockserver.serving.scheduling import in_slices
 from mockserver.serving.waiting import has_requests, is_idle, wait_for_deliveries, wait_until
 
 _LONGEST_WAIT = 600.0
@@ -68,7 +69,7 @@ async def _verify(request: AdminRequest) -> Response:
     find = partial(sift, exchanges, operations=request.simulator.operations, before=forgotten.questions)
     evidence = Evidence(await _views(exchanges), find, stubs, request.now, space.shift, forgotten)
     try:
-        results = await in_thread(partial(run_checks, body.get("checks"), evidence))
+        results = await asyncio.to_thread(partial(run_checks, body.get("checks"), evidence))
     except (CheckError, CriteriaError, DeclarationError) as error:
         raise BadRequestError(f"{error}. An example: {_EXAMPLE}") from None
     passed = all(result["passed"] for result in results)
@@ -84,7 +85,7 @@ async def _report(request: AdminRequest) -> Response:
     exchanges, forgotten = space.journal.exchanges(), space.journal.forgotten.questions
     seen = await _views(exchanges)
     judged = partial(judge, seen, declared, now=request.now, ahead=space.shift, forgotten=forgotten)
-    return admin_json(await in_thread(lambda: judged().as_json()))
+    return admin_json(await asyncio.to_thread(lambda: judged().as_json()))
 
 
 VERIFICATION = (
@@ -126,7 +127,7 @@ VERIFICATION = (
 
 
 async def _views(exchanges: Sequence[Exchange]) -> list[View]:
-    return await in_turns(lambda each: View(Transcript(each)), exchanges)
+    return await in_slices(lambda each: View(Transcript(each)), exchanges)
 
 
 def _number(text: str, name: str, most: float) -> float:

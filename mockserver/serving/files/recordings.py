@@ -6,17 +6,17 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-from mockserver.control.recordings.drift import Compared, compare
-from mockserver.control.recordings.recorded import Lost, Recorded, RecordingError
-from mockserver.control.recordings.stubs import Made, stubs_of
-from mockserver.control.recordings.traffic import read_recording
-from mockserver.control.routing import Router
 from mockserver.control.settings import ConfigError, Settings
 from mockserver.control.stubs.book import Stub
 from mockserver.control.stubs.notation import read_stub
 from mockserver.core.dialects import Dialect
 from mockserver.core.naming import counted
 from mockserver.core.toml_writing import toml_of
+from mockserver.recordings.drift import Compared, compare
+from mockserver.recordings.recorded import Lost, Recorded, RecordingError
+from mockserver.recordings.stubs import Made, stubs_of
+from mockserver.recordings.traffic import read_recording
+from mockserver.routes import Routes
 
 # How many exchanges without a stub are listed individually: a browser records everything that a page loads.
 _MOST_LISTED = 20
@@ -42,7 +42,7 @@ def stubs_from(
     recording."""
     exchanges = exchanges_in(command, data, source)
     anybody = _for_anybody(settings)
-    return stubs_of(exchanges, Router(dialects, anybody), anybody, stem_of(source), paced=paced)
+    return stubs_of(exchanges, Routes(dialects, anybody), anybody, stem_of(source), paced=paced)
 
 
 def replay_from(
@@ -62,7 +62,7 @@ def drift_from(
     """The recorded answers compared with those given here; places name the file `source`. Raises ConfigError."""
     exchanges = (each._replace(place=f"{source}, {each.place}") for each in exchanges_in("drift", data, source))
     anybody = _for_anybody(settings)
-    return list(compare(exchanges, Router(dialects, anybody), anybody, ignored))
+    return list(compare(exchanges, Routes(dialects, anybody), anybody, ignored))
 
 
 def exchanges_in(command: str, data: bytes, source: str) -> list[Recorded | Lost]:

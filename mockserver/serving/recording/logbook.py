@@ -4,17 +4,16 @@ from dataclasses import replace
 from time import time
 
 from mockserver.control.journal.exchanges import Denial, Journal
-from mockserver.control.plan import Plan, hear
+from mockserver.control.plan import NOTHING_YET, Plan
 from mockserver.control.settings import Settings
 from mockserver.control.stubs.bodies import is_stream
+from mockserver.control.visits import visit_of
 from mockserver.core.calls import Call, Headers
 from mockserver.core.timeline import Run, Timeline
+from mockserver.pipeline import parse
 from mockserver.serving.recording.replays import Replay
 from mockserver.serving.recording.takes import Take, exchange_of
 from mockserver.serving.recording.targets import Target
-
-# What is known of an answer before it comes: no status, and no event.
-_NOTHING_YET = Timeline(0, (), ())
 
 
 class Logbook:
@@ -28,7 +27,7 @@ class Logbook:
     def begin(self, take: Take) -> None:
         """A request is forwarded."""
         if self._journal is not None:
-            target, plan = take.target, self._planned(take.target, take.call, _NOTHING_YET)
+            target, plan = take.target, self._planned(take.target, take.call, NOTHING_YET)
             take.noted = self._journal.open(target.namespace, target.path, take.call, plan, arrived=take.began)
 
     def end(self, take: Take) -> None:
@@ -37,7 +36,7 @@ class Logbook:
         if self._journal is not None and noted is not None and noted.plan is not None:
             told = exchange_of(take, noted.number, self._settings)
             assert told.plan is not None, "what was recorded has a plan"
-            noted.plan, noted.record = noted.plan._replace(timeline=told.plan.timeline), told.record
+            noted.plan.timeline, noted.record = told.plan.timeline, told.record
             self._journal.notify(noted)
 
     def give_up(self, take: Take, denial: Denial, instant: float) -> None:
@@ -71,5 +70,5 @@ class Logbook:
 
     def _planned(self, target: Target, call: Call, timeline: Timeline) -> Plan:
         """The plan of an answer, with what the dialect understands of its request."""
-        heard = hear(call, target.landing, self._settings)
-        return Plan(timeline, heard.visit, heard.request)
+        plan = parse(visit_of(call, target.landing, self._settings))
+        return Plan(plan.visit, plan.request, timeline=timeline)

@@ -82,6 +82,10 @@ class Recorder:
         self._tape, self._client, self._clock = tape, client, clock
         self._logbook = Logbook(journal, settings)
 
+    def answers_at_once(self, path: str) -> bool:
+        """Whether an answer is made within the turn of the loop in which its request has come: not a vendor's."""
+        return False
+
     async def __call__(self, scope: Any, receive: Receive, send: Send) -> None:
         """Serve one ASGI scope."""
         if scope["type"] == "lifespan":
@@ -109,7 +113,7 @@ class Recorder:
             await _deny(guest, method, path, target)
             return
         try:
-            body = await read_body(receive, self.settings.max_body)
+            body = await read_body(scope, receive, self.settings.max_body)
         except ClientLeftError:
             return
         if body is None:

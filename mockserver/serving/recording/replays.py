@@ -9,13 +9,13 @@ from urllib.parse import unquote_plus
 
 import orjson
 
-from mockserver.control.recordings.recorded import CIRCUMSTANCES, Lost, Recorded
-from mockserver.control.recordings.requests import PASSING
 from mockserver.control.settings import ConfigError
 from mockserver.control.stubs.bodies import events_in, is_stream
 from mockserver.core.calls import Call
 from mockserver.core.secrets import is_secret, masked_body, masked_query, masked_text
 from mockserver.core.timeline import RawHeaders
+from mockserver.recordings.recorded import CIRCUMSTANCES, Lost, Recorded
+from mockserver.recordings.requests import PASSING
 from mockserver.serving.files.recordings import exchanges_in
 from mockserver.serving.recording.targets import Target
 

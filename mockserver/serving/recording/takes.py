@@ -14,14 +14,14 @@ from mockserver.control.journal.archives import har_entry
 from mockserver.control.journal.exchanges import Exchange
 from mockserver.control.journal.transcripts import exact_transcript_of
 from mockserver.control.plan import Plan
-from mockserver.control.recordings.events import events_of
-from mockserver.control.recordings.packing import Unpacker
-from mockserver.control.recordings.speeches import speaks
 from mockserver.control.settings import Settings
 from mockserver.control.stubs.bodies import events_in, is_stream
 from mockserver.control.visits import visit_of
 from mockserver.core.calls import Call
 from mockserver.core.timeline import Closer, Ending, RawHeaders, Record, Run, Timeline
+from mockserver.recordings.events import events_of
+from mockserver.recordings.packing import Unpacker
+from mockserver.recordings.speeches import speaks
 from mockserver.serving.recording.forwarding import end_to_end
 from mockserver.serving.recording.targets import Target
 
@@ -113,7 +113,7 @@ def exchange_of(take: Take, number: int, settings: Settings) -> Exchange:
     for time in times:
         record.wrote(1, 0, time)
     target = take.target
-    plan = Plan(timeline, visit_of(take.call, target.landing, settings))
+    plan = Plan(visit_of(take.call, target.landing, settings), timeline=timeline)
     return Exchange(number, target.namespace, target.path, take.call, plan, arrived=take.began, record=record)
 
 

@@ -5,11 +5,12 @@ from typing import NamedTuple
 
 from mockserver.control.journal.exchanges import Denial
 from mockserver.control.namespaces import namespace_of
-from mockserver.control.routing import ADMIN, Landing, Router
+from mockserver.control.routing import ADMIN, Landing
 from mockserver.control.settings import Settings
 from mockserver.core.calls import Headers
 from mockserver.core.dialects import Dialect
 from mockserver.core.secrets import masked_query, masked_text
+from mockserver.routes import Routes
 from mockserver.serving.recording.upstreams import Upstream, Upstreams
 
 _NAME_ONE = ", and a key may only go to its own. Choose one with --dialect, or put its name in front"
@@ -44,7 +45,7 @@ class Targets:
 
     def __init__(self, dialects: Mapping[str, Dialect], settings: Settings, upstreams: Upstreams) -> None:
         self._dialects, self._settings, self._upstreams = dialects, settings, upstreams
-        self._router = Router(dialects, settings)
+        self._router = Routes(dialects, settings)
 
     def find(self, method: str, path: str, raw: bytes, query: bytes, headers: Headers) -> Target | Denial:
         """The target of a request with this decoded path and this `raw` one, or why there is none."""

@@ -1,50 +1,45 @@
-"""The protocol of a connection: requests to the dialects bypass ASGI.
+"""The protocol of a connection: each request becomes an ASGI scope with the connection's transport as an extension.
 
-uvicorn's protocol parses requests and keeps the connection. A complete request that the application takes directly is
-passed to it as one value, and its answer is written to the transport, with one write for each write of the player;
-there is no task per request. Whole answers may wait for one another (see `batches`). All other requests, such as those
-to the admin API, are left to uvicorn.
+uvicorn's protocol parses requests and keeps the connection. The application is called with complete requests, and its
+answer is written to the transport with one write for each write of the player. Whole answers may wait for one another
+(see `batches`).
 """
 
-from collections.abc import Callable
 from typing import Any
 from urllib.parse import unquote
 
 import httptools
 
-from mockserver.core.calls import Headers
+from mockserver.serving.asgi import Scope
 from mockserver.serving.sockets.direct_answers import Answer
-from mockserver.serving.sockets.wire import WireProtocol
+from mockserver.serving.sockets.wire import DOOR, WIRE, WireProtocol
+
+_ASGI = {"version": "3.0", "spec_version": "2.3"}
 
 
 class DirectProtocol(WireProtocol):
-    """uvicorn's HTTP protocol, which passes requests to the application directly if it takes them.
+    """uvicorn's HTTP protocol, whose answers are played on the connection.
 
     uvicorn's `cycle` is the latest request; earlier ones may be waiting in the `pipeline`.
     """
 
-    cycle: Any
+    cycle: Answer | None  # type: ignore[assignment]
 
     def on_headers_complete(self) -> None:
-        """Begin an answer of ours, or leave the request to uvicorn."""
+        """Begin an answer, or let the request wait."""
         self.check_head()
         if self.is_offer():
             return
-        app = self.config.loaded_app
-        answer = self._answer(app)
-        if answer is None:
-            super().on_headers_complete()
-            return
-        self.cycle = answer
-        self._start_asgi_task(answer, app)
+        app: Any = self.config.loaded_app
+        scope = self._scope()
+        self.cycle = Answer(self, app, scope, app.settings.max_body, at_once=app.answers_at_once(scope["path"]))
+        self._start_asgi_task(self.cycle, app)
 
     def on_body(self, body: bytes) -> None:
         """Process a part of the body."""
         self._arrived += len(body)
         cycle = self.cycle
-        if not isinstance(cycle, Answer):
-            super().on_body(body)
-        elif not cycle.response_complete:
+        if cycle is not None and not cycle.response_complete:
             cycle.feed(body)
             if cycle.too_large and cycle is self._current:
                 cycle.start()
@@ -55,9 +50,7 @@ class DirectProtocol(WireProtocol):
             return
         self._in_body, self._since = False, None
         cycle = self.cycle
-        if not isinstance(cycle, Answer):
-            super().on_message_complete()
-        elif not cycle.response_complete:
+        if cycle is not None and not cycle.response_complete:
             cycle.more_body = False
             if cycle is self._current:
                 cycle.start()
@@ -70,60 +63,54 @@ class DirectProtocol(WireProtocol):
         # Answer and connection refer to each other: without that cycle they are freed without garbage collection.
         self.cycle = None
         self._rest = b""
-        if current is None or current.response_complete:
-            return
-        if isinstance(current, Answer):
+        if current is not None and not current.response_complete:
             current.leave()
-        else:
-            current.disconnected = True
-            current.message_event.set()
 
     def give_up(self) -> None:
         """End the connection, and the answer on it."""
-        if isinstance(self._current, Answer) and not self._current.response_complete:
+        if self._current is not None and not self._current.response_complete:
             self._current.give_up()
         self.transport.abort()
 
     def pause_writing(self) -> None:
         """Pause the answer because the client reads too slowly."""
         super().pause_writing()
-        if isinstance(self._current, Answer):
+        if self._current is not None:
             self._current.pause()
 
     def resume_writing(self) -> None:
         """Resume the answer because the client reads again."""
         super().resume_writing()
-        if isinstance(self._current, Answer):
+        if self._current is not None:
             self._current.writable()
 
     def begin(self, cycle: Any, app: Any) -> None:
         """Begin to answer a request."""
-        if isinstance(cycle, Answer):
-            self._current, self._has_begun = cycle, True
-            cycle.start()
+        self._current, self._has_begun = cycle, True
+        cycle.start()
+
+    def _scope(self) -> Scope:
+        """The ASGI scope of the request with this head."""
+        if self.url.startswith(b"/") and b"#" not in self.url:
+            # The usual form; only requests to proxies have more than path and query.
+            raw_path, _, query = self.url.partition(b"?")
         else:
-            super().begin(cycle, app)
-
-    def _answer(self, app: Any) -> Answer | None:
-        """The answer to the request with this head, if the application takes it directly."""
-        takes: Callable[[str, Headers], bool] | None = getattr(app, "takes", None)
-        if takes is None:
-            return None
-        path, query = _split_target(self.url)
-        headers = Headers(self.headers)
-        if not takes(path, headers):
-            return None
-        parser = self.parser
-        return Answer(self, app, parser.get_method().decode("ascii"), path, query, headers)
-
-
-def _split_target(url: bytes) -> tuple[str, str]:
-    """The unquoted path of a request target, and its query unchanged."""
-    if url.startswith(b"/") and b"#" not in url:
-        # The usual form; only requests to proxies have more than path and query.
-        raw, _, query = url.partition(b"?")
-    else:
-        parsed = httptools.parse_url(url)
-        raw, query = parsed.path, parsed.query or b""
-    path = raw.decode("ascii")
-    return unquote(path) if "%" in path else path, query.decode("latin-1")
+            parsed = httptools.parse_url(self.url)
+            raw_path, query = parsed.path, parsed.query or b""
+        path = raw_path.decode("ascii")
+        return {
+            "type": "http",
+            "asgi": _ASGI,
+            "http_version": self.parser.get_http_version(),
+            "server": self.server,
+            "client": self.client,
+            "scheme": self.scheme,
+            "method": self.parser.get_method().decode("ascii"),
+            "root_path": "",
+            "path": unquote(path) if "%" in path else path,
+            "raw_path": raw_path,
+            "query_string": query,
+            "headers": self.headers,
+            "state": self.app_state.copy(),
+            "extensions": {DOOR: getattr(self.config, "door", None), WIRE: self.wire},
+        }

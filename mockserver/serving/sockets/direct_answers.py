@@ -1,15 +1,14 @@
-"""Answers over our own connections: the player writes to the transport, bypassing ASGI."""
+"""A request on a connection of ours and its answer, which the player or an ASGI application writes to the socket."""
 
 import asyncio
 from collections.abc import Callable, Sequence
-from typing import Protocol
 
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE
 
-from mockserver.core.calls import Headers
 from mockserver.core.timeline import Closer, Ending, RawHeaders, Wrapped
+from mockserver.serving.asgi import Application, Message, Scope, Transport
 from mockserver.serving.player import Performance
-from mockserver.serving.reception import Incoming
+from mockserver.serving.scheduling import begin
 from mockserver.serving.sink import Then
 from mockserver.serving.sockets.wire import WireProtocol
 
@@ -20,20 +19,6 @@ _RECORD = 16_384
 _READ = 61_440
 
 
-class Direct(Protocol):
-    """An application that takes requests directly."""
-
-    def takes(self, path: str, headers: Headers) -> bool:
-        """Whether it takes a request."""
-
-    @property
-    def max_body(self) -> int:
-        """The largest request body that it accepts, in bytes."""
-
-    def take(self, incoming: Incoming, sink: "Answer") -> None:
-        """Answer a request, immediately or later."""
-
-
 class _Ignored:
     """An event without waiters."""
 
@@ -41,27 +26,33 @@ class _Ignored:
         """Do nothing."""
 
 
-class Answer:
-    """One request on a connection and its answer: a sink for the player, and a request cycle for uvicorn."""
+class Answer(Transport):
+    """One request on a connection and its answer: a transport for the player, and a request cycle for uvicorn.
+
+    The application is called once the whole body has arrived, or is too large.
+    """
 
     message_event = _Ignored()
 
     __slots__ = (
-        *("app", "disconnected", "headers", "keep_alive", "method", "more_body", "path", "query"),
+        *("disconnected", "keep_alive", "more_body", "scope"),
         *("response_complete", "too_large"),
         *("_bodiless", "_chunked", "_closed_by", "_awaits_continue", "_gone", "_body", "_head", "_old", "_protocol"),
-        *("_interrupted", "_resume", "_send", "_taken"),
+        *("_application", "_at_once", "_interrupted", "_left", "_max_body", "_resume", "_send", "_taken"),
     )
 
     def __init__(
-        self, protocol: WireProtocol, app: Direct, method: str, path: str, query: str, headers: Headers
+        self, protocol: WireProtocol, application: Application, scope: Scope, max_body: int, *, at_once: bool
     ) -> None:
-        self.app = app
-        self.method = method
-        self.path = path
-        self.query = query
-        self.headers = headers
-        self._body: bytes | bytearray = b""
+        self.scope = scope
+        scope["extensions"][self.EXTENSION] = self
+        self._at_once = at_once
+        self._application = application
+        self._max_body = max_body
+        # Set when the client leaves, for applications that wait for that.
+        self._left: asyncio.Event | None = None
+        # None once it is read.
+        self._body: bytes | bytearray | None = b""
         self.more_body = True
         self.too_large = False
         # HTTP/1.0 has no chunked encoding, and its connections are not kept alive.
@@ -72,7 +63,7 @@ class Answer:
         self._protocol = protocol
         self._head = b""
         self._chunked = False
-        self._bodiless = method == "HEAD"
+        self._bodiless = scope["method"] == "HEAD"
         # The transport's write while the fast path applies: only chunks follow, and the client reads.
         self._send: Callable[[bytes], object] | None = None
         self._resume: Then | None = None
@@ -93,15 +84,15 @@ class Answer:
             if isinstance(self._body, bytes):
                 self._body = bytearray(self._body)
             self._body += body
-        if len(self._body) > self.app.max_body:
+        if len(self._body) > self._max_body:
             self.too_large = True
             self._body = b""
 
     def send_continue(self) -> None:
         """Send `100 Continue` if the client expects it (`Expect: 100-continue`), unless the body will be too large."""
         if self._awaits_continue and self.more_body and not self._body:
-            length = self.headers.get("content-length") or ""
-            self.too_large = length.isdecimal() and int(length[:20]) > self.app.max_body
+            length = next((value for name, value in self.scope["headers"] if name == b"content-length"), b"")
+            self.too_large = length.isdigit() and int(length[:20]) > self._max_body
             if self.too_large:
                 self.keep_alive = False
             else:
@@ -109,15 +100,46 @@ class Answer:
         self._awaits_continue = False
 
     def start(self) -> None:
-        """Pass the request to the application if it is complete; to be called when its turn has come."""
+        """Call the application if the request is complete; to be called when its turn has come."""
         self.send_continue()
         if self._taken or (self.more_body and not self.too_large) or self.disconnected:
             return
         self._taken = True
-        body, self._body = bytes(self._body), b""
-        self.app.take(
-            Incoming(self.method, self.path, self.query, self.headers, body, self.too_large, wired=True), self
-        )
+        protocol = self._protocol
+        task = begin(self._run(), protocol.loop, at_once=self._at_once)
+        if task is not None:
+            protocol.tasks.add(task)
+            task.add_done_callback(protocol.tasks.discard)
+
+    async def _run(self) -> None:
+        try:
+            await self._application(self.scope, self.receive, self.send)
+        except Exception as error:
+            self._protocol.logger.error("Exception in ASGI application", exc_info=error)
+            if not self.response_complete:
+                self.abort()
+
+    async def receive(self) -> Message:
+        """The request's body, once; after that, that the client has left."""
+        if not self.disconnected and self._body is not None:
+            body, self._body = bytes(self._body), None
+            return {"type": "http.request", "body": body}
+        if not (self.disconnected or self.response_complete):
+            self._left = asyncio.Event()
+            await self._left.wait()
+        return {"type": "http.disconnect"}
+
+    async def send(self, message: Message) -> None:
+        """A part of an answer that the application itself writes."""
+        if self.disconnected:
+            return
+        if message["type"] == "http.response.start":
+            headers = tuple((bytes(name).lower(), bytes(value)) for name, value in message.get("headers", ()))
+            length = next((int(value) for name, value in headers if name == b"content-length"), None)
+            self.begin(message["status"], tuple(each for each in headers if each[0] != b"content-length"), length)
+        else:
+            self.write(message.get("body", b""), last=not message.get("more_body", False))
+            await self._protocol.flow.drain()
 
     def play(self, performance: Performance) -> None:
         """Play the answer, and stop the performance when the connection ends."""
@@ -236,7 +258,10 @@ class Answer:
         self.disconnected = True
         self._send = None
         gone, self._gone, self._resume, self._interrupted = self._gone, None, None, None
-        self._body = b""
+        self._body = None
+        self._part_from_scope()
+        if self._left is not None:
+            self._left.set()
         if gone is not None:
             gone(self._closed_by)
 
@@ -268,11 +293,18 @@ class Answer:
 
     def _complete(self) -> None:
         self.response_complete = True
+        self._part_from_scope()
+        if self._left is not None:
+            self._left.set()
         # Answer and performance refer to each other: without that cycle they are freed without garbage collection.
         self._gone = self._interrupted = None
         if not self.keep_alive:
             self._protocol.transport.close()
         self._protocol.on_response_complete()
+
+    def _part_from_scope(self) -> None:
+        """Answer and scope refer to each other: without that cycle they are freed without garbage collection."""
+        self.scope["extensions"].pop(self.EXTENSION, None)
 
 
 def _chunk(data: bytes) -> bytes:

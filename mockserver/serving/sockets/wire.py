@@ -384,7 +384,7 @@ class WireProtocol(IdleProtocol):
         self.loop.call_later(_LINGER, self.transport.close)
 
     def on_message_begin(self) -> None:
-        """A head begins. The scope that uvicorn would make here is made only if the request goes to the application."""
+        """A head begins. uvicorn would make a scope here, before it is known what it is for."""
         self.url = b""
         self.headers = []
         self.expect_100_continue = False
@@ -485,13 +485,3 @@ class WireProtocol(IdleProtocol):
         first = b"%b %b HTTP/%b" % (parser.get_method(), self.url, parser.get_http_version().encode())
         self._reduced_head = b"\r\n".join((first, *_without_offer(self.headers), b"", b""))
         return True
-
-    def on_headers_complete(self) -> None:
-        """Pass the request to the ASGI application, with the connection's wire and the server's door in the scope."""
-        url, headers, expects = self.url, self.headers, self.expect_100_continue
-        super().on_message_begin()
-        self.url, self.expect_100_continue = url, expects
-        self.headers += headers
-        extensions: dict[str, Any] = {DOOR: getattr(self.config, "door", None), WIRE: self.wire}
-        self.scope["extensions"] = extensions
-        super().on_headers_complete()

@@ -5,33 +5,35 @@ from typing import Any
 
 import pytest
 
+from mockserver.control.facts import RequestFacts
 from mockserver.control.faults.desk import FaultDesk
 from mockserver.control.namespaces import Namespace, Namespaces
-from mockserver.control.plan import Question, hear
-from mockserver.control.routing import Router
+from mockserver.control.plan import Plan
 from mockserver.control.settings import Settings
 from mockserver.control.strikes import Count, take_back
-from mockserver.control.visits import WishError
+from mockserver.control.visits import WishError, visit_of
 from mockserver.core.calls import Call, Headers
 from mockserver.core.failures import FailureKind
 from mockserver.core.installed import load_dialects
 from mockserver.faults.catalogue import FAULTS
 from mockserver.faults.notation import read_faults
+from mockserver.pipeline import parse
+from mockserver.routes import Routes
 from tests.support.asking import ask
 from tests.support.shapes import SHAPES, Shape
 
 every_shape = pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: shape.id)
 
 
-def question(prompt: str = "hello", settings: Settings | None = None, **fields: Any) -> Question:
+def question(prompt: str = "hello", settings: Settings | None = None, **fields: Any) -> Plan:
     body = json.dumps({"model": "m", "prompt": prompt, **fields}).encode()
     headers = Headers([(b"authorization", b"Bearer key-1"), (b"x-tenant", b"blue")])
     settings = settings or Settings(latency="off")
-    landing = Router(load_dialects(), settings).find("POST", "/cerebras/v1/completions")
+    landing = Routes(load_dialects(), settings).find("POST", "/cerebras/v1/completions")
     assert landing is not None
-    heard = hear(Call("POST", landing.path, headers, body), landing, settings)
-    assert isinstance(heard, Question)
-    return heard
+    plan = parse(visit_of(Call("POST", landing.path, headers, body), landing, settings))
+    plan.facts = RequestFacts(plan.visit, plan.request)
+    return plan
 
 
 def strikes(text: str, count: int, *, now: float = 0.0, **fields: Any) -> list[bool]:

@@ -9,21 +9,20 @@ from typing import Any
 
 import pytest
 
-from mockserver.control.deciding.decision import decide, respond
 from mockserver.control.journal import transcripts
 from mockserver.control.journal.archives import ARCHIVE_BEGIN, ARCHIVE_END, har_entry
 from mockserver.control.journal.exchanges import Budget, Denial, Exchange, Journal
 from mockserver.control.journal.transcripts import Transcript, exact_transcript_of, summary_of, transcript_of
 from mockserver.control.journal.views import View
 from mockserver.control.namespaces import Namespace, Namespaces
-from mockserver.control.plan import hear
-from mockserver.control.routing import Router
 from mockserver.control.settings import Settings
 from mockserver.core.calls import Call, Headers
 from mockserver.core.installed import load_dialects
 from mockserver.core.timeline import Lazy, Record, Run, Timeline
 from mockserver.faults.catalogue import FAULTS
 from mockserver.faults.notation import read_faults
+from mockserver.pipeline import answer
+from mockserver.routes import Routes
 from mockserver.serving.logs import AccessLine
 from tests.support.shapes import SHAPES, Shape
 
@@ -39,14 +38,13 @@ def exchange(
 ) -> Exchange:
     """An exchange that nobody has played; `wish` is a fault."""
     namespace = namespace or Namespaces().get("")
-    landing = Router(load_dialects(), QUIET).find("POST", path)
+    landing = Routes(load_dialects(), QUIET).find("POST", path)
     assert landing is not None
     body = json.dumps({"model": "m", "prompt": "hello", "max_tokens": 4, **fields}).encode()
     wishes = [(b"x-mockserver-fault", wish.encode())] * bool(wish)
     headers = Headers([(b"authorization", b"Bearer secret-key-1234"), (b"x-mine", b"yes"), *wishes])
     call = Call("POST", landing.path, headers, body, "a=1", 1_700_000_000.0)
-    heard = hear(call, landing, QUIET)
-    return journal.open("mine", path, call, respond(decide(heard, namespace, 0.0)))
+    return journal.open("mine", path, call, answer(call, landing, QUIET, namespace))
 
 
 def test_a_journal_keeps_the_latest_and_counts_all() -> None:
@@ -362,7 +360,7 @@ def test_a_stream_that_is_left_before_its_last_token_is_not_looked_through() -> 
     def walked() -> Iterator[Run]:
         raise AssertionError("it may have a hundred thousand events")
 
-    one.plan = one.plan._replace(timeline=one.plan.timeline._replace(runs=Lazy(walked)))
+    one.plan.timeline = one.plan.timeline._replace(runs=Lazy(walked))
     one.record.wrote(3, 3, 0.1)
     one.record.closed_by = "client"
     assert (summary_of(one)["finish_reasons"], summary_of(one)["usage"]["completion_tokens"]) == ([], 3)

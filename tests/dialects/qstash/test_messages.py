@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping
 
 import pytest
 
-from mockserver.control.routing import Router
 from mockserver.core.dialects import EDITIONS
 from mockserver.core.installed import load_dialect
 from mockserver.core.outbox import Outcome, Task
@@ -18,6 +17,7 @@ from mockserver.dialects.upstash.credentials import CURRENT_SIGNING_KEY, NEXT_SI
 from mockserver.dialects.upstash.qstash.attempts import signing_key
 from mockserver.dialects.upstash.qstash.retries import ExpressionError, duration, milliseconds, wanted_wait
 from mockserver.dialects.upstash.qstash.values import Cancel
+from mockserver.routes import Routes
 from tests.support.asking import QUIET
 from tests.support.post import BROKEN, CALLBACK, CHAT, FAILURE, LLM, START, WELL, Post, headers_of
 
@@ -689,7 +689,7 @@ def test_a_header_for_what_is_absent_is_refused(post: Post, header: str, feature
 
 @pytest.mark.parametrize("path", ["/v2/schedules", "/v2/topics", "/v2/topics/t/endpoints", "/v2/flowControl/k"])
 def test_a_path_for_what_is_absent_is_unknown(path: str) -> None:
-    router = Router({"upstash": load_dialect("upstash")}, QUIET)
+    router = Routes({"upstash": load_dialect("upstash")}, QUIET)
     found = {method: router.find(method, f"/upstash{path}") for method in ("GET", "POST", "DELETE")}
     assert all(landing is None or landing.operation is None for landing in found.values())
 

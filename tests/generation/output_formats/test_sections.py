@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 
 from mockserver.core.generation import Constraint, GenerationRequest, Message, Prompt
-from mockserver.core.haste import TakesLongError, in_haste
 from mockserver.generation.format_instructions import requested_format
 from mockserver.generation.generate import generate
 
@@ -121,14 +120,6 @@ def test_an_object_whose_values_are_noted_holds_such_values() -> None:
 )
 def test_whoever_speaks_of_sections_is_answered_in_prose(text: str) -> None:
     assert requested_format(asked("Be brief.", text)) is None
-
-
-def test_who_is_in_haste_spoils_nothing_for_who_asks_again() -> None:
-    # A schema that nobody has seen takes time to read.
-    prompt = in_sections(never_seen_before="must be a single int value")
-    with pytest.raises(TakesLongError):
-        in_haste(lambda: said(prompt))
-    assert int(sections(said(prompt))["never_seen_before"])
 
 
 TOOLS = (

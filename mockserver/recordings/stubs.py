@@ -12,17 +12,18 @@ from typing import Any, NamedTuple
 import orjson
 
 from mockserver.control.facts import RequestFacts
-from mockserver.control.plan import Question, hear
-from mockserver.control.recordings.recorded import Lost, Recorded
-from mockserver.control.recordings.replies import Answers, essence
-from mockserver.control.recordings.requests import PASSING, call_of, landing_of
-from mockserver.control.routing import Landing, Router
+from mockserver.control.routing import Landing
 from mockserver.control.settings import Settings
-from mockserver.control.visits import WishError
+from mockserver.control.visits import WishError, visit_of
 from mockserver.core.failures import Rejection
 from mockserver.core.json_values import identity
 from mockserver.core.secrets import is_secret, masked_body
 from mockserver.core.toml_writing import is_writable
+from mockserver.pipeline import parse
+from mockserver.recordings.recorded import Lost, Recorded
+from mockserver.recordings.replies import Answers, essence
+from mockserver.recordings.requests import PASSING, call_of, landing_of
+from mockserver.routes import Routes
 
 # Keys of a body that may hold a batch: prompts to complete, texts to embed, or documents to rank by a query.
 _BATCHES = ("prompt", "input", "query", "documents")
@@ -69,7 +70,7 @@ class _Asked(NamedTuple):
 
 
 def stubs_of(
-    exchanges: Iterable[Recorded | Lost], router: Router, settings: Settings, name: str, *, paced: bool
+    exchanges: Iterable[Recorded | Lost], router: Routes, settings: Settings, name: str, *, paced: bool
 ) -> Made:
     """The stubs of a recording, for a server with these settings and routes.
 
@@ -78,11 +79,11 @@ def stubs_of(
     lost: list[Lost] = []
     asked: dict[Hashable, list[_Asked]] = {}
     for each in exchanges:
-        heard = _understood(each, router, settings) if isinstance(each, Recorded) else each
-        if isinstance(heard, Lost):
-            lost.append(heard)
+        understood = _understood(each, router, settings) if isinstance(each, Recorded) else each
+        if isinstance(understood, Lost):
+            lost.append(understood)
         else:
-            asked.setdefault(heard.same_as, []).append(heard)
+            asked.setdefault(understood.same_as, []).append(understood)
     matches = _matches([group[0] for group in asked.values()])
     answers = Answers(name, paced=paced)
     stubs: list[dict[str, Any]] = []
@@ -103,18 +104,19 @@ def stubs_of(
 # --- what was asked ----------------------------------------------------------------------------------------------
 
 
-def _understood(recorded: Recorded, router: Router, settings: Settings) -> _Asked | Lost:
+def _understood(recorded: Recorded, router: Routes, settings: Settings) -> _Asked | Lost:
     """The request as its dialect understands it, or why no stub could answer it."""
     landing = landing_of(recorded, router)
     if landing is None:
         return Lost(recorded.place, f"no dialect serves {recorded.method} {recorded.path}")
     try:
-        heard = hear(call_of(recorded, landing), landing, settings)
+        plan = parse(visit_of(call_of(recorded, landing), landing, settings))
     except WishError as error:
         return Lost(recorded.place, str(error))
-    if not isinstance(heard, Question) and heard.rejection is not None:
-        return Lost(recorded.place, _refused(landing, heard.rejection))
-    return _Asked(recorded, landing, RequestFacts(heard), _is_own(recorded, landing), isinstance(heard, Question))
+    if plan.rejection is not None:
+        return Lost(recorded.place, _refused(landing, plan.rejection))
+    facts = RequestFacts(plan.visit, plan.request)
+    return _Asked(recorded, landing, facts, _is_own(recorded, landing), plan.asks_model)
 
 
 def _is_own(recorded: Recorded, landing: Landing) -> bool:

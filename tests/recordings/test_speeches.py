@@ -2,8 +2,8 @@
 
 import pytest
 
-from mockserver.control.recordings.events import events_of
-from mockserver.control.recordings.speeches import speech_of
+from mockserver.recordings.events import events_of
+from mockserver.recordings.speeches import speech_of
 from tests.support.goldens import FIXTURES, golden
 
 STREAMS = sorted(

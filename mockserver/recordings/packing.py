@@ -4,7 +4,7 @@ import zlib
 from collections.abc import Mapping
 from contextlib import suppress
 
-from mockserver.control.recordings.recorded import LostError
+from mockserver.recordings.recorded import LostError
 
 # With this flag, zlib detects gzip or zlib headers by itself.
 _EITHER = 32 + zlib.MAX_WBITS

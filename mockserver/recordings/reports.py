@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from mockserver.control.recordings.drift import Compared
-from mockserver.control.recordings.recorded import Lost
-from mockserver.control.recordings.shapes import Difference
 from mockserver.core.naming import counted
+from mockserver.recordings.drift import Compared
+from mockserver.recordings.recorded import Lost
+from mockserver.recordings.shapes import Difference
 
 # How many places of one difference are named; the others are counted.
 _MOST_PLACES = 4

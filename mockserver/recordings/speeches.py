@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Mapping
 from typing import Any, get_args
 
-from mockserver.control.recordings.events import Event
-from mockserver.control.recordings.typed_events import counts_of, is_typed, table, typed_speech
 from mockserver.core.generation import FinishReason
 from mockserver.generation.prepared import Speech
+from mockserver.recordings.events import Event
+from mockserver.recordings.typed_events import counts_of, is_typed, table, typed_speech
 
 _REASONS: Mapping[str, FinishReason] = {reason: reason for reason in get_args(FinishReason)}
 # The fields for reasoning, which differ between servers.

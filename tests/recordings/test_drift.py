@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from mockserver.control.recordings.drift import Compared, compare
-from mockserver.control.recordings.recorded import Lost, Recorded
-from mockserver.control.recordings.shapes import Difference
-from mockserver.control.routing import Router
 from mockserver.control.settings import Settings
 from mockserver.core.dialects import EDITIONS
 from mockserver.core.installed import load_dialects
+from mockserver.recordings.drift import Compared, compare
+from mockserver.recordings.recorded import Lost, Recorded
+from mockserver.recordings.shapes import Difference
+from mockserver.routes import Routes
 from tests.support.goldens import FIXTURES, golden
 
 SETTINGS = {edition: Settings(edition=edition, auth="off") for edition in EDITIONS}
@@ -31,7 +31,7 @@ CASES = sorted(
 
 def drift(recorded: Recorded, *ignored: str) -> list[Difference]:
     settings = SETTINGS["observed" if recorded.headers.get("x-mockserver-edition") == "observed" else "documented"]
-    [compared] = compare([recorded], Router(load_dialects(), settings), settings, ignored)
+    [compared] = compare([recorded], Routes(load_dialects(), settings), settings, ignored)
     assert isinstance(compared, Compared), compared
     return [*compared.differences]
 
@@ -225,7 +225,7 @@ def test_what_is_no_json_is_compared_as_text() -> None:
 )
 def test_what_cannot_be_compared_is_told_with_the_reason(recorded: Recorded | Lost, why: str) -> None:
     settings = SETTINGS["documented"]
-    [lost] = compare([recorded], Router(load_dialects(), settings), settings)
+    [lost] = compare([recorded], Routes(load_dialects(), settings), settings)
     assert isinstance(lost, Lost)
     assert lost.why == why
 

@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from mockserver.control.recordings.events import Event
 from mockserver.core.generation import FinishReason
 from mockserver.generation.prepared import Counts, Speech
+from mockserver.recordings.events import Event
 
 _LAST = ("response.completed", "response.incomplete", "response.failed")
 _REASONS: Mapping[object, FinishReason] = {

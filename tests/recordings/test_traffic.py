@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from mockserver.control.recordings.recorded import Lost, Recorded, RecordingError
-from mockserver.control.recordings.traffic import read_recording
+from mockserver.recordings.recorded import Lost, Recorded, RecordingError
+from mockserver.recordings.traffic import read_recording
 
 
 def entry(number: int) -> dict[str, Any]:

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 from itertools import product
 from typing import NamedTuple
 
-from mockserver.control.recordings.events import Event
-from mockserver.control.recordings.shapes import Difference, Shape, differences, shape_of
+from mockserver.recordings.events import Event
+from mockserver.recordings.shapes import Difference, Shape, differences, shape_of
 
 # The cost of an event without a counterpart. A pair costs its unlikeness, from 0 to 1.
 _ALONE = 0.45

@@ -7,8 +7,8 @@ from urllib.parse import urlsplit
 
 import orjson
 
-from mockserver.control.recordings.packing import unpacked
-from mockserver.control.recordings.recorded import Recorded, by_lower_name
+from mockserver.recordings.packing import unpacked
+from mockserver.recordings.recorded import Recorded, by_lower_name
 
 
 def of_cassette(place: str, interaction: Mapping[str, Any]) -> Recorded:

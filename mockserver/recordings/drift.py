@@ -9,20 +9,24 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from mockserver.control.plan import Heard, Plan, Question, answer, hear, refuse
-from mockserver.control.recordings.events import Event, events_of
-from mockserver.control.recordings.recorded import CIRCUMSTANCES, Lost, Recorded
-from mockserver.control.recordings.replies import is_telling
-from mockserver.control.recordings.requests import call_of, landing_of
-from mockserver.control.recordings.sequences import stream_differences
-from mockserver.control.recordings.shapes import Difference, differences, shape_of
-from mockserver.control.recordings.speeches import speech_of
-from mockserver.control.routing import Router
+from mockserver.control.plan import Plan
+from mockserver.control.refusals import refuse
 from mockserver.control.settings import Settings
 from mockserver.control.stubs.bodies import is_stream
-from mockserver.control.visits import WishError
+from mockserver.control.stubs.book import Prepared
+from mockserver.control.visits import WishError, visit_of
 from mockserver.core.failures import Rejection
 from mockserver.core.headers import by_name
+from mockserver.core.timeline import Reply
+from mockserver.pipeline import complete, parse
+from mockserver.recordings.events import Event, events_of
+from mockserver.recordings.recorded import CIRCUMSTANCES, Lost, Recorded
+from mockserver.recordings.replies import is_telling
+from mockserver.recordings.requests import call_of, landing_of
+from mockserver.recordings.sequences import stream_differences
+from mockserver.recordings.shapes import Difference, differences, shape_of
+from mockserver.recordings.speeches import speech_of
+from mockserver.routes import Routes
 
 
 class Compared(NamedTuple):
@@ -60,7 +64,7 @@ class _Answer(NamedTuple):
 
 
 def compare(
-    exchanges: Iterable[Recorded | Lost], router: Router, settings: Settings, ignored: Sequence[str] = ()
+    exchanges: Iterable[Recorded | Lost], router: Routes, settings: Settings, ignored: Sequence[str] = ()
 ) -> Iterator[Compared | Lost]:
     """Compare each exchange with the answer of a server with these settings.
 
@@ -75,43 +79,43 @@ def compare(
         yield compared
 
 
-def _compared(exchange: Recorded, router: Router, settings: Settings) -> Compared | Lost:
+def _compared(exchange: Recorded, router: Routes, settings: Settings) -> Compared | Lost:
     landing = landing_of(exchange, router)
     if landing is None or landing.operation is None:
         return Lost(exchange.place, f"no dialect serves {exchange.method} {exchange.path}")
     recorded = _Answer(exchange.status, exchange.answered, exchange.answer)
     try:
-        heard = hear(call_of(exchange, landing), landing, settings)
+        plan = parse(visit_of(call_of(exchange, landing), landing, settings))
     except WishError as error:
         return Lost(exchange.place, str(error))
     # If several answers are possible, the most similar one counts.
-    found = min((tuple(_differences(recorded, each)) for each in _answers(heard, recorded)), key=len)
+    found = min((tuple(_differences(recorded, each)) for each in _answers(plan, recorded)), key=len)
     name, streamed = landing.operation.name, is_stream(recorded.content_type)
     return Compared(exchange.place, landing.dialect.name, name, recorded.status, streamed, found)
 
 
-def _answers(heard: Heard, recorded: _Answer) -> list[_Answer]:
+def _answers(plan: Plan, recorded: _Answer) -> list[_Answer]:
     """The answers that this server may give."""
-    refusals = _refusals(heard, recorded.status) if recorded.status in CIRCUMSTANCES else []
+    refusals = _refusals(plan, recorded.status) if recorded.status in CIRCUMSTANCES else []
     if refusals:
         return refusals
-    if isinstance(heard, Question):
-        return [_answer_of(answer(heard, speech=speech_of(recorded.events)))]
-    return [_answer_of(heard)]
+    if plan.asks_model:
+        plan.prepared = Prepared(speech_of(recorded.events))
+    complete(plan)
+    assert plan.reply is not None, "a completed plan has a reply"
+    return [_answer_of(plan.reply)]
 
 
-def _refusals(heard: Heard, status: int) -> list[_Answer]:
+def _refusals(plan: Plan, status: int) -> list[_Answer]:
     """The dialect's refusals with a status."""
-    visit, request = heard.visit, heard.request
+    visit, request = plan.visit, plan.request
     rows = visit.landing.dialect.errors[visit.site.edition]
-    plans = (refuse(Rejection(kind), visit, request) for kind, row in rows.items() if row.status == status)
-    return [_answer_of(plan) for plan in plans]
+    return [_answer_of(refuse(Rejection(kind), visit, request)) for kind, row in rows.items() if row.status == status]
 
 
-def _answer_of(plan: Plan) -> _Answer:
-    timeline = plan.timeline
-    body = b"".join(data for run in timeline.runs for data in run.data)
-    return _Answer(timeline.status, by_name(timeline.headers), body)
+def _answer_of(reply: Reply) -> _Answer:
+    body = b"".join(data for frames in reply.frames for data in frames.data)
+    return _Answer(reply.status, by_name(reply.headers), body)
 
 
 def _differences(recorded: _Answer, answered: _Answer) -> Iterator[Difference]:

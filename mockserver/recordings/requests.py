@@ -1,9 +1,10 @@
 """Recorded requests as calls to a dialect of ours."""
 
-from mockserver.control.recordings.recorded import Recorded
-from mockserver.control.routing import Landing, Router
+from mockserver.control.routing import Landing
 from mockserver.core.calls import Call, Headers
 from mockserver.core.secrets import is_secret
+from mockserver.recordings.recorded import Recorded
+from mockserver.routes import Routes
 
 # Fields of a body that identify the caller rather than the request, and may differ each time.
 PASSING = ("user", "safety_identifier", "prompt_cache_key", "metadata")
@@ -13,7 +14,7 @@ _WISHES = "x-mockserver-"
 _KEY = (b"authorization", b"Bearer recorded")
 
 
-def landing_of(recorded: Recorded, router: Router) -> Landing | None:
+def landing_of(recorded: Recorded, router: Routes) -> Landing | None:
     """Where a request lands: at its dialect if that is known, else by the longest end of its path that is served. A
     route of the user's own takes precedence."""
     parts = recorded.path.split("/")[1:]

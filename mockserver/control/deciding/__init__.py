@@ -1,1 +1,0 @@
-"""Deciding on answers: a request meets the state of its namespace."""

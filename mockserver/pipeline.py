@@ -1,0 +1,378 @@
+"""The way of a request, from top to bottom.
+
+    route       Starlette                -> route           dialect, operation, path
+    context     + settings, headers      -> visit           seed, edition, latency, credentials
+    parse       dialect.read             -> request | reply | rejection
+    resolve     + namespace              -> stub, faults, quota, engine      the only station that meets state
+    generate    model                    -> generation, pace
+    write       dialect.write            -> reply           status, headers, frames, each after a decoding step
+    schedule    latency                  -> timeline        absolute due times
+    faults      a fold over those meant  -> timeline
+    record      journal                  -> exchange        before the first byte is sent
+
+One `Plan` goes through them all. Parse and everything from generate to faults is pure, and so may run in a thread;
+resolve and record belong to the thread of the server's event loop.
+"""
+
+from collections.abc import Sequence
+from math import ceil
+
+from mockserver.control.facts import RequestFacts
+from mockserver.control.faults.effects import apply_faults
+from mockserver.control.faults.wishes import wished
+from mockserver.control.journal.exchanges import Exchange
+from mockserver.control.namespaces import Namespace
+from mockserver.control.plan import Plan
+from mockserver.control.quotas.admission import admit, settle
+from mockserver.control.refusals import refuse, with_headers
+from mockserver.control.routing import Landing
+from mockserver.control.settings import Settings
+from mockserver.control.strikes import Strike, take_back
+from mockserver.control.stubs.book import HandlerError, Raw, Stub
+from mockserver.control.stubs.rendering import check_calls, checked_measures, render, reply_of, unmatched
+from mockserver.control.stubs.selection import check_faults, choose, requested_reply
+from mockserver.control.visits import Visit, overridden, paced, visit_of, with_lengths
+from mockserver.core.calls import Call
+from mockserver.core.dialects import Operation
+from mockserver.core.failures import FailureKind, Rejection, Violation
+from mockserver.core.generation import Generation, GenerationRequest, Measures
+from mockserver.core.headers import joined
+from mockserver.core.regexes import renew_patience
+from mockserver.core.seeding import derive
+from mockserver.core.timeline import Pace, Reply
+from mockserver.faults.speech import give_the_same_answer, with_changed_choices
+from mockserver.generation.generate import generate as generate_text
+from mockserver.generation.intent import detect_intent
+from mockserver.generation.prepared import Speech, speak
+from mockserver.generation.refusals import word_refusals
+from mockserver.generation.sampling import is_plain
+from mockserver.generation.unseen import with_prediction_recounted
+from mockserver.latency.assemble import assemble
+from mockserver.latency.pace import delayed, instant, pace, recorded
+
+# A body of so many bytes, a compressed one, a prepared text of so many characters, an answer of so many tokens, and a
+# prompt of so many tokens to look up in a cache each take some milliseconds.
+_LONG_BODY = 65_536
+_LONG_PACKED = 2_048
+_LONG_TEXT = 20_000
+_LONG_ANSWER = 2_048
+_LONG_PROMPT = 8_192
+# How many tokens an answer has at most if its length is not limited.
+_USUAL_ANSWER = 512
+# How many times as long a word takes if it is weighed against those before it.
+_CARE = 4
+# The greatest weight of an answer that is given: a second or two of work, and some 100 MB.
+_HEAVIEST = 2_000_000
+# The weight of a text to embed: for each of its tokens, and for the text itself.
+_READ_TOKEN = 2
+_READ_TEXT = 128
+
+
+def answer(
+    call: Call,
+    landing: Landing,
+    settings: Settings,
+    namespace: Namespace,
+    now: float = 0.0,
+    since: float = 0.0,
+    stubs: Sequence[Stub] = (),
+) -> Plan:
+    """The plan of the answer to a call that arrives at the instant `now`: the whole way up to the journal.
+
+    `stubs` are those of the settings, whose rules count from `since`. Raises WishError if one of our own headers cannot
+    be obeyed.
+    """
+    plan = parse(visit_of(call, landing, settings))
+    resolve(plan, namespace, now, since, stubs)
+    complete(plan)
+    return plan
+
+
+def parse(visit: Visit) -> Plan:
+    """What a call asks of a model; or the reply of an operation without one; or why it is refused."""
+    operation, dialect = visit.landing.operation, visit.landing.dialect
+    if operation is None:
+        return _without_model(visit, dialect.unrouted(visit.call, visit.site, visit.landing.allowed))
+    refused = _check_credentials(visit, operation)
+    if refused is not None:
+        return Plan(visit, rejection=refused)
+    if operation.answer is not None:
+        return _without_model(visit, operation.answer(visit.call, visit.site))
+    request = operation.read(visit.call, visit.site)
+    if isinstance(request, Rejection):
+        return Plan(visit, rejection=request)
+    request = with_lengths(request, visit.lengths)
+    too_much = _too_much(request)
+    return Plan(visit, rejection=too_much) if too_much is not None else Plan(paced(visit, request.model), request)
+
+
+def resolve(plan: Plan, namespace: Namespace, now: float, since: float = 0.0, stubs: Sequence[Stub] = ()) -> None:
+    """Let a request meet the state of its namespace: a stub is chosen, faults and quotas count, an engine is found.
+
+    Raises WishError if a header of our own cannot be obeyed; whoever calls gives back (`release`) what was counted.
+    """
+    renew_patience()
+    number = namespace.retries.count() if plan.asks_model else 0
+    plan.facts = RequestFacts(plan.visit, plan.request, number, namespace.retries.attempt(plan.visit))
+    requested = tuple(Strike(fault, "header") for fault in wished(plan))
+    if plan.asks_model:
+        requested_reply(plan.visit.call.headers)
+        admit(plan, namespace.quotas, now)
+        if plan.rejection is not None:
+            return
+    choose(plan, namespace.stubs, stubs)
+    _override(plan)
+    plan.meant = (*namespace.faults.pick(plan, now, since), *requested)
+    if plan.request is not None and not (plan.prepared is not None and isinstance(plan.prepared.content, Raw)):
+        caching = plan.visit.landing.dialect.prompt_caching if plan.visit.settings.prompt_cache else None
+        dialect = plan.visit.landing.dialect.name
+        plan.engine = namespace.engines.state(dialect, plan.request, plan.visit.profile, caching, now)
+
+
+def complete(plan: Plan) -> None:
+    """Generate, write, schedule and apply faults. Raises WishError if a prepared answer or its faults do not fit."""
+    generate(plan)
+    write(plan)
+    schedule(plan)
+    if plan.meant:
+        apply_faults(plan)
+    if plan.rule is not None and not plan.visit.settings.strict:
+        rule = (b"x-mockserver-rule", plan.rule.encode("ascii", "backslashreplace"))
+        plan.timeline = plan.timeline._replace(headers=(*plan.timeline.headers, rule))
+
+
+def generate(plan: Plan) -> None:
+    """Let the model say what is prepared, or its own words; or take the prepared body as it is."""
+    try:
+        if plan.trouble is not None:
+            raise HandlerError(plan.trouble)
+        render(plan)
+    except HandlerError as error:
+        plan.trouble = str(error)
+        plan.rejection = Rejection(FailureKind.SERVER_ERROR, plan.trouble)
+        return
+    prepared = plan.prepared
+    if prepared is not None and prepared.faults:
+        check_faults(prepared, plan)
+        own = (Strike(fault, "header" if plan.rule is None else "stub") for fault in prepared.faults)
+        plan.meant = (*own, *plan.meant)
+    content = prepared.content if prepared is not None else None
+    if isinstance(content, Raw):
+        plan.rejection, plan.reply = None, reply_of(content)
+        plan.pace = _body_pace(plan, content.times)
+    elif plan.asks_model and plan.nearest is not None and plan.visit.settings.unmatched == "refuse":
+        plan.rejection = unmatched(plan.nearest)
+    elif plan.asks_model:
+        _generate(plan, content if isinstance(content, Speech | Measures) else None)
+
+
+def write(plan: Plan) -> None:
+    """Write the reply in the vendor's format: the generation, a refusal, or what is given; with all its headers."""
+    visit, operation = plan.visit, plan.visit.landing.operation
+    if plan.generation is not None and plan.rejection is None:
+        assert operation is not None, "an operation has asked the model"
+        assert plan.pace is not None, "what is generated has a pace"
+        written = operation.write(plan.generation, plan.pace, visit.site)
+        if isinstance(written, Rejection):
+            plan.rejection, plan.generation, plan.pace = written, None, None
+        else:
+            plan.reply = with_headers(written, visit)
+    elif plan.reply is not None:
+        plan.reply = with_headers(plan.reply, visit)
+    if plan.rejection is not None:
+        plan.reply = refuse(plan.rejection, visit, plan.request)
+    assert plan.reply is not None, "what is neither generated nor refused is given"
+    if plan.prepared is not None:
+        headers = plan.reply.headers
+        if isinstance(plan.prepared.content, Raw):
+            # The answer's own headers replace the vendor's.
+            headers = tuple(reversed(dict(reversed(headers)).items()))
+        plan.reply = plan.reply._replace(headers=joined(plan.prepared.headers, headers))
+
+
+def schedule(plan: Plan) -> None:
+    """Give every frame of the reply its due time."""
+    assert plan.reply is not None, "the reply is written"
+    plan.timeline = assemble(plan.reply, plan.pace or instant(0))
+
+
+def record(plan: Plan, namespace: Namespace, path: str, now: float) -> Exchange:
+    """Settle with the namespace what the plan has come to, and note it in the journal under the requested path."""
+    if plan.ticket is not None:
+        settle(plan, namespace.quotas, now)
+    if plan.reuse is not None and plan.visible_generation is not None:
+        plan.reuse.keep()
+    take_back(plan.meant, plan.struck)
+    namespace.retries.note(plan)
+    return namespace.journal.open(namespace.name, path, plan.visit.call, plan, arrived=now, ahead=namespace.shift)
+
+
+def release(plan: Plan, namespace: Namespace) -> None:
+    """Give back what a request has been counted for, since it gets no answer after all."""
+    if plan.ticket is not None:
+        namespace.quotas.leave(plan.ticket)
+    take_back(plan.meant)
+
+
+# --- what is too much, and what takes long -------------------------------------------------------------------------
+
+
+def _too_much(request: GenerationRequest) -> Rejection | None:
+    """The refusal of a request whose counts come to too much together, however its answers end; None for others."""
+    limits, rivals = request.limits, request.output.logprobs or 0
+    most = limits.context if limits.max_tokens is None else limits.max_tokens
+    drawn = ceil(limits.lengths.quantile(1)) if limits.lengths is not None else 0
+    length = min(most, limits.context if limits.ignore_eos else max(_USUAL_ANSWER, limits.min_tokens, drawn))
+    choices = max(request.n, request.best_of, request.sampling.beams) * len(request.prompts)
+    echoed = request.prompt_tokens * request.n if request.output.echo else 0
+    weight = (length * choices + echoed) * (1 + rivals)
+    if not request.speaks or weight <= _HEAVIEST:
+        return None
+    message = (
+        f"The request asks for too much: {choices} choices of up to {length} tokens, with {rivals} alternatives each, "
+        f"are more than {_HEAVIEST} tokens together. Reduce the number of prompts or choices, max_tokens or logprobs."
+    )
+    violation = Violation(("n",), "maximum", message, max(_HEAVIEST * request.n // weight, 1), request.n)
+    return Rejection(FailureKind.INVALID_REQUEST, message, "n", (violation,), model=request.model)
+
+
+def reads_long(call: Call) -> bool:
+    """Whether to parse a call may take more than some milliseconds."""
+    return len(call.body) > (_LONG_PACKED if call.headers.get("content-encoding") else _LONG_BODY)
+
+
+def answers_long(plan: Plan) -> bool:
+    """Whether to complete a plan may take more than some milliseconds, by what is asked and what is prepared."""
+    request, prepared = plan.request, plan.prepared
+    content = prepared.content if prepared is not None else None
+    if callable(content) or (isinstance(content, Speech) and len(content.text) > _LONG_TEXT):
+        return True
+    if request is None or plan.rejection is not None:
+        return False
+    if plan.engine is not None and plan.engine.prompts is not None and request.prompt_tokens > _LONG_PROMPT:
+        return True
+    return request.constraint is not None or weight(request) >= _LONG_ANSWER
+
+
+def weight(request: GenerationRequest) -> int:
+    """How much work the answer may be, in tokens.
+
+    A token counts once more for every alternative that is shown, and several times if sampling controls touch the
+    words; an echoed prompt counts too. If nothing is generated, what is read counts.
+    """
+    limits = request.limits
+    if not request.speaks:
+        return _READ_TOKEN * request.prompt_tokens + _READ_TEXT * len(request.prompts)
+    most = limits.max_tokens
+    if most is None:
+        words = max((detect_intent(prompt.topic).length for prompt in request.prompts), default=0)
+        drawn = ceil(limits.lengths.quantile(1)) if limits.lengths is not None else 0
+        most = limits.context if limits.ignore_eos else min(limits.context, max(_USUAL_ANSWER, 2 * words, drawn))
+    choices = max(request.n, request.best_of) * len(request.prompts)
+    care = 1 if is_plain(request.sampling) else _CARE
+    rivals = request.output.logprobs or 0
+    echoed = request.prompt_tokens * request.n * (1 + rivals) if request.output.echo else 0
+    return max(most, limits.min_tokens) * choices * (care + rivals) + echoed
+
+
+# --- what the stations need --------------------------------------------------------------------------------------
+
+
+def _without_model(visit: Visit, outcome: Reply | Rejection) -> Plan:
+    return Plan(visit, rejection=outcome) if isinstance(outcome, Rejection) else Plan(visit, reply=outcome)
+
+
+def _check_credentials(visit: Visit, operation: Operation) -> Rejection | None:
+    """Why the credentials of a call are not accepted; None if they are, or if the operation needs none."""
+    credentials, auth = visit.landing.dialect.credentials, visit.settings.auth
+    if auth == "off" or credentials is None or not operation.secured:
+        return None
+    key = credentials(visit.call)
+    if key is None:
+        return Rejection(FailureKind.MISSING_CREDENTIALS)
+    accepted = (auth,) if isinstance(auth, str) else auth
+    return None if auth == "any" or key in accepted else Rejection(FailureKind.UNAUTHORIZED, key=key)
+
+
+def _override(plan: Plan) -> None:
+    """Put the seed, the latency and the lengths of the prepared answer in force."""
+    prepared, request = plan.prepared, plan.request
+    if prepared is None or request is None:
+        return
+    plan.visit = overridden(plan.visit, request.model, prepared.seed, prepared.latency, prepared.output_tokens)
+    plan.request = with_lengths(request, plan.visit.lengths)
+
+
+def _generate(plan: Plan, content: Speech | Measures | None) -> None:
+    """Let the model say the content, or its own words, at the pace of its engine."""
+    request, visit, engine = plan.request, plan.visit, plan.engine
+    assert request is not None, "a model is asked"
+    speech = content if isinstance(content, Speech) else None
+    if speech is not None:
+        check_calls(speech, plan)
+        generation = speak(request, speech, visit.site.seed)
+    else:
+        generation = generate_text(request, visit.site.seed)
+    if isinstance(content, Measures):
+        generation = generation._replace(measures=checked_measures(content, plan), prepared=True)
+    generation = word_refusals(_with_model_faults(plan, generation) if plan.meant else generation)
+    if engine is not None and engine.prompts is not None:
+        plan.reuse = engine.prompts.look_up(request)
+        if speech is None or speech.counts.cached_tokens is None:
+            usage = generation.usage._replace(cached_tokens=plan.reuse.cached, written_tokens=plan.reuse.written)
+            generation = generation._replace(usage=usage)
+    timing = _draw_pace(plan, generation, speech)
+    if engine is not None and engine.slots is not None:
+        taken = engine.slots.take(timing)
+        if isinstance(taken, Rejection):
+            plan.rejection = taken
+            return
+        timing, plan.slot = taken
+    plan.generation, plan.pace = generation, timing
+
+
+def _with_model_faults(plan: Plan, generation: Generation) -> Generation:
+    """The generation after the faults of the model itself; those that have changed it have struck."""
+    struck = []
+    for strike in plan.meant:
+        if strike.kind.says is None:
+            continue
+        changed = with_prediction_recounted(with_changed_choices(generation, strike.fault, strike.kind.says))
+        if not give_the_same_answer(generation, changed):
+            struck.append(strike)
+        generation = changed
+    plan.struck = tuple(struck)
+    return generation
+
+
+def _draw_pace(plan: Plan, generation: Generation, speech: Speech | None) -> Pace:
+    """The pace of the engine, with the delays that a prepared answer prescribes."""
+    visit, request, unseen = plan.visit, generation.request, generation.usage.unseen
+    # Thoughts that are shown take decoding steps like the rest of the answer; hidden ones take time before it.
+    shown = max((len(choice.thoughts) for choice in generation.choices), default=0) if request.output.reasoning else 0
+    hidden = unseen.reasoning if unseen is not None and not shown else 0
+    if visit.profile is None:
+        timing = instant(generation.steps)
+    else:
+        key = derive(visit.site.seed, "pace", generation.fingerprint)
+        prompt_tokens = max(request.prompt_tokens - generation.usage.cached_tokens, 0)
+        timing = pace(visit.profile, generation.steps, prompt_tokens, key, hidden)
+    if speech is None:
+        return timing
+    delays = (*[None] * shown, *speech.delays)
+    return delayed(timing, delays, generation.steps, apart=request.output.stream and bool(speech.pieces))
+
+
+def _body_pace(plan: Plan, times: Sequence[float]) -> Pace:
+    """The pace of a prepared body: that of a generated answer with as many tokens as it has events.
+
+    If it has `times`, its events are sent at these, unless the request's own header sets the latency.
+    """
+    visit, request, reply = plan.visit, plan.request, plan.reply
+    assert reply is not None, "the body is prepared"
+    if times and not visit.call.headers.get("x-mockserver-latency"):
+        return recorded(times, visit.settings.speed)
+    steps = sum(len(frames.data) for frames in reply.frames)
+    if request is None:
+        return instant(steps)
+    return pace(visit.profile, steps, request.prompt_tokens, derive(visit.site.seed, "pace", visit.site.identity))

@@ -1,0 +1,241 @@
+"""The routes of a server: Starlette's own, a `Route` for every operation.
+
+A dialect answers under its name (`/cerebras/v1/completions`), under the vendor's own host name, and at its bare path. A
+bare path that several dialects share belongs to the one that claims it, unless the setting `bare` says otherwise.
+Routes of the user's own take precedence. All of them exist once more under `/ns/{namespace}`.
+"""
+
+import re
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, cast
+
+from starlette.convertors import StringConvertor, register_url_convertor
+from starlette.routing import BaseRoute, Host, Match, Mount, Route, Router
+from starlette.types import Lifespan, Receive, Scope, Send
+
+from mockserver.control.routing import Landing, configured
+from mockserver.control.settings import Settings
+from mockserver.core.dialects import Dialect, Operation
+from mockserver.core.naming import close_matches
+
+# How many requests' routes are remembered, and how many characters their paths may have.
+_MOST_REMEMBERED = 1024
+_LONGEST_REMEMBERED = 1_000
+_VARIABLE = re.compile(r"{(\w+)}")
+
+
+class _AnyText(StringConvertor):
+    """What stands for `{name}` in the path of an operation: any text, slashes included."""
+
+    regex = "(?s:.+)"
+
+
+register_url_convertor("any", _AnyText())
+
+# Serves a request that has landed somewhere, or (None) nowhere.
+Serve = Callable[[Landing | None, Scope, Receive, Send], Awaitable[None]]
+
+
+class Endpoint:
+    """The ASGI application behind a route: what a request there is for, None if for nothing."""
+
+    def __init__(self, landing: Landing | None, serve: Serve) -> None:
+        self.landing = landing
+        self._serve = serve
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one ASGI scope."""
+        await self._serve(self.landing_of(scope), scope, receive, send)
+
+    def landing_of(self, scope: Scope) -> Landing | None:
+        """What the request of a scope that has come here is for, with what stands for the names in the path."""
+        landing, variables = self.landing, scope.get("path_params")
+        if landing is not None and not landing.path:
+            # Nothing is served there, so the dialect gets to know the path.
+            return landing._replace(path=scope["path"].removeprefix(scope.get("root_path", "")))
+        if landing is not None and "{" in landing.path and variables:
+            return landing._replace(variables=variables)
+        return landing
+
+
+class RememberingRouter(Router):
+    """Starlette's router, which remembers the routes of recent requests instead of trying all of them again."""
+
+    def __init__(
+        self,
+        routes: Sequence[BaseRoute],
+        default: "Endpoint | RememberingRouter",
+        lifespan: Lifespan[Any] | None = None,
+    ) -> None:
+        super().__init__(routes, redirect_slashes=False, default=default, lifespan=lifespan)
+        self._remembered: dict[tuple[str, str, str, bytes], tuple[BaseRoute, Scope]] = {}
+
+    def replace(self, routes: Sequence[BaseRoute], default: "Endpoint | RememberingRouter") -> None:
+        """Serve other routes from now on."""
+        self.routes, self.default = [*routes], default
+        self._remembered.clear()
+
+    async def app(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a scope on to its route."""
+        if scope["type"] != "http":
+            await super().app(scope, receive, send)
+            return
+        host = next((value for name, value in scope["headers"] if name == b"host"), b"")
+        key = (scope["method"], scope["path"], scope.get("root_path", ""), host)
+        known = self._remembered.get(key)
+        if known is None:
+            known = matching(self.routes, scope)
+            if known is None:
+                await self.default(scope, receive, send)
+                return
+            if len(scope["path"]) <= _LONGEST_REMEMBERED:
+                if len(self._remembered) >= _MOST_REMEMBERED:
+                    self._remembered.clear()
+                self._remembered[key] = known
+        route, child_scope = known
+        scope["route"] = route
+        scope.update(child_scope)
+        await route.handle(scope, receive, send)
+
+
+def matching(routes: Iterable[BaseRoute], scope: Scope) -> tuple[BaseRoute, Scope] | None:
+    """The route for a scope, and what it adds to the scope; None if there is none."""
+    for route in routes:
+        match, child_scope = route.matches(scope)
+        if match is Match.FULL:
+            return route, child_scope
+    return None
+
+
+class Served(NamedTuple):
+    """One route, for people and for documents."""
+
+    method: str
+    path: str
+    dialect: Dialect
+    operation: Operation
+
+
+async def _serve_nothing(landing: Landing | None, scope: Scope, receive: Receive, send: Send) -> None:
+    raise NotImplementedError("these routes are only looked at")
+
+
+class Routes:
+    """The routes for dialects with some settings. `all` of them are Starlette's; `default` serves every other path."""
+
+    def __init__(self, dialects: Mapping[str, Dialect], settings: Settings, serve: Serve = _serve_nothing) -> None:
+        self._serve = serve
+        self._routers = {name: self._router(dialect) for name, dialect in dialects.items()}
+        self.bare = self._routes([*_own(dialects, settings), *_bare(dialects, settings)])
+        hosts = [Host(host, self._routers[name], name) for name in dialects for host in dialects[name].hosts]
+        mounts = [Mount(f"/{name}", router, name=name) for name, router in self._routers.items()]
+        self.all: list[BaseRoute] = [*hosts, *self.bare, *mounts]
+        self._alone = settings.dialect
+        self.default = self._routers[settings.dialect] if settings.dialect else Endpoint(None, serve)
+        # What is near unknown paths: a search takes milliseconds, and a wrong base URL repeats its requests.
+        self._near: dict[str, list[str]] = {}
+
+    def find(self, method: str, path: str, host: str = "") -> Landing | None:
+        """Where a request lands; None if its path belongs to no dialect. A single dialect is given every path."""
+        scope: Scope = {"type": "http", "method": method, "path": path, "headers": [(b"host", host.encode("latin-1"))]}
+        routes, app = self.all, self.default
+        while (known := matching(routes, scope)) is not None:
+            route, child_scope = known
+            scope.update(child_scope)
+            app = route.app  # type: ignore[attr-defined]
+            if isinstance(app, Endpoint):
+                return app.landing_of(scope)
+            routes, app = app.routes, app.default
+        while not isinstance(app, Endpoint):
+            known = matching(app.routes, scope)
+            app = cast("Endpoint", app.default if known is None else known[0].app)  # type: ignore[attr-defined]
+        return app.landing_of(scope)
+
+    def nearest(self, path: str) -> list[str]:
+        """Served paths that resemble this one, which is not served; failing that, the roots of the dialects."""
+        near = self._near.get(path)
+        if near is None:
+            near = self._search(path)
+            if len(path) <= _LONGEST_REMEMBERED:
+                if len(self._near) >= _MOST_REMEMBERED:
+                    self._near.clear()
+                self._near[path] = near
+        return near
+
+    def elsewhere(self, landing: Landing, path: str) -> list[str]:
+        """Where other dialects have the path of a landing, if it is a bare path that several dialects have."""
+        owners = [each.dialect for each in _served(self.bare) if each.path == path]
+        if self._alone is not None or landing.dialect not in owners:
+            return []
+        others = (name for name in self._routers if name != landing.dialect.name)
+        return [f"/{name}{path}" for name in others if any(each.path == path for each in self._served_by(name))]
+
+    def served(self) -> list[str]:
+        """Every path that is served, bare ones first."""
+        return [*dict.fromkeys(each.path for each in self.table())]
+
+    def table(self) -> list[Served]:
+        """Every route, bare ones first."""
+        mounted = (
+            each._replace(path=f"/{name}{each.path}") for name in self._routers for each in self._served_by(name)
+        )
+        return [*_served(self.bare), *mounted]
+
+    def _served_by(self, name: str) -> Iterator[Served]:
+        return _served(cast("list[Route]", self._routers[name].routes))
+
+    def _search(self, path: str) -> list[str]:
+        # A path that only the other edition serves is no help to a request for this one.
+        # Nothing resembles the root, which only short paths would seem to do.
+        near = close_matches(path, [each for each in self.served() if each != path], 4, 0.5) if path != "/" else []
+        return near or [f"/{name}{next(self._served_by(name)).path}" for name in self._routers]
+
+    def _router(self, dialect: Dialect) -> RememberingRouter:
+        """What serves a dialect's native paths, and refuses all others in the vendor's words."""
+        landings = ((path, Landing(dialect, operation, path)) for operation, path in _paths(dialect))
+        return RememberingRouter(self._routes(landings), Endpoint(Landing(dialect, None, ""), self._serve))
+
+    def _routes(self, landings: Iterable[tuple[str, Landing]]) -> list[Route]:
+        """A route for each operation, and one for each path that refuses all other methods; the few paths with a
+        variable come last. Of two landings for the same path and method the first counts."""
+        by_path: dict[str, dict[str, Landing]] = {}
+        for path, landing in landings:
+            assert landing.operation is not None, "only operations have routes"
+            by_path.setdefault(path, {}).setdefault(landing.operation.method, landing)
+        routes: list[Route] = []
+        for path, methods in sorted(by_path.items(), key=lambda item: "{" in item[0]):
+            allowed, pattern = tuple(methods), _VARIABLE.sub(r"{\1:any}", path)
+            for method, landing in methods.items():
+                endpoint = Endpoint(landing._replace(allowed=allowed), self._serve)
+                assert landing.operation is not None, "only operations have routes"
+                routes.append(Route(pattern, endpoint, methods=[method], name=landing.operation.name))
+            other = next(iter(methods.values()))._replace(operation=None, allowed=allowed)
+            routes.append(Route(pattern, Endpoint(other, self._serve), name="wrong method"))
+        return routes
+
+
+def _served(routes: Iterable[Route]) -> Iterator[Served]:
+    for route in routes:
+        landing = cast(Endpoint, route.endpoint).landing
+        if landing is not None and landing.operation is not None:
+            yield Served(landing.operation.method, route.path.replace(":any}", "}"), landing.dialect, landing.operation)
+
+
+def _paths(dialect: Dialect) -> Iterator[tuple[Operation, str]]:
+    return ((operation, path) for operation in dialect.operations for path in operation.paths)
+
+
+def _own(dialects: Mapping[str, Dialect], settings: Settings) -> Iterator[tuple[str, Landing]]:
+    """The user's own routes."""
+    for route in settings.routes:
+        operation = configured(route, dialects[route.dialect])
+        yield route.path, Landing(dialects[route.dialect], operation, operation.paths[0], route=route)
+
+
+def _bare(dialects: Mapping[str, Dialect], settings: Settings) -> Iterator[tuple[str, Landing]]:
+    """The native paths without a dialect's name, each for the one dialect that has it there."""
+    claims = {path: dialect.name for dialect in reversed([*dialects.values()]) for path in dialect.bare}
+    for dialect in [dialects[settings.dialect]] if settings.dialect else dialects.values():
+        for operation, path in _paths(dialect):
+            if dialect.name == settings.bare.get(path, settings.dialect or claims.get(path, dialect.name)):
+                yield path, Landing(dialect, operation, path)

@@ -1,0 +1,261 @@
+"""Requests to the dialects, on their way through the pipeline: from an ASGI scope to a response that plays a plan."""
+
+import asyncio
+import os
+import time
+from collections.abc import Callable
+from functools import partial
+from itertools import count
+from typing import TYPE_CHECKING, TypeVar
+
+from starlette.applications import Starlette
+
+from mockserver import pipeline
+from mockserver.control.journal.exchanges import Denial, Exchange
+from mockserver.control.namespaces import BAD_NAME, DEFAULT, Namespace, is_name, namespace_of
+from mockserver.control.plan import Plan
+from mockserver.control.processes import needs_one_process, stateful_call, stateful_visit
+from mockserver.control.quotas.admission import standings_of
+from mockserver.control.routing import Landing
+from mockserver.control.visits import Visit, WishError, visit_of
+from mockserver.core.calls import Call, Headers
+from mockserver.core.failures import FailureKind, Rejection
+from mockserver.core.json_sizes import has_more_values
+from mockserver.core.timeline import Run, Timeline
+from mockserver.serving.asgi import (
+    ClientLeftError,
+    Receive,
+    Scope,
+    Send,
+    read_body,
+    refuse_websocket,
+    transport_of,
+)
+from mockserver.serving.browsers import to_live_page
+from mockserver.serving.clock import Clock
+from mockserver.serving.cors import preflight, reader_of, shared
+from mockserver.serving.hints import add_hint, no_route
+from mockserver.serving.logs import log, log_access
+from mockserver.serving.responses import PlayedResponse
+from mockserver.serving.simulator import Setup, Simulator
+
+if TYPE_CHECKING:
+    from mockserver.serving.courier import Courier
+
+
+Result = TypeVar("Result")
+
+# The number of bits for counting the calls of a process, below random ones of its start.
+_CALL_BITS = 40
+# In so many bytes the values are counted in some milliseconds.
+_MANY_BYTES = 1_000_000
+
+
+class _Context:
+    """A request on its way: the namespace that it is for, its path there, the setup in force, and the clock."""
+
+    def __init__(self, scope: Scope, simulator: Simulator, name: str, path: str, headers: Headers) -> None:
+        self.application: Starlette = scope["app"]
+        self.method: str = scope["method"]
+        self.path, self.headers = path, headers
+        self.query = scope["query_string"].decode("latin-1")
+        self.namespace: Namespace = simulator.namespaces.get(name)
+        self.setup: Setup = simulator.setup_of(self.namespace)
+        self.clock: Clock = simulator.clock(self.namespace)
+        self.arrived = self.clock.now()
+        self.body = b""
+        self.has_transport = transport_of(scope) is not None
+
+    def call(self, path: str) -> Call:
+        """The call under the dialect's native path."""
+        now = time.time() + self.namespace.shift
+        return Call(self.method, path, self.headers, self.body, self.query, now)
+
+
+class Handler:
+    """Answers the requests to the dialects of a simulator, which is to be set."""
+
+    simulator: Simulator
+
+    def __init__(self) -> None:
+        self.begin_ids()
+        self._courier: Courier | None = None
+
+    def begin_ids(self) -> None:
+        """Let the unique ids from now on differ from those of every other server and process."""
+        self._calls = count((int.from_bytes(os.urandom(8)) << _CALL_BITS) + 1)
+
+    async def __call__(self, landing: Landing | None, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one ASGI scope: the application behind every route of a dialect, and behind none."""
+        if scope["type"] != "http":
+            await refuse_websocket(send)
+            return
+        try:
+            response = await self.respond(landing, scope, receive)
+        except ClientLeftError:
+            return
+        await response(scope, receive, send)
+
+    async def respond(self, landing: Landing | None, scope: Scope, receive: Receive) -> PlayedResponse:
+        """The response to a request that has landed somewhere, or nowhere. Raises ClientLeftError."""
+        headers = Headers(scope["headers"])
+        name, path = _namespace_of(scope, headers)
+        is_known = name == DEFAULT or is_name(name)
+        context = _Context(scope, self.simulator, name if is_known else DEFAULT, path, headers)
+        settings = context.setup.settings
+        allowed = preflight(context.method, headers) if reader_of(headers, settings) is not None else None
+        if allowed is not None:
+            return _aside(context, allowed)
+        body = await read_body(scope, receive, settings.max_body)
+        if not is_known:
+            return self._deny(context, Denial(400, "bad_namespace", BAD_NAME))
+        if landing is None:
+            return self._elsewhere(context, scope["path"])
+        try:
+            if body is None or (landing.operation is not None and await _has_too_many_values(body)):
+                return self._refuse(context, landing, FailureKind.BODY_TOO_LARGE)
+            context.body = body
+            return await self._answer(context, landing)
+        except WishError as error:
+            return self._deny(context, Denial(400, "bad_wish", str(error)), landing)
+
+    async def _answer(self, context: _Context, landing: Landing) -> PlayedResponse:
+        """The way of a request through the pipeline. Raises WishError if one of our own headers cannot be obeyed."""
+        namespace, setup, plan = context.namespace, context.setup, None
+        try:
+            visit = self._visit(context, landing)
+            plan = await _run(partial(pipeline.parse, visit), in_thread=pipeline.reads_long(visit.call))
+            stateful = self.simulator.worker is not None and (
+                stateful_call(visit.call, landing) or stateful_visit(plan.visit)
+            )
+            if stateful:
+                return self._deny(context, Denial(409, "several_processes", f"{needs_one_process(stateful)}."), landing)
+            pipeline.resolve(plan, namespace, context.arrived, setup.since, setup.stubs)
+            await _run(partial(pipeline.complete, plan), in_thread=pipeline.answers_long(plan))
+        except Exception as error:
+            if plan is not None:
+                pipeline.release(plan, namespace)
+            if isinstance(error, WishError):
+                raise
+            message = "an error in mockserver itself, answered as a server error: %s %s"
+            log.error(message, context.method, landing.path, exc_info=error)
+            return self._refuse(context, landing, FailureKind.SERVER_ERROR)
+        if plan.timeline.ending is not None and not context.has_transport:
+            pipeline.release(plan, namespace)
+            message = f"{' and '.join(plan.faults)}: needs a socket, which a server in process does not have."
+            return self._deny(context, Denial(501, "no_wire", message), landing)
+        if plan.rejection is not None and not setup.settings.strict:
+            add_hint(plan, context.path, setup.routes)
+        return self._play(context, pipeline.record(plan, namespace, context.path, context.arrived))
+
+    def _visit(self, context: _Context, landing: Landing) -> Visit:
+        """The context of a call: what it asks for by headers, and what an operation may know of the namespace."""
+        settings, namespace = context.setup.settings, context.namespace
+        call = context.call(landing.path)
+        salt = next(self._calls) if settings.ids == "unique" else 0
+        standings = standings_of(call, landing, settings, namespace.quotas, context.arrived)
+        visit = visit_of(call, landing, settings, salt, standings)
+        operation, dialect = landing.operation, landing.dialect
+        if operation is None or not operation.looks_back(call):
+            return visit
+        outbox = None if operation.answer is None else namespace.deliveries.outbox(dialect)
+        return visit._replace(site=visit.site._replace(outbox=outbox, ledger=namespace.ledgers.of(dialect)))
+
+    def _refuse(self, context: _Context, landing: Landing, kind: FailureKind) -> PlayedResponse:
+        """The vendor's refusal of a request that the dialect has not read."""
+        plan = Plan(visit_of(context.call(landing.path), landing, context.setup.settings), rejection=Rejection(kind))
+        pipeline.complete(plan)
+        return self._play(context, pipeline.record(plan, context.namespace, context.path, context.arrived))
+
+    def _elsewhere(self, context: _Context, requested: str) -> PlayedResponse:
+        """The answer at a path that nothing serves; a browser at the root is led to the live page."""
+        if not context.setup.settings.strict:
+            led = to_live_page(context.method, context.path, context.headers, requested)
+            if led is not None:
+                return _aside(context, led)
+        denial = no_route(context.method, context.path, self.simulator.dialects, context.setup.routes)
+        return self._deny(context, denial)
+
+    def _deny(self, context: _Context, denial: Denial, landing: Landing | None = None) -> PlayedResponse:
+        """A refusal in our own format."""
+        call = context.call(context.path if landing is None else landing.path)
+        space = context.namespace
+        exchange = space.journal.open(
+            space.name, context.path, call, denial=denial, arrived=context.arrived, ahead=space.shift
+        )
+        return self._play(context, exchange)
+
+    def _play(self, context: _Context, exchange: Exchange) -> PlayedResponse:
+        """The response that plays an exchange of the journal, and does what the answer orders."""
+        namespace, plan, simulator = context.namespace, exchange.plan, self.simulator
+        if plan is not None and plan.orders and plan.timeline.status < 400:
+            self._send(context, plan)
+        simulator.namespaces.trim()
+        simulator.metrics.begun()
+        noted = namespace.ledgers.begin(exchange)
+        ended = partial(_ended, exchange, namespace, simulator, noted)
+        timeline, joined = _shared(_timeline(exchange), context), context.setup.settings.writes == "joined"
+        return PlayedResponse(timeline, context.clock, context.arrived, exchange.record, ended, joined=joined)
+
+    def _send(self, context: _Context, plan: Plan) -> None:
+        """Have the requests made that an answer orders."""
+        if self._courier is None:
+            # Few answers order any.
+            from mockserver.serving.courier import Courier
+
+            self._courier = Courier(self.simulator, context.application)
+        self._courier.take(context.namespace, plan.visit.landing.dialect, plan.orders)
+
+
+async def _run(work: Callable[[], Result], *, in_thread: bool) -> Result:
+    """The result of a station, which is done here or, if it takes long, in a thread."""
+    return await asyncio.to_thread(work) if in_thread else work()
+
+
+async def _has_too_many_values(body: bytes) -> bool:
+    return await _run(partial(has_more_values, body), in_thread=len(body) > _MANY_BYTES)
+
+
+def _namespace_of(scope: Scope, headers: Headers) -> tuple[str, str]:
+    """The namespace of a request, and its path there, without the prefix of an application that this one is part of."""
+    path = scope["path"].removeprefix(scope.get("app_root_path", scope.get("root_path", "")))
+    named = scope.get("path_params", {}).get("namespace")
+    if named is not None:
+        return named, path.removeprefix(f"/ns/{named}")
+    return namespace_of(path, headers, scope["query_string"].decode("latin-1"))
+
+
+def _aside(context: _Context, timeline: Timeline) -> PlayedResponse:
+    """An answer to a browser, outside the journal."""
+    return PlayedResponse(timeline, context.clock, context.arrived)
+
+
+def _timeline(exchange: Exchange) -> Timeline:
+    """The plan's timeline, or that of our own refusal."""
+    if exchange.plan is not None:
+        return exchange.plan.timeline
+    denial = exchange.denial
+    assert denial is not None, "an exchange without a plan has been denied"
+    return Timeline(denial.status, ((b"content-type", b"application/json"),), (Run((denial.body,), (0.0,), (0,)),))
+
+
+def _shared(timeline: Timeline, context: _Context) -> Timeline:
+    """The timeline, with headers that let pages of other origins read it."""
+    origin = reader_of(context.headers, context.setup.settings)
+    return timeline if origin is None else shared(timeline, origin)
+
+
+def _ended(exchange: Exchange, namespace: Namespace, simulator: Simulator, noted: Callable[[], None] | None) -> None:
+    """Settle an exchange that has ended: quotas, slots, metrics, the dialect's own ledger, journal and log."""
+    plan = exchange.plan
+    if plan is not None and plan.ticket is not None:
+        namespace.quotas.leave(plan.ticket)
+    if plan is not None and exchange.record.closed_by == "client":
+        if plan.slot is not None:
+            plan.slot.leave()
+        namespace.retries.note_left(plan)
+    simulator.metrics.ended(exchange)
+    if noted is not None:
+        noted()
+    namespace.journal.notify(exchange)
+    log_access(exchange)

@@ -1,0 +1,139 @@
+"""Long work beside the requests of others: piece by piece on the event loop, or in a thread.
+
+A server switches between threads every half millisecond (`sys.setswitchinterval`), so that a thread which computes
+holds up the loop by no more than that at a time.
+"""
+
+import asyncio
+import os
+import threading
+import time
+from collections.abc import Callable, Coroutine, Generator, Iterable
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
+from queue import Empty, SimpleQueue
+from typing import Any, TypeVar
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+# How long a piece of work may hold up the loop, in seconds.
+_SLICE_SECONDS = 0.000_5
+# At its end a loop leaves so much time to its threads.
+_FAREWELL_SECONDS = 0.2
+
+
+def begin(
+    coroutine: Coroutine[Any, Any, None], loop: asyncio.AbstractEventLoop, *, at_once: bool
+) -> "asyncio.Task[None] | None":
+    """Run a coroutine as a task: `at_once` up to where it first waits, like the eager tasks of Python 3.12, but without
+    a current task till then. Return the task; None if nothing is left to do.
+
+    Most answers never wait. A task for each of them would cost as much as a tenth of the answer, and would come too
+    late for a client that closes its half of a TLS connection with its request.
+    """
+    if not at_once:
+        return loop.create_task(coroutine)
+    try:
+        awaited = coroutine.send(None)
+    except StopIteration:
+        return None
+    return loop.create_task(_rest(coroutine, awaited))
+
+
+async def _rest(coroutine: Coroutine[Any, Any, None], awaited: Any) -> None:
+    await _Begun(coroutine, awaited)
+
+
+class _Begun:
+    """A coroutine that has begun, and waits for something."""
+
+    def __init__(self, coroutine: Coroutine[Any, Any, None], awaited: Any) -> None:
+        self._coroutine, self._awaited = coroutine, awaited
+
+    def __await__(self) -> Generator[Any, Any, None]:
+        coroutine, awaited = self._coroutine, self._awaited
+        while True:
+            try:
+                sent = yield awaited
+            except BaseException as error:
+                step = partial(coroutine.throw, error)
+            else:
+                step = partial(coroutine.send, sent)
+            try:
+                awaited = step()
+            except StopIteration:
+                return
+
+
+async def in_slices(
+    work: Callable[[Item], Result], items: Iterable[Item], is_long: Callable[[Item], bool] = lambda item: False
+) -> list[Result]:
+    """The results of `work` for the items, in order; others get their turn in between, and long items a thread."""
+    results: list[Result] = []
+    began = time.monotonic()
+    for item in items:
+        results.append(await asyncio.to_thread(partial(work, item)) if is_long(item) else work(item))
+        if time.monotonic() - began > _SLICE_SECONDS:
+            await asyncio.sleep(0)
+            began = time.monotonic()
+    return results
+
+
+class Threads(ThreadPoolExecutor):
+    """Threads for an event loop, which neither the end of the loop nor that of the process waits for any longer.
+
+    Those of the class itself are joined by both, so that one endless computation would keep a process for ever.
+    """
+
+    def __init__(self) -> None:
+        # A loop takes no other class. None of the threads of the class itself is ever started.
+        super().__init__()
+        self._most = min(32, (os.cpu_count() or 1) + 4)
+        self._tasks: SimpleQueue[tuple[Future[Any], Callable[[], Any]] | None] = SimpleQueue()
+        self._free = threading.Semaphore(0)
+        self._members: list[threading.Thread] = []
+        self._ended = False
+
+    def submit(self, work: Callable[..., Result], /, *args: Any, **kwargs: Any) -> Future[Result]:
+        """Have a function called in a thread. Raises RuntimeError after the shutdown."""
+        if self._ended:
+            raise RuntimeError("the threads of this loop have ended")
+        future: Future[Result] = Future()
+        self._tasks.put((future, partial(work, *args, **kwargs)))
+        if not self._free.acquire(blocking=False) and len(self._members) < self._most:
+            name = f"mockserver-{len(self._members)}"
+            self._members.append(threading.Thread(target=self._run, name=name, daemon=True))
+            self._members[-1].start()
+        return future
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """Let the threads end after what they do, and wait for that a moment at most."""
+        self._ended = True
+        while cancel_futures:
+            try:
+                task = self._tasks.get_nowait()
+            except Empty:
+                break
+            if task is not None:
+                task[0].cancel()
+        for _ in self._members:
+            self._tasks.put(None)
+        deadline = time.monotonic() + _FAREWELL_SECONDS
+        for member in self._members if wait else ():
+            member.join(max(deadline - time.monotonic(), 0))
+
+    def _run(self) -> None:
+        while (task := self._tasks.get()) is not None:
+            future, work = task
+            if future.set_running_or_notify_cancel():
+                try:
+                    result = work()
+                except BaseException as error:
+                    future.set_exception(error)
+                    del error
+                else:
+                    future.set_result(result)
+                    del result
+            del task, future, work
+            self._free.release()

@@ -1,0 +1,58 @@
+"""The way of a request: which answers take long."""
+
+import json
+
+import pytest
+
+from mockserver.control.namespaces import Namespace
+from mockserver.control.settings import Settings
+from mockserver.control.visits import visit_of
+from mockserver.core.calls import Call, Headers
+from mockserver.core.installed import load_dialects
+from mockserver.pipeline import answers_long, parse, resolve
+from mockserver.routes import Routes
+
+QUIET = Settings(latency="off")
+
+
+def takes_long(path: str, body: dict[str, object]) -> bool:
+    landing = Routes(load_dialects(), QUIET).find("POST", path)
+    assert landing is not None
+    call = Call("POST", landing.path, Headers([(b"authorization", b"Bearer key")]), json.dumps(body).encode())
+    plan = parse(visit_of(call, landing, QUIET))
+    resolve(plan, Namespace(""), 0.0)
+    return answers_long(plan)
+
+
+@pytest.mark.parametrize(
+    "fields, long",
+    [
+        ({}, False),
+        ({"max_tokens": 2_048}, True),
+        ({"max_tokens": 100, "logprobs": 20}, True),
+        ({"prompt": ["a"] * 300}, True),
+        # A prompt that is echoed is said too, and with it what is told of its tokens.
+        ({"prompt": [7] * 3_000}, False),
+        ({"prompt": [7] * 3_000, "echo": True}, True),
+        ({"prompt": [7] * 300, "echo": True}, False),
+        ({"prompt": [7] * 300, "echo": True, "logprobs": 10}, True),
+    ],
+)
+def test_a_long_answer_is_not_made_while_all_others_wait(fields: dict[str, object], long: bool) -> None:
+    body = {"model": "m", "prompt": "Take your time", "max_tokens": 8, **fields}
+    assert takes_long("/cerebras/v1/completions", body) is long
+
+
+@pytest.mark.parametrize(
+    "fields, long",
+    [
+        ({"input": "Tides"}, False),
+        ({"input": ["Tides"] * 10}, False),
+        ({"input": ["Tides"] * 20}, True),
+        ({"input": "Tides rise. " * 500}, True),
+        ({"model": "bge-reranker", "query": "Tides", "documents": ["Tides rise. " * 80_000]}, True),
+    ],
+)
+def test_texts_are_not_embedded_while_all_others_wait(fields: dict[str, object], long: bool) -> None:
+    path = "/v3/embeddings" if "input" in fields else "/v3/rerank"
+    assert takes_long(f"/ovms{path}", {"model": "bge-large", **fields}) is long
