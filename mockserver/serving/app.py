@@ -19,7 +19,7 @@ from mockserver.core.installed import load_dialects
 from mockserver.routes import Endpoint, RememberingRouter, Routes
 from mockserver.serving.addresses import ADMIN
 from mockserver.serving.admin.api import admin_api
-from mockserver.serving.asgi import Receive, Scope, Send, say
+from mockserver.serving.asgi import ROOT, Receive, Scope, Send, say
 from mockserver.serving.cors import Gate, GateMiddleware
 from mockserver.serving.files.traces import TraceFiles
 from mockserver.serving.handler import Handler
@@ -72,6 +72,11 @@ class App(Starlette):
         self.simulator.become_worker(number)
         self._handler.begin_ids()
 
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one ASGI scope, which may come from an application that this one is part of."""
+        scope[ROOT] = scope.get("root_path", "")
+        await super().__call__(scope, receive, send)
+
     def _install(self, routes: Routes) -> None:
         """Serve these routes from now on."""
         documents = [Route(f"/{name}/openapi.json", self._admin) for name in self.simulator.dialects]
@@ -105,7 +110,7 @@ class _Literal:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one ASGI scope."""
         written: bytes = scope.get("raw_path") or scope["path"].encode()
-        prefix = f"{scope.get('app_root_path', scope.get('root_path', ''))}{ADMIN}".encode()
+        prefix = f"{scope[ROOT]}{ADMIN}".encode()
         is_literal = scope["type"] != "http" or written == prefix or written.startswith(prefix + b"/")
         await (self._admin(scope, receive, send) if is_literal else say(send, 404, _DISGUISED))
 

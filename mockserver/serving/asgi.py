@@ -19,6 +19,8 @@ Scope = MutableMapping[str, Any]
 Application = Callable[[Any, Receive, Send], Awaitable[None]]
 
 
+# The key in a scope for the path of our application within the one that it is part of.
+ROOT = "mockserver.root_path"
 # The answer to a health check, which only shows that the process responds.
 WELL = b'{\n  "status": "ok"\n}'
 
@@ -55,7 +57,8 @@ class AsgiSink(Sink):
         """Queue the message that starts an answer."""
         if length is not None:
             headers = (*headers, (b"content-length", b"%d" % length))
-        self._put({"type": "http.response.start", "status": status, "headers": headers})
+        # A list, which middleware may change.
+        self._put({"type": "http.response.start", "status": status, "headers": [*headers]})
 
     def write(self, data: bytes, *, last: bool) -> bool:
         """Queue a message with a part of the body. Return False, since it waits to be sent."""

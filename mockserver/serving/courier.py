@@ -17,7 +17,7 @@ from mockserver.control.namespaces import DEFAULT, Namespace
 from mockserver.core.dialects import Dialect
 from mockserver.core.outbox import Outbox, Outcome, Task, Times
 from mockserver.core.timeline import Ending, RawHeaders
-from mockserver.serving.asgi import Message, Transport
+from mockserver.serving.asgi import ROOT, Message, Transport
 from mockserver.serving.clock import Alarm, ShiftedClock
 from mockserver.serving.logs import log
 from mockserver.serving.outgoing import UnsentError, send
@@ -181,6 +181,7 @@ class _Round:
             "headers": list(task.headers),
             "extensions": {Transport.EXTENSION: answer},
             "app": self._application,
+            ROOT: "",
         }
         try:
             # Past the gate, which is for others.

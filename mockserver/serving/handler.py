@@ -23,6 +23,7 @@ from mockserver.core.failures import FailureKind, Rejection
 from mockserver.core.json_sizes import has_more_values
 from mockserver.core.timeline import Run, Timeline
 from mockserver.serving.asgi import (
+    ROOT,
     ClientLeftError,
     Receive,
     Scope,
@@ -218,7 +219,7 @@ async def _has_too_many_values(body: bytes) -> bool:
 
 def _namespace_of(scope: Scope, headers: Headers) -> tuple[str, str]:
     """The namespace of a request, and its path there, without the prefix of an application that this one is part of."""
-    path = scope["path"].removeprefix(scope.get("app_root_path", scope.get("root_path", "")))
+    path = scope["path"].removeprefix(scope[ROOT])
     named = scope.get("path_params", {}).get("namespace")
     if named is not None:
         return named, path.removeprefix(f"/ns/{named}")
