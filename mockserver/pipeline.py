@@ -14,23 +14,24 @@ One `Plan` goes through them all. Parse and everything from generate to faults i
 resolve and record belong to the thread of the server's event loop.
 """
 
+import re
 from collections.abc import Sequence
 from math import ceil
 
+from mockserver.control.admission import admit, settle
 from mockserver.control.facts import RequestFacts
 from mockserver.control.faults.effects import apply_faults
 from mockserver.control.faults.wishes import wished
 from mockserver.control.journal.exchanges import Exchange
 from mockserver.control.namespaces import Namespace
 from mockserver.control.plan import Plan
-from mockserver.control.quotas.admission import admit, settle
 from mockserver.control.refusals import refuse, with_headers
 from mockserver.control.routing import Landing
 from mockserver.control.settings import Settings
 from mockserver.control.strikes import Strike, take_back
+from mockserver.control.stub_rendering import check_calls, checked_measures, render, reply_of, unmatched
+from mockserver.control.stub_selection import check_faults, choose, requested_reply
 from mockserver.control.stubs.book import HandlerError, Raw, Stub
-from mockserver.control.stubs.rendering import check_calls, checked_measures, render, reply_of, unmatched
-from mockserver.control.stubs.selection import check_faults, choose, requested_reply
 from mockserver.control.visits import Visit, overridden, paced, visit_of, with_lengths
 from mockserver.core.calls import Call
 from mockserver.core.dialects import Operation
@@ -50,11 +51,18 @@ from mockserver.generation.unseen import with_prediction_recounted
 from mockserver.latency.assemble import assemble
 from mockserver.latency.pace import delayed, instant, pace, recorded
 
-# A body of so many bytes, a compressed one, a prepared text of so many characters, an answer of so many tokens, and a
-# prompt of so many tokens to look up in a cache each take some milliseconds.
+# What a body has, of any length, if it has a schema; and keywords with which even a short one may be dear.
+_SCHEMA = re.compile(rb'"(?:properties|items|enum)"')
+_DEAR = re.compile(
+    rb'"(?:\$ref|\$dynamicRef|regex|guided_\w+|grammar|definition|pattern\w*|if|not|dependent\w+|unevaluated\w+|contains|'
+    rb"(?:all|any|one)Of)\"\s*:"
+)
+# A body of so many bytes, a compressed one, one with a schema, a prepared text of so many characters, an answer of so
+# many tokens, and a prompt of so many tokens to look up in a cache each take some milliseconds.
 _LONG_BODY = 65_536
 _LONG_PACKED = 2_048
 _LONG_TEXT = 20_000
+_LONG_SCHEMA = 8_192
 _LONG_ANSWER = 2_048
 _LONG_PROMPT = 8_192
 # How many tokens an answer has at most if its length is not limited.
@@ -237,8 +245,12 @@ def _too_much(request: GenerationRequest) -> Rejection | None:
 
 
 def reads_long(call: Call) -> bool:
-    """Whether to parse a call may take more than some milliseconds."""
-    return len(call.body) > (_LONG_PACKED if call.headers.get("content-encoding") else _LONG_BODY)
+    """Whether to read and to answer a call may take more than some milliseconds: by its length, or as it has a schema,
+    a pattern or a grammar that may be dear."""
+    size = len(call.body)
+    if size > (_LONG_PACKED if call.headers.get("content-encoding") else _LONG_BODY):
+        return True
+    return (size > _LONG_SCHEMA and _SCHEMA.search(call.body) is not None) or _DEAR.search(call.body) is not None
 
 
 def answers_long(plan: Plan) -> bool:

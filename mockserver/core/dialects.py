@@ -7,13 +7,13 @@ To add a dialect, write a folder whose `table.py` holds one `Dialect`, and name 
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, get_args
 
 from mockserver.core.calls import Call
 from mockserver.core.failures import FailureKind, Rejection
 from mockserver.core.generation import FinishReason, Generation, GenerationRequest, Measure
-from mockserver.core.haste import loaded_once
 from mockserver.core.ledgers import Ledger
 from mockserver.core.outbox import Outbox
 from mockserver.core.quotas import QuotaPolicy, Standing
@@ -96,7 +96,7 @@ class Parts(NamedTuple):
 
 def on_demand(load: Callable[[], Parts]) -> Parts:
     """Parts that are loaded on the first request: every server starts, but few use all that they could do."""
-    loaded = loaded_once(load)
+    loaded = cache(load)
     return Parts(
         lambda call, site: loaded().read(call, site),
         lambda generation, pace, site: loaded().write(generation, pace, site),

@@ -13,8 +13,6 @@ from functools import lru_cache
 from hashlib import blake2b
 from time import thread_time
 
-from mockserver.core.haste import breathe
-
 # The searches for one request have so many seconds of CPU time together; after one that was given up, so many.
 PATIENCE = 0.05
 _REST = 0.002
@@ -158,7 +156,6 @@ def read_regex(text: str) -> Regex:
     if _size(pieces) > _MOST_PIECES:
         most = f"{_MOST_PIECES} characters or {_MOST_PIECES // _GROUP} groups"
         raise RegexError(f"it is too long: at most {most} may follow one another")
-    breathe()
     # Imported with the first pattern.
     from mockserver.core.regex_literals import ignores_case, literals_of
 

@@ -26,7 +26,6 @@ from mockserver.core.generation import (
     ToolCall,
     Usage,
 )
-from mockserver.core.haste import breathe
 from mockserver.core.seeding import derive
 from mockserver.generation.beams import ranked
 from mockserver.generation.echo import NO_ECHO, echo_of
@@ -35,10 +34,10 @@ from mockserver.generation.intent import detect_intent
 from mockserver.generation.lengths import drawn_length
 from mockserver.generation.positions import asked_positions
 from mockserver.generation.prose import think
-from mockserver.generation.readings import name_of
 from mockserver.generation.sampling import freedom
 from mockserver.generation.stops import cut_at_stop
 from mockserver.generation.text_stream import GREEDY, GREEDY_SEED, ChoiceSeeds, choice_tokens
+from mockserver.generation.token_counts import name_of
 from mockserver.generation.unseen import thinking, unseen
 
 if TYPE_CHECKING:
@@ -76,7 +75,6 @@ def generate(request: GenerationRequest, seed: int) -> Generation:
     choices: list[Choice] = []
     occurrences: dict[str, int] = {}
     for prompt, name in zip(request.prompts, names, strict=True):
-        breathe()
         time = occurrences.get(name, 0)
         drafts = _drafts(request, prompt, (form, name), time, seed)
         occurrences[name] = time + 1

@@ -14,7 +14,6 @@ from math import exp, floor, log
 from typing import NamedTuple
 
 from mockserver.core.generation import Position, Sampling
-from mockserver.core.haste import breathe
 from mockserver.core.seeding import Draws
 from mockserver.generation import corpus, tokens
 from mockserver.generation.sampling import freedom, straying
@@ -52,7 +51,6 @@ def positions(
     favoured = _favoured(scale.sampling.logit_bias)
     rows = []
     for token, text in zip(ids, texts, strict=True):
-        breathe()
         bits = draws.bits()
         shape = _shapes()[bits % _SHAPES]
         rank = likely(bits, shape)

@@ -9,10 +9,10 @@ choice's own.
 """
 
 from collections.abc import Iterator, Mapping
+from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from mockserver.core.generation import Constraint, Prompt, Sampling
-from mockserver.core.haste import breathe, loaded_once
 from mockserver.core.seeding import Draws, derive
 from mockserver.generation.corpus import Phrase
 from mockserver.generation.prose import write_prose
@@ -96,7 +96,6 @@ def first_tokens(pieces: Iterator[Phrase | None], limit: int, least: int) -> Tok
             break
         if count >= paused:
             paused += _STRETCH
-            breathe()
     if len(ids) >= limit:
         return ids[:limit], texts[:limit], False
     return ids, texts, True
@@ -114,7 +113,7 @@ def _draws(own: int, greedy: int, free: float) -> Draws:
     return Draws(own) if free == 1 else Blend(own, greedy, free)
 
 
-@loaded_once
+@cache
 def _writers() -> "Mapping[str, FormatWriter]":
     """The writers of constrained answers. They take some 40 ms to import, and few requests need them."""
     from mockserver.generation.output_formats import WRITERS

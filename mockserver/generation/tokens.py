@@ -21,7 +21,6 @@ from functools import cache
 from itertools import chain, islice
 from typing import NamedTuple
 
-from mockserver.core.haste import breathe, loaded_once
 from mockserver.core.package_data import read_data
 
 VOCABULARY_SIZE = 49152
@@ -104,9 +103,9 @@ def made_texts() -> list[str]:
     return [*map(chr, range(128)), *map(chr, range(0xDC80, 0xDD00)), *starts, *_numbers(), *_white_space()]
 
 
-@loaded_once
+@cache
 def _vocabulary() -> _Vocabulary:
-    # This takes some twenty milliseconds; between its steps, other threads continue.
+    # This takes some twenty milliseconds.
     # No lists in between: each would take half a megabyte that the process then keeps.
     texts = made_texts()
     first_line = len(texts)
@@ -122,11 +121,6 @@ def _vocabulary() -> _Vocabulary:
     pieces = chain(longer, islice(texts, bisect_right(texts, _PREFIX, first_line, EOS, key=len), EOS))
     reach = {piece[:_PREFIX]: len(piece) for piece in pieces}
     return _Vocabulary(texts, ids, dict(zip(starts, range(256, first_piece), strict=True)), reach)
-
-
-def load() -> None:
-    """Load the vocabulary, unless it is loaded."""
-    _vocabulary()
 
 
 class _Splits(dict[str, tuple[int, ...]]):
@@ -206,7 +200,6 @@ def count_slices(text: str, size: int = 1024) -> Iterator[int]:
     """
     lookup = _SPLITS.__getitem__
     for pretokens in _windows(text, size):
-        breathe()
         yield sum(map(len, map(lookup, pretokens)))
 
 

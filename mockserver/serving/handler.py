@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, TypeVar
 from starlette.applications import Starlette
 
 from mockserver import pipeline
+from mockserver.control.admission import standings_of
 from mockserver.control.journal.exchanges import Denial, Exchange
 from mockserver.control.namespaces import BAD_NAME, DEFAULT, Namespace, is_name, namespace_of
 from mockserver.control.plan import Plan
 from mockserver.control.processes import needs_one_process, stateful_call, stateful_visit
-from mockserver.control.quotas.admission import standings_of
 from mockserver.control.routing import Landing
 from mockserver.control.visits import Visit, WishError, visit_of
 from mockserver.core.calls import Call, Headers
@@ -125,14 +125,15 @@ class Handler:
         namespace, setup, plan = context.namespace, context.setup, None
         try:
             visit = self._visit(context, landing)
-            plan = await _run(partial(pipeline.parse, visit), in_thread=pipeline.reads_long(visit.call))
+            is_long = pipeline.reads_long(visit.call)
+            plan = await _run(partial(pipeline.parse, visit), in_thread=is_long)
             stateful = self.simulator.worker is not None and (
                 stateful_call(visit.call, landing) or stateful_visit(plan.visit)
             )
             if stateful:
                 return self._deny(context, Denial(409, "several_processes", f"{needs_one_process(stateful)}."), landing)
             pipeline.resolve(plan, namespace, context.arrived, setup.since, setup.stubs)
-            await _run(partial(pipeline.complete, plan), in_thread=pipeline.answers_long(plan))
+            await _run(partial(pipeline.complete, plan), in_thread=is_long or pipeline.answers_long(plan))
         except Exception as error:
             if plan is not None:
                 pipeline.release(plan, namespace)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import pytest
 
-from mockserver.control.quotas.admission import admit, settle, standings_of
+from mockserver.control.admission import admit, settle, standings_of
 from mockserver.control.quotas.desk import QuotaDesk, Ticket
 from mockserver.control.quotas.rules import allowance_of, read_quotas
 from mockserver.control.settings import Settings

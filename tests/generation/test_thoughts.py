@@ -11,7 +11,7 @@ from mockserver.faults.speech import with_changed_choices
 from mockserver.generation.generate import generate
 from mockserver.generation.prepared import Counts, Speech, speak
 from mockserver.generation.prose import think
-from mockserver.generation.readings import token_count
+from mockserver.generation.token_counts import token_count
 
 TURKEY = Prompt("What is the capital of Turkey?", "What is the capital of Turkey?", 7, chat=True)
 ALOUD = GenerationRequest("m", (TURKEY,), output=Output(reasoning=True), effort="low")

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import httpx
 import pytest
@@ -68,7 +69,7 @@ def test_its_routes_hold_every_operation_under_each_name() -> None:
     assert {("GET", "/_mockserver/journal"), ("GET", "/_mockserver/ui"), ("*", "/cerebras/openapi.json")} <= served
 
 
-def is_answered(client: httpx.Client, before: str = "") -> None:
+def is_answered(client: Any, before: str = "") -> None:
     """Every dialect answers, plain and streamed, and so does the admin API."""
     for dialect in CHATS:
         path, body = chat(dialect, stream=False)
@@ -101,7 +102,7 @@ def test_answers_through_a_transport_of_httpx_are_those_of_a_server() -> None:
     path, body = chat("cerebras", stream=True)
 
     async def ask() -> bytes:
-        transport = httpx.ASGITransport(create_app(created=1_700_000_000.0))  # type: ignore[arg-type]
+        transport = httpx.ASGITransport(create_app(created=1_700_000_000.0))
         async with httpx.AsyncClient(transport=transport, base_url="http://mock") as client:
             return (await client.post(path, json=body, headers=HEADERS)).content
 

@@ -8,7 +8,6 @@ from mockserver.control.journal.exchanges import Exchange
 from mockserver.control.journal.transcripts import masked_difference
 from mockserver.core.criteria import Criteria, CriteriaError, Facts, decided, differences, unknown_name_in
 from mockserver.core.criteria_notation import read_criteria
-from mockserver.core.haste import breathe
 from mockserver.core.regexes import renew_patience
 
 
@@ -29,7 +28,6 @@ def sift(
     questions = before
     found: dict[int, Sequence[str]] = {}
     for exchange in exchanges:
-        breathe()
         questions += exchange.is_question
         if exchange.plan is not None:
             renew_patience()

@@ -9,8 +9,6 @@ from math import isinf
 
 import orjson
 
-from mockserver.core.haste import take_time
-
 _SPACE = re.compile(rb"[ \t\n\r]*")
 _PLAIN = re.compile(rb'[^"\\\x00-\x1f]*')
 _DIGITS = re.compile(rb"[0-9]*")
@@ -20,7 +18,7 @@ _ESCAPES = b'"\\/bfnrt'
 _DEEPEST = 100
 # How long a body may be to be read once more, in bytes, and how long if that must not block the event loop: a kilobyte
 # takes up to 1.5 ms.
-_LONGEST, _QUICK = 64 * 1024, 2 * 1024
+_LONGEST = 64 * 1024
 
 
 class _FaultError(Exception):
@@ -34,13 +32,10 @@ class _FaultError(Exception):
 def json_fault(body: bytes) -> str:
     """The parser's words about a body that is not JSON, with the place where it stopped.
 
-    Columns count bytes. Of a very long body only the place is certain. Raises TakesLongError in haste, unless the body
-    is short.
+    Columns count bytes. Of a very long body only the place is certain.
     """
     if len(body) > _LONGEST:
         return _place_alone(body)
-    if len(body) > _QUICK:
-        take_time()
     try:
         end = _SPACE.match(body, _value(body, 0, 0)).end()  # type: ignore[union-attr]
         fault = _FaultError("trailing characters" if end < len(body) else "recursion limit exceeded", end)

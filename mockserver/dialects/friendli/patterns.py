@@ -3,8 +3,6 @@
 import re
 from functools import lru_cache
 
-from mockserver.core.haste import take_time
-
 # The pieces of a pattern with a meaning of their own: an escape, a whole class, a lookaround, an anchor.
 _PIECE = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*+\]?|\(\?<?[=!]|[\^$]", re.DOTALL)
 _UNICODE_ESCAPE = re.compile(r"\\[NpP]")
@@ -18,7 +16,6 @@ def fault_of(pattern: str) -> str:
     # Imported with the first pattern: most servers never see one.
     from mockserver.generation.patterns import PatternError, fault_in, read_pattern
 
-    take_time()
     pieces = _PIECE.findall(pattern)
     if _LOOKS.intersection(pieces):
         return "lookaheads, lookbehinds and anchors are not supported in a regex"

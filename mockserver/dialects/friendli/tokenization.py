@@ -6,7 +6,6 @@ All models here share one vocabulary, so the ids may be sent as the `tokens` of 
 from mockserver.core.calls import Call
 from mockserver.core.dialects import Site
 from mockserver.core.failures import Rejection
-from mockserver.core.haste import take_time
 from mockserver.core.timeline import Reply
 from mockserver.dialects.friendli.body import json_body
 from mockserver.dialects.friendli.controls import ints
@@ -16,10 +15,6 @@ from mockserver.dialects.friendli.schemas import DETOKENIZATIONS, TOKENIZATIONS,
 from mockserver.dialects.openai_style.bodies import body_reply
 from mockserver.dialects.openai_style.fields import Body
 from mockserver.generation import tokens
-from mockserver.generation.readings import is_short
-
-# Up to this many ids are decoded in a fraction of a millisecond.
-_FEW = 4_096
 
 
 def tokenize(call: Call, site: Site, place: Place) -> Reply | Rejection:
@@ -27,8 +22,6 @@ def tokenize(call: Call, site: Site, place: Place) -> Reply | Rejection:
     body = _valid(call, site, place, TOKENIZATIONS)
     if isinstance(body, Rejection):
         return body
-    if not is_short(body["prompt"]):
-        take_time()
     return body_reply({"tokens": tokens.encode(body["prompt"])})
 
 
@@ -37,8 +30,6 @@ def detokenize(call: Call, site: Site, place: Place) -> Reply | Rejection:
     body = _valid(call, site, place, DETOKENIZATIONS)
     if isinstance(body, Rejection):
         return body
-    if len(body["tokens"]) > _FEW:
-        take_time()
     return body_reply({"text": tokens.decode(ints(body["tokens"]))})
 
 

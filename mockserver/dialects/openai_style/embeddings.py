@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 import orjson
 
 from mockserver.core.generation import Generation, GenerationRequest, Limits, Prompt
-from mockserver.core.haste import breathe
 from mockserver.core.seeding import derive
 from mockserver.dialects.openai_style.fields import text_prompts
 from mockserver.generation import tokens
@@ -55,7 +54,6 @@ def embeddings(generation: Generation) -> Iterator[orjson.Fragment]:
         return
     key = derive(0, "embedding", form.space)
     for prompt in generation.request.prompts:
-        breathe()
         full = embed(_text(prompt), form.size, key)
         yield _written(full if form.dimensions is None else shortened(full, form.dimensions), form)
 

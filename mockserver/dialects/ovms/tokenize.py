@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 
 from mockserver.core.dialects import Site
 from mockserver.core.failures import Rejection
-from mockserver.core.haste import take_time
 from mockserver.core.timeline import Reply
 from mockserver.dialects.openai_style.bodies import body_reply
 from mockserver.dialects.ovms.body import Admitted
@@ -20,8 +19,6 @@ from mockserver.generation import tokens
 
 # "MAX_LENGTH_LIMIT = 1000000", which "guards against unbounded allocation": here of all texts together.
 _LONGEST = 1_000_000
-# Up to this many characters or ids take a fraction of a millisecond, whatever they are.
-_QUICK = 1_024
 # The padding token. The engine's own depends on the model.
 _PAD = tokens.EOS
 
@@ -34,8 +31,6 @@ def tokenize(admitted: Admitted, site: Site) -> Reply | Rejection:
     if fault is not None:
         return graph_fault(fault, node=node_of("embeddings", site.edition)) if embeds else graph_fault(fault)
     texts = [fields["text"]] if isinstance(fields["text"], str) else fields["text"]
-    if sum(map(len, texts)) > _QUICK or fields.get("max_length", 0) > _QUICK:
-        take_time()
     marked = fields.get("add_special_tokens", True)
     begin, end = (tokens.BOS,) * marked, (tokens.EOS,) * (marked and embeds)
     lists = [(*begin, *tokens.encode(text), *end)[: fields.get("max_length")] for text in texts]

@@ -11,7 +11,6 @@ from contextlib import suppress
 from functools import lru_cache
 from typing import NamedTuple
 
-from mockserver.core.haste import take_time
 from mockserver.core.seeding import Draws
 from mockserver.generation.corpus import Phrase, fresh_phrase
 from mockserver.generation.patterns.char_classes import NONE, WORD, beside, members, stands
@@ -44,8 +43,6 @@ _MOST_EFFORT = 50_000
 # The characters that all conditions of one text may examine together, some microseconds each.
 _MOST_EXAMINED = 20_000
 _MOST_REMEMBERED = 8_000
-# Writing a match of a pattern with this many characters takes some milliseconds.
-_LONG_PATTERN = 1_000
 _PIECE = 12
 # If a text must differ from more than `_MANY` others, it is first searched `_TRIED` times without excluding them, since
 # excluding them costs the more the more there are.
@@ -100,7 +97,6 @@ def find_match(
 @lru_cache(maxsize=256)
 def fault_in(pattern: str) -> str:
     """Why no text that this pattern matches as a whole can be written; empty if one can, whatever the draws."""
-    take_time()
     try:
         write_match(pattern, Draws(0))
     except PatternError as error:
@@ -128,8 +124,6 @@ def tell_match(pattern: str, key: int) -> Iterator[Phrase | None]:
 
     Raises PatternError if `fault_in` finds a fault in the pattern.
     """
-    if len(pattern) > _LONG_PATTERN:
-        take_time()
     return _match_phrases(pattern, Draws(key))
 
 

@@ -3,9 +3,9 @@
 The solver is imported with the first schema: most servers never see one, and start sooner without it.
 """
 
+from functools import cache
 from types import ModuleType
 
-from mockserver.core.haste import loaded_once
 from mockserver.generation.schemas.errors import InvalidSchemaError, SchemaLimitError, UnsatisfiableSchemaError
 
 __all__ = [
@@ -51,7 +51,7 @@ def is_recursive(schema: object) -> bool:
     return found
 
 
-@loaded_once
+@cache
 def _instances() -> ModuleType:
     from mockserver.generation.schemas import instances
 

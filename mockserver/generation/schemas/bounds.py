@@ -17,7 +17,6 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from mockserver.core.haste import breathe
 from mockserver.generation.patterns.sizes import size_of
 from mockserver.generation.schemas.errors import SchemaLimitError
 
@@ -208,7 +207,6 @@ def reach_of(root: Node) -> Reach:
 
     def part_of(node: Node) -> _Part:
         if node not in parts:
-            breathe()
             parts[node] = _Part(node)
         return parts[node]
 
@@ -251,7 +249,6 @@ def _count_visits(order: list[_Part], parts: dict[Node, _Part], *, recursive: bo
     for _ in range(depths):
         changed = False
         for part in order:
-            breathe()
             visits = part.visits
             _count(part, parts)
             changed = changed or visits != part.visits

@@ -13,7 +13,6 @@ from urllib.parse import unquote, urldefrag, urljoin
 import jsonschema_rs
 from jsonschema_rs import Registry
 
-from mockserver.core.haste import breathe
 from mockserver.generation.schemas.bounds import MOST_BACKTRACKS, MOST_BUILT, check_size, reach_of
 from mockserver.generation.schemas.errors import InvalidSchemaError
 
@@ -108,7 +107,6 @@ class Document:
 
     def __init__(self, schema: Any, draft: int | None = None) -> None:
         self.memory = check_size(schema)
-        breathe()
         self.schema = schema
         self.draft = draft or _draft(schema)
         self.size = 0
@@ -133,9 +131,7 @@ class Document:
         # The draft is settled by now; `$schema` may name one that no validator knows.
         named = isinstance(schema, dict) and "$schema" in schema
         self._plain = {key: part for key, part in schema.items() if key != "$schema"} if named else schema
-        breathe()
         self.accepts = self._validator(self._plain, formats=False)
-        breathe()
         self.accepts_formats = self._validator(self._plain, formats=True)
 
     def node(self, schema: Any, place: str, base: str) -> Node:
@@ -202,7 +198,6 @@ class Document:
 
     def validator_at(self, place: str) -> Callable[[object], bool]:
         """A validator for the schema at a place of the document; one that accepts anything where there are too many."""
-        breathe()
         if self._built <= MOST_BUILT:
             self._built += self.reach.size(self._nodes[place])
         if self._built > MOST_BUILT:
@@ -272,7 +267,6 @@ class Document:
     def _walk(self, root: str) -> Iterator[tuple[str, Mapping[str, Any], str]]:
         waiting: list[tuple[str, Any, str]] = [("", self.schema, root)] if isinstance(self.schema, dict) else []
         for place, value, outer in waiting:
-            breathe()
             base = outer
             if isinstance(value, dict):
                 named = self._id(value)

@@ -10,7 +10,6 @@ from typing import Any
 import orjson
 
 from mockserver.core.caches import Cache
-from mockserver.core.haste import take_time
 from mockserver.core.seeding import Draws, derive
 from mockserver.generation.json_texts import compact
 from mockserver.generation.schemas.documents import Document
@@ -31,8 +30,6 @@ _WORK = 40_000_000
 _SEARCHES = (True, True, False, False)
 # How long an instance may be, in characters.
 _LONGEST = 1_000_000
-# A search with so much effort takes some milliseconds, and so does anything with a schema of so many parts.
-_LONG_EFFORT, _MANY_PARTS = 100, 500
 
 
 class Compiled:
@@ -44,7 +41,6 @@ class Compiled:
         # In bytes, roughly.
         self.memory = _LEAST_MEMORY
         # The highest cost of a search so far: the next one may cost as much.
-        self._effort = 0
         try:
             self._document = Document(schema)
             self.memory += self._document.memory
@@ -69,11 +65,6 @@ class Compiled:
             raise type(self.fault)(str(self.fault))
         return self._document
 
-    @property
-    def is_long(self) -> bool:
-        """Whether a search for an instance takes more than a few milliseconds."""
-        return self._effort > _LONG_EFFORT or self._document.size > _MANY_PARTS
-
     def search(self, key: int, language: str, subject: str, *, complete: bool = False) -> str | None:
         """An instance, as JSON; None if none is found. Raises InvalidSchemaError if a reference leads to no schema."""
         document, fallback, tired, work = self._document, None, False, _WORK
@@ -90,7 +81,6 @@ class Compiled:
                 tired = True
                 continue
             finally:
-                self._effort = max(self._effort, solver.effort)
                 work -= work // 2 - solver.work_left
             if value is NOTHING:
                 continue
@@ -139,8 +129,6 @@ def write_instance(schema: object, key: int, language: str, subject: str, *, com
     if known.witness is None:
         check_schema(schema)
         raise AssertionError("a schema without a witness has a fault")
-    if known.is_long:
-        take_time()
     try:
         found = known.search(key, language, subject, complete=complete)
     except InvalidSchemaError:
@@ -157,7 +145,6 @@ def compiled(schema: object) -> Compiled:
         raise InvalidSchemaError("The schema is nothing that JSON can say") from None
     found = _kept.find(name)
     if found is None:
-        take_time()
         found = Compiled(schema)
         _kept.keep(name, found, len(name) + found.memory)
     return found

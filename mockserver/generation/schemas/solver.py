@@ -11,7 +11,6 @@ up.
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from mockserver.core.haste import breathe
 from mockserver.core.json_values import type_of
 from mockserver.core.seeding import Draws
 from mockserver.generation.schemas import texts
@@ -78,14 +77,8 @@ class Solver:
         """What its steps may still do."""
         return max(self._work, 0)
 
-    @property
-    def effort(self) -> int:
-        """What the search has cost so far: the steps that were in vain, and the values that were made."""
-        return self._cost.steps - self._steps + self._made
-
     def solve(self, nodes: Sequence[Node], name: str = "", depth: int = 0) -> Any:
         """A value that keeps to all the schemas, or NOTHING. `name` is what it is called, `depth` how deep it lies."""
-        breathe()
         self.spend()
         if depth > _DEEPEST or (self._failed and depth >= self._failed.get(_places(nodes), _DEEPEST + 1)):
             return NOTHING

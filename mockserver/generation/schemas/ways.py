@@ -5,7 +5,6 @@ A document keeps what its own schemas demand, since they are met again with ever
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
 
-from mockserver.core.haste import breathe
 from mockserver.generation.schemas.demands import Demand, Fork
 from mockserver.generation.schemas.documents import Node
 from mockserver.generation.schemas.keywords import add
@@ -51,7 +50,6 @@ def settled(demand: Demand, forks: Sequence[Fork], spend: Callable[[int], None])
 
 def _further(demand: Demand, option: Sequence[Node], scopes: Scopes) -> Demand:
     """The demand with an option of one of its forks, and with the forks of that alone; kept where the demand is."""
-    breathe()
     key = (id(demand), tuple(map(id, option)), scopes)
     found: Demand | None = None if demand.kept is None else demand.kept.get(key)
     if found is None:

@@ -3,10 +3,10 @@
 from collections.abc import Mapping, Sequence
 
 from mockserver.control.plan import Plan
+from mockserver.control.stub_selection import measure_of
 from mockserver.control.stubs.bodies import events_in, is_stream
 from mockserver.control.stubs.book import MEASURED, Handler, HandlerError, Near, Prepared, Raw, raised
 from mockserver.control.stubs.replies import read_prepared
-from mockserver.control.stubs.selection import measure_of
 from mockserver.control.stubs.templates import TemplateError, fill_all
 from mockserver.control.stubs.values import StubError
 from mockserver.control.visits import WishError
