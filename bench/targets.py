@@ -34,7 +34,7 @@ def _ms(what: str, fact: str, bound: float) -> Target:
 
 
 TARGETS = (
-    Target("plain answer of 128 tokens to a new prompt each time, against bare Starlette", "plain new", "at least", 0.30),
+    Target("plain answer of 128 tokens, a new prompt each time, against bare Starlette", "plain new", "at least", 0.30),
     Target("stream of 128 tokens, joined, to a new prompt each time", "stream joined new", "at least", 0.25),
     Target("plain answer, the same prompt, against the best Python mock server", "peers python", "at least", 1.0),
     Target("stream of 128 tokens, one write per event, against bare ASGI", "stream single", "at least", 0.92),

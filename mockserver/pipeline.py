@@ -69,6 +69,8 @@ _LONG_PROMPT = 8_192
 _USUAL_ANSWER = 512
 # How many times as long a word takes if it is weighed against those before it.
 _CARE = 4
+# An answer states the name of its model in every event: longer ones than so many characters are unknown.
+_LONGEST_MODEL = 1_000
 # The greatest weight of an answer that is given: a second or two of work, and some 100 MB.
 _HEAVIEST = 2_000_000
 # The weight of a text to embed: for each of its tokens, and for the text itself.
@@ -109,6 +111,8 @@ def parse(visit: Visit) -> Plan:
     request = operation.read(visit.call, visit.site)
     if isinstance(request, Rejection):
         return Plan(visit, rejection=request)
+    if len(request.model) > _LONGEST_MODEL:
+        return Plan(visit, rejection=Rejection(FailureKind.UNKNOWN_MODEL, model=request.model[:_LONGEST_MODEL]))
     request = with_lengths(request, visit.lengths)
     too_much = _too_much(request)
     return Plan(visit, rejection=too_much) if too_much is not None else Plan(paced(visit, request.model), request)
@@ -233,15 +237,17 @@ def _too_much(request: GenerationRequest) -> Rejection | None:
     length = min(most, limits.context if limits.ignore_eos else max(_USUAL_ANSWER, limits.min_tokens, drawn))
     choices = max(request.n, request.best_of, request.sampling.beams) * len(request.prompts)
     echoed = request.prompt_tokens * request.n if request.output.echo else 0
-    weight = (length * choices + echoed) * (1 + rivals)
+    care = 1 if is_plain(request.sampling) else _CARE
+    weight = (length * choices + echoed) * (care + rivals)
     if not request.speaks or weight <= _HEAVIEST:
         return None
     message = (
         f"The request asks for too much: {choices} choices of up to {length} tokens, with {rivals} alternatives each, "
-        f"are more than {_HEAVIEST} tokens together. Reduce the number of prompts or choices, max_tokens or logprobs."
+        f"weigh more than {_HEAVIEST} tokens. Reduce the number of prompts or choices, max_tokens or logprobs."
     )
-    violation = Violation(("n",), "maximum", message, max(_HEAVIEST * request.n // weight, 1), request.n)
-    return Rejection(FailureKind.INVALID_REQUEST, message, "n", (violation,), model=request.model)
+    field, found = ("prompt", len(request.prompts)) if len(request.prompts) > 1 else ("n", request.n)
+    violation = Violation((field,), "maximum", message, max(_HEAVIEST * found // weight, 1), found)
+    return Rejection(FailureKind.INVALID_REQUEST, message, field, (violation,), model=request.model)
 
 
 def reads_long(call: Call) -> bool:

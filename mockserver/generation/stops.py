@@ -6,7 +6,6 @@ from itertools import accumulate
 from typing import NamedTuple
 
 from mockserver.core.generation import Stops
-from mockserver.core.haste import breathe
 
 
 class Stopped(NamedTuple):
@@ -45,7 +44,6 @@ def _first_text(texts: Sequence[str], stops: Sequence[str], min_tokens: int) -> 
     text = "".join(texts) if stops else ""
     begin = sum(map(len, texts[:min_tokens])) if stops else 0
     for stop in dict.fromkeys(filter(None, stops)):
-        breathe()
         # No other that ends later is wanted.
         start = text.find(stop, begin, None if first is None else first[0] - 1)
         if start >= 0:

@@ -27,12 +27,12 @@ from mockserver.serving.asgi import Receive, Send
 from mockserver.serving.cors import Gate
 from mockserver.serving.misdirected import Handshake
 from mockserver.serving.monotonic import Monotonic
+from mockserver.serving.scheduling import Threads
 from mockserver.serving.simulator import Simulator
 from mockserver.serving.sockets.batches import Batch
 from mockserver.serving.sockets.connection import DirectProtocol
 from mockserver.serving.sockets.crowd import admitting_all
 from mockserver.serving.sockets.door import BACKLOG, Door, listening_socket
-from mockserver.serving.scheduling import Threads
 from mockserver.serving.watchdog import end_in_time, watched
 
 Loop = Literal["auto", "asyncio", "uvloop"]

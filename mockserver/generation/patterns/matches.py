@@ -198,8 +198,6 @@ def _compiled(pattern: str) -> _Compiled:
 
 
 def _match(pattern: str, draws: Draws, wanted: _Wanted) -> str:
-    if len(pattern) > _LONG_PATTERN:
-        take_time()
     compiled = _compiled(pattern)
     shortest = max(compiled.tree.root.shortest, wanted.least)
     if shortest > wanted.most:
