@@ -1,7 +1,7 @@
 """The way of a request, from top to bottom.
 
     route       Starlette                -> route           dialect, operation, path
-    context     + settings, headers      -> visit           seed, edition, latency, credentials
+    context     + settings, headers      -> context         seed, edition, latency, credentials
     parse       dialect.read             -> request | reply | rejection
     resolve     + namespace              -> stub, faults, quota, engine      the only station that meets state
     generate    model                    -> generation, pace
@@ -19,20 +19,20 @@ from collections.abc import Sequence
 from math import ceil
 
 from mockserver.control.admission import admit, settle
+from mockserver.control.context import RequestContext, make_context, overridden, paced, with_lengths
 from mockserver.control.facts import RequestFacts
 from mockserver.control.faults.effects import apply_faults
-from mockserver.control.faults.wishes import wished
+from mockserver.control.faults.overrides import requested_faults
 from mockserver.control.journal.exchanges import Exchange
 from mockserver.control.namespaces import Namespace
 from mockserver.control.plan import Plan
 from mockserver.control.refusals import refuse, with_headers
-from mockserver.control.routing import Landing
+from mockserver.control.routing import RouteMatch
 from mockserver.control.settings import Settings
 from mockserver.control.strikes import Strike, take_back
 from mockserver.control.stub_rendering import check_calls, checked_measures, render, reply_of, unmatched
 from mockserver.control.stub_selection import check_faults, choose, requested_reply
-from mockserver.control.stubs.book import HandlerError, Raw, Stub
-from mockserver.control.visits import Visit, overridden, paced, visit_of, with_lengths
+from mockserver.control.stubs.registry import HandlerError, Raw, Stub
 from mockserver.core.calls import Call
 from mockserver.core.dialects import Operation
 from mockserver.core.failures import FailureKind, Rejection, Violation
@@ -80,7 +80,7 @@ _READ_TEXT = 128
 
 def answer(
     call: Call,
-    landing: Landing,
+    route: RouteMatch,
     settings: Settings,
     namespace: Namespace,
     now: float = 0.0,
@@ -89,46 +89,46 @@ def answer(
 ) -> Plan:
     """The plan of the answer to a call that arrives at the instant `now`: the whole way up to the journal.
 
-    `stubs` are those of the settings, whose rules count from `since`. Raises WishError if one of our own headers cannot
-    be obeyed.
+    `stubs` are those of the settings, whose rules count from `since`. Raises HeaderError if one of our own headers
+    cannot be obeyed.
     """
-    plan = parse(visit_of(call, landing, settings))
+    plan = parse(make_context(call, route, settings))
     resolve(plan, namespace, now, since, stubs)
     complete(plan)
     return plan
 
 
-def parse(visit: Visit) -> Plan:
+def parse(context: RequestContext) -> Plan:
     """What a call asks of a model; or the reply of an operation without one; or why it is refused."""
-    operation, dialect = visit.landing.operation, visit.landing.dialect
+    operation, dialect = context.route.operation, context.route.dialect
     if operation is None:
-        return _without_model(visit, dialect.unrouted(visit.call, visit.site, visit.landing.allowed))
-    refused = _check_credentials(visit, operation)
+        return _without_model(context, dialect.unrouted(context.call, context.site, context.route.allowed))
+    refused = _check_credentials(context, operation)
     if refused is not None:
-        return Plan(visit, rejection=refused)
+        return Plan(context, rejection=refused)
     if operation.answer is not None:
-        return _without_model(visit, operation.answer(visit.call, visit.site))
-    request = operation.read(visit.call, visit.site)
+        return _without_model(context, operation.answer(context.call, context.site))
+    request = operation.read(context.call, context.site)
     if isinstance(request, Rejection):
-        return Plan(visit, rejection=request)
+        return Plan(context, rejection=request)
     if len(request.model) > _LONGEST_MODEL:
-        return Plan(visit, rejection=Rejection(FailureKind.UNKNOWN_MODEL, model=request.model[:_LONGEST_MODEL]))
-    request = with_lengths(request, visit.lengths)
+        return Plan(context, rejection=Rejection(FailureKind.UNKNOWN_MODEL, model=request.model[:_LONGEST_MODEL]))
+    request = with_lengths(request, context.lengths)
     too_much = _too_much(request)
-    return Plan(visit, rejection=too_much) if too_much is not None else Plan(paced(visit, request.model), request)
+    return Plan(context, rejection=too_much) if too_much is not None else Plan(paced(context, request.model), request)
 
 
 def resolve(plan: Plan, namespace: Namespace, now: float, since: float = 0.0, stubs: Sequence[Stub] = ()) -> None:
     """Let a request meet the state of its namespace: a stub is chosen, faults and quotas count, an engine is found.
 
-    Raises WishError if a header of our own cannot be obeyed; whoever calls gives back (`release`) what was counted.
+    Raises HeaderError if a header of our own cannot be obeyed; whoever calls gives back (`release`) what was counted.
     """
     renew_patience()
     number = namespace.retries.count() if plan.asks_model else 0
-    plan.facts = RequestFacts(plan.visit, plan.request, number, namespace.retries.attempt(plan.visit))
-    requested = tuple(Strike(fault, "header") for fault in wished(plan))
+    plan.facts = RequestFacts(plan.context, plan.request, number, namespace.retries.attempt(plan.context))
+    requested = tuple(Strike(fault, "header") for fault in requested_faults(plan))
     if plan.asks_model:
-        requested_reply(plan.visit.call.headers)
+        requested_reply(plan.context.call.headers)
         admit(plan, namespace.quotas, now)
         if plan.rejection is not None:
             return
@@ -136,19 +136,19 @@ def resolve(plan: Plan, namespace: Namespace, now: float, since: float = 0.0, st
     _override(plan)
     plan.meant = (*namespace.faults.pick(plan, now, since), *requested)
     if plan.request is not None and not (plan.prepared is not None and isinstance(plan.prepared.content, Raw)):
-        caching = plan.visit.landing.dialect.prompt_caching if plan.visit.settings.prompt_cache else None
-        dialect = plan.visit.landing.dialect.name
-        plan.engine = namespace.engines.state(dialect, plan.request, plan.visit.profile, caching, now)
+        caching = plan.context.route.dialect.prompt_caching if plan.context.settings.prompt_cache else None
+        dialect = plan.context.route.dialect.name
+        plan.engine = namespace.engines.state(dialect, plan.request, plan.context.profile, caching, now)
 
 
 def complete(plan: Plan) -> None:
-    """Generate, write, schedule and apply faults. Raises WishError if a prepared answer or its faults do not fit."""
+    """Generate, write, schedule and apply faults. Raises HeaderError if a prepared answer or its faults do not fit."""
     generate(plan)
     write(plan)
     schedule(plan)
     if plan.meant:
         apply_faults(plan)
-    if plan.rule is not None and not plan.visit.settings.strict:
+    if plan.rule is not None and not plan.context.settings.strict:
         rule = (b"x-mockserver-rule", plan.rule.encode("ascii", "backslashreplace"))
         plan.timeline = plan.timeline._replace(headers=(*plan.timeline.headers, rule))
 
@@ -172,7 +172,7 @@ def generate(plan: Plan) -> None:
     if isinstance(content, Raw):
         plan.rejection, plan.reply = None, reply_of(content)
         plan.pace = _body_pace(plan, content.times)
-    elif plan.asks_model and plan.nearest is not None and plan.visit.settings.unmatched == "refuse":
+    elif plan.asks_model and plan.nearest is not None and plan.context.settings.unmatched == "refuse":
         plan.rejection = unmatched(plan.nearest)
     elif plan.asks_model:
         _generate(plan, content if isinstance(content, Speech | Measures) else None)
@@ -180,19 +180,19 @@ def generate(plan: Plan) -> None:
 
 def write(plan: Plan) -> None:
     """Write the reply in the vendor's format: the generation, a refusal, or what is given; with all its headers."""
-    visit, operation = plan.visit, plan.visit.landing.operation
+    context, operation = plan.context, plan.context.route.operation
     if plan.generation is not None and plan.rejection is None:
         assert operation is not None, "an operation has asked the model"
         assert plan.pace is not None, "what is generated has a pace"
-        written = operation.write(plan.generation, plan.pace, visit.site)
+        written = operation.write(plan.generation, plan.pace, context.site)
         if isinstance(written, Rejection):
             plan.rejection, plan.generation, plan.pace = written, None, None
         else:
-            plan.reply = with_headers(written, visit)
+            plan.reply = with_headers(written, context)
     elif plan.reply is not None:
-        plan.reply = with_headers(plan.reply, visit)
+        plan.reply = with_headers(plan.reply, context)
     if plan.rejection is not None:
-        plan.reply = refuse(plan.rejection, visit, plan.request)
+        plan.reply = refuse(plan.rejection, context, plan.request)
     assert plan.reply is not None, "what is neither generated nor refused is given"
     if plan.prepared is not None:
         headers = plan.reply.headers
@@ -210,19 +210,19 @@ def schedule(plan: Plan) -> None:
 
 def record(plan: Plan, namespace: Namespace, path: str, now: float) -> Exchange:
     """Settle with the namespace what the plan has come to, and note it in the journal under the requested path."""
-    if plan.ticket is not None:
+    if plan.reservation is not None:
         settle(plan, namespace.quotas, now)
     if plan.reuse is not None and plan.visible_generation is not None:
         plan.reuse.keep()
     take_back(plan.meant, plan.struck)
     namespace.retries.note(plan)
-    return namespace.journal.open(namespace.name, path, plan.visit.call, plan, arrived=now, ahead=namespace.shift)
+    return namespace.journal.open(namespace.name, path, plan.context.call, plan, arrived=now, ahead=namespace.shift)
 
 
 def release(plan: Plan, namespace: Namespace) -> None:
     """Give back what a request has been counted for, since it gets no answer after all."""
-    if plan.ticket is not None:
-        namespace.quotas.leave(plan.ticket)
+    if plan.reservation is not None:
+        namespace.quotas.leave(plan.reservation)
     take_back(plan.meant)
 
 
@@ -296,16 +296,16 @@ def weight(request: GenerationRequest) -> int:
 # --- what the stations need --------------------------------------------------------------------------------------
 
 
-def _without_model(visit: Visit, outcome: Reply | Rejection) -> Plan:
-    return Plan(visit, rejection=outcome) if isinstance(outcome, Rejection) else Plan(visit, reply=outcome)
+def _without_model(context: RequestContext, outcome: Reply | Rejection) -> Plan:
+    return Plan(context, rejection=outcome) if isinstance(outcome, Rejection) else Plan(context, reply=outcome)
 
 
-def _check_credentials(visit: Visit, operation: Operation) -> Rejection | None:
+def _check_credentials(context: RequestContext, operation: Operation) -> Rejection | None:
     """Why the credentials of a call are not accepted; None if they are, or if the operation needs none."""
-    credentials, auth = visit.landing.dialect.credentials, visit.settings.auth
+    credentials, auth = context.route.dialect.credentials, context.settings.auth
     if auth == "off" or credentials is None or not operation.secured:
         return None
-    key = credentials(visit.call)
+    key = credentials(context.call)
     if key is None:
         return Rejection(FailureKind.MISSING_CREDENTIALS)
     accepted = (auth,) if isinstance(auth, str) else auth
@@ -317,20 +317,20 @@ def _override(plan: Plan) -> None:
     prepared, request = plan.prepared, plan.request
     if prepared is None or request is None:
         return
-    plan.visit = overridden(plan.visit, request.model, prepared.seed, prepared.latency, prepared.output_tokens)
-    plan.request = with_lengths(request, plan.visit.lengths)
+    plan.context = overridden(plan.context, request.model, prepared.seed, prepared.latency, prepared.output_tokens)
+    plan.request = with_lengths(request, plan.context.lengths)
 
 
 def _generate(plan: Plan, content: Speech | Measures | None) -> None:
     """Let the model say the content, or its own words, at the pace of its engine."""
-    request, visit, engine = plan.request, plan.visit, plan.engine
+    request, context, engine = plan.request, plan.context, plan.engine
     assert request is not None, "a model is asked"
     speech = content if isinstance(content, Speech) else None
     if speech is not None:
         check_calls(speech, plan)
-        generation = speak(request, speech, visit.site.seed)
+        generation = speak(request, speech, context.site.seed)
     else:
-        generation = generate_text(request, visit.site.seed)
+        generation = generate_text(request, context.site.seed)
     if isinstance(content, Measures):
         generation = generation._replace(measures=checked_measures(content, plan), prepared=True)
     generation = word_refusals(_with_model_faults(plan, generation) if plan.meant else generation)
@@ -365,16 +365,16 @@ def _with_model_faults(plan: Plan, generation: Generation) -> Generation:
 
 def _draw_pace(plan: Plan, generation: Generation, speech: Speech | None) -> Pace:
     """The pace of the engine, with the delays that a prepared answer prescribes."""
-    visit, request, unseen = plan.visit, generation.request, generation.usage.unseen
+    context, request, unseen = plan.context, generation.request, generation.usage.unseen
     # Thoughts that are shown take decoding steps like the rest of the answer; hidden ones take time before it.
     shown = max((len(choice.thoughts) for choice in generation.choices), default=0) if request.output.reasoning else 0
     hidden = unseen.reasoning if unseen is not None and not shown else 0
-    if visit.profile is None:
+    if context.profile is None:
         timing = instant(generation.steps)
     else:
-        key = derive(visit.site.seed, "pace", generation.fingerprint)
+        key = derive(context.site.seed, "pace", generation.fingerprint)
         prompt_tokens = max(request.prompt_tokens - generation.usage.cached_tokens, 0)
-        timing = pace(visit.profile, generation.steps, prompt_tokens, key, hidden)
+        timing = pace(context.profile, generation.steps, prompt_tokens, key, hidden)
     if speech is None:
         return timing
     delays = (*[None] * shown, *speech.delays)
@@ -386,11 +386,11 @@ def _body_pace(plan: Plan, times: Sequence[float]) -> Pace:
 
     If it has `times`, its events are sent at these, unless the request's own header sets the latency.
     """
-    visit, request, reply = plan.visit, plan.request, plan.reply
+    context, request, reply = plan.context, plan.request, plan.reply
     assert reply is not None, "the body is prepared"
-    if times and not visit.call.headers.get("x-mockserver-latency"):
-        return recorded(times, visit.settings.speed)
+    if times and not context.call.headers.get("x-mockserver-latency"):
+        return recorded(times, context.settings.speed)
     steps = sum(len(frames.data) for frames in reply.frames)
     if request is None:
         return instant(steps)
-    return pace(visit.profile, steps, request.prompt_tokens, derive(visit.site.seed, "pace", visit.site.identity))
+    return pace(context.profile, steps, request.prompt_tokens, derive(context.site.seed, "pace", context.site.identity))

@@ -13,7 +13,7 @@ from starlette.convertors import StringConvertor, register_url_convertor
 from starlette.routing import BaseRoute, Host, Match, Mount, Route, Router
 from starlette.types import Lifespan, Receive, Scope, Send
 
-from mockserver.control.routing import Landing, configured
+from mockserver.control.routing import RouteMatch, configured
 from mockserver.control.settings import Settings
 from mockserver.core.dialects import Dialect, Operation
 from mockserver.core.naming import close_matches
@@ -33,29 +33,29 @@ class _AnyText(StringConvertor):
 register_url_convertor("any", _AnyText())
 
 # Serves a request that has landed somewhere, or (None) nowhere.
-Serve = Callable[[Landing | None, Scope, Receive, Send], Awaitable[None]]
+Serve = Callable[[RouteMatch | None, Scope, Receive, Send], Awaitable[None]]
 
 
 class Endpoint:
     """The ASGI application behind a route: what a request there is for, None if for nothing."""
 
-    def __init__(self, landing: Landing | None, serve: Serve) -> None:
-        self.landing = landing
+    def __init__(self, match: RouteMatch | None, serve: Serve) -> None:
+        self.match = match
         self._serve = serve
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one ASGI scope."""
-        await self._serve(self.landing_of(scope), scope, receive, send)
+        await self._serve(self.match_of(scope), scope, receive, send)
 
-    def landing_of(self, scope: Scope) -> Landing | None:
+    def match_of(self, scope: Scope) -> RouteMatch | None:
         """What the request of a scope that has come here is for, with what stands for the names in the path."""
-        landing, variables = self.landing, scope.get("path_params")
-        if landing is not None and not landing.path:
+        match, variables = self.match, scope.get("path_params")
+        if match is not None and not match.path:
             # Nothing is served there, so the dialect gets to know the path.
-            return landing._replace(path=scope["path"].removeprefix(scope.get("root_path", "")))
-        if landing is not None and "{" in landing.path and variables:
-            return landing._replace(variables=variables)
-        return landing
+            return match._replace(path=scope["path"].removeprefix(scope.get("root_path", "")))
+        if match is not None and "{" in match.path and variables:
+            return match._replace(variables=variables)
+        return match
 
 
 class RememberingRouter(Router):
@@ -116,7 +116,7 @@ class Served(NamedTuple):
     operation: Operation
 
 
-async def _serve_nothing(landing: Landing | None, scope: Scope, receive: Receive, send: Send) -> None:
+async def _serve_nothing(match: RouteMatch | None, scope: Scope, receive: Receive, send: Send) -> None:
     raise NotImplementedError("these routes are only looked at")
 
 
@@ -135,7 +135,7 @@ class Routes:
         # What is near unknown paths: a search takes milliseconds, and a wrong base URL repeats its requests.
         self._near: dict[str, list[str]] = {}
 
-    def find(self, method: str, path: str, host: str = "") -> Landing | None:
+    def find(self, method: str, path: str, host: str = "") -> RouteMatch | None:
         """Where a request lands; None if its path belongs to no dialect. A single dialect is given every path."""
         scope: Scope = {"type": "http", "method": method, "path": path, "headers": [(b"host", host.encode("latin-1"))]}
         routes, app = self.all, self.default
@@ -144,12 +144,12 @@ class Routes:
             scope.update(child_scope)
             app = route.app  # type: ignore[attr-defined]
             if isinstance(app, Endpoint):
-                return app.landing_of(scope)
+                return app.match_of(scope)
             routes, app = app.routes, app.default
         while not isinstance(app, Endpoint):
             known = matching(app.routes, scope)
             app = cast("Endpoint", app.default if known is None else known[0].app)  # type: ignore[attr-defined]
-        return app.landing_of(scope)
+        return app.match_of(scope)
 
     def nearest(self, path: str) -> list[str]:
         """Served paths that resemble this one, which is not served; failing that, the roots of the dialects."""
@@ -162,12 +162,12 @@ class Routes:
                 self._near[path] = near
         return near
 
-    def elsewhere(self, landing: Landing, path: str) -> list[str]:
-        """Where other dialects have the path of a landing, if it is a bare path that several dialects have."""
+    def elsewhere(self, match: RouteMatch, path: str) -> list[str]:
+        """Where other dialects have the path of a match, if it is a bare path that several dialects have."""
         owners = [each.dialect for each in _served(self.bare) if each.path == path]
-        if self._alone is not None or landing.dialect not in owners:
+        if self._alone is not None or match.dialect not in owners:
             return []
-        others = (name for name in self._routers if name != landing.dialect.name)
+        others = (name for name in self._routers if name != match.dialect.name)
         return [f"/{name}{path}" for name in others if any(each.path == path for each in self._served_by(name))]
 
     def served(self) -> list[str]:
@@ -192,23 +192,23 @@ class Routes:
 
     def _router(self, dialect: Dialect) -> RememberingRouter:
         """What serves a dialect's native paths, and refuses all others in the vendor's words."""
-        landings = ((path, Landing(dialect, operation, path)) for operation, path in _paths(dialect))
-        return RememberingRouter(self._routes(landings), Endpoint(Landing(dialect, None, ""), self._serve))
+        matches = ((path, RouteMatch(dialect, operation, path)) for operation, path in _paths(dialect))
+        return RememberingRouter(self._routes(matches), Endpoint(RouteMatch(dialect, None, ""), self._serve))
 
-    def _routes(self, landings: Iterable[tuple[str, Landing]]) -> list[Route]:
+    def _routes(self, matches: Iterable[tuple[str, RouteMatch]]) -> list[Route]:
         """A route for each operation, and one for each path that refuses all other methods; the few paths with a
-        variable come last. Of two landings for the same path and method the first counts."""
-        by_path: dict[str, dict[str, Landing]] = {}
-        for path, landing in landings:
-            assert landing.operation is not None, "only operations have routes"
-            by_path.setdefault(path, {}).setdefault(landing.operation.method, landing)
+        variable come last. Of two matches for the same path and method the first counts."""
+        by_path: dict[str, dict[str, RouteMatch]] = {}
+        for path, match in matches:
+            assert match.operation is not None, "only operations have routes"
+            by_path.setdefault(path, {}).setdefault(match.operation.method, match)
         routes: list[Route] = []
         for path, methods in sorted(by_path.items(), key=lambda item: "{" in item[0]):
             allowed, pattern = tuple(methods), _VARIABLE.sub(r"{\1:any}", path)
-            for method, landing in methods.items():
-                endpoint = Endpoint(landing._replace(allowed=allowed), self._serve)
-                assert landing.operation is not None, "only operations have routes"
-                routes.append(Route(pattern, endpoint, methods=[method], name=landing.operation.name))
+            for method, match in methods.items():
+                endpoint = Endpoint(match._replace(allowed=allowed), self._serve)
+                assert match.operation is not None, "only operations have routes"
+                routes.append(Route(pattern, endpoint, methods=[method], name=match.operation.name))
             other = next(iter(methods.values()))._replace(operation=None, allowed=allowed)
             routes.append(Route(pattern, Endpoint(other, self._serve), name="wrong method"))
         return routes
@@ -216,26 +216,26 @@ class Routes:
 
 def _served(routes: Iterable[Route]) -> Iterator[Served]:
     for route in routes:
-        landing = cast(Endpoint, route.endpoint).landing
-        if landing is not None and landing.operation is not None:
-            yield Served(landing.operation.method, route.path.replace(":any}", "}"), landing.dialect, landing.operation)
+        match = cast(Endpoint, route.endpoint).match
+        if match is not None and match.operation is not None:
+            yield Served(match.operation.method, route.path.replace(":any}", "}"), match.dialect, match.operation)
 
 
 def _paths(dialect: Dialect) -> Iterator[tuple[Operation, str]]:
     return ((operation, path) for operation in dialect.operations for path in operation.paths)
 
 
-def _own(dialects: Mapping[str, Dialect], settings: Settings) -> Iterator[tuple[str, Landing]]:
+def _own(dialects: Mapping[str, Dialect], settings: Settings) -> Iterator[tuple[str, RouteMatch]]:
     """The user's own routes."""
     for route in settings.routes:
         operation = configured(route, dialects[route.dialect])
-        yield route.path, Landing(dialects[route.dialect], operation, operation.paths[0], route=route)
+        yield route.path, RouteMatch(dialects[route.dialect], operation, operation.paths[0], configured=route)
 
 
-def _bare(dialects: Mapping[str, Dialect], settings: Settings) -> Iterator[tuple[str, Landing]]:
+def _bare(dialects: Mapping[str, Dialect], settings: Settings) -> Iterator[tuple[str, RouteMatch]]:
     """The native paths without a dialect's name, each for the one dialect that has it there."""
     claims = {path: dialect.name for dialect in reversed([*dialects.values()]) for path in dialect.bare}
     for dialect in [dialects[settings.dialect]] if settings.dialect else dialects.values():
         for operation, path in _paths(dialect):
             if dialect.name == settings.bare.get(path, settings.dialect or claims.get(path, dialect.name)):
-                yield path, Landing(dialect, operation, path)
+                yield path, RouteMatch(dialect, operation, path)

@@ -23,12 +23,12 @@ from mockserver.commands.settled import settings_of
 from mockserver.control.configuration.config import from_toml
 from mockserver.control.configuration.names import check_names
 from mockserver.control.configuration.options import OPTIONS, from_environment, from_texts, settle, strange_variables
+from mockserver.control.context import lengths_of, profile_of
 from mockserver.control.routing import operations_of
 from mockserver.control.stubs.notation import STUB_KEYS, read_stubs
 from mockserver.control.stubs.notation import check_names as check_stub_names
-from mockserver.control.stubs.replies import REPLY_KEYS, read_wish
+from mockserver.control.stubs.replies import REPLY_KEYS, read_header_reply
 from mockserver.control.verify.checks import CHECKS
-from mockserver.control.visits import lengths_of, profile_of
 from mockserver.core.criteria_notation import MATCHERS
 from mockserver.core.installed import load_dialects
 from mockserver.faults.catalogue import FAULTS
@@ -189,7 +189,7 @@ WISHES: dict[str, Callable[[str], object]] = {
     "X-Mockserver-Fault": read_faults,
     "X-Mockserver-Latency": lambda text: profile_of(text, "fast"),
     "X-Mockserver-Output-Tokens": lengths_of,
-    "X-Mockserver-Reply": read_wish,
+    "X-Mockserver-Reply": read_header_reply,
     "X-Mockserver-Seed": int,
 }
 PLAIN = [Block(block.page, line) for block in blocks("") for line in block.code.splitlines()]

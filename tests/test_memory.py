@@ -67,5 +67,5 @@ def test_long_embeddings_are_not_kept() -> None:
 def test_a_journal_of_embeddings_stays_within_its_bytes() -> None:
     space = Namespace("")
     answer = ask("ovms", {"model": "bge-large", "input": ["Tides"] * 50}, path="/v3/embeddings")
-    noted = space.journal.open("", "/v3/embeddings", answer.plan.visit.call, answer.plan)
+    noted = space.journal.open("", "/v3/embeddings", answer.plan.context.call, answer.plan)
     assert len(answer.body) < noted.weight < 1.1 * len(answer.body)

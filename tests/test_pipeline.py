@@ -4,9 +4,9 @@ import json
 
 import pytest
 
+from mockserver.control.context import make_context
 from mockserver.control.namespaces import Namespace
 from mockserver.control.settings import Settings
-from mockserver.control.visits import visit_of
 from mockserver.core.calls import Call, Headers
 from mockserver.core.installed import load_dialects
 from mockserver.pipeline import answers_long, parse, resolve
@@ -16,10 +16,10 @@ QUIET = Settings(latency="off")
 
 
 def takes_long(path: str, body: dict[str, object]) -> bool:
-    landing = Routes(load_dialects(), QUIET).find("POST", path)
-    assert landing is not None
-    call = Call("POST", landing.path, Headers([(b"authorization", b"Bearer key")]), json.dumps(body).encode())
-    plan = parse(visit_of(call, landing, QUIET))
+    route = Routes(load_dialects(), QUIET).find("POST", path)
+    assert route is not None
+    call = Call("POST", route.path, Headers([(b"authorization", b"Bearer key")]), json.dumps(body).encode())
+    plan = parse(make_context(call, route, QUIET))
     resolve(plan, Namespace(""), 0.0)
     return answers_long(plan)
 

@@ -48,7 +48,7 @@ def _check(options: argparse.Namespace) -> int:
 def _plan(options: argparse.Namespace) -> int:
     from mockserver.commands.inputs import bytes_of
     from mockserver.control.namespaces import Namespace
-    from mockserver.control.routing import Landing
+    from mockserver.control.routing import RouteMatch
     from mockserver.core.calls import Call, Headers
     from mockserver.core.installed import load_dialects
     from mockserver.pipeline import answer
@@ -66,10 +66,10 @@ def _plan(options: argparse.Namespace) -> int:
     headers = Headers([(b"authorization", b"Bearer plan"), (b"content-type", b"application/json")])
     path = known[name].paths[0]
     call = Call(known[name].method, path, headers, bytes_of(str(options.request)), received_at=settings.created or 0.0)
-    plan = answer(call, Landing(dialect, known[name], path), settings, Namespace(""), stubs=stubs)
+    plan = answer(call, RouteMatch(dialect, known[name], path), settings, Namespace(""), stubs=stubs)
     _print_timeline(plan.timeline)
     if plan.pace is not None:
-        print(f"latency: {plan.visit.latency}; speed: {settings.speed:g}")
+        print(f"latency: {plan.context.latency}; speed: {settings.speed:g}")
     return 0
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from mockserver.control.configuration.names import check_all
 from mockserver.control.configuration.options import BY_NAME, OPTIONS, from_environment, from_texts
 from mockserver.control.settings import Settings
-from mockserver.control.stubs.book import Stub
+from mockserver.control.stubs.registry import Stub
 from mockserver.serving.files.config import settings_by
 from mockserver.serving.files.sources import Sources
 

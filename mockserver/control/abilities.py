@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 
 from mockserver.control.settings import Settings
-from mockserver.control.stubs.book import Prepared, Stub
+from mockserver.control.stubs.registry import Prepared, Stub
 from mockserver.control.stubs.values import StubError
 from mockserver.core.criteria import Criteria
 from mockserver.core.dialects import EDITIONS, Dialect, Edition, Operation

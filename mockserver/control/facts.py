@@ -6,7 +6,7 @@ from typing import Any
 
 import orjson
 
-from mockserver.control.visits import Visit
+from mockserver.control.context import RequestContext
 from mockserver.core.calls import Call
 from mockserver.core.failures import Rejection
 from mockserver.core.generation import INSTRUCTING, GenerationRequest, Message, Prompt
@@ -23,29 +23,29 @@ class RequestFacts:
     """
 
     def __init__(
-        self, visit: Visit, request: GenerationRequest | None = None, number: int = 1, attempt: int = 1
+        self, context: RequestContext, request: GenerationRequest | None = None, number: int = 1, attempt: int = 1
     ) -> None:
         self.number = number
         self.attempt = attempt
-        self._landing = visit.landing
+        self._route = context.route
         self._request = request
         self._values: dict[tuple[str, Path], Sequence[object]] = {}
-        self.call: Call = visit.call
+        self.call: Call = context.call
 
     @property
     def dialect(self) -> str:
         """The dialect's name."""
-        return self._landing.dialect.name
+        return self._route.dialect.name
 
     @property
     def operation(self) -> str | None:
         """The operation's name."""
-        return self._landing.operation.name if self._landing.operation is not None else None
+        return self._route.operation.name if self._route.operation is not None else None
 
     @property
     def path(self) -> str:
         """The dialect's own path, or that of a route of the user's own."""
-        return self._landing.route.path if self._landing.route is not None else self.call.path
+        return self._route.configured.path if self._route.configured is not None else self.call.path
 
     @property
     def method(self) -> str:
@@ -65,7 +65,7 @@ class RequestFacts:
     @property
     def key(self) -> str | None:
         """The API key."""
-        credentials = self._landing.dialect.credentials
+        credentials = self._route.dialect.credentials
         return credentials(self.call) if credentials is not None else None
 
     @cached_property
@@ -80,7 +80,7 @@ class RequestFacts:
             value = orjson.loads(self.call.body)
             return None if nests_absurdly(self.call.body, value) else value
         except orjson.JSONDecodeError:
-            unpacked = self._landing.dialect.unpacked
+            unpacked = self._route.dialect.unpacked
             value = unpacked(self.call) if unpacked is not None else None
             return None if isinstance(value, Rejection) else value
 

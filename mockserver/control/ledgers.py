@@ -28,17 +28,17 @@ class Ledgers:
         """Note an answer that begins, and return what notes its end; None if nothing does."""
         plan = exchange.plan
         # On the path of every answer, most of which nobody remembers.
-        if plan is None or plan.visit.landing.dialect.ledger is None:
+        if plan is None or plan.context.route.dialect.ledger is None:
             return None
-        visit, record = plan.visit, exchange.record
-        operation, ledger = visit.landing.operation, self.of(visit.landing.dialect)
+        context, record = plan.context, exchange.record
+        operation, ledger = context.route.operation, self.of(context.route.dialect)
         if operation is None or ledger is None or operation.name not in ledger.operations:
             return None
         end = ledger.begin(
             Served(
                 operation.name,
-                visit.call,
-                visit.site,
+                context.call,
+                context.site,
                 plan.request,
                 plan.rejection,
                 plan.timeline.status,

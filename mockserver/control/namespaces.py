@@ -13,12 +13,12 @@ from urllib.parse import parse_qsl
 
 from mockserver.control.deliveries import Deliveries
 from mockserver.control.engines import Engines
-from mockserver.control.faults.desk import FaultDesk
+from mockserver.control.faults.registry import FaultRules
 from mockserver.control.journal.exchanges import Budget, Journal
 from mockserver.control.ledgers import Ledgers
-from mockserver.control.quotas.desk import QuotaDesk
+from mockserver.control.quotas.limiter import RateLimiter
 from mockserver.control.retries import Retries
-from mockserver.control.stubs.book import StubBook
+from mockserver.control.stubs.registry import StubRegistry
 from mockserver.core.calls import Headers
 
 DEFAULT = ""
@@ -46,11 +46,11 @@ class Namespace:
     """
 
     name: str
-    faults: FaultDesk = field(default_factory=FaultDesk)
+    faults: FaultRules = field(default_factory=FaultRules)
     journal: Journal = field(default_factory=Journal)
     engines: Engines = field(default_factory=Engines)
-    quotas: QuotaDesk = field(default_factory=QuotaDesk)
-    stubs: StubBook = field(default_factory=StubBook)
+    quotas: RateLimiter = field(default_factory=RateLimiter)
+    stubs: StubRegistry = field(default_factory=StubRegistry)
     retries: Retries = field(default_factory=Retries)
     deliveries: Deliveries = field(default_factory=Deliveries)
     ledgers: Ledgers = field(default_factory=Ledgers)

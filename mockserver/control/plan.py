@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from mockserver.control.context import RequestContext
 from mockserver.control.engines import EngineState, Slot
 from mockserver.control.facts import RequestFacts
 from mockserver.control.prompt_cache import Reuse
-from mockserver.control.quotas.desk import Ticket
+from mockserver.control.quotas.limiter import Reservation
 from mockserver.control.strikes import Strike
-from mockserver.control.stubs.book import Near, Prepared
-from mockserver.control.visits import Visit
+from mockserver.control.stubs.registry import NearMiss, Prepared
 from mockserver.core.criteria import Criteria
 from mockserver.core.failures import Rejection
 from mockserver.core.generation import Generation, GenerationRequest
@@ -21,17 +21,17 @@ NOTHING_YET = Timeline(0, (), ())
 
 @dataclass(slots=True, eq=False)
 class Plan:
-    """A request, what will be answered, and why. `visit` is the request with all that was settled before it was read.
+    """A request, what will be answered, and why. `context` is the request with all that was settled before it was read.
 
     - parse: what the `request` asks of a model; or the `reply` of an operation that asks none; or the `rejection`.
     - resolve: the `facts` of the request; the stub named `rule` with its `prepared` answer and the `criteria` that the
       request has met, or the `nearest` stubs if there are some and none matches; the faults `meant` for it; the state
-      of its `engine`, and the `ticket` of its quotas. `trouble` is what a function of the user's has raised.
+      of its `engine`, and the `reservation` of its quotas. `trouble` is what a function of the user's has raised.
     - generate: the `generation` with its `pace`; the `slot` and the part of the prompt for `reuse` that the engine had.
     - write, schedule, apply faults: the `reply`, its `timeline`, and the faults that have `struck` it.
     """
 
-    visit: Visit
+    context: RequestContext
     request: GenerationRequest | None = None
     rejection: Rejection | None = None
     reply: Reply | None = None
@@ -39,11 +39,11 @@ class Plan:
     rule: str | None = None
     prepared: Prepared | None = None
     criteria: tuple[Criteria, ...] = ()
-    nearest: tuple[Near, ...] | None = None
+    nearest: tuple[NearMiss, ...] | None = None
     trouble: str | None = None
     meant: tuple[Strike, ...] = ()
     engine: EngineState | None = None
-    ticket: Ticket | None = None
+    reservation: Reservation | None = None
     generation: Generation | None = None
     pace: Pace | None = None
     slot: Slot | None = None

@@ -7,10 +7,10 @@ with 409. What depends on a request alone gets the same bytes as from one proces
 import re
 from collections.abc import Iterator, Sequence
 
-from mockserver.control.routing import Landing
+from mockserver.control.context import RequestContext, profile_of
+from mockserver.control.routing import RouteMatch
 from mockserver.control.settings import ConfigError, Settings
-from mockserver.control.stubs.book import Stub
-from mockserver.control.visits import Visit, profile_of
+from mockserver.control.stubs.registry import Stub
 from mockserver.core.calls import Call
 from mockserver.core.criteria import Criteria
 from mockserver.faults.rules import Chance, Fault
@@ -81,9 +81,9 @@ def _has_slots(latency: str, traces: Traces) -> bool:
     return profile is not None and profile.slots is not None
 
 
-def stateful_call(call: Call, landing: Landing) -> str | None:
+def stateful_call(call: Call, route: RouteMatch) -> str | None:
     """What of a call several processes refuse; None if its answer depends on the call alone."""
-    operation = landing.operation
+    operation = route.operation
     if operation is None:
         return None
     if operation.remembers:
@@ -94,9 +94,9 @@ def stateful_call(call: Call, landing: Landing) -> str | None:
     return None
 
 
-def stateful_visit(visit: Visit) -> str | None:
+def stateful_context(context: RequestContext) -> str | None:
     """The same for the latency that a request has asked for."""
-    return _of_slots(visit.latency) if _has_slots(visit.latency, visit.settings.traces) else None
+    return _of_slots(context.latency) if _has_slots(context.latency, context.settings.traces) else None
 
 
 def _of_slots(latency: str) -> str:

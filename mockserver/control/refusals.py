@@ -4,39 +4,39 @@ from math import ceil
 
 import orjson
 
-from mockserver.control.visits import Visit
+from mockserver.control.context import RequestContext
 from mockserver.core.failures import Rejection
 from mockserver.core.generation import GenerationRequest
 from mockserver.core.seeding import hex_digits
 from mockserver.core.timeline import Frames, RawHeaders, Reply
 
 
-def refuse(rejection: Rejection, visit: Visit, request: GenerationRequest | None = None) -> Reply:
+def refuse(rejection: Rejection, context: RequestContext, request: GenerationRequest | None = None) -> Reply:
     """The vendor's refusal, with all its headers; in its words for streams if the request asks for one."""
-    row = visit.landing.dialect.errors[visit.site.edition][rejection.kind]
+    row = context.route.dialect.errors[context.site.edition][rejection.kind]
     streams = rejection.streamed or (request is not None and request.output.stream and rejection.status is None)
     streamed = streams and row.streamed is not None
     if streams and row.streamed is not None:
         row = row.streamed
     body = row.body(rejection, rejection.message or row.message)
     data = body if isinstance(body, bytes) else orjson.dumps(body)
-    resets = tuple((name, b"%d" % ceil(visit.site.now + seconds)) for name, seconds in row.resets)
+    resets = tuple((name, b"%d" % ceil(context.site.now + seconds)) for name, seconds in row.resets)
     headers: RawHeaders = ((b"content-type", row.content_type), *row.headers, *resets, *rejection.headers)
     if row.status == 405:
-        headers = (*headers, (b"allow", ", ".join(visit.landing.allowed).encode()))
+        headers = (*headers, (b"allow", ", ".join(context.route.allowed).encode()))
     reply = Reply(rejection.status or row.status, headers, (Frames((data,), (0,), (0,)),), streamed)
-    reply = with_headers(reply, visit._replace(site=visit.site._replace(refused=rejection.kind)))
+    reply = with_headers(reply, context._replace(site=context.site._replace(refused=rejection.kind)))
     # Counted limits, which come last, replace the examples in the vendor's error table.
     return reply._replace(headers=tuple(dict(reply.headers).items()))
 
 
-def with_headers(reply: Reply, visit: Visit) -> Reply:
+def with_headers(reply: Reply, context: RequestContext) -> Reply:
     """The reply with the headers of every answer: the vendor's, and our own."""
     own: RawHeaders = ()
-    if not visit.settings.strict:
+    if not context.settings.strict:
         own = (
-            (b"x-mockserver-request-id", hex_digits(visit.site.identity, 16, "request").encode()),
-            (b"x-mockserver-seed", b"%d" % visit.site.seed),
+            (b"x-mockserver-request-id", hex_digits(context.site.identity, 16, "request").encode()),
+            (b"x-mockserver-seed", b"%d" % context.site.seed),
         )
-    headers = (*reply.headers, *visit.landing.dialect.headers(visit.call, visit.site), *own)
+    headers = (*reply.headers, *context.route.dialect.headers(context.call, context.site), *own)
     return reply._replace(headers=headers)

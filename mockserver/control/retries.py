@@ -2,8 +2,8 @@
 
 from collections import OrderedDict
 
+from mockserver.control.context import RequestContext
 from mockserver.control.plan import Plan
-from mockserver.control.visits import Visit
 from mockserver.core.calls import Call
 
 _REMEMBERED = 4096
@@ -25,23 +25,23 @@ class Retries:
         self._asked += 1
         return self._asked
 
-    def attempt(self, visit: Visit) -> int:
+    def attempt(self, context: RequestContext) -> int:
         """Which attempt a request is, from 1 on."""
-        return 1 + self._failed.get(_key(visit.landing.dialect.name, visit.call), 0) if self._failed else 1
+        return 1 + self._failed.get(_key(context.route.dialect.name, context.call), 0) if self._failed else 1
 
     def note(self, plan: Plan) -> None:
         """Record how a request is answered."""
         failed = _fails(plan)
         if not failed and not self._failed:
             return
-        key = _key(plan.visit.landing.dialect.name, plan.visit.call)
+        key = _key(plan.context.route.dialect.name, plan.context.call)
         count = self._failed.pop(key, 0)
         if failed:
             self._keep(key, count + 1)
 
     def note_left(self, plan: Plan) -> None:
         """Record that the client left before the end of an answer, which makes it a failure whatever its status."""
-        self._keep(_key(plan.visit.landing.dialect.name, plan.visit.call), plan.attempt)
+        self._keep(_key(plan.context.route.dialect.name, plan.context.call), plan.attempt)
 
     def _keep(self, key: int, count: int) -> None:
         self._failed[key] = max(count, self._failed.get(key, 0))

@@ -14,10 +14,11 @@ ADMIN = "/_mockserver"
 _VARIABLE = re.compile(r"{\w+}")
 
 
-class Landing(NamedTuple):
+class RouteMatch(NamedTuple):
     """The target of a request: a dialect, and its operation for the path and the method, None if it has none.
 
-    `path` is the dialect's own path, `allowed` the methods that it supports there, `route` the user's settings for it.
+    `path` is the dialect's own path, `allowed` the methods that it supports there, `configured` the user's settings for
+    it.
     """
 
     dialect: Dialect
@@ -25,7 +26,7 @@ class Landing(NamedTuple):
     path: str
     variables: Mapping[str, str] = MappingProxyType({})
     allowed: tuple[str, ...] = ()
-    route: RouteSettings | None = None
+    configured: RouteSettings | None = None
 
 
 def operations_of(dialects: Mapping[str, Dialect]) -> dict[str, dict[str, tuple[str, ...]]]:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from mockserver.control.quotas.rules import Quota
-from mockserver.control.stubs.book import Stub
+from mockserver.control.stubs.registry import Stub
 from mockserver.core.dialects import Edition
 from mockserver.faults.rules import Fault
 from mockserver.latency.presets import OFF, REALISTIC

@@ -2,14 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 
+from mockserver.control.context import HeaderError
 from mockserver.control.plan import Plan
 from mockserver.control.stub_selection import measure_of
 from mockserver.control.stubs.bodies import events_in, is_stream
-from mockserver.control.stubs.book import MEASURED, Handler, HandlerError, Near, Prepared, Raw, raised
+from mockserver.control.stubs.registry import MEASURED, Handler, HandlerError, NearMiss, Prepared, Raw, raised
 from mockserver.control.stubs.replies import read_prepared
 from mockserver.control.stubs.templates import TemplateError, fill_all
 from mockserver.control.stubs.values import StubError
-from mockserver.control.visits import WishError
 from mockserver.core.failures import FailureKind, Rejection
 from mockserver.core.generation import Measures
 from mockserver.core.groups import groups_of
@@ -68,42 +68,42 @@ def _returned(handler: Handler, plan: Plan) -> Prepared:
     return _rendered(returned, plan)
 
 
-def unmatched(nearest: Sequence[Near]) -> Rejection:
+def unmatched(nearest: Sequence[NearMiss]) -> Rejection:
     """The refusal with status 404 of a request without a matching stub, if only stubs may answer."""
     return Rejection(
         FailureKind.INVALID_REQUEST, f"No stub matches this request. {describe_near_misses(nearest)}", status=404
     )
 
 
-def describe_near_misses(nearest: Sequence[Near]) -> str:
+def describe_near_misses(nearest: Sequence[NearMiss]) -> str:
     """The stubs that are nearest to a request and how they differ, as a sentence."""
     stubs = (f"{near.name!r} ({'; '.join(map(str, near.differences))})" for near in nearest)
     return f"Nearest: {', '.join(stubs)}." if nearest else "There are no stubs."
 
 
 def checked_measures(measures: Measures, plan: Plan) -> Measures:
-    """One measure for each text of a request. Raises WishError if it has another number of texts, or asks for none."""
+    """One measure for each text of a request. Raises HeaderError if it has another number of texts, or asks none."""
     kind, given = measures.kind, len(measures.values)
     what = MEASURED[kind]
     if measure_of(plan) != kind or plan.request is None:
-        raise WishError(f"{plan.by}: {kind}: this request does not ask for {what}")
+        raise HeaderError(f"{plan.by}: {kind}: this request does not ask for {what}")
     wanted = len(plan.request.prompts) - (kind == "scores")
     if kind == "embedding" and given == 1:
         return measures._replace(values=measures.values * wanted)
     if given != wanted:
         hint = ", or a single one for all" if kind == "embedding" else ""
-        raise WishError(
+        raise HeaderError(
             f"{plan.by}: {kind}: has {given} {what}, but the request has {wanted} texts; give one for each{hint}"
         )
     return measures
 
 
 def check_calls(speech: Speech, plan: Plan) -> None:
-    """Raise WishError if tool calls are prepared for an operation that has none."""
-    operation, dialect = plan.visit.landing.operation, plan.visit.landing.dialect
+    """Raise HeaderError if tool calls are prepared for an operation that has none."""
+    operation, dialect = plan.context.route.operation, plan.context.route.dialect
     if speech.calls and not (operation is not None and operation.calls_tools):
         named = operation.name if operation is not None else ""
-        raise WishError(f"{plan.by}: tool_calls: {dialect.name}'s {named} cannot call tools")
+        raise HeaderError(f"{plan.by}: tool_calls: {dialect.name}'s {named} cannot call tools")
 
 
 def reply_of(raw: Raw) -> Reply:

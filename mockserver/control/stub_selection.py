@@ -4,33 +4,33 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
+from mockserver.control.context import HeaderError
 from mockserver.control.plan import Plan
-from mockserver.control.stubs.book import Fits, HandlerError, Prepared, Raw, Stub, StubBook
-from mockserver.control.stubs.replies import read_wish
+from mockserver.control.stubs.registry import Fits, HandlerError, Prepared, Raw, Stub, StubRegistry
+from mockserver.control.stubs.replies import read_header_reply
 from mockserver.control.stubs.values import StubError
-from mockserver.control.visits import WishError
 from mockserver.core.calls import Headers
 from mockserver.core.generation import Measure, Measures
 from mockserver.faults.catalogue import FAULTS
 
 
-def choose(plan: Plan, book: StubBook, standing: Sequence[Stub] = ()) -> None:
+def choose(plan: Plan, book: StubRegistry, standing: Sequence[Stub] = ()) -> None:
     """Choose the prepared answer of a request; `standing` are the stubs of the settings.
 
-    The vendor's own refusals are never replaced. Raises WishError if the request's own header cannot be obeyed.
+    The vendor's own refusals are never replaced. Raises HeaderError if the request's own header cannot be obeyed.
     """
     if plan.rejection is not None:
         return
     fits = _fits_for(plan)
-    requested = requested_reply(plan.visit.call.headers)
+    requested = requested_reply(plan.context.call.headers)
     if requested is not None:
         if not fits(requested):
-            raise WishError(f"X-Mockserver-Reply: {_misfit(plan)}")
+            raise HeaderError(f"X-Mockserver-Reply: {_misfit(plan)}")
         plan.prepared = requested
         return
     if book.is_empty(standing):
         # If only stubs may answer, having no stubs at all also counts as no match.
-        plan.nearest = () if plan.asks_model and plan.visit.settings.unmatched == "refuse" else None
+        plan.nearest = () if plan.asks_model and plan.context.settings.unmatched == "refuse" else None
         return
     facts = plan.facts
     assert facts is not None, "a request that meets stubs has facts"
@@ -45,26 +45,26 @@ def choose(plan: Plan, book: StubBook, standing: Sequence[Stub] = ()) -> None:
 
 
 def check_faults(prepared: Prepared, plan: Plan) -> None:
-    """Raise WishError if a fault of a prepared answer cannot strike it."""
+    """Raise HeaderError if a fault of a prepared answer cannot strike it."""
     for fault in prepared.faults:
         kind = FAULTS[fault.kind]
         if kind.streams and not (plan.request is not None and plan.request.output.stream):
-            raise WishError(f"{plan.by}: {fault.kind!r} needs a stream, but this request does not ask for one")
+            raise HeaderError(f"{plan.by}: {fault.kind!r} needs a stream, but this request does not ask for one")
         if kind.says is not None and not plan.speaks:
-            raise WishError(
+            raise HeaderError(
                 f"{plan.by}: {fault.kind!r} changes what a model says, but this request does not ask a model"
             )
 
 
 def requested_reply(headers: Headers) -> Prepared | None:
-    """The answer that a request's own header prescribes. Raises WishError if it cannot be read."""
+    """The answer that a request's own header prescribes. Raises HeaderError if it cannot be read."""
     text = headers.get("x-mockserver-reply")
     if text is None:
         return None
     try:
-        return read_wish(_decoded(text))
+        return read_header_reply(_decoded(text))
     except StubError as error:
-        raise WishError(f"X-Mockserver-Reply: {error}") from None
+        raise HeaderError(f"X-Mockserver-Reply: {error}") from None
 
 
 def _decoded(text: str) -> str:
@@ -86,7 +86,7 @@ def _fits_for(plan: Plan) -> Fits:
 
 def measure_of(plan: Plan) -> Measure | None:
     """What the model that a request asks measures; None if it asks none, or one that generates text."""
-    operation = plan.visit.landing.operation
+    operation = plan.context.route.operation
     return operation.measure if plan.asks_model and operation is not None else None
 
 

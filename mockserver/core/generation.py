@@ -166,7 +166,7 @@ class GenerationRequest(NamedTuple):
     An `n` of 0 means that the model only reads, as for embeddings and scores. `effort` is the reasoning effort, None
     if the request names none, and `budget` the most tokens that may be spent on reasoning; `prediction` is the text
     that the client expects. `patience` is how many seconds the client would wait in the queue of a busy engine, None
-    for any time. `wishes` is a value of the dialect's own, which only its `write` understands.
+    for any time. `extra` is a value of the dialect's own, which only its `write` understands.
     """
 
     model: str
@@ -184,7 +184,7 @@ class GenerationRequest(NamedTuple):
     budget: int | None = None
     prediction: str | None = None
     patience: float | None = None
-    wishes: object = None
+    extra: object = None
 
     @property
     def speaks(self) -> bool:

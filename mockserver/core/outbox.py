@@ -2,7 +2,7 @@
 
 An operation's answer may carry `orders`, values of the dialect's own. The dialect's outbox, one in each namespace,
 takes them and decides which requests are due and what follows from their outcomes. It never waits and never sends
-anything: a courier (in `serving`) performs the tasks that it hands out. Times are Unix seconds.
+anything: a sender (in `serving`) performs the tasks that it hands out. Times are Unix seconds.
 """
 
 from collections.abc import Sequence

@@ -9,12 +9,12 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from mockserver.control.context import HeaderError, make_context
 from mockserver.control.plan import Plan
 from mockserver.control.refusals import refuse
 from mockserver.control.settings import Settings
 from mockserver.control.stubs.bodies import is_stream
-from mockserver.control.stubs.book import Prepared
-from mockserver.control.visits import WishError, visit_of
+from mockserver.control.stubs.registry import Prepared
 from mockserver.core.failures import Rejection
 from mockserver.core.headers import by_name
 from mockserver.core.timeline import Reply
@@ -22,7 +22,7 @@ from mockserver.pipeline import complete, parse
 from mockserver.recordings.events import Event, events_of
 from mockserver.recordings.recorded import CIRCUMSTANCES, Lost, Recorded
 from mockserver.recordings.replies import is_telling
-from mockserver.recordings.requests import call_of, landing_of
+from mockserver.recordings.requests import call_of, route_of
 from mockserver.recordings.sequences import stream_differences
 from mockserver.recordings.shapes import Difference, differences, shape_of
 from mockserver.recordings.speeches import speech_of
@@ -80,18 +80,18 @@ def compare(
 
 
 def _compared(exchange: Recorded, router: Routes, settings: Settings) -> Compared | Lost:
-    landing = landing_of(exchange, router)
-    if landing is None or landing.operation is None:
+    route = route_of(exchange, router)
+    if route is None or route.operation is None:
         return Lost(exchange.place, f"no dialect serves {exchange.method} {exchange.path}")
     recorded = _Answer(exchange.status, exchange.answered, exchange.answer)
     try:
-        plan = parse(visit_of(call_of(exchange, landing), landing, settings))
-    except WishError as error:
+        plan = parse(make_context(call_of(exchange, route), route, settings))
+    except HeaderError as error:
         return Lost(exchange.place, str(error))
     # If several answers are possible, the most similar one counts.
     found = min((tuple(_differences(recorded, each)) for each in _answers(plan, recorded)), key=len)
-    name, streamed = landing.operation.name, is_stream(recorded.content_type)
-    return Compared(exchange.place, landing.dialect.name, name, recorded.status, streamed, found)
+    name, streamed = route.operation.name, is_stream(recorded.content_type)
+    return Compared(exchange.place, route.dialect.name, name, recorded.status, streamed, found)
 
 
 def _answers(plan: Plan, recorded: _Answer) -> list[_Answer]:
@@ -108,9 +108,9 @@ def _answers(plan: Plan, recorded: _Answer) -> list[_Answer]:
 
 def _refusals(plan: Plan, status: int) -> list[_Answer]:
     """The dialect's refusals with a status."""
-    visit, request = plan.visit, plan.request
-    rows = visit.landing.dialect.errors[visit.site.edition]
-    return [_answer_of(refuse(Rejection(kind), visit, request)) for kind, row in rows.items() if row.status == status]
+    context, request = plan.context, plan.request
+    rows = context.route.dialect.errors[context.site.edition]
+    return [_answer_of(refuse(Rejection(kind), context, request)) for kind, row in rows.items() if row.status == status]
 
 
 def _answer_of(reply: Reply) -> _Answer:

@@ -1,6 +1,6 @@
 """Recorded requests as calls to a dialect of ours."""
 
-from mockserver.control.routing import Landing
+from mockserver.control.routing import RouteMatch
 from mockserver.core.calls import Call, Headers
 from mockserver.core.secrets import is_secret
 from mockserver.recordings.recorded import Recorded
@@ -14,23 +14,23 @@ _WISHES = "x-mockserver-"
 _KEY = (b"authorization", b"Bearer recorded")
 
 
-def landing_of(recorded: Recorded, router: Routes) -> Landing | None:
+def route_of(recorded: Recorded, router: Routes) -> RouteMatch | None:
     """Where a request lands: at its dialect if that is known, else by the longest end of its path that is served. A
     route of the user's own takes precedence."""
     parts = recorded.path.split("/")[1:]
     ends = ["/" + "/".join(parts[start:]) for start in range(len(parts))]
     known = [f"/{recorded.dialect}{end}" for end in ends] if recorded.dialect is not None else []
     for path, host in ((recorded.path, recorded.host), *((path, "") for path in (*known, *ends))):
-        landing = router.find(recorded.method, path, host)
-        if landing is None or landing.operation is None:
+        route = router.find(recorded.method, path, host)
+        if route is None or route.operation is None:
             continue
-        if landing.route is not None or recorded.dialect in (None, landing.dialect.name):
-            return landing
+        if route.configured is not None or recorded.dialect in (None, route.dialect.name):
+            return route
     return None
 
 
-def call_of(recorded: Recorded, landing: Landing) -> Call:
+def call_of(recorded: Recorded, route: RouteMatch) -> Call:
     """The call at the dialect's own path with a made-up key, without secrets and headers that would be obeyed here."""
     plain = ((name, value) for name, value in recorded.headers.items() if not (is_secret(name) or _WISHES in name))
     sent = ((name.encode("latin-1", "replace"), value.encode("latin-1", "replace")) for name, value in plain)
-    return Call(recorded.method, landing.path, Headers([_KEY, *sent]), recorded.body, recorded.query)
+    return Call(recorded.method, route.path, Headers([_KEY, *sent]), recorded.body, recorded.query)

@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 
 import orjson
 
+from mockserver.control.context import HeaderError, make_context
 from mockserver.control.facts import RequestFacts
-from mockserver.control.routing import Landing
+from mockserver.control.routing import RouteMatch
 from mockserver.control.settings import Settings
-from mockserver.control.visits import WishError, visit_of
 from mockserver.core.failures import Rejection
 from mockserver.core.json_values import identity
 from mockserver.core.secrets import is_secret, masked_body
@@ -22,7 +22,7 @@ from mockserver.core.toml_writing import is_writable
 from mockserver.pipeline import parse
 from mockserver.recordings.recorded import Lost, Recorded
 from mockserver.recordings.replies import Answers, essence
-from mockserver.recordings.requests import PASSING, call_of, landing_of
+from mockserver.recordings.requests import PASSING, call_of, route_of
 from mockserver.routes import Routes
 
 # Keys of a body that may hold a batch: prompts to complete, texts to embed, or documents to rank by a query.
@@ -45,7 +45,7 @@ class _Asked(NamedTuple):
     """A request that a dialect understands, with all that a match can look at."""
 
     recorded: Recorded
-    landing: Landing
+    route: RouteMatch
     facts: RequestFacts
     is_own: bool
     asks_model: bool
@@ -66,7 +66,7 @@ class _Asked(NamedTuple):
     def same_as(self) -> Hashable:
         """A key that is equal for equal requests only."""
         body = identity(self.body) if self.body else self.recorded.body
-        return self.recorded.method, self.landing.dialect.name, self.recorded.path, body
+        return self.recorded.method, self.route.dialect.name, self.recorded.path, body
 
 
 def stubs_of(
@@ -106,29 +106,29 @@ def stubs_of(
 
 def _understood(recorded: Recorded, router: Routes, settings: Settings) -> _Asked | Lost:
     """The request as its dialect understands it, or why no stub could answer it."""
-    landing = landing_of(recorded, router)
-    if landing is None:
+    route = route_of(recorded, router)
+    if route is None:
         return Lost(recorded.place, f"no dialect serves {recorded.method} {recorded.path}")
     try:
-        plan = parse(visit_of(call_of(recorded, landing), landing, settings))
-    except WishError as error:
+        plan = parse(make_context(call_of(recorded, route), route, settings))
+    except HeaderError as error:
         return Lost(recorded.place, str(error))
     if plan.rejection is not None:
-        return Lost(recorded.place, _refused(landing, plan.rejection))
-    facts = RequestFacts(plan.visit, plan.request)
-    return _Asked(recorded, landing, facts, _is_own(recorded, landing), plan.asks_model)
+        return Lost(recorded.place, _refused(route, plan.rejection))
+    facts = RequestFacts(plan.context, plan.request)
+    return _Asked(recorded, route, facts, _is_own(recorded, route), plan.asks_model)
 
 
-def _is_own(recorded: Recorded, landing: Landing) -> bool:
+def _is_own(recorded: Recorded, route: RouteMatch) -> bool:
     """Whether the request was for the dialect itself, not for another server with the same path."""
-    name, hosts = landing.dialect.name, landing.dialect.hosts
+    name, hosts = route.dialect.name, route.dialect.hosts
     return recorded.dialect is not None or recorded.host in hosts or f"/{name}/" in recorded.path
 
 
-def _refused(landing: Landing, rejection: Rejection) -> str:
+def _refused(route: RouteMatch, rejection: Rejection) -> str:
     why = f": {rejection.message}" if rejection.message else f" ({rejection.kind})"
     return (
-        f"{landing.dialect.name} refuses this request{why}. A stub cannot answer what the dialect refuses; if the "
+        f"{route.dialect.name} refuses this request{why}. A stub cannot answer what the dialect refuses; if the "
         f"request is for another dialect, add a route for its path"
     )
 
@@ -175,12 +175,12 @@ def _usual(asked: _Asked) -> Match:
 
 def _where(asked: _Asked) -> Match:
     """The target of a request: the operation of its vendor; for another server the path."""
-    landing, facts = asked.landing, asked.facts
-    assert landing.operation is not None, "what is understood has an operation"
+    route, facts = asked.route, asked.facts
+    assert route.operation is not None, "what is understood has an operation"
     if not asked.is_own:
         return {"path": facts.path, "method": facts.method}
-    path = {} if landing.operation.paths == (facts.path,) else {"path": facts.path}
-    return {"dialect": facts.dialect, "operation": landing.operation.name, **path}
+    path = {} if route.operation.paths == (facts.path,) else {"path": facts.path}
+    return {"dialect": facts.dialect, "operation": route.operation.name, **path}
 
 
 def _tools(asked: _Asked) -> list[str]:

@@ -12,12 +12,12 @@ from starlette.applications import Starlette
 
 from mockserver import pipeline
 from mockserver.control.admission import standings_of
+from mockserver.control.context import HeaderError, RequestContext, make_context
 from mockserver.control.journal.exchanges import Denial, Exchange
 from mockserver.control.namespaces import BAD_NAME, DEFAULT, Namespace, is_name, namespace_of
 from mockserver.control.plan import Plan
-from mockserver.control.processes import needs_one_process, stateful_call, stateful_visit
-from mockserver.control.routing import Landing
-from mockserver.control.visits import Visit, WishError, visit_of
+from mockserver.control.processes import needs_one_process, stateful_call, stateful_context
+from mockserver.control.routing import RouteMatch
 from mockserver.core.calls import Call, Headers
 from mockserver.core.failures import FailureKind, Rejection
 from mockserver.core.json_sizes import has_more_values
@@ -41,7 +41,7 @@ from mockserver.serving.responses import PlayedResponse
 from mockserver.serving.simulator import Setup, Simulator
 
 if TYPE_CHECKING:
-    from mockserver.serving.courier import Courier
+    from mockserver.serving.webhooks import WebhookSender
 
 
 Result = TypeVar("Result")
@@ -52,7 +52,7 @@ _CALL_BITS = 40
 _MANY_BYTES = 1_000_000
 
 
-class _Context:
+class _Incoming:
     """A request on its way: the namespace that it is for, its path there, the setup in force, and the clock."""
 
     def __init__(self, scope: Scope, simulator: Simulator, name: str, path: str, headers: Headers) -> None:
@@ -80,133 +80,133 @@ class Handler:
 
     def __init__(self) -> None:
         self.begin_ids()
-        self._courier: Courier | None = None
+        self._webhooks: WebhookSender | None = None
 
     def begin_ids(self) -> None:
         """Let the unique ids from now on differ from those of every other server and process."""
         self._calls = count((int.from_bytes(os.urandom(8)) << _CALL_BITS) + 1)
 
-    async def __call__(self, landing: Landing | None, scope: Scope, receive: Receive, send: Send) -> None:
+    async def __call__(self, route: RouteMatch | None, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one ASGI scope: the application behind every route of a dialect, and behind none."""
         if scope["type"] != "http":
             await refuse_websocket(send)
             return
         try:
-            response = await self.respond(landing, scope, receive)
+            response = await self.respond(route, scope, receive)
         except ClientLeftError:
             return
         await response(scope, receive, send)
 
-    async def respond(self, landing: Landing | None, scope: Scope, receive: Receive) -> PlayedResponse:
+    async def respond(self, route: RouteMatch | None, scope: Scope, receive: Receive) -> PlayedResponse:
         """The response to a request that has landed somewhere, or nowhere. Raises ClientLeftError."""
         headers = Headers(scope["headers"])
         name, path = _namespace_of(scope, headers)
         is_known = name == DEFAULT or is_name(name)
-        context = _Context(scope, self.simulator, name if is_known else DEFAULT, path, headers)
-        settings = context.setup.settings
-        allowed = preflight(context.method, headers) if reader_of(headers, settings) is not None else None
+        incoming = _Incoming(scope, self.simulator, name if is_known else DEFAULT, path, headers)
+        settings = incoming.setup.settings
+        allowed = preflight(incoming.method, headers) if reader_of(headers, settings) is not None else None
         if allowed is not None:
-            return _aside(context, allowed)
+            return _aside(incoming, allowed)
         body = await read_body(scope, receive, settings.max_body)
         if not is_known:
-            return self._deny(context, Denial(400, "bad_namespace", BAD_NAME))
-        if landing is None:
-            return self._elsewhere(context, scope["path"])
+            return self._deny(incoming, Denial(400, "bad_namespace", BAD_NAME))
+        if route is None:
+            return self._elsewhere(incoming, scope["path"])
         try:
-            if body is None or (landing.operation is not None and await _has_too_many_values(body)):
-                return self._refuse(context, landing, FailureKind.BODY_TOO_LARGE)
-            context.body = body
-            return await self._answer(context, landing)
-        except WishError as error:
-            return self._deny(context, Denial(400, "bad_wish", str(error)), landing)
+            if body is None or (route.operation is not None and await _has_too_many_values(body)):
+                return self._refuse(incoming, route, FailureKind.BODY_TOO_LARGE)
+            incoming.body = body
+            return await self._answer(incoming, route)
+        except HeaderError as error:
+            return self._deny(incoming, Denial(400, "invalid_header", str(error)), route)
 
-    async def _answer(self, context: _Context, landing: Landing) -> PlayedResponse:
-        """The way of a request through the pipeline. Raises WishError if one of our own headers cannot be obeyed."""
-        namespace, setup, plan = context.namespace, context.setup, None
+    async def _answer(self, incoming: _Incoming, route: RouteMatch) -> PlayedResponse:
+        """The way of a request through the pipeline. Raises HeaderError if one of our own headers cannot be obeyed."""
+        namespace, setup, plan = incoming.namespace, incoming.setup, None
         try:
-            visit = self._visit(context, landing)
-            is_long = pipeline.reads_long(visit.call)
-            plan = await _run(partial(pipeline.parse, visit), in_thread=is_long)
+            context = self._context(incoming, route)
+            is_long = pipeline.reads_long(context.call)
+            plan = await _run(partial(pipeline.parse, context), in_thread=is_long)
             stateful = self.simulator.worker is not None and (
-                stateful_call(visit.call, landing) or stateful_visit(plan.visit)
+                stateful_call(context.call, route) or stateful_context(plan.context)
             )
             if stateful:
-                return self._deny(context, Denial(409, "several_processes", f"{needs_one_process(stateful)}."), landing)
-            pipeline.resolve(plan, namespace, context.arrived, setup.since, setup.stubs)
+                return self._deny(incoming, Denial(409, "several_processes", f"{needs_one_process(stateful)}."), route)
+            pipeline.resolve(plan, namespace, incoming.arrived, setup.since, setup.stubs)
             await _run(partial(pipeline.complete, plan), in_thread=is_long or pipeline.answers_long(plan))
         except Exception as error:
             if plan is not None:
                 pipeline.release(plan, namespace)
-            if isinstance(error, WishError):
+            if isinstance(error, HeaderError):
                 raise
             message = "an error in mockserver itself, answered as a server error: %s %s"
-            log.error(message, context.method, landing.path, exc_info=error)
-            return self._refuse(context, landing, FailureKind.SERVER_ERROR)
-        if plan.timeline.ending is not None and not context.has_transport:
+            log.error(message, incoming.method, route.path, exc_info=error)
+            return self._refuse(incoming, route, FailureKind.SERVER_ERROR)
+        if plan.timeline.ending is not None and not incoming.has_transport:
             pipeline.release(plan, namespace)
             message = f"{' and '.join(plan.faults)}: needs a socket, which a server in process does not have."
-            return self._deny(context, Denial(501, "no_wire", message), landing)
+            return self._deny(incoming, Denial(501, "no_wire", message), route)
         if plan.rejection is not None and not setup.settings.strict:
-            add_hint(plan, context.path, setup.routes)
-        return self._play(context, pipeline.record(plan, namespace, context.path, context.arrived))
+            add_hint(plan, incoming.path, setup.routes)
+        return self._play(incoming, pipeline.record(plan, namespace, incoming.path, incoming.arrived))
 
-    def _visit(self, context: _Context, landing: Landing) -> Visit:
-        """The context of a call: what it asks for by headers, and what an operation may know of the namespace."""
-        settings, namespace = context.setup.settings, context.namespace
-        call = context.call(landing.path)
+    def _context(self, incoming: _Incoming, route: RouteMatch) -> RequestContext:
+        """The incoming of a call: what it asks for by headers, and what an operation may know of the namespace."""
+        settings, namespace = incoming.setup.settings, incoming.namespace
+        call = incoming.call(route.path)
         salt = next(self._calls) if settings.ids == "unique" else 0
-        standings = standings_of(call, landing, settings, namespace.quotas, context.arrived)
-        visit = visit_of(call, landing, settings, salt, standings)
-        operation, dialect = landing.operation, landing.dialect
+        standings = standings_of(call, route, settings, namespace.quotas, incoming.arrived)
+        context = make_context(call, route, settings, salt, standings)
+        operation, dialect = route.operation, route.dialect
         if operation is None or not operation.looks_back(call):
-            return visit
+            return context
         outbox = None if operation.answer is None else namespace.deliveries.outbox(dialect)
-        return visit._replace(site=visit.site._replace(outbox=outbox, ledger=namespace.ledgers.of(dialect)))
+        return context._replace(site=context.site._replace(outbox=outbox, ledger=namespace.ledgers.of(dialect)))
 
-    def _refuse(self, context: _Context, landing: Landing, kind: FailureKind) -> PlayedResponse:
+    def _refuse(self, incoming: _Incoming, route: RouteMatch, kind: FailureKind) -> PlayedResponse:
         """The vendor's refusal of a request that the dialect has not read."""
-        plan = Plan(visit_of(context.call(landing.path), landing, context.setup.settings), rejection=Rejection(kind))
+        plan = Plan(make_context(incoming.call(route.path), route, incoming.setup.settings), rejection=Rejection(kind))
         pipeline.complete(plan)
-        return self._play(context, pipeline.record(plan, context.namespace, context.path, context.arrived))
+        return self._play(incoming, pipeline.record(plan, incoming.namespace, incoming.path, incoming.arrived))
 
-    def _elsewhere(self, context: _Context, requested: str) -> PlayedResponse:
+    def _elsewhere(self, incoming: _Incoming, requested: str) -> PlayedResponse:
         """The answer at a path that nothing serves; a browser at the root is led to the live page."""
-        if not context.setup.settings.strict:
-            led = to_live_page(context.method, context.path, context.headers, requested)
+        if not incoming.setup.settings.strict:
+            led = to_live_page(incoming.method, incoming.path, incoming.headers, requested)
             if led is not None:
-                return _aside(context, led)
-        denial = no_route(context.method, context.path, self.simulator.dialects, context.setup.routes)
-        return self._deny(context, denial)
+                return _aside(incoming, led)
+        denial = no_route(incoming.method, incoming.path, self.simulator.dialects, incoming.setup.routes)
+        return self._deny(incoming, denial)
 
-    def _deny(self, context: _Context, denial: Denial, landing: Landing | None = None) -> PlayedResponse:
+    def _deny(self, incoming: _Incoming, denial: Denial, route: RouteMatch | None = None) -> PlayedResponse:
         """A refusal in our own format."""
-        call = context.call(context.path if landing is None else landing.path)
-        space = context.namespace
+        call = incoming.call(incoming.path if route is None else route.path)
+        space = incoming.namespace
         exchange = space.journal.open(
-            space.name, context.path, call, denial=denial, arrived=context.arrived, ahead=space.shift
+            space.name, incoming.path, call, denial=denial, arrived=incoming.arrived, ahead=space.shift
         )
-        return self._play(context, exchange)
+        return self._play(incoming, exchange)
 
-    def _play(self, context: _Context, exchange: Exchange) -> PlayedResponse:
+    def _play(self, incoming: _Incoming, exchange: Exchange) -> PlayedResponse:
         """The response that plays an exchange of the journal, and does what the answer orders."""
-        namespace, plan, simulator = context.namespace, exchange.plan, self.simulator
+        namespace, plan, simulator = incoming.namespace, exchange.plan, self.simulator
         if plan is not None and plan.orders and plan.timeline.status < 400:
-            self._send(context, plan)
+            self._send(incoming, plan)
         simulator.namespaces.trim()
         simulator.metrics.begun()
         noted = namespace.ledgers.begin(exchange)
         ended = partial(_ended, exchange, namespace, simulator, noted)
-        timeline, joined = _shared(_timeline(exchange), context), context.setup.settings.writes == "joined"
-        return PlayedResponse(timeline, context.clock, context.arrived, exchange.record, ended, joined=joined)
+        timeline, joined = _shared(_timeline(exchange), incoming), incoming.setup.settings.writes == "joined"
+        return PlayedResponse(timeline, incoming.clock, incoming.arrived, exchange.record, ended, joined=joined)
 
-    def _send(self, context: _Context, plan: Plan) -> None:
+    def _send(self, incoming: _Incoming, plan: Plan) -> None:
         """Have the requests made that an answer orders."""
-        if self._courier is None:
+        if self._webhooks is None:
             # Few answers order any.
-            from mockserver.serving.courier import Courier
+            from mockserver.serving.webhooks import WebhookSender
 
-            self._courier = Courier(self.simulator, context.application)
-        self._courier.take(context.namespace, plan.visit.landing.dialect, plan.orders)
+            self._webhooks = WebhookSender(self.simulator, incoming.application)
+        self._webhooks.take(incoming.namespace, plan.context.route.dialect, plan.orders)
 
 
 async def _run(work: Callable[[], Result], *, in_thread: bool) -> Result:
@@ -227,9 +227,9 @@ def _namespace_of(scope: Scope, headers: Headers) -> tuple[str, str]:
     return namespace_of(path, headers, scope["query_string"].decode("latin-1"))
 
 
-def _aside(context: _Context, timeline: Timeline) -> PlayedResponse:
+def _aside(incoming: _Incoming, timeline: Timeline) -> PlayedResponse:
     """An answer to a browser, outside the journal."""
-    return PlayedResponse(timeline, context.clock, context.arrived)
+    return PlayedResponse(timeline, incoming.clock, incoming.arrived)
 
 
 def _timeline(exchange: Exchange) -> Timeline:
@@ -241,17 +241,17 @@ def _timeline(exchange: Exchange) -> Timeline:
     return Timeline(denial.status, ((b"content-type", b"application/json"),), (Run((denial.body,), (0.0,), (0,)),))
 
 
-def _shared(timeline: Timeline, context: _Context) -> Timeline:
+def _shared(timeline: Timeline, incoming: _Incoming) -> Timeline:
     """The timeline, with headers that let pages of other origins read it."""
-    origin = reader_of(context.headers, context.setup.settings)
+    origin = reader_of(incoming.headers, incoming.setup.settings)
     return timeline if origin is None else shared(timeline, origin)
 
 
 def _ended(exchange: Exchange, namespace: Namespace, simulator: Simulator, noted: Callable[[], None] | None) -> None:
     """Settle an exchange that has ended: quotas, slots, metrics, the dialect's own ledger, journal and log."""
     plan = exchange.plan
-    if plan is not None and plan.ticket is not None:
-        namespace.quotas.leave(plan.ticket)
+    if plan is not None and plan.reservation is not None:
+        namespace.quotas.leave(plan.reservation)
     if plan is not None and exchange.record.closed_by == "client":
         if plan.slot is not None:
             plan.slot.leave()

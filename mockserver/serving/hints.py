@@ -28,13 +28,13 @@ def add_hint(plan: Plan, path: str, routes: Routes) -> None:
 
 
 def _hint(plan: Plan, path: str, routes: Routes) -> str:
-    landing = plan.visit.landing
-    if landing.allowed and landing.operation is None:
-        return f"{path} takes {', '.join(landing.allowed)}"
+    route = plan.context.route
+    if route.allowed and route.operation is None:
+        return f"{path} takes {', '.join(route.allowed)}"
     assert plan.rejection is not None, "only refusals are given hints"
-    if plan.rejection.kind is FailureKind.UNKNOWN_PATH or landing.operation is None:
+    if plan.rejection.kind is FailureKind.UNKNOWN_PATH or route.operation is None:
         return f"nearest: {', '.join(routes.nearest(path))}"
     if plan.rejection.kind not in (FailureKind.INVALID_REQUEST, FailureKind.UNKNOWN_MODEL):
         return ""
-    others = [] if landing.route else routes.elsewhere(landing, path)
-    return f"{path} is {landing.dialect.name}'s; others: {', '.join(others)}" if others else ""
+    others = [] if route.configured else routes.elsewhere(route, path)
+    return f"{path} is {route.dialect.name}'s; others: {', '.join(others)}" if others else ""

@@ -17,7 +17,7 @@ import orjson
 
 from mockserver.control.journal.exchanges import Exchange
 from mockserver.control.plan import Plan
-from mockserver.control.stubs.book import Near
+from mockserver.control.stubs.registry import NearMiss
 from mockserver.core.generation import Usage
 from mockserver.core.secrets import masked_text
 
@@ -200,10 +200,10 @@ def _outcome(exchange: Exchange) -> str:
         denial = exchange.denial
         assert denial is not None, "an exchange without a plan has been denied"
         return f"{space}{exchange.call.method} {_shortened_path(exchange.path)} {denial.status} {denial.kind}"
-    landing = plan.visit.landing
-    what = landing.operation.name if landing.operation is not None else _shortened_path(exchange.path)
+    route = plan.context.route
+    what = route.operation.name if route.operation is not None else _shortened_path(exchange.path)
     failure = f" {plan.rejection.kind}" if plan.rejection is not None else ""
-    return f"{space}{landing.dialect.name} {what} {plan.timeline.status}{failure}"
+    return f"{space}{route.dialect.name} {what} {plan.timeline.status}{failure}"
 
 
 def _additions(plan: Plan) -> list[str]:
@@ -213,10 +213,10 @@ def _additions(plan: Plan) -> list[str]:
 
 
 def _planned(plan: Plan) -> dict[str, Any]:
-    landing, usage = plan.visit.landing, _usage(plan)
+    route, usage = plan.context.route, _usage(plan)
     return {
-        "dialect": landing.dialect.name,
-        "operation": landing.operation.name if landing.operation is not None else None,
+        "dialect": route.dialect.name,
+        "operation": route.operation.name if route.operation is not None else None,
         "model": plan.request.model if plan.request is not None else None,
         "status": plan.timeline.status,
         "streamed": plan.timeline.streamed,
@@ -243,14 +243,14 @@ def _reason_as_it_is(exchange: Exchange) -> str | None:
         return None
     if plan.trouble is not None:
         return plan.trouble
-    if plan.nearest is not None and plan.visit.settings.unmatched == "refuse":
+    if plan.nearest is not None and plan.context.settings.unmatched == "refuse":
         return _unmatched(plan.nearest)
     # Few clients show the header that names what is served near an unknown path.
     hints = (value.decode("ascii") for name, value in plan.timeline.headers if name == b"x-mockserver-hint")
     return next(hints, None)
 
 
-def _unmatched(nearest: Sequence[Near]) -> str:
+def _unmatched(nearest: Sequence[NearMiss]) -> str:
     """That no stub matches, and in which fields the request differs from the nearest, without what was asked."""
     fields = (", ".join(dict.fromkeys(each.field for each in near.differences)) for near in nearest)
     names = [f"{near.name!r} (differs in {places})" for near, places in zip(nearest, fields, strict=True)]

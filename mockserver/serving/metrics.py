@@ -77,8 +77,8 @@ class Metrics:
         if plan is None:
             self._denied(exchange)
             return
-        landing = plan.visit.landing
-        dialect, operation = landing.dialect.name, landing.operation
+        route = plan.context.route
+        dialect, operation = route.dialect.name, route.operation
         tally = self._tally(dialect, "" if operation is None else operation.name, plan.timeline.status)
         _note(tally, record)
         visible = plan.visible_generation

@@ -29,10 +29,10 @@ from mockserver.serving.misdirected import Handshake
 from mockserver.serving.monotonic import Monotonic
 from mockserver.serving.scheduling import Threads
 from mockserver.serving.simulator import Simulator
-from mockserver.serving.sockets.batches import Batch
-from mockserver.serving.sockets.connection import DirectProtocol
-from mockserver.serving.sockets.crowd import admitting_all
+from mockserver.serving.sockets.accept import accept_all_pending
+from mockserver.serving.sockets.connection import HttpProtocol
 from mockserver.serving.sockets.door import BACKLOG, Door, listening_socket
+from mockserver.serving.sockets.write_coalescing import Batch
 from mockserver.serving.watchdog import end_in_time, watched
 
 Loop = Literal["auto", "asyncio", "uvloop"]
@@ -193,18 +193,18 @@ class _Server(uvicorn.Server):
 
     async def _listen(self, listener: socket.socket) -> asyncio.AbstractServer:
         """Serve a socket as uvicorn does, but accept all waiting connections at once."""
-        make = partial(DirectProtocol, self.config, self.server_state, self.lifespan.state)
+        make = partial(HttpProtocol, self.config, self.server_state, self.lifespan.state)
         tls = self.config.ssl
         if tls is not None:
             tls.sslobject_class = Handshake
-        protocols = admitting_all(listener, make, tls)
+        protocols = accept_all_pending(listener, make, tls)
         server = await asyncio.get_running_loop().create_server(protocols, sock=listener, ssl=tls, backlog=BACKLOG)
         self.servers[:] = [server]
         return server
 
     def _break_off(self) -> None:
         for connection in list(self.server_state.connections):
-            assert isinstance(connection, DirectProtocol), "no other protocol is spoken"
+            assert isinstance(connection, HttpProtocol), "no other protocol is spoken"
             connection.give_up()
 
 
@@ -228,7 +228,7 @@ def uvicorn_server(app: Served, loop: Loop = "auto") -> _Server:
     return _Server(
         _Config(
             app,
-            http=DirectProtocol,
+            http=HttpProtocol,
             proxy_headers=False,
             loop=loop,
             ssl_certfile=settings.tls_cert,

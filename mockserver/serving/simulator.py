@@ -13,7 +13,7 @@ from mockserver.control.namespaces import Namespace, Namespaces, check_advance
 from mockserver.control.processes import check_processes
 from mockserver.control.routing import operations_of
 from mockserver.control.settings import ConfigError, Settings
-from mockserver.control.stubs.book import Stub
+from mockserver.control.stubs.registry import Stub
 from mockserver.core.dialects import Dialect
 from mockserver.routes import Routes, Serve
 from mockserver.serving.clock import ShiftedClock, clock_of

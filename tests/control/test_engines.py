@@ -19,13 +19,13 @@ def asked(
     namespace: Namespace, now: float, latency: str, *, path: str = "/cerebras/v1/completions", **headers: str
 ) -> Plan:
     """The plan of ten tokens asked for at an instant."""
-    landing = ROUTER.find("POST", path)
-    assert landing is not None
+    route = ROUTER.find("POST", path)
+    assert route is not None
     given = {"authorization": "Bearer k", "x-mockserver-latency": latency, **headers}
     raw = Headers([(name.encode(), value.encode()) for name, value in given.items()])
     body = {"model": "llama3.1-8b", "prompt": f"at {now}", "max_tokens": 10, "min_tokens": 10}
-    call = Call("POST", landing.path, raw, json.dumps(body).encode())
-    return answer(call, landing, Settings(), namespace, now)
+    call = Call("POST", route.path, raw, json.dumps(body).encode())
+    return answer(call, route, Settings(), namespace, now)
 
 
 def body(plan: Plan) -> Any:
@@ -96,6 +96,6 @@ def test_the_journal_tells_what_the_load_decided() -> None:
     namespace = Namespace("")
     asked(namespace, 0.0, ONE_SLOT)
     plan = asked(namespace, 0.5, ONE_SLOT)
-    timing = summary_of(namespace.journal.open("", "/x", plan.visit.call, plan))["timing"]
+    timing = summary_of(namespace.journal.open("", "/x", plan.context.call, plan))["timing"]
     assert (timing["position"], round(timing["waited"], 6)) == (1, 0.5)
     assert namespace.engines.occupied(0.5) == [("cerebras", "llama3.1-8b", 1, 1)]

@@ -9,10 +9,10 @@ import pytest
 from mockserver.control.configuration.config import from_toml
 from mockserver.control.configuration.namespace_settings import read_namespace_settings
 from mockserver.control.configuration.options import checked, from_environment, from_texts, settle
+from mockserver.control.context import HeaderError, make_context
 from mockserver.control.namespaces import Namespace
 from mockserver.control.settings import ConfigError, RouteSettings, Settings
 from mockserver.control.stubs.notation import read_stub
-from mockserver.control.visits import WishError, visit_of
 from mockserver.core.calls import Call, Headers
 from mockserver.core.dialects import EDITIONS, Edition
 from mockserver.core.installed import load_dialects
@@ -116,11 +116,11 @@ def test_a_route_has_a_length_of_its_own_unless_the_command_line_sets_it(
 ) -> None:
     own = RouteSettings("/mine", "cerebras", "completions", output_tokens=route)
     settings = replace(FORTY, routes=(own,), pinned=frozenset(pinned))
-    landing = Routes(load_dialects(), settings).find("POST", "/mine")
-    assert landing is not None
+    match = Routes(load_dialects(), settings).find("POST", "/mine")
+    assert match is not None
     body = json.dumps({"model": "m", "prompt": "Tell me"}).encode()
     call = Call("POST", "/mine", Headers([(b"authorization", b"Bearer k")]), body)
-    plan = parse(visit_of(call, landing, settings))
+    plan = parse(make_context(call, match, settings))
     assert plan.request is not None
     assert plan.request.limits.lengths is not None
     assert plan.request.limits.lengths.quantile(0.5) == wanted
@@ -153,7 +153,7 @@ def test_a_length_that_cannot_be_is_refused(given: object) -> None:
 
 @pytest.mark.parametrize("wish", ["0", "few", "normal(3)", "empirical(file=a.txt)"])
 def test_a_header_that_cannot_be_obeyed_names_itself_and_what_would_be_valid(wish: str) -> None:
-    with pytest.raises(WishError) as raised:
+    with pytest.raises(HeaderError) as raised:
         said(headers={HEADER: wish})
     assert str(raised.value).startswith(f"X-Mockserver-Output-Tokens: {wish!r}: column ")
     assert str(raised.value).endswith("Write '128', 'normal(128, 20)' or the like, or off")

@@ -25,7 +25,7 @@ CHAT = {"messages": [{"role": "user", "content": "hello"}]}
 )
 def test_a_model_is_as_fast_as_its_class(dialect: str, body: object, latency: str, preset: str) -> None:
     plan = ask(dialect, body, settings=Settings(latency=latency)).plan
-    assert plan.visit.profile == preset_profile(preset)
+    assert plan.context.profile == preset_profile(preset)
 
 
 @pytest.mark.parametrize(
@@ -38,7 +38,7 @@ def test_a_model_is_as_fast_as_its_class(dialect: str, body: object, latency: st
 )
 def test_a_model_that_reads_and_says_nothing_is_faster(dialect: str, path: str, body: object, preset: str) -> None:
     plan = ask(dialect, body, path=path, settings=Settings(latency="realistic")).plan
-    assert plan.visit.profile == preset_profile(preset)
+    assert plan.context.profile == preset_profile(preset)
 
 
 def test_a_folder_of_documents_is_embedded_in_some_seconds() -> None:
@@ -53,7 +53,7 @@ def test_a_stub_that_is_realistic_is_as_fast_as_the_class_of_the_model() -> None
     space.stubs.add(read_stub({"reply": "Yes.", "latency": "realistic"}))
     body = {"model": "llama3.1-8b", "prompt": "a"}
     plan = ask("cerebras", body, settings=Settings(latency="off"), namespace=space).plan
-    assert plan.visit.profile == preset_profile("cerebras-8b")
+    assert plan.context.profile == preset_profile("cerebras-8b")
 
 
 def test_a_request_may_change_the_class_of_its_model() -> None:
@@ -63,5 +63,8 @@ def test_a_request_may_change_the_class_of_its_model() -> None:
         headers={"x-mockserver-latency": "realistic, speed=2"},
         settings=Settings(latency="off"),
     )
-    assert answer.plan.visit.profile is not None
-    assert (answer.plan.visit.profile.gap, answer.plan.visit.profile.speed) == (preset_profile("cerebras-8b").gap, 2)
+    assert answer.plan.context.profile is not None
+    assert (answer.plan.context.profile.gap, answer.plan.context.profile.speed) == (
+        preset_profile("cerebras-8b").gap,
+        2,
+    )

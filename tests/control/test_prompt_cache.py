@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 
 from mockserver.control import prompt_cache
+from mockserver.control.context import make_context
 from mockserver.control.namespaces import Namespace
 from mockserver.control.plan import Plan
 from mockserver.control.prompt_cache import PromptCache
 from mockserver.control.settings import Settings
-from mockserver.control.visits import visit_of
 from mockserver.core.calls import Call, Headers
 from mockserver.core.installed import load_dialects
 from mockserver.pipeline import answer, answers_long, parse, record, resolve
@@ -36,25 +36,25 @@ def asked(
     **body: Any,
 ) -> Plan:
     """The plan of a completion that is asked for at an instant."""
-    landing = ROUTER.find("POST", COMPLETIONS)
-    assert landing is not None
+    route = ROUTER.find("POST", COMPLETIONS)
+    assert route is not None
     body = {"model": "gpt-oss-120b", "prompt": prompt, "max_tokens": 4, **body}
-    return kept(answer(called(landing.path, body, **(headers or {})), landing, settings, namespace, now), namespace)
+    return kept(answer(called(route.path, body, **(headers or {})), route, settings, namespace, now), namespace)
 
 
 def kept(plan: Plan, namespace: Namespace) -> Plan:
     """The plan, once it is in the journal."""
-    record(plan, namespace, plan.visit.call.path, 0.0)
+    record(plan, namespace, plan.context.call.path, 0.0)
     return plan
 
 
 def chatted(namespace: Namespace, path: str, *contents: str, **body: Any) -> dict[str, Any]:
     """The answer to a conversation of users' messages."""
-    landing = ROUTER.find("POST", path)
-    assert landing is not None
+    route = ROUTER.find("POST", path)
+    assert route is not None
     messages = [{"role": "user", "content": content} for content in contents]
     body = {"model": "gpt-oss-120b", "messages": messages, "max_tokens": 4, **body}
-    return written(kept(answer(called(landing.path, body), landing, CACHING, namespace), namespace))
+    return written(kept(answer(called(route.path, body), route, CACHING, namespace), namespace))
 
 
 def written(plan: Plan) -> dict[str, Any]:
@@ -180,11 +180,11 @@ def test_several_prompts_of_one_request_are_looked_up_each_by_itself() -> None:
 
 
 def test_a_long_prompt_is_not_looked_up_on_the_event_loop() -> None:
-    landing = ROUTER.find("POST", "/ovms/v3/completions")
-    assert landing is not None
-    call = called(landing.path, {"model": "m", "prompt": "one two three " * 5000, "max_tokens": 1})
+    route = ROUTER.find("POST", "/ovms/v3/completions")
+    assert route is not None
+    call = called(route.path, {"model": "m", "prompt": "one two three " * 5000, "max_tokens": 1})
     for settings, slow in ((Settings(latency="off"), False), (Settings(latency="off", prompt_cache=True), True)):
-        plan = parse(visit_of(call, landing, settings))
+        plan = parse(make_context(call, route, settings))
         resolve(plan, Namespace(""), 0.0)
         assert answers_long(plan) is slow
 

@@ -12,10 +12,10 @@ DIALECTS = load_dialects()
 
 
 def where(router: Routes, method: str, path: str, host: str = "") -> str:
-    landing = router.find(method, path, host)
-    if landing is None:
+    match = router.find(method, path, host)
+    if match is None:
         return "nowhere"
-    return f"{landing.dialect.name} {landing.operation.name if landing.operation else 'refuses'} {landing.path}"
+    return f"{match.dialect.name} {match.operation.name if match.operation else 'refuses'} {match.path}"
 
 
 @pytest.mark.parametrize(
@@ -64,9 +64,9 @@ def test_one_dialect_alone_owns_the_root() -> None:
 
 def test_a_route_of_the_users_own_comes_first() -> None:
     route = RouteSettings("/v1/completions", "ovms", "completions", edition="observed")
-    landing = Routes(DIALECTS, Settings(routes=(route,))).find("POST", "/v1/completions")
-    assert landing is not None
-    assert (landing.dialect.name, landing.path, landing.route) == ("ovms", "/v3/completions", route)
+    match = Routes(DIALECTS, Settings(routes=(route,))).find("POST", "/v1/completions")
+    assert match is not None
+    assert (match.dialect.name, match.path, match.configured) == ("ovms", "/v3/completions", route)
 
 
 @pytest.mark.parametrize(
@@ -117,6 +117,6 @@ def test_the_root_has_no_neighbours_but_each_dialect() -> None:
 def test_every_path_in_the_table_leads_to_its_operation() -> None:
     router = Routes(DIALECTS, Settings())
     for method, path, dialect, operation in router.table():
-        landing = router.find(method, path.replace("{id}", "x").replace("{name}", "x"))
-        assert landing is not None
-        assert (landing.dialect, landing.operation) == (dialect, operation)
+        match = router.find(method, path.replace("{id}", "x").replace("{name}", "x"))
+        assert match is not None
+        assert (match.dialect, match.operation) == (dialect, operation)

@@ -10,8 +10,8 @@ from mockserver.control.journal.transcripts import summary_of
 from mockserver.control.namespaces import Namespace
 from mockserver.control.plan import Plan
 from mockserver.control.settings import RouteSettings, Settings
-from mockserver.control.stubs.book import Stub
 from mockserver.control.stubs.notation import read_stub
+from mockserver.control.stubs.registry import Stub
 from mockserver.core.calls import Call, Headers
 from mockserver.core.installed import load_dialects
 from mockserver.latency.notation import preset_profile
@@ -32,12 +32,12 @@ def asked(
     stubs: tuple[Stub, ...] = (),
 ) -> Plan:
     """The plan of ten tokens asked for at an instant; `wish` is the latency that the request's own header says."""
-    landing = Routes(DIALECTS, settings).find("POST", path)
-    assert landing is not None
+    route = Routes(DIALECTS, settings).find("POST", path)
+    assert route is not None
     raw = [(b"authorization", b"Bearer k"), (b"x-mockserver-latency", wish.encode())]
     body = {"model": "llama3.1-8b", "prompt": "hello", "max_tokens": 10, "min_tokens": 10, "stream": True}
-    call = Call("POST", landing.path, Headers(raw), json.dumps(body).encode())
-    return answer(call, landing, settings, space or Namespace(""), now, stubs=stubs)
+    call = Call("POST", route.path, Headers(raw), json.dumps(body).encode())
+    return answer(call, route, settings, space or Namespace(""), now, stubs=stubs)
 
 
 def schedule(plan: Plan) -> tuple[float, ...]:
@@ -74,12 +74,12 @@ def test_all_times_of_whatever_latency_holds_are_divided(
 
 
 def test_at_speed_one_the_profile_is_the_very_preset_and_off_stays_off() -> None:
-    assert asked(Settings(latency="slow")).visit.profile is preset_profile("slow")
+    assert asked(Settings(latency="slow")).context.profile is preset_profile("slow")
     assert asked(Settings(latency="off", speed=10)).pace == asked(Settings(latency="off")).pace
 
 
 def test_a_speed_of_its_own_is_beside_the_one_of_all() -> None:
-    profile = asked(Settings(latency="slow, speed=4", speed=0.5)).visit.profile
+    profile = asked(Settings(latency="slow, speed=4", speed=0.5)).context.profile
     assert profile is not None
     assert profile.speed == 2
 
@@ -115,5 +115,5 @@ def test_a_namespace_has_a_speed_of_its_own() -> None:
 def test_the_journal_tells_the_latency_in_force_and_the_speed() -> None:
     space = Namespace("")
     plan = asked(Settings(speed=10), wish="slow, itl=1s")
-    timing = summary_of(space.journal.open("", "/x", plan.visit.call, plan))["timing"]
+    timing = summary_of(space.journal.open("", "/x", plan.context.call, plan))["timing"]
     assert (timing["latency"], timing["speed"], timing["ttft_due"]) == ("slow, itl=1s", 10, pytest.approx(0.15))

@@ -14,9 +14,9 @@ from mockserver.control.settings import Settings
 from mockserver.core.dialects import Edition
 from mockserver.core.failures import FailureKind, Rejection
 from mockserver.core.generation import Constraint, GenerationRequest
+from mockserver.dialects.friendli.options import ChatOptions, options_of
 from mockserver.dialects.friendli.schemas import known_fields
 from mockserver.dialects.friendli.table import FRIENDLI
-from mockserver.dialects.friendli.wishes import Wishes, wishes_of
 from mockserver.generation import tokens
 from tests.support.asking import FROZEN, QUIET, Answer, ask
 from tests.support.reading import choice
@@ -552,13 +552,13 @@ def test_a_field_that_says_its_default_conflicts_with_nothing() -> None:
     assert current(stream_options={}, min_tokens=0, response_format={"type": "json_object"}).status == 200
 
 
-# --- other wishes ------------------------------------------------------------------------------------------------
+# --- other options ------------------------------------------------------------------------------------------------
 
 
 def test_the_timeout_is_known_in_seconds() -> None:
-    assert wishes_of(request_of(legacy(timeout_microseconds=1_500_000))) == Wishes(timeout=1.5)
-    assert wishes_of(request_of(legacy())).timeout is None
-    assert wishes_of(request_of(current(timeout_microseconds=1_500_000))).timeout is None
+    assert options_of(request_of(legacy(timeout_microseconds=1_500_000))) == ChatOptions(timeout=1.5)
+    assert options_of(request_of(legacy())).timeout is None
+    assert options_of(request_of(current(timeout_microseconds=1_500_000))).timeout is None
 
 
 def test_an_engine_slower_than_the_timeout_is_a_429() -> None:
@@ -672,9 +672,9 @@ def test_any_other_pattern_is_taken(pattern: str) -> None:
 
 
 def test_the_vendors_evaluation_harness_may_send_its_tokens_as_a_batch_of_one() -> None:
-    wishes = {"temperature": 0, "include_output_logprobs": True, "seed": 1234}
-    alone = asked("documented", prompt=None, tokens=[1, 2, 3], forced_output_tokens=[4, 5], **wishes)
-    batched = asked("documented", prompt=None, tokens=[[1, 2, 3]], forced_output_tokens=[[4, 5]], **wishes)
+    options = {"temperature": 0, "include_output_logprobs": True, "seed": 1234}
+    alone = asked("documented", prompt=None, tokens=[1, 2, 3], forced_output_tokens=[4, 5], **options)
+    batched = asked("documented", prompt=None, tokens=[[1, 2, 3]], forced_output_tokens=[[4, 5]], **options)
     assert (batched.status, batched.body) == (200, alone.body)
     assert places(asked("documented", prompt=None, tokens=[[1], [2]])) == [["body", "tokens", 0], ["body", "tokens", 1]]
     assert places(asked("documented", prompt=None, tokens=[[]])) == [["body", "tokens"]]

@@ -9,10 +9,10 @@ from typing import NamedTuple
 import pytest
 
 from mockserver.control.admission import admit, settle, standings_of
-from mockserver.control.quotas.desk import QuotaDesk, Ticket
+from mockserver.control.context import make_context
+from mockserver.control.quotas.limiter import RateLimiter, Reservation
 from mockserver.control.quotas.rules import allowance_of, read_quotas
 from mockserver.control.settings import Settings
-from mockserver.control.visits import visit_of
 from mockserver.core.calls import Call, Headers
 from mockserver.core.dialects import Edition
 from mockserver.core.installed import load_dialect
@@ -31,7 +31,7 @@ EDITIONS: tuple[Edition, ...] = ("documented", "observed")
 class Counted(Answer):
     """An answer under a quota, and what keeps its place while it runs."""
 
-    ticket: Ticket | None
+    reservation: Reservation | None
 
 
 class Client:
@@ -39,7 +39,7 @@ class Client:
 
     def __init__(self, dialect: str, quota: object, edition: Edition = "documented") -> None:
         self.dialect = load_dialect(dialect)
-        self.desk = QuotaDesk()
+        self.limiter = RateLimiter()
         self._edition: Edition = edition
         self._settings = Settings(latency="off", quota=read_quotas(quota))
         self._router = Routes({dialect: self.dialect}, self._settings)
@@ -51,24 +51,24 @@ class Client:
         return Tanks(allowance.limits)
 
     def ask(self, body: object, now: float = 0.0, key: str = "me", path: str = "") -> Counted:
-        """Send a request `now` seconds after the start. Whatever is let in runs until its ticket leaves."""
+        """Send a request `now` seconds after the start. Whatever is let in runs until its reservation leaves."""
         operation = self.dialect.operations[0]
         method = "GET" if path else operation.method
-        landing = self._router.find(method, f"/{self.dialect.name}{path or operation.paths[0]}")
-        assert landing is not None
+        route = self._router.find(method, f"/{self.dialect.name}{path or operation.paths[0]}")
+        assert route is not None
         sent = {"authorization": f"Bearer {key}", "content-type": "application/json"}
         sent |= {"x-mockserver-edition": self._edition}
         headers = Headers((name.encode(), value.encode()) for name, value in sent.items())
-        call = Call(method, landing.path, headers, json.dumps(body).encode(), received_at=START + now)
-        made = parse(visit_of(call, landing, self._settings))
+        call = Call(method, route.path, headers, json.dumps(body).encode(), received_at=START + now)
+        made = parse(make_context(call, route, self._settings))
         if made.asks_model:
-            admit(made, self.desk, now)
+            admit(made, self.limiter, now)
         complete(made)
-        settle(made, self.desk, now)
+        settle(made, self.limiter, now)
         data = b"".join(event for run in made.timeline.runs for event in run.data)
         assert faults(made, data) == []
         said = {name.decode(): value.decode() for name, value in made.timeline.headers}
-        return Counted(made.timeline.status, said, data, made, made.ticket)
+        return Counted(made.timeline.status, said, data, made, made.reservation)
 
 
 def text(max_tokens: int | None = 4, model: str = "llama3.1-8b", prompt: str = "Hi") -> dict[str, object]:
@@ -114,7 +114,7 @@ def script(name: str, lengths: tuple[int, ...], seconds: float = 3_600.0) -> Ite
 
 def blamed(said: Counted) -> set[tuple[str, str]]:
     """The limit that a refusal names, where it names one: Cerebras in its message, Upstash in its headers."""
-    if said.status == 200 or said.plan.visit.landing.dialect.name == "friendli":
+    if said.status == 200 or said.plan.context.route.dialect.name == "friendli":
         return set()
     if "error" in said.json() and isinstance(said.json()["error"], dict):
         measure, _, period, *_ = said.json()["error"]["message"].split()
@@ -184,8 +184,8 @@ def test_an_hour_of_headers_and_refusals_is_that_of_an_exact_token_bucket(dialec
             assert blamed(said) <= short
         elif dialect != "cerebras":
             mine.spend(said.json()["usage"]["completion_tokens"], step.now)
-        if said.ticket is not None:
-            client.desk.leave(said.ticket)
+        if said.reservation is not None:
+            client.limiter.leave(said.reservation)
     assert refusals > 10
 
 
@@ -339,10 +339,10 @@ def test_yandex_refuses_the_eleventh_in_the_name_of_its_quota(quota: str, messag
 
 def test_yandex_lets_the_next_one_in_as_soon_as_one_has_ended() -> None:
     client = Client("yandex", "vendor")
-    tickets = [client.ask(YANDEX).ticket for _ in range(10)]
+    tickets = [client.ask(YANDEX).reservation for _ in range(10)]
     assert client.ask(YANDEX).status == 429
     assert tickets[3] is not None
-    client.desk.leave(tickets[3])
+    client.limiter.leave(tickets[3])
     assert [client.ask(YANDEX).status for _ in range(2)] == [200, 429]
 
 
@@ -414,7 +414,7 @@ def test_a_429_by_a_fault_leaves_no_requests_though_an_answer_or_another_error_d
 
 def test_ovms_has_no_quotas_whatever_is_asked_for_all() -> None:
     client = Client("ovms", "requests=1/day")
-    assert [client.ask(text(1, "llama")).ticket for _ in range(3)] == [None] * 3
+    assert [client.ask(text(1, "llama")).reservation for _ in range(3)] == [None] * 3
 
 
 @pytest.mark.parametrize("dialect", ["cerebras", "upstash", "friendli", "yandex"])
@@ -422,8 +422,8 @@ def test_with_quotas_off_nothing_is_counted_and_headers_are_those_of_a_first_req
     body = {"cerebras": text(), "upstash": chat(), "friendli": legacy(), "yandex": YANDEX}[dialect]
     client = Client(dialect, "off")
     first, second = client.ask(body), client.ask(body)
-    assert (first.ticket, first.headers, first.status) == (None, second.headers, 200)
-    assert client.desk.describe(0.0) == {"limits": [], "running": []}
+    assert (first.reservation, first.headers, first.status) == (None, second.headers, 200)
+    assert client.limiter.describe(0.0) == {"limits": [], "running": []}
 
 
 def test_cerebras_of_today_states_the_limits_of_its_free_tier_with_quotas_off() -> None:
@@ -450,9 +450,9 @@ def test_a_caller_without_a_model_learns_how_he_stands() -> None:
     client = Client("cerebras", "requests=9/min")
     client.ask(text())
     settings = Settings(latency="off", quota=read_quotas("requests=9/min"))
-    landing = Routes({"cerebras": client.dialect}, settings).find("GET", "/cerebras/v1/models")
-    assert landing is not None
-    call = Call("GET", landing.path, Headers([(b"authorization", b"Bearer me")]))
-    [standing] = standings_of(call, landing, settings, client.desk, 0.0)
+    route = Routes({"cerebras": client.dialect}, settings).find("GET", "/cerebras/v1/models")
+    assert route is not None
+    call = Call("GET", route.path, Headers([(b"authorization", b"Bearer me")]))
+    [standing] = standings_of(call, route, settings, client.limiter, 0.0)
     assert (standing.remaining, standing.limit.amount) == (8, 9)
-    assert standings_of(call, landing, replace(settings, quota=()), client.desk, 0.0) == ()
+    assert standings_of(call, route, replace(settings, quota=()), client.limiter, 0.0) == ()

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from mockserver.control.configuration.options import settle
+from mockserver.control.context import HeaderError
 from mockserver.control.namespaces import Namespace
 from mockserver.control.stubs.notation import read_stub
-from mockserver.control.visits import WishError
 from mockserver.generation import tokens
 from tests.support.asking import FROZEN, QUIET, Answer, ask
 from tests.support.shapes import SHAPES, Shape
@@ -265,7 +265,9 @@ def test_the_older_form_of_functions_has_its_own_reason() -> None:
 @pytest.mark.parametrize("shape", [s for s in SHAPES if not s.calls_tools], ids=lambda shape: shape.id)
 @STREAM
 def test_a_dialect_that_knows_no_tools_refuses_calls(shape: Shape, stream: bool) -> None:
-    with pytest.raises(WishError, match=f"stub 'rain': tool_calls: {shape.dialect}'s .*completions cannot call tools"):
+    with pytest.raises(
+        HeaderError, match=f"stub 'rain': tool_calls: {shape.dialect}'s .*completions cannot call tools"
+    ):
         asked(shape, {"tool_calls": CALLS}, stream=stream)
 
 

@@ -160,7 +160,7 @@ def test_a_refusal_of_mockservers_own_tells_its_reason(server: MockServer, caplo
     exchange(server.url, "POST", PATH, QUESTION, {"x-mockserver-reply": '{"text": 1}'})
     lost, wish, namespace, reply = lines(caplog)
     assert lost.partition(" ms, ")[2].startswith("nearest: /cerebras/v1/models, ")
-    assert wish.startswith("POST /cerebras/v1/completions 400 bad_wish, in ")
+    assert wish.startswith("POST /cerebras/v1/completions 400 invalid_header, in ")
     assert "ms, X-Mockserver-Fault: kind: unknown fault 'rst'. Did you mean 'reset'? " in wish
     assert len(wish) < 300
     assert " 400 bad_namespace, in " in namespace

@@ -191,7 +191,7 @@ def test_the_longest_stream_is_counted_up_to_a_bound() -> None:
     for number in range(20_000):
         record.wrote(1, 1, number * 0.001)
     metrics = Metrics()
-    metrics.ended(Exchange(1, "", PATH, answer.plan.visit.call, answer.plan, record=record))
+    metrics.ended(Exchange(1, "", PATH, answer.plan.context.call, answer.plan, record=record))
     assert sum(metrics.streams["cerebras"].gaps.counts) == 8_192
 
 
@@ -200,7 +200,7 @@ def test_counting_a_plain_answer_costs_little() -> None:
     answer = ask("cerebras", QUESTION)
     record = Record(closed_by="server")
     record.wrote(1, 8, 0.001)
-    noted, metrics = Exchange(1, "", PATH, answer.plan.visit.call, answer.plan, record=record), Metrics()
+    noted, metrics = Exchange(1, "", PATH, answer.plan.context.call, answer.plan, record=record), Metrics()
     rounds = min(repeat(lambda: metrics.ended(noted), number=1000, repeat=20)) / 1000
     assert rounds < 10e-6, f"{rounds * 1e6:.2f} us"
 

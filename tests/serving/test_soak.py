@@ -13,7 +13,7 @@ from mockserver import MockServer
 from mockserver.control.settings import Settings
 from mockserver.faults.catalogue import FAULTS
 from mockserver.serving.player import Performance
-from mockserver.serving.sockets.direct_answers import Answer
+from mockserver.serving.sockets.answers import Answer
 from tests.support.sockets import connected, post
 
 CLIENTS = 500
@@ -23,7 +23,7 @@ def open_files() -> int:
     return len(os.listdir("/proc/self/fd"))
 
 
-def visit(server: MockServer, number: int) -> None:
+def context(server: MockServer, number: int) -> None:
     """One client: takes what comes for a moment, whatever it is, and leaves."""
     kind = list(FAULTS)[number % len(FAULTS)]
     fault = (
@@ -47,10 +47,10 @@ def visit(server: MockServer, number: int) -> None:
 @pytest.mark.skipif(not Path("/proc/self/fd").exists() or sys.platform == "win32", reason="counts files in /proc")
 def test_a_crowd_with_every_fault_leaves_nothing_behind() -> None:
     with MockServer() as server:
-        visit(server, 0)
+        context(server, 0)
         before = open_files()
         with ThreadPoolExecutor(50) as pool:
-            list(pool.map(lambda number: visit(server, number), range(CLIENTS)))
+            list(pool.map(lambda number: context(server, number), range(CLIENTS)))
         state = server.state
         deadline = time.monotonic() + 20
         while (state.connections or state.tasks) and time.monotonic() < deadline:

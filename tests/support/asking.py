@@ -63,11 +63,11 @@ def ask(
     native = path or operation.paths[0]
     target, _, query = native.partition("?")
     sent = Headers((key.encode(), value.encode()) for key, value in raw.items() if value)
-    landing = Routes({name: dialect}, settings).find(method, f"/{name}{target}")
-    assert landing is not None
-    call = Call(method, landing.path, sent, payload, query, FROZEN)
+    route = Routes({name: dialect}, settings).find(method, f"/{name}{target}")
+    assert route is not None
+    call = Call(method, route.path, sent, payload, query, FROZEN)
     space = namespace or Namespace("")
-    made = answer(call, landing, settings, space)
+    made = answer(call, route, settings, space)
     record(made, space, target, 0.0)
     data = b"".join(event for run in made.timeline.runs for event in run.data)
     assert made.faults or faults(made, data) == []

@@ -22,8 +22,8 @@ def faults(plan: Plan, body: bytes) -> list[str]:
 
     Refusals in plain text are not checked, since contracts do not describe them.
     """
-    landing, edition = plan.visit.landing, plan.visit.site.edition
-    dialect, operation = landing.dialect, landing.operation
+    route, edition = plan.context.route, plan.context.site.edition
+    dialect, operation = route.dialect, route.operation
     if plan.rejection is not None:
         if dict(plan.timeline.headers)[b"content-type"].startswith(b"text/plain"):
             return []

@@ -7,7 +7,7 @@ import uvicorn
 from uvicorn.server import ServerState
 
 from mockserver.serving.asgi import Receive, Scope, Send, Transport
-from mockserver.serving.sockets.connection import DirectProtocol
+from mockserver.serving.sockets.connection import HttpProtocol
 
 TIMEOUT = 75.0
 
@@ -62,11 +62,11 @@ class Line(asyncio.Transport):
         self.is_read = True
 
 
-def connection(answers_after: float = 0.0) -> tuple[DirectProtocol, Line]:
+def connection(answers_after: float = 0.0) -> tuple[HttpProtocol, Line]:
     """A connection to an application that answers each request after so many seconds."""
     config = uvicorn.Config(cast(Any, Answering(answers_after)), timeout_keep_alive=int(TIMEOUT), log_config=None)
     config.load()
     config.loaded_app = config.app
-    protocol, line = DirectProtocol(config, ServerState(), {}, asyncio.get_running_loop()), Line()
+    protocol, line = HttpProtocol(config, ServerState(), {}, asyncio.get_running_loop()), Line()
     protocol.connection_made(line)
     return protocol, line

@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from mockserver.control.visits import visit_of
+from mockserver.control.context import make_context
 from mockserver.core.calls import Call, Headers
 from mockserver.core.installed import load_dialect
 from mockserver.core.outbox import Outcome, Task, Times
@@ -36,11 +36,11 @@ class Post:
         sent = {"authorization": "Bearer token", "content-type": "application/json", "x-mockserver-edition": edition}
         sent |= {name.replace("_", "-"): value for name, value in headers.items()}
         target, _, query = path.partition("?")
-        landing = Routes({"upstash": load_dialect("upstash")}, QUIET).find(method, f"/upstash{target}")
-        assert landing is not None
+        route = Routes({"upstash": load_dialect("upstash")}, QUIET).find(method, f"/upstash{target}")
+        assert route is not None
         raw = Headers((name.encode(), value.encode()) for name, value in sent.items() if value)
-        visit = visit_of(Call(method, landing.path, raw, payload, query, self.now), landing, QUIET)
-        plan = parse(visit._replace(site=visit.site._replace(outbox=self.mailbox)))
+        context = make_context(Call(method, route.path, raw, payload, query, self.now), route, QUIET)
+        plan = parse(context._replace(site=context.site._replace(outbox=self.mailbox)))
         complete(plan)
         data = b"".join(event for run in plan.timeline.runs for event in run.data)
         assert faults(plan, data) == []

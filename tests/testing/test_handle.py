@@ -441,7 +441,7 @@ def test_a_refusal_of_a_wrong_path_or_header_is_told_with_the_way_out(handle: Ha
     lines = handle.journal().splitlines()
     assert "404 unknown_path (nearest: /cerebras/v1/completions, " in lines[0]
     assert "404 no_route (Nothing is served at POST /v1/chat/completion. Put a dialect's name in front" in lines[1]
-    assert "400 bad_wish (unknown header 'x-mockserver-sed'. Did you mean 'x-mockserver-seed'?" in lines[2]
+    assert "400 invalid_header (unknown header 'x-mockserver-sed'. Did you mean 'x-mockserver-seed'?" in lines[2]
 
 
 def test_a_declaration_that_was_refused_is_forgotten(handle: Handle) -> None:

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from email.utils import formatdate
 
+from mockserver.control.context import RequestContext
 from mockserver.control.plan import Plan
 from mockserver.control.refusals import refuse
 from mockserver.control.strikes import Strike, is_among
-from mockserver.control.visits import Visit
 from mockserver.core.dialects import Broken
 from mockserver.core.failures import FailureKind, Rejection
 from mockserver.core.timeline import RawHeaders, Run, Timeline
@@ -57,13 +57,13 @@ def _still_seen(struck: list[Strike], before: Timeline, after: Timeline) -> list
 
 def _words(fault: Fault, plan: Plan) -> Timeline:
     """The vendor's wording of a failure: its refusal, or the event that it sends in a stream that has begun."""
-    kind, visit = FailureKind(fault.settings["error"]), plan.visit
+    kind, context = FailureKind(fault.settings["error"]), plan.context
     model = None if plan.request is None else plan.request.model
-    rejection = Rejection(kind, fault.settings["message"], headers=_retry_after(fault, visit), model=model)
+    rejection = Rejection(kind, fault.settings["message"], headers=_retry_after(fault, context), model=model)
     if fault.kind != "error_event":
-        return assemble(refuse(rejection, visit, plan.request), instant(0))
-    dialect, operation = visit.landing.dialect, visit.landing.operation
-    row = dialect.errors[visit.site.edition][kind]
+        return assemble(refuse(rejection, context, plan.request), instant(0))
+    dialect, operation = context.route.dialect, context.route.operation
+    row = dialect.errors[context.site.edition][kind]
     message = rejection.message or row.midstream_message or row.message
     if operation is None or operation.stream_error is None:
         event = dialect.stream_error(row.status, row.body(rejection, message))
@@ -74,14 +74,14 @@ def _words(fault: Fault, plan: Plan) -> Timeline:
     return Timeline(200, (), (Run((event,), (0.0,), (0,)),), streamed=True)
 
 
-def _retry_after(fault: Fault, visit: Visit) -> RawHeaders:
+def _retry_after(fault: Fault, context: RequestContext) -> RawHeaders:
     seconds = fault.settings.get("retry_after")
     if seconds is None:
         return ()
     form = fault.settings["retry_after_as"]
     if form == "ms":
         return ((b"retry-after-ms", b"%d" % round(seconds * 1000)),)
-    text = formatdate(visit.site.now + seconds, usegmt=True) if form == "date" else _decimal(seconds)
+    text = formatdate(context.site.now + seconds, usegmt=True) if form == "date" else _decimal(seconds)
     return ((b"retry-after", text.encode()),)
 
 

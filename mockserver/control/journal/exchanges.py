@@ -35,7 +35,7 @@ Watcher = Callable[["Exchange"], None]
 
 
 class Denial(NamedTuple):
-    """An answer of our own, outside any vendor's format: nothing is served there, or a wish cannot be obeyed.
+    """An answer of our own, outside any vendor's format: nothing is served there, or a header of ours cannot be obeyed.
 
     `nearest` are served paths that may have been meant, if nothing is served there.
     """
@@ -74,7 +74,7 @@ class Exchange:
     @property
     def is_question(self) -> bool:
         """Whether it is a request to a model; one to an unserved path counts too, since it was meant for some model."""
-        operation = self.plan.visit.landing.operation if self.plan is not None else None
+        operation = self.plan.context.route.operation if self.plan is not None else None
         return operation is None or operation.answer is None
 
     @property

@@ -32,7 +32,7 @@ def has_finished(plan: Plan, record: Record) -> bool:
     if not plan.timeline.streamed:
         return plan.timeline.ending is None
     last = deque(_sent(plan, record), maxlen=_LAST_EVENTS)
-    return plan.visit.landing.dialect.finishes.search(b"".join(last)) is not None
+    return plan.context.route.dialect.finishes.search(b"".join(last)) is not None
 
 
 def _gone_out(plan: Plan, generation: Generation, record: Record) -> dict[str, Any]:
@@ -90,7 +90,7 @@ def _ended(plan: Plan, generation: Generation, record: Record) -> Set[int]:
     everyone = {choice.index for choice in generation.choices}
     if not plan.timeline.streamed:
         return everyone if _object(data) else frozenset()
-    finishes, ended = plan.visit.landing.dialect.finishes, set[int]()
+    finishes, ended = plan.context.route.dialect.finishes, set[int]()
     # An event without a blank line after it is incomplete.
     for event in data.replace(b"\r\n", b"\n").split(b"\n\n")[:-1]:
         value = _object(event[event.find(b"{") :]) if finishes.search(event) else {}

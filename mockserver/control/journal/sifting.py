@@ -32,7 +32,7 @@ def sift(
         if exchange.plan is not None:
             renew_patience()
             plan = exchange.plan
-            facts = RequestFacts(plan.visit, plan.request, questions, plan.attempt)
+            facts = RequestFacts(plan.context, plan.request, questions, plan.attempt)
             found[exchange.number] = _differing(criteria, facts, exchange.number)
         else:
             found[exchange.number] = ("nothing is served at this path",) if match else ()

@@ -138,10 +138,10 @@ _PARTS: Mapping[str, Callable[[Exchange], dict[str, Any]]] = {"request": _reques
 def _planned(plan: Plan, record: Record) -> dict[str, Any]:
     """The parts of a summary that come from the plan: dialect, operation, what was asked, and what the model generates,
     both as sent so far and as planned. The generation is left out if a fault leaves nothing of the answer."""
-    landing, site, request = plan.visit.landing, plan.visit.site, plan.request
+    route, site, request = plan.context.route, plan.context.site, plan.request
     line: dict[str, Any] = {
-        "dialect": landing.dialect.name,
-        "operation": landing.operation and landing.operation.name,
+        "dialect": route.dialect.name,
+        "operation": route.operation and route.operation.name,
         "edition": site.edition,
         "seed": site.seed,
         "status": plan.timeline.status,
@@ -200,7 +200,7 @@ def _timing(exchange: Exchange) -> dict[str, Any]:
     pace = plan.pace if plan is not None else None
     if plan is None or pace is None:
         return {}
-    in_force = {"latency": plan.visit.latency, "speed": plan.visit.settings.speed}
+    in_force = {"latency": plan.context.latency, "speed": plan.context.settings.speed}
     if plan.visible_generation is not plan.generation:
         # A fault has removed everything that would have taken this time.
         return {**in_force, "ttft": record.first_write}

@@ -269,7 +269,7 @@ class View:
 
     @property
     def hint(self) -> str | None:
-        """Our own explanation of a refusal: why a wish cannot be obeyed, or what is served near a wrong path."""
+        """Our own explanation of a refusal: why a header of ours cannot be obeyed, or what is near a wrong path."""
         return self._decision.get("message") or self.answer_headers.get("x-mockserver-hint")
 
     @property

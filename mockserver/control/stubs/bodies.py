@@ -7,7 +7,7 @@ from collections.abc import Callable
 from itertools import pairwise
 from pathlib import PurePath
 
-from mockserver.control.stubs.book import Raw
+from mockserver.control.stubs.registry import Raw
 from mockserver.control.stubs.values import StubError, Table, header_of, json_of, list_of, seconds_of, text_of, whole_of
 from mockserver.latency.traces import Recording, TraceError, read_trace
 

@@ -52,7 +52,7 @@ A mistake raises `StubError`, which names the place and what would have been val
 from collections.abc import Iterable, Mapping, Sequence
 
 from mockserver.control.stubs.bodies import Files
-from mockserver.control.stubs.book import Prepared, Step, Stub
+from mockserver.control.stubs.registry import Prepared, Step, Stub
 from mockserver.control.stubs.replies import SHARED, read_prepared, read_shared
 from mockserver.control.stubs.values import MOST, StubError, Table, list_of, table_of, text_of, whole_of
 from mockserver.core.criteria import Criteria, CriteriaError, unknown_name_in

@@ -7,7 +7,7 @@ from re import fullmatch
 from typing import get_args
 
 from mockserver.control.stubs.bodies import RAW, Files, read_body, with_files
-from mockserver.control.stubs.book import Prepared, Raw
+from mockserver.control.stubs.registry import Prepared, Raw
 from mockserver.control.stubs.templates import TemplateError, groups_in
 from mockserver.control.stubs.values import (
     StubError,
@@ -80,7 +80,7 @@ def read_prepared(
     return prepared._replace(template=draft)
 
 
-def read_wish(text: str) -> Prepared:
+def read_header_reply(text: str) -> Prepared:
     """A reply from a header: plain text, or a table in JSON or TOML. Raises StubError."""
     stripped = text.strip()
     if not stripped.startswith("{"):

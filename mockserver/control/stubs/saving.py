@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from math import isfinite
 from typing import Any, NamedTuple
 
-from mockserver.control.stubs.book import Stub
+from mockserver.control.stubs.registry import Stub
 from mockserver.control.stubs.values import json_of
 from mockserver.core.json_values import DEEPEST
 from mockserver.core.toml_writing import is_writable, toml_of

@@ -10,8 +10,8 @@ from mockserver.dialects.cerebras.chat_chunks import chat_frames
 from mockserver.dialects.cerebras.envelope import answer_id, enveloped, id_headers, streamed, times
 from mockserver.dialects.cerebras.families import ALL_DETAILS, family_of
 from mockserver.dialects.cerebras.logprobs import stated
+from mockserver.dialects.cerebras.options import ChatOptions
 from mockserver.dialects.cerebras.style import Style
-from mockserver.dialects.cerebras.wishes import ChatWishes
 from mockserver.dialects.openai_style.bodies import body_reply, usage_object
 
 # The order of today's answers, in which details are next to what they are details of.
@@ -27,14 +27,14 @@ _TODAY = (
 def write_chat(generation: Generation, pace: Pace, site: Site) -> Reply:
     """The generation as one body, or as a stream of chunks."""
     request, id = generation.request, answer_id(site)
-    wishes = request.wishes if isinstance(request.wishes, ChatWishes) else ChatWishes()
+    options = request.extra if isinstance(request.extra, ChatOptions) else ChatOptions()
     family = family_of(request.model)
     era = family.era or site.edition
     # What a stub says keeps to the stub's pieces.
     joins = era == site.edition == "observed" and not generation.prepared
-    style = Style(family, wishes.shown, era, site.identity, joins)
-    closing: dict[str, Any] = {"usage": _usage(generation, style, wishes), "time_info": _times(pace, style, site)}
-    if wishes.any_tier:
+    style = Style(family, options.shown, era, site.identity, joins)
+    closing: dict[str, Any] = {"usage": _usage(generation, style, options), "time_info": _times(pace, style, site)}
+    if options.any_tier:
         # "Only present when service_tier was set to auto in the request." Nothing is ever too busy for the default.
         closing["service_tier_used"] = "default"
     envelope = partial(enveloped, id=id, generation=generation, site=site)
@@ -55,12 +55,12 @@ def _choice(choice: Choice, request: GenerationRequest, style: Style) -> dict[st
     return dict(sorted(written.items()))
 
 
-def _usage(generation: Generation, style: Style, wishes: ChatWishes) -> dict[str, Any]:
+def _usage(generation: Generation, style: Style, options: ChatOptions) -> dict[str, Any]:
     """The usage with the details that the model's family states, in the order of its era (recorded)."""
     usage, family = generation.usage, style.family
     prompt: dict[str, Any] = {"cached_tokens": usage.cached_tokens}
     if family.sees:
-        prompt["image_tokens"] = wishes.image_tokens
+        prompt["image_tokens"] = options.image_tokens
     stated: dict[str, Any] = {**usage_object(usage), "prompt_tokens_details": prompt}
     unseen = usage.unseen or Unseen()
     # A model without reasoning of its own has some if a stub prescribes it.

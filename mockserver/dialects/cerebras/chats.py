@@ -11,10 +11,10 @@ from mockserver.dialects.cerebras.families import Family, effort_of, family_of, 
 from mockserver.dialects.cerebras.fields import fitting, least_tokens, patience
 from mockserver.dialects.cerebras.formats import format_fault, read_format
 from mockserver.dialects.cerebras.messages import messages_fault, read_prompt
+from mockserver.dialects.cerebras.options import ChatOptions
 from mockserver.dialects.cerebras.refusals import explain_chat, refused
 from mockserver.dialects.cerebras.schemas import CHAT_REQUEST
 from mockserver.dialects.cerebras.tools import read_tools
-from mockserver.dialects.cerebras.wishes import ChatWishes
 from mockserver.dialects.openai_style.fields import Body, sampling, stop_texts, whole
 from mockserver.dialects.openai_style.tools import Offer
 
@@ -73,7 +73,7 @@ def _two_limits(body: Body, family: Family) -> Rejection | None:
 _NO_EFFORT = (
     "1 validation error for ChatCompletionServerRequest\nreasoning_effort\n"
     "  Input should be 'low', 'medium' or 'high' [type=enum, input_value='none', input_type=str]\n"
-    "    For further information visit https://errors.pydantic.dev/2.8/v/enum"
+    "    For further information context https://errors.pydantic.dev/2.8/v/enum"
 )
 
 
@@ -122,7 +122,7 @@ def _request(body: Body, family: Family, offer: Offer, context: int, waiting: fl
         effort=effort_of(body, family),
         prediction=_prediction(body.get("prediction")),
         patience=waiting,
-        wishes=ChatWishes(shown, image_tokens, body.get("service_tier") == "auto"),
+        extra=ChatOptions(shown, image_tokens, body.get("service_tier") == "auto"),
     )
 
 

@@ -17,10 +17,10 @@ from mockserver.core.timeline import Lazy, Pace, Reply
 from mockserver.dialects.friendli.chat_calls import whole_call
 from mockserver.dialects.friendli.chat_chunks import Form, chat_events, chat_usage
 from mockserver.dialects.friendli.models import is_by_vllm
+from mockserver.dialects.friendli.options import Thoughts, options_of
 from mockserver.dialects.friendli.reasoning import stretches
 from mockserver.dialects.friendli.vllm_chats import write_vllm_chat
 from mockserver.dialects.friendli.wires import WIRES
-from mockserver.dialects.friendli.wishes import Thoughts, wishes_of
 from mockserver.dialects.friendli.write import is_late
 from mockserver.dialects.openai_style.bodies import body_reply
 from mockserver.dialects.openai_style.events import EVENT_STREAM, stream_reply
@@ -33,7 +33,7 @@ def write_chat(generation: Generation, pace: Pace, site: Site) -> Reply | Reject
         return Rejection(FailureKind.TIMEOUT)
     if site.edition == "observed" and is_by_vllm(generation.request.model):
         return write_vllm_chat(generation, site)
-    wire, where = WIRES[site.edition], wishes_of(generation.request).thoughts
+    wire, where = WIRES[site.edition], options_of(generation.request).thoughts
     if generation.request.output.stream:
         form = Form(wire, _around(generation, site, "chat.completion.chunk"), where, site.edition, site.identity)
         return stream_reply(Lazy(partial(chat_events, generation, form)), ((b"content-type", EVENT_STREAM),))

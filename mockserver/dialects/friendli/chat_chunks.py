@@ -8,9 +8,9 @@ from mockserver.core.dialects import Edition
 from mockserver.core.generation import Choice, Generation, Usage
 from mockserver.core.timeline import Frames
 from mockserver.dialects.friendli.chat_calls import first_fragment, next_fragment
+from mockserver.dialects.friendli.options import Thoughts
 from mockserver.dialects.friendli.reasoning import Stretch, stretches
 from mockserver.dialects.friendli.wires import SLOT, TODAY, Wire
-from mockserver.dialects.friendli.wishes import Thoughts
 from mockserver.dialects.openai_style.bodies import usage_object
 from mockserver.dialects.openai_style.calls import call_frames
 from mockserver.dialects.openai_style.events import DONE, JsonTexts, Template, at_step, token_frames, weave

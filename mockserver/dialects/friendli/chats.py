@@ -21,9 +21,9 @@ from mockserver.dialects.friendli.fit import misfits
 from mockserver.dialects.friendli.formats import constraint
 from mockserver.dialects.friendli.messages import REFUSALS, media, media_tokens, medium_of, read_prompt
 from mockserver.dialects.friendli.models import is_by_vllm, perceives
+from mockserver.dialects.friendli.options import ChatOptions
 from mockserver.dialects.friendli.reasoning import Reasoning, read_reasoning
 from mockserver.dialects.friendli.schemas import CHATS, known_fields
-from mockserver.dialects.friendli.wishes import Wishes
 from mockserver.dialects.openai_style.fields import Body, number_or
 from mockserver.dialects.openai_style.tools import function_tools, tool_choice
 
@@ -104,7 +104,7 @@ def _request(body: Body, edition: Edition, asked: AskedModel) -> GenerationReque
         n=int(number_or(body.get("n"), 1)),
         effort=thought.effort,
         budget=thought.budget,
-        wishes=Wishes(timeout=read_timeout(body), thoughts=thought.thoughts, media=media_tokens(body["messages"])),
+        extra=ChatOptions(timeout=read_timeout(body), thoughts=thought.thoughts, media=media_tokens(body["messages"])),
     )
 
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from mockserver.core.generation import Choice, Generation, GenerationRequest, Position, Sampling
 from mockserver.core.seeding import derive
-from mockserver.dialects.friendli.wishes import wishes_of
+from mockserver.dialects.friendli.options import options_of
 from mockserver.generation import tokens
 from mockserver.generation.intent import detect_intent
 from mockserver.generation.logprobs import positions, scale
@@ -18,7 +18,7 @@ from mockserver.generation.logprobs import positions, scale
 
 def enforced(generation: Generation) -> Generation:
     """The generation with its request's forced tokens in every choice; unchanged if there are none."""
-    forced = wishes_of(generation.request).forced
+    forced = options_of(generation.request).forced
     if not forced or generation.prepared:
         return generation
     made = tuple(_enforced(choice, forced, generation.request) for choice in generation.choices)

@@ -9,9 +9,9 @@ from typing import Any
 
 from mockserver.core.generation import Choice, Generation
 from mockserver.core.timeline import Frames, Lazy, Reply
+from mockserver.dialects.friendli.options import ChatOptions, options_of
 from mockserver.dialects.friendli.sampled import Around, sampled_frames
 from mockserver.dialects.friendli.wires import PAGE
-from mockserver.dialects.friendli.wishes import Wishes, wishes_of
 from mockserver.dialects.openai_style.bodies import body_reply, usage_object
 from mockserver.dialects.openai_style.events import EVENT_STREAM, at_step, stream_reply, weave
 
@@ -38,8 +38,8 @@ def _around(choice: Choice) -> Around:
 
 
 def _answer(generation: Generation) -> dict[str, Any]:
-    wishes = wishes_of(generation.request)
-    choices = [_choice(choice) | _scores(choice, wishes) for choice in generation.choices]
+    options = options_of(generation.request)
+    choices = [_choice(choice) | _scores(choice, options) for choice in generation.choices]
     return {"choices": choices, "usage": usage_object(generation.usage)}
 
 
@@ -47,12 +47,12 @@ def _choice(choice: Choice) -> dict[str, Any]:
     return {"index": choice.index, "seed": choice.seed, "text": choice.text, "tokens": list(choice.ids)}
 
 
-def _scores(choice: Choice, wishes: Wishes) -> dict[str, list[float]]:
+def _scores(choice: Choice, options: ChatOptions) -> dict[str, list[float]]:
     """One number for each token: the vendor's own evaluation tool sums `choice["logprobs"]` up; logits are a guess."""
     logprobs = [position.logprob for position in choice.positions]
     scores = {}
-    if wishes.logprobs:
+    if options.logprobs:
         scores["logprobs"] = logprobs
-    if wishes.logits:
+    if options.logits:
         scores["logits"] = [round(logprob + _LOG_PARTITION, 6) for logprob in logprobs]
     return scores

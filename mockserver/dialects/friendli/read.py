@@ -19,8 +19,8 @@ from mockserver.dialects.friendli.endpoints import AskedModel, Place
 from mockserver.dialects.friendli.errors import invalid, unknown_model
 from mockserver.dialects.friendli.fit import misfits
 from mockserver.dialects.friendli.formats import constraint
+from mockserver.dialects.friendli.options import ChatOptions
 from mockserver.dialects.friendli.schemas import COMPLETIONS, known_fields
-from mockserver.dialects.friendli.wishes import Wishes
 from mockserver.dialects.openai_style.fields import Body, number_or, text_prompt, text_prompts, whole
 
 # The vendor's evaluation harness writes these as a batch of one, `"tokens": [[1, 2]]`, which the page does not say.
@@ -73,7 +73,7 @@ def _request(body: Body, site: Site, name: str, model: Model) -> GenerationReque
         constraint=None if forced else constraint(body, site.edition),
         n=int(number_or(body.get("n"), 1)),
         best_of=_candidates(body),
-        wishes=_wishes(body, forced),
+        extra=_wishes(body, forced),
     )
 
 
@@ -105,8 +105,8 @@ def _candidates(body: Body) -> int:
     return 2 * beams if beams > 1 else 1
 
 
-def _wishes(body: Body, forced: tuple[int, ...]) -> Wishes:
-    return Wishes(
+def _wishes(body: Body, forced: tuple[int, ...]) -> ChatOptions:
+    return ChatOptions(
         timeout=read_timeout(body),
         forced=forced,
         logprobs=bool(body.get("include_output_logprobs")),

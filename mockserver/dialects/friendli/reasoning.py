@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from mockserver.core.generation import Choice, Effort
 from mockserver.dialects.friendli.models import Mind, mind_of
-from mockserver.dialects.friendli.wishes import Thoughts
+from mockserver.dialects.friendli.options import Thoughts
 
 _OPEN, _CLOSE = "<think>\n", "\n</think>\n\n"
 _LEAKED_CLOSE = "</think>"

@@ -83,8 +83,8 @@ class _Answer(NamedTuple):
 
 def write_response(generation: Generation, pace: Pace, site: Site) -> Reply:
     """The generation as one body, or as a stream of events."""
-    wishes = generation.request.wishes
-    wanted = wishes if isinstance(wishes, Wanted) else Wanted({}, 1.0, 1.0, 0)
+    options = generation.request.extra
+    wanted = options if isinstance(options, Wanted) else Wanted({}, 1.0, 1.0, 0)
     answer = _Answer(generation, wanted, site)
     if generation.request.output.stream:
         return stream_reply(Lazy(partial(_events, answer)), _STREAM)

@@ -25,9 +25,9 @@ from mockserver.dialects.friendli.json_schemas import (
 )
 from mockserver.dialects.friendli.messages import REFUSALS, read_prompt
 from mockserver.dialects.friendli.models import is_by_vllm, perceives
+from mockserver.dialects.friendli.options import Thoughts
 from mockserver.dialects.friendli.reasoning import Reasoning, read_reasoning
 from mockserver.dialects.friendli.schemas import RESPONSES
-from mockserver.dialects.friendli.wishes import Thoughts
 from mockserver.dialects.openai_style.fields import Body, number_or, whole
 from mockserver.dialects.openai_style.responses.items import messages_of
 from mockserver.dialects.openai_style.tools import function_tools, parameters_fault, tool_choice, unknown_tool
@@ -189,7 +189,7 @@ def _request(body: Body, asked: AskedModel, messages: list[dict[str, Any]], func
         tools=function_tools(functions),
         tool_choice=_choice(body) if functions else ToolChoice("none"),
         effort=thought.effort,
-        wishes=Wanted(body, temperature, top_p, room if most is None else most, thought.thoughts),
+        extra=Wanted(body, temperature, top_p, room if most is None else most, thought.thoughts),
     )
 
 

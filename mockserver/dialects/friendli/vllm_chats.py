@@ -17,8 +17,8 @@ from mockserver.core.generation import Choice, Generation
 from mockserver.core.seeding import hex_digits, uuid4_text
 from mockserver.core.timeline import OPENING, Frames, Lazy, Reply
 from mockserver.dialects.friendli.drafts import accepted, one_by_one
+from mockserver.dialects.friendli.options import options_of
 from mockserver.dialects.friendli.reasoning import Stretch, stretches
-from mockserver.dialects.friendli.wishes import wishes_of
 from mockserver.dialects.openai_style.bodies import body_reply
 from mockserver.dialects.openai_style.calls import call_frames
 from mockserver.dialects.openai_style.events import (
@@ -60,7 +60,7 @@ def _around(generation: Generation, site: Site, kind: str) -> Mapping[str, Any]:
 def _usage(generation: Generation) -> Mapping[str, Any]:
     usage = generation.usage
     details = {"cached_tokens": usage.cached_tokens, "created_cache_tokens": usage.written_tokens}
-    media = wishes_of(generation.request).media
+    media = options_of(generation.request).media
     return {
         "prompt_tokens": usage.prompt_tokens,
         "total_tokens": usage.total_tokens,
@@ -84,7 +84,7 @@ def _choice(choice: Choice, generation: Generation, site: Site) -> Mapping[str, 
 
 def _message(choice: Choice, generation: Generation, site: Site) -> Mapping[str, Any]:
     """The message; its content is null if there are only thoughts or calls."""
-    found = stretches(choice, wishes_of(generation.request).thoughts)
+    found = stretches(choice, options_of(generation.request).thoughts)
     thought, content = (
         "".join(t for each in found if each.apart is apart for t in each.texts) for apart in (True, False)
     )
@@ -147,7 +147,7 @@ def _events(generation: Generation, site: Site) -> Iterator[Frames]:
 def _choice_events(stream: _Stream) -> Iterator[Frames]:
     choice, step = stream.choice, 0
     yield at_step(OPENING, (event(stream.chunk({"role": "assistant", "content": ""})),))
-    for stretch in stretches(choice, wishes_of(stream.generation.request).thoughts):
+    for stretch in stretches(choice, options_of(stream.generation.request).thoughts):
         yield from _stretch_frames(stream, stretch, step)
         step += len(stretch.texts)
     yield from call_frames(

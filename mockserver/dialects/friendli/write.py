@@ -7,7 +7,7 @@ from mockserver.core.timeline import Pace, Reply
 from mockserver.dialects.friendli.current import write_current
 from mockserver.dialects.friendli.forced import enforced
 from mockserver.dialects.friendli.legacy import write_legacy
-from mockserver.dialects.friendli.wishes import wishes_of
+from mockserver.dialects.friendli.options import options_of
 
 
 def write(generation: Generation, pace: Pace, site: Site) -> Reply | Rejection:
@@ -20,7 +20,7 @@ def write(generation: Generation, pace: Pace, site: Site) -> Reply | Rejection:
 
 def is_late(generation: Generation, pace: Pace) -> bool:
     """Whether an answer begins later than the timeout of its request."""
-    timeout = wishes_of(generation.request).timeout
+    timeout = options_of(generation.request).timeout
     return timeout is not None and _answered_after(generation, pace) > timeout
 
 

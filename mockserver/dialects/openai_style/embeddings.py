@@ -29,7 +29,7 @@ def embedding_request(
     model: str, texts: str | Sequence[str] | Sequence[int] | Sequence[Sequence[int]], context: int, form: EmbeddingForm
 ) -> GenerationRequest:
     """A request for embeddings: to a model that only reads."""
-    return GenerationRequest(model, text_prompts(texts), limits=Limits(context=context), n=0, wishes=form)
+    return GenerationRequest(model, text_prompts(texts), limits=Limits(context=context), n=0, extra=form)
 
 
 def read_usage(generation: Generation) -> dict[str, int]:
@@ -47,7 +47,7 @@ def embeddings(generation: Generation) -> Iterator[orjson.Fragment]:
     # Imported on first use: most servers never embed anything.
     from mockserver.generation.embeddings import embed, shortened
 
-    form: Any = generation.request.wishes
+    form: Any = generation.request.extra
     if generation.measures is not None:
         for vector in generation.measures.values:
             yield _written(vector, form)

@@ -40,7 +40,7 @@ def parsed(request: GenerationRequest, fields: Fields) -> GenerationRequest:
         return request
     template: Mapping[str, Any] = fields.get("chat_template_kwargs", {})
     output = request.output._replace(reasoning=shows_thoughts(request.model, template))
-    return request._replace(output=output, effort=effort(request.model, template), wishes=Asked(parsed=True))
+    return request._replace(output=output, effort=effort(request.model, template), extra=Asked(parsed=True))
 
 
 def _templated(fields: Fields, edition: Edition) -> Prompt:

@@ -44,7 +44,7 @@ def _stream_options(fields: Fields, model: Model) -> str | None:
     if not isinstance(options.get("include_usage", False), bool):
         return "stream_options.include_usage is not a boolean"
     if options.keys() - {"include_usage"}:
-        return "Found unexpected stream options. Properties accepted in stream_options: include_usage"
+        return "StubMatch unexpected stream options. Properties accepted in stream_options: include_usage"
     return None
 
 
@@ -143,13 +143,13 @@ def several(fields: Fields, model: Model) -> str | None:
 
 
 def _speculation(fields: Fields, model: Model) -> str | None:
-    wished = fields.keys() & {"num_assistant_tokens", "assistant_confidence_threshold"}
+    requested = fields.keys() & {"num_assistant_tokens", "assistant_confidence_threshold"}
     if model.id not in DRAFTED:
         only = "num_assistant_tokens and assistant_confidence_threshold are only supported "
-        return only + "when speculative decoding is enabled." if wished else None
-    if not wished:
+        return only + "when speculative decoding is enabled." if requested else None
+    if not requested:
         return "Speculative decoding requires either num_assistant_tokens or assistant_confidence_threshold to be set."
-    if len(wished) == 2:
+    if len(requested) == 2:
         both = "num_assistant_tokens and assistant_confidence_threshold are mutually exclusive "
         return both + "and cannot both be set."
     return None

@@ -24,7 +24,7 @@ _SIZE = 256
 _SURE, _UNSURE = 10.0, -4.0
 
 
-class _Wishes(NamedTuple):
+class _RerankOptions(NamedTuple):
     top: int
     documents: bool
 
@@ -45,20 +45,20 @@ def read_rerank(call: Call, site: Site) -> GenerationRequest | Rejection:
         documents = []
     top = fields.get("top_n")
     # Compared as an unsigned number, a negative one cuts nothing off.
-    wishes = _Wishes(len(documents) if top is None or top < 0 else top, returned)
+    options = _RerankOptions(len(documents) if top is None or top < 0 else top, returned)
     # Reports of a request with several prompts show the last one.
     prompts = tuple(map(text_prompt, (*documents, fields["query"])))
-    return GenerationRequest(fields["model"], prompts, n=0, wishes=wishes)
+    return GenerationRequest(fields["model"], prompts, n=0, extra=options)
 
 
 def write_rerank(generation: Generation, pace: Pace, site: Site) -> Reply:
     """The answer: "sorted by score, top_n cut"."""
-    wishes: Any = generation.request.wishes
+    options: Any = generation.request.extra
     documents = generation.request.prompts
-    ranked = sorted(enumerate(_scores(generation)), key=lambda row: -row[1])[: wishes.top]
+    ranked = sorted(enumerate(_scores(generation)), key=lambda row: -row[1])[: options.top]
     results = [
         {"index": index, "relevance_score": score}
-        | ({"document": {"text": documents[index].text}} if wishes.documents else {})
+        | ({"document": {"text": documents[index].text}} if options.documents else {})
         for index, score in ranked
     ]
     return body_reply({"results": results}, generation, content_type=JSON)

@@ -18,8 +18,8 @@ from mockserver.dialects.ovms.families import thinking
 
 def is_parsed(generation: Generation) -> bool:
     """Whether thoughts and calls are separated from the text."""
-    wishes = generation.request.wishes
-    return isinstance(wishes, Asked) and wishes.parsed
+    options = generation.request.extra
+    return isinstance(options, Asked) and options.parsed
 
 
 def finish_reason(choice: Choice, generation: Generation) -> str:

@@ -38,13 +38,13 @@ async def _arm(request: AdminRequest) -> Response:
         check_matches(faults, request.simulator.operations)
     except ConfigError as error:
         raise BadRequestError(str(error)) from None
-    desk, now = request.namespace.faults, request.now
+    rules, now = request.namespace.faults, request.now
     for number, fault in enumerate(faults):
         if KINDS[fault.kind].listens:
             _listener(request).fail_as(fault)
         else:
             own = name if len(faults) == 1 else f"{name} {number + 1}"
-            desk.arm(own, fault, now, scenario=name)
+            rules.arm(own, fault, now, scenario=name)
     return admin_json({"armed": name}, 201)
 
 
@@ -55,10 +55,10 @@ async def _disarm_all(request: AdminRequest) -> Response:
 
 
 async def _disarm(request: AdminRequest) -> Response:
-    desk, name = request.namespace.faults, request.variable("rule")
-    if desk.disarm(name):
+    rules, name = request.namespace.faults, request.variable("rule")
+    if rules.disarm(name):
         return admin_json({"disarmed": name})
-    known = ", ".join(name for name, _, _ in desk.armed()) or "none"
+    known = ", ".join(name for name, _, _ in rules.armed()) or "none"
     return admin_error(404, f"No fault {shortened(name)} is armed here. Armed: {known}")
 
 

@@ -10,8 +10,8 @@ from starlette.responses import Response
 
 from mockserver.control.abilities import check_abilities
 from mockserver.control.settings import ConfigError
-from mockserver.control.stubs.book import Stub, use_of
 from mockserver.control.stubs.notation import NOTES, check_names, read_stub
+from mockserver.control.stubs.registry import Stub, use_of
 from mockserver.control.stubs.values import StubError
 from mockserver.core.naming import shortened, unknown
 from mockserver.serving.addresses import ADMIN

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from mockserver.control.settings import ConfigError, Settings
-from mockserver.control.stubs.book import Stub
 from mockserver.control.stubs.notation import read_stub
+from mockserver.control.stubs.registry import Stub
 from mockserver.core.dialects import Dialect
 from mockserver.core.naming import counted
 from mockserver.core.toml_writing import toml_of

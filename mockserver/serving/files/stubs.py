@@ -16,8 +16,8 @@ from mockserver.control.configuration.names import Operations
 from mockserver.control.configuration.toml_places import located
 from mockserver.control.routing import operations_of
 from mockserver.control.settings import ConfigError, Settings
-from mockserver.control.stubs.book import Stub
 from mockserver.control.stubs.notation import NOTES, check_names, check_unique, read_stubs
+from mockserver.control.stubs.registry import Stub
 from mockserver.control.stubs.values import StubError
 from mockserver.core.dialects import Dialect
 from mockserver.core.toml import read_toml

@@ -3,11 +3,11 @@
 from dataclasses import replace
 from time import time
 
+from mockserver.control.context import make_context
 from mockserver.control.journal.exchanges import Denial, Journal
 from mockserver.control.plan import NOTHING_YET, Plan
 from mockserver.control.settings import Settings
 from mockserver.control.stubs.bodies import is_stream
-from mockserver.control.visits import visit_of
 from mockserver.core.calls import Call, Headers
 from mockserver.core.timeline import Run, Timeline
 from mockserver.pipeline import parse
@@ -70,5 +70,5 @@ class Logbook:
 
     def _planned(self, target: Target, call: Call, timeline: Timeline) -> Plan:
         """The plan of an answer, with what the dialect understands of its request."""
-        plan = parse(visit_of(call, target.landing, self._settings))
-        return Plan(plan.visit, plan.request, timeline=timeline)
+        plan = parse(make_context(call, target.route, self._settings))
+        return Plan(plan.context, plan.request, timeline=timeline)

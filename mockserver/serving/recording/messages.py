@@ -59,13 +59,13 @@ def farewell(tape: Tape, again: int = 0) -> str:
 def summary(take: Take) -> str:
     """An exchange in one line."""
     target = take.target
-    where = f"{target.landing.dialect.name} {take.call.method} {_shown(target.path)}"
+    where = f"{target.route.dialect.name} {take.call.method} {_shown(target.path)}"
     return printable(f"{where} -> {', '.join(_course(take))}")
 
 
 def replayed(target: Target, call: Call, replay: "Replay") -> str:
     """An answer from the recording in one line."""
-    where = f"{target.landing.dialect.name} {call.method} {_shown(target.path)}"
+    where = f"{target.route.dialect.name} {call.method} {_shown(target.path)}"
     return printable(f"{where} -> {replay.status}, from the recording ({replay.place})")
 
 

@@ -123,7 +123,7 @@ class Recorder:
             await _deny(guest, method, path, too_large)
             return
         sent = tuple(header for header in headers.raw if not header[0].startswith(_OURS))
-        call = Call(method, target.landing.path, Headers(sent), body, query.decode("latin-1"), time.time())
+        call = Call(method, target.route.path, Headers(sent), body, query.decode("latin-1"), time.time())
         replay = None if self._replays is None else self._replays.answer(target, call)
         if replay is not None:
             self.replayed += 1

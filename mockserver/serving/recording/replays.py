@@ -63,7 +63,7 @@ class Replays:
 
     def answer(self, target: Target, call: Call) -> Replay | None:
         """The next recorded answer to a request; None if there is none."""
-        name = target.landing.dialect.name
+        name = target.route.dialect.name
         request = _request(name, call.method, target.path, call.query, call.body)
         known = self._answers.get(request)
         if known is None:

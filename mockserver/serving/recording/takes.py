@@ -10,13 +10,13 @@ from typing import Any
 
 import orjson
 
+from mockserver.control.context import make_context
 from mockserver.control.journal.archives import har_entry
 from mockserver.control.journal.exchanges import Exchange
 from mockserver.control.journal.transcripts import exact_transcript_of
 from mockserver.control.plan import Plan
 from mockserver.control.settings import Settings
 from mockserver.control.stubs.bodies import events_in, is_stream
-from mockserver.control.visits import visit_of
 from mockserver.core.calls import Call
 from mockserver.core.timeline import Closer, Ending, RawHeaders, Record, Run, Timeline
 from mockserver.recordings.events import events_of
@@ -113,7 +113,7 @@ def exchange_of(take: Take, number: int, settings: Settings) -> Exchange:
     for time in times:
         record.wrote(1, 0, time)
     target = take.target
-    plan = Plan(visit_of(take.call, target.landing, settings), timeline=timeline)
+    plan = Plan(make_context(take.call, target.route, settings), timeline=timeline)
     return Exchange(number, target.namespace, target.path, take.call, plan, arrived=take.began, record=record)
 
 

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from mockserver.control.journal.exchanges import Denial
 from mockserver.control.namespaces import namespace_of
-from mockserver.control.routing import ADMIN, Landing
+from mockserver.control.routing import ADMIN, RouteMatch
 from mockserver.control.settings import Settings
 from mockserver.core.calls import Headers
 from mockserver.core.dialects import Dialect
@@ -22,7 +22,7 @@ class Target(NamedTuple):
     `namespace` and `path` are those that the client named.
     """
 
-    landing: Landing
+    route: RouteMatch
     upstream: Upstream
     native: bytes
     namespace: str
@@ -51,25 +51,25 @@ class Targets:
         """The target of a request with this decoded path and this `raw` one, or why there is none."""
         namespace, own = namespace_of(path, headers, query.decode("latin-1"))
         host = (headers.get("host") or "").partition(":")[0].lower()
-        landing = self._router.find(method, own, host) if not own.startswith(ADMIN) else None
-        if landing is None:
+        route = self._router.find(method, own, host) if not own.startswith(ADMIN) else None
+        if route is None:
             return self._unserved(method, own)
-        dialect = landing.dialect
-        others = self._rivals(landing, own, host)
+        dialect = route.dialect
+        others = self._rivals(route, own, host)
         if others:
             names = ", ".join((f"/{dialect.name}{own}", *others))
             return Denial(400, "ambiguous_path", f"{own} is a path of several vendors{_NAME_ONE}: {names}")
         upstream = self._upstreams.of(dialect, host)
         if upstream is None:
             return Denial(502, "no_upstream", self._upstreams.missing(dialect))
-        native = _native(landing, own, raw, path, host in dialect.hosts)
-        return Target(landing, upstream, native + (b"?" + query if query else b""), namespace, own)
+        native = _native(route, own, raw, path, host in dialect.hosts)
+        return Target(route, upstream, native + (b"?" + query if query else b""), namespace, own)
 
-    def _rivals(self, landing: Landing, path: str, host: str) -> list[str]:
+    def _rivals(self, route: RouteMatch, path: str, host: str) -> list[str]:
         """Where other dialects have a bare path of which nobody has said whose it is."""
-        if landing.route is not None or path in self._settings.bare or host in landing.dialect.hosts:
+        if route.configured is not None or path in self._settings.bare or host in route.dialect.hosts:
             return []
-        return self._router.elsewhere(landing, path)
+        return self._router.elsewhere(route, path)
 
     def _unserved(self, method: str, path: str) -> Denial:
         names = ", ".join(f"/{name}/..." for name in self._dialects)
@@ -78,10 +78,10 @@ class Targets:
         return Denial(404, "no_route", message, tuple(self._router.nearest(path)))
 
 
-def _native(landing: Landing, own: str, raw: bytes, path: str, by_host: bool) -> bytes:
+def _native(route: RouteMatch, own: str, raw: bytes, path: str, by_host: bool) -> bytes:
     """The vendor's own path, as the client has encoded it."""
-    if landing.route is not None:
-        return landing.path.format_map(landing.variables).encode()
-    prefix = f"/{landing.dialect.name}/"
+    if route.configured is not None:
+        return route.path.format_map(route.variables).encode()
+    prefix = f"/{route.dialect.name}/"
     segments = (path.count("/") - own.count("/")) + (not by_host and own.startswith(prefix))
     return b"/" + raw.split(b"/", segments + 1)[-1]

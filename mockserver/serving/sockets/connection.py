@@ -11,13 +11,13 @@ from urllib.parse import unquote
 import httptools
 
 from mockserver.serving.asgi import Scope
-from mockserver.serving.sockets.direct_answers import Answer
+from mockserver.serving.sockets.answers import Answer
 from mockserver.serving.sockets.wire import DOOR, WIRE, WireProtocol
 
 _ASGI = {"version": "3.0", "spec_version": "2.3"}
 
 
-class DirectProtocol(WireProtocol):
+class HttpProtocol(WireProtocol):
     """uvicorn's HTTP protocol, whose answers are played on the connection.
 
     uvicorn's `cycle` is the latest request; earlier ones may be waiting in the `pipeline`.

@@ -18,8 +18,8 @@ from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE
 
 from mockserver.serving.misdirected import complaint_about
-from mockserver.serving.sockets.batches import Batch, BatchedTransport
 from mockserver.serving.sockets.idle import IdleProtocol
+from mockserver.serving.sockets.write_coalescing import Batch, BatchedTransport
 
 if sys.platform == "linux":
     from fcntl import ioctl

@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 
+from mockserver.control.context import HeaderError, make_context
 from mockserver.control.facts import RequestFacts
-from mockserver.control.faults.desk import FaultDesk
+from mockserver.control.faults.registry import FaultRules
 from mockserver.control.namespaces import Namespace, Namespaces
 from mockserver.control.plan import Plan
 from mockserver.control.settings import Settings
 from mockserver.control.strikes import Count, take_back
-from mockserver.control.visits import WishError, visit_of
 from mockserver.core.calls import Call, Headers
 from mockserver.core.failures import FailureKind
 from mockserver.core.installed import load_dialects
@@ -29,18 +29,18 @@ def question(prompt: str = "hello", settings: Settings | None = None, **fields: 
     body = json.dumps({"model": "m", "prompt": prompt, **fields}).encode()
     headers = Headers([(b"authorization", b"Bearer key-1"), (b"x-tenant", b"blue")])
     settings = settings or Settings(latency="off")
-    landing = Routes(load_dialects(), settings).find("POST", "/cerebras/v1/completions")
-    assert landing is not None
-    plan = parse(visit_of(Call("POST", landing.path, headers, body), landing, settings))
-    plan.facts = RequestFacts(plan.visit, plan.request)
+    route = Routes(load_dialects(), settings).find("POST", "/cerebras/v1/completions")
+    assert route is not None
+    plan = parse(make_context(Call("POST", route.path, headers, body), route, settings))
+    plan.facts = RequestFacts(plan.context, plan.request)
     return plan
 
 
 def strikes(text: str, count: int, *, now: float = 0.0, **fields: Any) -> list[bool]:
     """Which of so many requests the rules of a text strike."""
     settings = Settings(latency="off", fault=read_faults(text))
-    desk = FaultDesk()
-    return [bool(desk.pick(question(f"p{n}", settings, **fields), now)) for n in range(count)]
+    rules = FaultRules()
+    return [bool(rules.pick(question(f"p{n}", settings, **fields), now)) for n in range(count)]
 
 
 def test_times_every_and_skip_count_the_requests_that_match() -> None:
@@ -56,12 +56,12 @@ def test_a_request_of_which_nobody_knows_whether_it_matches_is_neither_struck_no
     hostile = "a" * 5000 + "!"
     for match in (f"prompt = {slow}", f"not = {{ prompt = {slow} }}"):
         for chance in ("times = 1", "every = 1", "share = 1.0"):
-            desk = FaultDesk()
+            rules = FaultRules()
             [fault] = read_faults(rule % (chance, match))
-            desk.arm("slow", fault, 0.0)
+            rules.arm("slow", fault, 0.0)
             asked = (hostile, "a" if match.startswith("prompt") else "b", hostile)
-            assert [bool(desk.pick(question(prompt), 1.0)) for prompt in asked] == [False, True, False]
-            assert desk.armed() == [("slow", fault, Count(matched=1, struck=1, undecided=2))]
+            assert [bool(rules.pick(question(prompt), 1.0)) for prompt in asked] == [False, True, False]
+            assert rules.armed() == [("slow", fault, Count(matched=1, struck=1, undecided=2))]
 
 
 def test_namespaces_count_for_themselves() -> None:
@@ -82,8 +82,8 @@ def test_a_share_strikes_as_many_and_the_same_in_any_order() -> None:
     prompts = [f"prompt {number}" for number in range(2000)]
 
     def struck(order: list[str]) -> set[str]:
-        desk = FaultDesk()
-        return {prompt for prompt in order if desk.pick(question(prompt, settings), 0.0)}
+        rules = FaultRules()
+        return {prompt for prompt in order if rules.pick(question(prompt, settings), 0.0)}
 
     forward = struck(prompts)
     assert 0.08 * 2000 <= len(forward) <= 0.12 * 2000
@@ -94,8 +94,8 @@ def test_a_share_of_one_repeated_request_is_struck_and_the_same_again_in_another
     settings = Settings(latency="off", fault=read_faults('{ kind = "html", share = 0.3 }'))
 
     def struck(prompt: str) -> list[bool]:
-        desk = FaultDesk()
-        return [bool(desk.pick(question(prompt, settings), 0.0)) for _ in range(500)]
+        rules = FaultRules()
+        return [bool(rules.pick(question(prompt, settings), 0.0)) for _ in range(500)]
 
     assert 0.25 * 500 <= sum(struck("hello")) <= 0.35 * 500
     assert struck("hello") == struck("hello") != struck("good bye")
@@ -169,7 +169,7 @@ def test_a_rule_strikes_only_what_it_is_meant_for(match: str, fits: bool) -> Non
 def test_a_rule_for_streams_leaves_plain_answers_alone_but_a_wish_for_one_is_told() -> None:
     assert strikes("cut", 1) == [False]
     assert strikes("cut", 1, stream=True) == [True]
-    with pytest.raises(WishError, match="'cut' needs a stream, but this request does not ask for one"):
+    with pytest.raises(HeaderError, match="'cut' needs a stream, but this request does not ask for one"):
         SHAPES[0].plain("hi", fault="cut")
 
 
@@ -177,12 +177,12 @@ def test_a_rule_for_streams_leaves_plain_answers_alone_but_a_wish_for_one_is_tol
 @pytest.mark.parametrize("fault", ["cut", "refusal"])
 def test_a_wish_for_an_answer_to_what_is_refused_tells_why_it_is_refused(shape: Shape, fault: str) -> None:
     refused = f"{fault!r} needs an answer of the model, but this request is refused: .*temperature"
-    with pytest.raises(WishError, match=refused):
+    with pytest.raises(HeaderError, match=refused):
         shape.stream("hi", fault=fault, temperature="warm")
 
 
 def test_a_wish_for_an_answer_where_no_model_answers_says_what_it_strikes() -> None:
-    with pytest.raises(WishError, match="'refusal' changes what a model says, but this request does not ask a model"):
+    with pytest.raises(HeaderError, match="'refusal' changes what a model says, but this request does not ask a model"):
         ask("cerebras", None, path="/v1/models", method="GET", headers={"x-mockserver-fault": "refusal"})
 
 
@@ -191,7 +191,7 @@ def test_a_wish_for_an_answer_where_no_model_answers_says_what_it_strikes() -> N
 def test_every_failure_can_be_had_in_every_vendors_words(shape: Shape, kind: FailureKind) -> None:
     answer = shape.plain("hi", fault=f'{{ kind = "error", error = "{kind}", retry_after = 2 }}')
     assert answer.plan.faults == ("error",)
-    row = answer.plan.visit.landing.dialect.errors[answer.plan.visit.site.edition][kind]
+    row = answer.plan.context.route.dialect.errors[answer.plan.context.site.edition][kind]
     assert (answer.status, answer.headers["retry-after"]) == (row.status, "2")
 
 
@@ -245,9 +245,9 @@ def test_a_models_list_is_struck_like_any_answer_but_no_model_speaks_in_it() -> 
         return ask("cerebras", path="/v1/models", headers={"x-mockserver-fault": fault}).status
 
     assert models('{ kind = "error", error = "overloaded" }') == 429
-    with pytest.raises(WishError, match="'silence' changes what a model says, but this request does not ask a model"):
+    with pytest.raises(HeaderError, match="'silence' changes what a model says, but this request does not ask a model"):
         models("silence")
-    with pytest.raises(WishError, match="are only possible in the faults of settings and of the admin API"):
+    with pytest.raises(HeaderError, match="are only possible in the faults of settings and of the admin API"):
         models('{ kind = "html", times = 2 }')
 
 
@@ -264,10 +264,10 @@ def test_a_crowd_of_namespaces_does_not_make_a_rule_forget_the_one_in_use() -> N
 
 def test_an_armed_rule_counts_apart_from_one_of_the_settings() -> None:
     settings = Settings(latency="off", fault=read_faults('{ kind = "html", times = 1 }'))
-    desk = FaultDesk()
+    rules = FaultRules()
     [fault] = read_faults('{ kind = "empty", times = 1 }')
-    desk.arm("settings 0", fault, 0.0)
-    picked = [[each.fault.kind for each in desk.pick(question("a", settings), 0.0)] for _ in range(2)]
+    rules.arm("settings 0", fault, 0.0)
+    picked = [[each.fault.kind for each in rules.pick(question("a", settings), 0.0)] for _ in range(2)]
     assert picked == [["html", "empty"], []]
 
 
@@ -329,13 +329,13 @@ def test_of_faults_that_undo_one_another_only_those_count_that_can_be_seen() -> 
 
 
 def test_what_is_taken_back_of_a_rule_that_was_armed_anew_is_nothing_of_the_new_one() -> None:
-    desk = FaultDesk()
+    rules = FaultRules()
     [rule] = read_faults(_NONE_AFTER)
-    desk.arm("late", rule, 0.0)
-    meant = desk.pick(question(stream=True), 0.0)
-    desk.arm("late", rule, 0.0)
+    rules.arm("late", rule, 0.0)
+    meant = rules.pick(question(stream=True), 0.0)
+    rules.arm("late", rule, 0.0)
     take_back(meant)
-    assert desk.armed() == [("late", rule, Count())]
+    assert rules.armed() == [("late", rule, Count())]
 
 
 @pytest.mark.parametrize(
@@ -364,7 +364,7 @@ def test_an_answer_ends_only_as_its_vendor_can_say(dialect: str, status: int) ->
     shape = next(shape for shape in SHAPES if shape.id.startswith(dialect))
     wish = '{ kind = "finish", reason = "content_filter" }'
     if status == 400:
-        with pytest.raises(WishError, match=f"content_filter, which {dialect} does not do. Known: stop, length"):
+        with pytest.raises(HeaderError, match=f"content_filter, which {dialect} does not do. Known: stop, length"):
             shape.plain("hello", fault=wish)
     else:
         assert "content_filter" in shape.plain("hello", fault=wish).body.decode()
@@ -373,7 +373,7 @@ def test_an_answer_ends_only_as_its_vendor_can_say(dialect: str, status: int) ->
 def test_a_fault_of_tool_calls_strikes_only_where_tools_are_offered() -> None:
     fault = '{ kind = "broken_tool_call", times = 1 }'
     assert strikes(fault, 2) == [False, False]
-    with pytest.raises(WishError, match="needs tool calls, but this request offers no tools"):
+    with pytest.raises(HeaderError, match="needs tool calls, but this request offers no tools"):
         ask("cerebras", {"model": "m", "prompt": "a"}, headers={"x-mockserver-fault": '{ kind = "broken_tool_call" }'})
 
 
@@ -427,5 +427,5 @@ def test_of_a_prediction_only_what_a_struck_answer_says_came_true(fault: str, ac
 
 
 def test_friendli_has_no_word_for_a_content_filter() -> None:
-    with pytest.raises(WishError, match=r"content_filter, which friendli does not do\. Known: stop, length"):
+    with pytest.raises(HeaderError, match=r"content_filter, which friendli does not do\. Known: stop, length"):
         struck({"model": "m", "prompt": "x"}, '{ kind = "finish", reason = "content_filter" }', "friendli")

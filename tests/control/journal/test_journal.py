@@ -38,13 +38,13 @@ def exchange(
 ) -> Exchange:
     """An exchange that nobody has played; `wish` is a fault."""
     namespace = namespace or Namespaces().get("")
-    landing = Routes(load_dialects(), QUIET).find("POST", path)
-    assert landing is not None
+    route = Routes(load_dialects(), QUIET).find("POST", path)
+    assert route is not None
     body = json.dumps({"model": "m", "prompt": "hello", "max_tokens": 4, **fields}).encode()
     wishes = [(b"x-mockserver-fault", wish.encode())] * bool(wish)
     headers = Headers([(b"authorization", b"Bearer secret-key-1234"), (b"x-mine", b"yes"), *wishes])
-    call = Call("POST", landing.path, headers, body, "a=1", 1_700_000_000.0)
-    return journal.open("mine", path, call, answer(call, landing, QUIET, namespace))
+    call = Call("POST", route.path, headers, body, "a=1", 1_700_000_000.0)
+    return journal.open("mine", path, call, answer(call, route, QUIET, namespace))
 
 
 def test_a_journal_keeps_the_latest_and_counts_all() -> None:
@@ -307,7 +307,7 @@ def test_of_a_stream_that_a_client_leaves_so_much_is_told_as_went_out(shape: Sha
     plan = shape.stream("Tell me about tides", max_tokens=12, n=2 if shape.many else 1).plan
 
     def left(most: int | None = None) -> dict[str, Any]:
-        return summary_of(play(Journal().open("", plan.visit.call.path, plan.visit.call, plan), most))
+        return summary_of(play(Journal().open("", plan.context.call.path, plan.context.call, plan), most))
 
     whole = left()
     assert said(whole) == whole["planned"]
@@ -345,7 +345,7 @@ def test_a_stream_is_finished_once_the_event_that_its_dialect_ends_it_with_has_g
     plan = shape.stream("Tell me about tides", max_tokens=12).plan
 
     def left(most: int) -> dict[str, Any]:
-        return transcript_of(play(Journal().open("", plan.visit.call.path, plan.visit.call, plan), most))
+        return transcript_of(play(Journal().open("", plan.context.call.path, plan.context.call, plan), most))
 
     events = sum(len(run.data) for run in plan.timeline.runs)
     ends = [(whole["answer"]["finished"], bool(whole["finish_reasons"])) for whole in map(left, range(events + 1))]

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from mockserver.control.configuration.config import from_toml
 from mockserver.control.configuration.names import check_tiers
 from mockserver.control.configuration.options import checked, from_environment, from_texts, settle
-from mockserver.control.quotas.desk import Admitted, Asker, Charge, QuotaDesk, charge_of
+from mockserver.control.quotas.limiter import Admitted, BucketKey, Charge, RateLimiter, charge_of
 from mockserver.control.quotas.rules import Quota, QuotaError, allowance_of, read_quotas
 from mockserver.control.settings import ConfigError, Settings
 from mockserver.core.dialects import Dialect, Model
@@ -22,20 +22,24 @@ from mockserver.core.quotas import Allowance, Limit, QuotaPolicy, Refused, excee
 from tests.support.buckets import Tanks
 
 DIALECTS = load_dialects()
-ME = Asker("cerebras", "me", "small")
+ME = BucketKey("cerebras", "me", "small")
 HALF_PER_SECOND = Limit("requests", 60, 30)
 TOKENS = Limit("tokens", 60, 600)
 BOTH = Allowance((HALF_PER_SECOND, TOKENS))
 
 
-def admit(desk: QuotaDesk, tokens: int = 0, now: float = 0.0, asker: Asker = ME, rule: Allowance = BOTH) -> Admitted:
-    verdict = desk.admit(asker, rule, Charge(tokens), now)
+def admit(
+    limiter: RateLimiter, tokens: int = 0, now: float = 0.0, asker: BucketKey = ME, rule: Allowance = BOTH
+) -> Admitted:
+    verdict = limiter.admit(asker, rule, Charge(tokens), now)
     assert isinstance(verdict, Admitted)
     return verdict
 
 
-def refused(desk: QuotaDesk, tokens: int = 0, now: float = 0.0, asker: Asker = ME, rule: Allowance = BOTH) -> Refused:
-    verdict = desk.admit(asker, rule, Charge(tokens), now)
+def refused(
+    limiter: RateLimiter, tokens: int = 0, now: float = 0.0, asker: BucketKey = ME, rule: Allowance = BOTH
+) -> Refused:
+    verdict = limiter.admit(asker, rule, Charge(tokens), now)
     assert isinstance(verdict, Refused)
     return verdict
 
@@ -56,10 +60,10 @@ STEPS = st.lists(st.tuples(st.integers(0, 800).map(lambda n: n / 8), st.integers
 def test_requests_are_let_in_and_counted_as_by_an_exact_bucket(
     limits: tuple[Limit, ...], steps: Sequence[tuple[float, int]]
 ) -> None:
-    desk, tanks, now = QuotaDesk(), Tanks(limits), 0.0
+    limiter, tanks, now = RateLimiter(), Tanks(limits), 0.0
     for gap, tokens in steps:
         now += gap
-        verdict = desk.admit(ME, Allowance(limits), Charge(tokens), now)
+        verdict = limiter.admit(ME, Allowance(limits), Charge(tokens), now)
         assert isinstance(verdict, Admitted) == tanks.take(tokens, now)
         stated = {(each.limit.measure, each.limit.period): each for each in verdict.standings}
         assert {place: each.remaining for place, each in stated.items()} == tanks.remaining(now)
@@ -70,10 +74,10 @@ def test_requests_are_let_in_and_counted_as_by_an_exact_bucket(
 def test_whoever_waits_exactly_as_long_as_was_stated_is_let_in_and_a_moment_earlier_not(
     limits: tuple[Limit, ...], steps: Sequence[tuple[float, int]]
 ) -> None:
-    desk, now = QuotaDesk(), 1_700_000_000.0
+    limiter, now = RateLimiter(), 1_700_000_000.0
     for gap, tokens in steps:
         now += gap
-        verdict = desk.admit(ME, Allowance(limits), Charge(tokens), now)
+        verdict = limiter.admit(ME, Allowance(limits), Charge(tokens), now)
         if isinstance(verdict, Admitted):
             continue
         assert verdict.wait is not None
@@ -81,113 +85,113 @@ def test_whoever_waits_exactly_as_long_as_was_stated_is_let_in_and_a_moment_earl
             assert tokens > min(limit.amount for limit in limits if limit.measure == "tokens")
             continue
         if verdict.wait > 1e-4:
-            assert isinstance(desk.admit(ME, Allowance(limits), Charge(tokens), now + verdict.wait - 1e-4), Refused)
+            assert isinstance(limiter.admit(ME, Allowance(limits), Charge(tokens), now + verdict.wait - 1e-4), Refused)
         assert max(standing.reset for standing in verdict.standings) >= verdict.wait - 1e-5
         now += verdict.wait
-        admit(desk, tokens, now, rule=Allowance(limits))
+        admit(limiter, tokens, now, rule=Allowance(limits))
 
 
 def test_a_refused_request_takes_nothing() -> None:
-    desk = QuotaDesk()
-    admit(desk, 500)
-    assert [standing.remaining for standing in refused(desk, 200).standings] == [29, 100]
-    assert [standing.remaining for standing in admit(desk, 100).standings] == [28, 0]
+    limiter = RateLimiter()
+    admit(limiter, 500)
+    assert [standing.remaining for standing in refused(limiter, 200).standings] == [29, 100]
+    assert [standing.remaining for standing in admit(limiter, 100).standings] == [28, 0]
 
 
 def test_the_limit_that_has_to_be_waited_for_the_longest_is_the_one_to_blame() -> None:
-    desk = QuotaDesk()
+    limiter = RateLimiter()
     rule = Allowance((Limit("requests", 1, 1), TOKENS))
-    admit(desk, 600, rule=rule)
-    verdict = refused(desk, 300, rule=rule)
+    admit(limiter, 600, rule=rule)
+    verdict = refused(limiter, 300, rule=rule)
     worst = exceeded(verdict.standings)
     assert worst is not None
     assert (worst.limit, verdict.wait) == (TOKENS, 30.0)
 
 
 def test_a_request_bigger_than_the_bucket_never_fits_and_says_so() -> None:
-    assert refused(QuotaDesk(), 601).wait == inf
+    assert refused(RateLimiter(), 601).wait == inf
 
 
 def test_each_dialect_key_and_model_has_buckets_of_its_own() -> None:
-    desk = QuotaDesk()
+    limiter = RateLimiter()
     for asker in (ME, ME._replace(key="you"), ME._replace(model="large"), ME._replace(dialect="friendli")):
-        admit(desk, 600, asker=asker)
-    assert refused(desk, 1).wait == pytest.approx(0.1)
+        admit(limiter, 600, asker=asker)
+    assert refused(limiter, 1).wait == pytest.approx(0.1)
 
 
 def test_who_asks_no_model_is_told_of_the_model_that_he_has_used_the_most() -> None:
-    desk = QuotaDesk()
-    admit(desk, 10)
-    admit(desk, 400, asker=ME._replace(model="large"))
+    limiter = RateLimiter()
+    admit(limiter, 10)
+    admit(limiter, 400, asker=ME._replace(model="large"))
     nobody = ME._replace(model="")
-    assert [standing.remaining for standing in desk.standings(nobody, BOTH, 0.0)] == [29, 200]
-    assert [standing.remaining for standing in desk.standings(nobody._replace(key="you"), BOTH, 0.0)] == [30, 600]
+    assert [standing.remaining for standing in limiter.standings(nobody, BOTH, 0.0)] == [29, 200]
+    assert [standing.remaining for standing in limiter.standings(nobody._replace(key="you"), BOTH, 0.0)] == [30, 600]
 
 
 def test_a_clock_that_goes_back_refills_nothing() -> None:
-    desk = QuotaDesk()
-    admit(desk, 300, now=100.0)
-    assert admit(desk, 100, now=50.0).standings[1].remaining == 200
-    assert desk.standings(ME, BOTH, 110.0)[1].remaining == 300
+    limiter = RateLimiter()
+    admit(limiter, 300, now=100.0)
+    assert admit(limiter, 100, now=50.0).standings[1].remaining == 200
+    assert limiter.standings(ME, BOTH, 110.0)[1].remaining == 300
 
 
 def test_an_answer_is_charged_when_its_length_is_known_even_into_debt() -> None:
-    desk = QuotaDesk()
-    first = admit(desk, 100)
+    limiter = RateLimiter()
+    first = admit(limiter, 100)
     for _ in ("once", "and no more"):
-        desk.settle(first.ticket, 700, 0.0)
-        assert [standing.remaining for standing in desk.standings(ME, BOTH, 0.0)] == [29, 0]
-    verdict = refused(desk, 100)
+        limiter.settle(first.reservation, 700, 0.0)
+        assert [standing.remaining for standing in limiter.standings(ME, BOTH, 0.0)] == [29, 0]
+    verdict = refused(limiter, 100)
     assert verdict.wait == pytest.approx(20.0), "10 s to come out of debt, 10 s for the prompt"
-    admit(desk, 100, now=20.0)
+    admit(limiter, 100, now=20.0)
 
 
 def test_an_answer_shorter_than_its_charge_gives_nothing_back() -> None:
-    desk = QuotaDesk()
-    desk.settle(admit(desk, 300).ticket, 200, 0.0)
-    assert [standing.remaining for standing in desk.standings(ME, BOTH, 0.0)] == [29, 300]
+    limiter = RateLimiter()
+    limiter.settle(admit(limiter, 300).reservation, 200, 0.0)
+    assert [standing.remaining for standing in limiter.standings(ME, BOTH, 0.0)] == [29, 300]
 
 
 def test_buckets_that_are_full_again_are_forgotten() -> None:
-    desk = QuotaDesk()
+    limiter = RateLimiter()
     most = 0
     for number in range(20_000):
         # Each takes for two seconds of a bucket, so that some four hundred are not full at any time.
-        admit(desk, 1, now=number / 100, asker=Asker("cerebras", f"key-{number}", "any"))
-        most = max(most, len(desk))
+        admit(limiter, 1, now=number / 100, asker=BucketKey("cerebras", f"key-{number}", "any"))
+        most = max(most, len(limiter))
     assert most < 2_000
-    desk.describe(now=1_000.0)
-    assert len(desk) == 0
+    limiter.describe(now=1_000.0)
+    assert len(limiter) == 0
 
 
 def test_a_reset_forgets_what_was_taken_and_what_runs() -> None:
-    desk, rule = QuotaDesk(), Allowance(BOTH.limits, concurrent=1)
-    old = admit(desk, 600, rule=rule).ticket
-    desk.reset()
-    admit(desk, 600, rule=rule)
-    desk.leave(old)
-    assert refused(desk, rule=rule).crowd == 1
+    limiter, rule = RateLimiter(), Allowance(BOTH.limits, concurrent=1)
+    old = admit(limiter, 600, rule=rule).reservation
+    limiter.reset()
+    admit(limiter, 600, rule=rule)
+    limiter.leave(old)
+    assert refused(limiter, rule=rule).crowd == 1
 
 
 # --- gauges ------------------------------------------------------------------------------------------------------
 
 
 def test_no_more_generations_of_a_key_run_at_once_than_allowed_whatever_their_model() -> None:
-    desk, rule = QuotaDesk(), Allowance(concurrent=2)
-    first = admit(desk, rule=rule).ticket
-    admit(desk, rule=rule, asker=ME._replace(model="large"))
-    assert refused(desk, rule=rule) == Refused((), crowd=2)
-    admit(desk, rule=rule, asker=ME._replace(key="you"))
-    desk.leave(first)
-    desk.leave(first)
-    admit(desk, rule=rule)
-    assert refused(desk, rule=rule).wait is None
+    limiter, rule = RateLimiter(), Allowance(concurrent=2)
+    first = admit(limiter, rule=rule).reservation
+    admit(limiter, rule=rule, asker=ME._replace(model="large"))
+    assert refused(limiter, rule=rule) == Refused((), crowd=2)
+    admit(limiter, rule=rule, asker=ME._replace(key="you"))
+    limiter.leave(first)
+    limiter.leave(first)
+    admit(limiter, rule=rule)
+    assert refused(limiter, rule=rule).wait is None
 
 
 def test_what_is_taken_and_what_runs_can_be_shown_without_the_whole_key() -> None:
-    desk = QuotaDesk()
-    admit(desk, 60, now=5.0, asker=ME._replace(key="csk-0123456789abcdef0123456789"), rule=Allowance((TOKENS,), 3))
-    shown = desk.describe(now=8.0)
+    limiter = RateLimiter()
+    admit(limiter, 60, now=5.0, asker=ME._replace(key="csk-0123456789abcdef0123456789"), rule=Allowance((TOKENS,), 3))
+    shown = limiter.describe(now=8.0)
     key = "****6789"
     assert shown == {
         "limits": [
@@ -249,15 +253,15 @@ def test_up_front_a_request_costs_its_prompts_and_the_longest_answers(
     ],
 )
 def test_an_allowance_may_charge_an_answer_up_to_a_length(charge: Charge, spent: int) -> None:
-    verdict = QuotaDesk().admit(ME, Allowance((TOKENS,), answer=30), charge, 0.0)
+    verdict = RateLimiter().admit(ME, Allowance((TOKENS,), answer=30), charge, 0.0)
     assert [standing.spent for standing in verdict.standings] == [spent]
 
 
 def test_a_length_that_nobody_asked_for_makes_no_request_too_big_but_empties_the_bucket() -> None:
-    desk = QuotaDesk()
-    verdict = desk.admit(ME, BOTH, Charge(10, assumed=5_000), 0.0)
+    limiter = RateLimiter()
+    verdict = limiter.admit(ME, BOTH, Charge(10, assumed=5_000), 0.0)
     assert [standing.remaining for standing in verdict.standings] == [29, 0]
-    verdict = desk.admit(ME, BOTH, Charge(10, assumed=5_000), 30.0)
+    verdict = limiter.admit(ME, BOTH, Charge(10, assumed=5_000), 30.0)
     assert isinstance(verdict, Refused)
     assert verdict.wait == pytest.approx(30)
 

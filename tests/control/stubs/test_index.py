@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mockserver.control.stubs.book import HandlerError, StubBook
 from mockserver.control.stubs.notation import read_stub
+from mockserver.control.stubs.registry import HandlerError, StubRegistry
 from mockserver.core.criteria import matches
 from mockserver.core.json_paths import Path
 
@@ -63,7 +63,7 @@ def test_the_first_stub_that_matches_is_found_however_many_there_are(
     tables: list[dict[str, Any]], request: Request
 ) -> None:
     stubs = [read_stub({"match": table, "reply": "x", "name": f"{n}"}) for n, table in enumerate(tables)]
-    book = StubBook()
+    book = StubRegistry()
     book.put(stubs)
     found = book.take(request)
     first = next((stub.name for stub in stubs if matches(stub.criteria, request)), None)
@@ -80,7 +80,7 @@ def test_the_first_stub_that_matches_is_found_however_many_there_are(
     ],
 )
 def test_of_a_thousand_stubs_that_want_different_values_few_are_tried(match: Callable[[int], dict[str, Any]]) -> None:
-    book = StubBook()
+    book = StubRegistry()
     for number in range(1000):
         book.add(read_stub({"match": match(number), "reply": f"{number}"}))
     request = Request({"model": ["m"], "prompt": ["question 700"], "x": [700], "turn": [1]})
@@ -92,7 +92,7 @@ def test_of_a_thousand_stubs_that_want_different_values_few_are_tried(match: Cal
 
 
 def test_a_stub_of_higher_priority_and_one_that_takes_anything_keep_their_places_among_many() -> None:
-    book = StubBook()
+    book = StubRegistry()
     for number in range(100):
         book.add(read_stub({"name": f"{number}", "match": {"prompt": f"{number % 50}"}, "reply": "x", "times": 1}))
     book.add(read_stub({"name": "anything", "reply": "x"}))
@@ -103,7 +103,7 @@ def test_a_stub_of_higher_priority_and_one_that_takes_anything_keep_their_places
 
 
 def test_a_function_is_asked_before_what_follows_it_in_a_match() -> None:
-    book = StubBook()
+    book = StubRegistry()
     for number in range(20):
         book.add(read_stub({"match": {"model": lambda value: 1 / 0, "prompt": f"{number}"}, "reply": "x"}))
     with pytest.raises(HandlerError, match="stub 'stub-1': its predicate raised ZeroDivisionError"):

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from mockserver.control.stubs.book import Stub, StubBook
 from mockserver.control.stubs.notation import read_stub, read_stubs
+from mockserver.control.stubs.registry import Stub, StubRegistry
 from mockserver.control.stubs.saving import WRITERS as BY_FORMAT
 from mockserver.control.stubs.saving import stubs_in_json, stubs_in_toml
 from mockserver.core.json_values import DEEPEST
@@ -83,7 +83,7 @@ def test_the_stubs_of_a_file_could_have_been_saved(path: Path, write: Writer) ->
 
 @pytest.mark.parametrize("write", WRITERS)
 def test_a_name_that_the_book_gave_is_not_saved_and_one_that_a_person_gave_is(write: Writer) -> None:
-    book = StubBook()
+    book = StubRegistry()
     for table in ({"reply": "a"}, {"name": "b", "reply": "b"}, {"name": "stub-7", "reply": "c"}):
         book.add(read_stub(table))
     # As the handle does, which names its stub once it knows the name.

@@ -15,14 +15,14 @@ import pytest
 
 from mockserver.control.configuration.config import from_toml
 from mockserver.control.configuration.options import from_texts, settle
+from mockserver.control.context import HeaderError
 from mockserver.control.namespaces import Namespace
 from mockserver.control.settings import ConfigError
-from mockserver.control.stubs.book import Prepared, Raw
 from mockserver.control.stubs.notation import read_stub, read_stubs
-from mockserver.control.stubs.replies import read_prepared, read_wish
+from mockserver.control.stubs.registry import Prepared, Raw
+from mockserver.control.stubs.replies import read_header_reply, read_prepared
 from mockserver.control.stubs.templates import TemplateError, fill
 from mockserver.control.stubs.values import StubError
-from mockserver.control.visits import WishError
 from mockserver.core.regexes import read_regex
 from mockserver.faults.catalogue import FAULTS
 from mockserver.faults.notation import read_faults
@@ -194,7 +194,7 @@ def test_faults_of_a_stub_strike_its_answers_and_one_that_cannot_is_an_error() -
     here = space({"faults": [{"kind": "cut", "after_event": 2}], "reply": "One two three"})
     answer = cerebras(here, stream=True)
     assert (answer.plan.faults, len(answer.events())) == (("cut",), 2)
-    with pytest.raises(WishError, match="stub 'stub-1': 'cut' needs a stream, but this request does not ask for one"):
+    with pytest.raises(HeaderError, match="stub 'stub-1': 'cut' needs a stream, but this request does not ask for one"):
         cerebras(here)
 
 
@@ -242,9 +242,9 @@ def test_the_header_goes_before_every_stub() -> None:
     assert text(here, headers={"x-mockserver-reply": '{"text": "as JSON"}'}) == "as JSON"
     assert text(here, headers={"x-mockserver-reply": '{ text = "als TOML: ü" }'}) == "als TOML: ü"
     assert text(here) == "stub"
-    with pytest.raises(WishError, match=r"X-Mockserver-Reply: reply: unknown key 'txt'\. Did you mean 'text'"):
+    with pytest.raises(HeaderError, match=r"X-Mockserver-Reply: reply: unknown key 'txt'\. Did you mean 'text'"):
         text(here, headers={"x-mockserver-reply": '{"txt": "x"}'})
-    with pytest.raises(WishError, match="is not a valid table in JSON or TOML"):
+    with pytest.raises(HeaderError, match="is not a valid table in JSON or TOML"):
         text(here, headers={"x-mockserver-reply": "{text"})
 
 
@@ -262,7 +262,7 @@ def test_where_no_model_answers_a_stub_gives_bodies_alone() -> None:
     raw = space({"match": {"operation": "tcp_warming"}, "reply": {"body": {"warm": True}, "status": 203}})
     answer = ask("cerebras", path="/v1/tcp_warming", namespace=raw)
     assert (answer.status, answer.body, answer.plan.rule) == (203, b'{"warm": true}', "stub-1")
-    with pytest.raises(WishError, match="does not ask a model, so the reply must be a body"):
+    with pytest.raises(HeaderError, match="does not ask a model, so the reply must be a body"):
         ask("cerebras", path="/v1/tcp_warming", headers={"x-mockserver-reply": "words"})
 
 
@@ -273,7 +273,7 @@ def test_words_are_not_spent_on_a_model_that_embeds() -> None:
     here = space({"name": "script", "script": ["first", "second"]}, {"match": {"dialect": "ovms"}, "reply": "any"})
     assert ask("ovms", EMBED, path="/v3/embeddings", namespace=here).plan.rule is None
     assert [text(here), text(here)] == ["first", "second"]
-    with pytest.raises(WishError, match="does not ask a model, so the reply must be a body"):
+    with pytest.raises(HeaderError, match="does not ask a model, so the reply must be a body"):
         ask("ovms", EMBED, path="/v3/embeddings", headers={"x-mockserver-reply": "words"})
 
 
@@ -358,12 +358,12 @@ def test_a_measure_is_passed_over_where_it_was_not_asked_for() -> None:
 def test_a_header_with_a_measure_that_does_not_fit_says_what_would(
     name: str, path: str, body: dict[str, Any], reply: object, complaint: str
 ) -> None:
-    with pytest.raises(WishError, match=complaint):
+    with pytest.raises(HeaderError, match=complaint):
         ask(name, body, path=path, headers={"x-mockserver-reply": json.dumps(reply)})
 
 
 def test_a_function_cannot_give_a_text_request_an_embedding() -> None:
-    with pytest.raises(WishError, match="stub 'stub-1': embedding: this request does not ask for embeddings"):
+    with pytest.raises(HeaderError, match="stub 'stub-1': embedding: this request does not ask for embeddings"):
         cerebras(space({"reply": lambda request: {"embedding": [1]}}))
 
 
@@ -381,7 +381,7 @@ def test_a_miss_says_that_words_are_for_models_that_speak() -> None:
 
 @pytest.mark.parametrize("kind", [name for name, kind in FAULTS.items() if kind.says is not None])
 def test_a_fault_of_what_is_said_cannot_strike_a_model_that_embeds(kind: str) -> None:
-    with pytest.raises(WishError, match=r"(changes what a model says|needs tool calls), but"):
+    with pytest.raises(HeaderError, match=r"(changes what a model says|needs tool calls), but"):
         ask("ovms", EMBED, path="/v3/embeddings", headers={"x-mockserver-fault": f"{{ kind = '{kind}' }}"})
 
 
@@ -660,7 +660,7 @@ def test_a_group_that_no_regex_has_is_refused(table: dict[str, Any], complaint: 
 
 def test_a_header_has_no_match_and_thus_no_groups() -> None:
     with pytest.raises(StubError, match=r"no regex of the match has a group \(\?P<town>\.\.\.\)"):
-        read_wish('{ text = "{{ groups.town }}", template = true }')
+        read_header_reply('{ text = "{{ groups.town }}", template = true }')
 
 
 def test_a_template_that_makes_no_header_is_a_handler_error() -> None:
@@ -895,4 +895,4 @@ def missing(name: str) -> bytes:
 
 
 def test_a_header_that_is_no_table_is_a_text() -> None:
-    assert read_wish("[not a table]") == Prepared(Speech("[not a table]"))
+    assert read_header_reply("[not a table]") == Prepared(Speech("[not a table]"))

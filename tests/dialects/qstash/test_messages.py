@@ -1,4 +1,4 @@
-"""QStash's messages: what is accepted, when it is delivered, what is reported. Without a socket: a courier is played by
+"""QStash's messages: what is accepted, when it is delivered, what is reported. Without a socket: a sender is played by
 the tests, which perform the tasks of the mailbox at times of their choosing."""
 
 import base64
@@ -691,7 +691,7 @@ def test_a_header_for_what_is_absent_is_refused(post: Post, header: str, feature
 def test_a_path_for_what_is_absent_is_unknown(path: str) -> None:
     router = Routes({"upstash": load_dialect("upstash")}, QUIET)
     found = {method: router.find(method, f"/upstash{path}") for method in ("GET", "POST", "DELETE")}
-    assert all(landing is None or landing.operation is None for landing in found.values())
+    assert all(route is None or route.operation is None for route in found.values())
 
 
 # --- what is refused -------------------------------------------------------------------------------------------------

@@ -58,7 +58,7 @@ def test_requests_that_nothing_serves_and_wishes_that_cannot_be_are_recorded(ser
     asked(server, "lost", "/nowhere")
     asked(server, "lost", **{"x-mockserver-latency": "soon"})
     kinds = [line["decision"]["kind"] for line in told(server, "/ns/lost/journal")["exchanges"]]
-    assert kinds == ["no_route", "bad_wish"]
+    assert kinds == ["no_route", "invalid_header"]
 
 
 def test_the_journal_comes_as_lines_and_as_an_archive(server: MockServer) -> None:

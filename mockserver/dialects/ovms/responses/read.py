@@ -22,7 +22,7 @@ def read(call: Call, site: Site) -> GenerationRequest | Rejection:
         return taken
     fields = _as_chat(taken.fields)
     request = parsed(read_request(taken._replace(fields=fields), site.edition), fields)
-    return request._replace(wishes=Asked(request.wishes is not None, taken.fields))
+    return request._replace(extra=Asked(request.extra is not None, taken.fields))
 
 
 def _as_chat(fields: Fields) -> Fields:

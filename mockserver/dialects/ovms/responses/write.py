@@ -60,8 +60,8 @@ class _Answer(NamedTuple):
 
 def write(generation: Generation, pace: Pace, site: Site) -> Reply:
     """The generation as one body, or as a stream of events."""
-    wishes = generation.request.wishes
-    fields = wishes.fields if isinstance(wishes, Asked) else {}
+    options = generation.request.extra
+    fields = options.fields if isinstance(options, Asked) else {}
     over = int(site.now + pace.queue + pace.prefill + pace.decode)
     answer = _Answer(generation, fields, site, over)
     if generation.request.output.stream:

@@ -1,6 +1,6 @@
 """The mailbox of a namespace: what has become of every message, and what has to be sent next.
 
-It is QStash's outbox: answers order changes (`values`), and a courier performs the tasks that are due. An attempt that
+It is QStash's outbox: answers order changes (`values`), and a sender performs the tasks that are due. An attempt that
 fails is repeated later, or the message goes to the dead letter queue. Every attempt of a message with a callback makes
 a message of its own, whose outcome nobody is told. Messages and queues belong to their publisher, the bearer of a
 token, and are shown to nobody else.
@@ -189,7 +189,7 @@ class Mailbox:
         """The current signing key and the next one."""
         return signing_key(self.rotations), signing_key(self.rotations + 1)
 
-    # --- what the courier does -----------------------------------------------------------------------------------
+    # --- what the sender does -----------------------------------------------------------------------------------
 
     def take(self, order: object, now: float) -> None:
         """Carry out what an answer has ordered."""

@@ -20,7 +20,7 @@ from mockserver.dialects.openai_style.fields import json_object
 from mockserver.dialects.upstash.credentials import token
 from mockserver.dialects.upstash.errors import refused
 from mockserver.dialects.upstash.qstash.attempts import CALLER_IP, digits
-from mockserver.dialects.upstash.qstash.options import HeaderError, read_wishes
+from mockserver.dialects.upstash.qstash.options import HeaderError, read_options
 from mockserver.dialects.upstash.qstash.values import (
     Cancel,
     Dead,
@@ -213,17 +213,17 @@ def _again(call: Call, site: Site, dead: Sequence[Dead]) -> list[tuple[Publish, 
     for each in dead:
         message, now = each.message, call.received_at
         try:
-            wishes = read_wishes(fields, message.options)
+            asked = read_options(fields, message.options)
         except HeaderError as error:
             return refused(str(error))
         identity = derive(site.identity, "again", each.id)
         again = message._replace(
             id=f"msg_{digits(63, identity, mailbox_of(site).copies(identity))}",
-            options=wishes.options,
+            options=asked.options,
             created=now,
-            due=now + wishes.options.delay,
-            callback=wishes.callback or message.callback,
-            failure_callback=wishes.failure_callback or message.failure_callback,
+            due=now + asked.options.delay,
+            callback=asked.callback or message.callback,
+            failure_callback=asked.failure_callback or message.failure_callback,
         )
         orders.append((Publish(again, identity), Unbury((each.id,))))
     return orders

@@ -43,7 +43,7 @@ class HeaderError(ValueError):
     """A header that is not valid; the message names it."""
 
 
-class Wishes(NamedTuple):
+class PublishOptions(NamedTuple):
     """Everything that the headers of a request to publish say. `not_before` is a Unix time."""
 
     options: Options
@@ -115,8 +115,8 @@ _OPTIONS: Mapping[str, tuple[Callable[[str], Any], str]] = {
 }
 
 
-def read_wishes(fields: Mapping[str, str], usual: Options | None = None) -> Wishes:
-    """The wishes of headers, whose names are in lower case; `usual` are the options of those that are absent.
+def read_options(fields: Mapping[str, str], usual: Options | None = None) -> PublishOptions:
+    """The asked of headers, whose names are in lower case; `usual` are the options of those that are absent.
 
     Raises HeaderError, also for a feature that is absent: to deliver at once what was to be held back would be wrong.
     """
@@ -125,7 +125,7 @@ def read_wishes(fields: Mapping[str, str], usual: Options | None = None) -> Wish
             raise HeaderError(f"{canonical(name)} header: mockserver has no {feature}, which {LOCAL_SERVER}")
     content_type = (("Content-Type", fields["content-type"]),) if fields.get("content-type") else ()
     options = _options(fields, _PREFIX, usual or Options(headers=content_type))
-    return Wishes(
+    return PublishOptions(
         options,
         _read(fields, "upstash-not-before", _whole(_LATEST)),
         _callback(fields, _CALLBACK, options),

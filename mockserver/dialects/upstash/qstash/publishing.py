@@ -22,7 +22,7 @@ from mockserver.dialects.upstash.credentials import token
 from mockserver.dialects.upstash.errors import refused
 from mockserver.dialects.upstash.headers import CHAT_PATH
 from mockserver.dialects.upstash.qstash.attempts import digits
-from mockserver.dialects.upstash.qstash.options import HeaderError, Wishes, checked_url, read_wishes
+from mockserver.dialects.upstash.qstash.options import HeaderError, PublishOptions, checked_url, read_options
 from mockserver.dialects.upstash.qstash.queues import bad_queue_name
 from mockserver.dialects.upstash.qstash.values import Message, Publish
 from mockserver.dialects.upstash.qstash.views import json_reply, mailbox_of
@@ -100,19 +100,19 @@ def _accepted(
     parcel: _Parcel, call: Call, site: Site, identity: int, before: Sequence[Publish] = ()
 ) -> _Accepted | Rejection:
     """The order for a message, or why it is refused; `before` are those of the same request."""
-    wishes = _checked(parcel)
-    if isinstance(wishes, Rejection):
-        return wishes
+    asked = _checked(parcel)
+    if isinstance(asked, Rejection):
+        return asked
     mailbox, owner = mailbox_of(site), token(call) or ""
-    key = _key(parcel, wishes, owner)
+    key = _key(parcel, asked, owner)
     known = None if key is None else mailbox.duplicated(key, call.received_at)
     known = known or next((each.message.id for each in before if key is not None and each.key == key), None)
     id = known or f"msg_{digits(63, identity, mailbox.copies(identity))}"
-    message = _message(parcel, wishes, call.received_at, owner)._replace(id=id)
+    message = _message(parcel, asked, call.received_at, owner)._replace(id=id)
     return _Accepted(Publish(message, identity, key), known is not None)
 
 
-def _checked(parcel: _Parcel) -> Wishes | Rejection:
+def _checked(parcel: _Parcel) -> PublishOptions | Rejection:
     """What the headers of a message say, or why it is refused."""
     misnamed = None if parcel.queue is None else bad_queue_name(parcel.queue)
     if misnamed is not None:
@@ -122,37 +122,37 @@ def _checked(parcel: _Parcel) -> Wishes | Rejection:
     if sum(len(name) + len(value) for name, value in parcel.fields.items()) > _LONGEST_HEADERS:
         return refused("headers are too large")
     try:
-        wishes = read_wishes(parcel.fields)
+        asked = read_options(parcel.fields)
     except HeaderError as error:
         return refused(str(error))
-    fault = _fault_of_model_request(parcel, wishes) if parcel.destination == LLM else _fault_of_url(parcel)
-    return wishes if fault is None else fault
+    fault = _fault_of_model_request(parcel, asked) if parcel.destination == LLM else _fault_of_url(parcel)
+    return asked if fault is None else fault
 
 
-def _message(parcel: _Parcel, wishes: Wishes, now: float, owner: str) -> Message:
+def _message(parcel: _Parcel, asked: PublishOptions, now: float, owner: str) -> Message:
     is_llm = parcel.destination == LLM
     # "When both Upstash-Not-Before and Upstash-Delay headers are provided, Upstash-Not-Before will take precedence."
-    due = now + wishes.options.delay if wishes.not_before is None else max(float(wishes.not_before), now)
+    due = now + asked.options.delay if asked.not_before is None else max(float(asked.not_before), now)
     return Message(
         id="",
         url=_LLM_URL if is_llm else parcel.destination,
-        options=wishes.options._replace(method="POST") if is_llm else wishes.options,
+        options=asked.options._replace(method="POST") if is_llm else asked.options,
         body=parcel.body,
         created=now,
         due=due,
-        callback=wishes.callback,
-        failure_callback=wishes.failure_callback,
+        callback=asked.callback,
+        failure_callback=asked.failure_callback,
         queue=parcel.queue,
-        labels=wishes.labels,
+        labels=asked.labels,
         api="llm" if is_llm else None,
         path=CHAT_PATH if is_llm else "",
         token=owner,
     )
 
 
-def _fault_of_model_request(parcel: _Parcel, wishes: Wishes) -> Rejection | None:
+def _fault_of_model_request(parcel: _Parcel, asked: PublishOptions) -> Rejection | None:
     # "For these integrations, you must specify the Upstash-Callback header."
-    if wishes.callback is None:
+    if asked.callback is None:
         return refused("Upstash-Callback header is required for api/llm")
     body = json_object(parcel.body)
     if isinstance(body, Rejection):
@@ -169,15 +169,15 @@ def _fault_of_url(parcel: _Parcel) -> Rejection | None:
     return None
 
 
-def _key(parcel: _Parcel, wishes: Wishes, owner: str) -> str | None:
+def _key(parcel: _Parcel, asked: PublishOptions, owner: str) -> str | None:
     """By what a message is known as a duplicate of one of the same publisher; None if it may have duplicates."""
-    if wishes.deduplication_id is not None:
-        content: tuple[object, ...] = (owner, wishes.deduplication_id)
+    if asked.deduplication_id is not None:
+        content: tuple[object, ...] = (owner, asked.deduplication_id)
         return f"id {fingerprint(repr(content).encode())}"
-    if not wishes.is_content_based:
+    if not asked.is_content_based:
         return None
     # "Destination [...] Body [...] the Content-Type header and all headers, that you forwarded"
-    content = (owner, parcel.destination, parcel.queue, sorted(wishes.options.headers))
+    content = (owner, parcel.destination, parcel.queue, sorted(asked.options.headers))
     return f"content {fingerprint(repr(content).encode() + parcel.body)}"
 
 

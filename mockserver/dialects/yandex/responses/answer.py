@@ -8,7 +8,7 @@ from mockserver.core.generation import Choice, Generation
 from mockserver.dialects.openai_style.logprobs import chat_logprobs
 from mockserver.dialects.openai_style.responses.spoken import Spoken, Thoughts, spoken_of
 from mockserver.dialects.yandex.backends import Backend, backend_of
-from mockserver.dialects.yandex.responses.wishes import ResponseWishes
+from mockserver.dialects.yandex.responses.options import ResponseOptions
 from mockserver.dialects.yandex.uri import ModelUri, parse_uri
 
 
@@ -16,7 +16,7 @@ class Answer(NamedTuple):
     """A generation that answers a request for a response."""
 
     generation: Generation
-    asked: ResponseWishes
+    asked: ResponseOptions
     backend: Backend
     site: Site
 
@@ -66,7 +66,7 @@ class Answer(NamedTuple):
 
 def answer_of(generation: Generation, site: Site) -> Answer:
     """The answer that a generation is."""
-    wishes = generation.request.wishes
-    asked = wishes if isinstance(wishes, ResponseWishes) else ResponseWishes({}, False)
+    options = generation.request.extra
+    asked = options if isinstance(options, ResponseOptions) else ResponseOptions({}, False)
     uri = parse_uri(generation.request.model) or ModelUri("gpt", "", generation.request.model)
     return Answer(generation, asked, backend_of(uri.name), site)

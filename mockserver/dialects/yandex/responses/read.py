@@ -15,8 +15,8 @@ from mockserver.dialects.yandex.errors import fault
 from mockserver.dialects.yandex.intake import checked_body, checked_uri, fitting
 from mockserver.dialects.yandex.messages import IMAGE_TOKENS, messages_fault
 from mockserver.dialects.yandex.models import FOLDER, context_window
+from mockserver.dialects.yandex.responses.options import ResponseOptions
 from mockserver.dialects.yandex.responses.tools import query_of, read_response_tools
-from mockserver.dialects.yandex.responses.wishes import ResponseWishes
 from mockserver.dialects.yandex.schemas import RESPONSES_REQUEST
 from mockserver.dialects.yandex.sessions import in_session
 from mockserver.dialects.yandex.uri import ModelUri
@@ -69,7 +69,7 @@ def read(call: Call, site: Site) -> GenerationRequest | Rejection:
         tools=offer.tools,
         tool_choice=offer.choice._replace(compact=backend.compact_calls),
         effort=effort,
-        wishes=ResponseWishes(body, summary, query_of(body, prompt) if site.edition == "observed" else None),
+        extra=ResponseOptions(body, summary, query_of(body, prompt) if site.edition == "observed" else None),
     )
     return fitting(request, uri, call, site)
 

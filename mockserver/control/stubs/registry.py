@@ -112,7 +112,7 @@ class Stub(NamedTuple):
         return self.steps[min(used, len(self.steps) - 1)]
 
 
-class Found(NamedTuple):
+class StubMatch(NamedTuple):
     """The stub that answers a request, its next answer, and all that the request has met."""
 
     stub: Stub
@@ -120,7 +120,7 @@ class Found(NamedTuple):
     criteria: tuple[Criteria, ...] = ()
 
 
-class Near(NamedTuple):
+class NearMiss(NamedTuple):
     """A stub that does not match a request, and its differences."""
 
     name: str
@@ -140,7 +140,7 @@ def raised(error: Exception) -> str:
     return f"raised {type(error).__name__}: {error}{at}"
 
 
-class StubBook:
+class StubRegistry:
     """The stubs of a namespace and their counts. Those of the settings are passed to each call, and only counted here.
 
     Adding, removing and listing is thread-safe.
@@ -204,7 +204,7 @@ class StubBook:
         """Whether there are no stubs at all."""
         return not self._added and not standing
 
-    def take(self, facts: Facts, standing: Sequence[Stub] = (), fits: Fits | None = None) -> Found | None:
+    def take(self, facts: Facts, standing: Sequence[Stub] = (), fits: Fits | None = None) -> StubMatch | None:
         """The answer to a request, counted as used: that of the first stub that matches and is not used up.
 
         Answers that do not fit are skipped. Raises HandlerError if a user's function fails.
@@ -217,15 +217,15 @@ class StubBook:
                 if not (_asks(stub, stub.criteria, facts) and _asks(stub, step.criteria, facts)):
                     break
                 if self._use(stub.name, used):
-                    return Found(stub, step.prepared, (stub.criteria, step.criteria))
+                    return StubMatch(stub, step.prepared, (stub.criteria, step.criteria))
         return None
 
     def explain(
         self, facts: Facts, standing: Sequence[Stub] = (), fits: Fits | None = None, most: int = _NEAREST
-    ) -> tuple[Near, ...]:
+    ) -> tuple[NearMiss, ...]:
         """Why no stub matches a request: the nearest stubs, and how the request differs from what they want."""
         nearest = sorted(self._candidates(facts, standing, most), key=itemgetter(0))[:most]
-        return tuple(Near(stub.name, self._differences(stub, facts, fits)) for _, stub in nearest)
+        return tuple(NearMiss(stub.name, self._differences(stub, facts, fits)) for _, stub in nearest)
 
     def _candidates(self, facts: Facts, standing: Sequence[Stub], most: int) -> Iterator[tuple[_Distance, Stub]]:
         """The stubs that may be among the nearest, each with its distance."""

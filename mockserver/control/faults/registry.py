@@ -8,10 +8,10 @@ succeed, and the share is also that of a load test which repeats one request.
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from mockserver.control.faults.wishes import fits
+from mockserver.control.context import RequestContext
+from mockserver.control.faults.overrides import fits
 from mockserver.control.plan import Plan
 from mockserver.control.strikes import Count, Origin, Strike
-from mockserver.control.visits import Visit
 from mockserver.core.criteria import decided
 from mockserver.core.seeding import Draws, derive
 from mockserver.faults.rules import Fault, holds, strikes
@@ -33,7 +33,7 @@ class FaultRule(NamedTuple):
     scenario: str = ""
 
 
-class FaultDesk:
+class FaultRules:
     """The fault rules of a namespace: those of the settings and the routes, and those armed at run time.
 
     Instants are in seconds on the namespace's clock, which only goes forward.
@@ -80,7 +80,7 @@ class FaultDesk:
         They count as having struck; only the answer shows which of them have no effect (`take_back`). The windows of
         the settings' and the routes' rules are counted from `since`.
         """
-        rules = (*_standing(plan.visit, since), *self._armed.values())
+        rules = (*_standing(plan.context, since), *self._armed.values())
         if not rules:
             return ()
         facts = plan.facts
@@ -89,13 +89,13 @@ class FaultDesk:
         for rule, decision in decisions:
             if decision is None:
                 self._count(rule).undecided += 1
-        meant = [rule for rule, met in decisions if met and self._count_and_draw(plan.visit, rule, now)]
+        meant = [rule for rule, met in decisions if met and self._count_and_draw(plan.context, rule, now)]
         return tuple(Strike(rule.fault, rule.by, _own_name(rule), self._count(rule)) for rule in meant)
 
     def _count(self, rule: FaultRule) -> Count:
         return self._counts.setdefault(rule.name, Count())
 
-    def _count_and_draw(self, visit: Visit, rule: FaultRule, now: float) -> bool:
+    def _count_and_draw(self, context: RequestContext, rule: FaultRule, now: float) -> bool:
         """Count the request if the rule's window is open, and return whether it is struck."""
         chance, elapsed = rule.fault.chance, now - rule.armed_at
         if not holds(chance, elapsed):
@@ -103,15 +103,15 @@ class FaultDesk:
         count = self._count(rule)
         count.matched += 1
         # A rule that strikes every request needs no draw.
-        draw = 0.0 if chance.share == 1 and chance.share_end is None else _draw(visit, rule.name, count)
+        draw = 0.0 if chance.share == 1 and chance.share_end is None else _draw(context, rule.name, count)
         struck = strikes(chance, count.matched, count.struck, elapsed, draw)
         count.struck += struck
         return struck
 
 
-def _standing(visit: Visit, since: float) -> Iterator[FaultRule]:
+def _standing(context: RequestContext, since: float) -> Iterator[FaultRule]:
     """The rules of the request's route and those of the settings."""
-    route, settings = visit.landing.route, visit.settings
+    route, settings = context.route.configured, context.settings
     if route is None and not settings.fault:
         return
     if route is not None:
@@ -126,8 +126,8 @@ def _own_name(rule: FaultRule) -> str:
     return rule.name.removeprefix(_ARMED) if rule.by == "armed" else ""
 
 
-def _draw(visit: Visit, name: str, count: Count) -> float:
+def _draw(context: RequestContext, name: str, count: Count) -> float:
     """The draw of a rule for a request; it is another one each time that the same request is repeated."""
-    request = (visit.site.seed, "fault", name, visit.call.path, visit.call.fingerprint)
+    request = (context.site.seed, "fault", name, context.call.path, context.call.fingerprint)
     time = count.times_seen(derive(*request))
     return Draws(derive(*request, *((time,) if time > 1 else ()))).unit()

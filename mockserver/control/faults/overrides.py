@@ -1,7 +1,7 @@
 """Which faults make sense for a request, and those that its own header asks for."""
 
+from mockserver.control.context import HeaderError, RequestContext
 from mockserver.control.plan import Plan
-from mockserver.control.visits import Visit, WishError
 from mockserver.core.criteria import ANYTHING
 from mockserver.core.failures import Rejection
 from mockserver.faults.catalogue import FAULTS
@@ -9,20 +9,20 @@ from mockserver.faults.notation import FaultError, read_faults
 from mockserver.faults.rules import Chance, Fault
 
 
-def wished(plan: Plan) -> tuple[Fault, ...]:
-    """The faults that a request's own header asks for. Raises WishError if they make no sense for it."""
-    text = plan.visit.call.headers.get("x-mockserver-fault")
+def requested_faults(plan: Plan) -> tuple[Fault, ...]:
+    """The faults that a request's own header asks for. Raises HeaderError if they make no sense for it."""
+    text = plan.context.call.headers.get("x-mockserver-fault")
     if text is None:
         return ()
     try:
         faults = read_faults(text)
     except FaultError as error:
-        raise WishError(f"X-Mockserver-Fault: {error}") from None
+        raise HeaderError(f"X-Mockserver-Fault: {error}") from None
     for fault in faults:
         if not fits(fault, plan):
-            raise WishError(f"X-Mockserver-Fault: {fault.kind!r} {_demand(fault, plan)}")
+            raise HeaderError(f"X-Mockserver-Fault: {fault.kind!r} {_demand(fault, plan)}")
         if fault.chance != Chance() or fault.match != ANYTHING:
-            raise WishError(
+            raise HeaderError(
                 "X-Mockserver-Fault: times, every, skip, share, from, for and match are only possible in the faults of "
                 "settings and of the admin API, not in those of one request"
             )
@@ -32,7 +32,7 @@ def wished(plan: Plan) -> tuple[Fault, ...]:
 def fits(fault: Fault, plan: Plan) -> bool:
     """Whether a fault is applicable to the answer: some strike only streams, some only what a model says."""
     kind = FAULTS[fault.kind]
-    if kind.listens or not _knows_the_end(fault, plan.visit):
+    if kind.listens or not _knows_the_end(fault, plan.context):
         return False
     request = plan.request
     if request is not None and plan.rejection is None:
@@ -41,16 +41,16 @@ def fits(fault: Fault, plan: Plan) -> bool:
     return not kind.streams and kind.says is None
 
 
-def _knows_the_end(fault: Fault, visit: Visit) -> bool:
+def _knows_the_end(fault: Fault, context: RequestContext) -> bool:
     """Whether the vendor knows the finish reason that a fault sets, if it sets one."""
     reason = fault.settings.get("reason")
-    return reason is None or reason in visit.landing.dialect.finish_reasons
+    return reason is None or reason in context.route.dialect.finish_reasons
 
 
 def _demand(fault: Fault, plan: Plan) -> str:
     """What a fault needs or does, for the message that it cannot apply to this request."""
-    kind, dialect = FAULTS[fault.kind], plan.visit.landing.dialect
-    if not _knows_the_end(fault, plan.visit):
+    kind, dialect = FAULTS[fault.kind], plan.context.route.dialect
+    if not _knows_the_end(fault, plan.context):
         reasons = ", ".join(dialect.finish_reasons)
         return f"ends an answer with {fault.settings['reason']}, which {dialect.name} does not do. Known: {reasons}"
     if kind.listens:

@@ -9,7 +9,7 @@ import pytest
 
 from mockserver import MockServer
 from mockserver.control.settings import Settings
-from mockserver.serving.sockets.batches import Batch, BatchedTransport
+from mockserver.serving.sockets.write_coalescing import Batch, BatchedTransport
 from tests.support.asking import FROZEN
 from tests.support.sockets import LISTENERS, LOOPS, Line, post, quiet_settings
 from tests.support.virtual import be_busy, run_virtually

@@ -19,7 +19,7 @@ from mockserver.core.secrets import masked_key
 _FEW = 256
 
 
-class Asker(NamedTuple):
+class BucketKey(NamedTuple):
     """Whose buckets a request is charged to: there is one set for each dialect, API key and model."""
 
     dialect: str
@@ -53,19 +53,19 @@ class Charge(NamedTuple):
 
 
 @dataclass(slots=True, eq=False)
-class Ticket:
+class Reservation:
     """An admitted request: what it was charged, and whether the answer's tokens have been settled."""
 
-    asker: Asker
+    asker: BucketKey
     allowance: Allowance
     charge: Charge
     settled: bool = False
 
 
 class Admitted(NamedTuple):
-    """The ticket of an admitted request, and the standings after its charge."""
+    """The reservation of an admitted request, and the standings after its charge."""
 
-    ticket: Ticket
+    reservation: Reservation
     standings: tuple[Standing, ...]
 
 
@@ -114,16 +114,16 @@ def charge_of(request: GenerationRequest, model: Model | None, policy: QuotaPoli
     return Charge(prompt, (room if most is None else min(most, room)) * answers)
 
 
-class QuotaDesk:
+class RateLimiter:
     """The buckets of one namespace, and its running requests."""
 
     def __init__(self) -> None:
         self._taken: dict[tuple[str, str], dict[tuple[str, Limit], _Taken]] = {}
-        self._running: dict[tuple[str, str], set[Ticket]] = {}
+        self._running: dict[tuple[str, str], set[Reservation]] = {}
         self._buckets = 0
         self._sweep_at = _FEW
 
-    def admit(self, asker: Asker, allowance: Allowance, charge: Charge, now: float) -> Admitted | Refused:
+    def admit(self, asker: BucketKey, allowance: Allowance, charge: Charge, now: float) -> Admitted | Refused:
         """Admit and charge a request, which then runs until it leaves; or refuse it without a charge."""
         charge = charge.within(allowance)
         account = asker[:2]
@@ -137,32 +137,32 @@ class QuotaDesk:
             return Refused(before)
         for standing in before:
             self._take(asker, standing.limit, charge.of(standing.limit), now)
-        ticket = Ticket(asker, allowance, charge)
+        reservation = Reservation(asker, allowance, charge)
         if allowance.concurrent is not None:
-            self._running.setdefault(account, set()).add(ticket)
-        return Admitted(ticket, self.standings(asker, allowance, now))
+            self._running.setdefault(account, set()).add(reservation)
+        return Admitted(reservation, self.standings(asker, allowance, now))
 
-    def settle(self, ticket: Ticket, used: int, now: float) -> None:
+    def settle(self, reservation: Reservation, used: int, now: float) -> None:
         """Charge the tokens that an answer used beyond the charge on arrival, prompt included; at most once.
 
         A bucket may run into debt. Not for vendors that charge up front.
         """
-        more = max(used - ticket.charge.tokens, 0)
-        if more and not ticket.settled:
-            for limit in ticket.allowance.limits:
+        more = max(used - reservation.charge.tokens, 0)
+        if more and not reservation.settled:
+            for limit in reservation.allowance.limits:
                 if limit.measure == "tokens":
-                    self._take(ticket.asker, limit, more, now)
-        ticket.settled = True
+                    self._take(reservation.asker, limit, more, now)
+        reservation.settled = True
 
-    def leave(self, ticket: Ticket) -> None:
+    def leave(self, reservation: Reservation) -> None:
         """End a request, successful or not; ending it again has no effect."""
-        running = self._running.get(ticket.asker[:2])
+        running = self._running.get(reservation.asker[:2])
         if running is not None:
-            running.discard(ticket)
+            running.discard(reservation)
             if not running:
-                del self._running[ticket.asker[:2]]
+                del self._running[reservation.asker[:2]]
 
-    def standings(self, asker: Asker, allowance: Allowance, now: float) -> tuple[Standing, ...]:
+    def standings(self, asker: BucketKey, allowance: Allowance, now: float) -> tuple[Standing, ...]:
         """The standings of an asker's limits; without a model, those of the model that has used most of each limit."""
         taken = self._taken.get(asker[:2], {})
         models = {asker.model} if asker.model else {model for model, _ in taken} | {""}
@@ -202,7 +202,7 @@ class QuotaDesk:
         """How many buckets are remembered."""
         return self._buckets
 
-    def _take(self, asker: Asker, limit: Limit, amount: int, now: float) -> None:
+    def _take(self, asker: BucketKey, limit: Limit, amount: int, now: float) -> None:
         account = self._taken.setdefault(asker[:2], {})
         before = account.get((asker.model, limit), _FULL)
         account[asker.model, limit] = before.more(limit, amount, now)
@@ -211,10 +211,10 @@ class QuotaDesk:
             self._sweep(now)
             self._sweep_at = max(_FEW, 2 * self._buckets)
 
-    def _all(self, now: float) -> Iterator[tuple[Asker, Standing]]:
+    def _all(self, now: float) -> Iterator[tuple[BucketKey, Standing]]:
         for (dialect, key), buckets in self._taken.items():
             for (model, limit), taken in buckets.items():
-                yield Asker(dialect, key, model), taken.standing(limit, now)
+                yield BucketKey(dialect, key, model), taken.standing(limit, now)
 
     def _sweep(self, now: float) -> None:
         """Forget the buckets that are full again."""
@@ -226,7 +226,7 @@ class QuotaDesk:
         self._buckets = sum(map(len, self._taken.values()))
 
 
-def _described(asker: Asker, standing: Standing) -> dict[str, object]:
+def _described(asker: BucketKey, standing: Standing) -> dict[str, object]:
     limit = standing.limit
     return {
         "dialect": asker.dialect,

@@ -5,7 +5,7 @@ from typing import NamedTuple
 from mockserver.dialects.cerebras.families import Shown
 
 
-class ChatWishes(NamedTuple):
+class ChatOptions(NamedTuple):
     """Where thoughts are shown, how many tokens of the prompt are those of images, and whether the service may choose
     the tier."""
 

@@ -1,4 +1,4 @@
-"""The courier: makes the requests that the outboxes of namespaces hand out, when they are due on the namespace's clock.
+"""Webhooks: makes the requests that the outboxes of namespaces hand out, when they are due on the namespace's clock.
 
 A request to an application goes out over HTTP and becomes a delivery; one to the dialect itself is received like any
 other, so that stubs, faults, quotas and latency apply to it and the journal has it. A reset of the namespace, and the
@@ -31,7 +31,7 @@ _MOST = 16
 _LATER = 0.000_1
 
 
-class Courier:
+class WebhookSender:
     """Carries out what answers have ordered. It is used in the server's loop."""
 
     def __init__(self, simulator: Simulator, application: Starlette) -> None:

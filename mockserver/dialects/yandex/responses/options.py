@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 
-class ResponseWishes(NamedTuple):
+class ResponseOptions(NamedTuple):
     """The fields of the request that its answer repeats, whether thoughts are summarised, and the query with which the
     service searches the web before the model answers, if it does."""
 

@@ -17,7 +17,7 @@ Protocols = Callable[[], asyncio.Protocol]
 _AT_ONCE = 128
 
 
-def admitting_all(listener: socket.socket, protocols: Protocols, tls: ssl.SSLContext | None) -> Protocols:
+def accept_all_pending(listener: socket.socket, protocols: Protocols, tls: ssl.SSLContext | None) -> Protocols:
     """A protocol factory for a listener's server in the running loop, which also accepts all waiting connections."""
     loop = asyncio.get_running_loop()
     if isinstance(loop, asyncio.BaseEventLoop):

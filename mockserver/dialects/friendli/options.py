@@ -11,7 +11,7 @@ from mockserver.core.generation import GenerationRequest
 Thoughts = Literal["apart", "inside", "leaked", "hidden", "empty"]
 
 
-class Wishes(NamedTuple):
+class ChatOptions(NamedTuple):
     """What the neutral request has no field for.
 
     `timeout` is in seconds, None for none; `forced` are the tokens of a prescribed answer, empty for none;
@@ -27,6 +27,6 @@ class Wishes(NamedTuple):
     media: Mapping[str, int] = MappingProxyType({})
 
 
-def wishes_of(request: GenerationRequest) -> Wishes:
-    """The wishes of a request; the defaults for one that another dialect has read."""
-    return request.wishes if isinstance(request.wishes, Wishes) else Wishes()
+def options_of(request: GenerationRequest) -> ChatOptions:
+    """The options of a request; the defaults for one that another dialect has read."""
+    return request.extra if isinstance(request.extra, ChatOptions) else ChatOptions()
