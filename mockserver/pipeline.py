@@ -128,7 +128,7 @@ def resolve(plan: Plan, namespace: Namespace, now: float, since: float = 0.0, st
     plan.facts = RequestFacts(plan.context, plan.request, number, namespace.retries.attempt(plan.context))
     requested = tuple(Strike(fault, "header") for fault in requested_faults(plan))
     if plan.asks_model:
-        requested_reply(plan.context.call.headers)
+        requested_reply(plan.context)
         admit(plan, namespace.quotas, now)
         if plan.rejection is not None:
             return
@@ -388,7 +388,7 @@ def _body_pace(plan: Plan, times: Sequence[float]) -> Pace:
     """
     context, request, reply = plan.context, plan.request, plan.reply
     assert reply is not None, "the body is prepared"
-    if times and not context.call.headers.get("x-mockserver-latency"):
+    if times and not context.overrides.get("latency"):
         return recorded(times, context.settings.speed)
     steps = sum(len(frames.data) for frames in reply.frames)
     if request is None:

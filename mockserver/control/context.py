@@ -4,8 +4,10 @@ The request's own headers (`X-Mockserver-...`) take precedence over its route, a
 """
 
 import re
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import lru_cache
+from types import MappingProxyType
 from typing import NamedTuple
 
 from mockserver.control.routing import RouteMatch
@@ -30,6 +32,9 @@ _LONGEST_OVERRIDE = 8192
 _WHOLE = re.compile(r"[+-]?[0-9]{1,30}")
 
 
+_NONE: Mapping[str, str] = MappingProxyType({})
+
+
 class HeaderError(Exception):
     """An `X-Mockserver-...` header that cannot be obeyed; the message says what would have been valid."""
 
@@ -37,7 +42,8 @@ class HeaderError(Exception):
 class RequestContext(NamedTuple):
     """A call, and everything that is decided about it before its body is read.
 
-    Without a `profile` latency is off; without `lengths` answers end where their texts do.
+    Without a `profile` latency is off; without `lengths` answers end where their texts do. `overrides` are the values
+    of the request's own `X-Mockserver-...` headers, by the rest of their names.
     """
 
     call: Call
@@ -47,6 +53,7 @@ class RequestContext(NamedTuple):
     profile: Profile | None
     latency: str = OFF
     lengths: Lengths | None = None
+    overrides: Mapping[str, str] = _NONE
 
 
 def make_context(
@@ -56,20 +63,20 @@ def make_context(
 
     Raises HeaderError for headers that cannot be obeyed.
     """
-    _check_override_headers(call.headers)
-    configured, override = route.configured, call.headers.get
-    usual = _routed(settings, configured)
-    seed = _seed(override("x-mockserver-seed") or "", usual.seed)
-    edition = _edition(override("x-mockserver-edition") or usual.edition)
+    overrides = _overrides(call.headers)
+    usual = _routed(settings, route.configured)
+    seed = _seed(overrides.get("seed", ""), usual.seed)
+    edition = _edition(overrides.get("edition") or usual.edition)
     if route.operation is not None:
         edition = route.operation.edition or edition
-    latency = override("x-mockserver-latency") or usual.latency
+    latency = overrides.get("latency") or usual.latency
     profile = _profile_in_force(latency, route.dialect.realistic, settings)
     site = _site(call, route, settings, seed, edition, salt)
     if standings:
         site = site._replace(standings=standings)
-    output_tokens = override("x-mockserver-output-tokens") or usual.output_tokens
-    return RequestContext(call, route, settings, site, profile, latency, lengths_of(output_tokens, settings.traces))
+    output_tokens = overrides.get("output-tokens") or usual.output_tokens
+    lengths = lengths_of(output_tokens, settings.traces)
+    return RequestContext(call, route, settings, site, profile, latency, lengths, overrides)
 
 
 def paced(context: RequestContext, model: str) -> RequestContext:
@@ -112,12 +119,12 @@ def overridden(
     """The context with another seed, latency and lengths if given, unless the request's own headers set them."""
     if seed is None and latency is None and output_tokens is None:
         return context
-    headers, site = context.call.headers, context.site
-    if seed is not None and not headers.get("x-mockserver-seed"):
+    overrides, site = context.overrides, context.site
+    if seed is not None and not overrides.get("seed"):
         site = site._replace(seed=seed, identity=derive(seed, "retold", site.identity))
-    if output_tokens is not None and not headers.get("x-mockserver-output-tokens"):
+    if output_tokens is not None and not overrides.get("output-tokens"):
         context = context._replace(lengths=lengths_of(output_tokens, context.settings.traces))
-    if latency is not None and not headers.get("x-mockserver-latency"):
+    if latency is not None and not overrides.get("latency"):
         profile = _profile_in_force(latency, context.route.dialect.realistic, context.settings)
         return paced(context._replace(site=site, profile=profile, latency=latency), model)
     return context._replace(site=site)
@@ -130,9 +137,12 @@ def with_lengths(request: GenerationRequest, lengths: Lengths | None) -> Generat
     return request._replace(limits=request.limits._replace(lengths=lengths))
 
 
-def _check_override_headers(headers: Headers) -> None:
-    """Raise HeaderError for an unknown `X-Mockserver-...` header, since a misspelt one would silently have no effect;
-    and for one that is too long to be read."""
+def _overrides(headers: Headers) -> Mapping[str, str]:
+    """The values of the `X-Mockserver-...` headers by the rest of their names; the first of a name counts.
+
+    Raises HeaderError for an unknown one, which misspelt would silently have no effect, and for one that is too long.
+    """
+    found: dict[str, str] = {}
     for name, value in headers.raw:
         if not name.startswith(_OWN):
             continue
@@ -144,6 +154,8 @@ def _check_override_headers(headers: Headers) -> None:
                 f"{wanted}: has {len(value)} bytes, at most {_LONGEST_OVERRIDE} are possible; use a stub, the admin "
                 "API or the config file for more"
             )
+        found.setdefault(wanted[len(_OWN) :], value.decode("latin-1"))
+    return found or _NONE
 
 
 def _seed(requested: str, otherwise: int) -> int:

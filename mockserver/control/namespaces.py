@@ -57,14 +57,6 @@ class Namespace:
     shift: float = 0.0
     own: Mapping[str, Any] = field(default_factory=dict)
 
-    @property
-    def is_quiet(self) -> bool:
-        """Whether nothing was added at run time that could change an answer: no armed fault, and no stub.
-
-        Quotas and engines of the settings may still affect answers.
-        """
-        return not (self.faults.has_rules or self.stubs.has_own)
-
     def reset(self) -> None:
         """Forget everything but the clock and the settings."""
         self.faults.reset()

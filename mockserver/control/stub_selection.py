@@ -4,12 +4,11 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from mockserver.control.context import HeaderError
+from mockserver.control.context import HeaderError, RequestContext
 from mockserver.control.plan import Plan
 from mockserver.control.stubs.registry import Fits, HandlerError, Prepared, Raw, Stub, StubRegistry
 from mockserver.control.stubs.replies import read_header_reply
 from mockserver.control.stubs.values import StubError
-from mockserver.core.calls import Headers
 from mockserver.core.generation import Measure, Measures
 from mockserver.faults.catalogue import FAULTS
 
@@ -22,7 +21,7 @@ def choose(plan: Plan, book: StubRegistry, standing: Sequence[Stub] = ()) -> Non
     if plan.rejection is not None:
         return
     fits = _fits_for(plan)
-    requested = requested_reply(plan.context.call.headers)
+    requested = requested_reply(plan.context)
     if requested is not None:
         if not fits(requested):
             raise HeaderError(f"X-Mockserver-Reply: {_misfit(plan)}")
@@ -56,9 +55,9 @@ def check_faults(prepared: Prepared, plan: Plan) -> None:
             )
 
 
-def requested_reply(headers: Headers) -> Prepared | None:
+def requested_reply(context: RequestContext) -> Prepared | None:
     """The answer that a request's own header prescribes. Raises HeaderError if it cannot be read."""
-    text = headers.get("x-mockserver-reply")
+    text = context.overrides.get("reply")
     if text is None:
         return None
     try:

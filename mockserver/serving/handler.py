@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from functools import partial
 from itertools import count
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from starlette.applications import Starlette
 
@@ -20,7 +20,7 @@ from mockserver.control.processes import needs_one_process, stateful_call, state
 from mockserver.control.routing import RouteMatch
 from mockserver.core.calls import Call, Headers
 from mockserver.core.failures import FailureKind, Rejection
-from mockserver.core.json_sizes import has_more_values
+from mockserver.core.json_sizes import MOST_VALUES, has_more_values
 from mockserver.core.timeline import Run, Timeline
 from mockserver.serving.asgi import (
     ROOT,
@@ -44,12 +44,8 @@ if TYPE_CHECKING:
     from mockserver.serving.webhooks import WebhookSender
 
 
-Result = TypeVar("Result")
-
 # The number of bits for counting the calls of a process, below random ones of its start.
 _CALL_BITS = 40
-# In so many bytes the values are counted in some milliseconds.
-_MANY_BYTES = 1_000_000
 
 
 class _Incoming:
@@ -113,7 +109,11 @@ class Handler:
         if route is None:
             return self._elsewhere(incoming, scope["path"])
         try:
-            if body is None or (route.operation is not None and await _has_too_many_values(body)):
+            if body is None or (
+                route.operation is not None
+                and len(body) > MOST_VALUES
+                and await asyncio.to_thread(has_more_values, body)
+            ):
                 return self._refuse(incoming, route, FailureKind.BODY_TOO_LARGE)
             incoming.body = body
             return await self._answer(incoming, route)
@@ -126,14 +126,17 @@ class Handler:
         try:
             context = self._context(incoming, route)
             is_long = pipeline.reads_long(context.call)
-            plan = await _run(partial(pipeline.parse, context), in_thread=is_long)
+            plan = await asyncio.to_thread(pipeline.parse, context) if is_long else pipeline.parse(context)
             stateful = self.simulator.worker is not None and (
                 stateful_call(context.call, route) or stateful_context(plan.context)
             )
             if stateful:
                 return self._deny(incoming, Denial(409, "several_processes", f"{needs_one_process(stateful)}."), route)
             pipeline.resolve(plan, namespace, incoming.arrived, setup.since, setup.stubs)
-            await _run(partial(pipeline.complete, plan), in_thread=is_long or pipeline.answers_long(plan))
+            if is_long or pipeline.answers_long(plan):
+                await asyncio.to_thread(pipeline.complete, plan)
+            else:
+                pipeline.complete(plan)
         except Exception as error:
             if plan is not None:
                 pipeline.release(plan, namespace)
@@ -207,15 +210,6 @@ class Handler:
 
             self._webhooks = WebhookSender(self.simulator, incoming.application)
         self._webhooks.take(incoming.namespace, plan.context.route.dialect, plan.orders)
-
-
-async def _run(work: Callable[[], Result], *, in_thread: bool) -> Result:
-    """The result of a station, which is done here or, if it takes long, in a thread."""
-    return await asyncio.to_thread(work) if in_thread else work()
-
-
-async def _has_too_many_values(body: bytes) -> bool:
-    return await _run(partial(has_more_values, body), in_thread=len(body) > _MANY_BYTES)
 
 
 def _namespace_of(scope: Scope, headers: Headers) -> tuple[str, str]:

@@ -11,7 +11,7 @@ from mockserver.faults.rules import Chance, Fault
 
 def requested_faults(plan: Plan) -> tuple[Fault, ...]:
     """The faults that a request's own header asks for. Raises HeaderError if they make no sense for it."""
-    text = plan.context.call.headers.get("x-mockserver-fault")
+    text = plan.context.overrides.get("fault")
     if text is None:
         return ()
     try:

@@ -65,11 +65,6 @@ class FaultRules:
         """Reset the counts of the rules of settings and routes, which have changed."""
         self._counts = {name: count for name, count in self._counts.items() if name.startswith(_ARMED)}
 
-    @property
-    def has_rules(self) -> bool:
-        """Whether any fault is armed."""
-        return bool(self._armed)
-
     def armed(self) -> list[tuple[str, Fault, Count]]:
         """The armed faults, each with its name and its counts."""
         return [(name, rule.fault, self._counts.get(rule.name, Count())) for name, rule in self._armed.items()]

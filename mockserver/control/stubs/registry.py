@@ -196,9 +196,9 @@ class StubRegistry:
         return [(stub, self._used.get(stub.name, 0)) for stub in self._order(standing)]
 
     @property
-    def has_own(self) -> bool:
-        """Whether any stub was added at run time."""
-        return bool(self._added)
+    def count(self) -> int:
+        """How many stubs were added at run time."""
+        return len(self._added)
 
     def is_empty(self, standing: Sequence[Stub]) -> bool:
         """Whether there are no stubs at all."""

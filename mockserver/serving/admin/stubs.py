@@ -1,7 +1,7 @@
 """The admin API of the stubs."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -30,6 +30,8 @@ from mockserver.serving.admin.json_schema import (
 )
 from mockserver.serving.admin.requests import AdminRequest, BadRequestError
 
+# How many stubs can be added to a namespace: some milliseconds of searching for each request.
+_MOST_STUBS = 5_000
 _EXAMPLE = '{"match": {"last_user": {"contains": "weather"}}, "reply": "It rains."}'
 _NAMES = rows(described(TEXT, "the name of a stub"))
 _ADDED = table({"added": _NAMES})
@@ -84,8 +86,15 @@ def _saved(request: AdminRequest, wanted: str) -> Response:
 
 async def _add(request: AdminRequest) -> Response:
     stubs = await _several(request)
+    return admin_json({"added": _added(request, stubs)}, 201)
+
+
+def _added(request: AdminRequest, stubs: Sequence[Stub]) -> list[str]:
+    """Add stubs, as far as there is room: each is tried for every request."""
     book = request.namespace.stubs
-    return admin_json({"added": [book.add(stub) for stub in stubs]}, 201)
+    if book.count + len(stubs) > _MOST_STUBS:
+        raise BadRequestError(f"A namespace has room for {_MOST_STUBS:,} added stubs. Files of stubs may have more.")
+    return [book.add(stub) for stub in stubs]
 
 
 async def _replay(request: AdminRequest) -> Response:
@@ -103,18 +112,20 @@ async def _replay(request: AdminRequest) -> Response:
         found = await asyncio.to_thread(read)
     except ConfigError as error:
         raise BadRequestError(str(error)) from None
-    return admin_json({"added": [space.stubs.add(stub) for stub in found.stubs], "left_out": found.left_out}, 201)
+    return admin_json({"added": _added(request, found.stubs), "left_out": found.left_out}, 201)
 
 
 async def _put_all(request: AdminRequest) -> Response:
     stubs = await _several(request)
+    if len(stubs) > _MOST_STUBS:
+        raise BadRequestError(f"A namespace has room for {_MOST_STUBS:,} added stubs. Files of stubs may have more.")
     return admin_json({"added": request.namespace.stubs.put(stubs)})
 
 
 async def _put(request: AdminRequest) -> Response:
     table = await request.json("A stub", _EXAMPLE)
     stub = await asyncio.to_thread(partial(_read, request, {**table, "name": request.variable("stub")}))
-    return admin_json({"added": [request.namespace.stubs.add(stub)]})
+    return admin_json({"added": _added(request, (stub,))})
 
 
 async def _remove_all(request: AdminRequest) -> Response:
