@@ -108,7 +108,7 @@ def test_the_image_holds_no_secret_and_sees_nothing_but_the_package() -> None:
     text = (REPOSITORY / "Dockerfile").read_text().lower()
     assert [word for word in ("token", "password", "secret", "api_key") if word in text] == []
     sent = {path.parts[0] for path in context(REPOSITORY, (REPOSITORY / ".dockerignore").read_text())}
-    assert sent == {"mockserver", "pyproject.toml", "README.md", "LICENSE"}
+    assert sent == {"mockserver", "llm_mockserver_pytest.py", "pyproject.toml", "README.md", "LICENSE"}
 
 
 @BARE

@@ -13,6 +13,8 @@ from weakref import WeakSet
 _DROPPED = 32 * 2**20
 # A process with less memory than this keeps it: to look for what is free takes a tenth of a second.
 _MUCH = 120 * 2**20
+# So many bytes that a reset has freed are worth the search for what is free.
+_WORTH_GIVING = 4 * 2**20
 
 # What takes more bytes is not kept beyond a reset.
 _LARGE = 256 * 2**10
@@ -61,23 +63,24 @@ class Cache(Generic[Key, Value]):
             self._dropped = 0
         give_back()
 
-    def drop_large(self) -> None:
-        """Forget the values that take much memory."""
+    def drop_large(self) -> int:
+        """Forget the values that take much memory, and return how many bytes they were."""
         with self._lock:
-            for key, (_, size) in list(self._values.items()):
-                if size > _LARGE:
-                    del self._values[key]
-                    self._bytes -= size
+            large = [(key, size) for key, (_, size) in self._values.items() if size > _LARGE]
+            for key, _ in large:
+                del self._values[key]
+            dropped = sum(size for _, size in large)
+            self._bytes -= dropped
+            return dropped
 
 
 _caches: WeakSet[Cache[Any, Any]] = WeakSet()
 
 
-def forget_large() -> None:
-    """Forget the large values of all caches, and give their memory back."""
-    for cache in list(_caches):
-        cache.drop_large()
-    give_back()
+def forget_large(freed: int) -> None:
+    """Forget the large values of all caches. If that, and what else was `freed`, is much, it is given back."""
+    if freed + sum(cache.drop_large() for cache in list(_caches)) > _WORTH_GIVING:
+        give_back()
 
 
 def give_back() -> None:

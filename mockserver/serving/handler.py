@@ -104,6 +104,7 @@ class Handler:
         if allowed is not None:
             return _aside(incoming, allowed)
         body = await read_body(scope, receive, settings.max_body)
+        incoming.body = body or b""
         if not is_known:
             return self._deny(incoming, Denial(400, "bad_namespace", BAD_NAME))
         if route is None:
@@ -115,7 +116,6 @@ class Handler:
                 and await asyncio.to_thread(has_more_values, body)
             ):
                 return self._refuse(incoming, route, FailureKind.BODY_TOO_LARGE)
-            incoming.body = body
             return await self._answer(incoming, route)
         except HeaderError as error:
             return self._deny(incoming, Denial(400, "invalid_header", str(error)), route)

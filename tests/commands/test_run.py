@@ -169,7 +169,7 @@ def test_the_report_is_on_every_namespace_and_on_none() -> None:
         (["npm", "test"], "run: give the command after two dashes: mockserver run --seed 7 -- npm test"),
         (["--"], "run: give the command after two dashes: mockserver run --seed 7 -- npm test"),
         (["--latncy", "off", "--", "x"], "unknown option '--latncy'. Did you mean '--latency'?"),
-        (["--workers", "2", "--", "x"], "workers: run serves with a single process"),
+        (["--workers", "2", "--", "x"], "workers: run needs a server with a single process"),
         (["--handles", "nothing", "--", "x"], "run: handles: unknown value 'nothing'"),
     ],
 )

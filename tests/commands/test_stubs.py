@@ -125,7 +125,7 @@ def test_every_recorded_answer_comes_back_byte_for_byte(
     assert (printed.err, printed.out.splitlines()) == (
         "",
         [
-            f"Written: {tmp_path}/journal.toml, with 28 stubs, and 13 files beside it",
+            f"Written: {tmp_path}/journal.toml, with 28 stubs, and 12 files beside it",
             f"Serve: mockserver serve --stubs {tmp_path}",
         ],
     )

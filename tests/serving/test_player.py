@@ -239,7 +239,7 @@ def test_a_plain_answer_states_its_length() -> None:
     timeline = Timeline(201, ((b"x-a", b"b"),), (Run((b"body",), (0.3,), (7,)),))
     record = run_virtually(played(timeline, Client().receive, send))
     assert heads == [
-        {"type": "http.response.start", "status": 201, "headers": ((b"x-a", b"b"), (b"content-length", b"4"))},
+        {"type": "http.response.start", "status": 201, "headers": [(b"x-a", b"b"), (b"content-length", b"4")]},
         {"type": "http.response.body", "body": b"body", "more_body": False},
     ]
     assert outcome(record) == ("server", 1, 7, 0.3)

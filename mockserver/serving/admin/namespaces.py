@@ -42,8 +42,9 @@ async def _advance(request: AdminRequest) -> Response:
 
 
 async def _reset(request: AdminRequest) -> Response:
+    held = request.namespace.journal.held
     request.namespace.reset()
-    forget_large()
+    forget_large(held)
     await mend_listener(request)
     return admin_json({"reset": request.namespace_name})
 

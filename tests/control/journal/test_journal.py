@@ -27,6 +27,7 @@ from mockserver.serving.logs import AccessLine
 from tests.support.shapes import SHAPES, Shape
 
 QUIET = Settings(latency="off", created=1_700_000_000.0)
+ROUTES = Routes(load_dialects(), QUIET)
 
 
 def exchange(
@@ -38,7 +39,7 @@ def exchange(
 ) -> Exchange:
     """An exchange that nobody has played; `wish` is a fault."""
     namespace = namespace or Namespaces().get("")
-    route = Routes(load_dialects(), QUIET).find("POST", path)
+    route = ROUTES.find("POST", path)
     assert route is not None
     body = json.dumps({"model": "m", "prompt": "hello", "max_tokens": 4, **fields}).encode()
     wishes = [(b"x-mockserver-fault", wish.encode())] * bool(wish)
