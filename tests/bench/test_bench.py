@@ -31,7 +31,7 @@ SECTION = Section(
     about="How to read it.",
     columns=("", "answers/s"),
     rows=(("mockserver", "12,345"), ("bare", "9")),
-    facts={"plain": 0.9, "start": math.nan},
+    facts={"plain new": 0.9, "start": math.nan},
     charts=(Chart("some", "Some <curve>", "x", "y", {"one": ((1.0, 2.0), (10.0, math.nan))}, "x"),),
     rounds={"mockserver": [1.0, 2.0]},
 )

@@ -24,7 +24,7 @@ LONGEST_GAP = 0.25
 # A gap counts if it comes each time: other processes of a busy machine make gaps, too.
 TRIES = 4
 # How much larger the process may be after all attacks: the allocator and the bounded caches keep some.
-GROWTH = 100 * 2**20
+GROWTH = 128 * 2**20
 # The time from a signal to the end of the process, with leave for a busy machine.
 SECONDS_TO_END = 2.0
 

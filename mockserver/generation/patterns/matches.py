@@ -11,6 +11,7 @@ from contextlib import suppress
 from functools import lru_cache
 from typing import NamedTuple
 
+from mockserver.core.caches import Cache
 from mockserver.core.seeding import Draws
 from mockserver.generation.corpus import Phrase, fresh_phrase
 from mockserver.generation.patterns.char_classes import NONE, WORD, beside, members, stands
@@ -189,12 +190,21 @@ class _Compiled:
         return self._known(node.part, groups) if isinstance(node, Group) else node
 
 
-@lru_cache(maxsize=256)
+# Patterns that were read, with what their searches have found out.
+_known: Cache[str, _Compiled] = Cache(8 * 2**20)
+# What each takes, roughly, in bytes: for each of its characters, and besides.
+_BYTES_EACH, _BYTES_PER_CHARACTER = 8_000, 400
+
+
 def _compiled(pattern: str) -> _Compiled:
-    tree = read_pattern(pattern)
-    if tree.root.effort > _MOST_EFFORT:
-        raise PatternError(f"the pattern asks for more than {LONGEST} characters")
-    return _Compiled(tree)
+    known = _known.find(pattern)
+    if known is None:
+        tree = read_pattern(pattern)
+        if tree.root.effort > _MOST_EFFORT:
+            raise PatternError(f"the pattern asks for more than {LONGEST} characters")
+        known = _Compiled(tree)
+        _known.keep(pattern, known, _BYTES_EACH + _BYTES_PER_CHARACTER * len(pattern))
+    return known
 
 
 def _match(pattern: str, draws: Draws, wanted: _Wanted) -> str:
