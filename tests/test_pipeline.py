@@ -10,11 +10,12 @@ import pytest
 
 from mockserver import create_app
 from mockserver.control.context import make_context
+from mockserver.control.costs import answers_long
 from mockserver.control.namespaces import Namespace
 from mockserver.control.settings import Settings
 from mockserver.core.calls import Call, Headers
 from mockserver.core.installed import load_dialects
-from mockserver.pipeline import answers_long, parse, resolve
+from mockserver.pipeline import parse, resolve
 from mockserver.routes import Routes
 
 QUIET = Settings(latency="off")

@@ -13,6 +13,7 @@ from starlette.applications import Starlette
 from mockserver import pipeline
 from mockserver.control.admission import standings_of
 from mockserver.control.context import HeaderError, RequestContext, make_context
+from mockserver.control.costs import answers_long, reads_long
 from mockserver.control.journal.exchanges import Denial, Exchange
 from mockserver.control.namespaces import BAD_NAME, DEFAULT, Namespace, is_name, namespace_of
 from mockserver.control.plan import Plan
@@ -125,7 +126,7 @@ class Handler:
         namespace, setup, plan = incoming.namespace, incoming.setup, None
         try:
             context = self._context(incoming, route)
-            is_long = pipeline.reads_long(context.call)
+            is_long = reads_long(context.call)
             plan = await asyncio.to_thread(pipeline.parse, context) if is_long else pipeline.parse(context)
             stateful = self.simulator.worker is not None and (
                 stateful_call(context.call, route) or stateful_context(plan.context)
@@ -133,7 +134,7 @@ class Handler:
             if stateful:
                 return self._deny(incoming, Denial(409, "several_processes", f"{needs_one_process(stateful)}."), route)
             pipeline.resolve(plan, namespace, incoming.arrived, setup.since, setup.stubs)
-            if is_long or pipeline.answers_long(plan):
+            if is_long or answers_long(plan):
                 await asyncio.to_thread(pipeline.complete, plan)
             else:
                 pipeline.complete(plan)
@@ -154,7 +155,7 @@ class Handler:
         return self._play(incoming, pipeline.record(plan, namespace, incoming.path, incoming.arrived))
 
     def _context(self, incoming: _Incoming, route: RouteMatch) -> RequestContext:
-        """The incoming of a call: what it asks for by headers, and what an operation may know of the namespace."""
+        """The context of a call: what it asks for by headers, and what an operation may know of the namespace."""
         settings, namespace = incoming.setup.settings, incoming.namespace
         call = incoming.call(route.path)
         salt = next(self._calls) if settings.ids == "unique" else 0

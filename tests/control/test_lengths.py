@@ -10,13 +10,14 @@ from mockserver.control.configuration.config import from_toml
 from mockserver.control.configuration.namespace_settings import read_namespace_settings
 from mockserver.control.configuration.options import checked, from_environment, from_texts, settle
 from mockserver.control.context import HeaderError, make_context
+from mockserver.control.costs import weight
 from mockserver.control.namespaces import Namespace
 from mockserver.control.settings import ConfigError, RouteSettings, Settings
 from mockserver.control.stubs.notation import read_stub
 from mockserver.core.calls import Call, Headers
 from mockserver.core.dialects import EDITIONS, Edition
 from mockserver.core.installed import load_dialects
-from mockserver.pipeline import parse, weight
+from mockserver.pipeline import parse
 from mockserver.routes import Routes
 from tests.support.asking import QUIET, Answer, ask
 

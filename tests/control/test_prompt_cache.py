@@ -7,13 +7,14 @@ import pytest
 
 from mockserver.control import prompt_cache
 from mockserver.control.context import make_context
+from mockserver.control.costs import answers_long
 from mockserver.control.namespaces import Namespace
 from mockserver.control.plan import Plan
 from mockserver.control.prompt_cache import PromptCache
 from mockserver.control.settings import Settings
 from mockserver.core.calls import Call, Headers
 from mockserver.core.installed import load_dialects
-from mockserver.pipeline import answer, answers_long, parse, record, resolve
+from mockserver.pipeline import answer, parse, record, resolve
 from mockserver.routes import Routes
 
 CACHING = Settings(prompt_cache=True)

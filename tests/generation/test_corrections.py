@@ -47,7 +47,7 @@ def report(path: str, reason: str) -> str:
     """Pydantic's report of an error, within what Instructor writes around it."""
     return (
         f"Validation Error found:\n1 validation error for User\n{path}\n  Value error, {reason} [type=value_error, "
-        "input_value='Jason', input_type=str]\n    For further information context https://errors.pydantic.dev/2/v/value_error"
+        "input_value='Jason', input_type=str]\n    For further information visit https://errors.pydantic.dev/2/v/value_error"
         "\nRecall the function correctly, fix the errors"
     )
 

@@ -40,7 +40,7 @@ def calls(sifted: Sifted, bounds: Bounds) -> str | None:
     found = f"{count} in the journal" if uncertain else f"{count}"
     lines = [f"Expected {bounds} request{'' if str(bounds) == '1' else 's'}{sifted.asked}, found {found}."]
     if sifted.matching:
-        lines += ["StubMatch:", *_lines(sifted.matching)]
+        lines += ["Found:", *_lines(sifted.matching)]
     if sifted.others and count < bounds.least:
         lines.append("Nearest others:")
         lines += [f"  {line(view)}\n      {'; '.join(different)}" for view, different in sifted.others[:3]]

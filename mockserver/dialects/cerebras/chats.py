@@ -73,7 +73,7 @@ def _two_limits(body: Body, family: Family) -> Rejection | None:
 _NO_EFFORT = (
     "1 validation error for ChatCompletionServerRequest\nreasoning_effort\n"
     "  Input should be 'low', 'medium' or 'high' [type=enum, input_value='none', input_type=str]\n"
-    "    For further information context https://errors.pydantic.dev/2.8/v/enum"
+    "    For further information visit https://errors.pydantic.dev/2.8/v/enum"
 )
 
 

@@ -49,7 +49,7 @@ _ROWS: dict[FailureKind, _Row] = {
         "payment_required_error",
         "quota",
         "payment_required",
-        "Payment required to access this resource. RequestContext your billing tab.",
+        "Payment required to access this resource. Visit your billing tab.",
     ),
     FailureKind.UNKNOWN_MODEL: _Row(
         404, "not_found_error", "model", "model_not_found", "Model does not exist or you do not have access to it."

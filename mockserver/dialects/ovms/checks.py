@@ -44,7 +44,7 @@ def _stream_options(fields: Fields, model: Model) -> str | None:
     if not isinstance(options.get("include_usage", False), bool):
         return "stream_options.include_usage is not a boolean"
     if options.keys() - {"include_usage"}:
-        return "StubMatch unexpected stream options. Properties accepted in stream_options: include_usage"
+        return "Found unexpected stream options. Properties accepted in stream_options: include_usage"
     return None
 
 

@@ -129,7 +129,7 @@ def _whole(fault: Violation) -> int:
 
 def _bias(fault: Violation) -> str:
     if fault.rule == "pattern":
-        return "StubMatch token_id in logit_bias that is not an integer or string representing an integer"
+        return "Found token_id in logit_bias that is not an integer or string representing an integer"
     # "an associated bias value from -100 to 100"
     return f"logit_bias must be in [-100, 100], got {_number(fault)}."
 

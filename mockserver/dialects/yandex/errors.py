@@ -32,7 +32,7 @@ _ROWS: dict[FailureKind, _Row] = {
     # "402, 404, 413, 422 are not documented": a missing payment becomes a denied permission.
     FailureKind.PAYMENT_REQUIRED: _Row(403, "permission_error", "The billing account is not active"),
     FailureKind.UNKNOWN_MODEL: _Row(400, "invalid_request_error", "Failed to get model"),
-    FailureKind.UNKNOWN_PATH: _Row(404, "invalid_request_error", "Not StubMatch"),
+    FailureKind.UNKNOWN_PATH: _Row(404, "invalid_request_error", "Not Found"),
     FailureKind.WRONG_METHOD: _Row(405, "invalid_request_error", "Method Not Allowed"),
     # One token too many for yandexgpt: clients search the message for these words.
     FailureKind.CONTEXT_LENGTH: _Row(

@@ -187,7 +187,7 @@ _READINGS: tuple[tuple[frozenset[str], _Read], ...] = (
     (_meaning("path file filename filepath directory dir folder script src dest"), statements.paths),
     (_meaning("expression formula equation calculation выражение"), _matches(_FORMULA)),
     (_meaning("phone telephone mobile cell cellphone fax tel whatsapp телефон"), statements.phones),
-    (_meaning("id code number reference order reservation key sku account invoice tracking"), _codes),
+    (_meaning("id code number reference order ticket key sku account invoice tracking"), _codes),
     (
         _meaning(
             "query q search text phrase message content body title subject sentence keyword keywords name term input "

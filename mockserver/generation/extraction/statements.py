@@ -91,7 +91,7 @@ _SAYING = re.compile(
 # Without quotation marks before the colon, which would be a quoted text or JSON.
 _AFTER_COLON = re.compile(rf"\A[^:\n\"{{}}]{{2,80}}?[^\W\d_][)]?: {{0,3}}\n?{_UNQUOTED}(\S.*)\Z", re.DOTALL)
 _ITEM = re.compile(
-    rf"\b(?:task|to-?do|reminder|reservation|issue|event|meeting|item|note|story|bug)\b[^:\n.\"{{}}]{{0,20}}: {{0,3}}"
+    rf"\b(?:task|to-?do|reminder|ticket|issue|event|meeting|item|note|story|bug)\b[^:\n.\"{{}}]{{0,20}}: {{0,3}}"
     rf"{_UNQUOTED}([^\n.,;(]{{2,120}})",
     re.IGNORECASE,
 )

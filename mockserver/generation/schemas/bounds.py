@@ -34,7 +34,7 @@ MOST_BITS = 20_000  # of all different values of `multipleOf` together: a number
 MOST_COPIES = 60_000  # values within `not`, of which a validator keeps a copy, in each `not` again
 MOST_VISITS = 20_000
 MOST_MAKINGS = 10_000
-# The subschemas that one check of a value may context, some 50 ns each.
+# The subschemas that one check of a value may visit, some 50 ns each.
 MOST_CHECKED = 3_000_000
 # The schemas in all validators that are made for parts of a schema.
 MOST_BUILT = 40_000

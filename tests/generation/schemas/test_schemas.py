@@ -169,7 +169,7 @@ def test_large_and_odd_schemas_have_instances_too(schema: Any) -> None:
 
 
 def test_the_same_key_gives_the_same_bytes_in_another_process() -> None:
-    names = ["file tree", "support reservation", "any json", "password", "extensible tree"]
+    names = ["file tree", "support ticket", "any json", "password", "extensible tree"]
     script = (
         "from mockserver.generation.schemas import write_instance\n"
         "from tests.support.real_schemas import REAL\n"

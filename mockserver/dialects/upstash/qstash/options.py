@@ -116,7 +116,7 @@ _OPTIONS: Mapping[str, tuple[Callable[[str], Any], str]] = {
 
 
 def read_options(fields: Mapping[str, str], usual: Options | None = None) -> PublishOptions:
-    """The asked of headers, whose names are in lower case; `usual` are the options of those that are absent.
+    """What headers ask for, whose names are in lower case; `usual` are the options of those that are absent.
 
     Raises HeaderError, also for a feature that is absent: to deliver at once what was to be held back would be wrong.
     """
