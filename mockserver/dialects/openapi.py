@@ -82,9 +82,10 @@ def _success(operation: Operation, suffix: str) -> dict[str, Any]:
 
 
 def _event(chunk: str) -> dict[str, Any]:
-    """The schema of one event of a stream, whose data is JSON (but for a closing `[DONE]`)."""
+    """The schema of one event of a stream, whose data is JSON, but for a closing `[DONE]`."""
     data = {"type": "string", "contentMediaType": "application/json", "contentSchema": _reference(chunk)}
-    return {"type": "object", "required": ["data"], "properties": {"data": data}}
+    closing = {"type": "string", "const": "[DONE]"}
+    return {"type": "object", "required": ["data"], "properties": {"data": {"anyOf": [closing, data]}}}
 
 
 def _refusals(dialect: Dialect, edition: Edition, suffix: str) -> dict[str, Any]:
