@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, cast
 
 from starlette.convertors import StringConvertor, register_url_convertor
 from starlette.routing import BaseRoute, Host, Match, Mount, Route, Router
-from starlette.types import Lifespan, Receive, Scope, Send
+from starlette.types import ASGIApp, Lifespan, Receive, Scope, Send
 
 from mockserver.control.routing import RouteMatch, configured
 from mockserver.control.settings import Settings
@@ -98,6 +98,13 @@ class RememberingRouter(Router):
         await route.handle(scope, receive, send)
 
 
+def mount(path: str, app: ASGIApp, name: str) -> Mount:
+    """Starlette's mount, also for paths with line breaks, which its pattern leaves to others."""
+    mounted = Mount(path, app, name=name)
+    mounted.path_regex = re.compile(mounted.path_regex.pattern, re.DOTALL)
+    return mounted
+
+
 def matching(routes: Iterable[BaseRoute], scope: Scope) -> tuple[BaseRoute, Scope] | None:
     """The route for a scope, and what it adds to the scope; None if there is none."""
     for route in routes:
@@ -128,7 +135,7 @@ class Routes:
         self._routers = {name: self._router(dialect) for name, dialect in dialects.items()}
         self.bare = self._routes([*_own(dialects, settings), *_bare(dialects, settings)])
         hosts = [Host(host, self._routers[name], name) for name in dialects for host in dialects[name].hosts]
-        mounts = [Mount(f"/{name}", router, name=name) for name, router in self._routers.items()]
+        mounts = [mount(f"/{name}", router, name) for name, router in self._routers.items()]
         self.all: list[BaseRoute] = [*hosts, *self.bare, *mounts]
         self._alone = settings.dialect
         self.default = self._routers[settings.dialect] if settings.dialect else Endpoint(None, serve)

@@ -9,14 +9,14 @@ from typing import Any
 
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
-from starlette.routing import BaseRoute, Mount, Route
+from starlette.routing import BaseRoute, Route
 
 from mockserver.control.configuration.options import checked, from_names
 from mockserver.control.journal.exchanges import Denial
 from mockserver.control.settings import Settings
 from mockserver.core.dialects import Dialect
 from mockserver.core.installed import load_dialects
-from mockserver.routes import Endpoint, RememberingRouter, Routes
+from mockserver.routes import Endpoint, RememberingRouter, Routes, mount
 from mockserver.serving.addresses import ADMIN
 from mockserver.serving.admin.api import admin_api
 from mockserver.serving.asgi import ROOT, Receive, Scope, Send, say
@@ -81,9 +81,9 @@ class App(Starlette):
         """Serve these routes from now on."""
         documents = [Route(f"/{name}/openapi.json", self._admin) for name in self.simulator.dialects]
         served: list[BaseRoute] = [*documents, *routes.all]
-        namespaced = Mount("/ns/{namespace}", RememberingRouter(served, routes.default), name="namespace")
+        namespaced = mount("/ns/{namespace}", RememberingRouter(served, routes.default), "namespace")
         literal = _Literal(self._admin)
-        admin = [Mount(ADMIN, literal, name="admin"), Route(ADMIN, literal)]
+        admin = [mount(ADMIN, literal, "admin"), Route(ADMIN, literal)]
         self._router.replace([*admin, namespaced, *served], routes.default)
 
 
