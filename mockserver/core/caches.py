@@ -26,7 +26,7 @@ Value = TypeVar("Value")
 class Cache(Generic[Key, Value]):
     """A thread-safe cache of the most recently used values, of so many bytes and so many values at most.
 
-    The last value is kept even if it alone has more. `hits` and `misses` are counted.
+    The last value is kept even if it alone has more.
     """
 
     def __init__(self, most_bytes: int, most: int = 1_000) -> None:
@@ -34,8 +34,6 @@ class Cache(Generic[Key, Value]):
         self._values: OrderedDict[Key, tuple[Value, int]] = OrderedDict()
         self._bytes = self._dropped = 0
         self._lock = Lock()
-        self.hits = 0
-        self.misses = 0
         _caches.add(self)
 
     def find(self, key: Key) -> Value | None:
@@ -43,9 +41,7 @@ class Cache(Generic[Key, Value]):
         with self._lock:
             found = self._values.get(key)
             if found is None:
-                self.misses += 1
                 return None
-            self.hits += 1
             self._values.move_to_end(key)
             return found[0]
 

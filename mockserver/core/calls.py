@@ -23,10 +23,7 @@ class Headers:
 
 
 class Call(NamedTuple):
-    """One request. Once routed, `path` is the dialect's native path; `received_at` is in Unix seconds.
-
-    `digest` is the body's fingerprint where it has been computed already, empty otherwise.
-    """
+    """One request. Once routed, `path` is the dialect's native path; `received_at` is in Unix seconds."""
 
     method: str
     path: str
@@ -34,12 +31,11 @@ class Call(NamedTuple):
     body: bytes = b""
     query: str = ""
     received_at: float = 0.0
-    digest: str = ""
 
     @property
     def fingerprint(self) -> str:
         """The fingerprint of the body."""
-        return self.digest or fingerprint(self.body)
+        return fingerprint(self.body)
 
     def query_value(self, name: str) -> str | None:
         """The first value of a query parameter, or None."""

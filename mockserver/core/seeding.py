@@ -6,7 +6,7 @@
 
 from collections.abc import Sequence
 from hashlib import blake2b
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 Item = TypeVar("Item")
 
@@ -28,24 +28,9 @@ def hex_digits(seed: int, count: int, *parts: str | int) -> str:
     return blake2b(data, digest_size=(count + 1) // 2, key=(seed & _MASK).to_bytes(8)).hexdigest()[:count]
 
 
-class Fingerprinting(Protocol):
-    """A fingerprint that is computed piece by piece."""
-
-    def update(self, data: bytes, /) -> None:
-        """Add the next bytes."""
-
-    def hexdigest(self) -> str:
-        """The fingerprint of all bytes so far."""
-
-
 def fingerprint(data: bytes) -> str:
     """A digest of some bytes, as a short text to derive from."""
     return blake2b(data, digest_size=16).hexdigest()
-
-
-def fingerprinting() -> Fingerprinting:
-    """The same piece by piece, for an event loop that must not be blocked: a megabyte takes a millisecond."""
-    return blake2b(digest_size=16)
 
 
 def uuid4_text(seed: int, *parts: str | int) -> str:

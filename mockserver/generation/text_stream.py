@@ -29,8 +29,6 @@ GREEDY = 0
 GREEDY_SEED = 42
 # The freedom of the beams of a deterministic search: they differ from the greedy text in half of their turns.
 _ASIDE = 0.5
-# How many tokens are written at a time, between which others get their turn.
-_STRETCH = 1024
 
 
 class ChoiceSeeds(NamedTuple):
@@ -84,7 +82,7 @@ def first_tokens(pieces: Iterator[Phrase | None], limit: int, least: int) -> Tok
     """
     ids: list[int] = []
     texts: list[str] = []
-    paused, may_end = _STRETCH, False
+    may_end = False
     for piece in pieces:
         if piece is None:
             may_end = True
@@ -94,8 +92,6 @@ def first_tokens(pieces: Iterator[Phrase | None], limit: int, least: int) -> Tok
         count = len(ids)
         if count >= limit or (may_end and count >= least):
             break
-        if count >= paused:
-            paused += _STRETCH
     if len(ids) >= limit:
         return ids[:limit], texts[:limit], False
     return ids, texts, True
