@@ -49,6 +49,7 @@ COMMANDS: tuple[Command, ...] = (
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; the exit code is 0, or 2 for invalid arguments or settings."""
     if arguments is None:
+        _open_standard_files()
         _take_any_text(sys.stdout)
     arguments = sys.argv[1:] if arguments is None else list(arguments)
     arguments, behind = _parted(arguments)
@@ -75,6 +76,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # The reader of the output has stopped reading; nothing may be written at exit either.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
+
+
+def _open_standard_files() -> None:
+    """Open what a shell has closed (`2>&-`) to nowhere: a socket that took such a number would be written to, and
+    inherited.
+    """
+    while (number := os.open(os.devnull, os.O_RDWR)) <= 2:
+        pass
+    os.close(number)
 
 
 def _take_any_text(output: TextIO | None) -> None:

@@ -13,7 +13,7 @@ import sys
 import time
 from _thread import start_new_thread
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import NoReturn
 
 # How long a process may take from a signal to its end, in seconds, if Python still runs, and if it does not.
@@ -33,7 +33,8 @@ def end_in_time() -> None:
 
 def _end_at_deadline() -> NoReturn:
     time.sleep(END_SECONDS)
-    os.write(2, _STUCK)
+    with suppress(OSError):
+        os.write(2, _STUCK)
     os._exit(0)
 
 
@@ -77,7 +78,8 @@ def _watch(told: int) -> NoReturn:
         while (left := deadline - time.monotonic()) > 0:
             if select.select([told], [], [], left)[0] and not os.read(told, 64):
                 os._exit(0)
-        os.write(2, _STUCK)
+        with suppress(OSError):
+            os.write(2, _STUCK)
         if os.getppid() == server:
             os.kill(server, signal.SIGKILL)
     finally:
