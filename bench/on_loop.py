@@ -2,9 +2,9 @@
 
 import sys
 
-from mockserver.control.settings import Settings
-from mockserver.serving.app import create_app
-from mockserver.serving.server import Loop, bind, uvicorn_server
+from mockserver.server.app import create_app
+from mockserver.server.server import Loop, bind, uvicorn_server
+from mockserver.state.settings import Settings
 
 if __name__ == "__main__":
     settings = Settings(port=int(sys.argv[1]), latency="off", log_level="warning")

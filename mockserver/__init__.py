@@ -7,12 +7,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from mockserver.control.journal.views import View
-    from mockserver.control.settings import ConfigError, Settings
-    from mockserver.control.stubs.values import StubError
     from mockserver.core.criteria import CriteriaError
     from mockserver.core.version import __version__
-    from mockserver.serving.app import create_app
+    from mockserver.server.app import create_app
+    from mockserver.state.journal.views import View
+    from mockserver.state.settings import ConfigError, Settings
+    from mockserver.state.stubs.values import StubError
     from mockserver.testing.handle import Handle
     from mockserver.testing.notation import (
         anything,
@@ -34,12 +34,12 @@ if TYPE_CHECKING:
     from mockserver.testing.server import MockServer, RemoteServer
 
 _HOMES = {
-    "mockserver.control.settings": ("ConfigError", "Settings"),
-    "mockserver.control.stubs.values": ("StubError",),
-    "mockserver.control.journal.views": ("View",),
+    "mockserver.state.settings": ("ConfigError", "Settings"),
+    "mockserver.state.stubs.values": ("StubError",),
+    "mockserver.state.journal.views": ("View",),
     "mockserver.core.criteria": ("CriteriaError",),
     "mockserver.core.version": ("__version__",),
-    "mockserver.serving.app": ("create_app",),
+    "mockserver.server.app": ("create_app",),
     "mockserver.testing.handle": ("Handle",),
     "mockserver.testing.notation": (
         *("anything", "as_json", "at_least", "at_most", "but_not", "chunk", "contains", "error", "nothing", "one_of"),

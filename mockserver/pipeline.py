@@ -16,22 +16,6 @@ resolve and record belong to the thread of the server's event loop.
 
 from collections.abc import Sequence
 
-from mockserver.control.admission import admit, settle
-from mockserver.control.context import RequestContext, make_context, overridden, paced, with_lengths
-from mockserver.control.costs import too_much
-from mockserver.control.facts import RequestFacts
-from mockserver.control.faults.effects import apply_faults
-from mockserver.control.faults.overrides import requested_faults
-from mockserver.control.journal.exchanges import Exchange
-from mockserver.control.namespaces import Namespace
-from mockserver.control.plan import Plan
-from mockserver.control.refusals import refuse, with_headers
-from mockserver.control.routing import RouteMatch
-from mockserver.control.settings import Settings
-from mockserver.control.strikes import Strike, take_back
-from mockserver.control.stub_rendering import check_calls, checked_measures, render, reply_of, unmatched
-from mockserver.control.stub_selection import check_faults, choose, requested_reply
-from mockserver.control.stubs.registry import HandlerError, Raw, Stub
 from mockserver.core.calls import Call
 from mockserver.core.dialects import Operation
 from mockserver.core.failures import FailureKind, Rejection
@@ -41,12 +25,28 @@ from mockserver.core.regexes import renew_patience
 from mockserver.core.seeding import derive
 from mockserver.core.timeline import Pace, Reply
 from mockserver.faults.speech import give_the_same_answer, with_changed_choices
-from mockserver.generation.generate import generate as generate_text
-from mockserver.generation.prepared import Speech, speak
-from mockserver.generation.refusals import word_refusals
-from mockserver.generation.unseen import with_prediction_recounted
 from mockserver.latency.assemble import assemble
 from mockserver.latency.pace import delayed, instant, pace, recorded
+from mockserver.model.generate import generate as generate_text
+from mockserver.model.prepared import Speech, speak
+from mockserver.model.refusals import word_refusals
+from mockserver.model.unseen import with_prediction_recounted
+from mockserver.state.admission import admit, settle
+from mockserver.state.context import RequestContext, make_context, overridden, paced, with_lengths
+from mockserver.state.costs import too_much
+from mockserver.state.facts import RequestFacts
+from mockserver.state.faults.effects import apply_faults
+from mockserver.state.faults.overrides import requested_faults
+from mockserver.state.journal.exchanges import Exchange
+from mockserver.state.namespaces import Namespace
+from mockserver.state.plan import Plan
+from mockserver.state.refusals import refuse, with_headers
+from mockserver.state.routing import RouteMatch
+from mockserver.state.settings import Settings
+from mockserver.state.strikes import Strike, take_back
+from mockserver.state.stub_rendering import check_calls, checked_measures, render, reply_of, unmatched
+from mockserver.state.stub_selection import check_faults, choose, requested_reply
+from mockserver.state.stubs.registry import HandlerError, Raw, Stub
 
 
 def answer(

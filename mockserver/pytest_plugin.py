@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from mockserver.control.settings import Settings
+    from mockserver.state.settings import Settings
     from mockserver.testing.cassettes import Cassette, Cassettes
     from mockserver.testing.handle import Handle
     from mockserver.testing.server import MockServer, RemoteServer
@@ -49,7 +49,7 @@ _LONGEST_SLUG = 40
 _PACKAGE = "mockserver"
 # What these modules raise themselves is addressed to tests.
 _FOR_TESTS = (
-    *("mockserver.core.naming", "mockserver.control.namespaces", "mockserver.testing.environment"),
+    *("mockserver.core.naming", "mockserver.state.namespaces", "mockserver.testing.environment"),
     *("mockserver.testing.handle", "mockserver.testing.verifying"),
 )
 
@@ -139,7 +139,7 @@ def mockserver_server(
     pytestconfig: pytest.Config, mockserver_settings: "Mapping[str, Any] | Settings"
 ) -> "Iterator[MockServer | RemoteServer]":
     """The session's server: one in a thread of each process that runs tests, or the one at --mockserver-url."""
-    from mockserver.control.settings import ConfigError
+    from mockserver.state.settings import ConfigError
     from mockserver.testing.server import MockServer, RemoteServer
 
     url = _option(pytestconfig, "url")
@@ -163,10 +163,10 @@ def llm_mockserver(
     mockserver_settings: "Mapping[str, Any] | Settings",
 ) -> "Iterator[Handle]":
     """The test's own namespace of the session's server, to which the clients' environment variables point."""
-    from mockserver.control.configuration.options import BY_NAME, OWN, from_texts
-    from mockserver.control.settings import ConfigError
-    from mockserver.control.verify.declarations import DECLARED
     from mockserver.core.naming import unknown
+    from mockserver.state.configuration.options import BY_NAME, OWN, from_texts
+    from mockserver.state.settings import ConfigError
+    from mockserver.state.verify.declarations import DECLARED
     from mockserver.testing.links import LinkError
 
     item, config = request.node, request.config

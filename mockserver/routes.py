@@ -13,10 +13,10 @@ from starlette.convertors import StringConvertor, register_url_convertor
 from starlette.routing import BaseRoute, Host, Match, Mount, Route, Router
 from starlette.types import ASGIApp, Lifespan, Receive, Scope, Send
 
-from mockserver.control.routing import RouteMatch, configured
-from mockserver.control.settings import Settings
 from mockserver.core.dialects import Dialect, Operation
 from mockserver.core.naming import close_matches
+from mockserver.state.routing import RouteMatch, configured
+from mockserver.state.settings import Settings
 
 # How many requests' routes are remembered, and how many characters their paths may have.
 _MOST_REMEMBERED = 1024

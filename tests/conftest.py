@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from mockserver import MockServer
-from mockserver.control.settings import Settings
+from mockserver.state.settings import Settings
 from tests.support.asking import FROZEN
 
 

@@ -20,13 +20,13 @@ from urllib.parse import urlsplit
 import pytest
 
 from mockserver import MockServer
-from mockserver.cli import COMMANDS, main
-from mockserver.commands.command import Command
-from mockserver.commands.settled import GROUPS
-from mockserver.control.configuration.options import BY_NAME, OPTIONS
-from mockserver.control.settings import Settings
+from mockserver.cli.command import Command
+from mockserver.cli.main import COMMANDS, main
+from mockserver.cli.settled import GROUPS
 from mockserver.latency.presets import presets
-from mockserver.serving.server import Loop
+from mockserver.server.server import Loop
+from mockserver.state.configuration.options import BY_NAME, OPTIONS
+from mockserver.state.settings import Settings
 from tests.support.certificates import write_certificate
 from tests.support.http import exchange
 from tests.support.printing import printed_until
@@ -391,7 +391,7 @@ def test_in_json_every_line_is_an_object() -> None:
 # A server whose standard output ends it while the greeting is being written.
 ENDED_BY_ITS_READER = """
 import io, signal, sys
-from mockserver.cli import main
+from mockserver.cli.main import main
 
 class Reader(io.RawIOBase):
     def writable(self):

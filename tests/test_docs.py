@@ -18,17 +18,8 @@ import yaml
 
 import mockserver
 from mockserver import MockServer
-from mockserver.cli import _parser, main
-from mockserver.commands.settled import settings_of
-from mockserver.control.configuration.config import from_toml
-from mockserver.control.configuration.names import check_names
-from mockserver.control.configuration.options import OPTIONS, from_environment, from_texts, settle, strange_variables
-from mockserver.control.context import lengths_of, profile_of
-from mockserver.control.routing import operations_of
-from mockserver.control.stubs.notation import STUB_KEYS, read_stubs
-from mockserver.control.stubs.notation import check_names as check_stub_names
-from mockserver.control.stubs.replies import REPLY_KEYS, read_header_reply
-from mockserver.control.verify.checks import CHECKS
+from mockserver.cli.main import _parser, main
+from mockserver.cli.settled import settings_of
 from mockserver.core.criteria_notation import MATCHERS
 from mockserver.core.installed import load_dialects
 from mockserver.faults.catalogue import FAULTS
@@ -36,6 +27,15 @@ from mockserver.faults.notation import read_faults
 from mockserver.faults.scenarios import SCENARIOS
 from mockserver.latency.notation import SETTINGS
 from mockserver.pytest_plugin import _OPTIONS as PYTEST_OPTIONS
+from mockserver.state.configuration.config import from_toml
+from mockserver.state.configuration.names import check_names
+from mockserver.state.configuration.options import OPTIONS, from_environment, from_texts, settle, strange_variables
+from mockserver.state.context import lengths_of, profile_of
+from mockserver.state.routing import operations_of
+from mockserver.state.stubs.notation import STUB_KEYS, read_stubs
+from mockserver.state.stubs.notation import check_names as check_stub_names
+from mockserver.state.stubs.replies import REPLY_KEYS, read_header_reply
+from mockserver.state.verify.checks import CHECKS
 from mockserver.testing.handle import Handle
 from mockserver.testing.verifying import Verify
 from tests.clients.environments import javascript

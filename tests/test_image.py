@@ -14,9 +14,9 @@ import pytest
 import yaml
 
 from mockserver import __version__
-from mockserver.cli import main
-from mockserver.control.configuration.options import OPTIONS
+from mockserver.cli.main import main
 from mockserver.core.installed import load_dialects
+from mockserver.state.configuration.options import OPTIONS
 from tests.support import bare_root
 from tests.support.building import Image, build
 from tests.support.dockerfile import context, read_stages

@@ -1,4 +1,4 @@
-"""The layers: a module imports only from layers below its own, and those below serving perform no input or output."""
+"""The layers: a module imports only from layers below its own, and those below the server do no input or output."""
 
 import ast
 import sys
@@ -11,18 +11,17 @@ import pytest
 PACKAGE = Path(__file__).parent.parent / "mockserver"
 LAYERS = (
     {"core"},
-    {"generation", "latency", "faults"},
+    {"model", "latency", "faults"},
     {"dialects"},
-    {"control"},
+    {"state"},
     {"pipeline"},
     {"routes"},
     {"recordings"},
-    {"serving", "ui"},
+    {"server", "ui"},
     {"testing"},
-    {"commands"},
     {"cli", "pytest_plugin"},
 )
-PURE = {"core", "generation", "latency", "faults", "dialects", "control", "pipeline"}
+PURE = {"core", "model", "latency", "faults", "dialects", "state", "pipeline"}
 WORLD = {
     *("asyncio", "threading", "time", "random", "os", "socket", "subprocess", "tempfile", "secrets", "uuid"),
     *("starlette", "uvicorn", "anyio", "concurrent"),

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from mockserver.control.namespaces import Namespace
+from mockserver.state.namespaces import Namespace
 from tests.support.asking import ask
 
 # Prompts of so many characters each, all different.

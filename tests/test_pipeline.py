@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 
 from mockserver import create_app
-from mockserver.control.context import make_context
-from mockserver.control.costs import answers_long
-from mockserver.control.namespaces import Namespace
-from mockserver.control.settings import Settings
 from mockserver.core.calls import Call, Headers
 from mockserver.core.installed import load_dialects
 from mockserver.pipeline import parse, resolve
 from mockserver.routes import Routes
+from mockserver.state.context import make_context
+from mockserver.state.costs import answers_long
+from mockserver.state.namespaces import Namespace
+from mockserver.state.settings import Settings
 
 QUIET = Settings(latency="off")
 

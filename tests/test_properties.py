@@ -14,10 +14,10 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
-from mockserver.control.settings import Settings
 from mockserver.core.dialects import EDITIONS, Edition
 from mockserver.core.installed import load_dialects
-from mockserver.serving.app import create_app
+from mockserver.server.app import create_app
+from mockserver.state.settings import Settings
 from tests.support.asking import ask
 
 OPERATIONS = [

@@ -18,8 +18,6 @@ from urllib.parse import urlsplit
 from urllib.request import Request, urlopen
 
 from mockserver import MockServer
-from mockserver.control.configuration.options import LIVE, OPTIONS, OWN
-from mockserver.control.settings import Settings
 from mockserver.core.criteria import FIELDS
 from mockserver.core.dialects import Dialect
 from mockserver.core.failures import FailureKind
@@ -29,8 +27,10 @@ from mockserver.faults.catalogue import FAULTS, Kind
 from mockserver.faults.scenarios import SCENARIOS, Act
 from mockserver.faults.values import PLACE_KEYS, Setting
 from mockserver.latency.presets import presets as known_presets
-from mockserver.serving.admin.api import SUBJECTS
-from mockserver.serving.admin.openapi import admin_document
+from mockserver.server.admin.api import SUBJECTS
+from mockserver.server.admin.openapi import admin_document
+from mockserver.state.configuration.options import LIVE, OPTIONS, OWN
+from mockserver.state.settings import Settings
 
 PAGES = Path(__file__).parents[1] / "mockserver" / "docs"
 PART = re.compile(r"(<!-- made by tools/docs\.py: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)

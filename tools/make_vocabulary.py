@@ -1,4 +1,4 @@
-"""Makes `mockserver/generation/vocabulary.txt`: the pieces of the tokenizer, learned from folders of plain text.
+"""Makes `mockserver/model/vocabulary.txt`: the pieces of the tokenizer, learned from folders of plain text.
 
     python -m tools.make_vocabulary --names FILE --excluded FILE OUTPUT prose=FOLDER code=FOLDER russian=FOLDER ...
 
@@ -29,7 +29,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
-from mockserver.generation.tokens import EOS, made_texts, pretoken
+from mockserver.model.tokens import EOS, made_texts, pretoken
 
 SHARES = {
     "prose": 8.0, "technical": 3.0, "code": 5.0, "json": 0.6,
@@ -211,7 +211,7 @@ def read_list(path: Path | None) -> frozenset[str]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Learns the vocabulary of mockserver.generation.tokens.")
+    parser = argparse.ArgumentParser(description="Learns the vocabulary of mockserver.model.tokens.")
     parser.add_argument("output", type=Path)
     parser.add_argument("folders", nargs="+", metavar="KIND=FOLDER")
     parser.add_argument("--names", type=Path)

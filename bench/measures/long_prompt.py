@@ -13,7 +13,7 @@ from bench.rounds import alternate
 from bench.section import Section
 from bench.servers import ask, product
 from bench.wire import NUMBER
-from mockserver.generation.tokens import count
+from mockserver.model.tokens import count
 
 _QUIET, _BESIDE = "streams alone", "beside long prompts"
 # With so many streams and such gaps, a token of one of them is due eight times per millisecond.

@@ -9,12 +9,6 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from mockserver.control.context import HeaderError, make_context
-from mockserver.control.plan import Plan
-from mockserver.control.refusals import refuse
-from mockserver.control.settings import Settings
-from mockserver.control.stubs.bodies import is_stream
-from mockserver.control.stubs.registry import Prepared
 from mockserver.core.failures import Rejection
 from mockserver.core.headers import by_name
 from mockserver.core.timeline import Reply
@@ -27,6 +21,12 @@ from mockserver.recordings.sequences import stream_differences
 from mockserver.recordings.shapes import Difference, differences, shape_of
 from mockserver.recordings.speeches import speech_of
 from mockserver.routes import Routes
+from mockserver.state.context import HeaderError, make_context
+from mockserver.state.plan import Plan
+from mockserver.state.refusals import refuse
+from mockserver.state.settings import Settings
+from mockserver.state.stubs.bodies import is_stream
+from mockserver.state.stubs.registry import Prepared
 
 
 class Compared(NamedTuple):

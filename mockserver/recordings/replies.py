@@ -5,9 +5,9 @@ from base64 import b64encode
 from collections.abc import Mapping
 from typing import Any
 
-from mockserver.control.stubs.bodies import is_stream
 from mockserver.core.secrets import is_secret, masked_body
 from mockserver.recordings.recorded import Recorded
+from mockserver.state.stubs.bodies import is_stream
 
 # Longer bodies are written to files of their own, as are streams.
 _LONG = 1500

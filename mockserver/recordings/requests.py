@@ -1,10 +1,10 @@
 """Recorded requests as calls to a dialect of ours."""
 
-from mockserver.control.routing import RouteMatch
 from mockserver.core.calls import Call, Headers
 from mockserver.core.secrets import is_secret
 from mockserver.recordings.recorded import Recorded
 from mockserver.routes import Routes
+from mockserver.state.routing import RouteMatch
 
 # Fields of a body that identify the caller rather than the request, and may differ each time.
 PASSING = ("user", "safety_identifier", "prompt_cache_key", "metadata")

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, get_args
 
 from mockserver.core.generation import FinishReason
-from mockserver.generation.prepared import Speech
+from mockserver.model.prepared import Speech
 from mockserver.recordings.events import Event
 from mockserver.recordings.typed_events import counts_of, is_typed, table, typed_speech
 

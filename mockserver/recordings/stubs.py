@@ -11,10 +11,6 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from mockserver.control.context import HeaderError, make_context
-from mockserver.control.facts import RequestFacts
-from mockserver.control.routing import RouteMatch
-from mockserver.control.settings import Settings
 from mockserver.core.failures import Rejection
 from mockserver.core.json_values import identity
 from mockserver.core.secrets import is_secret, masked_body
@@ -24,6 +20,10 @@ from mockserver.recordings.recorded import Lost, Recorded
 from mockserver.recordings.replies import Answers, essence
 from mockserver.recordings.requests import PASSING, call_of, route_of
 from mockserver.routes import Routes
+from mockserver.state.context import HeaderError, make_context
+from mockserver.state.facts import RequestFacts
+from mockserver.state.routing import RouteMatch
+from mockserver.state.settings import Settings
 
 # Keys of a body that may hold a batch: prompts to complete, texts to embed, or documents to rank by a query.
 _BATCHES = ("prompt", "input", "query", "documents")

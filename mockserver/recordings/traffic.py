@@ -17,11 +17,11 @@ from urllib.parse import urlsplit
 
 import orjson
 
-from mockserver.control.journal.transcripts import MOST_EVENTS
-from mockserver.control.stubs.bodies import events_in
 from mockserver.recordings.cassettes import of_cassette
 from mockserver.recordings.packing import unpacked
 from mockserver.recordings.recorded import Lost, LostError, Recorded, RecordingError, by_lower_name
+from mockserver.state.journal.transcripts import MOST_EVENTS
+from mockserver.state.stubs.bodies import events_in
 
 _WANTED = "expected a journal (journal.jsonl of the admin API), an HTTP Archive (HAR) or a cassette of vcrpy"
 # The beginning of a YAML cassette.

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from mockserver.core.generation import FinishReason
-from mockserver.generation.prepared import Counts, Speech
+from mockserver.model.prepared import Counts, Speech
 from mockserver.recordings.events import Event
 
 _LAST = ("response.completed", "response.incomplete", "response.failed")

@@ -5,8 +5,8 @@ from typing import Protocol
 
 from anyio import to_thread
 
-from mockserver.control.deliveries import Delivered
-from mockserver.control.journal.views import View
+from mockserver.state.deliveries import Delivered
+from mockserver.state.journal.views import View
 
 _TIMEOUT = 5.0
 

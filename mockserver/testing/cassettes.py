@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from mockserver.control.settings import ConfigError
+from mockserver.state.settings import ConfigError
 from mockserver.testing.handle import Handle
 from mockserver.testing.server import MockServer, RemoteServer
 

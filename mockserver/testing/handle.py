@@ -7,17 +7,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote
 
-from mockserver.control.deliveries import Delivered
-from mockserver.control.journal.lines import explain_misses, journal_lines, loss
-from mockserver.control.journal.views import PASSING, Past, View
-from mockserver.control.namespaces import BAD_NAME, check_advance, is_name
-from mockserver.control.settings import ConfigError
-from mockserver.control.verify.arguments import read_seconds, read_whole
-from mockserver.control.verify.declarations import declared_by
-from mockserver.control.verify.expectations import all_matched, all_used, contract, no_trouble
-from mockserver.control.verify.subjects import everyone
-from mockserver.control.verify.verdict import Verdict
 from mockserver.core.naming import attribute_of, counted
+from mockserver.state.deliveries import Delivered
+from mockserver.state.journal.lines import explain_misses, journal_lines, loss
+from mockserver.state.journal.views import PASSING, Past, View
+from mockserver.state.namespaces import BAD_NAME, check_advance, is_name
+from mockserver.state.settings import ConfigError
+from mockserver.state.verify.arguments import read_seconds, read_whole
+from mockserver.state.verify.declarations import declared_by
+from mockserver.state.verify.expectations import all_matched, all_used, contract, no_trouble
+from mockserver.state.verify.subjects import everyone
+from mockserver.state.verify.verdict import Verdict
 from mockserver.testing.environment import clients_of, environment, patched
 from mockserver.testing.links import Instant, Link
 from mockserver.testing.stubbing import NEXT, Stubbing, complaint_of
@@ -158,7 +158,7 @@ class Handle:
         for here are no problem, even if strict. Raises ConfigError.
         """
         # Imported when first needed: few tests have a recording.
-        from mockserver.serving.files.recordings import stem_of
+        from mockserver.server.files.recordings import stem_of
 
         path = self._folder / recording
         stem = stem_of(path.name)

@@ -22,25 +22,25 @@ from urllib.request import (
     build_opener,
 )
 
-from mockserver.control.abilities import check_abilities
-from mockserver.control.configuration.namespace_settings import read_namespace_settings
-from mockserver.control.deliveries import Delivered, shown
-from mockserver.control.journal.exchanges import Exchange, Forgotten, Journal
-from mockserver.control.journal.sifting import sift
-from mockserver.control.journal.transcripts import transcript_of
-from mockserver.control.journal.views import Past, View
-from mockserver.control.routing import ADMIN, operations_of
-from mockserver.control.settings import ConfigError
-from mockserver.control.stubs.notation import check_names, read_stub
-from mockserver.control.stubs.values import StubError
 from mockserver.core.criteria import CriteriaError
 from mockserver.core.dialects import Dialect
-from mockserver.serving.health_check import other_scheme
-from mockserver.serving.waiting import has_requests, is_idle, wait_for_deliveries, wait_until
+from mockserver.server.health_check import other_scheme
+from mockserver.server.waiting import has_requests, is_idle, wait_for_deliveries, wait_until
+from mockserver.state.abilities import check_abilities
+from mockserver.state.configuration.namespace_settings import read_namespace_settings
+from mockserver.state.deliveries import Delivered, shown
+from mockserver.state.journal.exchanges import Exchange, Forgotten, Journal
+from mockserver.state.journal.sifting import sift
+from mockserver.state.journal.transcripts import transcript_of
+from mockserver.state.journal.views import Past, View
+from mockserver.state.routing import ADMIN, operations_of
+from mockserver.state.settings import ConfigError
+from mockserver.state.stubs.notation import check_names, read_stub
+from mockserver.state.stubs.values import StubError
 
 if TYPE_CHECKING:
-    from mockserver.control.namespaces import Namespace
-    from mockserver.serving.server import AppThread, ServerThread
+    from mockserver.server.server import AppThread, ServerThread
+    from mockserver.state.namespaces import Namespace
 
 # How long the admin API may take to answer, in addition to the time that it is asked to wait, in seconds.
 _DEADLINE = 10.0
@@ -186,7 +186,7 @@ class LocalLink(JournalLink):
     def replay(self, data: bytes, source: str, *, paced: bool) -> Sequence[str]:
         """Add the stubs of a recording."""
         # Imported when first needed: few tests have a recording.
-        from mockserver.serving.files.recordings import replay_from
+        from mockserver.server.files.recordings import replay_from
 
         simulator = self._thread.simulator
         settings = self._thread.call(lambda: simulator.setup_of(self._space).settings)

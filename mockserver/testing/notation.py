@@ -7,8 +7,8 @@ from functools import reduce
 from operator import or_
 from typing import Any
 
-from mockserver.control.stubs.values import StubError
 from mockserver.core.criteria import CriteriaError
+from mockserver.state.stubs.values import StubError
 
 Table = dict[str, Any]
 

@@ -7,22 +7,22 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NoReturn
 
-from mockserver.control.configuration.namespace_settings import read_namespace_settings
-from mockserver.control.deliveries import Delivered
-from mockserver.control.journal.exchanges import Exchange, Journal
-from mockserver.control.journal.lines import line
-from mockserver.control.journal.transcripts import transcript_of
-from mockserver.control.journal.views import View
-from mockserver.control.settings import Settings
 from mockserver.core.dialects import Dialect
 from mockserver.core.installed import load_dialects
 from mockserver.core.naming import counted
-from mockserver.serving.files.recordings import complaints, stubs_from
-from mockserver.serving.monotonic import Monotonic
-from mockserver.serving.recording.studio import Studio, check_library, for_recording, studio_of
-from mockserver.serving.recording.takes import by_vendor
-from mockserver.serving.recording.upstreams import read_upstreams
-from mockserver.serving.server import AppThread
+from mockserver.server.files.recordings import complaints, stubs_from
+from mockserver.server.monotonic import Monotonic
+from mockserver.server.recording.studio import Studio, check_library, for_recording, studio_of
+from mockserver.server.recording.takes import by_vendor
+from mockserver.server.recording.upstreams import read_upstreams
+from mockserver.server.server import AppThread
+from mockserver.state.configuration.namespace_settings import read_namespace_settings
+from mockserver.state.deliveries import Delivered
+from mockserver.state.journal.exchanges import Exchange, Journal
+from mockserver.state.journal.lines import line
+from mockserver.state.journal.transcripts import transcript_of
+from mockserver.state.journal.views import View
+from mockserver.state.settings import Settings
 from mockserver.testing.environment import OPENAI_KEY, OPENAI_URLS, clients_of, recorder_environment
 from mockserver.testing.handle import Handle
 from mockserver.testing.links import Instant, JournalLink, LinkError

@@ -8,11 +8,11 @@ from typing import Any, Self
 
 from uvicorn.server import ServerState
 
-from mockserver.control.configuration.options import from_names, settle
-from mockserver.control.settings import ConfigError, Settings
-from mockserver.serving.files.config import settings_by
-from mockserver.serving.files.traces import TraceFiles
-from mockserver.serving.server import Loop, ServerThread
+from mockserver.server.files.config import settings_by
+from mockserver.server.files.traces import TraceFiles
+from mockserver.server.server import Loop, ServerThread
+from mockserver.state.configuration.options import from_names, settle
+from mockserver.state.settings import ConfigError, Settings
 from mockserver.testing.handle import Handle
 from mockserver.testing.links import LocalLink, RemoteLink
 

@@ -3,9 +3,10 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
-from mockserver.control.journal.lines import journal_lines
-from mockserver.control.verify import expectations
-from mockserver.control.verify.arguments import (
+from mockserver.core.naming import attribute_of
+from mockserver.state.journal.lines import journal_lines
+from mockserver.state.verify import expectations
+from mockserver.state.verify.arguments import (
     Bounds,
     read_amount,
     read_bounds,
@@ -14,10 +15,9 @@ from mockserver.control.verify.arguments import (
     read_seconds,
     read_whole,
 )
-from mockserver.control.verify.declarations import Handling, Outcome, declared_by
-from mockserver.control.verify.subjects import Match, Subject
-from mockserver.control.verify.verdict import Verdict, judge
-from mockserver.core.naming import attribute_of
+from mockserver.state.verify.declarations import Handling, Outcome, declared_by
+from mockserver.state.verify.subjects import Match, Subject
+from mockserver.state.verify.verdict import Verdict, judge
 from mockserver.testing.links import Link
 from mockserver.testing.notation import match_table, matcher_value
 

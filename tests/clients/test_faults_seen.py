@@ -24,9 +24,9 @@ from qstash import QStash
 from yandex_ai_studio_sdk import AIStudio
 
 from mockserver import MockServer
-from mockserver.control.settings import Settings
 from mockserver.faults.catalogue import FAULTS
 from mockserver.faults.notation import read_faults
+from mockserver.state.settings import Settings
 from tests.support.http import exchange
 
 PAGE = Path(__file__).parents[2] / "mockserver" / "docs" / "faults-seen.md"

@@ -6,8 +6,8 @@ from random import Random
 
 import pytest
 
-from mockserver.cli import main
-from mockserver.generation.tokens import BOS, EOS, VOCABULARY_SIZE, encode, token_bytes
+from mockserver.cli.main import main
+from mockserver.model.tokens import BOS, EOS, VOCABULARY_SIZE, encode, token_bytes
 
 from .environments import hugging_face
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from mockserver.control.configuration.options import OPTIONS
 from mockserver.core.naming import attribute_of, unknown
+from mockserver.state.configuration.options import OPTIONS
 
 OPTION_NAMES = [option.name for option in OPTIONS]
 HEADERS = [f"x-mockserver-{name}" for name in ("seed", "latency", "fault", "edition", "reply", "namespace")]

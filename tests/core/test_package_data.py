@@ -10,12 +10,12 @@ from mockserver.core.package_data import read_data
 
 
 def test_a_file_of_a_package_is_read() -> None:
-    assert b"[openers]" in read_data("mockserver.generation", "corpus/en.txt")
+    assert b"[openers]" in read_data("mockserver.model", "corpus/en.txt")
 
 
 def test_a_file_that_is_not_there_is_an_error() -> None:
     with pytest.raises(OSError, match=r"none\.txt"):
-        read_data("mockserver.generation", "none.txt")
+        read_data("mockserver.model", "none.txt")
 
 
 def test_a_package_in_an_archive_has_its_files_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

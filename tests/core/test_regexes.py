@@ -207,7 +207,7 @@ def test_patterns_that_find_nothing_slowly_have_one_time_together_too() -> None:
 
 
 def test_whoever_has_no_patterns_does_not_wait_for_the_package() -> None:
-    program = "import sys, mockserver.serving.app; print('regex' in sys.modules)"
+    program = "import sys, mockserver.server.app; print('regex' in sys.modules)"
     told = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert told.stdout == "False\n"
 

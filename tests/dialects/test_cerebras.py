@@ -9,7 +9,6 @@ from typing import Any
 import orjson
 import pytest
 
-from mockserver.control.settings import Settings
 from mockserver.core.dialects import EDITIONS, Edition, Site
 from mockserver.core.failures import FailureKind, Rejection
 from mockserver.core.generation import Choice, Generation, GenerationRequest, Output, Prompt, Usage
@@ -17,7 +16,8 @@ from mockserver.core.timeline import Pace
 from mockserver.dialects.cerebras.errors import ERRORS
 from mockserver.dialects.cerebras.table import CEREBRAS
 from mockserver.dialects.cerebras.write import write
-from mockserver.generation import tokens
+from mockserver.model import tokens
+from mockserver.state.settings import Settings
 from tests.support.asking import FROZEN, QUIET, Answer, ask
 from tests.support.reading import choice
 

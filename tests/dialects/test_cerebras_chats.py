@@ -12,14 +12,14 @@ import msgpack
 import orjson
 import pytest
 
-from mockserver.control.namespaces import Namespace
-from mockserver.control.settings import Settings
-from mockserver.control.stubs.notation import read_stub
 from mockserver.core.dialects import EDITIONS, Edition
 from mockserver.core.generation import GenerationRequest
 from mockserver.dialects.cerebras.families import effort_of, family_of, shown_of
 from mockserver.dialects.cerebras.images import image_tokens
-from mockserver.generation import tokens
+from mockserver.model import tokens
+from mockserver.state.namespaces import Namespace
+from mockserver.state.settings import Settings
+from mockserver.state.stubs.notation import read_stub
 from tests.support.asking import FROZEN, Answer, ask
 from tests.support.reading import choice, joined, message, parts
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from mockserver.generation import tokens
+from mockserver.model import tokens
 from tests.support.asking import Answer
 from tests.support.shapes import SHAPES, Shape
 

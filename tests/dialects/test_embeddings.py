@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from mockserver.control.settings import Settings
 from mockserver.core.dialects import EDITIONS, Edition
-from mockserver.generation.embeddings import likeness
+from mockserver.model.embeddings import likeness
+from mockserver.state.settings import Settings
 from tests.support.asking import FROZEN, Answer, ask
 from tests.support.questions import EMBEDDERS
 

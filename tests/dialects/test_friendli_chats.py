@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from mockserver.control.namespaces import Namespace
-from mockserver.control.stubs.notation import read_stub
 from mockserver.dialects.friendli.models import MODELS, mind_of
 from mockserver.dialects.friendli.schemas import CONTRACT
-from mockserver.generation import tokens
+from mockserver.model import tokens
+from mockserver.state.namespaces import Namespace
+from mockserver.state.stubs.notation import read_stub
 from tests.support.asking import FROZEN, QUIET, Answer, ask
 from tests.support.reading import gathered, message, parts
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from mockserver.control.settings import Settings
 from mockserver.core.dialects import EDITIONS, Edition
 from mockserver.dialects.ovms.grouping import GROUPING, Flush, by_delay, by_words
-from mockserver.generation import tokens
+from mockserver.model import tokens
+from mockserver.state.settings import Settings
 from tests.support.asking import FROZEN, QUIET, Answer, ask
 
 JSON = {"content-type": "application/json"}

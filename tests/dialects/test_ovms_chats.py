@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from mockserver.control.namespaces import Namespace
-from mockserver.control.settings import Settings
-from mockserver.control.stubs.notation import read_stub
 from mockserver.core.dialects import EDITIONS, Edition
 from mockserver.dialects.ovms.families import effort, sees, thinking
 from mockserver.dialects.ovms.grouping import by_delay, by_words
-from mockserver.generation import tokens
+from mockserver.model import tokens
+from mockserver.state.namespaces import Namespace
+from mockserver.state.settings import Settings
+from mockserver.state.stubs.notation import read_stub
 from tests.support.asking import FROZEN, QUIET, Answer, ask
 from tests.support.reading import choice, message
 

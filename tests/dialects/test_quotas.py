@@ -8,17 +8,17 @@ from typing import NamedTuple
 
 import pytest
 
-from mockserver.control.admission import admit, settle, standings_of
-from mockserver.control.context import make_context
-from mockserver.control.quotas.limiter import RateLimiter, Reservation
-from mockserver.control.quotas.rules import allowance_of, read_quotas
-from mockserver.control.settings import Settings
 from mockserver.core.calls import Call, Headers
 from mockserver.core.dialects import Edition
 from mockserver.core.installed import load_dialect
 from mockserver.core.seeding import Draws, derive
 from mockserver.pipeline import complete, parse
 from mockserver.routes import Routes
+from mockserver.state.admission import admit, settle, standings_of
+from mockserver.state.context import make_context
+from mockserver.state.quotas.limiter import RateLimiter, Reservation
+from mockserver.state.quotas.rules import allowance_of, read_quotas
+from mockserver.state.settings import Settings
 from tests.support.asking import Answer, ask
 from tests.support.buckets import Tanks
 from tests.support.conformity import faults

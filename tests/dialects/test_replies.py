@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from mockserver.control.configuration.options import settle
-from mockserver.control.context import HeaderError
-from mockserver.control.namespaces import Namespace
-from mockserver.control.stubs.notation import read_stub
-from mockserver.generation import tokens
+from mockserver.model import tokens
+from mockserver.state.configuration.options import settle
+from mockserver.state.context import HeaderError
+from mockserver.state.namespaces import Namespace
+from mockserver.state.stubs.notation import read_stub
 from tests.support.asking import FROZEN, QUIET, Answer, ask
 from tests.support.shapes import SHAPES, Shape
 

@@ -10,14 +10,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mockserver.control.configuration.options import settle
-from mockserver.control.namespaces import Namespace
-from mockserver.control.settings import Settings
-from mockserver.control.stubs.notation import read_stub
 from mockserver.core.dialects import Edition
 from mockserver.dialects.openai_style.responses.items import messages_of
 from mockserver.dialects.ovms.schemas import CONTRACT
 from mockserver.dialects.yandex.schemas import request_fields
+from mockserver.state.configuration.options import settle
+from mockserver.state.namespaces import Namespace
+from mockserver.state.settings import Settings
+from mockserver.state.stubs.notation import read_stub
 from tests.support.asking import FROZEN, QUIET, Answer, ask
 
 

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from mockserver.control.settings import Settings
 from mockserver.core.dialects import EDITIONS, Edition
-from mockserver.generation import tokens
+from mockserver.model import tokens
+from mockserver.state.settings import Settings
 from tests.support.asking import Answer, ask
 from tests.support.questions import EMBEDDERS
 

@@ -9,7 +9,6 @@ from typing import Any
 import orjson
 import pytest
 
-from mockserver.control.settings import Settings
 from mockserver.core.dialects import EDITIONS, Edition, Site
 from mockserver.core.failures import FailureKind, Rejection
 from mockserver.core.generation import Choice, Generation, GenerationRequest, Output, Position, Prompt, Usage
@@ -19,6 +18,7 @@ from mockserver.dialects.upstash.quotas import reset
 from mockserver.dialects.upstash.schemas import CONTRACT
 from mockserver.dialects.upstash.table import UPSTASH
 from mockserver.dialects.upstash.write import write
+from mockserver.state.settings import Settings
 from tests.support.asking import FROZEN, QUIET, Answer, ask
 
 PATH = "/llm/v1/chat/completions"

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from mockserver.control.settings import Settings
 from mockserver.core.calls import Call, Headers
 from mockserver.core.dialects import EDITIONS, Edition
 from mockserver.core.failures import FailureKind, Rejection
@@ -18,6 +17,7 @@ from mockserver.dialects.yandex.headers import credentials
 from mockserver.dialects.yandex.schemas import CONTRACT, request_fields
 from mockserver.dialects.yandex.table import YANDEX
 from mockserver.dialects.yandex.uri import parse_uri
+from mockserver.state.settings import Settings
 from tests.support.asking import FROZEN, QUIET, Answer, ask
 from tests.support.conformity import faults
 

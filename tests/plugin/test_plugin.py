@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from mockserver import MockServer
-from tests.serving.test_workers import served
+from tests.server.test_workers import served
 from tests.support.pages import page
 from tests.support.suites import LEAN, run, write_documented_cassette
 

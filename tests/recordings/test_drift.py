@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from mockserver.control.settings import Settings
 from mockserver.core.dialects import EDITIONS
 from mockserver.core.installed import load_dialects
 from mockserver.recordings.drift import Compared, compare
 from mockserver.recordings.recorded import Lost, Recorded
 from mockserver.recordings.shapes import Difference
 from mockserver.routes import Routes
+from mockserver.state.settings import Settings
 from tests.support.goldens import FIXTURES, golden
 
 SETTINGS = {edition: Settings(edition=edition, auth="off") for edition in EDITIONS}

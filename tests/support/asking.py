@@ -5,14 +5,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from mockserver.control.namespaces import Namespace
-from mockserver.control.plan import Plan
-from mockserver.control.settings import Settings
 from mockserver.core.calls import Call, Headers
 from mockserver.core.dialects import Edition
 from mockserver.core.installed import load_dialect
 from mockserver.pipeline import answer, record
 from mockserver.routes import Routes
+from mockserver.state.namespaces import Namespace
+from mockserver.state.plan import Plan
+from mockserver.state.settings import Settings
 from tests.support.conformity import faults, stream_data
 
 FROZEN = 1_700_000_000.25

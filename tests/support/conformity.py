@@ -5,10 +5,10 @@ import re
 from functools import cache
 from typing import Any
 
-from mockserver.control.plan import Plan
 from mockserver.core.dialects import Edition
 from mockserver.core.installed import load_dialect
 from mockserver.dialects.contracts import Contract
+from mockserver.state.plan import Plan
 
 
 @cache

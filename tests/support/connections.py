@@ -6,8 +6,8 @@ from typing import Any, cast
 import uvicorn
 from uvicorn.server import ServerState
 
-from mockserver.serving.asgi import Receive, Scope, Send, Transport
-from mockserver.serving.sockets.connection import HttpProtocol
+from mockserver.server.asgi import Receive, Scope, Send, Transport
+from mockserver.server.sockets.connection import HttpProtocol
 
 TIMEOUT = 75.0
 

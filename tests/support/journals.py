@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from mockserver.control.journal.views import View
+from mockserver.state.journal.views import View
 
 BODY: dict[str, Any] = {"model": "m", "prompt": "hello"}
 

@@ -3,13 +3,13 @@
 import json
 from typing import Any
 
-from mockserver.control.context import make_context
 from mockserver.core.calls import Call, Headers
 from mockserver.core.installed import load_dialect
 from mockserver.core.outbox import Outcome, Task, Times
 from mockserver.dialects.upstash.qstash.mailbox import Mailbox
 from mockserver.pipeline import complete, parse
 from mockserver.routes import Routes
+from mockserver.state.context import make_context
 from tests.support.asking import QUIET
 from tests.support.conformity import faults
 

@@ -9,15 +9,15 @@ from threading import Thread
 from typing import Any
 
 from mockserver import MockServer
-from mockserver.control.settings import Settings
 from mockserver.core.installed import load_dialects
-from mockserver.serving.addresses import url_of
-from mockserver.serving.recording.forwarding import vendor_client
-from mockserver.serving.recording.recorder import Recorder
-from mockserver.serving.recording.replays import replays_in
-from mockserver.serving.recording.tapes import Tape
-from mockserver.serving.recording.upstreams import read_upstreams
-from mockserver.serving.server import bind, uvicorn_server
+from mockserver.server.addresses import url_of
+from mockserver.server.recording.forwarding import vendor_client
+from mockserver.server.recording.recorder import Recorder
+from mockserver.server.recording.replays import replays_in
+from mockserver.server.recording.tapes import Tape
+from mockserver.server.recording.upstreams import read_upstreams
+from mockserver.server.server import bind, uvicorn_server
+from mockserver.state.settings import Settings
 
 DIALECTS = load_dialects()
 

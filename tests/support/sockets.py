@@ -12,8 +12,8 @@ from urllib.parse import urlsplit
 import pytest
 
 from mockserver import MockServer
-from mockserver.control.settings import Settings
-from mockserver.serving.server import Loop, ServerThread
+from mockserver.server.server import Loop, ServerThread
+from mockserver.state.settings import Settings
 from tests.support.certificates import write_certificate
 from tests.support.http import TRUSTING
 

@@ -7,8 +7,8 @@ import pytest
 
 import mockserver
 from mockserver import pytest_plugin
-from mockserver.control.verify import verdict
-from mockserver.control.verify.checks import CHECKS
+from mockserver.state.verify import verdict
+from mockserver.state.verify.checks import CHECKS
 from mockserver.testing.handle import Handle
 from mockserver.testing.stubbing import Stubbing
 from mockserver.testing.verifying import Verify

@@ -31,9 +31,9 @@ from mockserver import (
     template,
     tool_call,
 )
-from mockserver.control.settings import ConfigError
-from mockserver.control.stubs.values import StubError
 from mockserver.core.criteria import CriteriaError
+from mockserver.state.settings import ConfigError
+from mockserver.state.stubs.values import StubError
 from mockserver.testing.links import LinkError
 from tests.support.http import exchange
 from tests.support.questions import ask

@@ -11,10 +11,10 @@ import httpx
 import pytest
 
 from mockserver import MockServer
-from mockserver.cli import main
+from mockserver.cli.main import main
 from mockserver.core.installed import load_dialects
 from tests.clients.environments import javascript, node_tests, typescript
-from tests.serving.test_workers import served
+from tests.server.test_workers import served
 from tests.support.pages import page
 
 APPLICATION = """

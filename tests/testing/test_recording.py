@@ -11,8 +11,8 @@ from urllib.parse import urlsplit
 import pytest
 
 from mockserver import ConfigError, Handle, MockServer, View
-from mockserver.control.settings import RouteSettings, Settings
 from mockserver.faults.rules import Fault
+from mockserver.state.settings import RouteSettings, Settings
 from mockserver.testing.links import LinkError
 from mockserver.testing.recording import Recording, recording
 from tests.support.http import exchange
@@ -225,7 +225,7 @@ def test_a_recorder_that_cannot_work_is_refused_at_once(cassette: Path, monkeypa
             begin(*upstreams, dialect=dialect)
     with pytest.raises(ValueError, match=r"unknown dialect 'cerebra'\. Did you mean 'cerebras'"):
         begin(dialect="cerebra")
-    monkeypatch.setattr("mockserver.serving.recording.studio.find_spec", lambda name: None)
+    monkeypatch.setattr("mockserver.server.recording.studio.find_spec", lambda name: None)
     with pytest.raises(ConfigError, match=r"pip install 'llm-mockserver\[record\]'"):
         begin()
     assert not cassette.exists()

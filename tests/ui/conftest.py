@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from mockserver import MockServer
-from mockserver.control.settings import Settings
+from mockserver.state.settings import Settings
 from tests.support.chromium import chromium, complaints_of
 
 Open = Callable[..., Page]

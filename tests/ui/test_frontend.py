@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from mockserver import MockServer
-from mockserver.control.settings import Settings
+from mockserver.state.settings import Settings
 from tests.clients.environments import page_packages
 from tests.support.questions import QUESTIONS
 

@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from mockserver import MockServer
-from mockserver.control.settings import Settings
+from mockserver.state.settings import Settings
 from tests.support.chromium import chromium
 from tests.support.http import exchange
 from tests.support.questions import QUESTIONS

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 from playwright.sync_api import Browser, expect
 
 from mockserver import MockServer
-from mockserver.control.settings import Settings
+from mockserver.state.settings import Settings
 from tests.support.chromium import complaints_of
 from tests.support.questions import QUESTIONS, ask_in_background
 

@@ -8,7 +8,7 @@ from mockserver.core.generation import Constraint
 from mockserver.dialects.cerebras.refusals import refused
 from mockserver.dialects.cerebras.strictness import form_fault
 from mockserver.dialects.openai_style.fields import Body
-from mockserver.generation.schemas import schema_fault
+from mockserver.model.schema import schema_fault
 
 
 def read_format(form: Body | None) -> Constraint | None:

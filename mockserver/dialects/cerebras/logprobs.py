@@ -8,8 +8,8 @@ from mockserver.core.generation import Choice, GenerationRequest
 from mockserver.core.seeding import derive
 from mockserver.dialects.cerebras.families import Shown
 from mockserver.dialects.openai_style.logprobs import chat_logprobs
-from mockserver.generation import tokens
-from mockserver.generation.positions import asked_positions
+from mockserver.model import tokens
+from mockserver.model.positions import asked_positions
 
 Rows = list[dict[str, Any]]
 # Gives the rows of the tokens from a start to an end.

@@ -12,7 +12,7 @@ from mockserver.dialects.cerebras.images import Messages, image_urls, seeing
 from mockserver.dialects.cerebras.refusals import refused
 from mockserver.dialects.openai_style.fields import Body
 from mockserver.dialects.openai_style.messages import called, chat_prompt
-from mockserver.generation.token_counts import token_count
+from mockserver.model.token_counts import token_count
 
 # "Max images per request: 5"; "External image URLs: not supported".
 _MOST_IMAGES = 5

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from mockserver.generation.json_texts import compact
+from mockserver.model.json_texts import compact
 
 Schema = Mapping[str, Any]
 

@@ -11,9 +11,9 @@ from dataclasses import replace
 from mockserver.core.generation import Choice, Generation, GenerationRequest, Position, Sampling
 from mockserver.core.seeding import derive
 from mockserver.dialects.friendli.options import options_of
-from mockserver.generation import tokens
-from mockserver.generation.intent import detect_intent
-from mockserver.generation.logprobs import positions, scale
+from mockserver.model import tokens
+from mockserver.model.intent import detect_intent
+from mockserver.model.logprobs import positions, scale
 
 
 def enforced(generation: Generation) -> Generation:

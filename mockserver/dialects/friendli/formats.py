@@ -15,7 +15,7 @@ from mockserver.dialects.friendli.json_schemas import (
     opens_with_an_optional_property,
 )
 from mockserver.dialects.friendli.patterns import fault_of
-from mockserver.generation.schemas import is_recursive
+from mockserver.model.schema import is_recursive
 
 _SCHEMA = ("response_format", "schema")
 _JSON_SCHEMA = ("response_format", "json_schema", "schema")

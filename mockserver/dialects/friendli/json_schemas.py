@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from mockserver.core.json_values import is_shallow
-from mockserver.generation.schemas import InvalidSchemaError, SchemaLimitError, UnsatisfiableSchemaError, check_schema
+from mockserver.model.schema import InvalidSchemaError, SchemaLimitError, UnsatisfiableSchemaError, check_schema
 
 Schema = Mapping[str, Any]
 

@@ -14,7 +14,7 @@ _LOOKS = {"^", "$", r"\A", r"\a", r"\Z", r"\z", "(?=", "(?!", "(?<=", "(?<!"}
 def fault_of(pattern: str) -> str:
     """Why the vendor refuses a pattern; empty if it accepts it."""
     # Imported with the first pattern: most servers never see one.
-    from mockserver.generation.patterns import PatternError, fault_in, read_pattern
+    from mockserver.model.regex import PatternError, fault_in, read_pattern
 
     pieces = _PIECE.findall(pattern)
     if _LOOKS.intersection(pieces):

@@ -14,7 +14,7 @@ from mockserver.dialects.friendli.errors import invalid, unknown_model, worded
 from mockserver.dialects.friendli.schemas import DETOKENIZATIONS, TOKENIZATIONS, Requests
 from mockserver.dialects.openai_style.bodies import body_reply
 from mockserver.dialects.openai_style.fields import Body
-from mockserver.generation import tokens
+from mockserver.model import tokens
 
 
 def tokenize(call: Call, site: Site, place: Place) -> Reply | Rejection:

@@ -10,7 +10,7 @@ import orjson
 from mockserver.core.generation import Generation, GenerationRequest, Limits, Prompt
 from mockserver.core.seeding import derive
 from mockserver.dialects.openai_style.fields import text_prompts
-from mockserver.generation import tokens
+from mockserver.model import tokens
 
 
 class EmbeddingForm(NamedTuple):
@@ -45,7 +45,7 @@ def embeddings(generation: Generation) -> Iterator[orjson.Fragment]:
     They are encoded one by one: to encode a thousand at once would block every thread.
     """
     # Imported on first use: most servers never embed anything.
-    from mockserver.generation.embeddings import embed, shortened
+    from mockserver.model.embeddings import embed, shortened
 
     form: Any = generation.request.extra
     if generation.measures is not None:

@@ -9,8 +9,8 @@ from mockserver.core.calls import Call
 from mockserver.core.failures import FailureKind, Rejection
 from mockserver.core.generation import Prompt, Sampling
 from mockserver.core.json_values import nests_absurdly
-from mockserver.generation import tokens
-from mockserver.generation.token_counts import token_count
+from mockserver.model import tokens
+from mockserver.model.token_counts import token_count
 
 # The body of a request, or an object in it, by the names of its fields.
 Body = Mapping[str, Any]

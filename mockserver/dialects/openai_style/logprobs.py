@@ -5,7 +5,7 @@ from itertools import accumulate
 from typing import Any
 
 from mockserver.core.generation import Choice, Position
-from mockserver.generation import tokens
+from mockserver.model import tokens
 
 # Chats state the log-probabilities of tokens in so many first ranks, and this one for all others.
 _RANKS = 20

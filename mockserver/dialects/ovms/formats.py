@@ -10,7 +10,7 @@ from typing import Any
 
 from mockserver.core.dialects import Edition
 from mockserver.core.generation import Constraint
-from mockserver.generation.schemas import schema_fault
+from mockserver.model.schema import schema_fault
 
 Form = Mapping[str, Any]
 
@@ -42,7 +42,7 @@ def _matched(tag: Form) -> Constraint | None:
     if pattern is None:
         return None
     # Imported with the first pattern: most servers never see one.
-    from mockserver.generation.patterns import fault_in
+    from mockserver.model.regex import fault_in
 
     return None if fault_in(pattern) else Constraint("regex", pattern)
 

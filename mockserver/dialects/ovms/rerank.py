@@ -69,7 +69,7 @@ def _scores(generation: Generation) -> list[float]:
     if generation.measures is not None:
         return [score for (score,) in generation.measures.values]
     # Imported on first use: most servers never rank anything.
-    from mockserver.generation.embeddings import embed, likeness
+    from mockserver.model.embeddings import embed, likeness
 
     key = derive(0, "rerank", generation.request.model)
     *documents, query = (embed(prompt.text, _SIZE, key) for prompt in generation.request.prompts)

@@ -15,7 +15,7 @@ from mockserver.dialects.ovms.errors import graph_fault
 from mockserver.dialects.ovms.graphs import kind_of, node_of, texts_fault
 from mockserver.dialects.ovms.headers import JSON
 from mockserver.dialects.ovms.rows import UINT32, Fields, whole
-from mockserver.generation import tokens
+from mockserver.model import tokens
 
 # "MAX_LENGTH_LIMIT = 1000000", which "guards against unbounded allocation": here of all texts together.
 _LONGEST = 1_000_000

@@ -6,7 +6,7 @@ from mockserver.core.failures import Rejection
 from mockserver.core.generation import Constraint
 from mockserver.dialects.openai_style.fields import Body
 from mockserver.dialects.yandex.errors import fault
-from mockserver.generation.schemas import schema_fault
+from mockserver.model.schema import schema_fault
 
 # The keywords that distinguish a schema from the object around one.
 _KEYWORDS = frozenset((

@@ -73,7 +73,7 @@ def _format_fault(field: str, item: Body) -> Rejection | None:
         return None
     if form["syntax"] == "lark":
         return fault(f"{field}.format", "has a Lark grammar, which this simulator does not generate; use a regex")
-    from mockserver.generation.patterns import fault_in
+    from mockserver.model.regex import fault_in
 
     reason = fault_in(form["definition"])
     return (

@@ -20,7 +20,7 @@ from mockserver.dialects.yandex.responses.tools import query_of, read_response_t
 from mockserver.dialects.yandex.schemas import RESPONSES_REQUEST
 from mockserver.dialects.yandex.sessions import in_session
 from mockserver.dialects.yandex.uri import ModelUri
-from mockserver.generation.schemas import schema_fault
+from mockserver.model.schema import schema_fault
 
 _ROLES = ("user", "system", "developer", "assistant")
 _LOGPROBS = "message.output_text.logprobs"

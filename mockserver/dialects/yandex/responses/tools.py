@@ -12,7 +12,7 @@ from mockserver.core.generation import Prompt
 from mockserver.dialects.openai_style.fields import Body
 from mockserver.dialects.openai_style.tools import Offer
 from mockserver.dialects.yandex.tools import offered_fault, read_tools
-from mockserver.generation.intent import detect_intent
+from mockserver.model.intent import detect_intent
 
 _CALLED = ("function", "custom")
 

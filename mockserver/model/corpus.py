@@ -1,0 +1,77 @@
+"""The project's own sentences, by language and section, and their tokens.
+
+`corpus/<language>.txt` and `corpus/thoughts.txt` have sections of entries, one per line; `corpus/code.txt` has snippets
+separated by `---`. Sentences are tokenised only once: an answer is put together from ready phrases.
+"""
+
+from collections.abc import Mapping
+from functools import cache, lru_cache
+from typing import NamedTuple
+
+from mockserver.core.package_data import read_data
+from mockserver.model import tokens
+
+LANGUAGES = ("en", "ru", "de", "fr", "es", "it", "pt", "tr", "uk", "zh", "ja", "ko")
+
+Sections = Mapping[str, tuple[str, ...]]
+
+
+class Phrase(NamedTuple):
+    """A text with its tokens; `texts` joined are the text."""
+
+    ids: tuple[int, ...]
+    texts: tuple[str, ...]
+
+
+@cache
+def language(name: str) -> Sections:
+    """The sections of one language."""
+    return _entries(name)
+
+
+@cache
+def stopwords(name: str) -> frozenset[str]:
+    """The stopwords of a language: words that are in every text."""
+    return frozenset(language(name).get("stopwords", ()))
+
+
+@cache
+def code() -> Sections:
+    """Code snippets by programming language."""
+    return {
+        section: tuple(snippet.strip("\n") for snippet in "\n".join(lines).split("\n---"))
+        for section, lines in _sections("corpus/code.txt", keep_blank=True).items()
+    }
+
+
+@cache
+def thoughts() -> Sections:
+    """Sentences of reasoning, by section."""
+    return _entries("thoughts")
+
+
+def _entries(name: str) -> Sections:
+    return {section: tuple(lines) for section, lines in _sections(f"corpus/{name}.txt").items()}
+
+
+@lru_cache(maxsize=8192)
+def phrase(text: str) -> Phrase:
+    """The phrase of a text that is used often; cached."""
+    return fresh_phrase(text)
+
+
+def fresh_phrase(text: str) -> Phrase:
+    """The phrase of a text that is unlikely to be used again; not cached."""
+    ids = tuple(tokens.encode(text))
+    return Phrase(ids, tuple(tokens.texts(ids)))
+
+
+def _sections(path: str, *, keep_blank: bool = False) -> dict[str, list[str]]:
+    sections: dict[str, list[str]] = {}
+    current: list[str] = []
+    for line in read_data("mockserver.model", path).decode().splitlines():
+        if line.startswith("[") and line.endswith("]") and line[1:-1].replace("_", "").isalpha():
+            current = sections.setdefault(line[1:-1], [])
+        elif keep_blank or (line and not line.startswith("#")):
+            current.append(line)
+    return sections

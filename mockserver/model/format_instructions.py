@@ -1,0 +1,84 @@
+"""Forms that a prompt asks for in words, in requests without a constraint: `Answer only with valid JSON`, DSPy's
+sections, the code of smolagents."""
+
+import re
+from collections.abc import Iterator
+from functools import cache
+
+from mockserver.core.generation import Constraint, Prompt
+
+# How many characters of a message are searched for an order, from its end.
+_SEARCHED = 20_000
+# How many characters of a sentence before its order are examined.
+_SENTENCE = 300
+# How many characters of the first message are searched for an agent's tools.
+_SYSTEM = 40_000
+# The longest order, up to "json", and what is looked at behind that.
+_LONGEST_ORDER = 200
+_BEHIND = 40
+
+# These expressions are compiled with the first text that mentions JSON, so that the server starts sooner.
+_ORDER = (
+    r"(?i)\b(?:answer|respond|reply|response|return|output|provide|give|produce|generate|emit|list|extract|classify|"
+    r"format(?:ted)?|ответь|отвечай|ответ|верни|выведи|дай|antworte|gib|réponds|renvoie|responde|devuelve)\w*\b"
+    r"[^.?!\n]{0,120}?\bjson\b"
+    r"(?!\s*(?:schema\b(?!\s+below)|parser|files?\b|library|path|web))[- ]?(?P<array>array|list)?"
+    r"|\bjson format:\s{0,9}(?P<object>\{)|\bjson only\b|\b(?:only|nothing but)\b(?: \w+){0,3} json\b"
+)
+_SENTENCE_END = r"[.?!\n](?=\s|$)"
+# Words of sentences about reading, explaining or programming JSON rather than answering with it.
+_OTHER_MATTERS = (
+    r"(?i)\b(?:function|method|script|code|program|class|endpoint|parser?|parsing|from|this|explain|difference|what|why|"
+    r"how|функци\w+|код|скрипт)\b"
+)
+
+
+def requested_format(prompt: Prompt) -> Constraint | None:
+    """The form that a prompt asks for: an object, an array of them, sections, or code; None if it asks for none."""
+    if "[[ ## completed ## ]]" in prompt.topic[-_SEARCHED:]:
+        # Few prompts ask for sections, so the module is imported with the first.
+        from mockserver.model.output_formats.sections import ordered_sections
+
+        sections = ordered_sections(prompt)
+        if sections is not None:
+            return sections
+    if prompt.messages and "def final_answer(" in prompt.messages[0].text[:_SYSTEM]:
+        from mockserver.model.output_formats.code_actions import ordered_action
+
+        action = ordered_action(prompt)
+        if action is not None:
+            return action
+    # The latest text first; few mention JSON.
+    for whole in (prompt.topic, *(reversed(prompt.instructions) if len(prompt.messages) > 1 else ())):
+        text = whole[-_SEARCHED:]
+        if "json" not in text.lower():
+            continue
+        orders = _orders(text)
+        first = next(filter(_is_meant, orders), None)
+        if first is not None:
+            # An object that is written out goes before a list in words, which may be one of its values.
+            is_list = first["array"] and not any(order["object"] for order in orders)
+            return Constraint("json_array" if is_list else "json_object")
+    return None
+
+
+def _is_meant(order: re.Match[str]) -> bool:
+    """Whether the sentence asks for an answer in JSON, and not for a program or an explanation."""
+    before = order.string[max(order.start() - _SENTENCE, 0) : order.start()]
+    return not re.search(_OTHER_MATTERS, re.split(_SENTENCE_END, before)[-1] + order[0])
+
+
+def _orders(text: str) -> Iterator[re.Match[str]]:
+    """What may be an order in a text; only the surroundings of "json" are searched."""
+    places = [mention.start() for mention in re.finditer("(?i)json", text)]
+    while places:
+        start = max(places[0] - _LONGEST_ORDER, 0)
+        end = start
+        while places and places[0] - _LONGEST_ORDER <= end:
+            end = places.pop(0) + _BEHIND
+        yield from _order().finditer(text, start, end)
+
+
+@cache
+def _order() -> re.Pattern[str]:
+    return re.compile(_ORDER)

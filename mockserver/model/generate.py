@@ -1,0 +1,299 @@
+"""Generations for requests: texts cut by limits and stops, with their seeds, log-probabilities and usage.
+
+The text of a choice depends on the seed, the model, the prompt, the constraint, the sampling parameters and the
+choice's own seed; limits, stops and log-probabilities only decide how much of it is returned. So a lower limit gives a
+prefix, choice 0 of three equals an only choice, and a request with the seed stated in an answer gives that answer
+again.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import orjson
+
+from mockserver.core.caches import Cache
+from mockserver.core.generation import (
+    LONGEST_CHOICE,
+    Choice,
+    Constraint,
+    FinishReason,
+    Form,
+    Generation,
+    GenerationRequest,
+    Position,
+    Prompt,
+    Sampling,
+    ToolCall,
+    Usage,
+)
+from mockserver.core.seeding import derive
+from mockserver.model.beams import ranked
+from mockserver.model.echo import NO_ECHO, echo_of
+from mockserver.model.format_instructions import requested_format
+from mockserver.model.intent import detect_intent
+from mockserver.model.lengths import drawn_length
+from mockserver.model.positions import asked_positions
+from mockserver.model.prose import think
+from mockserver.model.sampling import freedom
+from mockserver.model.stops import cut_at_stop
+from mockserver.model.text_stream import GREEDY, GREEDY_SEED, ChoiceSeeds, choice_tokens
+from mockserver.model.token_counts import name_of
+from mockserver.model.unseen import thinking, unseen
+
+if TYPE_CHECKING:
+    from mockserver.model.tools.calls import CutCalls
+
+# How many more candidates a search draws at most, in place of those that say the same as another.
+_SPARE = 16
+
+
+class _Draft(NamedTuple):
+    """A choice before it has an index. `seed` is the seed that it states, `key` decides how likely its tokens are.
+
+    `likeliest` marks the one that greedy sampling gives.
+    """
+
+    seed: int
+    key: int
+    ids: Sequence[int]
+    texts: Sequence[str]
+    finish_reason: FinishReason
+    stop: str | int | None
+    calls: tuple[ToolCall, ...] = ()
+    reasoning: int = 0
+    thoughts: Sequence[str] = ()
+    likeliest: bool = False
+
+
+def generate(request: GenerationRequest, seed: int) -> Generation:
+    """Generate all choices for all prompts, in order: the choices of the first prompt, then those of the next."""
+    if not request.speaks:
+        return silent(request, seed)
+    names = [name_of(prompt.text) for prompt in request.prompts]
+    form = _form_of(request.constraint)
+    stated = derive(seed, "request", request.model, form, *names)
+    choices: list[Choice] = []
+    occurrences: dict[str, int] = {}
+    for prompt, name in zip(request.prompts, names, strict=True):
+        time = occurrences.get(name, 0)
+        drafts = _drafts(request, prompt, (form, name), time, seed)
+        occurrences[name] = time + 1
+        # A prompt is not sampled, so all of its choices have the same echo.
+        echo_key = derive(drafts[0].key, "echo") if request.output.echo else 0
+        for draft in drafts if request.best_of == 1 else _best(drafts, request, prompt):
+            choices.append(_choice(draft, len(choices), request, prompt, echo_key))
+    return Generation(request, tuple(choices), _usage(request, choices), derive(stated, *request.sampling.seeds))
+
+
+def _form_of(constraint: Constraint | None) -> str:
+    """A text for a constraint, from which seeds are derived."""
+    if constraint is None or type(constraint.schema) is not dict:
+        return repr(constraint)
+    try:
+        key = constraint.kind, orjson.dumps(constraint.schema)
+    except TypeError:
+        # Integers of more than 64 bits.
+        return repr(constraint)
+    known = _forms.find(key)
+    if known is None:
+        known = repr(constraint)
+        _forms.keep(key, known, 2 * len(known))
+    return known
+
+
+# The texts for schemas: `repr` takes ten times as long as it takes to find one.
+_forms: Cache[tuple[Form, bytes], str] = Cache(2 * 2**20)
+
+
+def silent(request: GenerationRequest, seed: int) -> Generation:
+    """The generation of a model that reads the prompts and generates nothing."""
+    names = (name_of(prompt.text) for prompt in request.prompts)
+    return Generation(request, (), Usage(request.prompt_tokens, 0), derive(seed, "read", request.model, *names))
+
+
+def _usage(request: GenerationRequest, choices: Sequence[Choice]) -> Usage:
+    visible = sum(choice.answer_tokens for choice in choices)
+    if request.effort is None and request.prediction is None:
+        return Usage(request.prompt_tokens, visible)
+    more = unseen(request, choices)
+    return Usage(request.prompt_tokens, visible + more.reasoning + more.rejected, unseen=more)
+
+
+def _drafts(request: GenerationRequest, prompt: Prompt, names: tuple[str, str], time: int, seed: int) -> list[_Draft]:
+    """The candidates for a prompt; `time` counts its earlier occurrences in this request.
+
+    `names` stand for the constraint and for the prompt's text.
+    """
+    if request.constraint is None:
+        asked = requested_format(prompt)
+        if asked is not None:
+            request = request._replace(constraint=asked)
+    searched, free = request.sampling.beams > 1, freedom(request.sampling)
+    content = _content(request, prompt, names, seed)
+    likely = content if free == 1 else _content(request, prompt, names, GREEDY_SEED)
+    # The seeds that the choices state, and those that decide them.
+    seeds = owns = _choice_seeds(request, content, time)
+    if searched and free == 0:
+        # The beams of a deterministic search do not depend on the seed; the first is the result of greedy sampling.
+        more = max(request.n, request.best_of) + _SPARE
+        owns = [GREEDY, *_choice_seeds(request._replace(sampling=Sampling(), best_of=more), likely, time)[1:]]
+    elif searched:
+        # All beams of a search are drawn from one seed.
+        owns = _choice_seeds(request._replace(sampling=Sampling((seeds[0],))), content, time)
+    elif free == 0:
+        owns = [GREEDY] * len(seeds)
+    source = ChoiceSeeds(likely if free == 0 else content, likely, free, searched)
+    drafts = [_draft(request, prompt, source, *pair) for pair in zip(seeds, owns, strict=False)]
+    spare = owns[len(seeds) :]
+    return _unlike(drafts, (_draft(request, prompt, source, 0, own) for own in spare)) if spare else drafts
+
+
+def _unlike(drafts: list[_Draft], spare: Iterator[_Draft]) -> list[_Draft]:
+    """The drafts, with spare ones in place of those that say the same as an earlier one, as far as there are any.
+
+    The beams of a search differ, while samples may be equal.
+    """
+    said: set[object] = set()
+    for place, draft in enumerate(drafts):
+        other: _Draft | None = draft
+        while other is not None and _saying(other) in said:
+            other = next(spare, None)
+        if other is not None:
+            said.add(_saying(other))
+            drafts[place] = other._replace(seed=draft.seed)
+    return drafts
+
+
+def _saying(draft: _Draft) -> object:
+    return tuple(draft.texts), tuple((call.name, call.arguments) for call in draft.calls)
+
+
+def _content(request: GenerationRequest, prompt: Prompt, names: tuple[str, str], seed: int) -> int:
+    """A seed derived from everything that the choices of a prompt share."""
+    topic = name_of(prompt.topic) if prompt.chat else ""
+    return derive(seed, "content", request.model, *names, topic, int(prompt.chat))
+
+
+def _choice_seeds(request: GenerationRequest, content: int, time: int) -> list[int]:
+    """One seed per candidate: those of the request, or derived ones in place of a server's random ones."""
+    given = request.sampling.seeds
+    wanted = max(request.n, request.best_of)
+    if not given:
+        return [derive(content, "seed", time, index) >> 33 for index in range(wanted)]
+    return [given[index] if index < len(given) else derive(given[-1], "seed", index) >> 33 for index in range(wanted)]
+
+
+def _draft(request: GenerationRequest, prompt: Prompt, source: ChoiceSeeds, seed: int, own: int) -> _Draft:
+    calls = _calls(request, prompt, source, own) if request.tools else ()
+    room = _limit(request, prompt)
+    length = None
+    if request.limits.lengths is not None and not calls:
+        length = drawn_length(request, prompt, source.content, own)
+    if request.effort is None:
+        return _answer_draft(request, prompt, source, seed, own, calls, room, length)
+    # "An upper bound [...] including visible output tokens and reasoning tokens."
+    thought = thinking(request.effort, source.content, own)
+    reasoning = min(thought, room if request.budget is None else request.budget, room)
+    if length is not None:
+        # The length is that of thoughts and text together, and some text there must be.
+        reasoning = min(reasoning, length // 2)
+        length -= reasoning
+    draft = _answer_draft(request, prompt, source, seed, own, calls, room - reasoning, length)
+    thoughts = _thoughts(prompt, thought, own)[:reasoning] if request.output.reasoning else ()
+    return draft._replace(reasoning=reasoning, thoughts=thoughts)
+
+
+def _answer_draft(
+    request: GenerationRequest,
+    prompt: Prompt,
+    source: ChoiceSeeds,
+    seed: int,
+    own: int,
+    calls: Sequence[ToolCall],
+    limit: int,
+    length: int | None,
+) -> _Draft:
+    """An answer of at most `limit` tokens: the `calls` of tools, or else a text, which ends after `length` tokens if
+    that is given."""
+    if calls:
+        cut = _cut_calls(request, calls, limit)
+        return _Draft(seed, own, (), (), cut.finish_reason, cut.stop, calls=cut.calls)
+    least, most = request.limits.min_tokens, limit
+    if request.limits.ignore_eos:
+        least = limit
+    elif length is not None:
+        least = most = min(max(length, least), limit)
+    ids, texts, ended = choice_tokens(
+        prompt, request.constraint, request.sampling, source, own, limit=most, least=least
+    )
+    ended = ended or most < limit
+    likeliest = source.free == 0 and own == GREEDY
+    key = derive(source.content, "likeliest") if likeliest else own
+    if request.stops.texts or request.stops.tokens:
+        stopped = cut_at_stop(ids, texts, request.stops, request.limits.min_tokens)
+        if stopped is not None:
+            return _Draft(seed, key, stopped.ids, stopped.texts, "stop", stopped.stop, likeliest=likeliest)
+    return _Draft(seed, key, ids, texts, "stop" if ended else "length", None, likeliest=likeliest)
+
+
+def _calls(request: GenerationRequest, prompt: Prompt, source: ChoiceSeeds, own: int) -> Sequence[ToolCall]:
+    """The tool calls of an answer; none for an answer in words."""
+    # Few requests offer tools: without this import the server starts sooner.
+    from mockserver.model.tools.calls import decide
+
+    return decide(request, prompt, derive(source.content, "calls", own))
+
+
+def _cut_calls(request: GenerationRequest, calls: Sequence[ToolCall], limit: int) -> "CutCalls":
+    from mockserver.model.tools.calls import cut_calls
+
+    return cut_calls(calls, limit, request.stops, legacy=request.tool_choice.legacy)
+
+
+def _thoughts(prompt: Prompt, count: int, own: int) -> Sequence[str]:
+    """The texts of `count` tokens of reasoning about a prompt."""
+    return think(prompt, count, derive(own, "thoughts"))
+
+
+def _limit(request: GenerationRequest, prompt: Prompt) -> int:
+    """The maximum number of tokens of a choice: the request's limit, or what the context window leaves."""
+    room = max(min(request.limits.context - prompt.token_count, LONGEST_CHOICE), 0)
+    limit = request.limits.max_tokens
+    return room if limit is None else min(limit, room)
+
+
+def _best(drafts: list[_Draft], request: GenerationRequest, prompt: Prompt) -> list[_Draft]:
+    """The `n` likeliest candidates, best first."""
+    # Few requests want the best of several: without this import the server starts sooner.
+    from mockserver.model.logprobs import positions, scale
+
+    language = detect_intent(prompt.topic).language
+    scales = [scale(request.sampling, language, found=not draft.likeliest) for draft in drafts]
+    scored = [positions(it.ids, it.texts, 0, it.key, likely) for it, likely in zip(drafts, scales, strict=True)]
+    places = ranked(scored, request.sampling)[: request.n]
+    # The results of a search state the seeds with which it began.
+    return [drafts[place]._replace(seed=drafts[index].seed) for index, place in enumerate(places)]
+
+
+def _choice(draft: _Draft, index: int, request: GenerationRequest, prompt: Prompt, echo_key: int) -> Choice:
+    echo = echo_of(request, prompt, echo_key) if request.output.echo else NO_ECHO
+    return Choice(
+        index=index,
+        seed=draft.seed,
+        ids=draft.ids,
+        texts=draft.texts,
+        finish_reason=draft.finish_reason,
+        prompt=prompt,
+        stop=draft.stop,
+        calls=draft.calls,
+        positions=_positions(draft, request, prompt) if request.output.logprobs is not None else (),
+        echo_texts=echo.texts,
+        echo_positions=echo.positions,
+        reasoning=draft.reasoning,
+        thoughts=draft.thoughts,
+    )
+
+
+def _positions(draft: _Draft, request: GenerationRequest, prompt: Prompt) -> Sequence[Position]:
+    found = request.best_of > 1 and not draft.likeliest
+    return asked_positions(request, prompt, draft.ids, draft.texts, draft.key, request.sampling, found=found)

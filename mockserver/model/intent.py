@@ -1,0 +1,298 @@
+"""What a prompt asks for: its language, its subject, the kind and length of answer, and answers that it dictates.
+
+Only a bounded part of the prompt is read, so that a prompt of a megabyte costs no more than a short one. Its words are
+collected once; a pattern is only tried if the prompt has one of the words without which it cannot match, and most
+prompts have none of them.
+"""
+
+import re
+from functools import lru_cache
+from typing import NamedTuple
+
+from mockserver.model import corpus
+from mockserver.model.dialogues import last_turn
+from mockserver.model.language import LANGUAGE_NAMES, LANGUAGE_STEMS, language_of, requested_language
+from mockserver.model.literal_answers import literal_answers
+
+# How many characters of a prompt are read for what it asks.
+STRETCH = 1200
+
+# The subject of a prompt that names none, by language.
+_GENERIC = {
+    "en": "this topic", "ru": "этот вопрос", "de": "dieses Thema", "fr": "ce sujet", "es": "este tema",
+    "it": "questo argomento", "pt": "este tema", "tr": "bu konu", "uk": "це питання", "zh": "这个话题",
+    "ja": "このテーマ", "ko": "이 주제",
+}  # fmt: skip
+
+# Without one of these words, in lower case, a prompt dictates no answer and offers none to choose from.
+_LITERAL = frozenset((
+    "say", "reply", "respond", "answer", "return", "output", "print", "echo", "repeat", "write", "count", "rate",
+    "classify", "label", "categorize", "categorise", "choose", "pick", "select", "sentiment", "one", "either", "yes",
+    "true", "скажи", "скажите", "ответь", "ответьте", "повтори", "повторите", "напиши", "напишите", "выведи",
+    "выведите", "посчитай", "посчитайте", "выбери", "выберите", "определи", "определите", "да",
+))  # fmt: skip
+
+# The kinds of answer, the most specific first: the name, the words that may ask for it, and the pattern that decides.
+_KINDS: tuple[tuple[str, frozenset[str], re.Pattern[str]], ...] = tuple(
+    (name, frozenset(words.split()), re.compile(pattern, re.IGNORECASE))
+    for name, words, pattern in (
+        (
+            "greeting",
+            "hello hi hey hallo bonjour hola ciao olá merhaba привет здравствуйте вітаю 你好 こんにちは 안녕하세요",
+            r"^\W*(?:(?:please )?say |скажи )?(?:hello|hi|hey|hallo|bonjour|hola|ciao|olá|merhaba|привет|здравствуйте|"
+            r"вітаю|你好|こんにちは|안녕(?:하세요)?)\b.{0,14}$",
+        ),
+        (
+            "word",
+            "word no одним нет",
+            r"\b(?:one|single) word\b|\byes or no\b|одним словом|да или нет",
+        ),
+        ("sentence", "sentence предложением", r"\b(?:one|single) sentence\b|одним предложением"),
+        (
+            "code",
+            "code function script snippet program sql regex algorithm implement python javascript typescript golang go "
+            "rust java bash код функцию функция скрипт программу алгоритм питоне",
+            r"\b(?:code|function|script|snippet|program|sql|regex|algorithm|implement)\b|"
+            r"\b(?:in|using|with|some|an?|write) (?:python|javascript|typescript|golang|rust|java|bash)\b|\bin go\b|"
+            r"\b(?:код|функци[юя]|скрипт|программу|алгоритм)\b|"
+            r"\bна (?:python|питоне|javascript|typescript|go|rust|java)\b",
+        ),
+        (
+            "article",
+            "essay article report headings detailed эссе статью доклад",
+            r"\b(?:essay|article|report|headings|detailed)\b|\b(?:эссе|статью|доклад)\b",
+        ),
+        (
+            "list",
+            "list lists steps bullet bullets bulleted numbered ideas tips ways examples checklist items список "
+            "перечисли шаги пункты идеи советы примеры способы",
+            r"\b(?:lists?|steps|bullets?|bulleted|numbered|ideas|tips|ways|examples|checklist|items)\b|"
+            r"\b(?:список|перечисли|шаги|пункты|идеи|советы|примеры|способы)\b",
+        ),
+        (
+            "brief",
+            "brief briefly short shortly concise concisely few кратко коротко вкратце",
+            r"\b(?:brief(?:ly)?|short(?:ly)?|concise(?:ly)?|in a few words)\b|\b(?:кратко|коротко|вкратце)\b",
+        ),
+    )
+)
+_NUMBERS = {"two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10}
+_COUNTABLE = frozenset(
+    ["word", "words", "sentence", "sentences", "слов", "слова", "предложений", "предложения", "предложение"]
+)
+_ABOUT_WORDS = frozenset(
+    ["about", "regarding", "concerning", "о", "об", "про", "über", "sobre", "hakkında", "hakkinda"]
+)
+# The form of an answer, after its subject: "Describe Oslo as JSON with its population".
+_FORMATS = frozenset(("json", "yaml", "xml", "csv", "html", "markdown"))
+# All words that may change more than the language of an answer.
+_CUES = _LITERAL.union(_NUMBERS, _COUNTABLE, _ABOUT_WORDS, _FORMATS, LANGUAGE_NAMES, *(words for _, words, _ in _KINDS))
+
+_NUMBER = re.compile(rf"\b(\d{{1,2}}|{'|'.join(_NUMBERS)})\b", re.IGNORECASE)
+_COUNTED = re.compile(
+    rf"\b(\d{{1,4}}|{'|'.join(_NUMBERS)})[ -](words?\b|слов\w*|sentences?\b|предложени\w*)", re.IGNORECASE
+)
+_WORDS_PER_SENTENCE = 14
+
+# A word of a text in any script, and one as it is written, with the apostrophes and hyphens within.
+_PIECE = re.compile(r"[^\W_]+")
+_WORD = re.compile(r"[^\W_]+(?:['\u2019\-][^\W_]+)*")
+# Replaces every ASCII character that is neither a letter nor a digit by a space.
+_BLANKS = bytes(code if chr(code).isalnum() else ord(" ") for code in range(128)).ljust(256)
+
+
+class Intent(NamedTuple):
+    """What a prompt asks for.
+
+    `subject` is in the prompt's own words; a generic one unless the prompt `names_subject`. `kind` is the kind of
+    answer, with its length in `words` or `sentences` and its number of `items` if stated. If there are
+    `literal_answers`, one of them is the answer. `wanted` is the part of the prompt that was read, in lower case.
+    """
+
+    language: str
+    subject: str
+    names_subject: bool
+    kind: str = "plain"
+    words: int | None = None
+    sentences: int | None = None
+    items: int | None = None
+    wanted: str = ""
+    literal_answers: tuple[str, ...] = ()
+
+    @property
+    def length(self) -> int:
+        """About how many words the prompt asks for; 0 if it does not say."""
+        return self.words or (self.sentences or 0) * _WORDS_PER_SENTENCE
+
+
+def stretch_of(text: str) -> str:
+    """A text as far as it is read: the beginning and the end of a long one."""
+    return text if len(text) <= STRETCH else f"{text[: STRETCH // 2]}\n{text[-STRETCH // 2 :]}"
+
+
+def detect_intent(topic: str) -> Intent:
+    """What a topic asks for, which is the part of a prompt that asks for something."""
+    return _detect(stretch_of(last_turn(topic)) if len(topic) > STRETCH else topic)
+
+
+@lru_cache(maxsize=1024)
+def _detect(stretch: str) -> Intent:
+    stretch = last_turn(stretch)
+    lowered = stretch.lower()
+    words = _words_in(lowered)
+    language = own = language_of(stretch, lowered, words)
+    cues = words & _CUES
+    rest = stretch
+    if not cues.isdisjoint(LANGUAGE_NAMES) or (own == "ru" and any(stem in lowered for stem in LANGUAGE_STEMS)):
+        language, rest = requested_language(stretch) or (own, stretch)
+    subject = _subject_in(rest, own, cues)
+    names, subject = bool(subject), subject or _GENERIC[language]
+    counts = not cues.isdisjoint(_NUMBERS) or any(map(str.isdigit, lowered))
+    items = _number_of_items(stretch) if counts else None
+    if not cues:
+        return Intent(language, subject, names, items=items, wanted=lowered)
+    literal = literal_answers(stretch) if not cues.isdisjoint(_LITERAL) else ()
+    kind = _kind_of(stretch, cues)
+    length, sentences = _length_of(stretch) if not cues.isdisjoint(_COUNTABLE) else (None, None)
+    return Intent(language, subject, names, kind, length, sentences, items, lowered, literal)
+
+
+def _words_in(lowered: str) -> frozenset[str]:
+    """The words of a text in lower case, split at apostrophes and hyphens too."""
+    if lowered.isascii():
+        return frozenset(lowered.encode().translate(_BLANKS).decode().split())
+    return frozenset(_PIECE.findall(lowered))
+
+
+def _kind_of(text: str, cues: frozenset[str]) -> str:
+    for name, words, pattern in _KINDS:
+        if not cues.isdisjoint(words) and pattern.search(text):
+            return name
+    return "plain"
+
+
+def _number_of_items(text: str) -> int | None:
+    """The first small number in a text, which may be that of the items asked for; None if it has none."""
+    number = _NUMBER.search(text)
+    return None if number is None else _number(number[1])
+
+
+def _length_of(text: str) -> tuple[int | None, int | None]:
+    """The length that a text asks for, in words or in sentences."""
+    counted = _COUNTED.search(text)
+    if counted is None:
+        return None, None
+    number = _number(counted[1])
+    return (number, None) if counted[2].lower().startswith(("word", "слов")) else (None, number)
+
+
+def _number(written: str) -> int:
+    return _NUMBERS.get(written.lower()) or max(int(written), 1)
+
+
+# The subject: the first words of a sentence that are more than a way to ask.
+
+# How many words a subject has at most.
+_SUBJECT_WORDS = 6
+_ARTICLES = ("the", "a", "an")
+_BREAK = re.compile(r"[,;:()\[\]{}\"«»`<>|]")
+# A period within a word, or behind a title or an initial, ends no sentence: Node.js, ann@example.com, St. Petersburg.
+_SENTENCE_END = re.compile(
+    r"[.!?\u2026\u3002\uff01\uff1f\n]+"
+    r"(?:(?<!\.)|(?![a-z0-9])(?<!\b(?:St|Dr|Mr|Ms)\.)(?<!\bMrs\.)(?<!\b[A-Z]\.))"
+)
+# What follows or precedes the subject, in languages whose words spaces do not separate.
+_SUBJECTS = {
+    "ja": re.compile(r"(.{1,24}?)(?:について|とは|に関して|って|を|の?使い方)"),
+    "ko": re.compile(r"(.{1,24}?)(?:에 대해|에 대하여|에 관해|이란|란 |은 |는 |을 |를 )"),
+    "zh": re.compile(r"(?:介绍一下|介绍|解释一下|解释|什么是|谈谈|关于)(.{1,16}?)(?:的|[？?。，,]|$)"),
+}
+_ABOUT = re.compile(r"\b(?:about|regarding|concerning|об?|про|über|sobre|hakkında)\s+(\w.*)", re.IGNORECASE)
+# Words that label the request itself in a prompt, as in `Current Task: ...`.
+_LABELS = frozenset((
+    "task", "question", "topic", "query", "prompt", "input", "request", "subject", "instruction", "instructions",
+    "problem", "text", "title", "document", "message", "case", "example", "задача", "задание", "вопрос", "тема",
+    "текст", "frage", "aufgabe", "thema", "sujet", "tema", "pregunta", "domanda", "soru", "konu",
+))  # fmt: skip
+# What numbers a prompt, as load tests do, or an item in it: `[req-17]`, `#4711`, `000123`, `2.`
+_NUMBERING = re.compile(r"\W*(?:\[[^\]\n]{1,40}\]|#\d+|0\d+|\d{5,}|\(?\d{1,3}[.):])[\s:.)|-]+(?=\S)")
+_FORMED = re.compile(
+    rf"(?<=\w)\s+(?:as (?:(?:an?|valid|raw|plain|strict|compact)\s+){{0,2}}(?:{'|'.join(sorted(_FORMATS))})\b"
+    rf"|in (?:valid )?(?:{'|'.join(sorted(_FORMATS))}) (?:format|form|with)\b).*",
+    re.IGNORECASE | re.DOTALL,
+)
+# Verbs that begin an order how to answer, as in `Answer in one sentence: ...`, which may have so many words.
+_ANSWERING = frozenset(("answer", "respond", "reply", "ответь", "ответьте", "antworte", "réponds", "responde"))
+_LONGEST_LABEL = 8
+
+
+def _subject_in(text: str, language: str, cues: frozenset[str]) -> str:
+    """The first words of a sentence after function words, up to a punctuation mark; empty if there are none."""
+    pattern = _SUBJECTS.get(language)
+    marked = pattern.search(text) if pattern is not None else None
+    if marked:
+        return _unbroken(marked[1].strip())
+    stopwords = corpus.stopwords(language)
+    points, formed = not cues.isdisjoint(_ABOUT_WORDS), not cues.isdisjoint(_FORMATS)
+    for labelled in _sentences(text):
+        if labelled.isdecimal() and labelled != text.strip():
+            # The number of an item.
+            continue
+        sentence = _without_label(labelled)
+        if formed:
+            sentence = _FORMED.sub("", sentence, 1)
+        about = _ABOUT.search(sentence) if points else None
+        subject = _first_words(about[1] if about else sentence, stopwords)
+        if subject:
+            return subject
+    return ""
+
+
+def _sentences(text: str) -> list[str]:
+    """The sentences that may name the subject: the last question first, then from the beginning."""
+    parts = [part for part in map(str.strip, _SENTENCE_END.split(text)) if part]
+    return parts[-1:] + parts[:-1] if text.rstrip().endswith("?") else parts
+
+
+def _without_label(sentence: str) -> str:
+    """A sentence without a number, or a label such as `Task:` or `Answer briefly:`, at its beginning; empty if it is
+    only a label."""
+    if not sentence[0].isalpha():
+        sentence = _NUMBERING.sub("", sentence, 1)
+    if ":" not in sentence:
+        return sentence
+    label, _, rest = sentence.partition(":")
+    words = label.split()
+    if not words or len(words) > _LONGEST_LABEL:
+        return sentence
+    while len(words) > 1 and words[-1].strip("#").isdecimal():
+        words.pop()
+    if len(words) <= 2 and words[-1].strip("#*\"'{").lower() in _LABELS:
+        return rest.strip(" \t*\"'")
+    verb = words[1] if words[0].lower() == "please" and len(words) > 1 else words[0]
+    return rest.strip() or sentence if verb.lower() in _ANSWERING else sentence
+
+
+def _first_words(sentence: str, stopwords: frozenset[str]) -> str:
+    """The first words without leading function words, but with an English article."""
+    found: list[re.Match[str]] = []
+    lead = None
+    for word in _WORD.finditer(sentence):
+        if not found:
+            lowered = word[0].lower()
+            if lowered in stopwords:
+                lead = word if lowered in _ARTICLES else None
+                continue
+            if lead is not None:
+                found.append(lead)
+        found.append(word)
+        if len(found) >= _SUBJECT_WORDS:
+            break
+    while found and found[-1][0].lower() in stopwords:
+        found.pop()
+    return _unbroken(sentence[found[0].start() : found[-1].end()]) if found else ""
+
+
+def _unbroken(words: str) -> str:
+    """The words up to the first punctuation mark among them."""
+    return _BREAK.split(words, maxsplit=1)[0].strip() or words

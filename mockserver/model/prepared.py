@@ -1,0 +1,135 @@
+"""Prepared answers, such as those of stubs: given texts and tool calls as a generation like any other.
+
+Neither limits nor stops shorten them. Log-probabilities, token ids and usage are computed from the text.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from mockserver.core.generation import (
+    Choice,
+    FinishReason,
+    Generation,
+    GenerationRequest,
+    Prompt,
+    ToolCall,
+    Unseen,
+    Usage,
+)
+from mockserver.core.seeding import derive
+from mockserver.model import tokens
+from mockserver.model.echo import echo_of
+from mockserver.model.positions import asked_positions
+from mockserver.model.unseen import foreseen
+
+
+class Counts(NamedTuple):
+    """Token counts to be stated in the usage; None stands for the real count."""
+
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    cached_tokens: int | None = None
+    reasoning_tokens: int | None = None
+
+
+class Speech(NamedTuple):
+    """The answer of every choice. `pieces` are its text as it is streamed: one token each, whatever their length.
+
+    `delays[k]` is the delay before `pieces[k]` in seconds, None for that of the engine. `calls` are the names and
+    arguments of its tool calls. A `refusal` declines to answer. `reasoning` precedes the answer, in dialects that show
+    reasoning. `stop` is the stop sequence that ended it, if any.
+    """
+
+    text: str = ""
+    pieces: tuple[str, ...] = ()
+    delays: tuple[float | None, ...] = ()
+    calls: tuple[tuple[str, str], ...] = ()
+    refusal: bool = False
+    reasoning: str = ""
+    finish_reason: FinishReason | None = None
+    counts: Counts = Counts()
+    stop: str | None = None
+
+
+def speak(request: GenerationRequest, speech: Speech, seed: int) -> Generation:
+    """The generation in which every choice for every prompt is the same answer."""
+    key = derive(seed, "prepared", request.model, speech.text, *(part for call in speech.calls for part in call))
+    # The legacy form has only one function call.
+    called = speech.calls[:1] if request.tool_choice.legacy else speech.calls
+    kinds = {tool.name: tool.kind for tool in request.tools}
+    calls = tuple(_call(name, arguments)._replace(kind=kinds.get(name, "function")) for name, arguments in called)
+    places = [(prompt, index) for prompt in request.prompts for index in range(request.n)]
+    choices = tuple(
+        _choice(number, prompt, _seed(request, key, index), speech, calls, request)
+        for number, (prompt, index) in enumerate(places)
+    )
+    return Generation(request, choices, _usage(request, choices, speech), key, prepared=True)
+
+
+def _choice(
+    number: int, prompt: Prompt, seed: int, speech: Speech, calls: tuple[ToolCall, ...], request: GenerationRequest
+) -> Choice:
+    ids, texts = _tokens_of(speech, streamed=request.output.stream)
+    thoughts = _thoughts_of(speech, request)
+    echo = echo_of(request, prompt, derive(seed, "echo"))
+    called: FinishReason = "function_call" if request.tool_choice.legacy else "tool_calls"
+    return Choice(
+        index=number,
+        seed=seed,
+        ids=ids,
+        texts=texts,
+        finish_reason=speech.finish_reason or (called if calls else "stop"),
+        prompt=prompt,
+        stop=speech.stop,
+        calls=calls,
+        refusal=speech.refusal,
+        positions=asked_positions(request, prompt, ids, texts, seed, request.sampling),
+        echo_texts=echo.texts,
+        echo_positions=echo.positions,
+        reasoning=len(thoughts),
+        thoughts=thoughts,
+    )
+
+
+def _tokens_of(speech: Speech, *, streamed: bool) -> tuple[Sequence[int], Sequence[str]]:
+    """The tokens of the text; in a stream of pieces one token per piece, with the id of the piece's first."""
+    if streamed and speech.pieces:
+        return [next(iter(tokens.encode(piece)), tokens.EOS) for piece in speech.pieces], speech.pieces
+    ids = tokens.encode(speech.text)
+    return ids, tokens.texts(ids)
+
+
+def _thoughts_of(speech: Speech, request: GenerationRequest) -> Sequence[str]:
+    return tokens.texts(tokens.encode(speech.reasoning)) if request.output.reasoning and speech.reasoning else ()
+
+
+def _call(name: str, arguments: str) -> ToolCall:
+    ids = tokens.encode(arguments)
+    return ToolCall(name, ids, tokens.texts(ids))
+
+
+def _seed(request: GenerationRequest, key: int, index: int) -> int:
+    given = request.sampling.seeds
+    return given[min(index, len(given) - 1)] if given else derive(key, "seed", index) >> 33
+
+
+def _usage(request: GenerationRequest, choices: Sequence[Choice], speech: Speech) -> Usage:
+    """The usage of the whole text, streamed or not, in pieces or not; counts that are stated override it."""
+    counts, ids = speech.counts, tokens.encode(speech.text)
+    completion = (len(ids) + sum(call.steps for call in choices[0].calls)) * len(choices) if choices else 0
+    reasoning = _or(counts.reasoning_tokens, sum(choice.reasoning for choice in choices))
+    more: Unseen | None = None
+    if reasoning or any(each is not None for each in (request.effort, request.prediction, counts.reasoning_tokens)):
+        more = Unseen() if request.prediction is None else foreseen(request.prediction, [ids] * len(choices))
+        more = more._replace(reasoning=reasoning)
+        completion += more.reasoning + more.rejected
+    return Usage(
+        _or(counts.prompt_tokens, request.prompt_tokens),
+        _or(counts.completion_tokens, completion),
+        _or(counts.cached_tokens, 0),
+        more,
+    )
+
+
+def _or(stated: int | None, counted: int) -> int:
+    return counted if stated is None else stated

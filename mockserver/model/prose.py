@@ -1,0 +1,327 @@
+"""Answers in words: short seeded texts, in the prompt's language, that take up the words of its subject.
+
+A text is put together from sentences of the project's own, which are tokenised in advance. It depends on draws, on
+what the prompt asks for and on whether the prompt is answered or continued; never on a limit. It comes in pieces: its
+natural end is marked by None among them, and what follows is only used if the request forbids the model to stop.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import cache, lru_cache
+from itertools import chain
+from keyword import iskeyword
+
+from mockserver.core.generation import Prompt
+from mockserver.core.seeding import Draws
+from mockserver.model import corpus
+from mockserver.model.corpus import Phrase, fresh_phrase, phrase
+from mockserver.model.dialogues import gives_the_word, is_dialogue
+from mockserver.model.intent import Intent, detect_intent
+from mockserver.model.literal_answers import sentence_to_say, sentiment
+from mockserver.model.tool_reports import report, results
+
+_NO_SPACES = ("zh", "ja")
+# The characters after which an answer needs no leading space, and those of sentences that are complete.
+_ENDS_OF_TURNS = frozenset(" \t\n>")
+_ENDS_OF_SENTENCES = frozenset('.!?…。！？"”»')
+_SAY = re.compile(r"\s*(?:please )?say ", re.IGNORECASE)
+_ORDER = re.compile(
+    r"\s*+(please\s++)?(write|explain|list|give|describe|tell|generate|create|summari[sz]e|translate|say|show|compare|"
+    r"make|draft|compose|напиши|объясни|расскажи|перечисли|составь|опиши|придумай|сравни|покажи|переведи)\w*\b",
+    re.IGNORECASE,
+)
+_CODE_NAMES = {
+    "typescript": "typescript", "javascript": "javascript", "java": "java", "golang": "go", " go ": "go",
+    "rust": "rust", "sql": "sql", "bash": "bash", "shell": "bash", "html": "html", " c ": "c", "python": "python",
+}  # fmt: skip
+# The first line of a function at the end of a text.
+_CODE_BEGUN = re.compile(
+    r"(?:^|\n)[ \t]*(?:(?:async )?def (?P<python>\w+)\(.*:|(?:async )?function (?P<js>\w*)\(.*\{)\s*$"
+)
+_NUMBERED = ("number", "step", "нумер", "шаг")
+
+
+def write_prose(prompt: Prompt, draws: Draws) -> Iterator[Phrase | None]:
+    """The pieces of an endless text, which the draws decide; None marks its natural end."""
+    intent = detect_intent(prompt.topic)
+    writer = _Writer(intent, draws)
+    found = results(prompt.messages) if len(prompt.messages) > 1 else ()
+    if found:
+        pieces = report(found, intent.language, draws)
+    else:
+        pieces = _answer(prompt, intent, writer) if prompt.chat else _completion(prompt, intent, writer)
+    return chain(pieces, (None,), writer.more())
+
+
+def is_dictated(prompt: Prompt) -> bool:
+    """Whether a prompt dictates its answer, or a choice of answers, word for word."""
+    return bool(_dictated(prompt, detect_intent(prompt.topic))) and not results(prompt.messages)
+
+
+def _dictated(prompt: Prompt, intent: Intent) -> Sequence[str]:
+    """The answers that a prompt dictates, one of which is given; usually none.
+
+    Only a chat dictates them in a sentence without quotes, or in instructions for every message.
+    """
+    if intent.literal_answers:
+        return intent.literal_answers
+    if prompt.chat and _SAY.match(prompt.topic):
+        sentence = sentence_to_say(prompt.topic)
+        if sentence is not None:
+            return (sentence,)
+    instructions = prompt.instructions if len(prompt.messages) > 1 else ()
+    found = detect_intent(instructions[0]).literal_answers if instructions else ()
+    felt = sentiment(found, prompt.topic) if len(found) > 1 else None
+    return found if felt is None else (felt,)
+
+
+def _answer(prompt: Prompt, intent: Intent, writer: "_Writer") -> Iterator[Phrase]:
+    literal = _dictated(prompt, intent)
+    return iter((fresh_phrase(writer.draws.pick(literal)),)) if literal else writer.answer()
+
+
+def _completion(prompt: Prompt, intent: Intent, writer: "_Writer") -> Iterator[Phrase]:
+    """The answer to a dialogue, a question or an order that was written out as one text; else its continuation."""
+    topic = prompt.topic
+    begun = code_begun(topic[-200:])
+    if begun is not None and not gives_the_word(topic):
+        yield writer.rest_of_code(begun)
+    elif gives_the_word(topic):
+        if topic[-1] not in _ENDS_OF_TURNS:
+            yield phrase(" ")
+        yield from _answer(prompt, intent, writer)
+    elif _asks(topic) or is_dialogue(topic) or intent.literal_answers:
+        yield phrase(" " if topic.rstrip().endswith((":", ">")) else "\n\n")
+        yield from _answer(prompt, intent, writer)
+    else:
+        yield from writer.continuation(prompt.text)
+
+
+def _asks(topic: str) -> bool:
+    """Whether a text to be completed is a question or an order rather than an unfinished text."""
+    return topic.rstrip().endswith(("?", "\uff1f")) or _ORDER.match(topic) is not None
+
+
+def code_begun(tail: str) -> re.Match[str] | None:
+    """The match of a function's first line at the end of a text, if there is one."""
+    return _CODE_BEGUN.search(tail) if tail.rstrip().endswith((":", "{")) else None
+
+
+class _Section:
+    """The sentences of a section of the corpus as phrases: those that begin a text, and those that follow another."""
+
+    def __init__(self, language: str, name: str) -> None:
+        space = "" if language in _NO_SPACES else " "
+        self.name = name
+        self.entries = corpus.language(language)[name]
+        self.first = [fresh_phrase(entry) for entry in self.entries]
+        self.next = [fresh_phrase(space + entry) for entry in self.entries]
+        self.words = [len(entry.split()) if space else len(entry) // 2 for entry in self.entries]
+
+
+_section = lru_cache(maxsize=256)(_Section)
+
+
+class _Writer:
+    """The writer of one text. No sentence comes twice as long as there are others."""
+
+    def __init__(self, intent: Intent, draws: Draws) -> None:
+        self.draws = draws
+        self._intent = intent
+        self._language = intent.language
+        self._used: set[tuple[str, int]] = set()
+
+    def _place(self, section: _Section) -> int:
+        """The place of a sentence that has not been used, if there is one."""
+        name, count, used = section.name, len(section.next), self._used
+        place = (self.draws.bits() * count) >> 64
+        for _ in range(count):
+            if (name, place) not in used:
+                break
+            place = (place + 1) % count
+        used.add((name, place))
+        return place
+
+    def _first(self, name: str) -> Phrase:
+        """A sentence of a section that begins a text or a line."""
+        section = _section(self._language, name)
+        return section.first[self._place(section)]
+
+    def _next(self, name: str) -> Phrase:
+        """A sentence of a section that follows another one."""
+        section = _section(self._language, name)
+        return section.next[self._place(section)]
+
+    def _entry(self, name: str) -> str:
+        """The text of a sentence of a section."""
+        section = _section(self._language, name)
+        return section.entries[self._place(section)]
+
+    def _opener(self) -> Phrase:
+        """A sentence with the subject: the prompt's own words are quoted, as other languages' sentences do already."""
+        intent = self._intent
+        quotes = intent.language == "en" and intent.names_subject and '"' not in intent.subject
+        subject = f'"{intent.subject}"' if quotes else intent.subject
+        sentence = self.draws.pick(corpus.language(self._language)["openers"])
+        return fresh_phrase(sentence.replace("{subject}", subject))
+
+    def more(self) -> Iterator[Phrase]:
+        """Endless paragraphs."""
+        while True:
+            yield phrase("\n\n")
+            yield self._first("body")
+            for _ in range(5):
+                yield self._next("body")
+
+    def answer(self) -> Iterator[Phrase]:
+        """An answer of the kind and the length that the prompt asks for."""
+        intent = self._intent
+        if intent.words is not None:
+            return self._of_words(intent.words)
+        if intent.sentences is not None and intent.kind != "list":
+            return self._of_sentences(intent.sentences)
+        return _ANSWERS.get(intent.kind, _Writer._plain)(self)
+
+    def continuation(self, text: str) -> Iterator[Phrase]:
+        """Sentences that continue a text, even from the middle of a sentence."""
+        first = self._entry("continuations")
+        stripped = text.rstrip()
+        space = "" if self._language in _NO_SPACES else " "
+        lead = space if stripped == text else ""
+        if stripped and stripped[-1] not in _ENDS_OF_SENTENCES:
+            comma = "" if stripped[-1] in ",;:-—–" or not lead else ","
+            first = comma + (space if comma else lead) + first[0].lower() + first[1:]
+        elif stripped:
+            first = lead + first
+        yield fresh_phrase(first)
+        for _ in range(2 + self.draws.below(6)):
+            yield self._next("continuations")
+
+    def rest_of_code(self, begun: re.Match[str]) -> Phrase:
+        """The rest of a function whose first line ends the prompt."""
+        name = begun["python"] or begun["js"] or "main"
+        snippet = self.draws.pick(corpus.code()["python" if begun["python"] else "javascript"])
+        _, _, body = snippet.partition("{name}")[2].partition("\n")
+        return fresh_phrase(("" if begun.string.endswith("\n") else "\n") + body.replace("{name}", name))
+
+    def _plain(self) -> Iterator[Phrase]:
+        yield self._opener()
+        body = _section(self._language, "body")
+        for _ in range(2 + self.draws.below(4)):
+            yield body.next[self._place(body)]
+        yield self._next("closers")
+
+    def _of_sentences(self, count: int) -> Iterator[Phrase]:
+        yield self._opener()
+        for _ in range(count - 1):
+            yield self._next("body")
+
+    def _of_words(self, words: int) -> Iterator[Phrase]:
+        """As many words as the prompt asks for, the last sentence cut if need be; in some languages about as many."""
+        section = _section(self._language, "body")
+        written = 0
+        while written < words:
+            place = self._place(section)
+            found = (section.next if written else section.first)[place]
+            written += section.words[place]
+            if written > words and self._language not in _NO_SPACES:
+                kept = "".join(found.texts).split()[: words - written]
+                found = fresh_phrase((" " if words > len(kept) else "") + " ".join(kept).rstrip(",;:") + ".")
+            yield found
+
+    def _one_sentence(self) -> Iterator[Phrase]:
+        yield self._opener()
+
+    def _brief(self) -> Iterator[Phrase]:
+        yield self._opener()
+        yield self._next("body")
+
+    def _word(self) -> Iterator[Phrase]:
+        yield self._first("short")
+
+    def _greeting(self) -> Iterator[Phrase]:
+        yield self._first("greetings")
+
+    def _code(self) -> Iterator[Phrase]:
+        wanted = f" {self._intent.wanted} "
+        name = next((code for word, code in _CODE_NAMES.items() if word in wanted), "python")
+        snippet = self.draws.pick(corpus.code()[name]).replace("{name}", _identifier(self._intent.subject))
+        yield self._opener()
+        yield self._next("code_intro")
+        yield fresh_phrase(f"\n\n```{name}\n{snippet}\n```\n\n")
+        yield self._first("closers")
+
+    def _list(self) -> Iterator[Phrase]:
+        yield self._opener()
+        yield phrase("\n")
+        numbered = any(word in self._intent.wanted for word in _NUMBERED)
+        for index in range(self._intent.items or 3 + self.draws.below(4)):
+            yield phrase(f"\n{index + 1}." if numbered else "\n-")
+            yield phrase(f" {self._entry('bullets')}")
+
+    def _article(self) -> Iterator[Phrase]:
+        subject = self._intent.subject
+        yield fresh_phrase(f"# {subject[:1].upper()}{subject[1:]}\n\n")
+        yield self._opener()
+        for _ in range(4):
+            yield self._next("body")
+        for _ in range(3 + self.draws.below(3)):
+            yield fresh_phrase(f"\n\n## {self._entry('headings')}\n\n")
+            yield self._first("body")
+            for _ in range(4 + self.draws.below(4)):
+                yield self._next("body")
+
+
+_ANSWERS = {
+    "greeting": _Writer._greeting,
+    "word": _Writer._word,
+    "sentence": _Writer._one_sentence,
+    "brief": _Writer._brief,
+    "code": _Writer._code,
+    "list": _Writer._list,
+    "article": _Writer._article,
+}
+
+
+def _identifier(subject: str) -> str:
+    """The subject as an identifier in code."""
+    words = "".join(c if c.isascii() and c.isalnum() else " " for c in subject).lower().split()
+    name = "_".join(words[:3])
+    return name if name.isidentifier() and not iskeyword(name) and "_" in name else "process_items"
+
+
+def think(prompt: Prompt, count: int, key: int) -> Sequence[str]:
+    """The texts of `count` tokens of reasoning about a prompt, in English, as in models that show it.
+
+    It ends with a whole sentence if there is room for one.
+    """
+    texts: list[str] = []
+    for sentence in _thoughts(prompt, Draws(key)):
+        # At least one token is left for the ending.
+        if len(texts) + len(sentence.texts) >= count:
+            break
+        texts += sentence.texts
+    endings = _endings()
+    while rest := count - len(texts):
+        texts += endings[min(rest, max(endings))].texts
+    return texts
+
+
+def _thoughts(prompt: Prompt, draws: Draws) -> Iterator[Phrase]:
+    """Endless sentences: an opening, then all the others in one random order after another."""
+    intent = detect_intent(prompt.topic)
+    subject = f'"{intent.subject}"' if intent.names_subject else "this question"
+    sections = corpus.thoughts()
+    yield fresh_phrase(draws.pick(sections["openings"]).format(subject=subject))
+    while True:
+        for step in sorted(sections["steps"], key=lambda _: draws.bits()):
+            text = f" {step}"
+            # Only those without a slot for the subject are worth caching.
+            yield fresh_phrase(text.format(subject=subject)) if "{" in step else phrase(text)
+
+
+@cache
+def _endings() -> dict[int, Phrase]:
+    """The last sentences of a reasoning, by their number of tokens."""
+    phrases = map(phrase, corpus.thoughts()["endings"])
+    return {len(each.texts): each for each in phrases}

@@ -1,0 +1,58 @@
+"""JSON Schemas, and instances of them: values that conform to a schema.
+
+The solver is imported with the first schema: most servers never see one, and start sooner without it.
+"""
+
+from functools import cache
+from types import ModuleType
+
+from mockserver.model.schema.errors import InvalidSchemaError, SchemaLimitError, UnsatisfiableSchemaError
+
+__all__ = [
+    "InvalidSchemaError",
+    "SchemaLimitError",
+    "UnsatisfiableSchemaError",
+    "check_schema",
+    "is_recursive",
+    "schema_fault",
+    "write_instance",
+]
+
+
+def check_schema(schema: object) -> None:
+    """Raise UnsatisfiableSchemaError if no value conforms to the schema, InvalidSchemaError if it is not a schema,
+    and SchemaLimitError if it is too large or would take too long to check; all are UnsatisfiableSchemaErrors."""
+    _instances().check_schema(schema)
+
+
+def schema_fault(schema: object) -> str | None:
+    """Why no value can conform to a schema, in a sentence; None if one can."""
+    try:
+        check_schema(schema)
+    except UnsatisfiableSchemaError as error:
+        return str(error)
+    return None
+
+
+def write_instance(schema: object, key: int, language: str, subject: str, *, complete: bool = False) -> str:
+    """An instance of the schema, as compact JSON.
+
+    `key` is a derived seed; texts in the instance are in the `language` and about the `subject`. A `complete` instance
+    has optional properties too, as far as they are compatible. Raises UnsatisfiableSchemaError.
+    """
+    text: str = _instances().write_instance(schema, key, language, subject, complete=complete)
+    return text
+
+
+def is_recursive(schema: object) -> bool:
+    """Whether a schema contains a reference, direct or indirect, to itself or a part around it. Raises
+    InvalidSchemaError."""
+    found: bool = _instances().is_recursive(schema)
+    return found
+
+
+@cache
+def _instances() -> ModuleType:
+    from mockserver.model.schema import instances
+
+    return instances

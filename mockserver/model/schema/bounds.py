@@ -1,0 +1,357 @@
+"""What a schema may cost, counted before a validator of it is built, or a search for a value begins.
+
+A validator follows each reference anew. So its work may be exponential in the length of the schema, and so may the work
+to build it, where `unevaluatedProperties` or `unevaluatedItems` look through references; neither can be interrupted.
+Here each subschema is counted once, and the counts are added up along the references:
+
+- the *visits* of a subschema: how many subschemas are applied along one path from a value down to a part of it. Schemas
+  of different properties count once, since each applies to a part of its own. A check of a value takes as many steps
+  as the value has parts, times this, at most. Where schemas contain themselves it depends on the depth of the value.
+- the *makings*: how many validators are built for it.
+
+Sizes are bounded first: they are what the metaschema's check, and these counts, cost. All limits are guesses: services
+that publish theirs have smaller ones.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from mockserver.model.regex.sizes import size_of
+from mockserver.model.schema.errors import SchemaLimitError
+
+# One of `documents.py`, which imports this module.
+Node = Any
+
+MOST_CHARACTERS = 500_000
+MOST_PARTS = 12_000  # objects and lists
+MOST_VALUES = 60_000
+MOST_LEVELS = 200
+MOST_DIGITS = 1_000
+MOST_PATTERNS = 1_500
+MOST_STATES = 60_000  # of all patterns together, what they repeat counted as often
+MOST_BITS = 20_000  # of all different values of `multipleOf` together: a number may have to be a multiple of each
+MOST_COPIES = 60_000  # values within `not`, of which a validator keeps a copy, in each `not` again
+MOST_VISITS = 20_000
+MOST_MAKINGS = 10_000
+# The subschemas that one check of a value may visit, some 50 ns each.
+MOST_CHECKED = 3_000_000
+# The schemas in all validators that are made for parts of a schema.
+MOST_BUILT = 40_000
+# Backtracking steps of a pattern that looks around or back, and what a search with such a pattern counts as, in visits.
+MOST_BACKTRACKS = 10_000
+# The states that a search may follow, for all characters of a text together: some 100 ns each.
+MOST_FOLLOWED = 1_000_000
+# Patterns of so few states are not counted: even in the longest text they are followed soon.
+_FEW_STATES = 100
+_LOOKS_AROUND = 1_000
+# Values are not checked against a count where every one that is made costs less.
+_LIGHT = 100
+# How deep a value may be where schemas contain themselves, and how many counts that may take.
+_MOST_DEPTHS, _MOST_COUNTS = 100, 20_000
+
+_LISTED = ("allOf", "anyOf", "oneOf")
+_SINGLE = ("not", "if", "then", "else")
+_NAMED = ("dependentSchemas", "dependencies")
+_REFERRING = ("$ref", "$dynamicRef", "$recursiveRef")
+_UNEVALUATED = ("unevaluatedProperties", "unevaluatedItems")
+
+# A little more than one digit has.
+_BITS_EACH = 3.33
+_LOOKING = re.compile(r"\(\?(?:[=!>]|<[=!])|\\[1-9k]|[*+?}]\+")
+
+
+def check_size(schema: Any) -> int:
+    """The bytes of memory, roughly, that a schema takes with its validators and what a search keeps of it.
+
+    Raises SchemaLimitError for a schema that is too large for anything to be done with it.
+    """
+    parts = values = characters = patterns = states = copies = 0
+    multiples: set[int | float] = set()
+    # Values by level, those apart that stand in as many `not`.
+    level: dict[int, list[Any]] = {0: [schema]}
+    for _ in range(MOST_LEVELS):
+        below: dict[int, list[Any]] = {}
+        for nots, held in level.items():
+            values += len(held)
+            copies += nots * len(held)
+            for value in held:
+                if parts > MOST_PARTS:
+                    break
+                if isinstance(value, dict):
+                    parts += 1
+                    characters += sum(map(len, value))
+                    for pattern in _patterns(value):
+                        patterns += 1
+                        states += size_of(pattern).states
+                    if isinstance(value.get("multipleOf"), int | float):
+                        multiples.add(value["multipleOf"])
+                    if "not" in value:
+                        below.setdefault(nots + 1, []).append(value["not"])
+                    below.setdefault(nots, []).extend(part for key, part in value.items() if key != "not")
+                elif isinstance(value, list):
+                    parts += 1
+                    below.setdefault(nots, []).extend(value)
+                elif isinstance(value, str):
+                    characters += len(value)
+                elif isinstance(value, int) and value.bit_length() > _BITS_EACH * MOST_DIGITS:
+                    raise SchemaLimitError(f"It has a number of more than {MOST_DIGITS:,} digits")
+        bits = sum(sum(map(int.bit_length, value.as_integer_ratio())) for value in multiples)
+        for count, most, what in (
+            (parts, MOST_PARTS, "objects and lists"),
+            (values + sum(map(len, below.values())), MOST_VALUES, "values"),
+            (characters, MOST_CHARACTERS, "characters"),
+            (patterns, MOST_PATTERNS, "patterns"),
+            (states, MOST_STATES, "characters in its patterns, where what is repeated counts as often"),
+            (bits, MOST_BITS, "bits in its values of multipleOf"),
+            (copies, MOST_COPIES, "values within not, where those of a not in another count twice"),
+        ):
+            if count > most:
+                raise SchemaLimitError(f"It has more than {most:,} {what}")
+        if not any(below.values()):
+            return 3000 * parts + 400 * (values + copies) + 10 * characters + 200 * states
+        level = below
+    raise SchemaLimitError(f"It is nested more than {MOST_LEVELS} levels deep")
+
+
+def _patterns(schema: Mapping[str, Any]) -> Iterator[str]:
+    if isinstance(schema.get("pattern"), str):
+        yield schema["pattern"]
+    named = schema.get("patternProperties")
+    if isinstance(named, dict):
+        yield from named
+
+
+class Reach(NamedTuple):
+    """Which values may be checked against a schema: `visits` along a path, by the depth of the value.
+
+    If it is `finite`, deeper values make no more visits than the last. `leads` are the schemas that each one applies.
+    `loose` are the states of large patterns that may have to be followed for each character of a text.
+    """
+
+    visits: tuple[int, ...]
+    finite: bool
+    leads: "Mapping[Node, Sequence[Node]]"
+    loose: int = 0
+
+    def size(self, start: Node) -> int:
+        """How many schemas a validator of one has."""
+        found, waiting = {start}, [start]
+        while waiting:
+            further = [node for node in self.leads.get(waiting.pop(), ()) if node not in found]
+            found.update(further)
+            waiting += further
+        return len(found)
+
+    def guarded(self, accepts: Callable[[object], bool]) -> Callable[[object], bool]:
+        """A check that a value fails which would take too long to check."""
+        if self.finite and self.visits[-1] <= _LIGHT and not self.loose:
+            return accepts
+        return lambda value: self.allows(value) and accepts(value)
+
+    def allows(self, value: object) -> bool:
+        """Whether a value can be checked in reasonable time."""
+        size, characters, depth, level = 0, 0, -1, [value]
+        while level:
+            depth += 1
+            size += len(level)
+            if depth >= len(self.visits) and not self.finite:
+                return False
+            below: list[Any] = []
+            for part in level:
+                if isinstance(part, dict):
+                    below.extend(part.values())
+                    characters += sum(map(len, part))
+                elif isinstance(part, list):
+                    below.extend(part)
+                elif isinstance(part, str):
+                    size += len(part) // 64
+                    characters += len(part)
+            level = below
+        if characters * self.loose > MOST_FOLLOWED:
+            return False
+        return size * self.visits[min(depth, len(self.visits) - 1)] <= MOST_CHECKED
+
+
+class _Part:
+    """A subschema, and those that it applies: `beside` to the same value, by `references` too, `below` to its parts."""
+
+    __slots__ = ("below", "beside", "contains", "items", "loose", "makings", "names", "patterned", "properties",
+                 "references", "sifted", "sifting", "unevaluated", "visits", "weight")  # fmt: skip
+
+    def __init__(self, node: Node) -> None:
+        schema = node.schema
+        self.weight = _weight(schema)
+        loose = (size_of(pattern).loose for pattern in _patterns(schema))
+        self.loose = sum(states for states in loose if states > _FEW_STATES)
+        self.references = [target for target in _targets(node) if isinstance(target.schema, dict)]
+        self.beside = [*_children(node, *_SINGLE), *_children_of(node, *_LISTED, *_NAMED)]
+        self.properties = [*_children_of(node, "properties"),
+                           *_children(node, "additionalProperties", "unevaluatedProperties")]  # fmt: skip
+        self.patterned = _children_of(node, "patternProperties")
+        self.items = [*_children(node, "items", "additionalItems", "unevaluatedItems"),
+                      *_children_of(node, "items", "prefixItems")]  # fmt: skip
+        self.contains = _children(node, "contains")
+        self.names = _children(node, "propertyNames")
+        self.below = [*self.properties, *self.patterned, *self.items, *self.contains, *self.names]
+        self.unevaluated = any(keyword in schema for keyword in _UNEVALUATED)
+        # Visits and makings, and the same for finding out what is evaluated.
+        self.visits = self.sifted = self.makings = self.sifting = 0
+
+
+def reach_of(root: Node) -> Reach:
+    """How large values may be for a check of them to end soon. Raises SchemaLimitError if it ends soon for none."""
+    parts: dict[Node, _Part] = {}
+    if not isinstance(root.schema, dict):
+        return Reach((1,), finite=True, leads={})
+
+    def part_of(node: Node) -> _Part:
+        if node not in parts:
+            parts[node] = _Part(node)
+        return parts[node]
+
+    order, recursive = _inner_first([root], lambda node: [*_applied(part_of(node)), *part_of(node).below])
+    circles = 0
+    if recursive:
+        order, circles = _inner_first(order, lambda node: _applied(parts[node]))
+    if circles and any(part.unevaluated for part in parts.values()):
+        raise SchemaLimitError("A reference in it leads back to itself beside unevaluatedProperties or -Items")
+    _count_makings([parts[node] for node in order], parts)
+    visits, finite = _count_visits([parts[node] for node in order], parts, recursive=bool(recursive))
+    if circles:
+        # A validator follows a reference that leads back to itself once on its way, and all others from there again.
+        if visits[0] ** (circles + 1) > MOST_VISITS:
+            raise SchemaLimitError("Too many references in it lead back to themselves")
+        visits = tuple(count ** (circles + 1) for count in visits if count ** (circles + 1) <= MOST_CHECKED)
+    leads = {node: (*_applied(part), *part.below) for node, part in parts.items()}
+    return Reach(visits, finite, leads, sum(part.loose for part in parts.values()))
+
+
+def _applied(part: _Part) -> list[Node]:
+    return [*part.beside, *part.references]
+
+
+def _count_makings(order: list[_Part], parts: dict[Node, _Part]) -> None:
+    total = 0
+    for part in order:
+        applied = [parts[node] for node in _applied(part)]
+        part.sifting = _capped(sum(each.makings + each.sifting for each in applied), MOST_MAKINGS)
+        within = sum(parts[node].makings for node in (*part.beside, *part.below))
+        part.makings = _capped(1 + len(part.references) + within + part.unevaluated * part.sifting, MOST_MAKINGS)
+        total += 1 + part.unevaluated * part.sifting
+        if total > MOST_MAKINGS or part.makings > MOST_MAKINGS:
+            raise SchemaLimitError("Its unevaluatedProperties or unevaluatedItems look through too many schemas")
+
+
+def _count_visits(order: list[_Part], parts: dict[Node, _Part], *, recursive: bool) -> tuple[tuple[int, ...], bool]:
+    found: list[int] = []
+    depths = max(min(_MOST_DEPTHS, _MOST_COUNTS // len(order)), 1) if recursive else 1
+    for _ in range(depths):
+        changed = False
+        for part in order:
+            visits = part.visits
+            _count(part, parts)
+            changed = changed or visits != part.visits
+        most = max(part.visits for part in order)
+        if most > MOST_CHECKED or (most > MOST_VISITS and not found):
+            break
+        found.append(most)
+        if not changed or not recursive:
+            return tuple(found), True
+    if not found:
+        raise SchemaLimitError(f"A value would be checked against more than {MOST_VISITS:,} schemas")
+    return tuple(found), False
+
+
+def _count(part: _Part, parts: Mapping[Node, _Part]) -> None:
+    applied = [parts[node] for node in _applied(part)]
+    part.sifted = _capped(sum(each.visits + each.sifted for each in applied), MOST_CHECKED)
+
+    def visits(nodes: Iterable[Node]) -> Iterator[int]:
+        return (parts[node].visits for node in nodes)
+
+    below = max(
+        max(visits(part.properties), default=0) + sum(visits(part.patterned)),
+        max(visits(part.items), default=0) + sum(visits(part.contains)),
+        sum(visits(part.names)),
+    )
+    beside = sum(each.visits for each in applied)
+    part.visits = _capped(part.weight + beside + part.unevaluated * part.sifted + below, MOST_CHECKED)
+
+
+def _capped(count: int, most: int) -> int:
+    return min(count, most + 1)
+
+
+def _inner_first(starts: Iterable[Node], inner: Callable[[Node], list[Node]]) -> tuple[list[Node], int]:
+    """All that is reached, each after what it leads to; and how often something leads back to itself."""
+    order: list[Node] = []
+    state: dict[Node, bool] = {}
+    circles = 0
+    for start in starts:
+        if start in state:
+            continue
+        state[start] = False
+        waiting = [(start, iter(inner(start)))]
+        while waiting:
+            node, rest = waiting[-1]
+            following = next(rest, None)
+            if following is None:
+                waiting.pop()
+                state[node] = True
+                order.append(node)
+            elif following not in state:
+                state[following] = False
+                waiting.append((following, iter(inner(following))))
+            else:
+                circles += not state[following]
+    return order, circles
+
+
+def _weight(schema: Mapping[str, Any]) -> int:
+    """What the keywords of a schema itself cost, in visits."""
+    weight = 1
+    for keyword in ("enum", "required"):
+        weight += len(schema[keyword]) // 16 if isinstance(schema.get(keyword), list) else 0
+    if isinstance(schema.get("oneOf"), list):
+        # Each branch excludes all others.
+        weight += len(schema["oneOf"]) ** 2 // 25
+    if isinstance(schema.get("patternProperties"), dict):
+        # Each is tried with each name.
+        patterns, names = len(schema["patternProperties"]), schema.get("properties")
+        weight += patterns * (patterns + (len(names) if isinstance(names, dict) else 0)) // 10
+    for pattern in _patterns(schema):
+        weight += _LOOKS_AROUND if _LOOKING.search(pattern) else size_of(pattern).states // 100
+    return weight
+
+
+def _targets(node: Node) -> Iterator[Node]:
+    schema, document = node.schema, node.document
+    for keyword in _REFERRING:
+        reference = schema.get(keyword)
+        if not isinstance(reference, str):
+            continue
+        target = document.find(reference, node.base)
+        if target is not None and target.document is document:
+            yield target
+        if keyword == "$dynamicRef":
+            yield from (other for other in document.anchored(reference.rpartition("#")[2]) if other is not target)
+        if keyword == "$recursiveRef" and target is not document.root:
+            yield document.root
+
+
+def _children(node: Node, *keywords: str) -> list[Node]:
+    schema = node.schema
+    return [node.child(keyword) for keyword in keywords if keyword in schema and isinstance(schema[keyword], dict)]
+
+
+def _children_of(node: Node, *keywords: str) -> list[Node]:
+    """The schemas in lists and objects of them."""
+    found = []
+    for keyword in keywords:
+        held = node.schema.get(keyword)
+        if isinstance(held, dict) and keyword != "items":
+            found += [node.child(keyword, name) for name, part in held.items() if isinstance(part, dict)]
+        elif isinstance(held, list):
+            found += [node.child(keyword, place) for place, part in enumerate(held) if isinstance(part, dict)]
+    return found

@@ -1,0 +1,346 @@
+"""A JSON Schema as a document: its draft, its subschemas, their references, and validation against them.
+
+Every subschema of a document is a `Node`, exactly one for each place, so that nodes can be compared by identity. Nodes
+can also be made: for schemas that the document does not contain, such as the opposite of one of its own.
+"""
+
+import re
+from collections.abc import Callable, Hashable, Iterator, Mapping
+from functools import cache
+from typing import Any
+from urllib.parse import unquote, urldefrag, urljoin
+
+import jsonschema_rs
+from jsonschema_rs import Registry
+
+from mockserver.model.schema.bounds import MOST_BACKTRACKS, MOST_BUILT, check_size, reach_of
+from mockserver.model.schema.errors import InvalidSchemaError
+
+Key = tuple[str | int, ...]
+
+# The base URI of documents without an `$id`: relative references need one.
+_NOWHERE = "https://schema.invalid/"
+_BY_DRAFT: dict[int, Any] = {
+    4: jsonschema_rs.Draft4Validator,
+    6: jsonschema_rs.Draft6Validator,
+    7: jsonschema_rs.Draft7Validator,
+    2019: jsonschema_rs.Draft201909Validator,
+    2020: jsonschema_rs.Draft202012Validator,
+}
+DRAFTS = tuple(_BY_DRAFT)
+_NAMED_DRAFTS = (("2020-12", 2020), ("2019-09", 2019), ("draft-07", 7), ("draft-06", 6), ("draft-04", 4))
+_REFERRING = ("$ref", "$dynamicRef", "$recursiveRef")
+# Keywords whose values may look like schemas without being any.
+_VALUES = ("enum", "const", "default", "examples")
+# How validators search with patterns.
+PATTERNS = jsonschema_rs.FancyRegexOptions(backtrack_limit=MOST_BACKTRACKS)
+# Places that the metaschema of every draft looks at.
+_CHECKED = re.compile(r"(/(definitions|properties)/[^/]*)*")
+
+
+class Node:
+    """A subschema. `place` is its JSON pointer in the document, None for a schema that was made."""
+
+    __slots__ = ("_children", "_validator", "base", "document", "height", "place", "refuted", "schema")
+
+    def __init__(
+        self,
+        document: "Document",
+        schema: Any,
+        base: str,
+        place: str | None = None,
+        children: Mapping[Key, "Node"] | None = None,
+    ) -> None:
+        self.document = document
+        self.schema = schema
+        self.base = base
+        self.place = place
+        self.height = 0.0
+        # The ways to violate it, once they are known (`opposites.py`).
+        self.refuted: list[tuple[Node, ...]] | None = None
+        self._children: dict[Key, Node] = dict(children or {})
+        self._validator: Callable[[object], bool] | None = None
+
+    def child(self, *key: str | int) -> "Node":
+        """The schema under a keyword: `child("items")`, `child("properties", "name")`, `child("anyOf", 0)`."""
+        found = self._children.get(key)
+        if found is None:
+            found = self._children[key] = self._descend(key)
+        return found
+
+    def holds(self, value: object) -> bool:
+        """Whether a value conforms to this schema; always True for a schema that was made, which cannot be asked."""
+        if self.place is None:
+            return True
+        if self._validator is None:
+            self._validator = self.document.validator_at(self.place)
+        return self._validator(value)
+
+    def made(self, schema: Any, children: Mapping[Key, "Node"] | None = None) -> "Node":
+        """A schema that is not in the document, but whose references are resolved like those of this one."""
+        return Node(self.document, schema, self.base, None, children)
+
+    def made_once(self, key: str, make: Callable[[], Any]) -> "Node":
+        """The same, made only once for each key."""
+        found = self._children.get((key,))
+        if found is None:
+            found = self._children[key,] = self.made(make())
+        return found
+
+    def _descend(self, key: Key) -> "Node":
+        schema, place, base = self.schema, self.place, self.base
+        for part in key:
+            schema = schema[part]
+            place = None if place is None else f"{place}/{_escaped(part)}"
+        if place is not None:
+            return self.document.node(schema, place, base)
+        return Node(self.document, schema, base)
+
+
+class Document:
+    """A schema with all its subschemas. Raises InvalidSchemaError, and SchemaLimitError if it costs too much.
+
+    With a `draft` nothing but its bounds is wanted, and no validator is made. `reach` says which values may be checked.
+    `draft` is the year or number of its version, `size` the number of objects and lists in it. `kept` is a cache for
+    what others derive from its nodes; `memory` is what all of it takes, in bytes, roughly.
+    """
+
+    def __init__(self, schema: Any, draft: int | None = None) -> None:
+        self.memory = check_size(schema)
+        self.schema = schema
+        self.draft = draft or _draft(schema)
+        self.size = 0
+        self.kept: dict[Hashable, Any] = {}
+        self._nodes: dict[str, Node] = {}
+        self._places: dict[str, str] = {}
+        self._bases: dict[str, str] = {}
+        self._dynamic: dict[str, list[str]] = {}
+        self._checked: set[str] = set()
+        self._built = 0
+        try:
+            self.base = self._index()
+        except ValueError as error:
+            raise InvalidSchemaError(f"an address in it is none: {error}") from None
+        self._cls = _BY_DRAFT[self.draft]
+        self._registry: Registry | None = None
+        self.root = self.node(schema, "", self.base)
+        # No validator is made before it is known what it costs.
+        self.reach = reach_of(self.root)
+        if draft:
+            return
+        # The draft is settled by now; `$schema` may name one that no validator knows.
+        named = isinstance(schema, dict) and "$schema" in schema
+        self._plain = {key: part for key, part in schema.items() if key != "$schema"} if named else schema
+        self.accepts = self._validator(self._plain, formats=False)
+        self.accepts_formats = self._validator(self._plain, formats=True)
+
+    def node(self, schema: Any, place: str, base: str) -> Node:
+        """The node at a place, created on first use."""
+        found = self._nodes.get(place)
+        if found is None:
+            found = self._nodes[place] = Node(self, schema, self._bases.get(place, base), place)
+        return found
+
+    def resolve(self, reference: str, base: str) -> Node | None:
+        """The target of a reference, in this document or in a metaschema; None if there is none.
+
+        Raises InvalidSchemaError if the target is no schema.
+        """
+        found = self.find(reference, base)
+        return found if found is None or found.document is not self else self._checked_at(found)
+
+    def find(self, reference: str, base: str) -> Node | None:
+        """The same, whether the target is a schema or not."""
+        uri, fragment = urldefrag(urljoin(base, reference))
+        pointer = not fragment or fragment.startswith("/")
+        place = self._places.get(uri if pointer else f"{uri}#{unquote(fragment)}")
+        if place is not None:
+            return self._at(place + unquote(fragment) if pointer else place)
+        other = _metaschema(uri)
+        return None if other is None or other is self else other.resolve(f"#{fragment}", other.base)
+
+    @property
+    def is_recursive(self) -> bool:
+        """Whether a subschema contains a reference, direct or indirect, to itself or a schema around it."""
+        leads = [(place, target) for place, target in self._references() if target is not None]
+        targets = {target: {to for place, to in leads if f"{place}/".startswith(f"{target}/")} for _, target in leads}
+        while targets:
+            # A dangling reference makes no cycle.
+            ends = [target for target, further in targets.items() if not further & targets.keys()]
+            if not ends:
+                return True
+            for target in ends:
+                del targets[target]
+        return False
+
+    def _references(self) -> Iterator[tuple[str, str | None]]:
+        """Every reference: its place, and the place of its target; None for a target in another document."""
+        for place, schema, base in self._walk(self.base):
+            for keyword in _REFERRING:
+                reference = schema.get(keyword)
+                if isinstance(reference, str):
+                    yield place, self._place_of(reference, base)
+
+    def _place_of(self, reference: str, base: str) -> str | None:
+        try:
+            found = self.resolve(reference, base)
+        except InvalidSchemaError:
+            return None
+        return None if found is None or found.document is not self else found.place
+
+    def dynamic(self, name: str) -> list[Node]:
+        """The schemas with a dynamic anchor, the outermost first."""
+        return [self._checked_at(node) for node in self.anchored(name)]
+
+    def anchored(self, name: str) -> list[Node]:
+        """The same, whether they are schemas or not."""
+        return [node for place in self._dynamic.get(name, ()) if (node := self._at(place)) is not None]
+
+    def validator_at(self, place: str) -> Callable[[object], bool]:
+        """A validator for the schema at a place of the document; one that accepts anything where there are too many."""
+        if self._built <= MOST_BUILT:
+            self._built += self.reach.size(self._nodes[place])
+        if self._built > MOST_BUILT:
+            return lambda value: True
+        try:
+            if self._registry is None:
+                self._registry = Registry([(self.base, self._plain)], retriever=_unknown)
+            return self._validator({"$ref": f"{self.base}#{_quoted(place)}"}, formats=False, registry=self._registry)
+        except (InvalidSchemaError, ValueError):
+            return lambda value: True
+
+    def _at(self, place: str) -> Node | None:
+        known = self._nodes.get(place)
+        if known is not None:
+            return known
+        schema, base, walked = self.schema, self.base, ""
+        for part in place.split("/")[1:]:
+            name = part.replace("~1", "/").replace("~0", "~")
+            try:
+                schema = schema[int(name) if isinstance(schema, list) else name]
+            except (KeyError, IndexError, ValueError, TypeError):
+                return None
+            walked = f"{walked}/{part}"
+            base = self._bases.get(walked, base)
+        if not isinstance(schema, dict | bool):
+            return None
+        return self.node(schema, place, base)
+
+    def _checked_at(self, node: Node) -> Node:
+        """The target of a reference. Raises InvalidSchemaError if it is no schema.
+
+        The document's metaschema says nothing of what stands under a word that its draft does not know, and the
+        validator looks at a part of the keywords there.
+        """
+        place = node.place
+        if place is None or place in self._checked or _CHECKED.fullmatch(place) or not isinstance(node.schema, dict):
+            return node
+        try:
+            jsonschema_rs.meta.validate({**node.schema, "$schema": _METASCHEMAS[self.draft]})
+        except ValueError as error:
+            raise InvalidSchemaError(_first_line(error)) from None
+        self._checked.add(place)
+        return node
+
+    def _validator(self, schema: Any, *, formats: bool, registry: Registry | None = None) -> Callable[[object], bool]:
+        try:
+            made = self._cls(
+                schema, validate_formats=formats, retriever=_unknown, registry=registry, pattern_options=PATTERNS
+            )
+        except (ValueError, jsonschema_rs.ReferencingError) as error:
+            raise InvalidSchemaError(_first_line(error)) from None
+        return self.reach.guarded(made.is_valid)
+
+    def _index(self) -> str:
+        """Index all places that have an identifier or anchor; returns the base URI of the document."""
+        root = urldefrag(urljoin(_NOWHERE, self._id(self.schema)))[0]
+        self._places[root] = ""
+        for place, schema, base in self._walk(root):
+            self.size += 1
+            for keyword in ("$anchor", "$dynamicAnchor"):
+                if isinstance(schema.get(keyword), str):
+                    self._places[f"{base}#{schema[keyword]}"] = place
+            if isinstance(schema.get("$dynamicAnchor"), str):
+                self._dynamic.setdefault(schema["$dynamicAnchor"], []).append(place)
+        return root
+
+    def _walk(self, root: str) -> Iterator[tuple[str, Mapping[str, Any], str]]:
+        waiting: list[tuple[str, Any, str]] = [("", self.schema, root)] if isinstance(self.schema, dict) else []
+        for place, value, outer in waiting:
+            base = outer
+            if isinstance(value, dict):
+                named = self._id(value)
+                if named:
+                    base, anchor = urldefrag(urljoin(base, named))
+                    self._places[f"{base}#{anchor}" if anchor else base] = place
+                    self._bases[place] = base
+                yield place, value, base
+                below = [(key, part) for key, part in value.items() if key not in _VALUES]
+            else:
+                below = list(enumerate(value))
+            for key, part in below:
+                if isinstance(part, dict | list):
+                    waiting.append((f"{place}/{_escaped(key)}", part, base))
+
+    def _id(self, schema: Any) -> str:
+        if not isinstance(schema, dict) or (self.draft <= 7 and "$ref" in schema):
+            return ""
+        named = schema.get("id" if self.draft == 4 else "$id")
+        return named if isinstance(named, str) else ""
+
+
+@cache
+def _metaschema(uri: str) -> "Document | None":
+    """A metaschema, or one of its vocabularies, as a document."""
+    from jsonschema_specifications import REGISTRY  # type: ignore[import-untyped]  # comes with jsonschema; seldom needed
+
+    try:
+        return Document(REGISTRY.contents(uri))
+    except KeyError:
+        return None
+
+
+def _draft(schema: Any) -> int:
+    """The draft that a schema names, else the newest one in which it is valid."""
+    if not isinstance(schema, dict | bool):
+        raise InvalidSchemaError("a schema is an object or a boolean")
+    named = schema.get("$schema") if isinstance(schema, dict) else None
+    if isinstance(named, str):
+        return next((draft for part, draft in _NAMED_DRAFTS if part in named), 2020)
+    for draft in (2020, 7, 4):
+        if _is_valid(schema, draft):
+            return draft
+    return 2020
+
+
+_METASCHEMAS = {
+    2020: "https://json-schema.org/draft/2020-12/schema",
+    2019: "https://json-schema.org/draft/2019-09/schema",
+    7: "http://json-schema.org/draft-07/schema#",
+    6: "http://json-schema.org/draft-06/schema#",
+    4: "http://json-schema.org/draft-04/schema#",
+}
+
+
+def _is_valid(schema: Any, draft: int) -> bool:
+    """Whether a schema without `$schema` is valid in this draft."""
+    if isinstance(schema, bool):
+        return draft != 4
+    return jsonschema_rs.meta.is_valid({"$schema": _METASCHEMAS[draft], **schema})
+
+
+def _unknown(uri: str) -> Any:
+    """References to other documents are never fetched."""
+    raise LookupError(f"{uri} is not in the schema")
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).partition("\n")[0]
+
+
+def _escaped(part: str | int) -> str:
+    return str(part).replace("~", "~0").replace("/", "~1")
+
+
+def _quoted(place: str) -> str:
+    return "".join(c if c.isalnum() or c in "/~-._$" else "".join(f"%{b:02X}" for b in c.encode()) for c in place)

@@ -1,0 +1,222 @@
+"""Tool calls: which tools a model calls, and with which arguments.
+
+In the mode `auto` a tool is called if the prompt is about it (`relevance`), or if it states all of the tool's required
+properties, two at least: "Jason is 25 years old" asks to fill a form of a name and an age. A prompt that orders to use
+"the tool" gets the call of the best match, however weak, and one that forbids to use any gets none. A search engine is
+asked what a question about the world asks. After the result of a tool nothing more is called until the next user
+message.
+
+If a call is required nevertheless, it is of a tool without a result yet, or else of the last tool offered, which in
+agents takes the final answer. A tool named like those of Pydantic AI or smolagents for the final answer is called
+instead of an answer in words in the mode `auto` too, since some models do not support required calls.
+
+One tool is called several times if the prompt lists several things for it ("in Oslo, Bergen and Rome", "3 * 12 and
+4 * 5"). The arguments of each call come first from the clauses that speak of its tool ("the weather in Oslo, and the
+time in Tokyo").
+
+The calls depend on the choice's key and the tool, not on how many choices, tokens or calls are allowed, so that a lower
+limit gives a prefix of the same calls.
+"""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from mockserver.core.generation import (
+    FinishReason,
+    GenerationRequest,
+    Message,
+    Prompt,
+    Stops,
+    Tool,
+    ToolCall,
+    first_steps,
+)
+from mockserver.core.json_values import without_blanks
+from mockserver.core.seeding import Draws, derive
+from mockserver.model import tokens
+from mockserver.model.corrections import corrected, refusals, settled
+from mockserver.model.extraction.instances import is_told
+from mockserver.model.extraction.shapes import accepting
+from mockserver.model.intent import STRETCH, detect_intent
+from mockserver.model.stops import cut_at_stop
+from mockserver.model.terms import operations
+from mockserver.model.tool_reports import asked, gist, results
+from mockserver.model.tools.arguments import object_schema, write_arguments, write_input
+from mockserver.model.tools.relevance import (
+    clauses_for,
+    parameter_names,
+    relevance_of,
+    relevant,
+    searches,
+    terms_of,
+)
+
+# The names of the tools that take the final answer of an agent: those of Pydantic AI and smolagents.
+_FINAL = ("final_result", "final_answer")
+_MOST_CALLS = 8
+
+_USING = r"(?:us(?:e|ing)|call(?:ing)?|invok(?:e|ing)|использу[йя]\w*|используйте|вызови(?:те)?|вызывай(?:те)?|вызывая)"
+_TOOLS = (
+    r"(?: (?:the|a|an|any|all|your|my|this|that|these|those|one|of|provided|available|given|following|appropriate|"
+    r"right|relevant|эту|этот|эти|свои|данный|данную|любые|никаких|никакие))*"
+    r" (?:tools?|functions?|инструмент\w*|функци\w*)\b"
+)
+_ORDERED = re.compile(rf"\b{_USING}{_TOOLS}", re.IGNORECASE)
+_FORBIDDEN = re.compile(
+    rf"\b(?:(?:do not|don['’]t|never|without|avoid|must not|should not|not|не) {_USING}{_TOOLS}"
+    r"|(?:without|no|без)(?: any)? (?:tools?|tool calls?|function calls?|инструментов)\b)",
+    re.IGNORECASE,
+)
+# A question about the world, not about those who talk.
+_WORLDLY = re.compile(
+    r"\b(?:who|whose|what|when|where|which|how (?:many|much|old|long|tall|big|far|high)|кто|когда|где|сколько|какой"
+    r"|какая|какие)\b",
+    re.IGNORECASE,
+)
+_PERSONAL = re.compile(r"\b(?:you|your|yours|i|me|my|mine|we|us|our|ты|вы|тебя|вас|твой|ваш\w*|я|мне|мой|меня)\b", re.I)
+
+
+class CutCalls(NamedTuple):
+    """Calls cut by limits and stops, with their finish reason, and the stop that ended them, if any."""
+
+    calls: tuple[ToolCall, ...]
+    finish_reason: FinishReason
+    stop: str | int | None = None
+
+
+def decide(request: GenerationRequest, prompt: Prompt, key: int) -> tuple[ToolCall, ...]:
+    """The calls that answer a prompt, in order; none if it is answered in words."""
+    choice = request.tool_choice
+    tools = [tool for tool in request.tools if not choice.names or tool.name in choice.names]
+    # Results of tools that are not offered belong to another agent, which has handed over to this one.
+    found = results(prompt.messages)
+    answered = {message.answers for message in found} & {tool.name for tool in request.tools}
+    refused = _last_refused(found) & answered
+    if choice.mode == "auto" and answered:
+        tools = [tool for tool in tools if _takes_final_answer(tool) or tool.name in refused]
+    if not tools or choice.mode == "none":
+        return ()
+    if answered and choice.mode == "required":
+        tools = [tool for tool in tools if tool.name in refused or tool.name not in answered] or tools[-1:]
+    prompt = prompt._replace(topic=asked(prompt)) if found else settled(prompt)
+    if choice.mode == "auto" and _FORBIDDEN.search(prompt.topic[:STRETCH]):
+        tools = [tool for tool in tools if _takes_final_answer(tool)]
+    called = relevant(tools, prompt.topic)
+    if not called and choice.mode == "required":
+        called = [tools[-1] if answered else Draws(derive(key, "tool")).pick(tools)]
+    elif not called:
+        called = _suitable(tools, prompt.topic, key)
+    # A request that names one tool gets only one call.
+    single = not choice.parallel or choice.legacy or (choice.mode == "required" and len(choice.names) == 1)
+    calls = [
+        call
+        for tool, clauses in zip(called, clauses_for(called, prompt.topic), strict=True)
+        for call in _final_answer(tool, found) or _calls(tool, prompt, key, clauses)
+    ]
+    if refused:
+        calls = _corrected(calls, tools, found, refused, must=choice.mode == "required")
+    kept = calls[: 1 if single else _MOST_CALLS]
+    return tuple(map(_compact, kept) if choice.compact else kept)
+
+
+def _last_refused(found: Sequence[Message]) -> set[str]:
+    """The tools whose last call was refused."""
+    last = {message.answers: message for message in found if message.answers is not None}
+    return {name for name, message in last.items() if refusals([message], name)}
+
+
+def _corrected(
+    calls: Sequence[ToolCall], tools: Sequence[Tool], found: Sequence[Message], refused: set[str], *, must: bool
+) -> list[ToolCall]:
+    """The calls as the refusals of those before ask for; one that stays as it was is left out unless it `must` be."""
+    kept = []
+    for call in calls:
+        better = call
+        if call.name in refused and call.kind == "function":
+            parameters = next(tool.parameters for tool in tools if tool.name == call.name)
+            arguments = json.loads(call.arguments)
+            changed = corrected(arguments, refusals(found, call.name), accepting(object_schema(parameters)))
+            if changed != arguments:
+                better = _call(call, json.dumps(changed, ensure_ascii=False))
+        if must or better != call or call.name not in refused:
+            kept.append(better)
+    return kept
+
+
+def _suitable(tools: Sequence[Tool], topic: str, key: int) -> list[Tool]:
+    """The tool that a prompt asks for without being about it, if it asks for one."""
+    stated = [tool for tool in tools if _takes_final_answer(tool) or _is_stated(tool, topic)]
+    if stated or not tools:
+        return stated[:1]
+    if _ORDERED.search(topic[:STRETCH]):
+        best = max(matches := [relevance_of(tool, topic) for tool in tools], key=lambda each: each.score)
+        return [best.tool if best.score else Draws(derive(key, "tool")).pick(matches).tool]
+    if (
+        _WORLDLY.search(topic[:STRETCH])
+        and not _PERSONAL.search(topic[:STRETCH])
+        and detect_intent(topic).names_subject
+    ):
+        return [tool for tool in tools if searches(tool)][:1]
+    return []
+
+
+def _is_stated(tool: Tool, topic: str) -> bool:
+    """Whether a prompt states all required properties of a function's arguments."""
+    return tool.kind == "function" and isinstance(tool.parameters, Mapping) and is_told(tool.parameters, topic)
+
+
+def _takes_final_answer(tool: Tool) -> bool:
+    """Whether calls of a tool give an agent its final answer."""
+    return tool.name.startswith(_FINAL)
+
+
+def _final_answer(tool: Tool, found: Sequence[Message]) -> list[ToolCall]:
+    """A call that gives an agent the gist of its tools' results; empty if the tool does not take one final text."""
+    texts = [text for message in found if (text := gist(message.text))]
+    if not (texts and _takes_final_answer(tool) and parameter_names(tool) == ("answer",)):
+        return []
+    arguments = {"answer": "; ".join(texts)}
+    fits = accepting(object_schema(tool.parameters))(arguments)
+    return [_call(tool, json.dumps(arguments, ensure_ascii=False))] if fits else []
+
+
+def cut_calls(calls: Sequence[ToolCall], limit: int, stops: Stops, *, legacy: bool) -> CutCalls:
+    """Calls cut by a limit (in decoding steps) and by stops, which end them in the middle of the arguments."""
+    kept = first_steps(calls, limit)
+    for place, call in enumerate(kept):
+        stopped = cut_at_stop(call.ids, call.texts, stops)
+        if stopped is not None:
+            cut = call._replace(ids=stopped.ids, texts=stopped.texts)
+            return CutCalls((*kept[:place], cut), "stop", stopped.stop)
+    if sum(call.steps for call in calls) > limit:
+        return CutCalls(kept, "length")
+    return CutCalls(kept, "function_call" if legacy else "tool_calls")
+
+
+def _calls(tool: Tool, prompt: Prompt, key: int, clauses: str) -> list[ToolCall]:
+    """The call of a tool, or several calls if the part of the prompt that speaks of it lists several things."""
+    own = derive(key, "call", tool.name)
+    if tool.kind == "custom":
+        return [_call(tool, write_input(tool, prompt._replace(topic=clauses), own))]
+    terms_of_tool = terms_of(tool)
+    about = frozenset().union(*terms_of_tool)
+    sums = [each.text for each in operations(prompt.topic[:STRETCH]) if each.names & terms_of_tool.name]
+    if sums:
+        texts = [text for each in sums for text in write_arguments(tool, prompt._replace(topic=each), own, about, each)]
+        return [_call(tool, text) for text in dict.fromkeys(texts)]
+    return [_call(tool, text) for text in write_arguments(tool, prompt, own, about, clauses)]
+
+
+def _call(tool: Tool | ToolCall, text: str) -> ToolCall:
+    ids = tokens.encode(text)
+    return ToolCall(tool.name, ids, tokens.texts(ids), tool.kind)
+
+
+def _compact(call: ToolCall) -> ToolCall:
+    """The call as models write it that put no white space into arguments; a custom tool's input is unchanged."""
+    if call.kind == "custom":
+        return call
+    ids = tokens.encode(without_blanks(call.arguments))
+    return call._replace(ids=ids, texts=tokens.texts(ids))

@@ -1,0 +1,158 @@
+"""The relevance of tools: which of them a prompt is about.
+
+A prompt is about a tool if the last user message shares terms (stems of words, or the concepts they stand for in any
+language of the corpus) with the tool's name, the first sentence of its description, or the names of its parameters. A
+term of the name counts 3, a concept of the description 2, anything else 1; a tool needs 2. Words that describe nearly
+every tool ("get", "data", "user") do not count. A tool whose name is in the prompt is relevant.
+
+Several tools are, if each of them explains something in the prompt that those before it do not.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from mockserver.core.generation import Tool
+from mockserver.model import corpus
+from mockserver.model.intent import STRETCH, detect_intent, stretch_of
+from mockserver.model.terms import ARITHMETIC, is_concept, is_operation, operations, place_of, terms
+from mockserver.model.tools.clauses import clauses_about
+
+# The score that makes a tool relevant.
+_NEEDED = 2
+# How many characters of a description are read.
+_DESCRIPTION = 200
+
+# Words that describe nearly every tool.
+_GENERIC = terms(
+    "get set use call function tool user users data info information value values return returns give given provide "
+    "specified based request result results api string number name id input output type text new current currently "
+    "key item object details option parameter argument field content language format unit units mode limit list the a "
+    "an of for in on to and or by with from any all this that it is are be can when whether which need needs needed "
+    "want wants asks asked получить получает вернуть возвращает данные информация инструмент функция пользователь "
+    "пользователя текущий текущая текущую значение для по в на из или и с о об это который "
+    "获取 返回 信息 数据 查询 当前 用户 指定 取得 情報 指定 現在 する 使用 정보 가져 조회 반환 현재 사용 지정"
+)
+_VERBS = terms("get set use call return give provide specify")
+# Words for what many tools do: they distinguish tools only if their names have nothing else.
+_WEAK = terms(
+    "search find fetch send add create update delete remove check look lookup open query run web generate make write "
+    "describe compare suggest"
+)
+# Stopwords of prompts that tell what a tool is for.
+_TASKS = frozenset((
+    "categorize", "classify", "convert", "define", "paraphrase", "rephrase", "rewrite", "summarise", "summarize",
+    "translate",
+))  # fmt: skip
+# What the names of tools for searching the web consist of.
+_ENGINES = terms(
+    "search web internet online google bing tavily duckduckgo ddg brave serp wikipedia wiki tool engine run results "
+    "json api query"
+)
+_SEARCHING = terms("search wikipedia wiki google bing tavily duckduckgo serp")
+
+
+class Terms(NamedTuple):
+    """The terms of a tool: those of its name, the `rest` of its description, and those of its parameters' names."""
+
+    name: frozenset[str]
+    rest: frozenset[str]
+    parameters: frozenset[str]
+
+
+class Relevance(NamedTuple):
+    """How much a prompt is about a tool: the points of each term that both have."""
+
+    tool: Tool
+    points: Mapping[str, int]
+
+    @property
+    def score(self) -> int:
+        """All points together."""
+        return sum(self.points.values())
+
+
+def relevant(tools: Sequence[Tool], topic: str) -> list[Tool]:
+    """The tools that the prompt is about: the best match first, then those that explain other terms of the prompt."""
+    order = [name for each in operations(topic[:STRETCH]) for name in each.names]
+    scored = [relevance_of(tool, topic) for tool in tools]
+    explained: set[str] = set()
+    found = []
+    for each in sorted(scored, key=lambda each: (-each.score, _turn(each, order))):
+        if sum(points for term, points in each.points.items() if term not in explained) >= _NEEDED:
+            found.append(each.tool)
+            explained |= each.points.keys()
+    return found
+
+
+def relevance_of(tool: Tool, topic: str) -> Relevance:
+    """The relevance of a tool for a prompt."""
+    own = terms_of(tool)
+    points = {term: _points(term, own) for term in _topic_terms(topic) & (own.name | own.rest | own.parameters)}
+    if place_of(tool.name, topic) is not None:
+        points[f"={tool.name}"] = _NEEDED
+    return Relevance(tool, points)
+
+
+def terms_of(tool: Tool) -> Terms:
+    """The terms by which a tool is known."""
+    return _tool_terms(tool.name, tool.description[:_DESCRIPTION], parameter_names(tool))
+
+
+def parameter_names(tool: Tool) -> tuple[str, ...]:
+    """The names of a function's parameters; none if it has no schema of an object."""
+    properties: Any = tool.parameters.get("properties") if isinstance(tool.parameters, Mapping) else None
+    return tuple(map(str, properties)) if isinstance(properties, Mapping) else ()
+
+
+def clauses_for(tools: Sequence[Tool], topic: str) -> list[str]:
+    """The part of the prompt that speaks of each tool, by what distinguishes it from the others; else the whole prompt.
+
+    Of a single tool only a question tells apart what is asked from what is merely stated.
+    """
+    points = [relevance_of(tool, topic).points.keys() for tool in tools]
+    own = [frozenset(each - set().union(*(other for other in points if other is not each))) for each in points]
+    found = clauses_about(topic, own) if any(own) else [""] * len(own)
+    single = len(tools) == 1
+    return [topic if single and not text.endswith(("?", "？")) else text or topic for text in found]
+
+
+def searches(tool: Tool) -> bool:
+    """Whether a tool searches the web, by its name."""
+    own = terms(tool.name)
+    return tool.kind == "function" and own <= _ENGINES and not own.isdisjoint(_SEARCHING)
+
+
+def _turn(each: Relevance, order: Sequence[str]) -> int:
+    """When the first operation of a tool comes, if it has one."""
+    return next((place for place, name in enumerate(order) if name in each.points), len(order))
+
+
+def _points(term: str, own: Terms) -> int:
+    if term in own.name:
+        return 3
+    # If a name has no terms of its own, the description counts more.
+    return 2 if term in own.rest and (is_concept(term) or not own.name) else 1
+
+
+@lru_cache(maxsize=1024)
+def _tool_terms(name: str, description: str, parameters: tuple[str, ...]) -> Terms:
+    words = terms(name)
+    own = words - _GENERIC - _WEAK or words - _GENERIC or words - _VERBS
+    if words - _GENERIC <= _WEAK:
+        own = words - _VERBS - _WEAK or own  # "create_user" is about users, though many tools are
+    first_sentence = re.split(r"[.!?。！？\n]", description, maxsplit=1)[0]
+    rest = terms(first_sentence) - _GENERIC - _WEAK
+    if is_operation(own):  # a tool that adds does not multiply, though both calculate
+        own, rest = own - {ARITHMETIC}, rest - {ARITHMETIC}
+    return Terms(own, rest - own, terms(" ".join(parameters)) - _GENERIC - _WEAK - own - rest)
+
+
+def _topic_terms(topic: str) -> frozenset[str]:
+    return _stretch_terms(stretch_of(topic), detect_intent(topic).language)
+
+
+@lru_cache(maxsize=256)
+def _stretch_terms(stretch: str, language: str) -> frozenset[str]:
+    return terms(stretch, corpus.stopwords(language) - _TASKS)

@@ -1,0 +1,289 @@
+"""The notations of users as JSON Schemas, by name: matches, replies, stubs, faults, latencies, quotas.
+
+The admin API's document includes those that its operations accept, the schemas of files all of them. What is defined
+in tables (kinds of faults, fields of a match, keys of a reply) is taken from there. A schema has the keys and their
+values; only the readers know which keys can be combined.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import get_args
+
+from mockserver.core.criteria import FIELDS
+from mockserver.core.criteria_notation import MATCHERS
+from mockserver.core.failures import FailureKind
+from mockserver.core.generation import LONGEST_CHOICE, FinishReason
+from mockserver.core.quotas import PERIODS
+from mockserver.faults import values
+from mockserver.faults.catalogue import FAULTS, Kind
+from mockserver.faults.notation import OTHER_WORDS
+from mockserver.faults.scenarios import SCENARIOS
+from mockserver.faults.values import PLACE_KEYS, Setting, ValueType
+from mockserver.latency.notation import SETTINGS
+from mockserver.latency.presets import OFF, REALISTIC, presets
+from mockserver.model.prepared import Counts
+from mockserver.server.admin.json_schema import (
+    ANY,
+    COUNT,
+    FLAG,
+    NUMBER,
+    TEXT,
+    WHOLE,
+    Schema,
+    by_name,
+    closed,
+    described,
+    either,
+    explained,
+    one_of,
+    reference,
+    rows,
+)
+from mockserver.state.stubs.replies import REPLY_KEYS
+
+_MATCHER_OF = {str: "TextMatcher", bool: "FlagMatcher", int: "NumberMatcher"}
+# The schema of a value in a fault's table, by its type.
+SCHEMA_OF: Mapping[ValueType, Schema] = {values.TEXT: TEXT, values.WHOLE: WHOLE, values.NUMBER: NUMBER}
+_WINDOW = {"from": "after how many seconds it begins", "for": "how many seconds it lasts"}
+# The settings of a latency that have a unit, and are therefore strings.
+_TIMES = ("network", "queue", "prefill", "prefill_per_token", "ttft", "itl", "stall")
+_COUNTS = {
+    "times": "how often it strikes at most",
+    "every": "only every nth matching request",
+    "skip": "how many matching requests it skips first",
+}
+
+
+def _matcher(value: Schema, own: str, words: Iterable[str]) -> Schema:
+    """A matcher of values: one of them, or an object with keywords."""
+    meanings: Mapping[str, Schema] = {
+        "equals": value,
+        "contains": described(TEXT, "a part that it contains"),
+        "regex": described(TEXT, "a regular expression of Python, searched for in the whole text"),
+        "one_of": {**rows(value), "minItems": 1},
+        "at_least": NUMBER,
+        "at_most": NUMBER,
+        "exists": described(FLAG, "whether it is present"),
+        "not": reference(own),
+    }
+    # An object always has keywords, and a list is only the value of one of them.
+    plain = value or {"type": ["string", "number", "boolean", "null"]}
+    table_of_words = closed({word: meanings[word] for word in MATCHERS if word in words})
+    return either(plain, {**table_of_words, "minProperties": 1})
+
+
+def match_with(more: Mapping[str, Schema] | None = None) -> Schema:
+    """The criteria for a request, with `more` fields."""
+    names = ", ".join(MATCHERS)
+    about = f"A value must be equal; an object states other conditions: {names}. Combine with any, all, not."
+    found: dict[str, Schema] = {
+        name: described(reference(_MATCHER_OF[field.type]), field.summary) for name, field in FIELDS.items()
+    }
+    found["headers"] = by_name(reference("TextMatcher"), "matchers by header")
+    found["body"] = by_name(reference("AnyMatcher"), "matchers by place in the body, such as $.messages[0]")
+    for key, text in (("any", "at least one of these"), ("all", "all of these"), ("not", "none of these")):
+        found[key] = described(reference("Matches"), text)
+    return described(closed({**found, **(more or {})}), about)
+
+
+def _reply() -> Schema:
+    chunk = closed({"text": TEXT, "delay": described(reference("Duration"), "the time before it")})
+    called = either(TEXT, by_name(ANY))
+    keys: dict[str, Schema] = {
+        "text": described(TEXT, "the text that the model writes"),
+        "chunks": described(
+            {**rows(either(TEXT, chunk)), "minItems": 1}, "the same in pieces, each an event of a stream"
+        ),
+        "json": described(ANY, "a value that the model writes as JSON"),
+        "refusal": described(TEXT, "the model declines in these words"),
+        "tool_calls": described(
+            {**rows({**closed({"name": TEXT, "arguments": called}), "required": ["name"]}), "minItems": 1},
+            "the tools that the model calls",
+        ),
+        "reasoning": described(TEXT, "what the model thinks before, in dialects that show reasoning"),
+        "finish_reason": described(one_of(get_args(FinishReason)), "the finish reason"),
+        "usage": described(closed(dict.fromkeys(Counts._fields, COUNT)), "the usage that the answer states"),
+        "embedding": described(
+            {**rows(either(NUMBER, rows(NUMBER))), "minItems": 1},
+            "the embedding of every text of a request for embeddings; or a list of them, one for each text",
+        ),
+        "scores": described({**rows(NUMBER), "minItems": 1}, "the scores of the documents of a request for a ranking"),
+        "body": described(ANY, "a body as it is sent, a string or any JSON, in no vendor's format"),
+        "body_base64": described(TEXT, "the same for bytes that are not text"),
+        "file": described(TEXT, "the same from a file beside this one"),
+        "status": described({"type": "integer", "minimum": 200, "maximum": 599}, "the status, with a body or alone"),
+        "content_type": described(TEXT, "the content type of a body"),
+        "event_times": described(
+            either(TEXT, {**rows(reference("Duration")), "minItems": 1}),
+            "when each event of a body is sent, after the request; or a file with a time per line",
+        ),
+        **_shared(),
+        "template": described(
+            FLAG, "fill {{ last_user }}, other fields of the request, and {{ groups.NAME }} of a regex into its strings"
+        ),
+    }
+    return either(described(TEXT, "the text that the model writes"), closed({key: keys[key] for key in REPLY_KEYS}))
+
+
+def _shared() -> dict[str, Schema]:
+    """The keys that any answer can have."""
+    return {
+        "error": described(reference("ReplyError"), "the vendor's own error, by its neutral name"),
+        "faults": described(reference("ReplyFaults"), "faults of the answer"),
+        "latency": reference("Latency"),
+        "output_tokens": reference("OutputTokens"),
+        "seed": described(WHOLE, "the seed from which the answer is derived"),
+        "headers": by_name(TEXT, "headers of the answer"),
+    }
+
+
+def _stub() -> Schema:
+    step = either(reference("Reply"), closed({"match": reference("Match"), "reply": reference("Reply")}))
+    several = {**rows(reference("Reply")), "minItems": 1}
+    return closed(
+        {
+            "name": described(TEXT, "its name, in X-Mockserver-Rule and in the journal"),
+            "match": described(reference("Match"), "the requests that it answers; by default all"),
+            "reply": described(reference("Reply"), "the same answer every time"),
+            "replies": described(several, "one answer after the other; the last one is repeated"),
+            "script": described({**rows(step), "minItems": 1}, "one step after the other, each used once"),
+            "priority": described(WHOLE, "of several matching stubs the one with the highest answers; 0 by default"),
+            "times": described({"type": "integer", "minimum": 1}, "the number of uses, after which it matches nothing"),
+            **_shared(),
+        }
+    )
+
+
+def _latency() -> Schema:
+    """A latency: a word, a string with settings, or a table of them."""
+    table = closed({name: TEXT if name in _TIMES else either(TEXT, NUMBER) for name in SETTINGS})
+    text = {**TEXT, "examples": [OFF, REALISTIC, *presets()]}
+    return described(either(text, table), "off, realistic, a preset, or settings: ttft=180ms, rate=50 tok/s")
+
+
+def _quota() -> Schema:
+    limit = {"type": "string", "pattern": f"^ *[0-9][0-9_.]*[kM]? */ *({'|'.join(_periods())}) *$"}
+    limits = described(either(limit, rows(limit)), "30/min, 60k/min, 1M/day")
+    keys = {
+        "tier": described(TEXT, "off, vendor, or a tier of the dialect"),
+        "requests": limits,
+        "tokens": limits,
+        "concurrent": described({"type": "integer", "minimum": 1}, "how many requests at once"),
+        "dialect": TEXT,
+        "model": TEXT,
+        "key": described(TEXT, "the API key that it applies to"),
+    }
+    return either(described(TEXT, "off, vendor, a tier, or limits: requests=30/min, tokens=60k/min"), closed(keys))
+
+
+def _periods() -> list[str]:
+    return ["s", "sec", "m", "min", "h", "d", *PERIODS]
+
+
+def api_fault() -> Schema:
+    """A fault as the admin API accepts it: with a name, and every key of any kind."""
+    named = {"name": described(TEXT, "its name; by default its kind or scenario")}
+    keys = {**named, **_fault_keys(FAULTS), **_chance_keys(), "scenario": _scenario(), "match": reference("RuleMatch")}
+    return {**closed(keys), "anyOf": [{"required": ["kind"]}, {"required": ["scenario"]}]}
+
+
+def _fault(known: Callable[[Kind], bool] = lambda kind: True, *, chosen: bool) -> Schema:
+    """A fault in a file, with the keys of its kind; if it selects requests (`chosen`), it may also be a scenario."""
+    kinds = {name: kind for name, kind in FAULTS.items() if known(kind)}
+    rules = [_only("kind", name, _keys_of(kind, chosen=chosen), kind.settings) for name, kind in kinds.items()]
+    keys = _fault_keys(kinds)
+    if not chosen:
+        return {**closed(keys), "required": ["kind"], "allOf": rules}
+    keys = {**keys, **_chance_keys(), "scenario": _scenario(), "match": reference("RuleMatch")}
+    acted = {"if": {"required": ["scenario"]}, "then": {"propertyNames": {"enum": ["scenario", *_WINDOW, "match"]}}}
+    return {**closed(keys), "anyOf": [{"required": ["kind"]}, {"required": ["scenario"]}], "allOf": [*rules, acted]}
+
+
+def _only(key: str, word: str, keys: Iterable[str], settings: Mapping[str, Setting]) -> Schema:
+    """If a key has this value, only these keys are allowed, with the settings' own schemas."""
+    own = {name: _setting(setting) for name, setting in settings.items()}
+    then = {"propertyNames": {"enum": list(keys)}, **({"properties": own} if own else {})}
+    return {"if": {"properties": {key: {"const": word}}, "required": [key]}, "then": then}
+
+
+def _keys_of(kind: Kind, *, chosen: bool) -> list[str]:
+    window = list(_WINDOW) if kind.listens else [*_COUNTS, *_WINDOW, "share", "match"]
+    return ["kind", *kind.settings, *kind.places, *(window if chosen else ())]
+
+
+def _fault_keys(kinds: Mapping[str, Kind]) -> dict[str, Schema]:
+    """The keys of faults of these kinds; one that several kinds have accepts what any of them accepts."""
+    shapes_of_key: dict[str, list[Schema]] = {}
+    for kind in kinds.values():
+        for key, setting in kind.settings.items():
+            shape = described(_setting(setting), setting.summary)
+            if shape not in shapes_of_key.setdefault(key, []):
+                shapes_of_key[key].append(shape)
+    settings = {key: shapes[0] if len(shapes) == 1 else either(*shapes) for key, shapes in shapes_of_key.items()}
+    places = {place: {**SCHEMA_OF[type], "minimum": 0} for place, type in PLACE_KEYS.items()}
+    return {"kind": explained({name: kind.summary for name, kind in kinds.items()}), **settings, **places}
+
+
+def _chance_keys() -> dict[str, Schema]:
+    share = {"type": "number", "minimum": 0, "maximum": 1}
+    pair = {"type": "array", "items": share, "minItems": 2, "maxItems": 2}
+    return {
+        **{key: described(COUNT, text) for key, text in _COUNTS.items()},
+        **{key: described(NUMBER, text) for key, text in _WINDOW.items()},
+        "share": described(either(share, pair), "a probability, or two between which it moves"),
+    }
+
+
+def _scenario() -> Schema:
+    return explained({name: scenario.summary for name, scenario in SCENARIOS.items()})
+
+
+def _setting(setting: Setting) -> Schema:
+    if setting.choices:
+        more = [word for word, meant in OTHER_WORDS.items() if meant in setting.choices]
+        return one_of((*setting.choices, *more))
+    shape = SCHEMA_OF[setting.type]
+    return shape if shape is TEXT else {**shape, "minimum": setting.least}
+
+
+def _reply_error() -> Schema:
+    """A failure by its name, or a table with the other settings of the fault `error`."""
+    names = one_of((*FailureKind, *OTHER_WORDS))
+    kind = FAULTS["error"]
+    keys = {key: described(_setting(setting), setting.summary) for key, setting in kind.settings.items()}
+    return either(names, {**closed({**keys, "kind": one_of(("error",))}), "required": ["error"]})
+
+
+def _one_or_more(name: str) -> Schema:
+    """A fault, a list of faults, or a string with faults."""
+    return either(reference(name), rows(reference(name)), TEXT)
+
+
+# The notations in requests of any program and in files.
+TAKEN: Mapping[str, Schema] = {
+    "TextMatcher": _matcher(TEXT, "TextMatcher", ("equals", "contains", "regex", "one_of", "exists", "not")),
+    "NumberMatcher": _matcher(WHOLE, "NumberMatcher", ("equals", "one_of", "at_least", "at_most", "exists", "not")),
+    "FlagMatcher": _matcher(FLAG, "FlagMatcher", ("equals", "one_of", "exists", "not")),
+    "AnyMatcher": _matcher(ANY, "AnyMatcher", MATCHERS),
+    "Match": match_with(),
+    "Matches": either(reference("Match"), {**rows(reference("Match")), "minItems": 1}),
+    "RuleMatch": match_with({"header": described(TEXT, "a header that is there, or `name: value`")}),
+    "Duration": either({"type": "number", "minimum": 0}, described(TEXT, "seconds, or 200ms")),
+    "Latency": _latency(),
+    "OutputTokens": described(
+        either(TEXT, {"type": "number", "minimum": 1, "maximum": LONGEST_CHOICE}),
+        "how many tokens a generated answer in prose has: off, 128, or a distribution: normal(128, 20)",
+    ),
+    "ReplyFault": _fault(lambda kind: not kind.listens, chosen=False),
+    "ReplyFaults": _one_or_more("ReplyFault"),
+    "ReplyError": _reply_error(),
+    "Reply": _reply(),
+    "Stub": _stub(),
+}
+NOTATIONS: Mapping[str, Schema] = {
+    **TAKEN,
+    "Fault": _fault(chosen=True),
+    "Faults": _one_or_more("Fault"),
+    "RouteFault": _fault(lambda kind: not kind.listens, chosen=True),
+    "RouteFaults": _one_or_more("RouteFault"),
+    "Quota": _quota(),
+}

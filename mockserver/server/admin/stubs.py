@@ -1,0 +1,242 @@
+"""The admin API of the stubs."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import orjson
+from starlette.responses import Response
+
+from mockserver.core.naming import shortened, unknown
+from mockserver.server.addresses import ADMIN
+from mockserver.server.admin.answers import admin_error, admin_json
+from mockserver.server.admin.endpoints import Endpoint, Query, per_namespace
+from mockserver.server.admin.json_schema import (
+    FLAG,
+    TEXT,
+    Schema,
+    described,
+    either,
+    one_of,
+    reference,
+    rows,
+    table,
+)
+from mockserver.server.admin.requests import AdminRequest, BadRequestError
+from mockserver.state.abilities import check_abilities
+from mockserver.state.settings import ConfigError
+from mockserver.state.stubs.notation import NOTES, check_names, read_stub
+from mockserver.state.stubs.registry import Stub, use_of
+from mockserver.state.stubs.values import StubError
+
+# How many stubs can be added to a namespace: some milliseconds of searching for each request.
+_MOST_STUBS = 5_000
+_EXAMPLE = '{"match": {"last_user": {"contains": "weather"}}, "reply": "It rains."}'
+_NAMES = rows(described(TEXT, "the name of a stub"))
+_ADDED = table({"added": _NAMES})
+_RECORDING = '{"recording": "the text of a .jsonl, .har or .yaml", "name": "weather", "pace": false}'
+_TAKES_RECORDING = table(
+    {"recording": described(TEXT, "the text of a journal, an HTTP Archive or a cassette of vcrpy")},
+    {
+        "name": described(TEXT, "the prefix of the stubs' names; without one `recorded`"),
+        "pace": described(FLAG, "answer as fast as recorded"),
+    },
+)
+_REPLAYED = table({"added": _NAMES, "left_out": rows(described(TEXT, "an exchange that makes no stub, and why"))})
+_STUBS: Schema = {
+    "anyOf": [table({"stubs": rows(reference("Stub"))}), reference("Stub")],
+    "description": "One stub, or several under `stubs`.",
+}
+
+
+_LISTED = table(
+    {"stubs": rows(reference("ListedStub"))},
+    {"hint": described(TEXT, "if none was added since the server started: how to keep those that are")},
+)
+_NOTHING_ADDED = (
+    "No stub was added here since the server started. What is added at run time is kept in memory only; before a "
+    f"restart, save it with GET {ADMIN}/stubs?format=toml, and serve that file with --stubs."
+)
+
+# The formats of stub files.
+_FORMATS = {"toml": "application/toml", "json": "application/json"}
+
+
+async def _listed(request: AdminRequest) -> Response:
+    wanted = request.query.get("format")
+    if wanted is not None:
+        return _saved(request, wanted)
+    book = request.namespace.stubs
+    listed = book.listed(request.simulator.setup.stubs)
+    hint = {} if book.listed() else {"hint": _NOTHING_ADDED}
+    return admin_json({"stubs": [_shown(stub, used) for stub, used in listed], **hint})
+
+
+def _saved(request: AdminRequest, wanted: str) -> Response:
+    """The stubs that were added, as a stub file."""
+    if wanted not in _FORMATS:
+        raise BadRequestError(f"format: {unknown('format', wanted[:40], _FORMATS)}")
+    # Few servers have stubs to save: without this import the others start sooner.
+    from mockserver.state.stubs.saving import WRITERS
+
+    file = WRITERS[wanted](stub for stub, _ in request.namespace.stubs.listed())
+    return Response(file, media_type=_FORMATS[wanted])
+
+
+async def _add(request: AdminRequest) -> Response:
+    stubs = await _several(request)
+    return admin_json({"added": _added(request, stubs)}, 201)
+
+
+def _added(request: AdminRequest, stubs: Sequence[Stub]) -> list[str]:
+    """Add stubs, as far as there is room: each is tried for every request."""
+    book = request.namespace.stubs
+    if book.count + len(stubs) > _MOST_STUBS:
+        raise BadRequestError(f"A namespace has room for {_MOST_STUBS:,} added stubs. Files of stubs may have more.")
+    return [book.add(stub) for stub in stubs]
+
+
+async def _replay(request: AdminRequest) -> Response:
+    given = await request.json("A recording", _RECORDING)
+    text, name, paced = given.pop("recording", None), given.pop("name", "recorded"), given.pop("pace", False)
+    if not isinstance(text, str) or not isinstance(name, str) or not isinstance(paced, bool) or given:
+        raise BadRequestError(f"A recording must be a JSON object such as {_RECORDING}, of which the text is needed")
+    # Imported when first needed: a server starts sooner without.
+    from mockserver.server.files.recordings import replay_from
+
+    space = request.namespace
+    settings, dialects = request.simulator.setup_of(space).settings, request.simulator.dialects
+    read = partial(replay_from, text.encode("utf-8", "replace"), name, settings, dialects, paced=paced)
+    try:
+        found = await asyncio.to_thread(read)
+    except ConfigError as error:
+        raise BadRequestError(str(error)) from None
+    return admin_json({"added": _added(request, found.stubs), "left_out": found.left_out}, 201)
+
+
+async def _put_all(request: AdminRequest) -> Response:
+    stubs = await _several(request)
+    if len(stubs) > _MOST_STUBS:
+        raise BadRequestError(f"A namespace has room for {_MOST_STUBS:,} added stubs. Files of stubs may have more.")
+    return admin_json({"added": request.namespace.stubs.put(stubs)})
+
+
+async def _put(request: AdminRequest) -> Response:
+    table = await request.json("A stub", _EXAMPLE)
+    stub = await asyncio.to_thread(partial(_read, request, {**table, "name": request.variable("stub")}))
+    return admin_json({"added": _added(request, (stub,))})
+
+
+async def _remove_all(request: AdminRequest) -> Response:
+    request.namespace.stubs.put(())
+    return admin_json({"stubs": []})
+
+
+async def _remove(request: AdminRequest) -> Response:
+    book, name = request.namespace.stubs, request.variable("stub")
+    if book.remove(name):
+        return admin_json({"removed": name})
+    known = ", ".join(stub.name for stub, _ in book.listed()) or "none"
+    return admin_error(404, f"No stub {shortened(name)} was added here. Added: {known}")
+
+
+STUBS = (
+    Endpoint(
+        "stubs",
+        "GET",
+        per_namespace("/stubs"),
+        _listed,
+        "All stubs in their order of precedence, with how often each was used; or the added ones as a stub file",
+        {200: either(_LISTED, reference("StubFile"))},
+        writes=("application/toml",),
+        query=(Query("format", one_of(_FORMATS), "a stub file of the added stubs, in this format"),),
+        refuses=(400,),
+    ),
+    Endpoint(
+        "addStubs", "POST", per_namespace("/stubs"), _add, "Add stubs", {201: _ADDED}, takes=_STUBS, refuses=(400,)
+    ),
+    Endpoint(
+        "replay",
+        "POST",
+        per_namespace("/replay"),
+        _replay,
+        "Add stubs that answer as a recording says",
+        {201: _REPLAYED},
+        takes=_TAKES_RECORDING,
+        refuses=(400,),
+    ),
+    Endpoint(
+        "putStubs",
+        "PUT",
+        per_namespace("/stubs"),
+        _put_all,
+        "Replace all added stubs with these",
+        {200: _ADDED},
+        takes=_STUBS,
+        refuses=(400,),
+    ),
+    Endpoint(
+        "removeStubs",
+        "DELETE",
+        per_namespace("/stubs"),
+        _remove_all,
+        "Remove all added stubs",
+        {200: table({"stubs": rows({})})},
+    ),
+    Endpoint(
+        "putStub",
+        "PUT",
+        per_namespace("/stubs/{stub:path}"),
+        _put,
+        "Add or replace the stub with this name",
+        {200: _ADDED},
+        takes=reference("Stub"),
+        refuses=(400, 404),
+    ),
+    Endpoint(
+        "removeStub",
+        "DELETE",
+        per_namespace("/stubs/{stub:path}"),
+        _remove,
+        "Remove one stub",
+        {200: table({"removed": TEXT})},
+        refuses=(404,),
+    ),
+)
+
+
+async def _several(request: AdminRequest) -> tuple[Stub, ...]:
+    """The stubs of the body: one, or a list of them."""
+    body = await request.json("A stub", _EXAMPLE)
+    # A pattern may take 0.1 s to be compiled.
+    return await asyncio.to_thread(partial(_read_several, request, body))
+
+
+def _read_several(request: AdminRequest, body: Mapping[str, Any]) -> tuple[Stub, ...]:
+    table = {key: value for key, value in body.items() if key not in NOTES}
+    key = next(iter(table)) if len(table) == 1 else ""
+    # `stub` is the key in files.
+    if key not in ("stubs", "stub"):
+        return (_read(request, table),)
+    if not isinstance(table[key], list):
+        raise BadRequestError(f'{key}: must be a list of stubs, such as {{"stubs": [{_EXAMPLE}]}}')
+    return tuple(_read(request, each, f"{key}[{number}]") for number, each in enumerate(table[key]))
+
+
+def _read(request: AdminRequest, table: object, place: str = "stub") -> Stub:
+    try:
+        stub = read_stub(table, place)
+        check_names(stub, request.simulator.operations, "" if stub.name else place)
+        check_abilities(stub, request.simulator.dialects, request.simulator.setup_of(request.namespace).settings)
+    except StubError as error:
+        raise BadRequestError(f"{error}. An example: {_EXAMPLE}") from None
+    return stub
+
+
+def _shown(stub: Stub, used: int) -> Mapping[str, Any]:
+    """A stub as JSON: its origin, how often it was used, and the table that it was read from."""
+    # In Python a table may contain functions, and in TOML dates: both are shown as their repr.
+    written = orjson.loads(orjson.dumps(dict(stub.table), default=repr))
+    row = {**use_of(stub, used), "match": written.get("match", {}), "table": written}
+    return {**row, "origin": stub.origin or "added", "used_up": stub.step(used) is None}

@@ -1,0 +1,127 @@
+"""The application: a Starlette app whose routes are all that is served."""
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.routing import BaseRoute, Route
+
+from mockserver.core.dialects import Dialect
+from mockserver.core.installed import load_dialects
+from mockserver.routes import Endpoint, RememberingRouter, Routes, mount
+from mockserver.server.addresses import ADMIN
+from mockserver.server.admin.api import admin_api
+from mockserver.server.asgi import ROOT, Receive, Scope, Send, say
+from mockserver.server.cors import Gate, GateMiddleware
+from mockserver.server.files.traces import TraceFiles
+from mockserver.server.handler import Handler
+from mockserver.server.reload import Reader, Watcher
+from mockserver.server.simulator import Simulator
+from mockserver.state.configuration.options import checked, from_names
+from mockserver.state.journal.exchanges import Denial
+from mockserver.state.settings import Settings
+
+_DISGUISED = Denial(404, "no_route", f"The admin API is only at {ADMIN}/, without any percent-encoding in that.").body
+
+
+class App(Starlette):
+    """The simulator as an application.
+
+    Its routes are, in this order: the vendors' host names, the routes of a config file, the bare paths, `/<dialect>`,
+    `/ns/{namespace}` with all of these once more, and the admin API. Other settings may bring other routes.
+    """
+
+    def __init__(self, settings: Settings, dialects: Mapping[str, Dialect], reader: Reader | None = None) -> None:
+        self._handler = Handler()
+        self.simulator = self._handler.simulator = Simulator(settings, dialects, self._handler)
+        self._watcher = Watcher(reader, self.simulator) if reader else None
+        self._admin = admin_api(self.simulator)
+        gate = Middleware(GateMiddleware, gate=self.gate, settings=lambda: self.settings)
+        super().__init__(middleware=[gate], lifespan=_lifespan)
+        self.router = self._router = RememberingRouter([], Endpoint(None, self._handler), _lifespan)
+        self._install(self.simulator.setup.routes)
+        self.simulator.on_change = self._install
+
+    @property
+    def settings(self) -> Settings:
+        """The settings in force."""
+        return self.simulator.setup.settings
+
+    @property
+    def gate(self) -> Gate:
+        """What turns requests away."""
+        return self.simulator.gate
+
+    @property
+    def is_watched(self) -> bool:
+        """Whether there is middleware of the user's, which wants to see requests and answers."""
+        return len(self.user_middleware) > 1
+
+    def answers_at_once(self, path: str) -> bool:
+        """Whether a request may be answered within the turn of the loop in which it has arrived: neither the admin API
+        nor middleware of the user's, which may want to know their task, has a part in it."""
+        return not self.is_watched and not path.startswith(ADMIN)
+
+    def become_worker(self, number: int) -> None:
+        """Become one of several processes that serve a port."""
+        self.simulator.become_worker(number)
+        self._handler.begin_ids()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one ASGI scope, which may come from an application that this one is part of."""
+        scope[ROOT] = scope.get("root_path", "")
+        await super().__call__(scope, receive, send)
+
+    def _install(self, routes: Routes) -> None:
+        """Serve these routes from now on."""
+        documents = [Route(f"/{name}/openapi.json", self._admin) for name in self.simulator.dialects]
+        served: list[BaseRoute] = [*documents, *routes.all]
+        namespaced = mount("/ns/{namespace}", RememberingRouter(served, routes.default), "namespace")
+        literal = _Literal(self._admin)
+        admin = [mount(ADMIN, literal, "admin"), Route(ADMIN, literal)]
+        self._router.replace([*admin, namespaced, *served], routes.default)
+
+
+@asynccontextmanager
+async def _lifespan(app: App) -> AsyncIterator[None]:
+    """While it lasts, the source files of settings and stubs are watched."""
+    files = app._watcher
+    watcher = asyncio.ensure_future(files.watch()) if files is not None and files.has_files else None
+    try:
+        yield
+    finally:
+        if watcher is not None:
+            watcher.cancel()
+
+
+class _Literal:
+    """The admin API for requests whose path is written like its own: a proxy that bars the API from the outside might
+    not recognise it in `/%5fmockserver/` or `/_mockserver%2f`."""
+
+    def __init__(self, admin: Starlette) -> None:
+        self._admin = admin
+        self.routes = admin.routes
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one ASGI scope."""
+        written: bytes = scope.get("raw_path") or scope["path"].encode()
+        prefix = f"{scope[ROOT]}{ADMIN}".encode()
+        is_literal = scope["type"] != "http" or written == prefix or written.startswith(prefix + b"/")
+        await (self._admin(scope, receive, send) if is_literal else say(send, 404, _DISGUISED))
+
+
+def create_app(settings: Settings | None = None, reader: Reader | None = None, **options: Any) -> App:
+    """The application with every installed dialect. Raises ConfigError if the settings name what does not exist.
+
+    Options are settings by name, over the `settings`: `create_app(seed=7)`. Without settings, latency is off. With a
+    `reader` of the settings, all source files of settings and stubs are watched while the application runs.
+    """
+    given = settings or Settings(latency="off")
+    traces = TraceFiles(Path(), given.traces)
+    settled = checked(replace(given, **from_names(options, "create_app", traces)), traces)
+    return App(replace(settled, traces=traces.traces()), load_dialects(), reader)

@@ -1,0 +1,175 @@
+"""Answers over ASGI: the player fills a queue of messages, which are sent one by one.
+
+Our own server offers a `Transport` in the scope, to which the player writes at once instead.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import Awaitable, Callable, MutableMapping
+from typing import Any, ClassVar, Protocol, runtime_checkable
+
+from mockserver.core.timeline import Ending, RawHeaders
+from mockserver.server.player import Performance
+from mockserver.server.sink import Sink, Then
+
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+Scope = MutableMapping[str, Any]
+Application = Callable[[Any, Receive, Send], Awaitable[None]]
+
+
+# The key in a scope for the path of our application within the one that it is part of.
+ROOT = "mockserver.root_path"
+# The answer to a health check, which only shows that the process responds.
+WELL = b'{\n  "status": "ok"\n}'
+
+
+@runtime_checkable
+class Transport(Sink, Protocol):
+    """A connection of our own server, offered in a scope as an ASGI extension: it can also be reset, closed half-way,
+    and given raw bytes. The whole body of the request has arrived, unless that is `too_large`."""
+
+    EXTENSION: ClassVar[str] = "mockserver.transport"
+    too_large: bool
+
+    def play(self, performance: Performance) -> None:
+        """Play an answer on the connection, until it ends or the client leaves."""
+
+
+class ClientLeftError(Exception):
+    """The client disconnected while it was still sending."""
+
+
+class AsgiSink(Sink):
+    """A sink that queues ASGI messages for sending. It cannot break off an answer, because it has no wire."""
+
+    # The transport behind ASGI is unknown; a TLS record holds so many bytes.
+    longest_write = 16_384
+
+    def __init__(self) -> None:
+        self._messages: deque[Message] = deque()
+        self._news = asyncio.Event()
+        self._resume: Then | None = None
+        self._aborted = False
+
+    def begin(self, status: int, headers: RawHeaders, length: int | None) -> None:
+        """Queue the message that starts an answer."""
+        if length is not None:
+            headers = (*headers, (b"content-length", b"%d" % length))
+        # A list, which middleware may change.
+        self._put({"type": "http.response.start", "status": status, "headers": [*headers]})
+
+    def write(self, data: bytes, *, last: bool) -> bool:
+        """Queue a message with a part of the body. Return False, since it waits to be sent."""
+        self._put({"type": "http.response.body", "body": data, "more_body": not last})
+        return False
+
+    def blocked(self, resume: Then) -> bool:
+        """Whether messages wait to be sent."""
+        self._resume = resume if self._messages else None
+        return bool(self._messages)
+
+    def break_off(self, ending: Ending, ended: Then) -> None:
+        """Impossible without a wire; a timeline with such an ending is only played with one."""
+        raise NotImplementedError(f"{ending.how} needs a socket")
+
+    def abort(self) -> None:
+        """Send nothing more; the application's call fails."""
+        self._messages.clear()
+        self._aborted = True
+        self._news.set()
+
+    def wake(self) -> None:
+        """Wake the task that waits for news."""
+        self._news.set()
+
+    async def flush(self, send: Send) -> None:
+        """Send all queued messages, and all that are queued as a result."""
+        if self._aborted:
+            raise RuntimeError("the answer cannot continue; see the log of mockserver")
+        while self._messages or self._resume is not None:
+            while self._messages:
+                await send(self._messages.popleft())
+            resume, self._resume = self._resume, None
+            if resume is not None:
+                resume()
+
+    async def news(self) -> None:
+        """Wait for a message to send, or for the end."""
+        self._news.clear()
+        await self._news.wait()
+
+    def _put(self, message: Message) -> None:
+        self._messages.append(message)
+        self._news.set()
+
+
+async def play(performance: Performance, sink: AsgiSink, receive: Receive, send: Send) -> None:
+    """Play a performance to its end, or until the client leaves."""
+    performance.play()
+    listener: asyncio.Future[None] | None = None
+    try:
+        await sink.flush(send)
+        while not performance.over:
+            listener = listener or asyncio.ensure_future(_listen(receive, performance, sink))
+            await sink.news()
+            await sink.flush(send)
+    finally:
+        if listener is not None:
+            listener.cancel()
+        performance.leave()
+
+
+async def _listen(receive: Receive, performance: Performance, sink: AsgiSink) -> None:
+    """Wait until the client leaves, and stop the performance."""
+    while (await receive())["type"] != "http.disconnect":
+        pass
+    performance.leave()
+    sink.wake()
+
+
+async def live(receive: Receive, send: Send, end: Callable[[], Awaitable[None]]) -> None:
+    """ASGI's lifespan; `end` is called when the application shuts down."""
+    await receive()
+    await send({"type": "lifespan.startup.complete"})
+    await receive()
+    await end()
+    await send({"type": "lifespan.shutdown.complete"})
+
+
+async def refuse_websocket(send: Send) -> None:
+    """Close a WebSocket, which no dialect speaks, before it opens."""
+    await send({"type": "websocket.close", "code": 1003, "reason": "mockserver does not support WebSockets"})
+
+
+async def say(send: Send, status: int, body: bytes, headers: RawHeaders = ()) -> None:
+    """Send an answer of our own, in JSON."""
+    own = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]
+    await send({"type": "http.response.start", "status": status, "headers": [*own, *headers]})
+    await send({"type": "http.response.body", "body": body})
+
+
+def transport_of(scope: Scope) -> Transport | None:
+    """The connection of our own server, if it is one that serves the scope."""
+    transport: Transport | None = scope.get("extensions", {}).get(Transport.EXTENSION)
+    return transport
+
+
+async def read_body(scope: Scope, receive: Receive, limit: int) -> bytes | None:
+    """The whole body, or None if it is larger than the limit, in bytes. Raises ClientLeftError."""
+    transport = transport_of(scope)
+    if transport is not None and transport.too_large:
+        return None
+    chunks: list[bytes] = []
+    size = 0
+    while True:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise ClientLeftError
+        chunks.append(message.get("body", b""))
+        size += len(chunks[-1])
+        if size > limit:
+            return None
+        if not message.get("more_body"):
+            return b"".join(chunks)

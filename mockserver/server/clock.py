@@ -1,0 +1,307 @@
+"""The clock of an event loop: the time, and alarms.
+
+Loops wake their timers with a resolution of a millisecond at best, and uvloop's time is as coarse. Where the kernel has
+timer file descriptors (Linux), one of them serves all alarms of a loop, which are kept in a heap: a wake-up costs the
+same for one waiting stream as for a thousand, and is accurate to some microseconds. Elsewhere the loop's own timers are
+used.
+
+Each namespace has a clock based on that of the loop (`ShiftedClock`): it is the `owner` of its alarms, which the loop's
+clock keeps, and its instants are ahead by its `shift`.
+"""
+
+import asyncio
+import contextlib
+import ctypes
+import os
+import struct
+import sys
+import time
+from collections.abc import Callable
+from heapq import heapify, heappop, heappush, heapreplace
+from itertools import count
+from typing import Protocol
+from weakref import WeakKeyDictionary, finalize, proxy
+
+from mockserver.server.monotonic import Monotonic
+
+# What an alarm calls, with the present instant of its clock. It returns when to ring again, or None not to.
+Wake = Callable[[float], float | None]
+
+# Waking the process costs more than what is then called. So the timer rests for so many seconds before it rings again,
+# longer for each alarm that has just rung: the denser the alarms, the more of them share a wake-up. One stream alone is
+# not affected.
+_REST = 0.000_15
+_MORE_REST = 0.000_01
+_LONGEST_REST = 0.000_5
+# How many alarms ring at once before the loop gets to its other work.
+_MOST_AT_ONCE = 256
+# An alarm after this instant (in seconds) never rings.
+_LATEST = 2.0**40
+
+
+class Alarm(Protocol):
+    """A call of `wake` at an instant; an alarm that has rung may be set again."""
+
+    wake: Wake
+
+    def set(self, instant: float) -> None:
+        """Ring at an instant of the clock, in seconds, instead of the one that was set before."""
+
+    def cancel(self) -> None:
+        """Never ring again."""
+
+
+class Clock(Protocol):
+    """Seconds that only move forward, and alarms."""
+
+    def now(self) -> float:
+        """The present instant in seconds."""
+
+    def alarm(self, wake: Wake) -> Alarm:
+        """An alarm that calls `wake`, on the loop."""
+
+
+class LoopsClock(Protocol):
+    """The clock of a loop, on which other clocks are based: each of these owns the alarms that it requests."""
+
+    def now(self) -> float:
+        """The present instant in seconds."""
+
+    def alarm(self, wake: Wake, owner: "ShiftedClock") -> Alarm:
+        """An alarm whose instants are those of the owner's clock."""
+
+    def hasten(self, owner: "ShiftedClock", seconds: float) -> None:
+        """Make all the alarms of an owner ring so many seconds earlier."""
+
+
+def _ignore(now: float) -> None:
+    """What a cancelled alarm calls."""
+
+
+class _LoopAlarm:
+    __slots__ = ("_clock", "handle", "owner", "wake")
+
+    def __init__(self, clock: "LoopClock", wake: Wake, owner: "ShiftedClock") -> None:
+        self._clock = clock
+        self.wake = wake
+        self.owner = owner
+        self.handle: asyncio.TimerHandle | None = None
+
+    def set(self, instant: float) -> None:
+        self._clock.ring_at(self, instant - self.owner.shift)
+
+    def cancel(self) -> None:
+        self._clock.forget(self)
+        self.wake = _ignore
+
+
+class LoopClock:
+    """A clock made of a loop's own time and timers."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        # Only a proxy, so that the clock does not keep the loop alive.
+        self._loop: asyncio.AbstractEventLoop = proxy(loop)
+        self._waiting: set[_LoopAlarm] = set()
+
+    def now(self) -> float:
+        """The present instant on the loop's clock."""
+        return self._loop.time()
+
+    def alarm(self, wake: Wake, owner: "ShiftedClock") -> Alarm:
+        """An alarm that calls `wake`, on the loop."""
+        return _LoopAlarm(self, wake, owner)
+
+    def hasten(self, owner: "ShiftedClock", seconds: float) -> None:
+        """Make all the alarms of an owner ring so many seconds earlier."""
+        for alarm in tuple(self._waiting):
+            if alarm.owner is owner and alarm.handle is not None:
+                self.ring_at(alarm, alarm.handle.when() - seconds)
+
+    def ring_at(self, alarm: _LoopAlarm, instant: float) -> None:
+        """Set an alarm to an instant of the loop's own time."""
+        self.forget(alarm)
+        self._waiting.add(alarm)
+        alarm.handle = self._loop.call_at(instant, self._ring, alarm)
+
+    def forget(self, alarm: _LoopAlarm) -> None:
+        """Unset an alarm."""
+        if alarm.handle is not None:
+            alarm.handle.cancel()
+            alarm.handle = None
+            self._waiting.discard(alarm)
+
+    def _ring(self, alarm: _LoopAlarm) -> None:
+        alarm.handle = None
+        self._waiting.discard(alarm)
+        again = alarm.wake(self._loop.time() + alarm.owner.shift)
+        if again is not None:
+            alarm.set(again)
+
+
+class ShiftedClock:
+    """A clock that can be put forward: another clock's time plus `shift`, the seconds by which it has been advanced.
+
+    An alarm whose instant is reached by an advance rings at once.
+    """
+
+    def __init__(self, base: LoopsClock, shift: float = 0.0) -> None:
+        self._base = base
+        self._base_now = base.now
+        self.shift = shift
+
+    def now(self) -> float:
+        """The present instant."""
+        return self._base_now() + self.shift
+
+    def alarm(self, wake: Wake) -> Alarm:
+        """An alarm that calls `wake` at instants of this clock."""
+        return self._base.alarm(wake, self)
+
+    def advance(self, seconds: float) -> None:
+        """Put the clock forward."""
+        self.shift += seconds
+        self._base.hasten(self, seconds)
+
+
+class _TimerAlarm:
+    # `number` sets alarms of the same instant apart; `entry` is the valid one in the heap, others were replaced.
+    __slots__ = ("_clock", "entry", "number", "owner", "wake")
+
+    def __init__(self, clock: "TimerClock", wake: Wake, owner: ShiftedClock, number: int) -> None:
+        self._clock = clock
+        self.wake = wake
+        self.owner = owner
+        self.number = number
+        self.entry: _Entry | None = None
+
+    def set(self, instant: float) -> None:
+        clock, instant = self._clock, instant - self.owner.shift
+        self.entry = entry = (instant, self.number, self)
+        heappush(clock.waiting, entry)
+        if instant < clock.armed:
+            clock.arm(instant)
+
+    def cancel(self) -> None:
+        # The entry stays in the heap until its time comes, but the callback is released at once.
+        self.entry = None
+        self.wake = _ignore
+
+
+# The instant at which an alarm rings, its number, and the alarm.
+_Entry = tuple[float, int, _TimerAlarm]
+
+
+class TimerClock:
+    """A clock made of the system's monotonic time and one kernel timer.
+
+    `waiting` is the heap of the alarms that are set. The timer is `armed` for an instant.
+    """
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, timer: int) -> None:
+        self._timer = timer
+        self.waiting: list[_Entry] = []
+        self._numbers = count(1)
+        self.armed = float("inf")
+        loop.add_reader(timer, self._ring)
+        finalize(loop, os.close, timer)
+
+    now = staticmethod(Monotonic.now)
+
+    def alarm(self, wake: Wake, owner: ShiftedClock) -> Alarm:
+        """An alarm that calls `wake`, on the loop."""
+        return _TimerAlarm(self, wake, owner, next(self._numbers))
+
+    def hasten(self, owner: ShiftedClock, seconds: float) -> None:
+        """Make all the alarms of an owner ring so many seconds earlier."""
+        entries = self.waiting
+        for place, entry in enumerate(entries):
+            instant, number, alarm = entry
+            if alarm.owner is owner and alarm.entry is entry:
+                # Changed in place, because this may be called by an alarm that is just ringing.
+                alarm.entry = entries[place] = (instant - seconds, number, alarm)
+        heapify(entries)
+        if entries:
+            self.arm(entries[0][0])
+
+    def arm(self, instant: float) -> None:
+        """Make the kernel timer ring at an instant."""
+        self.armed = instant
+        # An instant that has passed rings at once; zero would disarm the timer.
+        _set_timer(self._timer, min(max(instant, 1e-9), _LATEST))
+
+    def _ring(self) -> None:
+        # Alarms that are called set themselves again: the timer is armed once, after all of them.
+        self.armed = float("-inf")
+        waiting, now = self.waiting, Monotonic.now
+        due, woken = now(), 0
+        try:
+            while waiting and waiting[0][0] <= due and woken < _MOST_AT_ONCE:
+                entry = waiting[0]
+                alarm = entry[2]
+                if alarm.entry is not entry:
+                    heappop(waiting)
+                    continue
+                woken += 1
+                # The entry is no longer valid. It is replaced by the next one, which costs half of removing and adding.
+                alarm.entry = None
+                owner = alarm.owner
+                again = alarm.wake(now() + owner.shift)
+                if again is not None:
+                    alarm.entry = following = (again - owner.shift, alarm.number, alarm)
+                    if waiting[0] is entry:
+                        heapreplace(waiting, following)
+                    else:
+                        heappush(waiting, following)
+        finally:
+            if not waiting:
+                self.armed = float("inf")
+                # Reading stops the timer from ringing; the value does not matter.
+                with contextlib.suppress(BlockingIOError):
+                    os.read(self._timer, 8)
+            elif waiting[0][0] > now():
+                self.arm(max(waiting[0][0], due + min(_REST + woken * _MORE_REST, _LONGEST_REST)))
+            # Otherwise the timer keeps ringing, and the loop comes back here after its other work.
+
+
+_clocks: "WeakKeyDictionary[asyncio.AbstractEventLoop, LoopsClock]" = WeakKeyDictionary()
+
+
+def clock_of(loop: asyncio.AbstractEventLoop) -> LoopsClock:
+    """The one clock of a loop."""
+    clock = _clocks.get(loop)
+    if clock is None:
+        clock = _clocks[loop] = _make_clock(loop)
+    return clock
+
+
+def _make_clock(loop: asyncio.AbstractEventLoop) -> LoopsClock:
+    if not sys.platform.startswith("linux"):
+        return LoopClock(loop)
+    try:
+        return TimerClock(loop, _create_timer())
+    except (OSError, AttributeError, NotImplementedError):
+        return LoopClock(loop)
+
+
+_TIMER_ABSOLUTE = 1
+_libc = ctypes.CDLL(None, use_errno=True) if sys.platform.startswith("linux") else None
+# The same library for a call that never blocks and is made for each event: PyDLL does not release the GIL.
+_quick = ctypes.PyDLL(None) if sys.platform.startswith("linux") else None
+_pack = struct.Struct("qqqq").pack
+
+
+def _create_timer() -> int:
+    # os.timerfd_create exists from Python 3.13 on; the system call is older than any Python that we support.
+    assert _libc is not None
+    timer = int(_libc.timerfd_create(time.CLOCK_MONOTONIC, os.O_NONBLOCK | os.O_CLOEXEC))
+    if timer < 0:
+        raise OSError(ctypes.get_errno(), "timerfd_create")
+    return timer
+
+
+def _set_timer(timer: int, instant: float) -> None:
+    assert _quick is not None
+    seconds = int(instant)
+    # The interval (none), and the instant: each in seconds and nanoseconds.
+    value = _pack(0, 0, seconds, int((instant - seconds) * 1e9))
+    _quick.timerfd_settime(timer, _TIMER_ABSOLUTE, value, None)

@@ -1,0 +1,176 @@
+"""Pages in browsers: which of them are turned away, and headers that let the others read answers.
+
+Requests without `Origin` get no headers. With the setting `cors = "vendor"` all of them are left out: then a page sees
+what the vendor would let it see.
+"""
+
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from mockserver.core.calls import Headers
+from mockserver.core.dialects import Dialect
+from mockserver.core.timeline import Ending, RawHeaders, Timeline
+from mockserver.faults.connections import HEAD
+from mockserver.server.asgi import Application, Receive, Scope, Send, say
+from mockserver.server.logs import log, printable
+from mockserver.state.journal.exchanges import Denial
+from mockserver.state.origins import VENDOR, allows_origin, host_refusal, is_loopback, page_refusal
+from mockserver.state.settings import Settings
+
+# How many seconds browsers cache a preflight.
+_REMEMBERED = b"600"
+_METHODS = b"GET, POST, PUT, PATCH, DELETE, HEAD, OPTIONS"
+_OURS = b"access-control-"
+# Of the refusals of one second, so many are logged; the next line says how many were not.
+_LOGGED = 10
+# What an answer to a page depends on.
+VARY = (b"vary", b"Origin")
+
+
+class Gate:
+    """Turns away requests of foreign pages, and those to names that are not the server's.
+
+    Names are only checked if they are listed, or if the server is bound to loopback: then no others are needed. An
+    application that another server serves does not know where it is bound.
+    """
+
+    def __init__(self, dialects: Mapping[str, Dialect]) -> None:
+        self._vendors = tuple(host for dialect in dialects.values() for host in dialect.hosts)
+        self._is_local = False
+        self._second, self._logged, self._unlogged = 0, 0, 0
+
+    def bound_to(self, address: str) -> None:
+        """Take note of the address that the server listens on."""
+        self._is_local = is_loopback(address)
+
+    def refusal(self, method: str, headers: Headers, settings: Settings) -> Denial | None:
+        """Why a request is turned away, which is logged; None if it is let in."""
+        denial, host = None, headers.get("host")
+        # No browser leaves out the host.
+        if host is not None and (self._is_local or settings.allow_host):
+            denial = host_refusal(host, self._vendors + settings.allow_host)
+        denial = denial or page_refusal(method, headers, settings.cors)
+        if denial is not None:
+            self._log(denial)
+        return denial
+
+    def _log(self, denial: Denial) -> None:
+        """Log a refusal, unless there are many: a page may send thousands of requests."""
+        second = int(time.monotonic())
+        if second != self._second:
+            self._second, self._logged = second, 0
+        if self._logged == _LOGGED:
+            self._unlogged += 1
+            return
+        self._logged += 1
+        more = f" ({self._unlogged:,} others before it were not logged)" if self._unlogged else ""
+        self._unlogged = 0
+        log.warning("refused with %d: %s%s", denial.status, printable(denial.message), more)
+
+
+class GateMiddleware:
+    """The gate before an ASGI application. What it turns away leaves no trace in the journal of any namespace."""
+
+    def __init__(self, app: Application, gate: Gate, settings: Callable[[], Settings]) -> None:
+        self._app, self._gate, self._settings = app, gate, settings
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one ASGI scope."""
+        if scope["type"] == "http":
+            denial = self._gate.refusal(scope["method"], Headers(scope["headers"]), self._settings())
+            if denial is not None:
+                await say(send, denial.status, denial.body, (VARY,))
+                return
+        await self._app(scope, receive, send)
+
+
+def preflight(method: str, headers: Headers) -> Timeline | None:
+    """The answer to a preflight request of a page that was let in, which allows everything. None if it is none."""
+    if method != "OPTIONS":
+        return None
+    origin, wanted = headers.get("origin"), headers.get("access-control-request-method")
+    if origin is None or wanted is None:
+        return None
+    allowed: RawHeaders = (*_opened(origin), (b"access-control-allow-methods", _METHODS))
+    names = headers.get("access-control-request-headers")
+    if names is not None:
+        allowed = (*allowed, (b"access-control-allow-headers", names.encode("latin-1")))
+    if headers.get("access-control-request-private-network") == "true":
+        allowed = (*allowed, (b"access-control-allow-private-network", b"true"))
+    varies = b"Access-Control-Request-Headers, Access-Control-Request-Private-Network"
+    return Timeline(204, (*allowed, (b"access-control-max-age", _REMEMBERED), (b"vary", varies)), ())
+
+
+async def answer_preflight(method: str, headers: Headers, send: Send) -> bool:
+    """Answer a preflight request; return False if it is none."""
+    allowed = preflight(method, headers)
+    if allowed is None:
+        return False
+    await send({"type": "http.response.start", "status": allowed.status, "headers": list(allowed.headers)})
+    await send({"type": "http.response.body"})
+    return True
+
+
+def reader_of(headers: Headers, settings: Settings) -> str | None:
+    """The origin of the page that may read the answer by our headers; None if there is none."""
+    origin = headers.get("origin")
+    may_read = origin is not None and settings.cors != VENDOR and allows_origin(settings.cors, origin)
+    return origin if may_read else None
+
+
+def page_headers(headers: Headers, settings: Settings) -> RawHeaders:
+    """The headers of an answer of our own that let a page of an allowed origin read it."""
+    origin = headers.get("origin")
+    return _opened(origin) if origin is not None and allows_origin(settings.cors, origin) else (VARY,)
+
+
+def shared(timeline: Timeline, origin: str) -> Timeline:
+    """The timeline with headers that let a page of that origin read everything."""
+    ending = _ending_shared(timeline.ending, origin)
+    return timeline._replace(headers=shared_headers(timeline.headers, origin), ending=ending)
+
+
+def shared_headers(headers: RawHeaders, origin: str) -> RawHeaders:
+    """Headers that let a page of that origin read everything, including all header names.
+
+    They replace such headers of the vendor, since browsers reject duplicates.
+    """
+    kept = tuple(header for header in headers if not header[0].startswith(_OURS))
+    exposed = b", ".join(dict.fromkeys(name for name, _ in kept))
+    return (*kept, *_opened(origin), (b"access-control-expose-headers", exposed))
+
+
+def _ending_shared(ending: Ending | None, origin: str) -> Ending | None:
+    """The ending, with the headers inserted into the raw head that it sends, if it sends a complete one."""
+    if ending is None or not ending.raw.startswith(HEAD):
+        return ending
+    lines = b"".join(b"%b: %b\r\n" % header for header in _opened(origin))
+    return ending._replace(raw=HEAD + lines + ending.raw[len(HEAD) :])
+
+
+def _opened(origin: str) -> RawHeaders:
+    return (
+        (b"access-control-allow-origin", origin.encode("latin-1")),
+        (b"access-control-allow-credentials", b"true"),
+        VARY,
+    )
+
+
+def open_to_pages(api: Application, settings: Callable[[], Settings]) -> Application:
+    """An ASGI application whose answers can be read by pages of the allowed origins."""
+
+    async def opened(scope: Any, receive: Receive, send: Send) -> None:
+        headers = Headers(scope.get("headers", ()))
+        more = page_headers(headers, settings())
+        if more != (VARY,) and await answer_preflight(scope["method"], headers, send):
+            return
+
+        async def send_opened(message: Any) -> None:
+            if message["type"] == "http.response.start":
+                message = {**message, "headers": [*message["headers"], *more]}
+            await send(message)
+
+        await api(scope, receive, send_opened)
+
+    return opened

@@ -1,0 +1,258 @@
+"""Requests to the dialects, on their way through the pipeline: from an ASGI scope to a response that plays a plan."""
+
+import asyncio
+import os
+import time
+from collections.abc import Callable
+from functools import partial
+from itertools import count
+from typing import TYPE_CHECKING
+
+from starlette.applications import Starlette
+
+from mockserver import pipeline
+from mockserver.core.calls import Call, Headers
+from mockserver.core.failures import FailureKind, Rejection
+from mockserver.core.json_sizes import MOST_VALUES, has_more_values
+from mockserver.core.timeline import Run, Timeline
+from mockserver.server.asgi import (
+    ROOT,
+    ClientLeftError,
+    Receive,
+    Scope,
+    Send,
+    read_body,
+    refuse_websocket,
+    transport_of,
+)
+from mockserver.server.browsers import to_live_page
+from mockserver.server.clock import Clock
+from mockserver.server.cors import preflight, reader_of, shared
+from mockserver.server.hints import add_hint, no_route
+from mockserver.server.logs import log, log_access
+from mockserver.server.responses import PlayedResponse
+from mockserver.server.simulator import Setup, Simulator
+from mockserver.state.admission import standings_of
+from mockserver.state.context import HeaderError, RequestContext, make_context
+from mockserver.state.costs import answers_long, reads_long
+from mockserver.state.journal.exchanges import Denial, Exchange
+from mockserver.state.namespaces import BAD_NAME, DEFAULT, Namespace, is_name, namespace_of
+from mockserver.state.plan import Plan
+from mockserver.state.processes import needs_one_process, stateful_call, stateful_context
+from mockserver.state.routing import RouteMatch
+
+if TYPE_CHECKING:
+    from mockserver.server.webhooks import WebhookSender
+
+
+# The number of bits for counting the calls of a process, below random ones of its start.
+_CALL_BITS = 40
+
+
+class _Incoming:
+    """A request on its way: the namespace that it is for, its path there, the setup in force, and the clock."""
+
+    def __init__(self, scope: Scope, simulator: Simulator, name: str, path: str, headers: Headers) -> None:
+        self.application: Starlette = scope["app"]
+        self.method: str = scope["method"]
+        self.path, self.headers = path, headers
+        self.query = scope["query_string"].decode("latin-1")
+        self.namespace: Namespace = simulator.namespaces.get(name)
+        self.setup: Setup = simulator.setup_of(self.namespace)
+        self.clock: Clock = simulator.clock(self.namespace)
+        self.arrived = self.clock.now()
+        self.body = b""
+        self.has_transport = transport_of(scope) is not None
+
+    def call(self, path: str) -> Call:
+        """The call under the dialect's native path."""
+        now = time.time() + self.namespace.shift
+        return Call(self.method, path, self.headers, self.body, self.query, now)
+
+
+class Handler:
+    """Answers the requests to the dialects of a simulator, which is to be set."""
+
+    simulator: Simulator
+
+    def __init__(self) -> None:
+        self.begin_ids()
+        self._webhooks: WebhookSender | None = None
+
+    def begin_ids(self) -> None:
+        """Let the unique ids from now on differ from those of every other server and process."""
+        self._calls = count((int.from_bytes(os.urandom(8)) << _CALL_BITS) + 1)
+
+    async def __call__(self, route: RouteMatch | None, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one ASGI scope: the application behind every route of a dialect, and behind none."""
+        if scope["type"] != "http":
+            await refuse_websocket(send)
+            return
+        try:
+            response = await self.respond(route, scope, receive)
+        except ClientLeftError:
+            return
+        await response(scope, receive, send)
+
+    async def respond(self, route: RouteMatch | None, scope: Scope, receive: Receive) -> PlayedResponse:
+        """The response to a request that has landed somewhere, or nowhere. Raises ClientLeftError."""
+        headers = Headers(scope["headers"])
+        name, path = _namespace_of(scope, headers)
+        is_known = name == DEFAULT or is_name(name)
+        incoming = _Incoming(scope, self.simulator, name if is_known else DEFAULT, path, headers)
+        settings = incoming.setup.settings
+        allowed = preflight(incoming.method, headers) if reader_of(headers, settings) is not None else None
+        if allowed is not None:
+            return _aside(incoming, allowed)
+        body = await read_body(scope, receive, settings.max_body)
+        incoming.body = body or b""
+        if not is_known:
+            return self._deny(incoming, Denial(400, "bad_namespace", BAD_NAME))
+        if route is None:
+            return self._elsewhere(incoming, scope["path"])
+        try:
+            if body is None or (
+                route.operation is not None
+                and len(body) > MOST_VALUES
+                and await asyncio.to_thread(has_more_values, body)
+            ):
+                return self._refuse(incoming, route, FailureKind.BODY_TOO_LARGE)
+            return await self._answer(incoming, route)
+        except HeaderError as error:
+            return self._deny(incoming, Denial(400, "invalid_header", str(error)), route)
+
+    async def _answer(self, incoming: _Incoming, route: RouteMatch) -> PlayedResponse:
+        """The way of a request through the pipeline. Raises HeaderError if one of our own headers cannot be obeyed."""
+        namespace, setup, plan = incoming.namespace, incoming.setup, None
+        try:
+            context = self._context(incoming, route)
+            is_long = reads_long(context.call)
+            plan = await asyncio.to_thread(pipeline.parse, context) if is_long else pipeline.parse(context)
+            stateful = self.simulator.worker is not None and (
+                stateful_call(context.call, route) or stateful_context(plan.context)
+            )
+            if stateful:
+                return self._deny(incoming, Denial(409, "several_processes", f"{needs_one_process(stateful)}."), route)
+            pipeline.resolve(plan, namespace, incoming.arrived, setup.since, setup.stubs)
+            if is_long or answers_long(plan):
+                await asyncio.to_thread(pipeline.complete, plan)
+            else:
+                pipeline.complete(plan)
+        except Exception as error:
+            if plan is not None:
+                pipeline.release(plan, namespace)
+            if isinstance(error, HeaderError):
+                raise
+            message = "an error in mockserver itself, answered as a server error: %s %s"
+            log.error(message, incoming.method, route.path, exc_info=error)
+            return self._refuse(incoming, route, FailureKind.SERVER_ERROR)
+        if plan.timeline.ending is not None and not incoming.has_transport:
+            pipeline.release(plan, namespace)
+            message = f"{' and '.join(plan.faults)}: needs a socket, which a server in process does not have."
+            return self._deny(incoming, Denial(501, "no_wire", message), route)
+        if plan.rejection is not None and not setup.settings.strict:
+            add_hint(plan, incoming.path, setup.routes)
+        return self._play(incoming, pipeline.record(plan, namespace, incoming.path, incoming.arrived))
+
+    def _context(self, incoming: _Incoming, route: RouteMatch) -> RequestContext:
+        """The context of a call: what it asks for by headers, and what an operation may know of the namespace."""
+        settings, namespace = incoming.setup.settings, incoming.namespace
+        call = incoming.call(route.path)
+        salt = next(self._calls) if settings.ids == "unique" else 0
+        standings = standings_of(call, route, settings, namespace.quotas, incoming.arrived)
+        context = make_context(call, route, settings, salt, standings)
+        operation, dialect = route.operation, route.dialect
+        if operation is None or not operation.looks_back(call):
+            return context
+        outbox = None if operation.answer is None else namespace.deliveries.outbox(dialect)
+        return context._replace(site=context.site._replace(outbox=outbox, ledger=namespace.ledgers.of(dialect)))
+
+    def _refuse(self, incoming: _Incoming, route: RouteMatch, kind: FailureKind) -> PlayedResponse:
+        """The vendor's refusal of a request that the dialect has not read."""
+        plan = Plan(make_context(incoming.call(route.path), route, incoming.setup.settings), rejection=Rejection(kind))
+        pipeline.complete(plan)
+        return self._play(incoming, pipeline.record(plan, incoming.namespace, incoming.path, incoming.arrived))
+
+    def _elsewhere(self, incoming: _Incoming, requested: str) -> PlayedResponse:
+        """The answer at a path that nothing serves; a browser at the root is led to the live page."""
+        if not incoming.setup.settings.strict:
+            led = to_live_page(incoming.method, incoming.path, incoming.headers, requested)
+            if led is not None:
+                return _aside(incoming, led)
+        denial = no_route(incoming.method, incoming.path, self.simulator.dialects, incoming.setup.routes)
+        return self._deny(incoming, denial)
+
+    def _deny(self, incoming: _Incoming, denial: Denial, route: RouteMatch | None = None) -> PlayedResponse:
+        """A refusal in our own format."""
+        call = incoming.call(incoming.path if route is None else route.path)
+        space = incoming.namespace
+        exchange = space.journal.open(
+            space.name, incoming.path, call, denial=denial, arrived=incoming.arrived, ahead=space.shift
+        )
+        return self._play(incoming, exchange)
+
+    def _play(self, incoming: _Incoming, exchange: Exchange) -> PlayedResponse:
+        """The response that plays an exchange of the journal, and does what the answer orders."""
+        namespace, plan, simulator = incoming.namespace, exchange.plan, self.simulator
+        if plan is not None and plan.orders and plan.timeline.status < 400:
+            self._send(incoming, plan)
+        simulator.namespaces.trim()
+        simulator.metrics.begun()
+        noted = namespace.ledgers.begin(exchange)
+        ended = partial(_ended, exchange, namespace, simulator, noted)
+        timeline, joined = _shared(_timeline(exchange), incoming), incoming.setup.settings.writes == "joined"
+        return PlayedResponse(timeline, incoming.clock, incoming.arrived, exchange.record, ended, joined=joined)
+
+    def _send(self, incoming: _Incoming, plan: Plan) -> None:
+        """Have the requests made that an answer orders."""
+        if self._webhooks is None:
+            # Few answers order any.
+            from mockserver.server.webhooks import WebhookSender
+
+            self._webhooks = WebhookSender(self.simulator, incoming.application)
+        self._webhooks.take(incoming.namespace, plan.context.route.dialect, plan.orders)
+
+
+def _namespace_of(scope: Scope, headers: Headers) -> tuple[str, str]:
+    """The namespace of a request, and its path there, without the prefix of an application that this one is part of."""
+    path = scope["path"].removeprefix(scope[ROOT])
+    named = scope.get("path_params", {}).get("namespace")
+    if named is not None:
+        return named, path.removeprefix(f"/ns/{named}")
+    return namespace_of(path, headers, scope["query_string"].decode("latin-1"))
+
+
+def _aside(incoming: _Incoming, timeline: Timeline) -> PlayedResponse:
+    """An answer to a browser, outside the journal."""
+    return PlayedResponse(timeline, incoming.clock, incoming.arrived)
+
+
+def _timeline(exchange: Exchange) -> Timeline:
+    """The plan's timeline, or that of our own refusal."""
+    if exchange.plan is not None:
+        return exchange.plan.timeline
+    denial = exchange.denial
+    assert denial is not None, "an exchange without a plan has been denied"
+    return Timeline(denial.status, ((b"content-type", b"application/json"),), (Run((denial.body,), (0.0,), (0,)),))
+
+
+def _shared(timeline: Timeline, incoming: _Incoming) -> Timeline:
+    """The timeline, with headers that let pages of other origins read it."""
+    origin = reader_of(incoming.headers, incoming.setup.settings)
+    return timeline if origin is None else shared(timeline, origin)
+
+
+def _ended(exchange: Exchange, namespace: Namespace, simulator: Simulator, noted: Callable[[], None] | None) -> None:
+    """Settle an exchange that has ended: quotas, slots, metrics, the dialect's own ledger, journal and log."""
+    plan = exchange.plan
+    if plan is not None and plan.reservation is not None:
+        namespace.quotas.leave(plan.reservation)
+    if plan is not None and exchange.record.closed_by == "client":
+        if plan.slot is not None:
+            plan.slot.leave()
+        namespace.retries.note_left(plan)
+    simulator.metrics.ended(exchange)
+    if noted is not None:
+        noted()
+    namespace.journal.notify(exchange)
+    log_access(exchange)

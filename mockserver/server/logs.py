@@ -1,0 +1,289 @@
+"""The server's log: a line for each exchange and other events, as text or JSON.
+
+The line of an exchange is only built if it is written; it never contains what was asked or answered. A command writes
+these lines itself, all that end in one turn of its loop at once: with `logging` each of them would cost as much as
+answering does.
+"""
+
+import asyncio
+import logging
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from datetime import UTC, datetime
+from typing import Any
+
+import orjson
+
+from mockserver.core.generation import Usage
+from mockserver.core.secrets import masked_text
+from mockserver.state.journal.exchanges import Exchange
+from mockserver.state.plan import Plan
+from mockserver.state.stubs.registry import NearMiss
+
+log = logging.getLogger("mockserver")
+
+
+def _without_secrets(record: logging.LogRecord) -> bool:
+    """Mask the secrets in a record, which may quote a URL or a header; the line of an exchange masks its own."""
+    if not isinstance(record.msg, AccessLine):
+        record.msg, record.args = masked_text(record.getMessage()), ()
+    if record.exc_info and not record.exc_text:
+        record.exc_text = masked_text(logging.Formatter().formatException(record.exc_info))
+    return True
+
+
+log.addFilter(_without_secrets)
+
+# How much of a path and of a reason a line for people shows, in characters.
+_LONGEST_PATH = 500
+_LONGEST_REASON = 200
+_TIME = "%H:%M:%S"
+
+
+class AccessLine:
+    """The line of an exchange that has ended: as text, or as facts for machines. Times are in seconds."""
+
+    __slots__ = ("_exchange",)
+
+    def __init__(self, exchange: Exchange) -> None:
+        self._exchange = exchange
+
+    def __str__(self) -> str:
+        plan, record = self._exchange.plan, self._exchange.record
+        parts = [_outcome(self._exchange)]
+        usage = _usage(plan)
+        if usage is not None:
+            cached = f" ({usage.cached_tokens} cached)" if usage.cached_tokens else ""
+            parts.append(f"{usage.prompt_tokens}{cached}+{usage.completion_tokens} tokens")
+        if plan is not None and plan.timeline.streamed and (first := record.first_token) is not None:
+            parts.append(f"first token after {duration(first)}")
+        parts.append(f"in {duration(record.seconds)}")
+        if plan is not None:
+            parts += _additions(plan)
+        if record.closed_by == "client":
+            parts.append(f"client left after {record.events_sent} events")
+        if record.given_up:
+            parts.append(f"ended by the server after {record.events_sent} events")
+        if reason := _reason(self._exchange):
+            parts.append(_shortened(reason, _LONGEST_REASON))
+        return printable(", ".join(parts))
+
+    @property
+    def facts(self) -> Mapping[str, Any]:
+        """The same keys for every exchange; missing values are null."""
+        exchange, record = self._exchange, self._exchange.record
+        return {
+            "namespace": exchange.namespace,
+            "number": exchange.number,
+            "method": exchange.call.method,
+            "path": masked_text(exchange.path),
+            **(_planned(exchange.plan) if exchange.plan is not None else _denied(exchange)),
+            "ttft": record.first_token,
+            "events_sent": record.events_sent,
+            "tokens_sent": record.tokens_sent,
+            "seconds": record.seconds,
+            "closed_by": record.closed_by,
+            "reason": _reason(exchange),
+        }
+
+
+class JsonFormatter(logging.Formatter):
+    """One JSON object per line: time, level, logger and message, and the facts of an exchange."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The line of a record."""
+        more: dict[str, Any] = {}
+        if record.exc_info:
+            more["exception"] = record.exc_text or self.formatException(record.exc_info)
+        if isinstance(record.msg, AccessLine):
+            more = {**record.msg.facts, **more}
+        return _json_line(record.created, record.levelname.lower(), record.name, record.getMessage(), more)
+
+
+class _AccessLog:
+    """Writes the lines of exchanges to a handler's stream, in the order in which the exchanges ended.
+
+    All that end in one turn of the event loop are written at once, when the turn is over.
+    """
+
+    def __init__(self, handler: "logging.StreamHandler[Any]", *, as_json: bool) -> None:
+        self._handler = handler
+        self._as_json = as_json
+        self._ended: list[AccessLine] = []
+
+    def add(self, line: AccessLine) -> None:
+        """Write a line soon; to be called in an event loop."""
+        self._ended.append(line)
+        if len(self._ended) == 1:
+            asyncio.get_running_loop().call_soon(self.write)
+
+    def write(self) -> None:
+        """Write the lines that are waiting."""
+        # Replaced before they are read: another thread, which logs something else, may write them just now.
+        lines, self._ended = self._ended, []
+        if not lines:
+            return
+        if self._as_json:
+            now = time.time()
+            written = [_json_line(now, "info", log.name, str(line), line.facts) for line in lines]
+        else:
+            clock = time.strftime(_TIME)
+            written = [f"{clock} {line}" for line in lines]
+        stream = self._handler.stream
+        # Whoever reads the log may be gone.
+        with suppress(OSError, ValueError):
+            stream.write("\n".join((*written, "")))
+            stream.flush()
+
+
+class _Handler(logging.StreamHandler[Any]):
+    """A handler that writes the lines of exchanges which ended before a record, and then the record."""
+
+    access: _AccessLog | None = None
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write a record."""
+        self._write_waiting()
+        super().emit(record)
+
+    def flush(self) -> None:
+        """Write what is waiting, such as at the end of the process."""
+        self._write_waiting()
+        super().flush()
+
+    def _write_waiting(self) -> None:
+        if self.access is not None:
+            self.access.write()
+
+
+# What writes the lines of exchanges in a process of ours; in others they go to `logging`, which these configure.
+_access: _AccessLog | None = None
+
+
+def set_up_logs(level: str, form: str) -> None:
+    """Log to standard error from a level on, as `text` or `json`."""
+    global _access
+    handler = _Handler()
+    as_json = form == "json"
+    handler.setFormatter(JsonFormatter() if as_json else logging.Formatter("%(asctime)s %(message)s", datefmt=_TIME))
+    logging.basicConfig(level=level.upper(), handlers=[handler])
+    logging.getLogger("uvicorn").setLevel(logging.WARNING)
+    if log.isEnabledFor(logging.INFO):
+        _access = handler.access = _AccessLog(handler, as_json=as_json)
+
+
+def log_access(exchange: Exchange) -> None:
+    """Log an exchange that has ended."""
+    if _access is not None:
+        _access.add(AccessLine(exchange))
+    elif log.isEnabledFor(logging.INFO):
+        log.info(AccessLine(exchange))
+
+
+def _json_line(instant: float, level: str, logger: str, message: str, more: Mapping[str, Any]) -> str:
+    """A line for machines; the instant is in seconds since 1970."""
+    moment = datetime.fromtimestamp(instant, UTC).isoformat(timespec="milliseconds")
+    line = {"time": moment, "level": level, "logger": logger, "message": message, **more}
+    return orjson.dumps(line, default=str).decode()
+
+
+def _usage(plan: Plan | None) -> Usage | None:
+    generation = plan.visible_generation if plan is not None else None
+    return generation.usage if generation is not None else None
+
+
+def _outcome(exchange: Exchange) -> str:
+    """Who was asked for what, and the status, with the kind of failure."""
+    plan, space = exchange.plan, f"[{exchange.namespace}] " if exchange.namespace else ""
+    if plan is None:
+        denial = exchange.denial
+        assert denial is not None, "an exchange without a plan has been denied"
+        return f"{space}{exchange.call.method} {_shortened_path(exchange.path)} {denial.status} {denial.kind}"
+    route = plan.context.route
+    what = route.operation.name if route.operation is not None else _shortened_path(exchange.path)
+    failure = f" {plan.rejection.kind}" if plan.rejection is not None else ""
+    return f"{space}{route.dialect.name} {what} {plan.timeline.status}{failure}"
+
+
+def _additions(plan: Plan) -> list[str]:
+    """Why the answer is not simply what the model would say: its stub and its faults."""
+    added = [f"by stub {plan.rule}"] if plan.rule is not None else []
+    return [*added, f"struck by {' and '.join(plan.faults)}"] if plan.faults else added
+
+
+def _planned(plan: Plan) -> dict[str, Any]:
+    route, usage = plan.context.route, _usage(plan)
+    return {
+        "dialect": route.dialect.name,
+        "operation": route.operation.name if route.operation is not None else None,
+        "model": plan.request.model if plan.request is not None else None,
+        "status": plan.timeline.status,
+        "streamed": plan.timeline.streamed,
+        "failure": str(plan.rejection.kind) if plan.rejection is not None else None,
+        "rule": plan.rule,
+        "faults": plan.faults,
+        "prompt_tokens": usage.prompt_tokens if usage is not None else None,
+        "completion_tokens": usage.completion_tokens if usage is not None else None,
+        "cached_tokens": usage.cached_tokens if usage is not None else None,
+    }
+
+
+def _reason(exchange: Exchange) -> str | None:
+    """Why mockserver itself refused a request, or what the vendor's refusal does not say; None for all others."""
+    reason = _reason_as_it_is(exchange)
+    return None if reason is None else masked_text(reason)
+
+
+def _reason_as_it_is(exchange: Exchange) -> str | None:
+    plan, denial = exchange.plan, exchange.denial
+    if denial is not None:
+        return _nearest(denial.nearest) if denial.nearest else denial.message
+    if plan is None or plan.rejection is None:
+        return None
+    if plan.trouble is not None:
+        return plan.trouble
+    if plan.nearest is not None and plan.context.settings.unmatched == "refuse":
+        return _unmatched(plan.nearest)
+    # Few clients show the header that names what is served near an unknown path.
+    hints = (value.decode("ascii") for name, value in plan.timeline.headers if name == b"x-mockserver-hint")
+    return next(hints, None)
+
+
+def _unmatched(nearest: Sequence[NearMiss]) -> str:
+    """That no stub matches, and in which fields the request differs from the nearest, without what was asked."""
+    fields = (", ".join(dict.fromkeys(each.field for each in near.differences)) for near in nearest)
+    names = [f"{near.name!r} (differs in {places})" for near, places in zip(nearest, fields, strict=True)]
+    return f"no stub matches, {_nearest(names)}" if names else "there are no stubs"
+
+
+def _nearest(names: Iterable[str]) -> str:
+    return f"nearest: {', '.join(names)}"
+
+
+def _denied(exchange: Exchange) -> dict[str, Any]:
+    denial = exchange.denial
+    assert denial is not None, "an exchange without a plan has been denied"
+    nothing = ("dialect", "operation", "model", "rule", "prompt_tokens", "completion_tokens", "cached_tokens")
+    return {**dict.fromkeys(nothing), "status": denial.status, "streamed": False, "failure": denial.kind, "faults": ()}
+
+
+def duration(seconds: float) -> str:
+    """A duration as people read it."""
+    return f"{seconds * 1000:.0f} ms" if seconds < 10 else f"{seconds:.1f} s"
+
+
+def _shortened_path(path: str) -> str:
+    path = masked_text(path)
+    return path if len(path) <= _LONGEST_PATH else f"{_shortened(path, _LONGEST_PATH)} ({len(path):,} characters)"
+
+
+def _shortened(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[:most]}..."
+
+
+def printable(text: str) -> str:
+    """The text on one line: a path or a name may contain line breaks, or control a terminal."""
+    if text.isprintable():
+        return text
+    return "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in text)

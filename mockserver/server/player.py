@@ -1,0 +1,353 @@
+"""The player: performs a timeline, writing each frame at its absolute deadline.
+
+Frames that are due at the same moment are joined into one write, because each write is costly. The write is bounded and
+ends at a frame boundary, because some clients lose an event that is split between two reads. Frames of different
+moments stay apart even if the machine is too busy to be on time. In single mode every frame is a write of its own. No
+task waits while nothing is due: the clock calls the player, which writes.
+"""
+
+import asyncio
+import logging
+from bisect import bisect_right
+from collections.abc import Callable, Generator, Iterator, Sequence
+from itertools import accumulate
+
+from mockserver.core.timeline import Closer, Record, Run, Timeline, Wrapped
+from mockserver.server.clock import Alarm, Clock
+from mockserver.server.sink import Sink, Then
+
+log = logging.getLogger("mockserver")
+
+# When a stream is late, gaps of up to so many seconds may close, and wider ones up to this share of its lateness.
+_GRAIN = 0.004
+_HASTE = 1 / 64
+# How many frames of a long answer are written before other connections get their turn. A larger frame, such as one of
+# log-probabilities, takes long to make: it counts as several of so many bytes.
+_TURN = 256
+_FRAME = 256
+# The bytes on the wire of a run with at most so many frames are computed at once.
+_MOST_STEADY = 512
+
+
+class Performance:
+    """One timeline being played to a sink. Its request arrived at the instant `arrived` of the clock.
+
+    The record is kept up to date; `ended` is called when nothing more will be sent, before the client can notice.
+    """
+
+    __slots__ = (
+        *("_alarm", "_arrived", "_begun", "_clock", "_count", "_ended", "_ends", "_longest", "_over", "_position"),
+        *("_record", "_run", "_runs", "_sink", "_timeline"),
+    )
+
+    def __init__(
+        self,
+        timeline: Timeline,
+        sink: Sink,
+        clock: Clock,
+        arrived: float,
+        record: Record,
+        ended: Then = lambda: None,
+        *,
+        joined: bool = True,
+    ) -> None:
+        self._timeline = timeline
+        self._sink = sink
+        self._clock = clock
+        self._arrived = arrived
+        self._record = record
+        self._ended = ended
+        self._longest = sink.longest_write if joined else 0
+        self._runs: Iterator[Run] = iter(timeline.runs)
+        self._run: Run | None = None
+        self._position = 0
+        self._count = 0
+        # Where the frames of the run end, in bytes from its beginning; computed when first needed.
+        self._ends: Sequence[int] | None = None
+        self._begun = False
+        self._over = False
+        self._alarm: Alarm | None = None
+
+    @property
+    def over(self) -> bool:
+        """Whether nothing more will be played."""
+        return self._over
+
+    def play(self) -> None:
+        """Write what is due, and set an alarm for the rest."""
+        again = self._wake(self._clock.now())
+        if again is not None:
+            if self._alarm is None:
+                self._alarm = self._clock.alarm(self._wake)
+            self._alarm.set(again)
+
+    def _wake(self, now: float) -> float | None:
+        """Write what is due now. Return the instant at which the rest is due, or None if no alarm is needed."""
+        try:
+            if not self._begun and self._play_at_once(now - self._arrived):
+                return None
+            due = self._play(now - self._arrived)
+            if due is not None and self._alarm is not None and self._is_steady():
+                beats = self._beats(self._alarm)
+                self._alarm.wake = beats.send
+                return next(beats)
+        except Exception:
+            self._fail()
+            return None
+        return None if due is None else self._arrived + due
+
+    def _play_at_once(self, elapsed: float) -> bool:
+        """Write an answer that is a single frame and due. Most are: this spares them what only longer ones need."""
+        status, headers, runs, streamed, ending, until = self._timeline
+        if streamed or ending is not None or type(runs) is not tuple or len(runs) != 1:
+            return False
+        data, due, tokens = runs[0]
+        if len(due) != 1 or due[0] > elapsed or until > elapsed:
+            return False
+        frame, self._begun = data[0], True
+        self._sink.begin(status, headers, len(frame))
+        self._record.wrote(1, tokens[0], elapsed)
+        self._end_well()
+        self._sink.write(frame, last=True)
+        return True
+
+    def _fail(self) -> None:
+        """Drop the client because of an error of our own."""
+        log.exception("an error in mockserver itself, in the middle of an answer")
+        self.leave("server")
+        self._sink.abort()
+
+    def _is_steady(self) -> bool:
+        """Whether the next frame is due alone, and has one after it in its run."""
+        run, position = self._run, self._position
+        return (
+            run is not None and self._begun and position + 1 < self._count and run.due[position] < run.due[position + 1]
+        )
+
+    def _beats(self, alarm: Alarm) -> Generator[float | None, float, None]:
+        """Write frames one at a time, as long as each is due alone: almost all of a timed stream.
+
+        It is what the alarm calls meanwhile: resumed with the present instant, it yields the next one. A thousand
+        streams take turns, so that each time nothing of a stream is left in the CPU's cache: what is needed of it lies
+        in the variables here, close together.
+        """
+        assert self._run is not None, "a frame is left"
+        due, tokens = self._run.due, self._run.tokens
+        data, write = self._steady(self._run)
+        arrived, joined, record = self._arrived, self._longest > 0, self._record
+        note = record.instants.append
+        position, last = self._position, self._count - 1
+        at = due[position]
+        elapsed = yield arrived + at
+        try:
+            while True:
+                elapsed -= arrived
+                if at > elapsed:
+                    elapsed = yield arrived + at
+                    continue
+                until = elapsed if elapsed - at <= _GRAIN or not joined else _hastened(at, elapsed)
+                if position == last or due[position + 1] <= until:
+                    alarm.wake = self._wake
+                    yield self._wake(arrived + elapsed)
+                    return
+                if tokens[position] == 1:
+                    note(elapsed)
+                else:
+                    record.wrote(1, tokens[position], elapsed)
+                frame = data[position]
+                self._position = position = position + 1
+                at = due[position]
+                # The transport's own write returns nothing.
+                if write(frame) is False:
+                    alarm.wake = self._wake
+                    yield arrived + at if self._is_taken() else None
+                    return
+                elapsed = yield arrived + at
+        except Exception:
+            self._fail()
+            yield None
+
+    def _steady(self, run: Run) -> tuple[Sequence[bytes], Callable[[bytes], object]]:
+        """What is to be written for each frame of a run, and how."""
+        data = run.data
+        if type(data) is not Wrapped:
+            return data, self._sink.write_more
+        steady = self._sink.steady(data, self._interrupt) if len(data) <= _MOST_STEADY else None
+        return steady or ([*data], self._sink.write_more)
+
+    def _interrupt(self) -> None:
+        """See to everything at the next wake-up: the client has stopped reading."""
+        if self._alarm is not None:
+            self._alarm.wake = self._wake
+
+    def _play(self, elapsed: float) -> float | None:
+        """The same as `_wake`, but in seconds since the request arrived."""
+        turn = _TURN
+        while not self._over:
+            run = self._run if self._position != self._count else self._current()
+            if run is None:
+                return self._finish(elapsed)
+            due = run.due[self._position]
+            if due > elapsed:
+                return due
+            until = elapsed if elapsed - due <= _GRAIN or not self._longest else _hastened(due, elapsed)
+            turn -= self._write_joined(run, until, elapsed) if self._longest else self._write_each(run, elapsed)
+            if self._over or not self._is_taken():
+                return None
+            if turn <= 0:
+                asyncio.get_running_loop().call_soon(self.play)
+                return None
+            if self._run is not None and (due := self._run.due[self._position]) > until:
+                return due
+            elapsed = self._clock.now() - self._arrived
+        return None
+
+    def _is_taken(self) -> bool:
+        """Whether the client takes more; if not, playing resumes when it does."""
+        return not self._sink.blocked(self.play)
+
+    def leave(self, closed_by: Closer = "client") -> None:
+        """Stop playing: the client has left or will stay silent for good, or the server gives up the answer."""
+        self._over = True
+        if self._record.closed_by is None:
+            self._record.given_up = closed_by == "server"
+        self._end(closed_by)
+
+    def _current(self) -> Run | None:
+        """The run that has a frame left, or None if all have been played."""
+        while self._position == self._count:
+            self._run = next(self._runs, None)
+            self._position = 0
+            self._ends = None
+            if self._run is None:
+                return None
+            self._count = len(self._run.due)
+        return self._run
+
+    def _write_joined(self, run: Run, until: float, elapsed: float) -> int:
+        """Write the frames due by `until`, of this run and later ones, at once. Return how many usual ones they are."""
+        parts: list[bytes] = []
+        size = events = tokens = 0
+        following: Run | None = run
+        while following is not None and following.due[self._position] <= until and size < self._longest:
+            start = self._position
+            stop = self._fitting(following, until, self._longest - size, alone=not parts)
+            if stop == start:
+                break
+            parts.append(_joined(following.data, start, stop))
+            size += len(parts[-1])
+            events += stop - start
+            tokens += sum(following.tokens[start:stop])
+            self._position = stop
+            following = self._current()
+        data = parts[0] if len(parts) == 1 else b"".join(parts)
+        last = self._announce(elapsed, size)
+        self._record.wrote(events, tokens, elapsed)
+        if last:
+            self._end_well()
+        self._sink.write(data, last=last)
+        return max(events, size // _FRAME)
+
+    def _fitting(self, run: Run, until: float, room: int, *, alone: bool) -> int:
+        """The end of the next frames of a run that are due and fit into a write; a write's first one always fits."""
+        start = self._position
+        if alone and start + 1 == self._count:
+            return self._count
+        stop = bisect_right(run.due, until, lo=start)
+        if stop - start == 1 and alone:
+            return stop
+        if self._ends is None:
+            self._ends = _ends(run.data)
+        fitting = bisect_right(self._ends, self._ends[start] + room, lo=start, hi=stop + 1) - 1
+        return max(fitting, start + 1) if alone else fitting
+
+    def _write_each(self, run: Run, elapsed: float) -> int:
+        """Write each due frame of this run separately, up to a turn's worth. Return how many they were."""
+        start = self._position
+        stop = min(bisect_right(run.due, elapsed, lo=start), start + _TURN)
+        self._position = stop
+        self._current()
+        last = self._announce(elapsed, len(run.data[start]))
+        self._record.wrote_each(run.tokens[start:stop], elapsed)
+        if last:
+            self._end_well()
+        if start < stop - 1:
+            data, write = self._steady(run) if len(run.data) <= _MOST_STEADY else (run.data, self._sink.write_more)
+            gone = self._sink.gone
+            for frame in data[start : stop - 1]:
+                if gone():
+                    break
+                write(frame)
+        self._sink.write(run.data[stop - 1], last=last)
+        return stop - start
+
+    def _announce(self, elapsed: float, length: int) -> bool:
+        """Send the head before the first write, which has `length` bytes. Return whether the next writes end the answer
+        because no frame is left."""
+        timeline = self._timeline
+        last = self._run is None and timeline.ending is None and timeline.until <= elapsed
+        if not self._begun:
+            self._begin(length if last and not timeline.streamed else None)
+        return last
+
+    def _begin(self, length: int | None) -> None:
+        """Send the head. A plain answer states its length, unless it will be broken off."""
+        self._begun = True
+        timeline = self._timeline
+        if length is None and not timeline.streamed and timeline.ending is None:
+            length = sum(len(data) for run in timeline.runs for data in run.data)
+        self._sink.begin(timeline.status, timeline.headers, length)
+
+    def _finish(self, elapsed: float) -> float | None:
+        """End an answer that has no frame left, once its time has come: with a failure if the timeline has one, else
+        with an empty last write. Return when that will be, if it is still to come."""
+        timeline = self._timeline
+        if timeline.until > elapsed:
+            return timeline.until
+        ending = timeline.ending
+        if ending is None:
+            if not self._begun:
+                self._begin(0)
+            self._end_well()
+            self._sink.write(b"", last=True)
+            return None
+        self._over = True
+        if ending.head and not self._begun:
+            self._begin(None)
+        self._sink.break_off(ending, lambda: self._end("server"))
+        return None
+
+    def _end_well(self) -> None:
+        """Record that the whole answer has been sent, before the client can notice."""
+        self._over = True
+        self._end("server")
+
+    def _end(self, closed_by: Closer) -> None:
+        """Record who ended the answer, once."""
+        if self._alarm is not None:
+            self._alarm.cancel()
+            self._alarm = None
+        if self._record.closed_by is None:
+            self._record.closed_by = closed_by
+            self._record.seconds = self._elapsed()
+            self._ended()
+
+    def _elapsed(self) -> float:
+        return self._clock.now() - self._arrived
+
+
+def _hastened(due: float, elapsed: float) -> float:
+    """The instant until which frames leave together with a late one. A busy server keeps the gaps that are noticeable,
+    and gives each stream a turn; but the later a stream is, the more of it leaves at once."""
+    late = elapsed - due
+    return due + min(_GRAIN + late * _HASTE, late)
+
+
+def _joined(data: Sequence[bytes], start: int, stop: int) -> bytes:
+    if type(data) is Wrapped:
+        return data.joined(start, stop)
+    return data[start] if stop == start + 1 else b"".join(data[start:stop])
+
+
+def _ends(data: Sequence[bytes]) -> Sequence[int]:
+    return data.ends() if type(data) is Wrapped else [*accumulate(map(len, data), initial=0)]

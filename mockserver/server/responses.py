@@ -1,0 +1,50 @@
+"""Responses that play a timeline."""
+
+from starlette.responses import Response
+
+from mockserver.core.timeline import Record, Timeline
+from mockserver.server.asgi import AsgiSink, Receive, Scope, Send, play, transport_of
+from mockserver.server.clock import Clock
+from mockserver.server.player import Performance
+from mockserver.server.sink import Sink, Then
+
+
+class PlayedResponse(Response):
+    """A response that is sent frame by frame, each when it is due on a clock; the request arrived there at `arrived`.
+
+    On a connection of our own server it is written to the transport, past `send`, unless the application has middleware
+    of the user's, which would not see it then.
+    """
+
+    def __init__(
+        self,
+        timeline: Timeline,
+        clock: Clock,
+        arrived: float,
+        record: Record | None = None,
+        ended: Then = lambda: None,
+        *,
+        joined: bool = True,
+    ) -> None:
+        self.timeline = timeline
+        self.status_code = timeline.status
+        self.raw_headers = [*timeline.headers]
+        self.background = None
+        self._clock, self._arrived, self._ended, self._joined = clock, arrived, ended, joined
+        self._record = Record() if record is None else record
+
+    def performance(self, sink: Sink) -> Performance:
+        """The performance of the answer to a sink."""
+        return Performance(
+            self.timeline, sink, self._clock, self._arrived, self._record, self._ended, joined=self._joined
+        )
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Play the answer to the end; on a transport of our own, begin to."""
+        transport = transport_of(scope)
+        watched = getattr(scope.get("app"), "is_watched", False)
+        if transport is not None and (self.timeline.ending is not None or not watched):
+            transport.play(self.performance(transport))
+            return
+        sink = AsgiSink()
+        await play(self.performance(sink), sink, receive, send)

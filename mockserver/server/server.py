@@ -1,0 +1,370 @@
+"""Servers: one that owns the process, and one in a thread, around the same application."""
+
+import asyncio
+import contextlib
+import errno
+import signal
+import socket
+import ssl
+import sys
+import threading
+from collections.abc import Callable, Coroutine, Iterator, Sequence
+from contextlib import nullcontext
+from functools import partial
+from pathlib import Path
+from types import FrameType
+from typing import Any, Literal, Protocol, TypeVar
+
+import uvicorn
+from uvicorn.server import ServerState
+
+from mockserver.faults.catalogue import FAULTS
+from mockserver.faults.rules import Fault
+from mockserver.server.addresses import url_of
+from mockserver.server.app import create_app
+from mockserver.server.asgi import Receive, Send
+from mockserver.server.cors import Gate
+from mockserver.server.misdirected import Handshake
+from mockserver.server.monotonic import Monotonic
+from mockserver.server.scheduling import Threads
+from mockserver.server.simulator import Simulator
+from mockserver.server.sockets.accept import accept_all_pending
+from mockserver.server.sockets.connection import HttpProtocol
+from mockserver.server.sockets.door import BACKLOG, Door, listening_socket
+from mockserver.server.sockets.write_coalescing import Batch
+from mockserver.server.watchdog import end_in_time, watched
+from mockserver.state.settings import ConfigError, Settings
+
+Loop = Literal["auto", "asyncio", "uvloop"]
+Result = TypeVar("Result")
+
+# How long a stopping server lets its answers play on, in seconds: a process, and a server in a thread.
+_GRACE = 0.5
+_SHORT_GRACE = 0.03
+# How often a stopping server checks whether all connections are closed, and how long it waits after breaking them off.
+_LOOK = 0.002
+_LAST_WORDS = 0.2
+# The number of open files and connections that a server raises its limit to, at most.
+_MOST_FILES = 65_536
+# The longest time in seconds for a call in the server's thread.
+_DEADLINE = 10.0
+# The longest time in seconds until a server in a thread has ended; the thread is left alone if something keeps it busy.
+_LONGEST_STOP = 1.5
+
+
+def bind(settings: Settings) -> socket.socket:
+    """A listening socket at the settings' address. Raises ConfigError if the address is not available.
+
+    The socket is bound here rather than by the server, so that the port is known before anything starts.
+    """
+    listener = bound_socket(settings)
+    listener.listen(BACKLOG)
+    return listener
+
+
+def bound_socket(settings: Settings) -> socket.socket:
+    """A socket bound to the settings' address but not listening yet. Raises ConfigError if it is not available."""
+    check_tls(settings)
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    try:
+        return listening_socket(family, (settings.host, settings.port))
+    except OSError as error:
+        if error.errno == errno.EADDRINUSE:
+            raise ConfigError(
+                f"Port {settings.port} on {settings.host} is taken. Choose another with --port (0 picks a free one)."
+            ) from None
+        raise ConfigError(f"Cannot listen on {settings.host}:{settings.port}: {error.strerror or error}") from None
+
+
+def check_tls(settings: Settings) -> None:
+    """Raise ConfigError if the settings' certificate and key cannot be used."""
+    certificate, key = settings.tls_cert, settings.tls_key
+    if certificate is None:
+        if key is not None:
+            raise ConfigError("tls_key: a key needs its certificate; set --tls-cert too")
+        return
+    for place, file in (("tls_cert", certificate), ("tls_key", key)):
+        if file is not None and not Path(file).is_file():
+            raise ConfigError(f"{place}: file {file} does not exist")
+    try:
+        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(certificate, key)
+    except (ssl.SSLError, OSError) as error:
+        files = f"{certificate} and {key}" if key else f"{certificate} alone"
+        advice = "" if key else "; a key in a file of its own is named by --tls-key"
+        raise ConfigError(f"tls_cert: {files} must contain a certificate and its key as PEM{advice}: {error}") from None
+
+
+class _Config(uvicorn.Config):
+    """uvicorn's configuration, with the server's door and batch once there are any."""
+
+    door: Door | None = None
+    batch: Batch | None = None
+
+
+class _Server(uvicorn.Server):
+    """uvicorn's server with three additions: its listener can fail; on shutdown it breaks off hanging answers after a
+    grace period instead of waiting for them; and it stops when the other end of its `lifeline`, a pipe, is closed.
+
+    A signal that ends it also sets a deadline for the process, whatever keeps it busy."""
+
+    config: _Config
+
+    def __init__(self, config: _Config, faults: Sequence[Fault], gate: Gate) -> None:
+        super().__init__(config)
+        self._faults, self._gate = faults, gate
+        self._stopping = asyncio.Event()
+        self.grace = _GRACE
+        self.lifeline: int | None = None
+        # Where the system writes the numbers of signals, for who watches this process.
+        self.wakeup: int | None = None
+        self._threads = Threads()
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Serve the one socket, unless a listener fault takes effect at once."""
+        assert sockets, "the socket is bound before the server starts"
+        self._gate.bound_to(sockets[0].getsockname()[0])
+        asyncio.get_running_loop().set_default_executor(self._threads)
+        await super().startup([])
+        self.config.batch = Batch(asyncio.get_running_loop())
+        door = self.config.door = Door(sockets[0], self._listen)
+        for fault in self._faults:
+            door.fail_as(fault)
+        await door.open()
+        if self.wakeup is not None:
+            signal.set_wakeup_fd(self.wakeup, warn_on_full_buffer=False)
+        if self.lifeline is not None:
+            asyncio.get_running_loop().add_reader(self.lifeline, self._cut_off)
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Note a signal to end; a second one leaves no time to answers."""
+        if self.should_exit:
+            self.force_exit = True
+        else:
+            end_in_time()
+        super().handle_exit(sig, frame)
+
+    def _cut_off(self) -> None:
+        assert self.lifeline is not None, "what is cut has been held"
+        asyncio.get_running_loop().remove_reader(self.lifeline)
+        self.stop()
+
+    def stop(self) -> None:
+        """Stop as soon as the grace period allows; must be called in the server's thread."""
+        self.should_exit = True
+        self._stopping.set()
+
+    async def main_loop(self) -> None:
+        """Serve until stopped. A signal only sets a flag, which is checked ten times a second."""
+        while not self.should_exit:
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._stopping.wait(), 0.1)
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Let answers play on for the grace period, then break them off."""
+        if self.config.door is not None:
+            await self.config.door.close()
+        for listener in sockets or ():
+            listener.close()
+        for connection in list(self.server_state.connections):
+            connection.shutdown()
+        # Imported by the first listener to a live feed, or now.
+        from mockserver.server.feed import end_feeds
+
+        end_feeds()
+        await self._all_have_left(self.grace)
+        # Tasks that wait for something are cancelled first, so that they can answer that it will not come.
+        for task in list(self.server_state.tasks):
+            task.cancel()
+        await asyncio.sleep(_LOOK)
+        self._break_off()
+        await self._all_have_left(_LAST_WORDS)
+        # What is still queued is not begun any more.
+        self._threads.shutdown(wait=False, cancel_futures=True)
+        await self.lifespan.shutdown()
+
+    async def _all_have_left(self, seconds: float) -> None:
+        """Wait until no connections and no tasks are left, or until the time is over."""
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + seconds
+        while (self.server_state.connections or self.server_state.tasks) and loop.time() < deadline:
+            if self.force_exit:
+                return
+            await asyncio.sleep(_LOOK)
+
+    async def _listen(self, listener: socket.socket) -> asyncio.AbstractServer:
+        """Serve a socket as uvicorn does, but accept all waiting connections at once."""
+        make = partial(HttpProtocol, self.config, self.server_state, self.lifespan.state)
+        tls = self.config.ssl
+        if tls is not None:
+            tls.sslobject_class = Handshake
+        protocols = accept_all_pending(listener, make, tls)
+        server = await asyncio.get_running_loop().create_server(protocols, sock=listener, ssl=tls, backlog=BACKLOG)
+        self.servers[:] = [server]
+        return server
+
+    def _break_off(self) -> None:
+        for connection in list(self.server_state.connections):
+            assert isinstance(connection, HttpProtocol), "no other protocol is spoken"
+            connection.give_up()
+
+
+class Served(Protocol):
+    """An application that a server can serve."""
+
+    @property
+    def gate(self) -> Gate:
+        """What turns requests away, which depends on where the server is bound."""
+
+    @property
+    def settings(self) -> Settings:
+        """The settings in force."""
+
+    async def __call__(self, scope: Any, receive: Receive, send: Send) -> None: ...
+
+
+def uvicorn_server(app: Served, loop: Loop = "auto") -> _Server:
+    """A uvicorn server that adds no headers of its own to those of the dialects."""
+    settings = app.settings
+    return _Server(
+        _Config(
+            app,
+            http=HttpProtocol,
+            proxy_headers=False,
+            loop=loop,
+            ssl_certfile=settings.tls_cert,
+            ssl_keyfile=settings.tls_key,
+            server_header=False,
+            date_header=False,
+            access_log=False,
+            log_config=None,
+            ws="none",
+            timeout_keep_alive=75,
+        ),
+        [fault for fault in settings.fault if FAULTS[fault.kind].listens],
+        app.gate,
+    )
+
+
+def serve(app: Served, listener: socket.socket, lifeline: int | None = None) -> None:
+    """Serve until interrupted or terminated, or until the other end of the pipe `lifeline` is closed."""
+    # Long prompts are planned in threads: these yield to the loop within half a millisecond instead of five.
+    sys.setswitchinterval(0.000_5)
+    server = uvicorn_server(app)
+    server.lifeline = lifeline
+    # A worker is watched by the process that has started it.
+    with watched() if lifeline is None else nullcontext() as server.wakeup:
+        _lift_limit_of_files()
+        server.run(sockets=[listener])
+
+
+@contextlib.contextmanager
+def serving(app: Served, listener: socket.socket) -> Iterator[None]:
+    """Serve in a thread for the duration of a `with` block; answers in progress at its end are broken off."""
+    server = uvicorn_server(app)
+    server.grace = _SHORT_GRACE
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, name="mockserver", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        server.should_exit = True
+        thread.join(_LONGEST_STOP)
+
+
+def _lift_limit_of_files() -> None:
+    """Raise the limit of open files as far as the system allows: the default is often 1,024 or 256.
+
+    At the limit, uvloop closes new connections, and files that are read lazily cannot be opened.
+    """
+    if sys.platform == "win32":
+        return
+    import resource
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = _MOST_FILES if hard == resource.RLIM_INFINITY else min(hard, _MOST_FILES)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        # Some systems have a lower limit that getrlimit does not report.
+        with contextlib.suppress(OSError, ValueError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+
+
+class AppThread:
+    """A server of an application in a thread of its own.
+
+    `url` is its base URL without a trailing slash, `loop` the kind of event loop.
+    """
+
+    def __init__(self, app: Served, loop: Loop = "auto") -> None:
+        self.settings = app.settings
+        self._listener = bind(self.settings)
+        self._server = uvicorn_server(app, loop)
+        self._server.grace = _SHORT_GRACE
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread = threading.Thread(target=self._run, name="mockserver", daemon=True)
+        self.url = url_of(self._listener, secure=self.settings.is_secure)
+
+    @property
+    def state(self) -> ServerState:
+        """The connections and tasks that are open."""
+        return self._server.server_state
+
+    def start(self) -> None:
+        """Start serving. The socket is listening already: a client that connects earlier waits in its queue."""
+        if self._loop is not None or self._listener.fileno() < 0:
+            raise RuntimeError("A server can be started only once; make another MockServer().")
+        self._loop = loop = (self._server.config.get_loop_factory() or asyncio.new_event_loop)()
+        if isinstance(loop, asyncio.BaseEventLoop):
+            # A test may freeze the time of its process; uvloop's is not affected.
+            loop.time = Monotonic.now  # type: ignore[method-assign]
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Stop the server; answers that are still playing are broken off."""
+        if self._loop is not None and self._thread.is_alive():
+            # The loop may have ended by itself.
+            with contextlib.suppress(RuntimeError):
+                self._loop.call_soon_threadsafe(self._server.stop)
+            self._thread.join(_LONGEST_STOP)
+        self._listener.close()
+
+    def call(self, function: Callable[[], Result]) -> Result:
+        """Run a function in the server's thread, where the application's state may be used, and return its result."""
+        if threading.current_thread() is self._thread:
+            return function()
+
+        async def run() -> Result:
+            return function()
+
+        return self.wait(run(), 0.0)
+
+    def wait(self, awaitable: Coroutine[Any, Any, Result], seconds: float) -> Result:
+        """Run a coroutine in the server's thread and return its result; it should take no more than `seconds`."""
+        if self._loop is None or not self._thread.is_alive():
+            awaitable.close()
+            raise RuntimeError("The server is not running: use it within `with MockServer() as server:`.")
+        if threading.current_thread() is self._thread:
+            awaitable.close()
+            raise RuntimeError("A function that decides whether a stub matches cannot wait for clients.")
+        return asyncio.run_coroutine_threadsafe(awaitable, self._loop).result(seconds + _DEADLINE)
+
+    def _run(self) -> None:
+        with asyncio.Runner(loop_factory=self._own_loop) as runner:
+            runner.run(self._server.serve(sockets=[self._listener]))
+
+    def _own_loop(self) -> asyncio.AbstractEventLoop:
+        assert self._loop is not None, "a server that runs has been started"
+        return self._loop
+
+
+class ServerThread(AppThread):
+    """A simulator in a thread of its own; without settings it has latency off and a free port."""
+
+    def __init__(self, settings: Settings | None = None, loop: Loop = "auto") -> None:
+        app = create_app(settings or Settings(port=0, latency="off", log_level="warning"))
+        super().__init__(app, loop)
+        self._app = app
+
+    @property
+    def simulator(self) -> Simulator:
+        """The simulator behind the server; only to be used in the server's thread."""
+        return self._app.simulator

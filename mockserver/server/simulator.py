@@ -1,0 +1,128 @@
+"""The state that all requests to an application share: the settings in force, their routes, and the namespaces."""
+
+import asyncio
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary, ref
+
+from mockserver.core.dialects import Dialect
+from mockserver.routes import Routes, Serve
+from mockserver.server.clock import ShiftedClock, clock_of
+from mockserver.server.cors import Gate
+from mockserver.server.files.sources import Sources
+from mockserver.server.files.stubs import standing_stubs
+from mockserver.server.metrics import Metrics
+from mockserver.server.monotonic import Monotonic
+from mockserver.state.configuration.names import check_all
+from mockserver.state.configuration.options import FIXED
+from mockserver.state.namespaces import Namespace, Namespaces, check_advance
+from mockserver.state.processes import check_processes
+from mockserver.state.routing import operations_of
+from mockserver.state.settings import ConfigError, Settings
+from mockserver.state.stubs.registry import Stub
+
+
+class Setup(NamedTuple):
+    """Settings with their routes and stubs, and when they came into force. A request uses one setup throughout."""
+
+    settings: Settings
+    routes: Routes
+    since: float
+    stubs: tuple[Stub, ...] = ()
+
+
+class Simulator:
+    """The state of a server.
+
+    `operations` are the paths of every operation of its dialects; `config_fault` says why the latest change of the
+    config or the stub files is not in force; `stub_sources` are the files that the first stubs were read from; `worker`
+    is the number of the process if several serve one port, and `started` the Unix time of its start.
+    """
+
+    def __init__(self, settings: Settings, dialects: Mapping[str, Dialect], serve: Serve) -> None:
+        self.dialects = dialects
+        self.operations = operations_of(dialects)
+        self.gate = Gate(dialects)
+        self.namespaces = Namespaces(settings.journal)
+        self.metrics = Metrics()
+        self.stub_sources = Sources()
+        self._serve = serve
+        # Called when other routes come into force.
+        self.on_change: Callable[[Routes], object] = lambda routes: None
+        self.setup = self._set_up(settings, standing_stubs(settings, dialects, self.stub_sources))
+        self.config_fault: str | None = None
+        self.worker: int | None = None
+        self.started = time.time()
+        self._clocks: WeakKeyDictionary[Namespace, tuple[ref[asyncio.AbstractEventLoop], ShiftedClock]]
+        self._clocks = WeakKeyDictionary()
+        self._setups: WeakKeyDictionary[Namespace, tuple[Setup, Mapping[str, Any], Setup]] = WeakKeyDictionary()
+
+    def become_worker(self, number: int) -> None:
+        """Become one of several processes that serve a port."""
+        self.worker, self.started = number, time.time()
+
+    def adopt(self, settings: Settings, stubs: tuple[Stub, ...] | None = None) -> None:
+        """Put other settings in force for later requests. Raises ConfigError without changing anything.
+
+        `stubs` are the stubs of these settings; None if they have not changed. The counts of the settings' rules start
+        at zero; faults and stubs that were added at run time stay, and so does the journal.
+        """
+        changed = [name for name in (*FIXED, "pinned") if getattr(settings, name) != getattr(self.setup.settings, name)]
+        if changed:
+            raise ConfigError(f"{' and '.join(changed)}: cannot be changed while the server runs; restart it")
+        # A namespace's own latency may name a recording that was read before.
+        settings = replace(settings, traces=settings.traces.over(self.setup.settings.traces))
+        self.setup = self._set_up(settings, self.setup.stubs if stubs is None else stubs)
+        for namespace in self.namespaces.all():
+            namespace.faults.recount()
+            namespace.stubs.recount()
+        self.on_change(self.setup.routes)
+
+    def restock(self, stubs: tuple[Stub, ...]) -> None:
+        """Put other stubs of the settings in force for later requests; their counts start at zero. Raises ConfigError
+        if several processes could not keep these counts."""
+        check_processes(self.setup.settings, stubs)
+        # A copy of the settings, because plans are cached for the settings that they were made with.
+        self.setup = self.setup._replace(settings=replace(self.setup.settings), stubs=stubs)
+        for namespace in self.namespaces.all():
+            namespace.stubs.recount()
+
+    def setup_of(self, namespace: Namespace) -> Setup:
+        """The setup for the requests of a namespace: its own settings over those in force."""
+        own, base = namespace.own, self.setup
+        if not own:
+            return base
+        known = self._setups.get(namespace)
+        if known is None or known[0] is not base or known[1] is not own:
+            pinned = base.settings.pinned | own.keys()
+            setup = base._replace(settings=replace(base.settings, **own, pinned=pinned))
+            known = self._setups[namespace] = (base, own, setup)
+        return known[2]
+
+    def clock(self, namespace: Namespace) -> ShiftedClock:
+        """The clock of a namespace, in the running loop."""
+        loop, known = asyncio.get_running_loop(), self._clocks.get(namespace)
+        if known is not None and known[0]() is loop:
+            return known[1]
+        # An application that is called in process may run on several loops in turn, as in tests.
+        clock = ShiftedClock(clock_of(loop), namespace.shift)
+        self._clocks[namespace] = (ref(loop), clock)
+        return clock
+
+    def advance(self, namespace: Namespace, seconds: float) -> float:
+        """Advance the clock of a namespace, and return how far it is ahead now, in seconds.
+
+        Raises ValueError if it cannot be advanced by so much.
+        """
+        check_advance(seconds)
+        clock = self.clock(namespace)
+        clock.advance(seconds)
+        namespace.shift = clock.shift
+        return clock.shift
+
+    def _set_up(self, settings: Settings, stubs: tuple[Stub, ...]) -> Setup:
+        check_all(settings, self.dialects)
+        check_processes(settings, stubs)
+        return Setup(settings, Routes(self.dialects, settings, self._serve), Monotonic.now(), stubs)

@@ -1,0 +1,263 @@
+"""Webhooks: makes the requests that the outboxes of namespaces hand out, when they are due on the namespace's clock.
+
+A request to an application goes out over HTTP and becomes a delivery; one to the dialect itself is received like any
+other, so that stubs, faults, quotas and latency apply to it and the journal has it. A reset of the namespace, and the
+end of the server, break off what is under way.
+"""
+
+import asyncio
+import time
+from contextlib import suppress
+from functools import partial
+from urllib.parse import unquote, urlsplit
+
+from starlette.applications import Starlette
+
+from mockserver.core.dialects import Dialect
+from mockserver.core.outbox import Outbox, Outcome, Task, Times
+from mockserver.core.timeline import Ending, RawHeaders
+from mockserver.server.asgi import ROOT, Message, Transport
+from mockserver.server.clock import Alarm, ShiftedClock
+from mockserver.server.logs import log
+from mockserver.server.outgoing import UnsentError, send
+from mockserver.server.player import Performance
+from mockserver.server.simulator import Simulator
+from mockserver.server.sink import Then
+from mockserver.state.namespaces import DEFAULT, Namespace
+
+# How many requests of a namespace are under way at once, at most: a simple server has room for few connections.
+_MOST = 16
+# An alarm is set for a moment later than the outbox asks: two clocks are involved, which differ by microseconds.
+_LATER = 0.000_1
+
+
+class WebhookSender:
+    """Carries out what answers have ordered. It is used in the server's loop."""
+
+    def __init__(self, simulator: Simulator, application: Starlette) -> None:
+        self._simulator = simulator
+        self._application = application
+        self._rounds: dict[tuple[str, str], _Round] = {}
+
+    def take(self, namespace: Namespace, dialect: Dialect, orders: tuple[object, ...]) -> None:
+        """Give orders to the outbox of a dialect, and begin what is due."""
+        outbox = namespace.deliveries.outbox(dialect)
+        assert outbox is not None, "only dialects with an outbox give orders"
+        round = self._round(namespace, dialect, outbox)
+        for order in orders:
+            outbox.take(order, round.now)
+        round.go_on()
+
+    def _round(self, namespace: Namespace, dialect: Dialect, outbox: Outbox) -> "_Round":
+        clock, key = self._simulator.clock(namespace), (namespace.name, dialect.name)
+        known = self._rounds.get(key)
+        # An application that is called in process may run on several loops in turn, with a clock for each.
+        if known is None or known.clock is not clock:
+            known = self._rounds[key] = _Round(namespace, dialect, outbox, clock, self._application, self._simulator)
+            namespace.deliveries.on_reset(partial(self._close, key))
+        return known
+
+    def _close(self, key: tuple[str, str]) -> None:
+        round = self._rounds.pop(key, None)
+        if round is not None:
+            round.close()
+
+
+class _Round:
+    """The requests of one outbox: those under way, with their deadlines, and the alarm for what comes next."""
+
+    def __init__(
+        self,
+        namespace: Namespace,
+        dialect: Dialect,
+        outbox: Outbox,
+        clock: ShiftedClock,
+        application: Starlette,
+        simulator: Simulator,
+    ) -> None:
+        self.clock = clock
+        self._namespace = namespace
+        self._simulator = simulator
+        self._dialect = dialect
+        self._outbox = outbox
+        self._application = application
+        # The two clocks are apart by a constant: the namespace's counts from an arbitrary instant.
+        self._epoch = time.time() + namespace.shift - clock.now()
+        self._alarm: Alarm = clock.alarm(self._wake)
+        self._under_way: set[asyncio.Task[None]] = set()
+        self._deadlines: dict[asyncio.Timeout, float] = {}
+        self._is_open = True
+
+    @property
+    def now(self) -> float:
+        """The present of the namespace, in Unix seconds."""
+        return self.clock.now() + self._epoch
+
+    def go_on(self) -> None:
+        """Begin what is due, and set the alarm for what comes next."""
+        self._set_alarm(self._wake(self.clock.now()))
+
+    def _wake(self, instant: float) -> float | None:
+        """End what has taken too long, begin what is due, and return when to be called again."""
+        if not self._is_open:
+            return None
+        for limit in [limit for limit, deadline in self._deadlines.items() if deadline <= instant]:
+            del self._deadlines[limit]
+            limit.reschedule(asyncio.get_running_loop().time())
+        room = _MOST - len(self._under_way)
+        for task in self._outbox.due(Times(instant + self._epoch, time.time()), room) if room else ():
+            carrying = asyncio.ensure_future(self._carry(task))
+            self._under_way.add(carrying)
+            carrying.add_done_callback(self._under_way.discard)
+        return self._next()
+
+    def _next(self) -> float | None:
+        """The instant at which there is something to do."""
+        due = self._outbox.next_due() if len(self._under_way) < _MOST else None
+        instants = [*self._deadlines.values(), *(() if due is None else (due - self._epoch + _LATER,))]
+        return min(instants, default=None)
+
+    def _set_alarm(self, instant: float | None) -> None:
+        if instant is not None and self._is_open:
+            self._alarm.set(instant)
+
+    async def _carry(self, task: Task) -> None:
+        """Make a request, and report its outcome."""
+        deliveries, began = self._namespace.deliveries, self.clock.now()
+        delivery = None if task.is_internal else deliveries.begin(self._dialect.name, task, began + self._epoch)
+        outcome = await self._outcome(task)
+        if not self._is_open:
+            return
+        now = self.clock.now()
+        try:
+            self._outbox.done(task, outcome, now + self._epoch)
+        except Exception as error:
+            log.error("an error in mockserver itself, after a request to %s", task.url, exc_info=error)
+        # What follows is settled by now, so that whoever waits for the delivery can advance the clock.
+        if delivery is not None:
+            deliveries.end(delivery, outcome, now - began)
+            if outcome.status is None:
+                log.info("not delivered to %s: %s", task.url, outcome.error)
+            else:
+                log.info("delivered to %s: %d", task.url, outcome.status)
+        asyncio.get_running_loop().call_soon(self.go_on)
+
+    async def _outcome(self, task: Task) -> Outcome:
+        """The outcome of a request, which fails if it takes too long on the namespace's clock."""
+        try:
+            async with asyncio.timeout(None) as limit:
+                self._deadlines[limit] = self.clock.now() + task.timeout
+                self._set_alarm(self._next())
+                try:
+                    own = f"/{self._dialect.name}{task.url}"
+                    return await (self._ask(task, own) if task.is_internal else self._send(task))
+                finally:
+                    self._deadlines.pop(limit, None)
+        except TimeoutError:
+            return Outcome(error=f"no answer within {task.timeout:g} s")
+        except UnsentError as error:
+            return Outcome(error=str(error))
+        except Exception as error:
+            log.error("an error in mockserver itself, in a request to %s", task.url, exc_info=error)
+            return Outcome(error="an error in mockserver itself")
+
+    async def _send(self, task: Task) -> Outcome:
+        """The answer of an application, or of the dialect whose vendor has the host of the URL."""
+        parts = urlsplit(task.url)
+        if any(parts.hostname in dialect.hosts for dialect in self._simulator.dialects.values()):
+            headers = (*((name.lower(), value) for name, value in task.headers), (b"host", parts.netloc.encode()))
+            return await self._ask(task._replace(headers=headers), f"{unquote(parts.path) or '/'}?{parts.query}")
+        return await send(task, self._simulator.setup_of(self._namespace).settings.deliver)
+
+    async def _ask(self, task: Task, target: str) -> Outcome:
+        """The answer of this server to a request of its own, at a path with or without a query."""
+        name, (path, _, query) = self._namespace.name, target.partition("?")
+        answer = _Answer(task.body)
+        scope = {
+            "type": "http",
+            "method": task.method,
+            "path": path if name == DEFAULT else f"/ns/{name}{path}",
+            "query_string": query.encode("latin-1"),
+            "headers": list(task.headers),
+            "extensions": {Transport.EXTENSION: answer},
+            "app": self._application,
+            ROOT: "",
+        }
+        try:
+            # Past the gate, which is for others.
+            await self._application.router(scope, answer.receive, answer.refuse)
+            return await answer.outcome
+        finally:
+            answer.leave()
+
+    def close(self) -> None:
+        """Break off what is under way, and begin nothing more."""
+        self._is_open = False
+        self._alarm.cancel()
+        for carrying in self._under_way:
+            # The loop may have been closed, of an application that is called in process.
+            with suppress(RuntimeError):
+                carrying.cancel()
+
+
+class _Answer(Transport):
+    """What this server answers to a request of its own."""
+
+    longest_write = 65_536
+    too_large = False
+
+    def __init__(self, body: bytes) -> None:
+        self.outcome: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
+        self._body = body
+        self._performance: Performance | None = None
+        self._status = 0
+        self._headers: RawHeaders = ()
+        self._parts: list[bytes] = []
+
+    async def receive(self) -> Message:
+        """The request's body."""
+        return {"type": "http.request", "body": self._body}
+
+    async def refuse(self, message: Message) -> None:
+        """Only the dialects are asked, and their answers are played."""
+        raise NotImplementedError("this answer is played")
+
+    def play(self, performance: Performance) -> None:
+        """Play the answer."""
+        self._performance = performance
+        performance.play()
+
+    def leave(self) -> None:
+        """Want no more of it."""
+        if self._performance is not None:
+            self._performance.leave()
+
+    def begin(self, status: int, headers: RawHeaders, length: int | None) -> None:
+        """Take the head."""
+        self._status = status
+        self._headers = headers if length is None else (*headers, (b"content-length", b"%d" % length))
+
+    def write(self, data: bytes, *, last: bool) -> bool:
+        """Take a part of the body."""
+        self._parts.append(data)
+        if last:
+            self._settle(Outcome(self._status, self._headers, b"".join(self._parts)))
+        return True
+
+    def blocked(self, resume: Then) -> bool:
+        """Whether no more can be taken: never."""
+        return False
+
+    def break_off(self, ending: Ending, ended: Then) -> None:
+        """Fail as the connection does; one that stays open in silence is waited for until the time is up."""
+        if ending.how in ("reset", "close"):
+            ended()
+            self._settle(Outcome(error=f"the connection was {'reset' if ending.how == 'reset' else 'closed'}"))
+
+    def abort(self) -> None:
+        """Fail because the answer cannot go on."""
+        self._settle(Outcome(error="the connection was closed"))
+
+    def _settle(self, outcome: Outcome) -> None:
+        if not self.outcome.done():
+            self.outcome.set_result(outcome)

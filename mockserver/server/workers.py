@@ -1,0 +1,187 @@
+"""Several processes behind one port: the system distributes the connections, and a process that dies is replaced.
+
+The first process serves nothing. It holds the address, forks the others, and stops them on request. Each has a
+listening socket of its own; if the first process is killed, they notice by a pipe, and stop.
+"""
+
+import os
+import select
+import signal
+import socket
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from types import FrameType
+from typing import NoReturn
+
+from mockserver.server.app import App
+from mockserver.server.logs import log
+from mockserver.server.server import bound_socket, serve
+from mockserver.server.sockets.door import BACKLOG, listening_socket
+from mockserver.server.watchdog import KILL_SECONDS
+from mockserver.state.settings import ConfigError
+
+# A worker that dies within so many seconds has failed to start; after so many such deaths in a row, all stop.
+_EARLY = 1.0
+_MOST_EARLY = 5
+# A worker that has not stopped so many seconds after the request is killed.
+_PATIENCE = KILL_SECONDS
+
+Work = Callable[[int, socket.socket], None]
+Ear = Callable[[float | None], list[int]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Worker:
+    number: int
+    began: float
+
+
+def listeners_for(app: App, count: int) -> list[socket.socket]:
+    """Sockets that listen on the settings' one address, `count` of them. Raises ConfigError if it is not available."""
+    if sys.platform != "linux":
+        raise ConfigError("workers: several processes can share a port only on Linux; leave it at 1")
+    # First bound exclusively, to detect that another server uses the address.
+    with bound_socket(app.settings) as alone:
+        family, address = alone.family, alone.getsockname()
+    return [_listener(family, address) for _ in range(count)]
+
+
+def _listener(family: int, address: tuple[str | int, ...]) -> socket.socket:
+    listener = listening_socket(family, address, shared=True)
+    listener.listen(BACKLOG)
+    return listener
+
+
+def serve_by_workers(app: App, listeners: list[socket.socket]) -> int:
+    """Serve each socket with a process until interrupted or terminated; the exit code is 1 if they keep dying."""
+    ours, theirs = os.pipe()
+
+    def work(number: int, listener: socket.socket) -> None:
+        os.close(theirs)
+        app.become_worker(number)
+        serve(app, listener, lifeline=ours)
+
+    # A socket that does not listen holds the address, even while no worker lives.
+    with listening_socket(listeners[0].family, listeners[0].getsockname(), shared=True):
+        return Crew(listeners, work).run()
+
+
+class Crew:
+    """Worker processes, one for each socket. `work` gets the number of the worker (from 1) and its socket."""
+
+    def __init__(self, listeners: Sequence[socket.socket], work: Work) -> None:
+        self._family, self._address = listeners[0].family, listeners[0].getsockname()
+        self._listeners = dict(enumerate(listeners, start=1))
+        self._work = work
+        self._workers: dict[int, _Worker] = {}
+        self._early_deaths = 0
+
+    def run(self) -> int:
+        """Keep the workers running until told to stop; return the exit code."""
+        with _signals_as_values() as ear:
+            for number in tuple(self._listeners):
+                self._start(number)
+            while True:
+                if {signal.SIGTERM, signal.SIGINT} & set(ear(None)):
+                    self._stop(ear)
+                    return 0
+                if not self._replace_the_dead():
+                    self._stop(ear)
+                    return 1
+
+    def _start(self, number: int) -> None:
+        with self._listeners.pop(number, None) or _listener(self._family, self._address) as listener:
+            pid = os.fork()
+            if pid == 0:
+                self._be(number, listener)
+        self._workers[pid] = _Worker(number, time.monotonic())
+
+    def _be(self, number: int, listener: socket.socket) -> NoReturn:
+        """Be a worker in a forked process, which exits at the end in any case."""
+        code = 1
+        try:
+            for other in self._listeners.values():
+                other.close()
+            signal.set_wakeup_fd(-1)
+            for each in (signal.SIGTERM, signal.SIGINT, signal.SIGCHLD):
+                signal.signal(each, signal.SIG_DFL)
+            with suppress(KeyboardInterrupt):
+                self._work(number, listener)
+            code = 0
+        except BaseException:
+            log.exception("worker %d has failed", number)
+        finally:
+            # Either may be missing or closed.
+            for output in filter(None, (sys.stdout, sys.stderr)):
+                with suppress(OSError):
+                    output.flush()
+            os._exit(code)
+
+    def _replace_the_dead(self) -> bool:
+        """Restart workers that have died; return False if that has become pointless."""
+        for worker, how in self._reap():
+            early = time.monotonic() - worker.began < _EARLY
+            self._early_deaths = self._early_deaths + 1 if early else 0
+            if self._early_deaths >= _MOST_EARLY:
+                log.error("worker %d has ended (%s) soon after its start, like others", worker.number, how)
+                return False
+            log.warning("worker %d has ended (%s); a new one takes its place", worker.number, how)
+            self._start(worker.number)
+        return True
+
+    def _reap(self) -> list[tuple[_Worker, str]]:
+        """The workers that have ended, and how."""
+        ended: list[tuple[_Worker, str]] = []
+        while self._workers:
+            pid, status = os.waitpid(-1, os.WNOHANG)
+            if pid == 0:
+                break
+            worker = self._workers.pop(pid, None)
+            if worker is not None:
+                code = os.waitstatus_to_exitcode(status)
+                ended.append((worker, f"exit code {code}" if code >= 0 else signal.Signals(-code).name))
+        return ended
+
+    def _stop(self, ear: Ear) -> None:
+        """Stop all workers, and kill those that do not obey."""
+        self._send(signal.SIGTERM)
+        deadline = time.monotonic() + _PATIENCE
+        while self._workers and (left := deadline - time.monotonic()) > 0:
+            ear(left)
+            self._reap()
+        self._send(signal.SIGKILL)
+
+    def _send(self, what: signal.Signals) -> None:
+        for pid in self._workers:
+            with suppress(ProcessLookupError):
+                os.kill(pid, what)
+
+
+@contextmanager
+def _signals_as_values() -> Iterator[Ear]:
+    """Signals as values: the result waits for signals (at most `seconds`) and returns their numbers."""
+    ours, theirs = socket.socketpair()
+    theirs.setblocking(False)
+    wanted = (signal.SIGTERM, signal.SIGINT, signal.SIGCHLD)
+    before = {each: signal.signal(each, _nothing) for each in wanted}
+    signal.set_wakeup_fd(theirs.fileno())
+
+    def ear(seconds: float | None) -> list[int]:
+        ready, _, _ = select.select([ours], [], [], seconds)
+        return list(ours.recv(4096)) if ready else []
+
+    try:
+        yield ear
+    finally:
+        signal.set_wakeup_fd(-1)
+        for each, handler in before.items():
+            signal.signal(each, handler)
+        ours.close()
+        theirs.close()
+
+
+def _nothing(number: int, frame: FrameType | None) -> None:
+    """Do nothing: the signal's number arrives through the wake-up socket."""

@@ -1,0 +1,54 @@
+"""Admission: whether the quotas of a namespace let a request in, and how its limits then stand."""
+
+from mockserver.core.calls import Call
+from mockserver.core.quotas import Refused, Standing
+from mockserver.state.plan import Plan
+from mockserver.state.quotas.limiter import BucketKey, RateLimiter, charge_of
+from mockserver.state.quotas.rules import allowance_of
+from mockserver.state.routing import RouteMatch
+from mockserver.state.settings import Settings
+
+
+def standings_of(
+    call: Call, route: RouteMatch, settings: Settings, limiter: RateLimiter, now: float
+) -> tuple[Standing, ...]:
+    """The standings of a caller's limits while the model is unknown; none if quotas are off."""
+    if not settings.quota:
+        return ()
+    asker = _asker(call, route, "")
+    allowance = allowance_of(settings.quota, route.dialect, asker.model, asker.key)
+    return () if allowance is None else limiter.standings(asker, allowance, now)
+
+
+def admit(plan: Plan, limiter: RateLimiter, now: float) -> None:
+    """Admit a request to a model, with its standings and a reservation that must leave later; or refuse it.
+
+    There is no reservation if nothing is counted, because quotas are off or the request is refused.
+    """
+    context, request = plan.context, plan.request
+    if not context.settings.quota or request is None:
+        return
+    dialect = context.route.dialect
+    asker = _asker(context.call, context.route, request.model)
+    allowance = allowance_of(context.settings.quota, dialect, asker.model, asker.key)
+    if allowance is None or dialect.quotas is None:
+        return
+    charge = charge_of(request, context.site.model(request.model), dialect.quotas)
+    verdict = limiter.admit(asker, allowance, charge, now)
+    plan.context = context._replace(site=context.site._replace(standings=verdict.standings))
+    if isinstance(verdict, Refused):
+        plan.rejection = dialect.quotas.refuse(verdict, context.site.now)
+    else:
+        plan.reservation = verdict.reservation
+
+
+def settle(plan: Plan, limiter: RateLimiter, now: float) -> None:
+    """Charge for the actual length of an answer, if the vendor does not charge up front."""
+    policy = plan.context.route.dialect.quotas
+    if plan.reservation is not None and plan.generation is not None and policy is not None and not policy.up_front:
+        limiter.settle(plan.reservation, plan.generation.usage.total_tokens, now)
+
+
+def _asker(call: Call, route: RouteMatch, model: str) -> BucketKey:
+    credentials = route.dialect.credentials
+    return BucketKey(route.dialect.name, (credentials(call) if credentials else None) or "", model)

@@ -1,0 +1,201 @@
+"""Context: a call, and everything that is settled about it before its body is read.
+
+The request's own headers (`X-Mockserver-...`) take precedence over its route, and the route over the settings.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import lru_cache
+from types import MappingProxyType
+from typing import NamedTuple
+
+from mockserver.core.calls import Call, Headers
+from mockserver.core.dialects import EDITIONS, Edition, Model, Site
+from mockserver.core.generation import GenerationRequest, Lengths
+from mockserver.core.naming import shortened, unknown
+from mockserver.core.quotas import Standing
+from mockserver.core.seeding import SEEDS, derive
+from mockserver.latency.notation import NotationError, complaint_of, read_lengths, read_profile
+from mockserver.latency.presets import OFF, REALISTIC
+from mockserver.latency.profiles import Profile
+from mockserver.latency.traces import NO_TRACES, Traces
+from mockserver.state.routing import RouteMatch
+from mockserver.state.settings import RouteSettings, Settings
+
+# The prefix of our own headers: those that requests may send, and those of answers, which a proxy may send back.
+_OWN = b"x-mockserver-"
+_REQUEST_HEADERS = ("seed", "latency", "output-tokens", "fault", "edition", "reply", "namespace")
+_ANSWER_HEADERS = ("request-id", "seed", "rule", "hint")
+# How many characters the value of such a header may have. Every other way to say the same has room for more.
+_LONGEST_OVERRIDE = 8192
+_WHOLE = re.compile(r"[+-]?[0-9]{1,30}")
+
+
+_NONE: Mapping[str, str] = MappingProxyType({})
+
+
+class HeaderError(Exception):
+    """An `X-Mockserver-...` header that cannot be obeyed; the message says what would have been valid."""
+
+
+class RequestContext(NamedTuple):
+    """A call, and everything that is decided about it before its body is read.
+
+    Without a `profile` latency is off; without `lengths` answers end where their texts do. `overrides` are the values
+    of the request's own `X-Mockserver-...` headers, by the rest of their names.
+    """
+
+    call: Call
+    route: RouteMatch
+    settings: Settings
+    site: Site
+    profile: Profile | None
+    latency: str = OFF
+    lengths: Lengths | None = None
+    overrides: Mapping[str, str] = _NONE
+
+
+def make_context(
+    call: Call, route: RouteMatch, settings: Settings, salt: int = 0, standings: tuple[Standing, ...] = ()
+) -> RequestContext:
+    """The context of a call, as the request's own headers prescribe, else its route, else the server's settings.
+
+    Raises HeaderError for headers that cannot be obeyed.
+    """
+    overrides = _overrides(call.headers)
+    usual = _routed(settings, route.configured)
+    seed = _seed(overrides.get("seed", ""), usual.seed)
+    edition = _edition(overrides.get("edition") or usual.edition)
+    if route.operation is not None:
+        edition = route.operation.edition or edition
+    latency = overrides.get("latency") or usual.latency
+    profile = _profile_in_force(latency, route.dialect.realistic, settings)
+    site = _site(call, route, settings, seed, edition, salt)
+    if standings:
+        site = site._replace(standings=standings)
+    output_tokens = overrides.get("output-tokens") or usual.output_tokens
+    lengths = lengths_of(output_tokens, settings.traces)
+    return RequestContext(call, route, settings, site, profile, latency, lengths, overrides)
+
+
+def paced(context: RequestContext, model: str) -> RequestContext:
+    """The context at the pace of the requested model, if latency is realistic and its dialect paces models by name."""
+    preset_of = context.route.dialect.preset_of
+    if preset_of is None or not context.latency.startswith(REALISTIC):
+        return context
+    return context._replace(profile=_profile_in_force(context.latency, preset_of(model), context.settings))
+
+
+def _routed(settings: Settings, route: RouteSettings | None) -> Settings:
+    """The settings with those of the route, which only yield to the command line and the environment."""
+    if route is None:
+        return settings
+    names = ("seed", "edition", "latency", "output_tokens")
+    own = {name: getattr(route, name) for name in names if name not in settings.pinned}
+    return replace(settings, **{name: value for name, value in own.items() if value is not None})
+
+
+def _site(call: Call, route: RouteMatch, settings: Settings, seed: int, edition: Edition, salt: int) -> Site:
+    models = route.dialect.models
+    catalogue = settings.models.get(route.dialect.name)
+    if catalogue is not None:
+        known = {model.id: model for model in models}
+        models = tuple(known.get(name, Model(name)) for name in catalogue)
+    return Site(
+        edition=edition,
+        now=call.received_at if settings.created is None else settings.created,
+        seed=seed,
+        identity=derive(seed, "identity", route.path, *route.variables.values(), call.query, call.fingerprint, salt),
+        models=models,
+        closed_catalogue=catalogue is not None,
+        variables=route.variables,
+    )
+
+
+def overridden(
+    context: RequestContext, model: str, seed: int | None, latency: str | None, output_tokens: str | None = None
+) -> RequestContext:
+    """The context with another seed, latency and lengths if given, unless the request's own headers set them."""
+    if seed is None and latency is None and output_tokens is None:
+        return context
+    overrides, site = context.overrides, context.site
+    if seed is not None and not overrides.get("seed"):
+        site = site._replace(seed=seed, identity=derive(seed, "retold", site.identity))
+    if output_tokens is not None and not overrides.get("output-tokens"):
+        context = context._replace(lengths=lengths_of(output_tokens, context.settings.traces))
+    if latency is not None and not overrides.get("latency"):
+        profile = _profile_in_force(latency, context.route.dialect.realistic, context.settings)
+        return paced(context._replace(site=site, profile=profile, latency=latency), model)
+    return context._replace(site=site)
+
+
+def with_lengths(request: GenerationRequest, lengths: Lengths | None) -> GenerationRequest:
+    """The request, whose answers have these lengths."""
+    if request.limits.lengths is lengths:
+        return request
+    return request._replace(limits=request.limits._replace(lengths=lengths))
+
+
+def _overrides(headers: Headers) -> Mapping[str, str]:
+    """The values of the `X-Mockserver-...` headers by the rest of their names; the first of a name counts.
+
+    Raises HeaderError for an unknown one, which misspelt would silently have no effect, and for one that is too long.
+    """
+    found: dict[str, str] = {}
+    for name, value in headers.raw:
+        if not name.startswith(_OWN):
+            continue
+        wanted = name.decode("latin-1")
+        if wanted[len(_OWN) :] not in (*_REQUEST_HEADERS, *_ANSWER_HEADERS):
+            raise HeaderError(unknown("header", wanted, (f"{_OWN.decode()}{name}" for name in _REQUEST_HEADERS)))
+        if len(value) > _LONGEST_OVERRIDE:
+            raise HeaderError(
+                f"{wanted}: has {len(value)} bytes, at most {_LONGEST_OVERRIDE} are possible; use a stub, the admin "
+                "API or the config file for more"
+            )
+        found.setdefault(wanted[len(_OWN) :], value.decode("latin-1"))
+    return found or _NONE
+
+
+def _seed(requested: str, otherwise: int) -> int:
+    if not requested:
+        return otherwise
+    if not _WHOLE.fullmatch(requested) or int(requested) not in SEEDS:
+        raise HeaderError(
+            f"X-Mockserver-Seed: {shortened(requested)} is not a whole number from {SEEDS[0]} to {SEEDS[-1]}"
+        )
+    return int(requested)
+
+
+def _edition(name: str) -> Edition:
+    for edition in EDITIONS:
+        if edition == name:
+            return edition
+    raise HeaderError(f"X-Mockserver-Edition: unknown edition {shortened(name)}. Known: {', '.join(EDITIONS)}")
+
+
+def _profile_in_force(text: str, realistic: str, settings: Settings) -> Profile | None:
+    """The profile that a latency names, at the settings' speed; None if it is off."""
+    return profile_of(text, realistic, settings.speed, settings.traces)
+
+
+@lru_cache(maxsize=256)
+def lengths_of(text: str, traces: Traces = NO_TRACES) -> Lengths | None:
+    """The lengths of answers in text form; None if they are off. Raises HeaderError."""
+    try:
+        return read_lengths(text, traces)
+    except NotationError as error:
+        raise HeaderError(f"X-Mockserver-Output-Tokens: {error}") from None
+
+
+@lru_cache(maxsize=256)
+def profile_of(text: str, realistic: str, speed: float = 1, traces: Traces = NO_TRACES) -> Profile | None:
+    """The profile of a latency in text form, at a speed; None if it is off. Raises HeaderError."""
+    if text == OFF:
+        return None
+    try:
+        profile = read_profile(text, realistic, traces)
+    except NotationError as error:
+        raise HeaderError(f"X-Mockserver-Latency: {complaint_of(text, error)}") from None
+    return profile if speed == 1 else profile._replace(speed=profile.speed * speed)

@@ -1,0 +1,190 @@
+"""The facts of a request: what criteria are applied to, and what functions of users receive."""
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+import orjson
+
+from mockserver.core.calls import Call
+from mockserver.core.failures import Rejection
+from mockserver.core.generation import INSTRUCTING, GenerationRequest, Message, Prompt
+from mockserver.core.headers import by_name
+from mockserver.core.json_paths import Path, values_at
+from mockserver.core.json_values import nests_absurdly
+from mockserver.state.context import RequestContext
+
+
+class RequestFacts:
+    """The facts of a request, under the names that criteria use; None for what it does not have.
+
+    `number` counts the requests to a model in the namespace, `attempt` the attempts of this request after failures,
+    both from 1 on.
+    """
+
+    def __init__(
+        self, context: RequestContext, request: GenerationRequest | None = None, number: int = 1, attempt: int = 1
+    ) -> None:
+        self.number = number
+        self.attempt = attempt
+        self._route = context.route
+        self._request = request
+        self._values: dict[tuple[str, Path], Sequence[object]] = {}
+        self.call: Call = context.call
+
+    @property
+    def dialect(self) -> str:
+        """The dialect's name."""
+        return self._route.dialect.name
+
+    @property
+    def operation(self) -> str | None:
+        """The operation's name."""
+        return self._route.operation.name if self._route.operation is not None else None
+
+    @property
+    def path(self) -> str:
+        """The dialect's own path, or that of a route of the user's own."""
+        return self._route.configured.path if self._route.configured is not None else self.call.path
+
+    @property
+    def method(self) -> str:
+        """The HTTP method."""
+        return self.call.method
+
+    @property
+    def model(self) -> str | None:
+        """The model that is asked for."""
+        return self._request.model if self._request is not None else None
+
+    @property
+    def stream(self) -> bool:
+        """Whether a stream is asked for."""
+        return self._request is not None and self._request.output.stream
+
+    @property
+    def key(self) -> str | None:
+        """The API key."""
+        credentials = self._route.dialect.credentials
+        return credentials(self.call) if credentials is not None else None
+
+    @cached_property
+    def headers(self) -> Mapping[str, str]:
+        """The headers by name in lower case; of several with the same name the first counts."""
+        return by_name(self.call.headers.raw)
+
+    @cached_property
+    def body(self) -> Any:
+        """The body as JSON, unpacked if necessary; None if it is not JSON, or nests absurdly deep."""
+        try:
+            value = orjson.loads(self.call.body)
+            return None if nests_absurdly(self.call.body, value) else value
+        except orjson.JSONDecodeError:
+            unpacked = self._route.dialect.unpacked
+            value = unpacked(self.call) if unpacked is not None else None
+            return None if isinstance(value, Rejection) else value
+
+    @property
+    def prompt(self) -> str | None:
+        """Everything that the model reads: the prompt, or the whole conversation; of several prompts the last."""
+        return self._prompts[-1].text if self._prompts else None
+
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        """The conversation, oldest first; none for a completion."""
+        return self._prompts[-1].messages if self._prompts else ()
+
+    @property
+    def last_user(self) -> str | None:
+        """The last user message; for a completion the prompt."""
+        return _first(self.values("last_user", ()))
+
+    @property
+    def last_message(self) -> str | None:
+        """The last message of any role; for a completion the prompt."""
+        return _first(self.values("last_message", ()))
+
+    @property
+    def system(self) -> str | None:
+        """The first system message."""
+        return _first(self.values("system", ()))
+
+    @property
+    def turn(self) -> int:
+        """How many user messages there are; one for a completion."""
+        users = sum(message.role == "user" for message in self.messages)
+        return users if self.messages else len(self._prompts[-1:])
+
+    @property
+    def tools(self) -> tuple[str, ...]:
+        """The names of the tools on offer."""
+        return tuple(tool.name for tool in self._request.tools) if self._request is not None else ()
+
+    @property
+    def tool_result(self) -> str | None:
+        """The name of the tool whose result is the last message."""
+        return self.messages[-1].answers if self.messages else None
+
+    def values(self, field: str, path: Path) -> Sequence[object]:
+        """The values of a field, of which there may be none or several; looked up once."""
+        found = self._values.get((field, path))
+        if found is None:
+            found = self._values[field, path] = self._looked_up(field, path)
+        return found
+
+    def _looked_up(self, field: str, path: Path) -> Sequence[object]:
+        several = _SEVERAL.get(field)
+        if several is not None:
+            return several(self, path)
+        value = getattr(self, field)
+        return () if value is None else (value,)
+
+    @property
+    def _prompts(self) -> tuple[Prompt, ...]:
+        return self._request.prompts if self._request is not None else ()
+
+
+def _first(values: Sequence[object]) -> str | None:
+    return str(values[0]) if values else None
+
+
+def _header(facts: RequestFacts, path: Path) -> Sequence[object]:
+    value = facts.headers.get(str(path[0]))
+    return () if value is None else (value,)
+
+
+def _in_body(facts: RequestFacts, path: Path) -> Sequence[object]:
+    return values_at(path, facts.body) if facts.body is not None else ()
+
+
+def _prompts(facts: RequestFacts, path: Path) -> Sequence[object]:
+    return [prompt.text for prompt in facts._prompts]
+
+
+def _last_user(facts: RequestFacts, path: Path) -> Sequence[object]:
+    texts = (message.text for message in reversed(facts.messages) if message.role == "user")
+    return [next(texts, "")] if facts.messages else [prompt.topic for prompt in facts._prompts]
+
+
+def _last_message(facts: RequestFacts, path: Path) -> Sequence[object]:
+    return [facts.messages[-1].text] if facts.messages else [prompt.topic for prompt in facts._prompts]
+
+
+def _system(facts: RequestFacts, path: Path) -> Sequence[object]:
+    return [message.text for message in facts.messages if message.role in INSTRUCTING]
+
+
+def _tools(facts: RequestFacts, path: Path) -> Sequence[object]:
+    return facts.tools
+
+
+# The fields that may have several values, or a path into them.
+_SEVERAL: Mapping[str, Callable[[RequestFacts, Path], Sequence[object]]] = {
+    "headers": _header,
+    "body": _in_body,
+    "prompt": _prompts,
+    "last_user": _last_user,
+    "last_message": _last_message,
+    "system": _system,
+    "tool": _tools,
+}

@@ -1,0 +1,236 @@
+"""The journal of a namespace: every exchange from the moment its answer is decided, bounded in count and bytes.
+
+An exchange keeps its plan: details of an answer (its events, when they were due, its tokens) are computed only on
+request. Forgotten exchanges are counted, so that the rest is not mistaken for everything.
+"""
+
+from collections import deque
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import orjson
+
+from mockserver.core.calls import Call
+from mockserver.core.timeline import Record
+from mockserver.state.plan import Plan
+from mockserver.state.watchers import Watchers
+
+# The weights, in bytes, of an exchange without its body, of each value that was read from this, of each token of its
+# answer, of each position with log-probabilities, and of each alternative there: about what they take in memory.
+_OWN_WEIGHT = 4_096
+_VALUE_WEIGHT = 96
+_TOKEN_WEIGHT = 96
+_POSITION_WEIGHT = 256
+_RIVAL_WEIGHT = 88
+
+# Writing the transcript of an exchange of more weight takes some milliseconds.
+_LONG_WEIGHT = 128 * 1024
+
+# The limit for all journals of a server together, in bytes.
+MOST_BYTES = 64 * 1024 * 1024
+
+Watcher = Callable[["Exchange"], None]
+
+
+class Denial(NamedTuple):
+    """An answer of our own, outside any vendor's format: nothing is served there, or a header of ours cannot be obeyed.
+
+    `nearest` are served paths that may have been meant, if nothing is served there.
+    """
+
+    status: int
+    kind: str
+    message: str
+    nearest: tuple[str, ...] = ()
+
+    @property
+    def body(self) -> bytes:
+        """The answer as JSON, in a format that every OpenAI-style client can show."""
+        nearest = {"nearest": self.nearest} if self.nearest else {}
+        error = {"message": self.message, "type": f"mockserver_{self.kind}", **nearest}
+        return orjson.dumps({"error": error}, option=orjson.OPT_INDENT_2)
+
+
+@dataclass(slots=True, eq=False)
+class Exchange:
+    """One request and its answer. `number` counts from 1 within the namespace, `path` is the requested path.
+
+    The answer is a `plan` or a `denial`; the record says how far it has been sent. The request arrived at the instant
+    `arrived` of the namespace's clock, which was `ahead` by so many seconds then.
+    """
+
+    number: int
+    namespace: str
+    path: str
+    call: Call
+    plan: Plan | None = None
+    denial: Denial | None = None
+    arrived: float = 0.0
+    ahead: float = 0.0
+    record: Record = field(default_factory=Record)
+
+    @property
+    def is_question(self) -> bool:
+        """Whether it is a request to a model; one to an unserved path counts too, since it was meant for some model."""
+        operation = self.plan.context.route.operation if self.plan is not None else None
+        return operation is None or operation.answer is None
+
+    @property
+    def weight(self) -> int:
+        """Its approximate size in memory, in bytes."""
+        weight = len(self.call.body) + _OWN_WEIGHT
+        if self.plan is None:
+            return weight
+        if self.plan.request is not None:
+            # Schemas and lists are kept as they were read.
+            weight += _VALUE_WEIGHT * self.call.body.count(b",")
+        if self.plan.generation is None:
+            return weight
+        generation = self.plan.generation
+        if not generation.choices:
+            # Embeddings are many times as long as their texts, and have no completion tokens.
+            return weight + self.plan.timeline.held
+        rivals = generation.request.output.logprobs
+        if rivals is not None:
+            positions = sum(len(choice.positions) + len(choice.echo_positions) for choice in generation.choices)
+            weight += (_POSITION_WEIGHT + _RIVAL_WEIGHT * rivals) * positions
+        return weight + _TOKEN_WEIGHT * generation.usage.completion_tokens
+
+    @property
+    def is_long(self) -> bool:
+        """Whether writing its transcript may take more than some milliseconds."""
+        return self.weight > _LONG_WEIGHT
+
+
+@dataclass(slots=True)
+class Budget:
+    """The memory limit for all journals of a server, and how much they use, in bytes."""
+
+    most: int = MOST_BYTES
+    held: int = 0
+
+
+class Forgotten(NamedTuple):
+    """How many exchanges a journal has forgotten, and how many of them were requests to a model."""
+
+    exchanges: int = 0
+    questions: int = 0
+
+
+NOTHING = Forgotten()
+
+
+class Journal:
+    """The latest exchanges of a namespace, oldest first. Reading is thread-safe."""
+
+    __slots__ = (
+        "_asked", "_budget", "_exchanges", "_held", "_most", "_opened", "_unended", "_watchers", "_weights",
+        "forgotten",
+    )  # fmt: skip
+
+    def __init__(self, most: int = 1000, budget: Budget | None = None) -> None:
+        self._most = most
+        self._budget = budget or Budget()
+        self._exchanges: deque[Exchange] = deque()
+        self._weights: deque[int] = deque()
+        self._held = 0
+        self._watchers: Watchers[Watcher] = Watchers()
+        self._opened = self._asked = 0
+        # How many exchanges were dropped to make room.
+        self.forgotten = NOTHING
+        # Exchanges whose answers have not ended, including forgotten ones.
+        self._unended: set[Exchange] = set()
+
+    @property
+    def opened(self) -> int:
+        """How many exchanges there have been, including forgotten ones."""
+        return self._opened
+
+    @property
+    def asked(self) -> int:
+        """How many of them were requests to a model."""
+        return self._asked
+
+    @property
+    def held(self) -> int:
+        """The approximate size in memory of the exchanges that are kept, in bytes."""
+        return self._held
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether every answer has ended, including those of forgotten exchanges."""
+        return not self._unended
+
+    def exchanges(self) -> list[Exchange]:
+        """The exchanges that are kept, oldest first."""
+        return list(self._exchanges)
+
+    def find(self, number: int) -> Exchange | None:
+        """The exchange with this number, if it is kept."""
+        # Numbers have no gaps; but another thread may drop exchanges in between.
+        with suppress(IndexError):
+            place = number - self._exchanges[0].number
+            found = self._exchanges[place] if place >= 0 else None
+            if found is None or found.number == number:
+                return found
+        return next((exchange for exchange in self.exchanges() if exchange.number == number), None)
+
+    def open(
+        self,
+        namespace: str,
+        path: str,
+        call: Call,
+        plan: Plan | None = None,
+        denial: Denial | None = None,
+        *,
+        arrived: float = 0.0,
+        ahead: float = 0.0,
+    ) -> Exchange:
+        """Record an exchange whose answer is decided."""
+        self._opened += 1
+        exchange = Exchange(self._opened, namespace, path, call, plan, denial, arrived, ahead)
+        self._asked += exchange.is_question
+        self._unended.add(exchange)
+        self._keep(exchange, exchange.weight)
+        if len(self._exchanges) > self._most:
+            self.forget_oldest()
+        self.notify(exchange)
+        return exchange
+
+    def forget_oldest(self) -> bool:
+        """Drop the oldest exchange; return False if there is none."""
+        if not self._exchanges:
+            return False
+        exchange, weight = self._exchanges.popleft(), self._weights.popleft()
+        self._held -= weight
+        self._budget.held -= weight
+        exchanges, questions = self.forgotten
+        self.forgotten = Forgotten(exchanges + 1, questions + exchange.is_question)
+        return True
+
+    def clear(self) -> None:
+        """Forget every exchange without counting it as forgotten, and number from 1 again."""
+        while self.forget_oldest():
+            pass
+        self._unended.clear()
+        self._opened = self._asked = 0
+        self.forgotten = NOTHING
+
+    def watch(self, watcher: Watcher) -> Callable[[], None]:
+        """Call `watcher` in the server's thread whenever an exchange begins or ends, until the result is called."""
+        return self._watchers.add(watcher)
+
+    def notify(self, exchange: Exchange) -> None:
+        """Call the watchers because an exchange has begun or ended."""
+        if exchange.record.closed_by is not None:
+            self._unended.discard(exchange)
+        for watcher in self._watchers.each:
+            watcher(exchange)
+
+    def _keep(self, exchange: Exchange, weight: int) -> None:
+        self._exchanges.append(exchange)
+        self._weights.append(weight)
+        self._held += weight
+        self._budget.held += weight

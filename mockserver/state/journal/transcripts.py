@@ -1,0 +1,266 @@
+"""Exchanges as plain JSON values: a summary, or a transcript with the request, the answer and every event.
+
+`summary_of` is what the admin API, the fixture and the live page read; times are in seconds.
+"""
+
+import base64
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import chain, islice, repeat
+from typing import Any
+
+import orjson
+
+from mockserver.core.criteria import Difference
+from mockserver.core.json_values import nests_absurdly
+from mockserver.core.secrets import (
+    credentials_digest,
+    is_secret,
+    masked_body,
+    masked_headers,
+    masked_query,
+    masked_text,
+)
+from mockserver.core.timeline import Record, Run, Timeline
+from mockserver.faults.notation import table_of
+from mockserver.state.journal.exchanges import Exchange
+from mockserver.state.journal.progress import has_finished, sent_and_planned
+from mockserver.state.plan import Plan
+from mockserver.state.strikes import Strike
+
+# Criteria fields that may hold a secret, also within alternatives and scripts.
+_SECRET_FIELD = re.compile(r"^(?:\w+\[\d+\]\.)*(?:key|(?:headers|query|body)\.(?:.*\.)?(?P<name>[^.]+))$")
+# Numbers that a double cannot represent exactly have at least so many digits.
+_MANY_DIGITS = re.compile(rb"[0-9]{16}")
+_STRING_OR_NUMBER = re.compile(rb'"(?:[^"\\]|\\.)*+"|[0-9]+')
+# The maximum number of events in a transcript.
+MOST_EVENTS = 20_000
+
+
+def summary_of(exchange: Exchange) -> dict[str, Any]:
+    """The summary of an exchange: the request, what decided the answer, and the outcome."""
+    call, plan = exchange.call, exchange.plan
+    line: dict[str, Any] = {
+        "number": exchange.number,
+        "namespace": exchange.namespace,
+        "at": call.received_at,
+        "arrived": exchange.arrived,
+        "ahead": exchange.ahead,
+        "method": call.method,
+        "path": masked_text(exchange.path),
+        "question": exchange.is_question,
+        **(_planned(plan, exchange.record) if plan is not None else {}),
+        "decision": _decision(exchange),
+        "timing": _timing(exchange),
+        "outcome": _outcome(exchange.record),
+    }
+    if exchange.denial is not None:
+        line |= {"status": exchange.denial.status}
+    return line
+
+
+def transcript_of(exchange: Exchange) -> dict[str, Any]:
+    """An exchange with its request, its answer and every event, planned and sent."""
+    return dict(Transcript(exchange))
+
+
+def exact_transcript_of(exchange: Exchange, most_events: int | None = MOST_EVENTS) -> dict[str, Any]:
+    """The transcript; the JSON body of a plain answer also as the exact text if it was not written compactly.
+
+    With `most_events` it has that many events of a longer stream, or all of them if that is None.
+    """
+    whole = transcript_of(exchange)
+    answer, plan = whole["answer"], exchange.plan
+    if plan is not None and most_events != MOST_EVENTS:
+        answer["events"] = _events(plan.timeline, exchange.record, most_events)
+    if plan is not None and isinstance(answer.get("body", ""), dict | list):
+        body = masked_body(b"".join(data for run in plan.timeline.runs for data in run.data))
+        if orjson.dumps(answer["body"]) != body:
+            answer["body_text"] = body.decode()
+    return whole
+
+
+class Transcript(Mapping[str, Any]):
+    """A transcript whose `request` and `answer` are computed only when they are accessed.
+
+    Everything else is a snapshot of the moment of creation.
+    """
+
+    __slots__ = ("_exchange", "_known")
+
+    def __init__(self, exchange: Exchange) -> None:
+        plan = exchange.plan
+        self._exchange = exchange
+        self._known = summary_of(exchange)
+        self._known["decision"]["struck"] = [_struck(strike) for strike in plan.struck] if plan is not None else []
+
+    def __getitem__(self, key: str) -> Any:
+        if key in _PARTS and key not in self._known:
+            self._known[key] = _PARTS[key](self._exchange)
+        return self._known[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter({**self._known, **_PARTS})
+
+    def __len__(self) -> int:
+        return len({**self._known, **_PARTS})
+
+
+def _request(exchange: Exchange) -> dict[str, Any]:
+    call = exchange.call
+    return {
+        "headers": masked_headers(call.headers.raw),
+        "query": masked_query(call.query),
+        "credentials": credentials_digest(call),
+        **_body("body", call.body),
+    }
+
+
+def _answer(exchange: Exchange) -> dict[str, Any]:
+    if exchange.plan is None:
+        denial = exchange.denial
+        assert denial is not None, "an exchange without a plan has been denied"
+        headers = {"content-type": "application/json"}
+        return {"status": denial.status, "headers": headers, "finished": True, **_body("body", denial.body)}
+    plan, timeline = exchange.plan, exchange.plan.timeline
+    answer: dict[str, Any] = {"status": timeline.status, "headers": masked_headers(timeline.headers)}
+    answer |= {"events": _events(timeline, exchange.record), "ending": timeline.ending and timeline.ending.how}
+    answer["finished"] = has_finished(plan, exchange.record)
+    if not timeline.streamed:
+        answer |= _body("body", b"".join(data for run in timeline.runs for data in run.data))
+    return answer
+
+
+# The parts that are expensive to compute.
+_PARTS: Mapping[str, Callable[[Exchange], dict[str, Any]]] = {"request": _request, "answer": _answer}
+
+
+def _planned(plan: Plan, record: Record) -> dict[str, Any]:
+    """The parts of a summary that come from the plan: dialect, operation, what was asked, and what the model generates,
+    both as sent so far and as planned. The generation is left out if a fault leaves nothing of the answer."""
+    route, site, request = plan.context.route, plan.context.site, plan.request
+    line: dict[str, Any] = {
+        "dialect": route.dialect.name,
+        "operation": route.operation and route.operation.name,
+        "edition": site.edition,
+        "seed": site.seed,
+        "status": plan.timeline.status,
+        "streamed": plan.timeline.streamed,
+    }
+    if request is not None:
+        line |= {"model": request.model, "prompt": request.prompts[-1].topic if request.prompts else ""}
+    visible = plan.visible_generation
+    if visible is not None:
+        line |= sent_and_planned(plan, visible, record)
+    return line
+
+
+def _decision(exchange: Exchange) -> dict[str, Any]:
+    """What decided the answer: a refusal or a generation, and the faults that struck it; or a denial of our own."""
+    plan, denial = exchange.plan, exchange.denial
+    if plan is None:
+        assert denial is not None, "an exchange without a plan has been denied"
+        return {"by": "denial", "kind": denial.kind, "message": masked_text(denial.message), "faults": []}
+    by = "refusal" if plan.rejection else "generation" if plan.generation else "answer"
+    refused = {"kind": str(plan.rejection.kind)} if plan.rejection else {}
+    return {"by": by, **refused, "faults": list(plan.faults), **_stubbed(plan)}
+
+
+def _struck(strike: Strike) -> dict[str, Any]:
+    """A fault that has struck: its origin, the name of its rule if it has one, and the fault as a table."""
+    return {"by": strike.by, **({"rule": strike.rule} if strike.rule else {}), "fault": table_of(strike.fault)}
+
+
+def _stubbed(plan: Plan) -> dict[str, Any]:
+    """The part that stubs had: the one that matched, or the nearest ones with their differences field by field."""
+    line: dict[str, Any] = {"rule": plan.rule, "attempt": plan.attempt, "unmatched": plan.nearest is not None}
+    if plan.nearest is not None:
+        line["nearest"] = [
+            {
+                "name": near.name,
+                "differences": [masked_difference(difference)._asdict() for difference in near.differences],
+            }
+            for near in plan.nearest
+        ]
+    return line if plan.trouble is None else {**line, "handler_error": masked_text(plan.trouble)}
+
+
+def masked_difference(difference: Difference) -> Difference:
+    """A difference between a request and criteria, with the request's secrets masked."""
+    field = _SECRET_FIELD.search(difference.field)
+    hidden = field is not None and (field["name"] is None or is_secret(field["name"]))
+    found = "something else, masked" if hidden and difference.found != "nothing" else masked_text(difference.found)
+    return difference._replace(found=found)
+
+
+def _timing(exchange: Exchange) -> dict[str, Any]:
+    """When the first token was due and was sent, and when the last one was due, in seconds after arrival; and the
+    latency that was in force, with the setting `speed`."""
+    plan, record = exchange.plan, exchange.record
+    pace = plan.pace if plan is not None else None
+    if plan is None or pace is None:
+        return {}
+    in_force = {"latency": plan.context.latency, "speed": plan.context.settings.speed}
+    if plan.visible_generation is not plan.generation:
+        # A fault has removed everything that would have taken this time.
+        return {**in_force, "ttft": record.first_write}
+    # A stream may begin with events that carry no token, such as `response.created`. Embeddings carry none at all.
+    has_tokens = plan.generation is not None and plan.generation.usage.completion_tokens > 0
+    first = record.first_token if has_tokens else record.first_write
+    stated = {"queue": pace.queue, "prefill": pace.prefill, "decode": pace.decode}
+    schedule = pace.schedule
+    due = {"ttft_due": schedule[0], "end_due": schedule[-1]} if schedule else {"ttft_due": 0.0, "end_due": 0.0}
+    waited = {"position": plan.slot.turn.position, "waited": plan.slot.turn.wait} if plan.slot else {}
+    return {**in_force, **stated, **due, **waited, "ttft": first}
+
+
+def _outcome(record: Record) -> dict[str, Any]:
+    return {
+        "closed_by": record.closed_by,
+        "events_sent": record.events_sent,
+        "tokens_sent": record.tokens_sent,
+        "seconds": record.seconds,
+    }
+
+
+def _events(timeline: Timeline, record: Record, most: int | None = MOST_EVENTS) -> list[dict[str, Any]]:
+    """Every event: when it was due and when it was sent (null: never), its tokens and its text."""
+    planned = islice(_flat(timeline.runs), most)
+    sent = chain(record.event_instants(), repeat(None))
+    return [
+        {"due": due, "sent": instant, "tokens": tokens, **_body("data", data)}
+        for (data, due, tokens), instant in zip(planned, sent, strict=False)
+    ]
+
+
+def _flat(runs: Iterable[Run]) -> Iterable[tuple[bytes, float, int]]:
+    return (event for run in runs for event in zip(*run, strict=True))
+
+
+def _body(key: str, data: bytes) -> dict[str, Any]:
+    """Bytes under a key: as a JSON value if they are one, else as text, else in base64 under `<key>_base64`.
+
+    Secrets are masked. JSON that contains numbers with so many digits that a reader might round them is also given
+    under `<key>_text`, as it arrived. JSON that is nested too deeply for most readers is given as text.
+    """
+    data = masked_body(data)
+    try:
+        text = data.decode()
+    except UnicodeDecodeError:
+        return {f"{key}_base64": base64.b64encode(data).decode()}
+    if data[:1] not in (b"{", b"["):
+        return {key: text}
+    try:
+        value = orjson.loads(data)
+    except orjson.JSONDecodeError:
+        return {key: text}
+    if nests_absurdly(data, value):
+        return {key: text}
+    return {key: value, f"{key}_text": text} if _might_be_rounded(data) else {key: value}
+
+
+def _might_be_rounded(data: bytes) -> bool:
+    """Whether JSON contains a number with many digits."""
+    if not _MANY_DIGITS.search(data):
+        return False
+    return any(_MANY_DIGITS.search(token[0]) for token in _STRING_OR_NUMBER.finditer(data) if token[0][:1] != b'"')

@@ -1,0 +1,87 @@
+"""The plan of an answer: the one value of a request's way, which each station of `mockserver/pipeline.py` adds to."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from mockserver.core.criteria import Criteria
+from mockserver.core.failures import Rejection
+from mockserver.core.generation import Generation, GenerationRequest
+from mockserver.core.timeline import Pace, Reply, Timeline
+from mockserver.state.context import RequestContext
+from mockserver.state.engines import EngineState, Slot
+from mockserver.state.facts import RequestFacts
+from mockserver.state.prompt_cache import Reuse
+from mockserver.state.quotas.limiter import Reservation
+from mockserver.state.strikes import Strike
+from mockserver.state.stubs.registry import NearMiss, Prepared
+
+# What is known of an answer before it is scheduled: no status, and no event.
+NOTHING_YET = Timeline(0, (), ())
+
+
+@dataclass(slots=True, eq=False)
+class Plan:
+    """A request, what will be answered, and why. `context` is the request with all that was settled before it was read.
+
+    - parse: what the `request` asks of a model; or the `reply` of an operation that asks none; or the `rejection`.
+    - resolve: the `facts` of the request; the stub named `rule` with its `prepared` answer and the `criteria` that the
+      request has met, or the `nearest` stubs if there are some and none matches; the faults `meant` for it; the state
+      of its `engine`, and the `reservation` of its quotas. `trouble` is what a function of the user's has raised.
+    - generate: the `generation` with its `pace`; the `slot` and the part of the prompt for `reuse` that the engine had.
+    - write, schedule, apply faults: the `reply`, its `timeline`, and the faults that have `struck` it.
+    """
+
+    context: RequestContext
+    request: GenerationRequest | None = None
+    rejection: Rejection | None = None
+    reply: Reply | None = None
+    facts: RequestFacts | None = None
+    rule: str | None = None
+    prepared: Prepared | None = None
+    criteria: tuple[Criteria, ...] = ()
+    nearest: tuple[NearMiss, ...] | None = None
+    trouble: str | None = None
+    meant: tuple[Strike, ...] = ()
+    engine: EngineState | None = None
+    reservation: Reservation | None = None
+    generation: Generation | None = None
+    pace: Pace | None = None
+    slot: Slot | None = None
+    reuse: Reuse | None = None
+    timeline: Timeline = NOTHING_YET
+    struck: Sequence[Strike] = ()
+
+    @property
+    def asks_model(self) -> bool:
+        """Whether a model is to answer: the request was accepted, and its operation asks one."""
+        return self.request is not None and self.rejection is None
+
+    @property
+    def speaks(self) -> bool:
+        """Whether a model generates something for it, rather than only reads."""
+        return self.request is not None and self.rejection is None and self.request.speaks
+
+    @property
+    def attempt(self) -> int:
+        """Which attempt of the same request it is, from 1 on."""
+        return self.facts.attempt if self.facts is not None else 1
+
+    @property
+    def faults(self) -> tuple[str, ...]:
+        """The kinds of the faults that have struck."""
+        return tuple(strike.fault.kind for strike in self.struck)
+
+    @property
+    def orders(self) -> tuple[object, ...]:
+        """What the answer sets going, for the dialect's outbox."""
+        return self.reply.orders if self.reply is not None else ()
+
+    @property
+    def visible_generation(self) -> Generation | None:
+        """What the model generates, unless a fault keeps all of it from the client."""
+        return None if any(strike.leaves_nothing for strike in self.struck) else self.generation
+
+    @property
+    def by(self) -> str:
+        """What has prepared the answer, for messages."""
+        return "X-Mockserver-Reply" if self.rule is None else f"stub {self.rule!r}"

@@ -1,0 +1,160 @@
+"""The subject of a check: the exchanges that match.
+
+One match narrows the next: a check on the result of `calls(...)` is about the requests that matched there. Only
+requests to a model are considered, unless the first match says where requests go.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, get_args
+
+from mockserver.core.criteria import COMPOUND, FIELDS, GIVEN_UP, CriteriaError
+from mockserver.core.criteria_notation import read_matcher
+from mockserver.core.generation import FinishReason
+from mockserver.core.matchers import Matcher
+from mockserver.core.naming import unknown
+from mockserver.core.regexes import renew_patience
+from mockserver.faults.catalogue import FAULTS
+from mockserver.state.journal.lines import short
+from mockserver.state.journal.views import Past, View
+
+# Fields about where requests go: without any of them only requests to a model are considered.
+PLACES = ("method", "operation", "path")
+
+# The fields of an answer that a match may have, in addition to the criteria for a request.
+ANSWER_FIELDS: Mapping[str, Callable[[View], Sequence[object]]] = {
+    "status": lambda view: (view.status,),
+    "rule": lambda view: () if view.rule is None else (view.rule,),
+    "fault": lambda view: tuple(view.faults),
+    "closed_by": lambda view: () if view.closed_by is None else (view.closed_by,),
+    "finish_reason": lambda view: tuple(view.finish_reasons),
+}
+
+# The valid words of fields that have a fixed set.
+_WORDS: Mapping[str, Sequence[str]] = {
+    "fault": tuple(FAULTS),
+    "closed_by": ("server", "client"),
+    "finish_reason": get_args(FinishReason),
+}
+
+Match = Mapping[str, Any]
+# Returns the differences of each exchange from the criteria for requests, by its number.
+Sift = Callable[[Match], Mapping[int, Sequence[str]]]
+
+
+class Sifted(NamedTuple):
+    """Exchanges that match, and the others with their differences; `asked` describes the matches.
+
+    `forgotten` is how many of the exchanges that may have matched are forgotten; `counted` of these are known to match,
+    because there were no criteria.
+    """
+
+    matching: Sequence[View]
+    others: Sequence[tuple[View, Sequence[str]]] = ()
+    forgotten: int = 0
+    counted: int = 0
+    asked: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """The subject of a check: the exchanges of a journal that match all of the matches."""
+
+    look: Callable[[], Past]
+    sift: Sift
+    matches: tuple[Match, ...] = ()
+
+    def narrowed(self, match: Match, words: Sequence[str] = ()) -> "Subject":
+        """The subset that matches this too. Raises CriteriaError if it names a field of neither requests nor answers;
+        `words` are other names that may have been meant."""
+        check_fields(match, words)
+        return Subject(self.look, self.sift, (*self.matches, match))
+
+    def sifted(self) -> Sifted:
+        """The exchanges that match, and the others. Raises CriteriaError."""
+        requests = [criteria for match in self.matches if (criteria := _of_request(match))]
+        answers = [
+            (name, _answer_matcher(name, value))
+            for match in self.matches
+            for name, value in match.items()
+            if name in ANSWER_FIELDS
+        ]
+        # Read last, so that what is forgotten meanwhile is counted, and later arrivals are left out.
+        differing = self.sift(requests[0] if len(requests) == 1 else {"all": requests}) if requests else None
+        past = self.look()
+        everywhere = bool(self.matches) and any(place in self.matches[0] for place in PLACES)
+        rows = [
+            (view, (*(() if differing is None else differing[view.number]), *_differences(view, answers)))
+            for view in past.views
+            if (everywhere or view.is_question) and (differing is None or view.number in differing)
+        ]
+        forgotten = past.forgotten.exchanges if everywhere else past.forgotten.questions
+        others = [(view, different) for view, different in rows if different]
+        return Sifted(
+            tuple(view for view, different in rows if not different),
+            tuple(sorted(others, key=lambda each: len(each[1]))),
+            forgotten,
+            0 if requests or answers else forgotten,
+            asked_for(*self.matches),
+        )
+
+
+def check_fields(match: Match, words: Sequence[str]) -> None:
+    """Raise CriteriaError if a match names an unknown field; `words` are other names that may have been meant."""
+    known = (*words, *FIELDS, *COMPOUND, *ANSWER_FIELDS)
+    for name in match:
+        if name not in known:
+            raise CriteriaError(f"match: {unknown('field', name, known)}")
+
+
+def everyone(past: Past) -> Sifted:
+    """All exchanges of a journal, whether to a model or not."""
+    return Sifted(past.views, (), past.forgotten.exchanges, past.forgotten.exchanges)
+
+
+def asked_for(*matches: Match) -> str:
+    """Matches as text, to follow "request"."""
+    parts = dict.fromkeys(f"{name}={matcher_text(value)}" for match in matches for name, value in match.items())
+    return f" with {', '.join(parts)}" if parts else ""
+
+
+def matcher_text(value: Any) -> str:
+    """A matcher as it is written in Python."""
+    if isinstance(value, Mapping) and len(value) == 1:
+        [(word, inner)] = value.items()
+        return f"{word}({inner!r})"
+    return getattr(value, "__name__", None) or repr(value)
+
+
+def is_met(matcher: Matcher, values: Sequence[object]) -> bool:
+    """Whether a matcher holds. Raises CriteriaError if that is undecided, since a guess would prove nothing."""
+    renew_patience()
+    decision = matcher.holds(values)
+    if decision is None:
+        shown = short(", ".join(map(str, values)))
+        raise CriteriaError(f"Cannot tell whether {shown} is {matcher.wanted}: {GIVEN_UP}")
+    return decision
+
+
+def _of_request(match: Match) -> dict[str, Any]:
+    """The criteria of a match for the request."""
+    return {name: value for name, value in match.items() if name not in ANSWER_FIELDS}
+
+
+def _answer_matcher(name: str, value: Any) -> Matcher:
+    """A matcher for an answer's field. Raises CriteriaError for a value that no answer has."""
+    matcher = read_matcher(value, name)
+    for literal in matcher.equal_to:
+        if name in _WORDS and literal not in _WORDS[name]:
+            raise CriteriaError(f"{name}: {unknown('value', literal, _WORDS[name])}")
+        if name == "status" and (isinstance(literal, bool) or not isinstance(literal, int)):
+            raise CriteriaError(f"status: {literal!r} is not a number")
+    return matcher
+
+
+def _differences(view: View, matchers: Iterable[tuple[str, Matcher]]) -> Iterable[str]:
+    """The differences of an answer from what is wanted."""
+    for name, matcher in matchers:
+        found = ANSWER_FIELDS[name](view)
+        if not is_met(matcher, found):
+            yield f"{name}: expected {matcher.wanted}, found {', '.join(map(repr, found)) or 'nothing'}"

@@ -1,0 +1,264 @@
+"""What a prompt names, in structured output: in objects, in objects within them, and in lists of objects."""
+
+import json
+from typing import Any
+
+import pytest
+
+from mockserver.core.generation import Message, Prompt
+from mockserver.model.extraction.instances import is_told
+from mockserver.model.output_formats import WRITERS
+
+Schema = dict[str, Any]
+
+TEXT: Schema = {"type": "string"}
+PERSON: Schema = {
+    "title": "Person",
+    "type": "object",
+    "properties": {"name": TEXT, "age": {"type": "integer"}},
+    "required": ["name", "age"],
+}
+GROUP: Schema = {
+    "type": "object",
+    "$defs": {"Person": PERSON},
+    "properties": {"people": {"type": "array", "items": {"$ref": "#/$defs/Person"}}},
+    "required": ["people"],
+}
+ACCOUNT: Schema = {
+    "type": "object",
+    "$defs": {"Person": PERSON},
+    "properties": {"user": {"anyOf": [{"$ref": "#/$defs/Person"}, {"type": "null"}]}},
+    "required": ["user"],
+}
+EVENT: Schema = {
+    "type": "object",
+    "properties": {"participants": {"type": "array", "items": TEXT}},
+    "required": ["participants"],
+}
+STOPS: Schema = {
+    "type": "object",
+    "properties": {"stops": {"type": "array", "items": {"type": "object", "properties": {"city": TEXT}}}},
+    "required": ["stops"],
+}
+
+
+def whole(**rows: Schema) -> Schema:
+    return {"type": "object", "properties": rows, "required": list(rows)}
+
+
+RESIDENT = whole(name=TEXT, home=whole(street=TEXT, city=TEXT, country=TEXT))
+HOME = whole(city=TEXT, state=TEXT, zip=TEXT)
+PRODUCT = whole(name=TEXT, price={"type": "number"}, in_stock={"type": "boolean"})
+TASK = whole(title=TEXT, priority={"type": "integer"})
+CONTACT = whole(name=TEXT, phone_number=TEXT)
+CALLER = whole(name=TEXT, age={"type": "integer"}, phone=TEXT)
+NAMED: Schema = {"type": "array", "items": whole(name=TEXT)}
+
+
+def written(kind: str, prompt: str, schema: Schema | None, key: int = 7) -> Any:
+    asked = Prompt(prompt, prompt, 10, chat=True, messages=(Message("user", prompt),))
+    text = ""
+    for phrase in WRITERS[kind](asked, key, schema):
+        if phrase is None:
+            break
+        text += "".join(phrase.texts)
+    return json.loads(text)
+
+
+@pytest.mark.parametrize(
+    "prompt, schema, expected",
+    [
+        ("Jason is 25 years old", PERSON, {"name": "Jason", "age": 25}),
+        ("Extract the person: Jason Liu, age 25.", PERSON, {"name": "Jason Liu", "age": 25}),
+        ("Name: Jason\nAge: 25", PERSON, {"name": "Jason", "age": 25}),
+        (
+            'Keep to this JSON schema: {"title": "User", "example": "Ann is 31"}\n\nTask: Jason is 25 years old',
+            PERSON,
+            {"name": "Jason", "age": 25},
+        ),
+        ("Jason is 25 years old and moved to Oslo", PERSON, {"name": "Jason", "age": 25}),
+        ("Task: Jason is 25 years old\n\nDo not write ```json or ``` around it", PERSON, {"name": "Jason", "age": 25}),
+        ("Jason is 25 years old", ACCOUNT, {"user": {"name": "Jason", "age": 25}}),
+        ("Jason is 25 years old", GROUP, {"people": [{"name": "Jason", "age": 25}]}),
+        (
+            "Jason is 25 years old, Anna is 31",
+            GROUP,
+            {"people": [{"name": "Jason", "age": 25}, {"name": "Anna", "age": 31}]},
+        ),
+        ("Extract jason is 25 years old", PERSON, {"name": "jason", "age": 25}),
+        ("Jason is 25 and lives in Berlin", PERSON, {"name": "Jason", "age": 25}),
+        ("John Smith, 42, is a baker", PERSON, {"name": "John Smith", "age": 42}),
+        (
+            "Jason is 20, Sarah is 30Extract them correctly",
+            GROUP,
+            {"people": [{"name": "Jason", "age": 20}, {"name": "Sarah", "age": 30}]},
+        ),
+        (
+            "John Doe, 28 years old, lives at 123 Main St, Springfield, USA",
+            RESIDENT,
+            {"name": "John Doe", "home": {"street": "123 Main St", "city": "Springfield", "country": "USA"}},
+        ),
+        ("Ann moved to 5 High Street, Boston, MA 02110, USA", HOME, {"city": "Boston", "state": "MA", "zip": "02110"}),
+        (
+            "iPhone 15 Pro costs $999 and is currently available",
+            PRODUCT,
+            {"name": "iPhone 15 Pro", "price": 999, "in_stock": True},
+        ),
+        ("The lamp costs $5 and is not in stock", PRODUCT, {"name": "lamp", "price": 5, "in_stock": False}),
+        ("The lamp costs $5 and is sold out", PRODUCT, {"name": "lamp", "price": 5, "in_stock": False}),
+        (
+            "Create a task: Fix bug in login, high priority (9)",
+            TASK,
+            {"title": "Fix bug in login", "priority": 9},
+        ),
+        ("Alice and Bob meet on Friday.", EVENT, {"participants": ["Alice", "Bob"]}),
+        ("Ann and Bob are going to a fair.", whole(people=NAMED), {"people": [{"name": "Ann"}, {"name": "Bob"}]}),
+        ("Ann Lee: (555) 123-4567, 31 years", CALLER, {"name": "Ann Lee", "age": 31, "phone": "(555) 123-4567"}),
+        ("Ann is 31, call 555-123-4567", CALLER, {"name": "Ann", "age": 31, "phone": "555-123-4567"}),
+        ("Describe John F. Kennedy", whole(name=TEXT), {"name": "John F. Kennedy"}),
+        ("A. Paris B. Rome", whole(cities={"type": "array", "items": TEXT}), {"cities": ["Paris", "Rome"]}),
+        ("Plan a journey to Rome and Florence", STOPS, {"stops": [{"city": "Rome"}, {"city": "Florence"}]}),
+    ],
+)
+@pytest.mark.parametrize("kind", ["json_schema", "json_complete"])
+def test_structured_output_holds_what_the_prompt_names(
+    kind: str, prompt: str, schema: Schema, expected: Schema
+) -> None:
+    assert written(kind, prompt, schema) == expected
+
+
+@pytest.mark.parametrize(
+    "phone",
+    ["+1 555-123-4567", "(555) 123-4567", "555-1234", "+7 (495) 123-45-67", "8-800-555-35-35", "1-800-555-0199",
+     "+44 20 7946 0958", "+15551234567", "5551234567", "555.123.4567", "030 1234567"],
+)  # fmt: skip
+def test_a_telephone_number_is_taken_from_the_prompt(phone: str) -> None:
+    told = written("json_schema", f"Contact Ann Lee, {phone}.", CONTACT)
+    assert told == {"name": "Ann Lee", "phone_number": phone}
+
+
+@pytest.mark.parametrize(
+    "number", ["1990-05-12", "10 000 000", "12 45 78 90", "192.168.10.10", "4111 1111 1111 1111", "+5 100", "100-200"]
+)
+def test_other_numbers_are_no_telephone_numbers(number: str) -> None:
+    told = written("json_schema", f"Contact Ann Lee, {number}.", whole(name=TEXT, phone=TEXT))
+    assert told["name"] == "Ann Lee"
+    assert number not in told["phone"]
+
+
+@pytest.mark.parametrize("kind", ["json_schema", "json_complete"])
+@pytest.mark.parametrize(
+    "prompt, count",
+    [
+        ("generate three fake profiles", 3),
+        ("Give me a list of 4 people.", 4),
+        ("List the 12 best authors", 12),
+    ],
+)
+def test_a_list_has_as_many_items_as_the_prompt_asks_for(kind: str, prompt: str, count: int) -> None:
+    people = written(kind, prompt, GROUP)["people"]
+    assert len({person["name"] for person in people}) == len(people) == count
+
+
+@pytest.mark.parametrize("prompt", ["generate three fake profiles", "List 30 people", "Write 2 sentences on people"])
+def test_a_list_keeps_to_its_bounds_and_counts_only_items(prompt: str) -> None:
+    pair = whole(people={"type": "array", "items": PERSON, "minItems": 1, "maxItems": 1})
+    assert len(written("json_schema", prompt, pair)["people"]) == 1
+
+
+def test_who_stands_in_an_object_stands_in_no_list_within_it() -> None:
+    work = {"type": "object", "properties": {"company": TEXT}, "required": ["company"]}
+    resume = {
+        "type": "object",
+        "properties": {"name": TEXT, "experience": {"type": "array", "items": work, "minItems": 1}},
+        "required": ["name", "experience"],
+    }
+    held = written("json_schema", "Jason Liu is 25 years old and works at ACME. Answer in JSON.", resume)
+    assert held["name"] == "Jason Liu"
+    assert held["experience"][0] == {"company": "ACME"}
+    assert "Jason Liu" not in [row["company"] for row in held["experience"]]
+
+
+def test_an_object_in_words_alone_holds_what_the_prompt_names() -> None:
+    asked = "Jason is 25 years old. Answer in JSON with the keys name and age."
+    assert written("json_object", asked, None) == {"name": "Jason", "age": 25}
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "Invent a person",
+        "Who is the author of this book?",  # names what it asks about, and not its answer
+        'Write an example like {"name": "Jason", "age": 25}',
+        'Use the keys "name" and "age"',
+        "Return JSON with name and age",
+        "Return JSON with a name or an age",
+    ],
+)
+def test_what_names_no_value_changes_nothing(prompt: str) -> None:
+    held = written("json_schema", prompt, PERSON)
+    assert held["name"] not in (
+        "Jason",
+        "Faust",
+        "name",
+        "age",
+        "Invent",
+        "Who",
+        "Write",
+        "Use",
+        "and age",
+        "or an age",
+    )
+    assert 18 <= held["age"] <= 79
+
+
+@pytest.mark.parametrize("prompt", ["JSON with title and year", "a note with title or body, as JSON"])
+def test_keys_that_are_listed_are_no_title(prompt: str) -> None:
+    held = written("json_schema", prompt, {"type": "object", "properties": {"title": TEXT}, "required": ["title"]})
+    assert not held["title"].startswith(("and ", "or "))
+
+
+def test_a_text_of_which_nothing_says_what_it_is_stays_prose() -> None:
+    schema = {"type": "object", "properties": {"summary": TEXT, "city": TEXT}, "required": ["summary", "city"]}
+    held = written("json_schema", "Describe the harbour of Antalya.", schema)
+    assert held["city"] == "Antalya"
+    assert len(held["summary"]) > len("Antalya")
+
+
+def test_what_the_schema_does_not_accept_is_not_taken() -> None:
+    schema = {**PERSON, "properties": {"name": {"enum": ["Ann", "Bo"]}, "age": {"type": "integer", "maximum": 20}}}
+    held = written("json_schema", "Jason is 25 years old", schema)
+    assert held["name"] in ("Ann", "Bo")
+    assert held["age"] <= 20
+
+
+def test_a_schema_that_leads_in_a_circle_is_left_alone() -> None:
+    schema = {
+        "type": "object",
+        "$defs": {"A": {"anyOf": [{"type": "string"}, {"$ref": "#/$defs/A"}]}},
+        "properties": {"name": {"$ref": "#/$defs/A"}},
+        "required": ["name"],
+    }
+    assert isinstance(written("json_schema", "Jason is here", schema)["name"], str)
+
+
+def test_an_object_in_which_nothing_has_to_be_is_not_empty() -> None:
+    schema = {"type": "object", "properties": {"tasks": {"type": "array", "items": TEXT}}}
+    assert all("tasks" in written("json_schema", "Write a plan", schema, key) for key in range(40))
+
+
+@pytest.mark.parametrize(
+    ("prompt", "is_stated"),
+    [
+        ("Alice and Bob live in Oslo.", True),
+        ("Where do Alice and Bob live?", False),
+        ("They live in a town.", False),
+    ],
+)
+def test_a_prompt_may_state_a_list_of_names_among_the_values(prompt: str, is_stated: bool) -> None:
+    schema = {
+        "type": "object",
+        "properties": {"names": {"type": "array", "items": TEXT}, "city": TEXT},
+        "required": ["names", "city"],
+    }
+    assert is_told(schema, prompt) is is_stated

@@ -1,0 +1,125 @@
+"""Orders to answer in JSON are obeyed; prompts that only mention JSON are answered in prose."""
+
+import json
+
+import pytest
+
+from mockserver.core.generation import Constraint, GenerationRequest, Message, Prompt, Sampling
+from mockserver.model import format_instructions
+from mockserver.model.format_instructions import requested_format
+from mockserver.model.generate import generate
+
+ORDERS = (
+    'Anna is 30. Answer only with valid JSON, nothing else: {"name": string}',
+    "Return JSON with keys a, b",
+    "Respond in JSON.",
+    "Please reply with a JSON object containing the name.",
+    "The output should be formatted as a JSON instance that conforms to the JSON schema below.",
+    "Return the correct JSON response within a ```json codeblock. not the JSON_SCHEMA",
+    "Extract the user's name and age as JSON: Anna is 30",
+    "Верни JSON с полями name и age",
+    "Ответ дай в формате JSON",
+    "Output must be valid JSON.",
+    "Your response must be a single JSON object.",
+    "JSON only, please: the capital of Norway",
+    "Provide only JSON",
+    "STRICTLY RETURN JSON",
+    'Classify the sentiment. Respond with JSON: {"label": "pos|neg"}',
+    'Write tags for the chat history.\n### Output:\nJSON format: { "tags": ["tag1", "tag2"] }',
+)
+OTHER_MATTERS = (
+    "What is JSON?",
+    "Write a Python function that returns JSON",
+    "Explain how to parse JSON in Go",
+    "Convert this JSON to YAML: {}",
+    "How do I return JSON from Flask?",
+    "Generate a JSON schema for users",
+    "What does this API return? JSON or XML?",
+    'Extract the name from this JSON: {"name": "Bo"}',
+    "The function should return JSON. Write it in Go.",
+    "Summarise the file config.json",
+    'Write a program that prints its settings in JSON format: { "a": 1 }',
+    "Our endpoint should respond with JSON; why doesn't it?",
+)
+
+
+def asked(text: str, *before: Message) -> Prompt:
+    return Prompt(text, text, 1, chat=True, messages=(*before, Message("user", text)))
+
+
+def said(prompt: Prompt, **sampling: float) -> str:
+    request = GenerationRequest("m", (prompt,), sampling=Sampling(**sampling))  # type: ignore[arg-type]
+    return generate(request, 1).choices[0].text
+
+
+@pytest.mark.parametrize("text", ORDERS)
+def test_an_order_is_obeyed(text: str) -> None:
+    assert requested_format(asked(text)) == Constraint("json_object")
+    assert isinstance(json.loads(said(asked(text))), dict)
+
+
+@pytest.mark.parametrize("text", ORDERS)
+def test_an_order_is_found_anywhere_among_mentions_of_json(text: str) -> None:
+    mention = "The file is written as JSON by a tool that nobody remembers. " + "It is kept for later use. " * 20
+    for before, after in ((0, 1), (1, 1), (5, 0), (9, 5)):
+        assert requested_format(asked(f"{mention * before}\n{text}\n{mention * after}")) == Constraint("json_object")
+
+
+def test_only_the_surroundings_of_json_are_searched_for_orders(monkeypatch: pytest.MonkeyPatch) -> None:
+    searched: list[int] = []
+
+    class Noting:
+        def finditer(self, text: str, start: int, end: int) -> tuple[()]:
+            searched.append(end - start)
+            return ()
+
+    monkeypatch.setattr(format_instructions, "_order", Noting)
+    assert (
+        requested_format(asked("Return a list of words. " * 400 + "JSON" + " and give more" * 400 + " json or JSON"))
+        is None
+    )
+    assert len(searched) == 2
+    assert sum(searched) < 600
+
+
+@pytest.mark.parametrize("text", OTHER_MATTERS)
+def test_whatever_else_is_said_of_json_is_answered_in_prose(text: str) -> None:
+    assert requested_format(asked(text)) is None
+
+
+def test_an_array_has_as_many_objects_as_are_named() -> None:
+    prompt = asked("Give me 4 users as a JSON array with keys name and email")
+    assert requested_format(prompt) == Constraint("json_array")
+    assert [list(user) for user in json.loads(said(prompt))] == [["name", "email"]] * 4
+    assert all(isinstance(each, str) for each in json.loads(said(asked("Return a JSON list of colours"))))
+
+
+def test_an_object_that_is_written_out_goes_before_a_list_in_words() -> None:
+    prompt = asked('Suggest questions. Respond with a JSON array of texts.\nJSON format: { "questions": ["First?"] }')
+    assert requested_format(prompt) == Constraint("json_object")
+    assert list(json.loads(said(prompt))) == ["questions"]
+
+
+@pytest.mark.parametrize(
+    "order", ["Return a minified JSON object", "Reply in JSON, all of it on one line,", "Output compact JSON"]
+)
+def test_json_is_on_one_line_if_that_is_asked_for(order: str) -> None:
+    text = said(asked(f"{order} with the keys name and tags (a list)."))
+    assert text == json.dumps(json.loads(text), ensure_ascii=False, separators=(",", ":"))
+    assert list(json.loads(text)) == ["name", "tags"]
+
+
+def test_the_system_may_order_it_and_an_old_question_may_not() -> None:
+    system = Message("system", "Always respond in JSON with keys answer and score.")
+    assert requested_format(asked("How tall is it?", system)) == Constraint("json_object")
+    assert requested_format(asked("And in plain words?", Message("user", "Respond in JSON."))) is None
+
+
+@pytest.mark.parametrize("sampling", [{"temperature": 1.5}, {"temperature": 0}, {"frequency_penalty": 2.0}])
+def test_controls_of_sampling_leave_it_whole(sampling: dict[str, float]) -> None:
+    assert isinstance(json.loads(said(asked("Answer in JSON: how tall is it?"), **sampling)), dict)
+
+
+def test_a_demanded_form_goes_before_an_order_in_words() -> None:
+    request = GenerationRequest("m", (asked("Respond in JSON."),), constraint=Constraint("regex", "[ab]{3}"))
+    assert set(generate(request, 1).choices[0].text) <= {"a", "b"}

@@ -1,0 +1,106 @@
+"""The clock of a loop: alarms ring in their order and not before their instants, can be set anew and be cancelled."""
+
+import asyncio
+import gc
+import sys
+from functools import partial
+from weakref import WeakKeyDictionary, ref
+
+import pytest
+
+from mockserver.server.app import create_app
+from mockserver.server.clock import Clock, LoopClock, ShiftedClock, TimerClock, clock_of
+from mockserver.state.settings import Settings
+from tests.support.virtual import run_virtually
+
+
+async def calls_of(clock: Clock) -> list[str]:
+    """What a clock calls, in order, by six alarms of which one is cancelled and one is set anew."""
+    called: list[str] = []
+    done = asyncio.get_running_loop().create_future()
+    start = clock.now()
+
+    def call(name: str, instant: float, now: float) -> None:
+        assert clock.now() >= now >= instant - 0.002
+        called.append(name)
+
+    for name, delay in (("c", 0.03), ("a", 0.01), ("b", 0.02), ("past", -1.0)):
+        clock.alarm(partial(call, name, start + delay)).set(start + delay)
+    cancelled = clock.alarm(lambda now: called.append("cancelled"))
+    cancelled.set(start + 0.015)
+    cancelled.cancel()
+    last = clock.alarm(lambda now: done.set_result(None))
+    last.set(start + 0.005)
+    last.set(start + 0.04)
+    await asyncio.wait_for(done, 10)
+    return called
+
+
+def test_calls_come_in_the_order_of_their_instants() -> None:
+    async def main() -> list[str]:
+        return await calls_of(ShiftedClock(LoopClock(asyncio.get_running_loop())))
+
+    assert asyncio.run(main()) == ["past", "a", "b", "c"]
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="timers that are files are Linux'")
+def test_a_kernel_timer_does_the_same() -> None:
+    async def main() -> list[str]:
+        clock = clock_of(asyncio.get_running_loop())
+        assert isinstance(clock, TimerClock)
+        assert clock_of(asyncio.get_running_loop()) is clock
+        return await calls_of(ShiftedClock(clock))
+
+    assert asyncio.run(main()) == ["past", "a", "b", "c"]
+
+
+def test_a_shifted_clock_rings_what_an_advance_has_reached_and_forgets_it() -> None:
+    rung: list[str] = []
+
+    def ring(name: str, now: float) -> None:
+        rung.append(name)
+
+    async def story() -> None:
+        clock = ShiftedClock(LoopClock(asyncio.get_running_loop()))
+        alarms = {name: clock.alarm(partial(ring, name)) for name in ("ten", "twenty", "thirty")}
+        for name, instant in (("ten", 10), ("twenty", 20), ("thirty", 30)):
+            alarms[name].set(instant)
+        clock.advance(15)
+        await asyncio.sleep(0.001)
+        assert rung == ["ten"]
+        alarms["twenty"].cancel()
+        clock.advance(20)
+        await asyncio.sleep(0.001)
+        assert rung == ["ten", "thirty"]
+        assert clock.now() == pytest.approx(35.002)
+
+    run_virtually(story())
+
+
+def test_the_clock_of_a_namespace_goes_by_the_loop_that_runs_and_keeps_its_shift() -> None:
+    simulator = create_app(Settings(latency="off")).simulator
+    space = simulator.namespaces.get("mine")
+
+    async def shift_of_a_clock_that_rings() -> float:
+        clock, rung = simulator.clock(space), asyncio.get_running_loop().create_future()
+        assert simulator.clock(space) is clock
+        clock.alarm(lambda now: rung.set_result(None)).set(clock.now())
+        await asyncio.wait_for(rung, 10)
+        return clock.shift
+
+    async def advance() -> float:
+        return simulator.advance(space, 60)
+
+    assert [asyncio.run(story()) for story in (shift_of_a_clock_that_rings, advance, shift_of_a_clock_that_rings)] == [
+        0.0, 60.0, 60.0,
+    ]  # fmt: skip
+
+
+def test_a_loop_that_nobody_needs_any_more_is_not_kept_by_its_clock() -> None:
+    loop = asyncio.new_event_loop()
+    clocks = WeakKeyDictionary({loop: LoopClock(loop)})
+    loop.close()
+    gone = ref(loop)
+    del loop
+    gc.collect()
+    assert (gone(), len(clocks)) == (None, 0)

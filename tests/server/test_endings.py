@@ -1,0 +1,118 @@
+"""The end of a server's process by a signal, whatever it computes: within a second, and hard if need be."""
+
+import re
+import signal
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from tests.support.printing import printed_until
+from tests.support.sockets import LOOPS
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="processes are watched on Unix")
+
+# What keeps the process busy: where, and with what. The first holds the interpreter for ever, the second lends it.
+HOLDING = "re.fullmatch('(a|a)*b', 'a' * 60)"
+LENDING = "all(n == 0 for n in iter(int, 1))"
+BUSY = """
+import re, threading, sys
+from mockserver.server import server
+from mockserver.cli.main import main
+async def startup(self, sockets=None, start=server._Server.startup):
+    await start(self, sockets)
+    import asyncio
+    loop = asyncio.get_running_loop()
+    where(loop, lambda: BUSY)
+def where(loop, work):
+    PLACE
+server._Server.startup = startup
+sys.exit(main(sys.argv[1:]))
+"""
+PLACES = {
+    "the loop": "loop.call_later(0.3, work)",
+    "a thread": "loop.call_later(0.3, threading.Thread(target=work).start)",
+    "the loop's threads": "loop.call_later(0.3, loop.run_in_executor, None, work)",
+}
+# With leave for a busy machine.
+SECONDS = 1.5
+
+
+@pytest.mark.parametrize(
+    ("busy", "place", "number", "options"),
+    [
+        (HOLDING, "the loop", signal.SIGTERM, ()),
+        (HOLDING, "a thread", signal.SIGINT, ()),
+        (HOLDING, "a thread", signal.SIGTERM, ("--workers", "2")),
+        (LENDING, "the loop", signal.SIGINT, ()),
+        (LENDING, "the loop's threads", signal.SIGTERM, ()),
+        (LENDING, "the loop's threads", signal.SIGINT, ()),
+        (LENDING, "the loop", signal.SIGTERM, ("--workers", "2")),
+    ],
+)
+def test_a_signal_ends_a_busy_server(busy: str, place: str, number: int, options: tuple[str, ...]) -> None:
+    code = BUSY.replace("BUSY", busy).replace("PLACE", PLACES[place])
+    command = [sys.executable, "-c", code, "serve", "--port", "0", *options]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            said = "".join(printed_until(process, "2 processes" if options else "Live page"))
+            assert re.search(r"http://\S+", said)
+            time.sleep(0.8)
+            before = children_of(process.pid)
+            began = time.monotonic()
+            process.send_signal(number)
+            process.wait(10)
+            assert time.monotonic() - began < SECONDS
+            time.sleep(0.05)
+            assert not [pid for pid in before if is_running(pid)]
+        finally:
+            process.kill()
+
+
+def children_of(pid: int) -> list[str]:
+    """The processes that a process has started."""
+    return Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+
+
+def is_running(pid: str) -> bool:
+    """Whether a process is still there, and not only its exit code."""
+    with suppress(FileNotFoundError, ProcessLookupError):
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    return False
+
+
+# A server in a thread, which something keeps busy when its owner is done: `run`, or a suite of tests.
+OWNER = """
+import asyncio, threading, time
+from mockserver.testing.server import MockServer
+began = threading.Event()
+def work():
+    began.set()
+    BUSY
+with MockServer(loop=LOOP) as server:
+    server.namespaces()
+    loop = server._thread._loop
+    PLACE
+    began.wait(5)
+"""
+OWNED = {
+    "the loop": "loop.call_soon_threadsafe(work)",
+    "the loop's threads": "loop.call_soon_threadsafe(loop.run_in_executor, None, work)",
+}
+
+
+@pytest.mark.parametrize("loop", LOOPS)
+@pytest.mark.parametrize("place", OWNED)
+def test_a_busy_server_in_a_thread_keeps_no_process(loop: str, place: str) -> None:
+    code = OWNER.replace("BUSY", LENDING).replace("PLACE", OWNED[place]).replace("LOOP", repr(loop))
+    with subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.PIPE, text=True) as process:
+        try:
+            # The start of the interpreter included.
+            assert process.wait(6) == 0
+            assert process.stderr is not None
+            assert process.stderr.read() == ""
+        finally:
+            process.kill()

@@ -1,0 +1,234 @@
+"""Prompt caches: which beginnings of prompts are found, and what the usage and the times of an answer make of that."""
+
+import json
+from typing import Any
+
+import pytest
+
+from mockserver.core.calls import Call, Headers
+from mockserver.core.installed import load_dialects
+from mockserver.pipeline import answer, parse, record, resolve
+from mockserver.routes import Routes
+from mockserver.state import prompt_cache
+from mockserver.state.context import make_context
+from mockserver.state.costs import answers_long
+from mockserver.state.namespaces import Namespace
+from mockserver.state.plan import Plan
+from mockserver.state.prompt_cache import PromptCache
+from mockserver.state.settings import Settings
+
+CACHING = Settings(prompt_cache=True)
+ROUTER = Routes(load_dialects(), CACHING)
+COMPLETIONS, CHATS = "/cerebras/v1/completions", "/cerebras/v1/chat/completions"
+WEATHER = {"type": "function", "function": {"name": "get_weather", "parameters": {"type": "object"}}}
+
+
+def called(path: str, body: dict[str, Any], **headers: str) -> Call:
+    raw = Headers([(b"authorization", b"Bearer k"), *((k.encode(), v.encode()) for k, v in headers.items())])
+    return Call("POST", path, raw, json.dumps(body).encode())
+
+
+def asked(
+    namespace: Namespace,
+    prompt: str | list[int],
+    now: float = 0.0,
+    settings: Settings = CACHING,
+    headers: dict[str, str] | None = None,
+    **body: Any,
+) -> Plan:
+    """The plan of a completion that is asked for at an instant."""
+    route = ROUTER.find("POST", COMPLETIONS)
+    assert route is not None
+    body = {"model": "gpt-oss-120b", "prompt": prompt, "max_tokens": 4, **body}
+    return kept(answer(called(route.path, body, **(headers or {})), route, settings, namespace, now), namespace)
+
+
+def kept(plan: Plan, namespace: Namespace) -> Plan:
+    """The plan, once it is in the journal."""
+    record(plan, namespace, plan.context.call.path, 0.0)
+    return plan
+
+
+def chatted(namespace: Namespace, path: str, *contents: str, **body: Any) -> dict[str, Any]:
+    """The answer to a conversation of users' messages."""
+    route = ROUTER.find("POST", path)
+    assert route is not None
+    messages = [{"role": "user", "content": content} for content in contents]
+    body = {"model": "gpt-oss-120b", "messages": messages, "max_tokens": 4, **body}
+    return written(kept(answer(called(route.path, body), route, CACHING, namespace), namespace))
+
+
+def written(plan: Plan) -> dict[str, Any]:
+    body: dict[str, Any] = json.loads(b"".join(data for run in plan.timeline.runs for data in run.data))
+    return body
+
+
+def cached(plan: Plan) -> int:
+    assert plan.generation is not None
+    return plan.generation.usage.cached_tokens
+
+
+def tokens(count: int, last: int = 0) -> list[int]:
+    """A prompt of so many tokens, whose last one is given."""
+    return [*range(1000, 1000 + count - 1), last]
+
+
+def test_a_prompt_that_comes_again_is_read_from_the_cache_in_whole_blocks() -> None:
+    namespace = Namespace("")
+    plans = [asked(namespace, tokens(300)) for _ in range(2)]
+    assert [cached(plan) for plan in plans] == [0, 256]
+    assert [written(plan)["usage"]["prompt_tokens_details"] for plan in plans] == [
+        {"cached_tokens": 0},
+        {"cached_tokens": 256},
+    ]
+
+
+def test_engines_cache_nothing_unless_asked_to() -> None:
+    namespace = Namespace("")
+    assert [cached(asked(namespace, tokens(300), settings=Settings())) for _ in range(2)] == [0, 0]
+
+
+@pytest.mark.parametrize("count, found", [(127, 0), (128, 0), (129, 128), (256, 128), (257, 256)])
+def test_the_last_token_of_a_prompt_is_always_computed(count: int, found: int) -> None:
+    namespace = Namespace("")
+    asked(namespace, tokens(count))
+    assert cached(asked(namespace, tokens(count))) == found
+
+
+def test_a_block_is_found_only_after_the_same_beginning() -> None:
+    namespace = Namespace("")
+    asked(namespace, tokens(400))
+    changed = tokens(400)
+    changed[200] = 7
+    assert cached(asked(namespace, changed)) == 128
+    assert cached(asked(namespace, [7, *tokens(399)])) == 0
+
+
+def test_a_conversation_that_goes_on_finds_what_it_had_before() -> None:
+    namespace = Namespace("")
+    first = "The first message is long. " * 60
+    assert [
+        chatted(namespace, CHATS, *contents)["usage"]["prompt_tokens_details"]["cached_tokens"]
+        for contents in [(first,), (first, "And then?"), (f"Today: {first}", "And then?")]
+    ] == [0, 256, 0]
+
+
+def test_tools_are_read_before_the_conversation() -> None:
+    namespace, message = (
+        Namespace(
+            "",
+        ),
+        "The message is long. " * 60,
+    )
+    usages = [chatted(namespace, CHATS, message, tools=tools)["usage"] for tools in ([], [WEATHER], [WEATHER])]
+    found = [usage["prompt_tokens_details"]["cached_tokens"] for usage in usages]
+    assert found[:2] == [0, 0]
+    assert found[2] > 0
+
+
+def test_each_model_and_each_namespace_has_a_cache_of_its_own() -> None:
+    namespace = Namespace("")
+    asked(namespace, tokens(300))
+    assert cached(asked(namespace, tokens(300), model="llama3.1-8b")) == 0
+    assert cached(asked(Namespace("other"), tokens(300))) == 0
+
+
+def test_a_block_expires_when_its_lifetime_after_the_last_use_is_over() -> None:
+    namespace = Namespace("")
+    assert [cached(asked(namespace, tokens(300), now)) for now in (0.0, 299.0, 598.0, 899.0)] == [0, 256, 256, 0]
+
+
+def test_a_reset_empties_the_cache() -> None:
+    namespace = Namespace("")
+    asked(namespace, tokens(300))
+    namespace.reset()
+    assert cached(asked(namespace, tokens(300))) == 0
+
+
+def test_what_the_model_never_read_is_not_cached() -> None:
+    namespace = Namespace("")
+    refused = asked(namespace, tokens(300), headers={"x-mockserver-fault": '{ kind = "error", error = "rate_limit" }'})
+    assert refused.timeline.status == 429
+    assert [cached(asked(namespace, tokens(300))) for _ in range(2)] == [0, 256]
+
+
+def test_the_first_token_comes_sooner_and_the_answer_states_it() -> None:
+    namespace, latency = Namespace(""), {"x-mockserver-latency": "prefill_per_token=1ms, itl=1ms"}
+    plans = [asked(namespace, tokens(300), headers=latency) for _ in range(2)]
+    assert [round(plan.pace.prefill, 9) for plan in plans if plan.pace] == [0.3, 0.044]
+    assert [round(written(plan)["time_info"]["prompt_time"], 9) for plan in plans] == [0.3, 0.044]
+
+
+def test_the_text_does_not_depend_on_the_cache() -> None:
+    namespace = Namespace("")
+    plain = written(asked(namespace, tokens(300), settings=Settings()))["choices"]
+    assert [written(asked(namespace, tokens(300)))["choices"] for _ in range(2)] == [plain, plain]
+
+
+def test_a_usage_that_a_stub_states_is_not_changed() -> None:
+    namespace, reply = Namespace(""), '{"text": "Hello.", "usage": {"cached_tokens": 5}}'
+    plans = [asked(namespace, tokens(300), headers={"x-mockserver-reply": reply}) for _ in range(2)]
+    assert [cached(plan) for plan in plans] == [5, 5]
+
+
+def test_several_prompts_of_one_request_are_looked_up_each_by_itself() -> None:
+    namespace = Namespace("")
+    asked(namespace, tokens(300))
+    plan = asked(namespace, [tokens(300), tokens(200, 9), [5, *tokens(300)]])  # type: ignore[list-item]
+    assert plan.generation is not None
+    assert plan.generation.usage.cached_tokens == 256 + 128
+    assert plan.generation.usage.written_tokens == 256
+
+
+def test_a_long_prompt_is_not_looked_up_on_the_event_loop() -> None:
+    route = ROUTER.find("POST", "/ovms/v3/completions")
+    assert route is not None
+    call = called(route.path, {"model": "m", "prompt": "one two three " * 5000, "max_tokens": 1})
+    for settings, slow in ((Settings(latency="off"), False), (Settings(latency="off", prompt_cache=True), True)):
+        plan = parse(make_context(call, route, settings))
+        resolve(plan, Namespace(""), 0.0)
+        assert answers_long(plan) is slow
+
+
+def test_the_blocks_used_least_recently_give_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(prompt_cache, "_MOST_BLOCKS", 3)
+    cache = PromptCache()
+    cache.keep(("a", "b"), 10.0)
+    cache.keep(("c",), 10.0)
+    cache.keep(("a",), 10.0)
+    cache.keep(("d",), 10.0)
+    assert [cache.found((block,), 0.0) for block in "abcd"] == [1, 0, 1, 1]
+
+
+@pytest.mark.parametrize(
+    "path, model, details",
+    [
+        ("/yandex/v1/chat/completions", "gpt://b1gmockfolder/yandexgpt/latest", ("prompt_tokens_details",)),
+        ("/friendli/serverless/v1/chat/completions", "meta-llama-3.1-8b-instruct", ("prompt_tokens_details",)),
+        ("/ovms/v3/chat/completions", "llama3", ()),
+        ("/upstash/llm/v1/chat/completions", "meta-llama/Meta-Llama-3-8B-Instruct", ()),
+    ],
+)
+def test_each_vendor_states_cached_tokens_where_it_has_a_place_for_them(
+    path: str, model: str, details: tuple[str, ...]
+) -> None:
+    namespace, message = Namespace(""), "The message is long. " * 60
+    [first, again] = [chatted(namespace, path, message, model=model)["usage"] for _ in range(2)]
+    assert set(again) - set(first) == set(details)
+    assert all(again[name]["cached_tokens"] > 0 for name in details)
+
+
+def test_vllm_states_what_it_has_written_to_its_cache() -> None:
+    namespace, message = Namespace(""), "The message is long. " * 60
+    path, model = "/friendli/serverless/v1/chat/completions", "zai-org/GLM-5.3-Flash"
+    usages = [chatted(namespace, path, message, model=model)["usage"]["prompt_tokens_details"] for _ in range(2)]
+    assert [(usage["cached_tokens"] > 0, usage["created_cache_tokens"] > 0) for usage in usages] == [
+        (False, True),
+        (True, False),
+    ]
+
+
+def test_every_dialect_that_caches_says_how() -> None:
+    caching = {name: dialect.prompt_caching for name, dialect in load_dialects().items()}
+    assert {name for name, how in caching.items() if how is None} == {"upstash"}
+    assert all(how.block > 0 and how.lifetime > 0 for how in caching.values() if how is not None)
