@@ -263,7 +263,7 @@ def test_the_dialect_that_is_built_on_a_page_works(tmp_path: Path) -> None:
     assert lines[7] == '429 {"problem":"rate_limit","says":"rate limit"}'
     assert lines[8:-1] == [parts[0], *parts[2:]]
     assert lines[-1] == "[200, 200, 400, 429, 200]"
-    finishing = re.compile(run("-c", "from acme.table import ACME; print(ACME.finishes.pattern.decode())").strip())
+    finishing = re.compile(run("-c", "from acme.dialect import ACME; print(ACME.finishes.pattern.decode())").strip())
     assert [bool(finishing.search(line)) for line in parts] == [False] * 5 + [True]
     assert "/acme/v1/complete " in run("-m", "mockserver", "routes")
     assert "acme: 60 tokens/s after some 80 ms" in run("-m", "mockserver", "presets")

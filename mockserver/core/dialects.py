@@ -1,6 +1,6 @@
 """What a dialect is: a value whose parts are tables and plain functions.
 
-To add a dialect, write a folder whose `table.py` holds one `Dialect`, and name that in the entry-point group
+To add a dialect, write a folder whose `dialect.py` holds one `Dialect`, and name that in the entry-point group
 `mockserver.dialects`.
 """
 

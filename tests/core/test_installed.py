@@ -9,7 +9,7 @@ import pytest
 
 from mockserver.core import installed
 
-ACME = "\n[other]\nacme = other:OTHER\n\n[mockserver.dialects]\nacme = acme.table:ACME\n\n[last]\nx = y:Z\n"
+ACME = "\n[other]\nacme = other:OTHER\n\n[mockserver.dialects]\nacme = acme.dialect:ACME\n\n[last]\nx = y:Z\n"
 
 
 @pytest.fixture(autouse=True)
@@ -31,7 +31,7 @@ def test_a_package_in_any_folder_of_the_path_counts(
     (tmp_path / folder / "entry_points.txt").write_text(ACME)
     (tmp_path / "no.dist-info").write_text("no folder")
     monkeypatch.syspath_prepend(tmp_path)
-    assert installed.entries()["acme"] == "acme.table:ACME"
+    assert installed.entries()["acme"] == "acme.dialect:ACME"
     assert "cerebras" in installed.entries()
     assert not {"other", "x"} & {*installed.entries()}
 
@@ -40,10 +40,10 @@ def test_of_two_packages_the_first_on_the_path_has_the_name(tmp_path: Path, monk
     for name in ("second", "first"):
         (tmp_path / name / f"{name}.dist-info").mkdir(parents=True)
         (tmp_path / name / f"{name}.dist-info" / "entry_points.txt").write_text(
-            f"[mockserver.dialects]\nacme = {name}.table:ACME\n"
+            f"[mockserver.dialects]\nacme = {name}.dialect:ACME\n"
         )
         monkeypatch.syspath_prepend(tmp_path / name)
-    assert installed.entries()["acme"] == "first.table:ACME"
+    assert installed.entries()["acme"] == "first.dialect:ACME"
 
 
 def test_where_no_folder_tells_anything_the_library_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:

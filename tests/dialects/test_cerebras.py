@@ -13,8 +13,8 @@ from mockserver.core.dialects import EDITIONS, Edition, Site
 from mockserver.core.failures import FailureKind, Rejection
 from mockserver.core.generation import Choice, Generation, GenerationRequest, Output, Prompt, Usage
 from mockserver.core.timeline import Pace
+from mockserver.dialects.cerebras.dialect import CEREBRAS
 from mockserver.dialects.cerebras.errors import ERRORS
-from mockserver.dialects.cerebras.table import CEREBRAS
 from mockserver.dialects.cerebras.write import write
 from mockserver.model import tokens
 from mockserver.state.settings import Settings

@@ -13,9 +13,9 @@ from jsonschema_rs import Draft202012Validator
 from mockserver.core.dialects import Edition
 from mockserver.core.failures import FailureKind, Rejection
 from mockserver.core.generation import Constraint, GenerationRequest
+from mockserver.dialects.friendli.dialect import FRIENDLI
 from mockserver.dialects.friendli.options import ChatOptions, options_of
 from mockserver.dialects.friendli.schemas import known_fields
-from mockserver.dialects.friendli.table import FRIENDLI
 from mockserver.model import tokens
 from mockserver.state.settings import Settings
 from tests.support.asking import FROZEN, QUIET, Answer, ask

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mockserver.core.dialects import Edition
-from mockserver.dialects.openai_style.responses.items import messages_of
+from mockserver.dialects.openai.responses.items import messages_of
 from mockserver.dialects.ovms.schemas import CONTRACT
 from mockserver.dialects.yandex.schemas import request_fields
 from mockserver.state.configuration.options import settle

@@ -13,10 +13,10 @@ from mockserver.core.dialects import EDITIONS, Edition, Site
 from mockserver.core.failures import FailureKind, Rejection
 from mockserver.core.generation import Choice, Generation, GenerationRequest, Output, Position, Prompt, Usage
 from mockserver.core.timeline import Pace
+from mockserver.dialects.upstash.dialect import UPSTASH
 from mockserver.dialects.upstash.errors import ERRORS
 from mockserver.dialects.upstash.quotas import reset
 from mockserver.dialects.upstash.schemas import CONTRACT
-from mockserver.dialects.upstash.table import UPSTASH
 from mockserver.dialects.upstash.write import write
 from mockserver.state.settings import Settings
 from tests.support.asking import FROZEN, QUIET, Answer, ask

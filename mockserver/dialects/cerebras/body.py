@@ -9,7 +9,7 @@ import orjson
 from mockserver.core.calls import Call
 from mockserver.core.failures import FailureKind, Rejection
 from mockserver.core.json_sizes import MOST_VALUES, has_more_values
-from mockserver.dialects.openai_style.fields import json_object
+from mockserver.dialects.openai.fields import json_object
 
 _MESSAGE_PACK = "application/vnd.msgpack"
 _PLAIN = ("", "identity")

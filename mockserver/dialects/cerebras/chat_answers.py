@@ -12,7 +12,7 @@ from mockserver.dialects.cerebras.families import ALL_DETAILS, family_of
 from mockserver.dialects.cerebras.logprobs import stated
 from mockserver.dialects.cerebras.options import ChatOptions
 from mockserver.dialects.cerebras.style import Style
-from mockserver.dialects.openai_style.bodies import body_reply, usage_object
+from mockserver.dialects.openai.bodies import body_reply, usage_object
 
 # The order of today's answers, in which details are next to what they are details of.
 _TODAY = (

@@ -9,8 +9,8 @@ from mockserver.core.generation import Choice, Generation
 from mockserver.core.timeline import OPENING, Frames
 from mockserver.dialects.cerebras.logprobs import Stretch, text_rows, thought_rows, thoughts_field
 from mockserver.dialects.cerebras.style import Style, next_fragment
-from mockserver.dialects.openai_style.calls import call_frames
-from mockserver.dialects.openai_style.events import (
+from mockserver.dialects.openai.calls import call_frames
+from mockserver.dialects.openai.events import (
     DONE,
     SLOT,
     Template,

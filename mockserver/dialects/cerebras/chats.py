@@ -15,8 +15,8 @@ from mockserver.dialects.cerebras.options import ChatOptions
 from mockserver.dialects.cerebras.refusals import explain_chat, refused
 from mockserver.dialects.cerebras.schemas import CHAT_REQUEST
 from mockserver.dialects.cerebras.tools import read_tools
-from mockserver.dialects.openai_style.fields import Body, sampling, stop_texts, whole
-from mockserver.dialects.openai_style.tools import Offer
+from mockserver.dialects.openai.fields import Body, sampling, stop_texts, whole
+from mockserver.dialects.openai.tools import Offer
 
 
 def read_chat(call: Call, site: Site) -> GenerationRequest | Rejection:

@@ -10,7 +10,7 @@ from mockserver.core.dialects import Site
 from mockserver.core.generation import Generation
 from mockserver.core.seeding import hex_digits, uuid4_text
 from mockserver.core.timeline import Frames, Lazy, Pace, RawHeaders, Reply
-from mockserver.dialects.openai_style.events import stream_reply
+from mockserver.dialects.openai.events import stream_reply
 
 # What the service adds to queue, prompt and completion time before it looks at the clock again (recorded: 1.5 to 4 ms).
 _BOOKKEEPING = 0.002

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from mockserver.core.dialects import Edition, ErrorTable, Refusal
 from mockserver.core.failures import FailureKind, Rejection, Violation
-from mockserver.dialects.openai_style.events import event
+from mockserver.dialects.openai.events import event
 
 
 class _Row(NamedTuple):

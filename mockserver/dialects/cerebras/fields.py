@@ -3,7 +3,7 @@
 from mockserver.core.calls import Call
 from mockserver.core.failures import FailureKind, Rejection
 from mockserver.core.generation import GenerationRequest
-from mockserver.dialects.openai_style.fields import whole
+from mockserver.dialects.openai.fields import whole
 
 
 def patience(call: Call) -> float | None:

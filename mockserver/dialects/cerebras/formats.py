@@ -7,7 +7,7 @@ from mockserver.core.failures import Rejection
 from mockserver.core.generation import Constraint
 from mockserver.dialects.cerebras.refusals import refused
 from mockserver.dialects.cerebras.strictness import form_fault
-from mockserver.dialects.openai_style.fields import Body
+from mockserver.dialects.openai.fields import Body
 from mockserver.model.schema import schema_fault
 
 

@@ -13,7 +13,7 @@ from mockserver.core.quotas import Limit
 from mockserver.core.seeding import hex_digits
 from mockserver.core.timeline import RawHeaders
 from mockserver.dialects.cerebras.quotas import FREE, FREE_2026, WITH_RESET, limits_left
-from mockserver.dialects.openai_style.bodies import date_header
+from mockserver.dialects.openai.bodies import date_header
 
 _ASSUMED: Mapping[Edition, tuple[Limit, ...]] = {
     "documented": tuple(limit for limit in FREE.limits if (limit.measure, limit.period) in WITH_RESET),

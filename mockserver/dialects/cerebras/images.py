@@ -6,7 +6,7 @@ from math import sqrt
 from typing import Any
 
 from mockserver.core.generation import Prompt
-from mockserver.dialects.openai_style.messages import image_of, parts, with_media
+from mockserver.dialects.openai.messages import image_of, parts, with_media
 
 Messages = Sequence[Mapping[str, Any]]
 

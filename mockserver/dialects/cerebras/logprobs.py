@@ -7,7 +7,7 @@ from typing import Any
 from mockserver.core.generation import Choice, GenerationRequest
 from mockserver.core.seeding import derive
 from mockserver.dialects.cerebras.families import Shown
-from mockserver.dialects.openai_style.logprobs import chat_logprobs
+from mockserver.dialects.openai.logprobs import chat_logprobs
 from mockserver.model import tokens
 from mockserver.model.positions import asked_positions
 

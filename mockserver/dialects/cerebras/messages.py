@@ -10,8 +10,8 @@ from mockserver.core.generation import Prompt
 from mockserver.dialects.cerebras.families import Family
 from mockserver.dialects.cerebras.images import Messages, image_urls, seeing
 from mockserver.dialects.cerebras.refusals import refused
-from mockserver.dialects.openai_style.fields import Body
-from mockserver.dialects.openai_style.messages import called, chat_prompt
+from mockserver.dialects.openai.fields import Body
+from mockserver.dialects.openai.messages import called, chat_prompt
 from mockserver.model.token_counts import token_count
 
 # "Max images per request: 5"; "External image URLs: not supported".

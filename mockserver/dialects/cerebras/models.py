@@ -4,7 +4,7 @@ from mockserver.core.calls import Call
 from mockserver.core.dialects import Model, Site
 from mockserver.core.failures import FailureKind, Rejection
 from mockserver.core.timeline import Reply
-from mockserver.dialects.openai_style.bodies import body_reply
+from mockserver.dialects.openai.bodies import body_reply
 
 
 def list_models(call: Call, site: Site) -> Reply:

@@ -10,7 +10,7 @@ from mockserver.dialects.cerebras.body import sent_object
 from mockserver.dialects.cerebras.errors import explain, incompatible
 from mockserver.dialects.cerebras.fields import fitting, least_tokens, patience
 from mockserver.dialects.cerebras.schemas import REQUEST
-from mockserver.dialects.openai_style.fields import Body, sampling, stop_texts, text_prompts, whole
+from mockserver.dialects.openai.fields import Body, sampling, stop_texts, text_prompts, whole
 
 # Fields that the service obeys but the page does not name: the documented edition accepts and ignores them.
 _SERVICE_FIELDS = ("n", "best_of", "frequency_penalty", "presence_penalty", "logit_bias")

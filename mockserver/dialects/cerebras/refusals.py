@@ -10,7 +10,7 @@ from typing import Any
 from mockserver.core.dialects import Edition
 from mockserver.core.failures import FailureKind, Rejection, Violation
 from mockserver.dialects.cerebras.errors import single_faults
-from mockserver.dialects.openai_style.fields import Body
+from mockserver.dialects.openai.fields import Body
 
 _ROLES = ("system", "developer", "user", "assistant", "tool")
 

@@ -4,8 +4,8 @@ from mockserver.core.dialects import Edition
 from mockserver.core.failures import Rejection
 from mockserver.dialects.cerebras import strictness
 from mockserver.dialects.cerebras.refusals import refused
-from mockserver.dialects.openai_style.fields import Body
-from mockserver.dialects.openai_style.tools import Offer, function_tools, parameters_fault, tool_choice, unknown_tool
+from mockserver.dialects.openai.fields import Body
+from mockserver.dialects.openai.tools import Offer, function_tools, parameters_fault, tool_choice, unknown_tool
 
 
 def read_tools(body: Body, edition: Edition) -> Offer | Rejection:

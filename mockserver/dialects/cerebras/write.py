@@ -12,9 +12,9 @@ from mockserver.core.dialects import Site
 from mockserver.core.generation import Choice, Generation
 from mockserver.core.timeline import OPENING, Frames, Lazy, Pace, Reply
 from mockserver.dialects.cerebras.envelope import answer_id, enveloped, id_headers, streamed, times
-from mockserver.dialects.openai_style.bodies import body_reply, usage_object
-from mockserver.dialects.openai_style.events import DONE, SLOT, at_step, choice_frames, event, template, weave
-from mockserver.dialects.openai_style.logprobs import legacy_logprobs
+from mockserver.dialects.openai.bodies import body_reply, usage_object
+from mockserver.dialects.openai.events import DONE, SLOT, at_step, choice_frames, event, template, weave
+from mockserver.dialects.openai.logprobs import legacy_logprobs
 
 
 def write(generation: Generation, pace: Pace, site: Site) -> Reply:

@@ -22,9 +22,9 @@ from mockserver.dialects.friendli.reasoning import stretches
 from mockserver.dialects.friendli.vllm_chats import write_vllm_chat
 from mockserver.dialects.friendli.wires import WIRES
 from mockserver.dialects.friendli.write import is_late
-from mockserver.dialects.openai_style.bodies import body_reply
-from mockserver.dialects.openai_style.events import EVENT_STREAM, stream_reply
-from mockserver.dialects.openai_style.logprobs import chat_logprobs
+from mockserver.dialects.openai.bodies import body_reply
+from mockserver.dialects.openai.events import EVENT_STREAM, stream_reply
+from mockserver.dialects.openai.logprobs import chat_logprobs
 
 
 def write_chat(generation: Generation, pace: Pace, site: Site) -> Reply | Rejection:

@@ -11,10 +11,10 @@ from mockserver.dialects.friendli.chat_calls import first_fragment, next_fragmen
 from mockserver.dialects.friendli.options import Thoughts
 from mockserver.dialects.friendli.reasoning import Stretch, stretches
 from mockserver.dialects.friendli.wires import SLOT, TODAY, Wire
-from mockserver.dialects.openai_style.bodies import usage_object
-from mockserver.dialects.openai_style.calls import call_frames
-from mockserver.dialects.openai_style.events import DONE, JsonTexts, Template, at_step, token_frames, weave
-from mockserver.dialects.openai_style.logprobs import chat_logprobs
+from mockserver.dialects.openai.bodies import usage_object
+from mockserver.dialects.openai.calls import call_frames
+from mockserver.dialects.openai.events import DONE, JsonTexts, Template, at_step, token_frames, weave
+from mockserver.dialects.openai.logprobs import chat_logprobs
 
 # How many chunks are written at a time if each has log-probabilities, which make it large.
 _DETAILED_RUN = 8

@@ -24,8 +24,8 @@ from mockserver.dialects.friendli.models import is_by_vllm, perceives
 from mockserver.dialects.friendli.options import ChatOptions
 from mockserver.dialects.friendli.reasoning import Reasoning, read_reasoning
 from mockserver.dialects.friendli.schemas import CHATS, known_fields
-from mockserver.dialects.openai_style.fields import Body, number_or
-from mockserver.dialects.openai_style.tools import function_tools, tool_choice
+from mockserver.dialects.openai.fields import Body, number_or
+from mockserver.dialects.openai.tools import function_tools, tool_choice
 
 # The first client knows no thoughts.
 _NO_THOUGHT = Reasoning(None, "hidden")

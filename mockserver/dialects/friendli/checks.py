@@ -10,8 +10,8 @@ from mockserver.core.failures import Violation
 from mockserver.dialects.friendli.formats import documented_format, observed_format
 from mockserver.dialects.friendli.json_schemas import BRANCHES, has_several_branches
 from mockserver.dialects.friendli.models import is_by_vllm
-from mockserver.dialects.openai_style.fields import Body
-from mockserver.dialects.openai_style.tools import function_tools, parameters_fault, tool_choice, unknown_tool
+from mockserver.dialects.openai.fields import Body
+from mockserver.dialects.openai.tools import function_tools, parameters_fault, tool_choice, unknown_tool
 
 Check = Callable[[Body], Iterable[Violation]]
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from mockserver.core.dialects import Model
 from mockserver.core.generation import Limits, Prompt, Sampling, Stops
-from mockserver.dialects.openai_style.fields import Body, number_or, token_biases, whole
+from mockserver.dialects.openai.fields import Body, number_or, token_biases, whole
 
 
 def read_limits(body: Body, model: Model, prompts: tuple[Prompt, ...]) -> Limits:

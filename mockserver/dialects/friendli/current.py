@@ -15,8 +15,8 @@ from mockserver.core.generation import Choice, Generation
 from mockserver.core.seeding import hex_digits
 from mockserver.core.timeline import Frames, Lazy, Reply
 from mockserver.dialects.friendli.sampled import Around, sampled_frames
-from mockserver.dialects.openai_style.bodies import body_reply, usage_object
-from mockserver.dialects.openai_style.events import (
+from mockserver.dialects.openai.bodies import body_reply, usage_object
+from mockserver.dialects.openai.events import (
     DONE,
     EVENT_STREAM,
     SLOT,
@@ -27,7 +27,7 @@ from mockserver.dialects.openai_style.events import (
     template,
     weave,
 )
-from mockserver.dialects.openai_style.logprobs import legacy_logprobs
+from mockserver.dialects.openai.logprobs import legacy_logprobs
 
 # Marks the place of the token's id, as SLOT that of its text: another byte that no UTF-8 text has.
 _WRITTEN_TOKEN_SLOT = b"\xfe"

@@ -6,7 +6,7 @@ Recorded of GLM-5.3-Flash, in whose streams an event has 1 to 6 tokens, and the 
 from collections.abc import Iterator, Sequence
 from itertools import chain
 
-from mockserver.dialects.openai_style.events import batches
+from mockserver.dialects.openai.events import batches
 
 _MOST = 5
 

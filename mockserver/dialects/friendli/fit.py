@@ -7,7 +7,7 @@ from mockserver.core.failures import FailureKind, Rejection, Violation
 from mockserver.core.generation import GenerationRequest
 from mockserver.dialects.friendli.errors import invalid
 from mockserver.dialects.friendli.models import vocabulary_size
-from mockserver.dialects.openai_style.fields import Body
+from mockserver.dialects.openai.fields import Body
 
 
 def misfits(body: Body, request: GenerationRequest, model: Model) -> Rejection | None:

@@ -13,8 +13,8 @@ from mockserver.core.failures import FailureKind
 from mockserver.core.quotas import PERIODS, Limit, Standing
 from mockserver.core.timeline import RawHeaders
 from mockserver.dialects.friendli.quotas import limits_left
-from mockserver.dialects.openai_style.bodies import date_header
-from mockserver.dialects.openai_style.fields import bearer
+from mockserver.dialects.openai.bodies import date_header
+from mockserver.dialects.openai.fields import bearer
 
 _MINUTE = PERIODS["minute"]
 _REQUESTS = Limit("requests", _MINUTE, 100, fixed=True)

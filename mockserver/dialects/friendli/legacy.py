@@ -12,8 +12,8 @@ from mockserver.core.timeline import Frames, Lazy, Reply
 from mockserver.dialects.friendli.options import ChatOptions, options_of
 from mockserver.dialects.friendli.sampled import Around, sampled_frames
 from mockserver.dialects.friendli.wires import PAGE
-from mockserver.dialects.openai_style.bodies import body_reply, usage_object
-from mockserver.dialects.openai_style.events import EVENT_STREAM, at_step, stream_reply, weave
+from mockserver.dialects.openai.bodies import body_reply, usage_object
+from mockserver.dialects.openai.events import EVENT_STREAM, at_step, stream_reply, weave
 
 # What stands between the logits of a position and its log-probabilities: the same number everywhere.
 _LOG_PARTITION = 18.0

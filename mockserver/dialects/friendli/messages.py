@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from mockserver.core.generation import Prompt
-from mockserver.dialects.openai_style.messages import chat_prompt, parts, with_media
+from mockserver.dialects.openai.messages import chat_prompt, parts, with_media
 
 # The tokens of each medium: figures of our own, since the vendor states none.
 _TOKENS = {"image_url": 256, "audio_url": 128, "video_url": 1024}

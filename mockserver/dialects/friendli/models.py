@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple
 from mockserver.core.calls import Call
 from mockserver.core.dialects import Model, Site
 from mockserver.core.timeline import Reply
-from mockserver.dialects.openai_style.bodies import body_reply
+from mockserver.dialects.openai.bodies import body_reply
 
 _TOGGLE: Mapping[str, object] = {"type": "toggle"}
 

@@ -21,7 +21,7 @@ from mockserver.dialects.friendli.fit import misfits
 from mockserver.dialects.friendli.formats import constraint
 from mockserver.dialects.friendli.options import ChatOptions
 from mockserver.dialects.friendli.schemas import COMPLETIONS, known_fields
-from mockserver.dialects.openai_style.fields import Body, number_or, text_prompt, text_prompts, whole
+from mockserver.dialects.openai.fields import Body, number_or, text_prompt, text_prompts, whole
 
 # The vendor's evaluation harness writes these as a batch of one, `"tokens": [[1, 2]]`, which the page does not say.
 _IN_BATCHES = ("tokens", "forced_output_tokens")

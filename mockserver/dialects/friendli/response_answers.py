@@ -20,9 +20,9 @@ from mockserver.dialects.friendli.drafts import accepted
 from mockserver.dialects.friendli.models import is_by_vllm
 from mockserver.dialects.friendli.reasoning import leaked
 from mockserver.dialects.friendli.responses import Wanted
-from mockserver.dialects.openai_style.bodies import body_reply
-from mockserver.dialects.openai_style.events import EVENT_STREAM, stream_reply
-from mockserver.dialects.openai_style.responses.events import (
+from mockserver.dialects.openai.bodies import body_reply
+from mockserver.dialects.openai.events import EVENT_STREAM, stream_reply
+from mockserver.dialects.openai.responses.events import (
     FORMS,
     Event,
     Manner,
@@ -34,8 +34,8 @@ from mockserver.dialects.openai_style.responses.events import (
     quiet,
     told_stages,
 )
-from mockserver.dialects.openai_style.responses.failing import data_of, error_code, items_done, next_number
-from mockserver.dialects.openai_style.responses.spoken import Spoken, incomplete_reason, spoken_of
+from mockserver.dialects.openai.responses.failing import data_of, error_code, items_done, next_number
+from mockserver.dialects.openai.responses.spoken import Spoken, incomplete_reason, spoken_of
 
 _STREAM = ((b"content-type", EVENT_STREAM + b"; charset=utf-8"),)
 # The parts of reasoning as recorded; the SDK refuses them, and knows other names.

@@ -28,9 +28,9 @@ from mockserver.dialects.friendli.models import is_by_vllm, perceives
 from mockserver.dialects.friendli.options import Thoughts
 from mockserver.dialects.friendli.reasoning import Reasoning, read_reasoning
 from mockserver.dialects.friendli.schemas import RESPONSES
-from mockserver.dialects.openai_style.fields import Body, number_or, whole
-from mockserver.dialects.openai_style.responses.items import messages_of
-from mockserver.dialects.openai_style.tools import function_tools, parameters_fault, tool_choice, unknown_tool
+from mockserver.dialects.openai.fields import Body, number_or, whole
+from mockserver.dialects.openai.responses.items import messages_of
+from mockserver.dialects.openai.tools import function_tools, parameters_fault, tool_choice, unknown_tool
 
 _SCHEMA = ("text", "format", "schema")
 _ITEMS = frozenset(

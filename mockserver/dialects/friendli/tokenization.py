@@ -12,8 +12,8 @@ from mockserver.dialects.friendli.controls import ints
 from mockserver.dialects.friendli.endpoints import Place
 from mockserver.dialects.friendli.errors import invalid, unknown_model, worded
 from mockserver.dialects.friendli.schemas import DETOKENIZATIONS, TOKENIZATIONS, Requests
-from mockserver.dialects.openai_style.bodies import body_reply
-from mockserver.dialects.openai_style.fields import Body
+from mockserver.dialects.openai.bodies import body_reply
+from mockserver.dialects.openai.fields import Body
 from mockserver.model import tokens
 
 

@@ -19,9 +19,9 @@ from mockserver.core.timeline import OPENING, Frames, Lazy, Reply
 from mockserver.dialects.friendli.drafts import accepted, one_by_one
 from mockserver.dialects.friendli.options import options_of
 from mockserver.dialects.friendli.reasoning import Stretch, stretches
-from mockserver.dialects.openai_style.bodies import body_reply
-from mockserver.dialects.openai_style.calls import call_frames
-from mockserver.dialects.openai_style.events import (
+from mockserver.dialects.openai.bodies import body_reply
+from mockserver.dialects.openai.calls import call_frames
+from mockserver.dialects.openai.events import (
     DONE,
     EVENT_STREAM,
     SLOT,
@@ -33,7 +33,7 @@ from mockserver.dialects.openai_style.events import (
     template,
     weave,
 )
-from mockserver.dialects.openai_style.logprobs import chat_logprobs
+from mockserver.dialects.openai.logprobs import chat_logprobs
 
 _STREAM = ((b"content-type", EVENT_STREAM + b"; charset=utf-8"),)
 

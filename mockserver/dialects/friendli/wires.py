@@ -7,7 +7,7 @@ from typing import NamedTuple
 import orjson
 
 from mockserver.core.dialects import Edition
-from mockserver.dialects.openai_style.events import JsonTexts, Template, json_texts
+from mockserver.dialects.openai.events import JsonTexts, Template, json_texts
 
 # A text that no request contains.
 SLOT = "\0the text of a token\0"

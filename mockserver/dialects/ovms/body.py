@@ -8,7 +8,7 @@ from mockserver.core.calls import Call
 from mockserver.core.dialects import Edition, Model, Site
 from mockserver.core.failures import FailureKind, Rejection
 from mockserver.core.json_values import may_nest_deeper
-from mockserver.dialects.openai_style.fields import json_object
+from mockserver.dialects.openai.fields import json_object
 from mockserver.dialects.ovms.errors import graph_fault, not_json
 
 # The server states no number; its own tests nest 200 deep, and are refused.

@@ -6,8 +6,8 @@ from typing import Any
 from mockserver.core.dialects import Site
 from mockserver.core.generation import Choice, Generation
 from mockserver.core.timeline import Lazy, Pace, Reply
-from mockserver.dialects.openai_style.bodies import body_reply
-from mockserver.dialects.openai_style.events import stream_reply
+from mockserver.dialects.openai.bodies import body_reply
+from mockserver.dialects.openai.events import stream_reply
 from mockserver.dialects.ovms.chat_chunks import chunks
 from mockserver.dialects.ovms.envelope import whole
 from mockserver.dialects.ovms.headers import JSON, STREAM

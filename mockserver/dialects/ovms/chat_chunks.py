@@ -7,7 +7,7 @@ from typing import Any
 from mockserver.core.dialects import Site
 from mockserver.core.generation import Generation
 from mockserver.core.timeline import Frames
-from mockserver.dialects.openai_style.events import SLOT, at_step, event, template
+from mockserver.dialects.openai.events import SLOT, at_step, event, template
 from mockserver.dialects.ovms.envelope import chunk, ending, handshake
 from mockserver.dialects.ovms.parts import Part, parts_of
 from mockserver.dialects.ovms.spoken import call_head, finish_reason

@@ -8,8 +8,8 @@ from mockserver.core.dialects import Site
 from mockserver.core.failures import FailureKind, Rejection
 from mockserver.core.generation import Generation, GenerationRequest
 from mockserver.core.timeline import Pace, Reply
-from mockserver.dialects.openai_style.bodies import body_reply
-from mockserver.dialects.openai_style.embeddings import EmbeddingForm, embedding_request, embeddings, read_usage
+from mockserver.dialects.openai.bodies import body_reply
+from mockserver.dialects.openai.embeddings import EmbeddingForm, embedding_request, embeddings, read_usage
 from mockserver.dialects.ovms.endpoints import enter_graph
 from mockserver.dialects.ovms.errors import graph_fault
 from mockserver.dialects.ovms.graphs import node_of

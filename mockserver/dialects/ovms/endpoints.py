@@ -4,7 +4,7 @@ from mockserver.core.calls import Call
 from mockserver.core.dialects import Edition, Site
 from mockserver.core.failures import FailureKind, Rejection
 from mockserver.core.timeline import Reply
-from mockserver.dialects.openai_style.bodies import body_reply
+from mockserver.dialects.openai.bodies import body_reply
 from mockserver.dialects.ovms.body import Admitted, admit
 from mockserver.dialects.ovms.errors import graph_fault
 from mockserver.dialects.ovms.graphs import Kind, fields_fault, kind_of

@@ -4,8 +4,8 @@ from typing import Any
 
 from mockserver.core.dialects import Site
 from mockserver.core.generation import Generation
-from mockserver.dialects.openai_style.bodies import usage_object
-from mockserver.dialects.openai_style.events import DONE, event
+from mockserver.dialects.openai.bodies import usage_object
+from mockserver.dialects.openai.events import DONE, event
 
 
 def envelope(choices: list[Any], kind: str, generation: Generation, site: Site) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from mockserver.core.dialects import Edition, Model
 from mockserver.core.generation import Prompt
-from mockserver.dialects.openai_style.messages import chat_prompt, image_urls, with_images
+from mockserver.dialects.openai.messages import chat_prompt, image_urls, with_images
 from mockserver.dialects.ovms.families import sees
 from mockserver.dialects.ovms.rows import Check, Fields
 

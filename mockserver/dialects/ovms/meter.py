@@ -8,7 +8,7 @@ from typing import Literal
 
 from mockserver.core.failures import Rejection
 from mockserver.core.ledgers import Extent, Served
-from mockserver.dialects.openai_style.fields import json_object
+from mockserver.dialects.openai.fields import json_object
 from mockserver.dialects.ovms.errors import is_of_graph
 
 Method = Literal["Unary", "Stream", "ModelReady"]

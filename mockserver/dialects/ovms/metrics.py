@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 from mockserver.core.calls import Call
 from mockserver.core.dialects import Edition, Site
 from mockserver.core.timeline import Reply
-from mockserver.dialects.openai_style.bodies import body_reply
+from mockserver.dialects.openai.bodies import body_reply
 from mockserver.dialects.ovms.meter import BORDERS, Counts, Graphs, Method
 
 # The labels of a series beside the name of its graph, in the order in which they are written.

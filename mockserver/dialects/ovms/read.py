@@ -4,7 +4,7 @@ from mockserver.core.calls import Call
 from mockserver.core.dialects import Edition, Site
 from mockserver.core.failures import Rejection
 from mockserver.core.generation import GenerationRequest, Prompt
-from mockserver.dialects.openai_style.fields import text_prompt
+from mockserver.dialects.openai.fields import text_prompt
 from mockserver.dialects.ovms.checks import COMPLETION_CHECKS
 from mockserver.dialects.ovms.intake import Endpoint, read_request, take
 from mockserver.dialects.ovms.paths import COMPLETIONS_PATHS

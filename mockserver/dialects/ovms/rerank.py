@@ -11,8 +11,8 @@ from mockserver.core.failures import Rejection
 from mockserver.core.generation import Generation, GenerationRequest
 from mockserver.core.seeding import derive
 from mockserver.core.timeline import Pace, Reply
-from mockserver.dialects.openai_style.bodies import body_reply
-from mockserver.dialects.openai_style.fields import text_prompt
+from mockserver.dialects.openai.bodies import body_reply
+from mockserver.dialects.openai.fields import text_prompt
 from mockserver.dialects.ovms.endpoints import enter_graph
 from mockserver.dialects.ovms.errors import graph_fault
 from mockserver.dialects.ovms.graphs import node_of, too_many

@@ -2,7 +2,7 @@
 
 from mockserver.core.dialects import Edition, Model
 from mockserver.core.generation import Limits, Prompt, Sampling, Stops
-from mockserver.dialects.openai_style.fields import stop_texts
+from mockserver.dialects.openai.fields import stop_texts
 from mockserver.dialects.ovms.assertions import sampled
 from mockserver.dialects.ovms.checks import IGNORE_EOS_LIMIT
 from mockserver.dialects.ovms.rows import Fields

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import orjson
 
 from mockserver.core.timeline import RUN_LENGTH, Frames
-from mockserver.dialects.openai_style.events import Template
+from mockserver.dialects.openai.events import Template
 from mockserver.dialects.ovms.grouping import Flush
 
 # The last events of a stream, the first of which has the remaining text.

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from mockserver.core.dialects import Site
 from mockserver.core.failures import Rejection
 from mockserver.core.timeline import Reply
-from mockserver.dialects.openai_style.bodies import body_reply
+from mockserver.dialects.openai.bodies import body_reply
 from mockserver.dialects.ovms.body import Admitted
 from mockserver.dialects.ovms.errors import graph_fault
 from mockserver.dialects.ovms.graphs import kind_of, node_of, texts_fault

@@ -5,7 +5,7 @@ from typing import Any
 
 from mockserver.core.dialects import Model
 from mockserver.core.generation import Tool, ToolChoice
-from mockserver.dialects.openai_style.tools import parameters_fault, tool_choice
+from mockserver.dialects.openai.tools import parameters_fault, tool_choice
 from mockserver.dialects.ovms.families import must_call
 from mockserver.dialects.ovms.rows import Fields
 

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 from mockserver.core.dialects import Site
 from mockserver.core.generation import Choice, Generation
 from mockserver.core.timeline import Frames, Lazy, Pace, Reply
-from mockserver.dialects.openai_style.bodies import body_reply
-from mockserver.dialects.openai_style.events import SLOT, at_step, event, stream_reply, template
+from mockserver.dialects.openai.bodies import body_reply
+from mockserver.dialects.openai.events import SLOT, at_step, event, stream_reply, template
 from mockserver.dialects.ovms.envelope import chunk, ending, handshake, whole
 from mockserver.dialects.ovms.grouping import GROUPING
 from mockserver.dialects.ovms.headers import JSON, STREAM

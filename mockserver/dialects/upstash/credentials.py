@@ -1,7 +1,7 @@
 """Credentials: QStash accepts its token as a bearer key, or in the query (vendor note B1); and its signing keys."""
 
 from mockserver.core.calls import Call
-from mockserver.dialects.openai_style.fields import bearer
+from mockserver.dialects.openai.fields import bearer
 
 # The signing keys of every server, until they are rotated: what `signing_key` of `qstash.attempts` derives.
 CURRENT_SIGNING_KEY = "sig_J9BNJtiDhVqnyKjufMecfjrriym4"

@@ -8,7 +8,7 @@ from mockserver.core.calls import Call
 from mockserver.core.dialects import Site
 from mockserver.core.quotas import Standing
 from mockserver.core.timeline import RawHeaders
-from mockserver.dialects.openai_style.bodies import date_header
+from mockserver.dialects.openai.bodies import date_header
 from mockserver.dialects.upstash.credentials import token
 from mockserver.dialects.upstash.quotas import (
     BURST,

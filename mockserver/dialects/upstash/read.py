@@ -10,8 +10,8 @@ from mockserver.core.calls import Call
 from mockserver.core.dialects import Model, Site
 from mockserver.core.failures import Rejection
 from mockserver.core.generation import Constraint, GenerationRequest, Limits, Output, Prompt, Stops
-from mockserver.dialects.openai_style.fields import json_object, sampling, stop_texts, whole
-from mockserver.dialects.openai_style.messages import chat_prompt
+from mockserver.dialects.openai.fields import json_object, sampling, stop_texts, whole
+from mockserver.dialects.openai.messages import chat_prompt
 from mockserver.dialects.upstash.errors import (
     misplaced_top_logprobs,
     misshapen,

@@ -14,8 +14,8 @@ from mockserver.core.dialects import Site
 from mockserver.core.generation import Choice, Generation, Usage
 from mockserver.core.seeding import hex_digits
 from mockserver.core.timeline import OPENING, Frames, Lazy, Pace, Reply
-from mockserver.dialects.openai_style.bodies import body_reply
-from mockserver.dialects.openai_style.events import (
+from mockserver.dialects.openai.bodies import body_reply
+from mockserver.dialects.openai.events import (
     DONE,
     EVENT_STREAM,
     SLOT,
@@ -26,7 +26,7 @@ from mockserver.dialects.openai_style.events import (
     template,
     weave,
 )
-from mockserver.dialects.openai_style.logprobs import chat_logprobs
+from mockserver.dialects.openai.logprobs import chat_logprobs
 from mockserver.dialects.upstash.headers import within_limits
 
 # Log-probabilities are written for this many tokens at a time, of all choices together: with twenty alternatives each

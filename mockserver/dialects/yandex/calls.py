@@ -11,7 +11,7 @@ from mockserver.core.dialects import Site
 from mockserver.core.generation import Choice, Generation, ToolCall
 from mockserver.core.json_values import without_blanks
 from mockserver.core.seeding import hex_digits
-from mockserver.dialects.openai_style.events import SLOT
+from mockserver.dialects.openai.events import SLOT
 from mockserver.dialects.yandex.backends import Backend
 from mockserver.dialects.yandex.uri import ModelUri
 

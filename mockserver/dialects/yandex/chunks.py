@@ -9,9 +9,9 @@ import orjson
 
 from mockserver.core.generation import Choice
 from mockserver.core.timeline import OPENING, RUN_LENGTH, Frames
-from mockserver.dialects.openai_style.calls import call_frames
-from mockserver.dialects.openai_style.events import SLOT, Template, at_step, batches, event, template, token_frames
-from mockserver.dialects.openai_style.logprobs import chat_logprobs
+from mockserver.dialects.openai.calls import call_frames
+from mockserver.dialects.openai.events import SLOT, Template, at_step, batches, event, template, token_frames
+from mockserver.dialects.openai.logprobs import chat_logprobs
 from mockserver.dialects.yandex.calls import CallForm, delta_calls, first_fragment, last_delta, next_fragment
 
 # Makes a chunk from its choices.

@@ -11,8 +11,8 @@ from mockserver.core.failures import FailureKind, Rejection
 from mockserver.core.generation import Generation, GenerationRequest
 from mockserver.core.timeline import Pace, Reply
 from mockserver.dialects.contracts import by_edition
-from mockserver.dialects.openai_style.embeddings import EmbeddingForm, embedding_request, embeddings, read_usage
-from mockserver.dialects.openai_style.fields import json_object, whole
+from mockserver.dialects.openai.embeddings import EmbeddingForm, embedding_request, embeddings, read_usage
+from mockserver.dialects.openai.fields import json_object, whole
 from mockserver.dialects.yandex.errors import explain, fault
 from mockserver.dialects.yandex.models import EMBEDDING_CONTEXT, is_offered
 from mockserver.dialects.yandex.replies import json_reply

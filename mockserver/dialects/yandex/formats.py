@@ -4,7 +4,7 @@ from typing import Any
 
 from mockserver.core.failures import Rejection
 from mockserver.core.generation import Constraint
-from mockserver.dialects.openai_style.fields import Body
+from mockserver.dialects.openai.fields import Body
 from mockserver.dialects.yandex.errors import fault
 from mockserver.model.schema import schema_fault
 

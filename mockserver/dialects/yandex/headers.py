@@ -6,7 +6,7 @@ from mockserver.core.calls import Call
 from mockserver.core.dialects import Site
 from mockserver.core.seeding import derive, uuid4_text
 from mockserver.core.timeline import RawHeaders
-from mockserver.dialects.openai_style.fields import json_object
+from mockserver.dialects.openai.fields import json_object
 from mockserver.dialects.yandex.backends import D2, Backend, backend_of
 from mockserver.dialects.yandex.uri import parse_uri
 

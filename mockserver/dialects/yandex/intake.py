@@ -7,7 +7,7 @@ from mockserver.core.dialects import Edition, Site
 from mockserver.core.failures import FailureKind, Rejection
 from mockserver.core.generation import GenerationRequest
 from mockserver.dialects.contracts import Contract
-from mockserver.dialects.openai_style.fields import Body, json_object
+from mockserver.dialects.openai.fields import Body, json_object
 from mockserver.dialects.yandex.errors import explain
 from mockserver.dialects.yandex.models import is_offered
 from mockserver.dialects.yandex.schemas import request_fields

@@ -5,7 +5,7 @@ from typing import Any
 
 from mockserver.core.failures import Rejection
 from mockserver.core.generation import Prompt
-from mockserver.dialects.openai_style.messages import called, chat_prompt, image_of, parts, with_images
+from mockserver.dialects.openai.messages import called, chat_prompt, image_of, parts, with_images
 from mockserver.dialects.yandex.errors import fault
 
 # Whether a message of the role must have some content: a tool's result may be empty.

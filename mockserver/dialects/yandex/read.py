@@ -4,8 +4,8 @@ from mockserver.core.calls import Call
 from mockserver.core.dialects import Site
 from mockserver.core.failures import FailureKind, Rejection
 from mockserver.core.generation import Effort, GenerationRequest, Limits, Output
-from mockserver.dialects.openai_style.fields import Body, sampling, whole
-from mockserver.dialects.openai_style.tools import Offer
+from mockserver.dialects.openai.fields import Body, sampling, whole
+from mockserver.dialects.openai.tools import Offer
 from mockserver.dialects.yandex.backends import Backend, backend_of, thinks
 from mockserver.dialects.yandex.errors import fault
 from mockserver.dialects.yandex.formats import format_fault, read_format

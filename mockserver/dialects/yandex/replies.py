@@ -4,7 +4,7 @@ import orjson
 
 from mockserver.core.generation import Generation
 from mockserver.core.timeline import Reply
-from mockserver.dialects.openai_style.bodies import body_reply
+from mockserver.dialects.openai.bodies import body_reply
 
 
 def json_reply(value: object, generation: Generation | None = None) -> Reply:

@@ -5,8 +5,8 @@ from typing import Any, Literal, NamedTuple
 
 from mockserver.core.failures import Rejection
 from mockserver.core.generation import Constraint, Tool, ToolChoice
-from mockserver.dialects.openai_style.fields import Body
-from mockserver.dialects.openai_style.tools import Offer, function_tool, parameters_fault
+from mockserver.dialects.openai.fields import Body
+from mockserver.dialects.openai.tools import Offer, function_tool, parameters_fault
 from mockserver.dialects.yandex.errors import fault
 
 

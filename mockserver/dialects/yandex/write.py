@@ -11,8 +11,8 @@ from mockserver.core.dialects import Site
 from mockserver.core.generation import Choice, Generation, Unseen, Usage
 from mockserver.core.seeding import uuid4_text
 from mockserver.core.timeline import Frames, Lazy, Pace, Reply
-from mockserver.dialects.openai_style.events import DONE, at_step, event, stream_reply, weave
-from mockserver.dialects.openai_style.logprobs import chat_logprobs
+from mockserver.dialects.openai.events import DONE, at_step, event, stream_reply, weave
+from mockserver.dialects.openai.logprobs import chat_logprobs
 from mockserver.dialects.yandex.backends import Backend, backend_of
 from mockserver.dialects.yandex.calls import CallForm, call_form, message_calls
 from mockserver.dialects.yandex.chunks import DETAILED_RUN, Chunks, large_chunks, token_chunks

@@ -135,7 +135,7 @@ class View:
         items = self.body.get("input") if isinstance(self.body, dict) and messages is None else None
         if isinstance(items, list) and any(isinstance(each, dict) for each in items):
             # Imported when first needed: most journals have no such items.
-            from mockserver.dialects.openai_style.responses.items import messages_of
+            from mockserver.dialects.openai.responses.items import messages_of
 
             return messages_of(items)
         return [each for each in messages if isinstance(each, dict)] if isinstance(messages, list) else []

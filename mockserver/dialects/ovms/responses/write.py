@@ -15,10 +15,10 @@ import orjson
 from mockserver.core.dialects import Broken, Site
 from mockserver.core.generation import Choice, Generation
 from mockserver.core.timeline import RUN_LENGTH, TAKEN, Frames, Lazy, Pace, Reply
-from mockserver.dialects.openai_style.bodies import body_reply
-from mockserver.dialects.openai_style.events import DONE, SLOT, stream_reply
-from mockserver.dialects.openai_style.responses.events import Event, Run, Stage, deltas, numbered, quiet
-from mockserver.dialects.openai_style.responses.failing import data_of, next_number
+from mockserver.dialects.openai.bodies import body_reply
+from mockserver.dialects.openai.events import DONE, SLOT, stream_reply
+from mockserver.dialects.openai.responses.events import Event, Run, Stage, deltas, numbered, quiet
+from mockserver.dialects.openai.responses.failing import data_of, next_number
 from mockserver.dialects.ovms.chats import Asked
 from mockserver.dialects.ovms.errors import own_words
 from mockserver.dialects.ovms.headers import JSON, STREAM

@@ -16,7 +16,7 @@ from mockserver.core.headers import by_name
 from mockserver.core.naming import shortened
 from mockserver.core.seeding import derive
 from mockserver.core.timeline import Reply
-from mockserver.dialects.openai_style.fields import json_object
+from mockserver.dialects.openai.fields import json_object
 from mockserver.dialects.upstash.credentials import token
 from mockserver.dialects.upstash.errors import refused
 from mockserver.dialects.upstash.qstash.attempts import CALLER_IP, digits

@@ -17,7 +17,7 @@ from mockserver.core.headers import by_name
 from mockserver.core.json_values import nests_absurdly
 from mockserver.core.seeding import derive, fingerprint
 from mockserver.core.timeline import Reply
-from mockserver.dialects.openai_style.fields import json_object
+from mockserver.dialects.openai.fields import json_object
 from mockserver.dialects.upstash.credentials import token
 from mockserver.dialects.upstash.errors import refused
 from mockserver.dialects.upstash.headers import CHAT_PATH

@@ -4,7 +4,7 @@ from mockserver.core.calls import Call
 from mockserver.core.dialects import Site
 from mockserver.core.failures import Rejection
 from mockserver.core.timeline import Reply
-from mockserver.dialects.openai_style.fields import json_object
+from mockserver.dialects.openai.fields import json_object
 from mockserver.dialects.upstash.credentials import token
 from mockserver.dialects.upstash.errors import refused
 from mockserver.dialects.upstash.qstash.attempts import signing_key

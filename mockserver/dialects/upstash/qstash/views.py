@@ -8,7 +8,7 @@ import orjson
 from mockserver.core.dialects import Site
 from mockserver.core.outbox import Outcome
 from mockserver.core.timeline import Frames, Reply
-from mockserver.dialects.openai_style.bodies import JSON
+from mockserver.dialects.openai.bodies import JSON
 from mockserver.dialects.upstash.qstash.attempts import CALLER_IP
 from mockserver.dialects.upstash.qstash.mailbox import Mailbox
 from mockserver.dialects.upstash.qstash.values import (

@@ -5,8 +5,8 @@ from typing import Any, NamedTuple
 
 from mockserver.core.dialects import Site
 from mockserver.core.generation import Choice, Generation
-from mockserver.dialects.openai_style.logprobs import chat_logprobs
-from mockserver.dialects.openai_style.responses.spoken import Spoken, Thoughts, spoken_of
+from mockserver.dialects.openai.logprobs import chat_logprobs
+from mockserver.dialects.openai.responses.spoken import Spoken, Thoughts, spoken_of
 from mockserver.dialects.yandex.backends import Backend, backend_of
 from mockserver.dialects.yandex.responses.options import ResponseOptions
 from mockserver.dialects.yandex.uri import ModelUri, parse_uri

@@ -9,8 +9,8 @@ from typing import Any
 import orjson
 
 from mockserver.core.seeding import alphanumerics, hex_digits
-from mockserver.dialects.openai_style.responses.events import Event, Run, by_group, by_token
-from mockserver.dialects.openai_style.responses.spoken import Spoken, incomplete_reason
+from mockserver.dialects.openai.responses.events import Event, Run, by_group, by_token
+from mockserver.dialects.openai.responses.spoken import Spoken, incomplete_reason
 from mockserver.dialects.yandex.backends import D1
 from mockserver.dialects.yandex.chunks import token_groups
 from mockserver.dialects.yandex.responses.answer import Answer

@@ -7,9 +7,9 @@ from mockserver.core.calls import Call
 from mockserver.core.dialects import Edition, Site
 from mockserver.core.failures import FailureKind, Rejection
 from mockserver.core.generation import Constraint, Effort, GenerationRequest, Limits, Output, Prompt, Sampling
-from mockserver.dialects.openai_style.fields import Body, whole
-from mockserver.dialects.openai_style.messages import chat_prompt, with_images, with_media
-from mockserver.dialects.openai_style.responses.items import files_of, messages_of
+from mockserver.dialects.openai.fields import Body, whole
+from mockserver.dialects.openai.messages import chat_prompt, with_images, with_media
+from mockserver.dialects.openai.responses.items import files_of, messages_of
 from mockserver.dialects.yandex.backends import Backend, backend_of
 from mockserver.dialects.yandex.errors import fault
 from mockserver.dialects.yandex.intake import checked_body, checked_uri, fitting

@@ -9,7 +9,7 @@ from mockserver.core.dialects import Site
 from mockserver.core.failures import FailureKind, Rejection
 from mockserver.core.seeding import hex_digits
 from mockserver.core.timeline import Reply
-from mockserver.dialects.openai_style.bodies import body_reply
+from mockserver.dialects.openai.bodies import body_reply
 from mockserver.dialects.yandex.errors import fault
 from mockserver.dialects.yandex.responses.shelf import Shelf, Stored
 from mockserver.dialects.yandex.responses.write import written_plain

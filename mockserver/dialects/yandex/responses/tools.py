@@ -9,8 +9,8 @@ from typing import Any
 
 from mockserver.core.failures import Rejection
 from mockserver.core.generation import Prompt
-from mockserver.dialects.openai_style.fields import Body
-from mockserver.dialects.openai_style.tools import Offer
+from mockserver.dialects.openai.fields import Body
+from mockserver.dialects.openai.tools import Offer
 from mockserver.dialects.yandex.tools import offered_fault, read_tools
 from mockserver.model.intent import detect_intent
 

@@ -7,9 +7,9 @@ from typing import Any, Protocol
 from mockserver.core.dialects import Broken, Edition, Site
 from mockserver.core.generation import Generation
 from mockserver.core.timeline import TAKEN, Frames, Lazy, Pace, Reply
-from mockserver.dialects.openai_style.bodies import body_reply
-from mockserver.dialects.openai_style.events import stream_reply
-from mockserver.dialects.openai_style.responses.events import (
+from mockserver.dialects.openai.bodies import body_reply
+from mockserver.dialects.openai.events import stream_reply
+from mockserver.dialects.openai.responses.events import (
     Event,
     Manner,
     Run,
@@ -18,8 +18,8 @@ from mockserver.dialects.openai_style.responses.events import (
     quiet,
     told_stages,
 )
-from mockserver.dialects.openai_style.responses.failing import data_of, error_code, items_done, next_number
-from mockserver.dialects.openai_style.responses.spoken import Spoken, incomplete_reason
+from mockserver.dialects.openai.responses.failing import data_of, error_code, items_done, next_number
+from mockserver.dialects.openai.responses.spoken import Spoken, incomplete_reason
 from mockserver.dialects.yandex.responses import documented, observed
 from mockserver.dialects.yandex.responses.answer import Answer, answer_of
 

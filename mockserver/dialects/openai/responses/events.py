@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import orjson
 
 from mockserver.core.timeline import RUN_LENGTH, Frames, Wrapped
-from mockserver.dialects.openai_style.events import SLOT, json_texts
-from mockserver.dialects.openai_style.responses.spoken import Kind, Spoken
+from mockserver.dialects.openai.events import SLOT, json_texts
+from mockserver.dialects.openai.responses.spoken import Kind, Spoken
 
 # Marks the place of the number in an event that becomes a template, as SLOT marks that of the text.
 _NUMBER: Any = orjson.Fragment(b"\xfe")

@@ -9,7 +9,7 @@ import orjson
 
 from mockserver.core.generation import Generation, GenerationRequest, Limits, Prompt
 from mockserver.core.seeding import derive
-from mockserver.dialects.openai_style.fields import text_prompts
+from mockserver.dialects.openai.fields import text_prompts
 from mockserver.model import tokens
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from mockserver.core.generation import Choice, ToolCall
 from mockserver.core.timeline import Frames
-from mockserver.dialects.openai_style.events import Template, token_frames
+from mockserver.dialects.openai.events import Template, token_frames
 
 
 def call_frames(

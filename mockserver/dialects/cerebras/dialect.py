@@ -14,7 +14,7 @@ from mockserver.dialects.cerebras.models import (
 )
 from mockserver.dialects.cerebras.quotas import QUOTAS
 from mockserver.dialects.cerebras.schemas import CONTRACT
-from mockserver.dialects.openai_style.fields import bearer
+from mockserver.dialects.openai.fields import bearer
 
 
 @on_demand

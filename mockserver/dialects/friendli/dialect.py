@@ -15,7 +15,7 @@ from mockserver.dialects.friendli.latency import PRESETS, PROMPT_CACHING
 from mockserver.dialects.friendli.models import MODELS, health, list_models
 from mockserver.dialects.friendli.quotas import QUOTAS
 from mockserver.dialects.friendli.schemas import CONTRACT
-from mockserver.dialects.openai_style.fields import bearer
+from mockserver.dialects.openai.fields import bearer
 
 # The hosted endpoints: the name of each, how it finds a model, and whose model that is.
 _HOSTED = (
