@@ -11,10 +11,10 @@ from mockserver.dialects.cerebras.families import Family, effort_of, family_of, 
 from mockserver.dialects.cerebras.fields import fitting, least_tokens, patience
 from mockserver.dialects.cerebras.formats import format_fault, read_format
 from mockserver.dialects.cerebras.messages import messages_fault, read_prompt
-from mockserver.dialects.cerebras.options import ChatOptions
 from mockserver.dialects.cerebras.refusals import explain_chat, refused
 from mockserver.dialects.cerebras.schemas import CHAT_REQUEST
 from mockserver.dialects.cerebras.tools import read_tools
+from mockserver.dialects.cerebras.write import ChatOptions
 from mockserver.dialects.openai.fields import Body, sampling, stop_texts, whole
 from mockserver.dialects.openai.tools import Offer
 

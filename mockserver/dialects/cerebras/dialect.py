@@ -27,8 +27,8 @@ def _completions() -> Parts:
 
 @on_demand
 def _chats() -> Parts:
-    from mockserver.dialects.cerebras.chat_answers import write_chat
     from mockserver.dialects.cerebras.chats import read_chat
+    from mockserver.dialects.cerebras.write import write_chat
 
     return Parts(read_chat, write_chat)
 

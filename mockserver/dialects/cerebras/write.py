@@ -1,101 +1,373 @@
-"""Generations in the format of `POST /v1/completions` (vendor note A3: recorded bodies and streams).
+"""Answers of completions and chats, plain and streamed (vendor note A3: recorded bodies and streams).
 
-The keys of a choice stand in alphabetical order. A stream opens with an empty text and closes with a chunk of finish
-reason, usage and time_info.
+The keys of a choice stand in alphabetical order, and what has no value is absent. A stream opens with the role, or with
+an empty text, and closes with a chunk of finish reason, usage and time_info. Until 2025 (documented) it told all tool
+calls at once, and calls, usage and times had another order.
 """
 
-from collections.abc import Iterator
-from functools import partial
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import lru_cache, partial
+from itertools import accumulate, chain
+from typing import Any, NamedTuple
 
-from mockserver.core.dialects import Site
-from mockserver.core.generation import Choice, Generation
-from mockserver.core.timeline import OPENING, Frames, Lazy, Pace, Reply
-from mockserver.dialects.cerebras.envelope import answer_id, enveloped, id_headers, streamed, times
-from mockserver.dialects.openai.bodies import body_reply, usage_object
-from mockserver.dialects.openai.events import DONE, SLOT, at_step, choice_frames, event, template, weave
-from mockserver.dialects.openai.logprobs import legacy_logprobs
+from mockserver.core.dialects import Edition, Site
+from mockserver.core.generation import Choice, Generation, Unseen
+from mockserver.core.seeding import derive, hex_digits, uuid4_text
+from mockserver.core.timeline import Pace, RawHeaders, Reply
+from mockserver.dialects.cerebras.families import ALL_DETAILS, Family, Shown, family_of
+from mockserver.dialects.openai.bodies import usage_object
+from mockserver.dialects.openai.events import batches
+from mockserver.dialects.openai.flavour import NOTHING, Flavour, Members, Rendering, Segment
+from mockserver.dialects.openai.flavour import write as write_answer
+from mockserver.dialects.openai.logprobs import chat_logprobs, legacy_logprobs
+from mockserver.model import tokens
+from mockserver.model.positions import asked_positions
+
+# What the service adds to queue, prompt and completion time before it looks at the clock again (recorded: 1.5 to 4 ms).
+_BOOKKEEPING = 0.002
+# How many tokens a chunk of today's service has: recorded are 1 to 26, mostly so many.
+_SMALLEST, _LARGEST = 4, 8
+# The order of today's usage, in which details are next to what they are details of.
+_TODAY = ("total_tokens", "completion_tokens", "completion_tokens_details", "prompt_tokens", "prompt_tokens_details")
+
+
+class ChatOptions(NamedTuple):
+    """What a request asks of the writer of chats alone: where thoughts are shown, how many tokens of the prompt are
+    those of images, and whether the service may choose the tier."""
+
+    shown: Shown = "text_parsed"
+    image_tokens: int = 0
+    any_tier: bool = False
 
 
 def write(generation: Generation, pace: Pace, site: Site) -> Reply:
-    """The generation as one body, or as a stream of chunks."""
-    id = answer_id(site)
-    envelope = partial(enveloped, id=id, kind="text_completion", generation=generation, site=site)
-    if generation.request.output.stream:
-        return streamed(Lazy(partial(_chunks, generation, _closing(generation, pace, site), envelope)), id)
-    choices = [_choice(choice, generation) for choice in generation.choices]
-    body = envelope(choices) | _closing(generation, pace, site)
-    return body_reply(body, generation, headers=id_headers(id))
+    """A completion as one body, or as a stream of chunks."""
+    return write_answer(_COMPLETION, generation, pace, site)
 
 
-def _closing(generation: Generation, pace: Pace, site: Site) -> dict[str, Any]:
-    usage = usage_object(generation.usage) | {
-        "prompt_tokens_details": {"cached_tokens": generation.usage.cached_tokens}
+def write_chat(generation: Generation, pace: Pace, site: Site) -> Reply:
+    """A chat as one body, or as a stream of chunks, each with several tokens unless there are log-probabilities."""
+    era = family_of(generation.request.model).era or site.edition
+    # What a stub says keeps to the stub's pieces.
+    joins = era == site.edition == "observed" and not generation.prepared
+    joins = joins and generation.request.output.logprobs is None
+    return write_answer(_JOINED_CHAT if joins else _CHAT, generation, pace, site)
+
+
+# --- around the choices ------------------------------------------------------------------------------------------
+
+
+def _around(rendering: Rendering) -> Members:
+    model, site = rendering.generation.request.model, rendering.site
+    return {
+        "id": _answer_id(rendering),
+        "created": int(site.now),
+        "model": model,
+        "system_fingerprint": _system_fingerprint(site.seed, model),
     }
-    return {"usage": usage, "time_info": times(pace, site)}
 
 
-def _choice(choice: Choice, generation: Generation) -> dict[str, Any]:
-    output = generation.request.output
-    written: dict[str, Any] = {"finish_reason": choice.finish_reason, "index": choice.index}
+def _answer_id(rendering: Rendering) -> str:
+    """The id of an answer, which has the prefix of chats even for a completion."""
+    return f"chatcmpl-{uuid4_text(rendering.site.identity, 'id')}"
+
+
+def _headers(rendering: Rendering) -> RawHeaders:
+    return ((b"inference-id", _answer_id(rendering).encode()),)
+
+
+@lru_cache(maxsize=256)
+def _system_fingerprint(seed: int, model: str) -> str:
+    return f"fp_{hex_digits(seed, 20, 'system', model)}"
+
+
+def _times(rendering: Rendering) -> Members:
+    """The times that the engine states, in seconds to the nanosecond."""
+    pace, site = rendering.pace, rendering.site
+    total = sum((pace.queue, pace.prefill, pace.decode)) + (_BOOKKEEPING if pace.schedule else 0.0)
+    return {
+        "queue_time": round(pace.queue, 9),
+        "prompt_time": round(pace.prefill, 9),
+        "completion_time": round(pace.decode, 9),
+        "total_time": round(total, 9),
+        # An integer in the captures of the page's time, a fraction today.
+        "created": int(site.now) if site.edition == "documented" else round(site.now, 6),
+    }
+
+
+_KEYS = ("id", "choices", "created", "model", "system_fingerprint", "object", "usage", "time_info", "service_tier_used")
+
+
+# --- completions -------------------------------------------------------------------------------------------------
+
+
+def _completion_counts(rendering: Rendering) -> Members:
+    usage = rendering.generation.usage
+    return {**usage_object(usage), "prompt_tokens_details": {"cached_tokens": usage.cached_tokens}}
+
+
+def _whole_text(rendering: Rendering, choice: Choice) -> Members:
+    output = rendering.generation.request.output
+    # "Return raw tokens instead of text."
+    members: dict[str, Any] = {"text": "", "tokens": list(choice.ids)} if output.token_ids else {"text": choice.text}
+    if output.echo:
+        members["text"] = choice.prompt.text + choice.text
     if output.logprobs is not None:
         # "0 enables but omits top_logprobs"; offsets are "character offsets since the prompt".
         texts, positions = [*choice.echo_texts, *choice.texts], [*choice.echo_positions, *choice.positions]
         offset = 0 if output.echo else len(choice.prompt.text)
-        written["logprobs"] = legacy_logprobs(texts, positions, offset, with_top=output.logprobs > 0)
-    if output.token_ids:
-        # "Return raw tokens instead of text."
-        return written | {"text": "", "tokens": list(choice.ids)}
-    return written | {"text": (choice.prompt.text if output.echo else "") + choice.text}
+        members["logprobs"] = legacy_logprobs(texts, positions, offset, with_top=output.logprobs > 0)
+    return members
 
 
-def _chunks(generation: Generation, closing: dict[str, Any], envelope: "partial[dict[str, Any]]") -> Iterator[Frames]:
-    choices, last = [], generation.last_choice
-    for choice in generation.choices:
-        opening = _opening(choice, generation)
-        ending = envelope([{"finish_reason": choice.finish_reason, "index": choice.index, "text": ""}])
-        if choice is last:
-            ending |= closing
-        choices.append(_choice_chunks(choice, generation, event(envelope([opening])), event(ending), envelope))
-    yield from weave(choices)
-    yield at_step(generation.last_step, (DONE,))
-
-
-def _opening(choice: Choice, generation: Generation) -> dict[str, Any]:
-    """The first chunk's choice: an empty text, or the prompt that is echoed, with its log-probabilities."""
-    output = generation.request.output
+def _opening_text(rendering: Rendering, choice: Choice) -> Sequence[Members]:
+    """An empty text, or the prompt that is echoed, with its log-probabilities."""
+    output = rendering.generation.request.output
     if not output.echo:
-        return {"index": choice.index, "text": ""}
-    opening: dict[str, Any] = {"index": choice.index}
+        return ({"text": ""},)
+    if output.logprobs is None:
+        return ({"text": choice.prompt.text},)
+    rows = legacy_logprobs(choice.echo_texts, choice.echo_positions, 0, with_top=output.logprobs > 0)
+    return ({"text": choice.prompt.text, "logprobs": rows},)
+
+
+def _texts(rendering: Rendering, choice: Choice) -> Sequence[Segment]:
+    """The tokens, as texts or as ids."""
+    output = rendering.generation.request.output
+    scores = None
     if output.logprobs is not None:
-        rows = legacy_logprobs(choice.echo_texts, choice.echo_positions, 0, with_top=output.logprobs > 0)
-        opening["logprobs"] = rows
-    return opening | {"text": choice.prompt.text}
+        offsets = [*accumulate(map(len, choice.texts), initial=len(choice.prompt.text))]
+        scores = partial(_scores, choice, offsets, output.logprobs > 0)
+    if output.token_ids:
+        ids = choice.ids
+        return (Segment(lambda at: {"text": "", "tokens": [ids[at.start]]}, choice.texts, beside=scores),)
+    return (Segment({"text": rendering.flavour.encoding.slot}, choice.texts, beside=scores),)
 
 
-def _choice_chunks(
-    choice: Choice, generation: Generation, first: bytes, last: bytes, envelope: "partial[dict[str, Any]]"
-) -> Iterator[Frames]:
-    output = generation.request.output
-    if output.logprobs is None and not output.token_ids:
-        around = template(envelope([{"index": choice.index, "text": SLOT}]))
-        return choice_frames(choice, around, (first,), (last,))
-    return _detailed_chunks(choice, generation, first, last, envelope)
+def _scores(choice: Choice, offsets: Sequence[int], with_top: bool, at: range) -> Members:
+    kept = slice(at.start, at.stop)
+    rows = legacy_logprobs(choice.texts[kept], choice.positions[kept], offsets[at.start], with_top=with_top)
+    return {"logprobs": rows}
 
 
-def _detailed_chunks(
-    choice: Choice, generation: Generation, first: bytes, last: bytes, envelope: "partial[dict[str, Any]]"
-) -> Iterator[Frames]:
-    """Chunks that carry more than a text: the log-probabilities or the id of their token."""
-    output = generation.request.output
-    offset = len(choice.prompt.text)
-    yield at_step(OPENING, (first,))
-    for step, (token, text) in enumerate(zip(choice.ids, choice.texts, strict=True)):
-        written: dict[str, Any] = {"index": choice.index}
-        if output.logprobs is not None:
-            rows = legacy_logprobs([text], [choice.positions[step]], offset, with_top=output.logprobs > 0)
-            written["logprobs"] = rows
-        written |= {"text": "", "tokens": [token]} if output.token_ids else {"text": text}
-        offset += len(text)
-        yield Frames((event(envelope([written])),), (step,), (1,))
-    yield at_step(choice.last_step, (last,))
+_COMPLETION = Flavour(
+    around=_around,
+    counts=_completion_counts,
+    closing_around=lambda rendering: {"time_info": _times(rendering)},
+    choice_members=_whole_text,
+    opening=_opening_text,
+    segments=_texts,
+    closing=lambda rendering, choice: {"text": ""},
+    unset=lambda rendering: NOTHING,
+    headers=_headers,
+    kind="text_completion",
+    chunk_kind="text_completion",
+    body=_KEYS,
+    chunk=_KEYS,
+    choice=("finish_reason", "index", "logprobs", "text", "tokens"),
+    part=("finish_reason", "index", "logprobs", "text", "tokens"),
+    usage="last",
+    stream_headers=((b"content-type", b"text/event-stream; charset=utf-8"),),
+)
+
+
+# --- chats -------------------------------------------------------------------------------------------------------
+
+
+class _Style(NamedTuple):
+    """How a model writes: its family, where its thoughts are shown, the time of its answers."""
+
+    family: Family
+    shown: Shown
+    era: Edition
+    options: ChatOptions
+
+    def tags(self, choice: Choice) -> tuple[str, str]:
+        """What stands before and behind the thoughts within the content; nothing ends those that are cut short."""
+        if self.shown != "raw" or not choice.thoughts:
+            return "", ""
+        before, behind = self.family.tags
+        return before, behind if choice.answer_tokens else ""
+
+
+def _style(rendering: Rendering) -> _Style:
+    request = rendering.generation.request
+    options = request.extra if isinstance(request.extra, ChatOptions) else ChatOptions()
+    family = family_of(request.model)
+    return _Style(family, options.shown, family.era or rendering.site.edition, options)
+
+
+def _chat_counts(rendering: Rendering) -> Members:
+    """The usage with the details that the model's family states, in the order of its era (recorded)."""
+    usage, (family, _, era, options) = rendering.generation.usage, _style(rendering)
+    prompt: dict[str, Any] = {"cached_tokens": usage.cached_tokens}
+    if family.sees:
+        prompt["image_tokens"] = options.image_tokens
+    stated: dict[str, Any] = {**usage_object(usage), "prompt_tokens_details": prompt}
+    unseen = usage.unseen or Unseen()
+    # A model without reasoning of its own has some if a stub prescribes it.
+    more = rendering.generation.request.prediction is not None or (unseen.reasoning > 0 and not family.efforts)
+    details = ALL_DETAILS if more else family.details
+    if details:
+        known = {
+            "accepted_prediction_tokens": unseen.accepted,
+            "rejected_prediction_tokens": unseen.rejected,
+            "reasoning_tokens": unseen.reasoning,
+        }
+        stated["completion_tokens_details"] = {name: known[name] for name in details}
+    return stated if era == "documented" else {name: stated[name] for name in _TODAY if name in stated}
+
+
+def _chat_times(rendering: Rendering) -> Members:
+    """The engine's times, and the tier. Today times begin with `created`, which is a fraction in all recorded chats."""
+    _, _, era, options = _style(rendering)
+    stated = {**_times(rendering), "created": round(rendering.site.now, 6)}
+    times = stated if era == "documented" else {"created": stated["created"], **stated}
+    # "Only present when service_tier was set to auto in the request." Nothing is ever too busy for the default.
+    return {"time_info": times, **({"service_tier_used": "default"} if options.any_tier else NOTHING)}
+
+
+def _call_id(rendering: Rendering, choice: Choice, place: int) -> str:
+    return hex_digits(rendering.site.identity, 9, "call", choice.index, place)
+
+
+def _message(rendering: Rendering, choice: Choice) -> Members:
+    """The whole message, in which a call or a thought stands for an absent content; and its log-probabilities."""
+    style = _style(rendering)
+    thoughts, text = "".join(choice.thoughts), choice.text
+    message: dict[str, Any] = {}
+    if style.shown == "raw":
+        before, behind = style.tags(choice)
+        thoughts, text = "", f"{before}{thoughts}{behind}{text}"
+    if text or not (thoughts or choice.calls):
+        message["content"] = text
+    if thoughts:
+        message["reasoning"] = thoughts
+    calls = []
+    for place, call in enumerate(choice.calls):
+        function, id_ = {"name": call.name, "arguments": call.arguments}, _call_id(rendering, choice, place)
+        elder = style.era == "documented"
+        calls.append({"id": id_, "type": "function", "function": function} if elder else
+                     {"function": function, "type": "function", "id": id_})  # fmt: skip
+    if calls:
+        message["tool_calls"] = calls
+    message["role"] = "assistant"
+    if rendering.generation.request.output.logprobs is None:
+        return {"message": message}
+    by_field: dict[str, Sequence[Any]] = {"logprobs": chat_logprobs(choice)}
+    if choice.thoughts:
+        field = _thoughts_field(style.shown)
+        by_field[field] = [*_thought_rows(rendering, choice)(0, None), *by_field.get(field, ())]
+    scores = {field: {"content": rows} for field, rows in by_field.items() if rows or not choice.calls}
+    return {"message": message, **scores}
+
+
+def _thoughts_field(shown: Shown) -> str:
+    """The field that holds the log-probabilities of thoughts.
+
+    "`text_parsed`: similar to `parsed`, but logprobs will not be separated into `reasoning_logprobs` and `logprobs`."
+    """
+    return "reasoning_logprobs" if shown == "parsed" else "logprobs"
+
+
+def _thought_rows(rendering: Rendering, choice: Choice) -> Callable[[int, int | None], list[Any]]:
+    """The log-probabilities of thoughts from a token to another; their ids are found by their texts."""
+    request = rendering.generation.request
+    ids = [next(iter(tokens.encode(text)), tokens.EOS) for text in choice.thoughts]
+    key = derive(choice.seed, "thoughts")
+    positions = asked_positions(request, choice.prompt, ids, choice.thoughts, key, request.sampling)
+    return partial(chat_logprobs, replace(choice, ids=ids, texts=choice.thoughts, positions=positions))
+
+
+def _opening(rendering: Rendering, choice: Choice) -> Sequence[Members]:
+    """The role, and what stands before thoughts within the content."""
+    before, _ = _style(rendering).tags(choice)
+    role: Members = {"delta": {"role": "assistant"}}
+    return (role, {"delta": {"content": before}}) if before else (role,)
+
+
+def _segments(rendering: Rendering, choice: Choice) -> Sequence[Segment]:
+    """Thoughts, text and calls, a chunk for each token, with its log-probabilities if requested."""
+    style, slot = _style(rendering), rendering.flavour.encoding.slot
+    _, behind = style.tags(choice)
+    scored = rendering.generation.request.output.logprobs is not None
+    said = []
+    if choice.thoughts:
+        rows = _rows(_thought_rows(rendering, choice), _thoughts_field(style.shown)) if scored else None
+        said.append(Segment({"content" if style.shown == "raw" else "reasoning": slot}, choice.thoughts, beside=rows))
+    if behind:
+        said.append(Segment(head={"content": behind}, head_tokens=0))
+    rows = _rows(partial(chat_logprobs, choice), "logprobs") if scored else None
+    return (*said, Segment({"content": slot}, choice.texts, beside=rows), *_calls(rendering, choice, style))
+
+
+def _rows(rows: Callable[[int, int | None], list[Any]], field: str) -> Callable[[range], Members]:
+    return lambda at: {field: {"content": rows(at.start, at.stop)}}
+
+
+def _joined_segments(rendering: Rendering, choice: Choice) -> Sequence[Segment]:
+    """Thoughts and text as one: a chunk in which the thoughts end may begin the text as well. Then the calls."""
+    style = _style(rendering)
+    _, behind = style.tags(choice)
+    thoughts = [*choice.thoughts[:-1], choice.thoughts[-1] + behind] if behind else choice.thoughts
+    texts = [*thoughts, *choice.texts]
+    border = 0 if style.shown == "raw" else len(thoughts)
+
+    def delta(group: range) -> Mapping[str, Any]:
+        thought, text = (
+            "".join(texts[group.start : min(border, group.stop)]),
+            texts[max(border, group.start) : group.stop],
+        )
+        both = {"content": "".join(text)} if text else {}
+        return {**both, "reasoning": thought} if thought else both
+
+    said = {"content": rendering.flavour.encoding.slot} if not border else delta
+    return (Segment(said, texts), *_calls(rendering, choice, style))
+
+
+def _groups(rendering: Rendering, choice: Choice, texts: Sequence[str], step: int) -> Iterator[range]:
+    """Which tokens share a chunk: the very first has its own."""
+    alone = 1 if step == 0 else 0
+    return chain((range(1),) * alone, batches(alone, len(texts), _SMALLEST, _LARGEST, choice.seed))
+
+
+def _calls(rendering: Rendering, choice: Choice, style: _Style) -> Sequence[Segment]:
+    """Each call as a name and then its arguments piece by piece, or all of them in one chunk.
+
+    The order of the keys of a fragment is its own (recorded).
+    """
+    if not choice.calls:
+        return ()
+
+    def begun(place: int, arguments: str) -> Members:
+        function = {"name": choice.calls[place].name, "arguments": arguments}
+        return {"function": function, "type": "function", "id": _call_id(rendering, choice, place), "index": place}
+
+    if style.family.whole_calls or style.era == "documented":
+        whole = [begun(place, call.arguments) for place, call in enumerate(choice.calls)]
+        return (Segment(head={"tool_calls": whole}, head_tokens=sum(call.steps for call in choice.calls)),)
+    slot = rendering.flavour.encoding.slot
+    return [
+        Segment(
+            {"tool_calls": [{"function": {"arguments": slot}, "type": "function", "index": place}]},
+            call.texts,
+            head={"tool_calls": [begun(place, "")]},
+        )
+        for place, call in enumerate(choice.calls)
+    ]
+
+
+_CHAT = _COMPLETION._replace(
+    counts=_chat_counts,
+    closing_around=_chat_times,
+    choice_members=_message,
+    opening=_opening,
+    segments=_segments,
+    closing=lambda rendering, choice: {"delta": {}},
+    kind="chat.completion",
+    chunk_kind="chat.completion.chunk",
+    choice=("finish_reason", "index", "logprobs", "message", "reasoning_logprobs"),
+    part=("delta", "finish_reason", "index", "logprobs", "reasoning_logprobs"),
+)
+_JOINED_CHAT = _CHAT._replace(segments=_joined_segments, groups=_groups)

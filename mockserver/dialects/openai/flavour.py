@@ -1,0 +1,306 @@
+"""Chats and completions as OpenAI writes them, and as those do who speak its wire with differences.
+
+A vendor is a `Flavour`: tables that name the members of its answers in their order, and a function for each piece that
+it forms in its own way. `write` makes one body of a generation, or a stream of chunks: for each choice what opens it,
+its segments token by token, and what closes it; then the usage, and `[DONE]`.
+
+A chunk costs what its text costs: everything around the text is encoded once per segment.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from types import MappingProxyType
+from typing import Any, Literal, NamedTuple
+from zlib import crc32
+
+import orjson
+
+from mockserver.core.dialects import Site
+from mockserver.core.generation import Choice, Generation
+from mockserver.core.seeding import alphanumerics
+from mockserver.core.timeline import OPENING, RUN_LENGTH, Frames, Lazy, Pace, RawHeaders, Reply, Wrapped
+from mockserver.dialects.openai.bodies import JSON, body_reply
+from mockserver.dialects.openai.events import (
+    DONE,
+    EVENT_STREAM,
+    SLOT,
+    JsonTexts,
+    at_step,
+    group_frames,
+    json_texts,
+    weave,
+)
+
+Members = Mapping[str, Any]
+
+NOTHING: Members = MappingProxyType({})
+# How many chunks are written at a time if each has log-probabilities, which make it large.
+_DETAILED_RUN = 8
+
+
+class Encoding(NamedTuple):
+    """How values become JSON. `texts` has the texts of tokens as JSON strings; `slot` marks the place of a text in a
+    value, and is something that no request can hold."""
+
+    dump: Callable[[object], bytes] = orjson.dumps
+    texts: JsonTexts = json_texts
+    slot: Any = SLOT
+
+
+class Segment(NamedTuple):
+    """Tokens of a choice that go to the same place of its message: thoughts, text, the arguments of a call.
+
+    `delta` has the encoding's slot where the text goes, once or more often, or makes the delta of the tokens in a
+    range. A `head` is a delta of its own ahead of the texts, which stands for `head_tokens` tokens. `first` are further
+    members of the first delta. `beside` gives further members of the part with the tokens in a range: their
+    log-probabilities, their ids.
+    """
+
+    delta: Members | Callable[[range], Members] = NOTHING
+    texts: Sequence[str] = ()
+    head: Members | None = None
+    head_tokens: int = 1
+    first: Members = NOTHING
+    beside: Callable[[range], Members] | None = None
+
+    @property
+    def steps(self) -> int:
+        """How many decoding steps it takes."""
+        return len(self.texts) + (self.head_tokens if self.head is not None else 0)
+
+
+class Flavour(NamedTuple):
+    """How a vendor writes the answers of one operation. The tables:
+
+    - `kind`, `chunk_kind`: the `object` of a body and of a chunk.
+    - `body`, `chunk`, `choice`, `part`: the members of a body, of a chunk, of a choice in a body and in a chunk, in
+      their order; those that have no value are left out.
+    - `usage`: which chunk has the usage: one of its `own` if the request wants it, the `last` one of a choice always.
+    - `opening_step`: the decoding step after which a choice is opened.
+    - `encoding` of all JSON; `plain` writes bodies, if these have a layout of their own.
+
+    The functions are given the answer that is written (`Rendering`), and the choice that it is about:
+
+    - `around`: the members around the choices, of a body and of every chunk.
+    - `counts`: the usage; `closing_around`: what stands beside it.
+    - `choice_members`: what a choice of a body has beside its index and its finish reason.
+    - `unset`: members of a choice, or of a part but the closing one, that are null if they have no value.
+    - `opening`: the members of each part that opens a choice.
+    - `segments`: its tokens, in their order.
+    - `groups`: which of a segment's texts share a chunk, given the step of the first; without it each has its own.
+    - `closing`: the members of the part that ends a choice, but for its finish reason; None if its last token ends it.
+    - `headers`: of an answer, beside those that every answer of the vendor has.
+    """
+
+    around: "Callable[[Rendering], Members]"
+    counts: "Callable[[Rendering], Members]"
+    choice_members: "Callable[[Rendering, Choice], Members]"
+    segments: "Callable[[Rendering, Choice], Sequence[Segment]]"
+    opening: "Callable[[Rendering, Choice], Sequence[Members]]" = lambda rendering, choice: ()
+    closing: "Callable[[Rendering, Choice], Members | None]" = lambda rendering, choice: {
+        **rendering.flavour.unset(rendering),
+        "delta": {},
+    }
+    unset: "Callable[[Rendering], Members]" = lambda rendering: {"logprobs": None, "finish_reason": None}
+    closing_around: "Callable[[Rendering], Members]" = lambda rendering: NOTHING
+    groups: "Callable[[Rendering, Choice, Sequence[str], int], Iterator[range]] | None" = None
+    headers: "Callable[[Rendering], RawHeaders]" = lambda rendering: ()
+    kind: str = "chat.completion"
+    chunk_kind: str = "chat.completion.chunk"
+    body: tuple[str, ...] = ("id", "object", "created", "model", "choices", "usage")
+    chunk: tuple[str, ...] = ("id", "object", "created", "model", "choices", "usage")
+    choice: tuple[str, ...] = ("index", "message", "logprobs", "finish_reason")
+    part: tuple[str, ...] = ("index", "delta", "logprobs", "finish_reason")
+    usage: Literal["own", "last", "none"] = "own"
+    opening_step: int = OPENING
+    encoding: Encoding = Encoding()
+    plain: Callable[[object], bytes] | None = None
+    content_type: bytes = JSON
+    stream_headers: RawHeaders = ((b"content-type", EVENT_STREAM),)
+    obfuscates: "Callable[[Rendering], bool]" = lambda rendering: False
+
+
+class Rendering(NamedTuple):
+    """An answer that is being written: what the model generates, at what pace, for which request, in which flavour."""
+
+    flavour: Flavour
+    generation: Generation
+    pace: Pace
+    site: Site
+
+
+def write(flavour: Flavour, generation: Generation, pace: Pace, site: Site) -> Reply:
+    """The generation as one body, or as a stream of chunks."""
+    rendering = Rendering(flavour, generation, pace, site)
+    headers = flavour.headers(rendering)
+    if generation.request.output.stream:
+        frames = Lazy(partial(_frames, rendering))
+        return Reply(200, (*flavour.stream_headers, *headers), frames, streamed=True)
+    unset, choices = flavour.unset(rendering), []
+    for choice in generation.choices:
+        members = {**unset, "index": choice.index, "finish_reason": choice.finish_reason}
+        choices.append(ordered(flavour.choice, {**members, **flavour.choice_members(rendering, choice)}))
+    body = {
+        **flavour.around(rendering),
+        **flavour.closing_around(rendering),
+        "object": flavour.kind,
+        "choices": choices,
+        "usage": flavour.counts(rendering),
+    }
+    encoded = (flavour.plain or flavour.encoding.dump)(ordered(flavour.body, body))
+    return body_reply(encoded, generation, headers=headers, content_type=flavour.content_type)
+
+
+def ordered(names: Sequence[str], values: Members) -> dict[str, Any]:
+    """The values in the order of their names, as far as there are any."""
+    return {name: values[name] for name in names if name in values}
+
+
+def _frames(rendering: Rendering) -> Iterator[Frames]:
+    """The stream of all choices, step by step."""
+    flavour, generation, _, site = rendering
+    around, unset = {**flavour.around(rendering), "object": flavour.chunk_kind}, flavour.unset(rendering)
+    closing = {**flavour.closing_around(rendering), "usage": flavour.counts(rendering)}
+    ends = closing if flavour.usage == "last" else NOTHING
+    pad = _padding(site.identity) if flavour.obfuscates(rendering) else None
+    last_choice = generation.last_choice
+    streams = [
+        _Stream(rendering, choice, around, unset, ends if choice is last_choice else NOTHING, pad)
+        for choice in generation.choices
+    ]
+    output = generation.request.output
+    yield from weave([stream.frames() for stream in streams], RUN_LENGTH if output.logprobs is None else _DETAILED_RUN)
+    events: tuple[bytes, ...] = (DONE,)
+    if flavour.usage == "own" and output.include_usage:
+        events = (streams[0].event({**around, "choices": [], **closing}), DONE)
+    yield at_step(generation.last_step, events)
+
+
+class _Stream(NamedTuple):
+    """The chunks of one choice: `around` is what stands around it in each of them, `ends` only in the last."""
+
+    rendering: Rendering
+    choice: Choice
+    around: Members
+    unset: Members
+    ends: Members
+    pad: Callable[[bytes], bytes] | None
+
+    def frames(self) -> Iterator[Frames]:
+        """What opens the choice, its segments, and what closes it, unless its last token does."""
+        rendering, choice = self.rendering, self.choice
+        flavour = rendering.flavour
+        opening, closing = flavour.opening(rendering, choice), flavour.closing(rendering, choice)
+        ending = {"finish_reason": choice.finish_reason}
+        if opening:
+            yield at_step(flavour.opening_step, [*map(self.part, opening)])
+        segments, step = flavour.segments(rendering, choice), 0
+        for segment in segments:
+            yield from self.segment(segment, step, ending if closing is None and segment is segments[-1] else NOTHING)
+            step += segment.steps
+        if closing is not None:
+            yield at_step(choice.last_step, (self.event({**self.chunk({**closing, **ending}), **self.ends}),))
+
+    def segment(self, segment: Segment, step: int, ending: Members) -> Iterator[Frames]:
+        """Its head, and a chunk for each text or group of texts; the last one has the members of the `ending`."""
+        delta, texts, head, head_tokens, first, beside = segment
+        if head is not None:
+            members = {"delta": {**first, **head}, **(NOTHING if texts else ending)}
+            yield Frames((self.part(members),), (step + head_tokens - 1,), (head_tokens,))
+            step, first = step + head_tokens, NOTHING
+        if not texts:
+            return
+        flavour, size = self.rendering.flavour, len(texts)
+        written, slot = flavour.encoding.texts, flavour.encoding.slot
+        parts = [] if callable(delta) else self.template(delta)
+        is_plain = beside is None and not callable(delta)
+
+        def chunk(group: range) -> bytes:
+            begins, ends = bool(first) and group.start == 0, bool(ending) and group.stop == size
+            text = "".join(texts[group.start : group.stop])
+            if is_plain and not (begins or ends):
+                return self.sealed(written[text].join(parts))
+            members = delta(group) if callable(delta) else _filled(delta, slot, text)
+            said = {"delta": {**first, **members} if begins else members}
+            return self.part({**said, **(beside(group) if beside else NOTHING), **(ending if ends else NOTHING)})
+
+        if flavour.groups is not None:
+            groups = flavour.groups(self.rendering, self.choice, texts, step)
+        elif not is_plain:
+            groups = (range(place, place + 1) for place in range(size))
+        else:
+            start, stop = 1 if first else 0, size - 1 if ending else size
+            if start:
+                yield Frames((chunk(range(1)),), (step,), (1,))
+            if start < stop:
+                yield from self.tokens(texts[start:stop], parts, step + start)
+            if ending and start <= stop:
+                yield Frames((chunk(range(stop, size)),), (step + stop,), (1,))
+            return
+        if beside is None:
+            yield from group_frames(groups, chunk, step)
+        else:
+            # Each is large, so they are written one by one.
+            for group in groups:
+                yield from group_frames(iter((group,)), chunk, step)
+
+    def tokens(self, texts: Sequence[str], parts: Sequence[bytes], step: int) -> Iterator[Frames]:
+        """A chunk for each text, which differ in nothing else."""
+        before, *between, after = parts
+        written = self.rendering.flavour.encoding.texts.__getitem__
+        for start in range(0, len(texts), RUN_LENGTH):
+            pieces = [*map(written, texts[start : start + RUN_LENGTH])]
+            if between:
+                pieces = [text + b"".join([each + text for each in between]) for text in pieces]
+            data: Sequence[bytes] = Wrapped(before, pieces, after)
+            if self.pad is not None:
+                data = [*map(self.pad, data)]
+            yield Frames(data, range(step + start, step + start + len(pieces)), (1,) * len(pieces))
+
+    def part(self, members: Members) -> bytes:
+        """The chunk with a part of the choice."""
+        return self.event(self.chunk({**self.unset, **members}))
+
+    def template(self, delta: Members) -> list[bytes]:
+        """The event of the chunk with this delta, split where the slot is."""
+        encoding = self.rendering.flavour.encoding
+        value = ordered(self.rendering.flavour.chunk, self.chunk({**self.unset, "delta": delta}))
+        return (b"data: " + encoding.dump(value) + b"\n\n").split(encoding.dump(encoding.slot))
+
+    def chunk(self, members: Members) -> dict[str, Any]:
+        """The chunk around a part; where parts have no `delta`, its members are their own."""
+        names = self.rendering.flavour.part
+        if "delta" not in names:
+            members = {**members, **members.get("delta", NOTHING)}
+        return {**self.around, "choices": [ordered(names, {**members, "index": self.choice.index})]}
+
+    def event(self, chunk: Members) -> bytes:
+        """A chunk as an event."""
+        flavour = self.rendering.flavour
+        return self.sealed(b"data: " + flavour.encoding.dump(ordered(flavour.chunk, chunk)) + b"\n\n")
+
+    def sealed(self, event: bytes) -> bytes:
+        """The event, with the padding that hides its length if the vendor pads."""
+        return event if self.pad is None else self.pad(event)
+
+
+def _filled(value: Any, slot: object, text: str) -> Any:
+    """The value with the text in the place of the slot."""
+    if value is slot:
+        return text
+    if isinstance(value, Mapping):
+        return {name: _filled(each, slot, text) for name, each in value.items()}
+    return [_filled(each, slot, text) for each in value] if isinstance(value, list) else value
+
+
+def _padding(identity: int) -> Callable[[bytes], bytes]:
+    """Adds `obfuscation` to an event, so much that its JSON has a multiple of 16 characters and one (recorded)."""
+    letters = alphanumerics(identity, 512, "obfuscation").encode()
+
+    def padded(event: bytes) -> bytes:
+        body = event[6:-3]
+        start = crc32(body) % 496
+        count = -(len(body.decode()) + len(',"obfuscation":""}') - 1) % 16
+        return b'data: %b,"obfuscation":"%b"}\n\n' % (body, letters[start : start + count])
+
+    return padded
