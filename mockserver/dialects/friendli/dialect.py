@@ -56,8 +56,8 @@ def _completions(place: Place) -> Operation:
 def _chats(place: Place) -> Operation:
     @on_demand
     def parts() -> Parts:
-        from mockserver.dialects.friendli.chat_answers import write_chat
         from mockserver.dialects.friendli.chats import read_chat
+        from mockserver.dialects.friendli.write import write_chat
 
         return Parts(partial(read_chat, place), write_chat)
 

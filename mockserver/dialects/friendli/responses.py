@@ -137,7 +137,7 @@ def _choice(body: Body) -> ToolChoice:
     if isinstance(wanted, Mapping):
         # A custom tool is unknown to the model, so a choice of one by name leaves the choice to the model.
         named = wanted["type"] == "function"
-        return tool_choice({"function": wanted} if named else "auto", parallel=parallel)
+        return tool_choice({"type": "function", "function": wanted} if named else "auto", parallel=parallel)
     return tool_choice(wanted, parallel=parallel)
 
 

@@ -84,7 +84,7 @@ class Flavour(NamedTuple):
     - `around`: the members around the choices, of a body and of every chunk.
     - `counts`: the usage; `closing_around`: what stands beside it.
     - `choice_members`: what a choice of a body has beside its index and its finish reason.
-    - `unset`: members of a choice, or of a part but the closing one, that are null if they have no value.
+    - `unset`: the members of a part, but for the closing one, that are null if they have no value.
     - `opening`: the members of each part that opens a choice.
     - `segments`: its tokens, in their order.
     - `groups`: which of a segment's texts share a chunk, given the step of the first; without it each has its own.
@@ -136,9 +136,9 @@ def write(flavour: Flavour, generation: Generation, pace: Pace, site: Site) -> R
     if generation.request.output.stream:
         frames = Lazy(partial(_frames, rendering))
         return Reply(200, (*flavour.stream_headers, *headers), frames, streamed=True)
-    unset, choices = flavour.unset(rendering), []
+    choices = []
     for choice in generation.choices:
-        members = {**unset, "index": choice.index, "finish_reason": choice.finish_reason}
+        members = {"index": choice.index, "finish_reason": choice.finish_reason}
         choices.append(ordered(flavour.choice, {**members, **flavour.choice_members(rendering, choice)}))
     body = {
         **flavour.around(rendering),

@@ -12,7 +12,7 @@ from mockserver.core.dialects import Site
 from mockserver.core.generation import Choice, Generation
 from mockserver.core.seeding import hex_digits
 from mockserver.core.timeline import Pace, Reply
-from mockserver.dialects.openai.flavour import NOTHING, Flavour, Members, Rendering, Segment
+from mockserver.dialects.openai.flavour import Flavour, Members, Rendering, Segment
 from mockserver.dialects.openai.flavour import write as write_answer
 from mockserver.dialects.openai.logprobs import chat_logprobs
 from mockserver.dialects.upstash.headers import within_limits
@@ -49,7 +49,7 @@ def _choice_members(rendering: Rendering, choice: Choice) -> Members:
     scored = rendering.generation.request.output.logprobs is not None
     return {
         "message": {"role": "assistant", "content": choice.text},
-        **({"logprobs": {"content": chat_logprobs(choice)}} if scored else NOTHING),
+        "logprobs": {"content": chat_logprobs(choice)} if scored else None,
         # "null if the completion finished for some other reason including encountering the EOS token"
         "stop_reason": choice.stop,
     }
