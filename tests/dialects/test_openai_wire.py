@@ -46,8 +46,8 @@ def test_a_stream_of_many_choices_asks_a_few_times_which_of_them_ends_last(
     "dialect, module, model",
     [
         ("upstash", "upstash.write", "m"),
-        ("yandex", "yandex.chunks", "gpt://folder/qwen3/latest"),
-        ("yandex", "yandex.chunks", "gpt://folder/yandexgpt/latest"),
+        ("yandex", "yandex.write", "gpt://folder/qwen3/latest"),
+        ("yandex", "yandex.write", "gpt://folder/yandexgpt/latest"),
     ],
 )
 def test_log_probabilities_of_a_stream_are_written_as_it_goes(

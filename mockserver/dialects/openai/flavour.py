@@ -88,7 +88,8 @@ class Flavour(NamedTuple):
     - `opening`: the members of each part that opens a choice.
     - `segments`: its tokens, in their order.
     - `groups`: which of a segment's texts share a chunk, given the step of the first; without it each has its own.
-    - `closing`: the members of the part that ends a choice, but for its finish reason; None if its last token ends it.
+    - `closing`: the members of the part that ends a choice, but for its finish reason; None if its last token ends it,
+      and none if nothing does.
     - `headers`: of an answer, beside those that every answer of the vendor has.
     """
 
@@ -198,7 +199,7 @@ class _Stream(NamedTuple):
         for segment in segments:
             yield from self.segment(segment, step, ending if closing is None and segment is segments[-1] else NOTHING)
             step += segment.steps
-        if closing is not None:
+        if closing:
             yield at_step(choice.last_step, (self.event({**self.chunk({**closing, **ending}), **self.ends}),))
 
     def segment(self, segment: Segment, step: int, ending: Members) -> Iterator[Frames]:

@@ -13,8 +13,8 @@ import orjson
 from mockserver.core.seeding import hex_digits, uuid4_text
 from mockserver.dialects.openai.responses.events import Event, Run, by_group, by_token
 from mockserver.dialects.openai.responses.spoken import Spoken, incomplete_reason
-from mockserver.dialects.yandex.chunks import token_groups
 from mockserver.dialects.yandex.responses.answer import Answer
+from mockserver.dialects.yandex.write import token_groups
 
 FIRST = 1
 
