@@ -1,6 +1,7 @@
 """Families of models and how their chats differ, a row each (vendor note A5; recorded answers)."""
 
 from collections.abc import Mapping
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
@@ -66,6 +67,7 @@ _FAMILIES: Mapping[str, Family] = MappingProxyType({
 _UNKNOWN = Family(sees=None)
 
 
+@lru_cache(maxsize=256)
 def family_of(model: str) -> Family:
     """The family of a model, by its name; models that only the settings know do not reason."""
     name = model.lower()

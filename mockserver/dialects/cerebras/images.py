@@ -6,7 +6,7 @@ from math import sqrt
 from typing import Any
 
 from mockserver.core.generation import Prompt
-from mockserver.dialects.openai.messages import image_of, parts, with_media
+from mockserver.dialects.openai.messages import image_of, with_media
 
 Messages = Sequence[Mapping[str, Any]]
 
@@ -21,7 +21,12 @@ _SIZED_SEGMENTS = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
 
 def image_urls(messages: Messages) -> list[str]:
     """The URLs of all images, in order."""
-    return [url for message in messages for part in parts(message) if (url := _image(part)) is not None]
+    found = []
+    for message in messages:
+        content = message.get("content")
+        if isinstance(content, list):
+            found += [url for part in content if (url := _image(part)) is not None]
+    return found
 
 
 def _image(part: Mapping[str, Any]) -> str | None:
@@ -30,7 +35,10 @@ def _image(part: Mapping[str, Any]) -> str | None:
 
 def seeing(prompt: Prompt, messages: Messages) -> tuple[Prompt, int]:
     """The prompt of a conversation with its images, and how many tokens these count."""
-    images = [("image", url, image_tokens(url)) for url in image_urls(messages)]
+    urls = image_urls(messages)
+    if not urls:
+        return prompt, 0
+    images = [("image", url, image_tokens(url)) for url in urls]
     return with_media(prompt, images), sum(tokens for _, _, tokens in images)
 
 

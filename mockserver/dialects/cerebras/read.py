@@ -1,4 +1,4 @@
-"""`POST /v1/completions` becomes a request to a model, or is refused."""
+"""`POST /v1/completions` becomes a request to a model, or is refused; and what chats have in common with it."""
 
 from collections.abc import Iterator
 
@@ -8,7 +8,6 @@ from mockserver.core.failures import FailureKind, Rejection, Violation
 from mockserver.core.generation import Constraint, GenerationRequest, Limits, Output, Stops
 from mockserver.dialects.cerebras.body import sent_object
 from mockserver.dialects.cerebras.errors import explain, incompatible
-from mockserver.dialects.cerebras.fields import fitting, least_tokens, patience
 from mockserver.dialects.cerebras.schemas import REQUEST
 from mockserver.dialects.openai.fields import Body, sampling, stop_texts, text_prompts, whole
 
@@ -31,7 +30,28 @@ def read(call: Call, site: Site) -> GenerationRequest | Rejection:
     model = site.model(body["model"])
     if model is None:
         return Rejection(FailureKind.UNKNOWN_MODEL)
-    return fitting(_request(body, model.context, patience(call)))
+    root = body.get("grammar_root")
+    request = GenerationRequest(
+        model=body["model"],
+        prompts=text_prompts(body.get("prompt", "")),
+        output=Output(
+            stream=bool(body.get("stream")),
+            include_usage=True,
+            echo=bool(body.get("echo")),
+            logprobs=whole(body.get("logprobs")),
+            token_ids=bool(body.get("return_raw_tokens")),
+        ),
+        limits=Limits(
+            whole(body.get("max_tokens")), least_tokens(body.get("min_tokens"), model.context), context=model.context
+        ),
+        stops=Stops(stop_texts(body.get("stop"))),
+        sampling=sampling(body),
+        constraint=None if root is None else Constraint("grammar", root),
+        n=whole(body.get("n")) or 1,
+        best_of=whole(body.get("best_of")) or 1,
+        patience=patience(call),
+    )
+    return fitting(request)
 
 
 def _conflicts(body: Body) -> Iterator[Violation]:
@@ -47,31 +67,24 @@ def _conflicts(body: Body) -> Iterator[Violation]:
         yield Violation(("best_of",), "conflict", "best_of must be greater than or equal to n")
 
 
-def _request(body: Body, context: int, waiting: float | None) -> GenerationRequest:
-    root = body.get("grammar_root")
-    return GenerationRequest(
-        model=body["model"],
-        prompts=text_prompts(body.get("prompt", "")),
-        output=_output(body),
-        limits=_limits(body, context),
-        stops=Stops(stop_texts(body.get("stop"))),
-        sampling=sampling(body),
-        constraint=None if root is None else Constraint("grammar", root),
-        n=whole(body.get("n")) or 1,
-        best_of=whole(body.get("best_of")) or 1,
-        patience=waiting,
+def patience(call: Call) -> float | None:
+    """The header `queue_threshold`, "50-20000 ms", in seconds: a request that would wait longer is refused at once."""
+    text = call.headers.get("queue_threshold") or ""
+    return int(text) / 1000 if text.isdecimal() and len(text) <= 5 and 50 <= int(text) <= 20_000 else None
+
+
+def least_tokens(value: float | None, context: int) -> int:
+    """The minimum length of an answer, in tokens; by the page, -1 is the longest sequence."""
+    least = whole(value) or 0
+    return context if least < 0 else least
+
+
+def fitting(request: GenerationRequest) -> GenerationRequest | Rejection:
+    """The request, or its refusal if one of its prompts is longer than the model's context window."""
+    length, limit = max([prompt.token_count for prompt in request.prompts]), request.limits.context
+    if length <= limit:
+        return request
+    return Rejection(
+        FailureKind.CONTEXT_LENGTH,
+        f"Please reduce the length of the messages or completion. Current length is {length} while limit is {limit}",
     )
-
-
-def _output(body: Body) -> Output:
-    return Output(
-        stream=bool(body.get("stream")),
-        include_usage=True,
-        echo=bool(body.get("echo")),
-        logprobs=whole(body.get("logprobs")),
-        token_ids=bool(body.get("return_raw_tokens")),
-    )
-
-
-def _limits(body: Body, context: int) -> Limits:
-    return Limits(whole(body.get("max_tokens")), least_tokens(body.get("min_tokens"), context), context=context)

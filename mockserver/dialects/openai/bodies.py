@@ -26,7 +26,10 @@ def body_reply(
 ) -> Reply:
     """A reply of one body (a JSON value, or bytes as they are), due when the generation is complete, or at once."""
     body = value if isinstance(value, bytes) else orjson.dumps(value)
-    step, tokens = (generation.last_step, generation.usage.completion_tokens) if generation else (0, 0)
+    if generation is None:
+        step = tokens = 0
+    else:
+        step, tokens = generation.last_step, generation.usage.completion_tokens
     return Reply(200, ((b"content-type", content_type), *headers), (Frames((body,), (step,), (tokens,)),))
 
 

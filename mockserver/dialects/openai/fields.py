@@ -8,7 +8,7 @@ import orjson
 from mockserver.core.calls import Call
 from mockserver.core.failures import FailureKind, Rejection
 from mockserver.core.generation import Prompt, Sampling
-from mockserver.core.json_values import nests_absurdly
+from mockserver.core.json_values import DEEPEST, is_shallow
 from mockserver.model import tokens
 from mockserver.model.token_counts import token_count
 
@@ -24,7 +24,8 @@ def json_object(body: bytes) -> dict[str, Any] | Rejection:
         return Rejection(FailureKind.MALFORMED_JSON)
     if not isinstance(value, dict):
         return Rejection(FailureKind.NOT_AN_OBJECT)
-    if nests_absurdly(body, value):
+    # Each level has a bracket: few bodies have so many.
+    if body.count(b"[") + body.count(b"{") > DEEPEST and not is_shallow(value):
         return Rejection(FailureKind.MALFORMED_JSON)
     return value
 
@@ -52,8 +53,14 @@ def number_or(value: float | None, default: float) -> float:
     return default if value is None else value
 
 
+_SAMPLING_FIELDS = {"seed", "temperature", "top_p", "frequency_penalty", "presence_penalty", "logit_bias"}
+_USUAL = Sampling()
+
+
 def sampling(body: Mapping[str, Any]) -> Sampling:
     """How the tokens are drawn, by the fields that OpenAI has for it; null stands for the default."""
+    if _SAMPLING_FIELDS.isdisjoint(body):
+        return _USUAL
     seed = whole(body.get("seed"))
     return Sampling(
         seeds=() if seed is None else (seed,),

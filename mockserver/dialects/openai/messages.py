@@ -1,6 +1,6 @@
 """Conversations: the messages of a chat become one prompt."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import orjson
@@ -12,22 +12,46 @@ from mockserver.model.token_counts import token_count
 # The tokens that a chat template adds to each message, and in front of the answer.
 _MESSAGE_OVERHEAD = 4
 _ANSWER_OVERHEAD = 3
+# The fields of messages that only say something, and who sends such messages.
+_PLAIN_FIELDS = {"role", "content"}
+_SPEAKERS = {"user", "assistant", "system", "developer"}
 
 
 def chat_prompt(messages: Sequence[Mapping[str, Any]], tools: object = None) -> Prompt:
     """A conversation as a prompt. Its topic is the last user message, or without one the last message.
 
-    The `tools` on offer count as many tokens as their JSON has.
+    The `tools` on offer count as many tokens as their JSON has. A tool's result names its tool, found by the call that
+    it answers. Everything here accepts any JSON whose messages are objects.
     """
-    history = list(_history(messages))
-    texts = [_text_of(sent, message.text) for sent, message in zip(messages, history, strict=True)]
-    topics = (text for message, text in zip(reversed(history), reversed(texts), strict=True) if message.role == "user")
-    text = "\n".join(f"{message.role}: {text}" for message, text in zip(history, texts, strict=True))
-    count = sum(map(token_count, texts)) + len(texts) * _MESSAGE_OVERHEAD + _ANSWER_OVERHEAD
+    names: dict[str, str] = {}
+    history, lines = [], []
+    topic, last, count = None, "", _ANSWER_OVERHEAD
+    for message in messages:
+        role, content = str(message.get("role", "")), message.get("content")
+        text = said = content if isinstance(content, str) else _content_text(content)
+        if message.keys() <= _PLAIN_FIELDS and role in _SPEAKERS:
+            history.append(Message(role, text))
+        else:
+            # The model reads neither the ids of calls nor the order of their keys.
+            rows, answers, refusal = _call_rows(message), None, message.get("refusal")
+            said += "".join([f"{call.get('name')}({_call_text(call)})" for _, call in rows])
+            said += refusal if isinstance(refusal, str) else ""
+            calls = called(message)
+            names.update((id_, name) for id_, name in calls if id_)
+            if role == "tool":
+                id_ = str(message.get("tool_call_id", ""))
+                answers = names.get(id_, id_)
+            elif role == "function":
+                answers = str(message.get("name", ""))
+            history.append(Message(role, text, answers, tuple([name for _, name in calls])))
+        lines.append(f"{role}: {said}")
+        count += token_count(said) + _MESSAGE_OVERHEAD
+        last = said
+        if role == "user":
+            topic = said
     if tools:
         count += token_count(orjson.dumps(tools).decode())
-    topic = next(topics, texts[-1] if texts else "")
-    return Prompt(text, topic, count, chat=True, messages=tuple(history))
+    return Prompt("\n".join(lines), last if topic is None else topic, count, chat=True, messages=tuple(history))
 
 
 def with_images(prompt: Prompt, messages: Sequence[Mapping[str, Any]], tokens_each: int) -> Prompt:
@@ -52,27 +76,17 @@ def parts(message: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
 
 def image_urls(messages: Sequence[Mapping[str, Any]]) -> list[str]:
     """The URLs of all images, in order."""
-    return [url for message in messages for part in parts(message) if (url := image_of(part)) is not None]
+    found = []
+    for message in messages:
+        content = message.get("content")
+        if isinstance(content, list):
+            found += [url for part in content if (url := image_of(part)) is not None]
+    return found
 
 
 def image_of(part: Mapping[str, Any]) -> str | None:
     """The URL of the image that a part shows, None if it shows none."""
     return str(part["image_url"]["url"]) if part.get("type") == "image_url" else None
-
-
-def _history(messages: Sequence[Mapping[str, Any]]) -> Iterator[Message]:
-    """The conversation in neutral form; a tool's result names its tool, found by the call that it answers."""
-    names: dict[str, str] = {}
-    for message in messages:
-        calls = called(message)
-        names.update((id_, name) for id_, name in calls if id_)
-        role, answers = str(message.get("role", "")), None
-        if role == "tool":
-            id_ = str(message.get("tool_call_id", ""))
-            answers = names.get(id_, id_)
-        elif role == "function":
-            answers = str(message.get("name", ""))
-        yield Message(role, _content_text(message.get("content")), answers, tuple([name for _, name in calls]))
 
 
 def called(message: Mapping[str, Any]) -> Sequence[tuple[str, str]]:
@@ -107,13 +121,3 @@ def _content_text(content: object) -> str:
 def _part_text(part: Any) -> str | None:
     text = part.get("text") or part.get("refusal") if isinstance(part, dict) else None
     return text if isinstance(text, str) else None
-
-
-def _text_of(message: Mapping[str, Any], words: str) -> str:
-    """Everything that a message says: its text, the tools and functions that it calls, its refusal.
-
-    Neither the ids of calls nor the order of their keys is part of it: the model does not read these.
-    """
-    calls = "".join([f"{call.get('name')}({_call_text(call)})" for _, call in _call_rows(message)])
-    refusal = message.get("refusal")
-    return words + calls + (refusal if isinstance(refusal, str) else "")

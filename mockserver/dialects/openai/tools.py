@@ -24,13 +24,18 @@ class Offer(NamedTuple):
     choice: ToolChoice
 
 
+_NO_OFFER = Offer((), _MODES["auto"])
+
+
 # --- requests ----------------------------------------------------------------------------------------------------
 
 
 def read_offer(body: Body) -> Offer:
     """The tools of a valid chat and the choice among them: `tools` and `tool_choice`, or the older `functions`."""
     rows = body.get("tools")
-    if not rows and body.get("functions"):
+    if not rows and not body.get("functions"):
+        return _NO_OFFER
+    if not rows:
         choice = body.get("function_call")
         named = ToolChoice("required", (choice["name"],)) if isinstance(choice, Mapping) else _MODES[choice or "auto"]
         return Offer(tuple(map(function_tool, body["functions"])), named._replace(parallel=False, legacy=True))
@@ -77,8 +82,9 @@ def parameters_fault(function: Body) -> str | None:
 
 def tool_choice(value: str | Body | None, *, parallel: bool = True) -> ToolChoice:
     """A `tool_choice`: one of three words, a tool by its name, or several of them. Without one it is `auto`."""
-    if not isinstance(value, Mapping):
-        return _MODES["auto" if value is None else value]._replace(parallel=parallel)
+    if value is None or isinstance(value, str):
+        choice = _MODES[value or "auto"]
+        return choice if parallel else choice._replace(parallel=False)
     if value["type"] == "allowed_tools":
         allowed = value["allowed_tools"]
         return ToolChoice(allowed["mode"], tuple(row[row["type"]]["name"] for row in allowed["tools"]), parallel)
