@@ -63,14 +63,15 @@ class Standing(NamedTuple):
     """The state of a limit at an instant.
 
     `spent` is what has been taken and is not yet refilled: more than the limit's amount if a long answer has overdrawn
-    it. `wait` is how many seconds the request that it has just refused has to wait, infinite if it can never fit.
-    `left` is how many seconds are left of a fixed window.
+    it. `wait` is how many seconds the request that it has just refused has to wait, infinite if it can never fit, and
+    `cost` what that request costs. `left` is how many seconds are left of a fixed window.
     """
 
     limit: Limit
     spent: float = 0.0
     wait: float = 0.0
     left: float = 0.0
+    cost: int = 0
 
     @property
     def remaining(self) -> int:
@@ -91,9 +92,9 @@ class Standing(NamedTuple):
         limit = self.limit
         short = self.spent + cost - limit.amount
         if short <= limit.rate * _GRACE:
-            return self._replace(wait=0.0)
+            return self._replace(wait=0.0, cost=cost)
         wait = self.left if limit.fixed else short / limit.rate
-        return self._replace(wait=inf if cost > limit.amount else wait)
+        return self._replace(wait=inf if cost > limit.amount else wait, cost=cost)
 
 
 def exceeded(standings: tuple[Standing, ...]) -> Standing | None:

@@ -37,7 +37,7 @@ def admit(plan: Plan, limiter: RateLimiter, now: float) -> None:
     verdict = limiter.admit(asker, allowance, charge, now)
     plan.context = context._replace(site=context.site._replace(standings=verdict.standings))
     if isinstance(verdict, Refused):
-        plan.rejection = dialect.quotas.refuse(verdict, context.site.now)
+        plan.rejection = dialect.quotas.refuse(verdict, context.site.now)._replace(model=request.model)
     else:
         plan.reservation = verdict.reservation
 

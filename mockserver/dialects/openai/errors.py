@@ -1,0 +1,148 @@
+"""OpenAI's errors: `{"error": {"message", "type", "param", "code"}}`, pretty-printed, all four members always.
+
+`{model}` and `{key}` in a wording of the table stand for the model that was asked for and the masked key that was sent.
+"""
+
+from typing import NamedTuple
+
+import orjson
+
+from mockserver.core.calls import Call
+from mockserver.core.dialects import ErrorTable, Refusal, Site
+from mockserver.core.failures import FailureKind, Rejection
+from mockserver.dialects.openai.events import event
+
+INVALID = "invalid_request_error"
+# The organization and the project of every caller who names none.
+ORGANIZATION = "org-Vn4cQ7yXr2LwT9kZb6HsJd3M"
+PROJECT = "proj_8RkWq3ZtYb5NvLx7Hc2MsGd9"
+
+
+class _Row(NamedTuple):
+    status: int
+    message: str
+    type: str = INVALID
+    code: str | None = None
+    param: str | None = None
+
+
+_NOT_JSON = (
+    "We could not parse the JSON body of your request. (HINT: This likely means you aren't using your HTTP library "
+    "correctly. The OpenAI API expects a JSON payload, but what was sent was not valid JSON. If you have trouble "
+    "figuring out how to fix this, please contact us through our help center at help.openai.com.)"
+)
+NO_MODEL = "you must provide a model parameter"
+
+_ROWS: dict[FailureKind, _Row] = {
+    FailureKind.MALFORMED_JSON: _Row(400, _NOT_JSON),
+    FailureKind.NOT_AN_OBJECT: _Row(400, _NOT_JSON),
+    FailureKind.INVALID_REQUEST: _Row(
+        400, "The request is not valid. Please check the API reference: https://platform.openai.com/docs/api-reference."
+    ),
+    FailureKind.UNSUPPORTED_MEDIA_TYPE: _Row(400, NO_MODEL),
+    FailureKind.BODY_TOO_LARGE: _Row(413, "The request body is too large."),
+    FailureKind.MISSING_CREDENTIALS: _Row(
+        401,
+        "You didn't provide an API key. You need to provide your API key in an Authorization header using Bearer auth "
+        "(i.e. Authorization: Bearer YOUR_KEY), or as the password field (with blank username) if you're accessing the "
+        "API from your browser and are prompted for a username and password. You can obtain an API key from "
+        "https://platform.openai.com/account/api-keys.",
+    ),
+    FailureKind.UNAUTHORIZED: _Row(
+        401,
+        "Incorrect API key provided: {key}. You can find your API key at https://platform.openai.com/account/api-keys.",
+        code="invalid_api_key",
+    ),
+    FailureKind.FORBIDDEN: _Row(
+        403,
+        "Country, region, or territory not supported",
+        "request_forbidden",
+        "unsupported_country_region_territory",
+    ),
+    FailureKind.PAYMENT_REQUIRED: _Row(
+        429,
+        "You exceeded your current quota, please check your plan and billing details. For more information on this "
+        "error, read the docs: https://platform.openai.com/docs/guides/error-codes/api-errors.",
+        "insufficient_quota",
+        "insufficient_quota",
+    ),
+    FailureKind.UNKNOWN_MODEL: _Row(
+        404, "The model `{model}` does not exist or you do not have access to it.", code="model_not_found"
+    ),
+    FailureKind.UNKNOWN_PATH: _Row(404, "Invalid URL"),
+    FailureKind.WRONG_METHOD: _Row(
+        405, "Not allowed to use this method. (HINT: Perhaps you meant to use a different HTTP method?)"
+    ),
+    # One token too many for gpt-4o: clients search the message for the figures.
+    FailureKind.CONTEXT_LENGTH: _Row(
+        400,
+        "This model's maximum context length is 128000 tokens. However, your messages resulted in 128001 tokens. "
+        "Please reduce the length of the messages.",
+        code="context_length_exceeded",
+        param="messages",
+    ),
+    FailureKind.CONTENT_FILTER: _Row(
+        400,
+        "Invalid prompt: your prompt was flagged as potentially violating our usage policy. Please try again with a "
+        "different prompt.",
+        code="invalid_prompt",
+    ),
+    FailureKind.RATE_LIMIT: _Row(
+        429,
+        f"Rate limit reached for {{model}} in organization {ORGANIZATION} on requests per min (RPM): Limit 500, Used "
+        "500, Requested 1. Please try again in 120ms. Visit https://platform.openai.com/account/rate-limits to learn "
+        "more.",
+        "requests",
+        "rate_limit_exceeded",
+    ),
+    FailureKind.OVERLOADED: _Row(
+        503,
+        "Our servers are currently overloaded. Please try again later.",
+        "service_unavailable_error",
+        "server_is_overloaded",
+    ),
+    FailureKind.TIMEOUT: _Row(504, "The request timed out.", "server_error"),
+    FailureKind.SERVER_ERROR: _Row(
+        500, "The server had an error while processing your request. Sorry about that!", "server_error"
+    ),
+}
+
+
+def _refusal(row: _Row) -> Refusal:
+    def body(rejection: Rejection, words: str) -> bytes:
+        # Only in wordings of ours do names in braces stand for anything.
+        if words == row.message or rejection.kind is FailureKind.RATE_LIMIT:
+            words = words.replace("{key}", _masked(rejection.key or "")).replace("{model}", rejection.model or "gpt-4o")
+        kind = "tokens" if row.type == "requests" and "tokens per" in words else row.type
+        error = {
+            "message": words,
+            "type": kind,
+            "param": rejection.param or row.param,
+            "code": rejection.code or row.code,
+        }
+        return orjson.dumps({"error": error}, option=orjson.OPT_INDENT_2)
+
+    # Recorded: the refusal of an unknown model alone comes from a part of the service that names the character set.
+    charset = b"; charset=utf-8" if row.code == "model_not_found" else b""
+    return Refusal(row.status, row.message, body, content_type=b"application/json" + charset)
+
+
+def _masked(key: str) -> str:
+    """A key with its first eight and its last four characters; a short one, as nobody is given, as it is."""
+    return f"{key[:8]}{'*' * min(len(key) - 12, 200)}{key[-4:]}" if len(key) > 12 else key
+
+
+ERRORS: ErrorTable = {kind: _refusal(row) for kind, row in _ROWS.items()}
+
+
+def unrouted(call: Call, site: Site, allowed: tuple[str, ...]) -> Rejection:
+    """The refusal of a call that no operation serves, with its method and its path."""
+    if allowed:
+        hint = "(HINT: Perhaps you meant to use a different HTTP method?)"
+        return Rejection(FailureKind.WRONG_METHOD, f"Not allowed to {call.method} on {call.path}. {hint}")
+    return Rejection(FailureKind.UNKNOWN_PATH, f"Invalid URL ({call.method} {call.path})")
+
+
+def stream_error(status: int, body: object) -> bytes:
+    """The event that ends a failing stream of chats and completions: the body of the refusal on one line."""
+    return event(orjson.loads(body) if isinstance(body, bytes) else body)

@@ -1,0 +1,247 @@
+"""OpenAI's models: families by the beginnings of their names, a row each, and those on offer today.
+
+Efforts are those that clients have verified in 2026; contexts and longest answers are the vendor's pages'.
+"""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, Literal, NamedTuple
+
+from mockserver.core.dialects import Model
+from mockserver.core.generation import Effort
+from mockserver.core.seeding import hex_digits
+
+# The endpoints that ask a model.
+Endpoint = Literal["chat", "completions", "responses", "embeddings", "moderations"]
+_CHATS: tuple[Endpoint, ...] = ("chat", "responses")
+# When a model accepts function tools in chats. `without_effort` and `only_none` are alike but for the refusal's words.
+ChatTools = Literal["always", "without_effort", "only_none", "never"]
+
+# The vendor's words for efforts as models here know them: none reasons longer than `xhigh`.
+EFFORTS: Mapping[str, Effort] = MappingProxyType({
+    "none": "none", "minimal": "minimal", "low": "low", "medium": "medium", "high": "high", "xhigh": "xhigh",
+    "max": "xhigh",
+})  # fmt: skip
+
+
+class Family(NamedTuple):
+    """What models with a common beginning of their names have in common.
+
+    - `efforts`: the reasoning efforts that it accepts, the default first; empty if it does not reason.
+    - `context`, `max_output`: in tokens; `max_input` if a prompt may not fill the context.
+    - `endpoints`: where it is served.
+    - `stops`: whether it accepts `stop`; `instructed`: whether it accepts system messages.
+    - `chat_tools`: when it accepts function tools in chats.
+    - `sees`: whether it accepts images.
+    - `fingerprinted`: whether its chats have a `system_fingerprint`, which is null otherwise.
+    - `named_finish`: the finish reason of a chat whose `tool_choice` named the function.
+    - `top_p`, `cache_retention`, `reasoning_context`, `reasoning_mode`: what responses echo if the request says nothing
+      of them, None for a member that they lack; `cache_options`: whether they have `prompt_cache_options`.
+    - `phased`: whether messages of its responses have a `phase`.
+    - `dimensions`: the length of its embeddings; `shortens`: whether they may be shorter.
+    - `owner`: `owned_by` of its models.
+    """
+
+    efforts: tuple[str, ...] = ()
+    context: int = 128_000
+    max_output: int = 16_384
+    max_input: int | None = None
+    endpoints: tuple[Endpoint, ...] = _CHATS
+    stops: bool = True
+    instructed: bool = True
+    chat_tools: ChatTools = "always"
+    sees: bool = True
+    fingerprinted: bool = False
+    named_finish: Literal["stop", "tool_calls"] = "tool_calls"
+    top_p: float = 1.0
+    cache_retention: str = "in_memory"
+    reasoning_context: str | None = None
+    reasoning_mode: str | None = None
+    cache_options: bool = False
+    phased: bool = False
+    dimensions: int = 0
+    shortens: bool = False
+    owner: str = "system"
+
+    @property
+    def reasoning(self) -> bool:
+        """Whether it is a reasoning model: then the choices of its chats have no key `logprobs`."""
+        return bool(self.efforts)
+
+
+_NONE_TO_XHIGH = ("none", "low", "medium", "high", "xhigh")
+_GPT_5 = Family(
+    ("medium", "minimal", "low", "high"), context=400_000, max_output=128_000, max_input=272_000, stops=False
+)
+_GPT_5_1 = _GPT_5._replace(efforts=("none", "low", "medium", "high"))
+_GPT_5_2 = _GPT_5._replace(efforts=_NONE_TO_XHIGH)
+_GPT_5_3 = _GPT_5_2._replace(phased=True)
+_GPT_5_4 = _GPT_5_3._replace(context=1_050_000, max_input=None, chat_tools="without_effort")
+_GPT_5_5 = _GPT_5_4._replace(
+    efforts=("medium", "none", "low", "high", "xhigh"), chat_tools="only_none", top_p=0.98, cache_retention="24h",
+    reasoning_context="all_turns",
+)  # fmt: skip
+_GPT_5_6 = _GPT_5_5._replace(efforts=(*_GPT_5_5.efforts, "max"), reasoning_mode="standard", cache_options=True)
+_GPT_6 = _GPT_5_6._replace(chat_tools="always")
+_GPT_6_2 = _GPT_6._replace(efforts=("medium", "low", "high", "xhigh", "max"), max_input=922_000)
+_PRO = ("medium", "high", "xhigh")
+# Aliases of what the vendor's own chat uses.
+_CHAT_LATEST = Family(("medium",), stops=False)
+_O = Family(("medium", "low", "high"), context=200_000, max_output=100_000)
+_GPT_4_1 = Family(context=1_047_576, max_output=32_768, fingerprinted=True, named_finish="stop")
+_GPT_4O = Family(fingerprinted=True, named_finish="stop")
+_GPT_4 = Family(context=8_192, max_output=4_096, sees=False, named_finish="stop", owner="openai")
+_TEXTS = Family(context=16_384, max_output=4_096, endpoints=("completions",), sees=False)
+_EMBEDS = Family(context=8_192, endpoints=("embeddings",), sees=False, shortens=True)
+
+# The longest beginning of a model's name counts.
+_FAMILIES: Mapping[str, Family] = MappingProxyType({
+    "gpt-6.2": _GPT_6_2,
+    "gpt-6.2-astra": _GPT_6_2._replace(chat_tools="never"),
+    "gpt-6.1-sol": _GPT_6_2,
+    "gpt-6": _GPT_6,
+    "gpt-6-astra": _GPT_6_2._replace(chat_tools="never"),
+    "gpt-5.6": _GPT_5_6,
+    "gpt-5.5": _GPT_5_5,
+    "gpt-5.5-pro": _GPT_5_5._replace(efforts=_PRO),
+    "gpt-5.4": _GPT_5_4,
+    "gpt-5.4-mini": _GPT_5_3,
+    "gpt-5.4-nano": _GPT_5_3,
+    "gpt-5.4-pro": _GPT_5_4._replace(efforts=_PRO),
+    "gpt-5.3": _GPT_5_3,
+    "gpt-5.3-chat-latest": _CHAT_LATEST,
+    "gpt-5.2": _GPT_5_2,
+    "gpt-5.2-pro": _GPT_5_2._replace(efforts=_PRO),
+    "gpt-5.2-chat-latest": _CHAT_LATEST,
+    "gpt-5.1": _GPT_5_1,
+    "gpt-5.1-chat-latest": _CHAT_LATEST,
+    "gpt-5": _GPT_5,
+    "gpt-5-pro": _GPT_5._replace(efforts=("high",), max_output=272_000),
+    "gpt-5-chat": Family(),
+    "chat-latest": _CHAT_LATEST._replace(context=400_000),
+    "o1": _O,
+    "o1-mini": _O._replace(context=128_000, max_output=65_536, instructed=False, sees=False),
+    "o3": _O._replace(stops=False),
+    "o3-mini": _O._replace(sees=False),
+    "o4-mini": _O._replace(stops=False),
+    "gpt-4.1": _GPT_4_1,
+    "gpt-4o": _GPT_4O,
+    "gpt-4-turbo": _GPT_4._replace(context=128_000, sees=True, owner="system"),
+    "gpt-4": _GPT_4,
+    "gpt-3.5-turbo": _GPT_4._replace(context=16_385),
+    "gpt-3.5-turbo-instruct": _TEXTS._replace(context=4_096),
+    "davinci-002": _TEXTS,
+    "babbage-002": _TEXTS,
+    "text-embedding-3-small": _EMBEDS._replace(dimensions=1_536),
+    "text-embedding-3-large": _EMBEDS._replace(dimensions=3_072),
+    "text-embedding-ada-002": _EMBEDS._replace(dimensions=1_536, shortens=False, owner="openai-internal"),
+    "omni-moderation": Family(endpoints=("moderations",)),
+    "text-moderation": Family(endpoints=("moderations",), sees=False, owner="openai-internal"),
+})  # fmt: skip
+_STARTS = tuple(sorted(_FAMILIES, key=len, reverse=True))
+# Models of these kinds are served at `/v1/responses` alone.
+_ONLY_RESPONSES = ("-pro", "-codex", "-deep-research")
+# A name that nobody knows may be that of any model: it is served everywhere, and does not reason.
+UNKNOWN = Family(
+    endpoints=("chat", "completions", "responses", "embeddings", "moderations"), dimensions=1_536, shortens=True
+)
+
+
+def family_of(model: str) -> Family:
+    """The family of a model, by its name; that of a fine-tuned model is its base model's."""
+    name = model.removeprefix("ft:")
+    family = next((_FAMILIES[start] for start in _STARTS if name.startswith(start)), UNKNOWN)
+    if family.endpoints is _CHATS and any(kind in name[:64] for kind in _ONLY_RESPONSES):
+        return family._replace(endpoints=("responses",), chat_tools="always")
+    return family
+
+
+class _Row(NamedTuple):
+    created: int
+    snapshot: str = ""
+
+
+# The models on offer, with the second of their creation, where that is not known that of the day of their release, and
+# the dated snapshot that answers name.
+_OFFERED: Mapping[str, _Row] = MappingProxyType({
+    "gpt-4o-mini": _Row(1_721_172_741, "gpt-4o-mini-2024-07-18"),
+    "gpt-4o": _Row(1_715_367_049, "gpt-4o-2024-08-06"),
+    "gpt-4.1": _Row(1_744_316_542, "gpt-4.1-2025-04-14"),
+    "gpt-4.1-mini": _Row(1_744_318_173, "gpt-4.1-mini-2025-04-14"),
+    "gpt-4.1-nano": _Row(1_744_321_707, "gpt-4.1-nano-2025-04-14"),
+    "gpt-6.2-sol": _Row(1_794_873_600),
+    "gpt-6.2-astra": _Row(1_794_873_600),
+    "gpt-6.1-sol": _Row(1_792_454_400),
+    "gpt-6.1-terra": _Row(1_792_454_400),
+    "gpt-6-sol": _Row(1_790_035_200),
+    "gpt-6-luna": _Row(1_790_035_200),
+    "gpt-6-astra": _Row(1_790_035_200),
+    "gpt-5.6-sol": _Row(1_783_555_200),
+    "gpt-5.6-terra": _Row(1_783_555_200),
+    "gpt-5.6-luna": _Row(1_783_555_200),
+    "gpt-5.5": _Row(1_776_902_400, "gpt-5.5-2026-04-23"),
+    "gpt-5.5-pro": _Row(1_776_902_400, "gpt-5.5-pro-2026-04-23"),
+    "gpt-5.4": _Row(1_772_668_800, "gpt-5.4-2026-03-05"),
+    "gpt-5.4-pro": _Row(1_772_668_800, "gpt-5.4-pro-2026-03-05"),
+    "gpt-5.4-mini": _Row(1_773_705_600, "gpt-5.4-mini-2026-03-17"),
+    "gpt-5.4-nano": _Row(1_773_705_600, "gpt-5.4-nano-2026-03-17"),
+    "gpt-5.2": _Row(1_765_313_051, "gpt-5.2-2025-12-11"),
+    "gpt-5.2-pro": _Row(1_765_343_983, "gpt-5.2-pro-2025-12-11"),
+    "gpt-5.1": _Row(1_762_800_673, "gpt-5.1-2025-11-13"),
+    "gpt-5": _Row(1_754_425_777, "gpt-5-2025-08-07"),
+    "gpt-5-mini": _Row(1_754_425_928, "gpt-5-mini-2025-08-07"),
+    "gpt-5-nano": _Row(1_754_426_384, "gpt-5-nano-2025-08-07"),
+    "gpt-5-pro": _Row(1_759_469_822, "gpt-5-pro-2025-10-06"),
+    "o3": _Row(1_744_225_308, "o3-2025-04-16"),
+    "gpt-3.5-turbo": _Row(1_677_610_602, "gpt-3.5-turbo-0125"),
+    "gpt-3.5-turbo-instruct": _Row(1_692_901_427, "gpt-3.5-turbo-instruct:20230824-v2"),
+    "davinci-002": _Row(1_692_634_301, "davinci:2023-07-21-v2"),
+    "babbage-002": _Row(1_692_634_615, "babbage:2023-07-21-v2"),
+    "text-embedding-3-small": _Row(1_705_948_997),
+    "text-embedding-3-large": _Row(1_705_953_180),
+    "text-embedding-ada-002": _Row(1_671_217_299, "text-embedding-ada-002-v2"),
+    "omni-moderation-latest": _Row(1_731_689_265),
+})  # fmt: skip
+# Names that stand for others, and models that are shut down by now.
+_ALIASES: Mapping[str, str] = MappingProxyType({
+    "gpt-5.6": "gpt-5.6-sol",
+    "o1": "o1-2024-12-17",
+    "o1-mini": "o1-mini-2024-09-12",
+    "o3-mini": "o3-mini-2025-01-31",
+    "o4-mini": "o4-mini-2025-04-16",
+    "gpt-4-turbo": "gpt-4-turbo-2024-04-09",
+    "gpt-4": "gpt-4-0613",
+})  # fmt: skip
+
+
+def _offered(name: str) -> Model:
+    family = family_of(name)
+    return Model(name, family.owner, family.context, family.max_output)
+
+
+MODELS: tuple[Model, ...] = tuple(map(_offered, _OFFERED))
+# When models that only the settings know were created.
+_UNKNOWN_CREATED = 1_715_367_049
+
+
+def snapshot_of(model: str) -> str:
+    """The name that answers give a model: that of its dated snapshot, if it is known."""
+    row = _OFFERED.get(model)
+    return (row.snapshot if row is not None else _ALIASES.get(model)) or model
+
+
+def created_at(model: str) -> int:
+    """When a model was created, in Unix seconds, as the list of models says."""
+    return _OFFERED[model].created if model in _OFFERED else _UNKNOWN_CREATED
+
+
+def fingerprint_of(model: str, family: Family) -> str | None:
+    """The `system_fingerprint` of a model's chats, None for null: `fp_` and ten hexadecimal digits."""
+    return f"fp_{hex_digits(0, 10, 'fingerprint', snapshot_of(model))}" if family.fingerprinted else None
+
+
+def effort_asked(body: Mapping[str, Any], family: Family) -> str | None:
+    """The effort of a chat or a response, in the vendor's word: the family's default if none is asked for; None for a
+    family that does not reason."""
+    asked: str | None = body.get("reasoning_effort") or (body.get("reasoning") or {}).get("effort")
+    return asked or (family.efforts[0] if family.efforts else None)

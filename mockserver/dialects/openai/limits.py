@@ -1,0 +1,184 @@
+"""Rate limits, headers and speed: the vendor's tiers, what it says of them, and what every answer states."""
+
+from math import isfinite
+
+from mockserver.core.calls import Call
+from mockserver.core.dialects import Preset, PromptCaching, Site
+from mockserver.core.failures import FailureKind, Rejection
+from mockserver.core.quotas import PERIODS, Allowance, Limit, QuotaPolicy, Refused, Standing, exceeded, tightest
+from mockserver.core.seeding import alphanumerics, derive, hex_digits
+from mockserver.core.timeline import RawHeaders
+from mockserver.dialects.openai.bodies import date_header
+from mockserver.dialects.openai.errors import ORGANIZATION, PROJECT
+from mockserver.dialects.openai.families import snapshot_of
+
+_MINUTE, _DAY = PERIODS["minute"], PERIODS["day"]
+
+
+def _per_minute(requests: int, tokens: int) -> Allowance:
+    return Allowance((Limit("requests", _MINUTE, requests), Limit("tokens", _MINUTE, tokens)))
+
+
+# The page has figures of tier 1 (of gpt-5); free accounts were told of three requests a minute; the others are those of
+# accounts that recorded answers are from.
+_TIERS = {
+    "free": Allowance((Limit("requests", _MINUTE, 3), Limit("requests", _DAY, 200), Limit("tokens", _MINUTE, 40_000))),
+    "tier1": _per_minute(500, 500_000),
+    "tier2": _per_minute(3_000, 1_000_000),
+    "tier3": _per_minute(5_000, 2_000_000),
+    "tier4": _per_minute(10_000, 10_000_000),
+    "tier5": _per_minute(30_000, 150_000_000),
+}
+_SHORT = {"second": "sec", "minute": "min", "hour": "hour", "day": "day"}
+_VISIT = "Visit https://platform.openai.com/account/rate-limits to learn more."
+
+
+def _refuse(refused: Refused, now: float) -> Rejection:
+    """The refusal of a request beyond a limit, or of one that no limit would ever let in; the error table puts the
+    model's name into it."""
+    worst = exceeded(refused.standings)
+    if worst is None:
+        return Rejection(FailureKind.OVERLOADED)
+    limit, cost = worst.limit, max(worst.cost, 1)
+    initials = f"{limit.measure[0]}p{limit.period[0]}".upper()
+    unit = f"{limit.measure} per {_SHORT[limit.period]} ({initials})"
+    where = f"{{model}} in organization {ORGANIZATION} on {unit}"
+    if not isfinite(worst.wait):
+        end = f"The input or output tokens must be reduced in order to run successfully. {_VISIT}"
+        words = f"Request too large for {where}: Limit {limit.amount}, Requested {cost}. {end}"
+    else:
+        state = f"Limit {limit.amount}, Used {round(worst.spent)}, Requested {cost}"
+        words = f"Rate limit reached for {where}: {state}. Please try again in {go_duration(worst.wait)}. {_VISIT}"
+    return Rejection(FailureKind.RATE_LIMIT, words)
+
+
+# Charged with the prompt and the longest answer asked for.
+QUOTAS = QuotaPolicy(_TIERS, refuse=_refuse, up_front=True)
+
+
+def go_duration(seconds: float) -> str:
+    """A time as Go prints durations, to the millisecond: `6ms`, `8.64s`, `2m7.93s`, `0s`."""
+    total = max(round(seconds * 1000), 0)
+    if total < 1000:
+        return f"{total}ms" if total else "0s"
+    minutes, rest = divmod(total, 60_000)
+    hours, minutes = divmod(minutes, 60)
+    text = f"{rest / 1000:.3f}".rstrip("0").rstrip(".") + "s"
+    return f"{hours}h{minutes}m{text}" if hours else f"{minutes}m{text}" if minutes else text
+
+
+_EDGE: RawHeaders = (
+    (b"cf-cache-status", b"DYNAMIC"),
+    (b"strict-transport-security", b"max-age=31536000; includeSubDomains; preload"),
+    (b"x-content-type-options", b"nosniff"),
+    (b"server", b"cloudflare"),
+    (b"alt-svc", b'h3=":443"; ma=86400'),
+)
+_VERSION = (b"openai-version", b"2020-10-01")
+# Responses lack these.
+_PROXY: RawHeaders = ((b"x-openai-proxy-wasm", b"v0.1"), (b"access-control-expose-headers", b"X-Request-ID"))
+_RESPONSES = "/v1/responses"
+_LIMITED = ("/v1/chat/completions", "/v1/completions", "/v1/embeddings", "/v1/moderations")
+# Refusals that no organization is known for, and those that come before a request is processed.
+_ANONYMOUS = (FailureKind.MISSING_CREDENTIALS, FailureKind.UNAUTHORIZED)
+_UNPROCESSED = (*_ANONYMOUS, FailureKind.UNKNOWN_MODEL, FailureKind.UNKNOWN_PATH, FailureKind.WRONG_METHOD)
+_STATE_LIMITS = (None, FailureKind.RATE_LIMIT)
+
+
+def every_answer(call: Call, site: Site) -> RawHeaders:
+    """The headers of each answer, errors included: of a refusal without rate limits, unless these are its reason."""
+    responses = call.path.startswith(_RESPONSES)
+    limits = () if site.refused not in _STATE_LIMITS else _limits(call, site, responses)
+    return (
+        date_header(site.now),
+        *(() if site.refused in _ANONYMOUS else _caller(call)),
+        *(() if site.refused in _UNPROCESSED else ((b"openai-processing-ms", b"%d" % _milliseconds(site)),)),
+        _VERSION,
+        (b"x-request-id", f"req_{hex_digits(site.identity, 32, 'request')}".encode()),
+        *(() if responses else _PROXY),
+        *limits,
+        *_EDGE,
+        (b"cf-ray", f"{hex_digits(site.identity, 16, 'cf-ray')}-FRA".encode()),
+        _cookie(site),
+    )
+
+
+def model_headers(model: str, *, completions: bool = False) -> RawHeaders:
+    """What answers of completions and embeddings state beside: the snapshot that answered."""
+    uncached: RawHeaders = ((b"cache-control", b"no-cache, must-revalidate"),) if completions else ()
+    # A header cannot have every character that a name may have.
+    name = snapshot_of(model).encode("ascii", "replace").translate(None, bytes(range(32)))
+    return (
+        (b"access-control-allow-origin", b"*"),
+        *uncached,
+        (b"openai-model", name),
+        (b"via", b"envoy-router-7d4c8b6f5-x2k9q"),
+    )
+
+
+def _caller(call: Call) -> RawHeaders:
+    """The organization and the project that a request names, or else those of everybody."""
+    names = (("openai-organization", ORGANIZATION), ("openai-project", PROJECT))
+    return tuple((name.encode(), (call.headers.get(name) or usual).encode("latin-1")) for name, usual in names)
+
+
+def _milliseconds(site: Site) -> int:
+    return 80 + derive(site.identity, "processing") % 900
+
+
+def _cookie(site: Site) -> tuple[bytes, bytes]:
+    token = f"{alphanumerics(site.identity, 43, 'cookie')}-{int(site.now)}-1.0.1.1-{alphanumerics(site.identity, 86)}"
+    _, expires = date_header(site.now + 1800)
+    where = b"path=/; expires=" + expires + b"; domain=.api.openai.com; HttpOnly; Secure; SameSite=None"
+    return b"set-cookie", b"__cf_bm=" + token.encode() + b"; " + where
+
+
+_REQUESTS, _TOKENS = Limit("requests", _MINUTE, 10_000), Limit("tokens", _MINUTE, 250_000)
+
+
+def _limits(call: Call, site: Site, responses: bool) -> RawHeaders:
+    """The tightest limits on requests and on tokens. Without a quota they are those of a recorded account after one
+    short request; most responses then state none."""
+    standings = site.standings
+    if not standings:
+        if responses or call.path not in _LIMITED:
+            return ()
+        used = _REQUESTS.amount if site.refused is not None else 1
+        standings = (Standing(_REQUESTS, used), Standing(_TOKENS, 9))
+    elif responses and site.refused is not None:
+        # Reported: a response that is refused for its limits states none of them.
+        return ()
+    found = [(m.encode(), s) for m in ("requests", "tokens") if (s := tightest(standings, m, tuple(PERIODS)))]
+    return (
+        *((b"x-ratelimit-limit-" + measure, b"%d" % each.limit.amount) for measure, each in found),
+        *((b"x-ratelimit-remaining-" + measure, b"%d" % each.remaining) for measure, each in found),
+        *((b"x-ratelimit-reset-" + measure, go_duration(each.reset).encode()) for measure, each in found),
+    )
+
+
+# By what users measure: first tokens after half a second, the smallest models some 150 tokens a second.
+PRESETS = {
+    "openai": Preset(
+        "queue=lognormal(15ms, 0.8, max=500ms), prefill=lognormal(280ms, 0.4, max=3s), prefill_per_token=0.03ms, "
+        "itl=lognormal(11ms, 0.35, max=250ms), network=lognormal(45ms, 0.3, max=300ms)",
+        "OpenAI: first token after about 0.4 s, some 90 tokens/s",
+    ),
+    "openai-small": Preset(
+        "openai, prefill=lognormal(200ms, 0.4, max=3s), itl=lognormal(6.5ms, 0.35, max=250ms)",
+        "OpenAI, a mini or nano model: some 150 tokens/s",
+    ),
+    "openai-large": Preset(
+        "openai, prefill=lognormal(650ms, 0.5, max=8s), itl=lognormal(18ms, 0.35, max=400ms)",
+        "OpenAI, one of its largest models: some 55 tokens/s",
+    ),
+}
+# "Cache hits occur in increments of 128 tokens"; prompts are kept for five to ten minutes without use.
+PROMPT_CACHING = PromptCaching(block=128, lifetime=300)
+_SMALL, _LARGE = ("-mini", "-nano", "-luna", "3.5-turbo"), ("-pro", "-astra", "gpt-5.5", "gpt-4-")
+
+
+def preset_of(model: str) -> str:
+    """The preset of a model's size."""
+    name = model[:64]
+    sizes = (("openai-small", _SMALL), ("openai-large", _LARGE))
+    return next((preset for preset, parts in sizes if any(part in name for part in parts)), "openai")
