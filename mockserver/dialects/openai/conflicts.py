@@ -1,0 +1,252 @@
+"""Chats, completions and requests for embeddings that OpenAI refuses though they keep to the contract."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from mockserver.core.failures import Rejection
+from mockserver.dialects.openai.families import UNKNOWN, Family, effort_asked
+from mockserver.dialects.openai.fields import Body
+from mockserver.dialects.openai.messages import image_urls, parts
+from mockserver.dialects.openai.refusals import (
+    LONGEST_ECHO,
+    image_refusal,
+    mentions_json,
+    misplaced,
+    refused,
+    supported_efforts,
+    unsupported,
+    unsupported_value,
+)
+from mockserver.dialects.openai.strict_schemas import schema_refusal
+
+Check = Callable[[Body, Family, str], Rejection | None]
+
+
+def chat_conflict(body: Body, family: Family, model: str) -> Rejection | None:
+    """Why a chat that keeps to the contract is refused all the same: for its model, its fields, its history, or a
+    schema."""
+    checks = (check(body, family, model) for check in _CHAT_CHECKS)
+    return misplaced(family, "chat", model) or next(filter(None, checks), None)
+
+
+def completion_conflict(body: Body, family: Family, model: str) -> Rejection | None:
+    """The same of a completion."""
+    checks = (check(body, family, model) for check in _COMPLETION_CHECKS)
+    return misplaced(family, "completions", model) or next(filter(None, checks), None)
+
+
+def embedding_conflict(body: Body, family: Family, model: str) -> Rejection | None:
+    """The same of a request for embeddings."""
+    wrong = misplaced(family, "embeddings", model)
+    if wrong is None and body.get("dimensions") is not None and not family.shortens:
+        return refused("This model does not support specifying dimensions.")
+    return wrong
+
+
+def reasons(body: Body, family: Family) -> bool:
+    """Whether a model reasons for a chat or a response."""
+    return family.reasoning and effort_asked(body, family) != "none"
+
+
+def _effort(body: Body, family: Family, model: str) -> Rejection | None:
+    asked = body.get("reasoning_effort")
+    if asked is None or family is UNKNOWN or asked in family.efforts:
+        return None
+    if not family.efforts:
+        return refused("Unrecognized request argument supplied: reasoning_effort")
+    return unsupported_value("reasoning_effort", f"'{asked}'", f" Supported values are: {supported_efforts(family)}.")
+
+
+def _lengths(body: Body, family: Family, model: str) -> Rejection | None:
+    old, new = body.get("max_tokens"), body.get("max_completion_tokens")
+    if old is not None and new is not None:
+        words = "Setting 'max_tokens' and 'max_completion_tokens' at the same time is not supported."
+        return refused(words, "max_tokens", "invalid_parameter_combination")
+    if old is not None and family.reasoning:
+        return unsupported("max_tokens", " Use 'max_completion_tokens' instead.")
+    asked = new if old is None else old
+    if asked is None or family is UNKNOWN or asked <= family.max_output:
+        return None
+    name = "max_completion_tokens" if old is None else "max_tokens"
+    words = f"{name} is too large: {asked}. This model supports at most {family.max_output} completion tokens, whereas"
+    return refused(f"{words} you provided {asked}.", name, "invalid_value")
+
+
+_NOT_WHILE_REASONING = ("top_p", "frequency_penalty", "presence_penalty", "logit_bias", "logprobs", "top_logprobs")
+
+
+def _sampling(body: Body, family: Family, model: str) -> Rejection | None:
+    if not family.stops and body.get("stop") is not None:
+        return unsupported("stop")
+    if not reasons(body, family):
+        return None
+    temperature = body.get("temperature")
+    if temperature is not None and temperature != 1:
+        return unsupported_value("temperature", temperature, " Only the default (1) value is supported.")
+    # Clients send false for "no log-probabilities".
+    sent = (name for name in _NOT_WHILE_REASONING if body.get(name) is not None and body[name] is not False)
+    name = next(sent, None)
+    return None if name is None else unsupported(name)
+
+
+def _biases(body: Body, family: Family, model: str) -> Rejection | None:
+    wrong = next((key for key in body.get("logit_bias") or () if not (key.isascii() and key.isdecimal())), None)
+    if wrong is None:
+        return None
+    words = f"Invalid key in 'logit_bias': {wrong[:LONGEST_ECHO]}. You should only be submitting non-negative integers."
+    return refused(words, "logit_bias")
+
+
+# Fields that need another one, and what both are called in the refusal.
+_NEEDS = (
+    ("stream_options", "stream", "The 'stream_options' parameter is only allowed when 'stream' is enabled."),
+    ("top_logprobs", "logprobs", "The 'top_logprobs' parameter is only allowed when 'logprobs' is enabled."),
+    *(
+        (name, "tools", f"Invalid value for '{name}': '{name}' is only allowed when 'tools' are specified.")
+        for name in ("tool_choice", "parallel_tool_calls")
+    ),
+    *(
+        (name, "functions", f"Invalid value for '{name}': '{name}' is only allowed when 'functions' are specified.")
+        for name in ("function_call",)
+    ),
+)
+
+
+def _lonely(body: Body, family: Family, model: str) -> Rejection | None:
+    for name, other, words in _NEEDS:
+        if body.get(name) is not None and not body.get(other):
+            return refused(words, name)
+    return None
+
+
+def _tools(body: Body, family: Family, model: str) -> Rejection | None:
+    tools = body.get("tools") or ()
+    functions = [tool["function"] for tool in tools if tool["type"] == "function"] + [*(body.get("functions") or ())]
+    if functions and family.chat_tools != "always":
+        words = f"Function tools with reasoning_effort are not supported for {model} in /v1/chat/completions."
+        if family.chat_tools == "only_none" and reasons(body, family):
+            advice = "To use function tools, use /v1/responses or set reasoning_effort to 'none'."
+            return refused(f"{words} {advice}", "reasoning_effort")
+        if family.chat_tools == "never" or reasons(body, family):
+            return refused(f"{words} Please use /v1/responses instead.", "reasoning_effort")
+    for place, tool in enumerate(tools):
+        if tool["type"] == "function":
+            found = schema_refusal(tool["function"], f"tools[{place}].function.parameters")
+            if found is not None:
+                return found
+    choice = body.get("tool_choice")
+    if not isinstance(choice, dict):
+        return None
+    allowed = choice.get("allowed_tools", {}).get("tools", [choice])
+    offered = {(tool["type"], tool[tool["type"]]["name"]) for tool in tools}
+    for each in allowed:
+        name = each[each["type"]]["name"]
+        if (each["type"], name) not in offered:
+            words = f"no {each['type']} named {name[:LONGEST_ECHO]} was specified in the 'tools' parameter."
+            return refused(f"Invalid value for 'tool_choice': {words}", "tool_choice")
+    return None
+
+
+def _form(body: Body, family: Family, model: str) -> Rejection | None:
+    form = body.get("response_format") or {"type": "text"}
+    if form["type"] == "json_schema":
+        return schema_refusal(form["json_schema"], "response_format")
+    if form["type"] == "text" or mentions_json(body["messages"]):
+        return None
+    words = "'messages' must contain the word 'json' in some form, to use 'response_format' of type 'json_object'."
+    return refused(words, "messages")
+
+
+def services(body: Body, family: Family, model: str) -> Rejection | None:
+    """What needs a contract or a model of its own."""
+    if body.get("service_tier") == "scale":
+        words = "Invalid service_tier argument: The requested service tier is not allowed for this project."
+        return refused(words, "service_tier")
+    if body.get("web_search_options") is not None and family is not UNKNOWN and "-search-" not in model[:64]:
+        return refused("Web search options not supported with this model.", "web_search_options")
+    if "audio" in (body.get("modalities") or ()):
+        return unsupported_value("modalities", "'audio'", " Supported values are: 'text'.")
+    if body.get("prediction") is not None and family.reasoning:
+        return unsupported("prediction")
+    if body.get("verbosity") in ("low", "high") and not family.reasoning and family is not UNKNOWN:
+        return unsupported_value("verbosity", f"'{body['verbosity']}'", " Supported values are: 'medium'.")
+    return caching(body, family, model)
+
+
+def caching(body: Body, family: Family, model: str) -> Rejection | None:
+    if body.get("prompt_cache_retention") == "in_memory" and family.cache_retention == "24h":
+        return unsupported_value("prompt_cache_retention", "'in_memory'", " Supported values are: '24h'.")
+    if body.get("prompt_cache_options") is not None and not family.cache_options and family is not UNKNOWN:
+        return unsupported("prompt_cache_options")
+    return None
+
+
+def _history(body: Body, family: Family, model: str) -> Rejection | None:
+    """The refusal of a message without a content, of calls without results, or of results without calls."""
+    open_calls: dict[str, None] = {}
+    called: set[str] = set()
+    for place, message in enumerate(body["messages"]):
+        role, where = message["role"], f"messages.[{place}]"
+        if role in ("system", "developer") and not family.instructed:
+            return unsupported_value(f"messages[{place}].role", f"'{role}'")
+        if role != "function" and message.get("content") is None and not _speaks_otherwise(message):
+            return refused("Invalid value for 'content': expected a string, got null.", f"{where}.content")
+        if role == "tool":
+            id_ = message.get("tool_call_id")
+            if id_ is None:
+                words = "Missing parameter 'tool_call_id': messages with role 'tool' must have a 'tool_call_id'."
+                return refused(words, f"{where}.tool_call_id")
+            if id_ not in called:
+                words = "messages with role 'tool' must be a response to a preceeding message with 'tool_calls'."
+                return refused(f"Invalid parameter: {words}", f"{where}.role")
+            open_calls.pop(id_, None)
+            continue
+        if open_calls:
+            return _unanswered(open_calls, f"{where}.role")
+        open_calls = dict.fromkeys(call["id"] for call in message.get("tool_calls") or ())
+        called = set(open_calls)
+    return _unanswered(open_calls, "messages") if open_calls else None
+
+
+def _speaks_otherwise(message: Mapping[str, Any]) -> bool:
+    return any(message.get(name) for name in ("tool_calls", "function_call", "refusal", "audio"))
+
+
+def _unanswered(ids: Mapping[str, None], param: str) -> Rejection:
+    words = (
+        "An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'. "
+        f"The following tool_call_ids did not have response messages: {', '.join(ids)}"
+    )
+    return refused(words, param)
+
+
+def _media(body: Body, family: Family, model: str) -> Rejection | None:
+    for place, message in enumerate(body["messages"]):
+        for number, part in enumerate(parts(message)):
+            if part["type"] == "input_audio":
+                words = f"Invalid 'messages[{place}]'. Content blocks are expected to be either text or image_url type."
+                return refused(words, f"messages[{place}]", "invalid_value")
+            if part["type"] == "image_url" and not family.sees:
+                words = "Invalid content type. image_url is only supported by certain models."
+                return refused(words, f"messages.[{place}].content.[{number}].type")
+    return next(filter(None, map(image_refusal, image_urls(body["messages"]))), None)
+
+
+_CHAT_CHECKS: tuple[Check, ...] = (
+    _effort, _lengths, _sampling, _biases, _lonely, services, _tools, _history, _media, _form,
+)  # fmt: skip
+
+
+def _completion_options(body: Body, family: Family, model: str) -> Rejection | None:
+    if body.get("suffix") is not None and family is not UNKNOWN and "instruct" not in model[:64]:
+        return unsupported("suffix")
+    n, best = body.get("n") or 1, body.get("best_of")
+    if best is not None and best > 1 and body.get("stream"):
+        return refused("Streaming is not supported with 'best_of' greater than 1.", "best_of")
+    if best is not None and best < n:
+        hint = f"(HINT: You must set 'best_of' (currently {best}) to at least 'n' (currently {n}).)"
+        return refused(f"You requested that the server return more choices than it will generate {hint}", "best_of")
+    return None
+
+
+_COMPLETION_CHECKS: tuple[Check, ...] = (_biases, _lonely, _completion_options)

@@ -1,0 +1,309 @@
+"""OpenAI's refusals of bodies that break the contract, of models and of what is not stored, and the words of others."""
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from mockserver.core.dialects import Model
+from mockserver.core.failures import FailureKind, Rejection, Violation
+from mockserver.dialects.openai.errors import NO_MODEL
+from mockserver.dialects.openai.families import EFFORTS, Endpoint, Family
+
+_REFERENCE = "Please check the API reference: https://platform.openai.com/docs/api-reference."
+# The most characters of a value that a message repeats.
+LONGEST_ECHO = 1000
+
+
+def refused(message: str, param: str | None = None, code: str | None = None, status: int | None = None) -> Rejection:
+    """A refusal with 400, or another status, that blames a parameter."""
+    return Rejection(FailureKind.INVALID_REQUEST, message, param, code=code, status=status)
+
+
+# --- what breaks the contract ------------------------------------------------------------------------------------
+
+
+def explain(violations: Sequence[Violation], *, responses: bool = False) -> Rejection:
+    """The refusal of a body that breaks the contract: for a missing model, unknown fields, or its first violation.
+
+    Of `responses`, unknown fields are told like unknown members of objects.
+    """
+    unknown = [str(v.path[0]) for v in violations if v.rule == "additionalProperties" and len(v.path) == 1]
+    if not responses and any(v.path == ("model",) and v.found is None for v in violations):
+        return refused(NO_MODEL)
+    if unknown and not responses:
+        names = ", ".join(name[:LONGEST_ECHO] for name in unknown)
+        return refused(f"Unrecognized request argument{'s' * (len(unknown) > 1)} supplied: {names}")
+    first = next((v for v in violations if v.rule == "additionalProperties" and len(v.path) == 1), violations[0])
+    if first.path[-1:] == ("status",) and first.found is None:
+        # Clients send the null of an answer back, which requests do not know.
+        first = first._replace(rule="additionalProperties")
+    words = _WORDINGS.get(first.rule, _invalid)(first)
+    return words._replace(violations=tuple(violations))
+
+
+def _missing(v: Violation) -> Rejection:
+    return refused(f"Missing required parameter: '{v.field}'.", v.field, "missing_required_parameter")
+
+
+def _unknown(v: Violation) -> Rejection:
+    name = v.field[:LONGEST_ECHO]
+    return refused(f"Unknown parameter: '{name}'.", name, "unknown_parameter")
+
+
+_NOUNS = {
+    "string": "a string",
+    "integer": "an integer",
+    "number": "a decimal",
+    "boolean": "a boolean",
+    "object": "an object",
+    "array": "an array",
+    "null": "null",
+}
+_OF_STRINGS = ("stop", "modalities", "include", "allowed_callers")
+
+
+def _kind(value: object) -> str:
+    kinds = ((bool, "boolean"), (int, "integer"), (float, "number"), (str, "string"), (list, "array"), (dict, "object"))
+    return next((name for kind, name in kinds if isinstance(value, kind)), "null")
+
+
+def _mistyped(v: Violation) -> Rejection:
+    allowed = [name for name in (v.expected if isinstance(v.expected, list) else [v.expected]) if name != "null"]
+    items = "strings" if v.path[-1] in _OF_STRINGS else "objects"
+    nouns = [_NOUNS[str(name)] + f" of {items}" * (name == "array") for name in allowed]
+    # "one of a string or array of objects": of several, only the first has an article.
+    rest = " or ".join([nouns[0], *(noun.partition(" ")[2] for noun in nouns[1:])])
+    expected = f"one of {rest}" if len(nouns) > 1 else rest
+    found = _NOUNS[_kind(v.found)]
+    return refused(
+        f"Invalid type for '{v.field}': expected {expected}, but got {found} instead.", v.field, "invalid_type"
+    )
+
+
+def _not_supported(v: Violation) -> Rejection:
+    values = [value for value in _list(v.expected) if value is not None]
+    words = f"Invalid value: '{str(v.found)[:LONGEST_ECHO]}'. Supported values are: {_listed(values)}."
+    return refused(words, v.field, "invalid_value")
+
+
+def _listed(values: Sequence[object]) -> str:
+    """Values as a list in words: `'a'`, `'a' and 'b'`, `'a', 'b', and 'c'`."""
+    *most, last = (f"'{value}'" for value in values)
+    return f"{', '.join(most)}{',' * (len(most) > 1)} and {last}" if most else last
+
+
+_DECIMALS = ("temperature", "top_p", "frequency_penalty", "presence_penalty")
+
+
+def _bound(word: str, sign: str) -> Callable[[Violation], Rejection]:
+    def wording(v: Violation) -> Rejection:
+        kind = "decimal" if v.path[0] in (*_DECIMALS, "logit_bias") else "integer"
+        words = f"{kind} {word} {'minimum' if word == 'below' else 'maximum'} value"
+        expected = f"Expected a value {sign} {v.expected}, but got {str(v.found)[:LONGEST_ECHO]} instead."
+        return refused(
+            f"Invalid '{v.field}': {words}. {expected}", v.field, f"{kind}_{word}_{words.split()[2][:3]}_value"
+        )
+
+    return wording
+
+
+def _size(noun: str, word: str, limit: str, code: str) -> Callable[[Violation], Rejection]:
+    def wording(v: Violation) -> Rejection:
+        article = "an" if noun[0] in "ao" else "a"
+        found = f"{article} {noun} with length {len(v.found)}" if isinstance(v.found, str | list) else ""
+        if word == "empty":
+            found = f"an empty {noun}"
+        expected = f"Expected {article} {noun} with {limit} length {v.expected}, but got {found} instead."
+        fault = f"empty {noun}" if word == "empty" else f"{noun} too {word}"
+        return refused(f"Invalid '{v.field}': {fault}. {expected}", v.field, code)
+
+    return wording
+
+
+def _pattern(v: Violation) -> Rejection:
+    expected = f"Expected a string that matches the pattern '{v.expected}'."
+    return refused(f"Invalid '{v.field}': string does not match pattern. {expected}", v.field, "invalid_value")
+
+
+def _too_many_members(v: Violation) -> Rejection:
+    found = len(v.found) if isinstance(v.found, dict) else 0
+    expected = f"Expected an object with at most {v.expected} properties, but got an object with {found} properties"
+    code = "object_above_max_properties"
+    return refused(f"Invalid '{v.field}': too many properties. {expected} instead.", v.field, code)
+
+
+def _invalid(v: Violation) -> Rejection:
+    """A value that has none of several forms; of a word, those that it might be are told."""
+    words = [branch["enum"] for branch in _list(v.expected) if isinstance(branch, dict) and "enum" in branch]
+    if isinstance(v.found, str) and words:
+        return _not_supported(v._replace(expected=words[0]))
+    return refused(f"'$.{v.field}' is invalid. {_REFERENCE}")
+
+
+def _list(value: object) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+_WORDINGS: Mapping[str, Callable[[Violation], Rejection]] = {
+    "required": _missing,
+    "additionalProperties": _unknown,
+    "type": _mistyped,
+    "enum": _not_supported,
+    "minimum": _bound("below", ">="),
+    "maximum": _bound("above", "<="),
+    "minItems": _size("array", "empty", "minimum", "empty_array"),
+    "maxItems": _size("array", "long", "maximum", "array_above_max_length"),
+    "minLength": _size("string", "empty", "minimum", "empty_string"),
+    "maxLength": _size("string", "long", "maximum", "string_above_max_length"),
+    "pattern": _pattern,
+    "maxProperties": _too_many_members,
+}
+
+
+# --- models ------------------------------------------------------------------------------------------------------
+
+
+def unknown_model(name: str, endpoint: Endpoint) -> Rejection:
+    """The refusal of a model that does not exist: of responses, in other words and with another status."""
+    if endpoint != "responses":
+        return Rejection(FailureKind.UNKNOWN_MODEL, model=name[:LONGEST_ECHO])
+    return refused(f"The requested model '{name[:LONGEST_ECHO]}' does not exist.", "model", "model_not_found")
+
+
+_PATHS: Mapping[str, str] = {"chat": "v1/chat/completions", "completions": "v1/completions"}
+
+
+def misplaced(family: Family, endpoint: Endpoint, model: str) -> Rejection | None:
+    """The refusal of a model that is not served at an endpoint."""
+    if endpoint in family.endpoints:
+        return None
+    if endpoint == "embeddings":
+        return refused("You are not allowed to generate embeddings from this model", status=403)
+    if endpoint not in _PATHS:
+        words = f"The requested model '{model[:LONGEST_ECHO]}' cannot be used with the Responses API."
+        return refused(words, "model", "unsupported_model")
+    if family.endpoints == ("responses",):
+        words = f"This model is only supported in v1/responses and not in {_PATHS[endpoint]}."
+    elif endpoint == "chat":
+        words = (
+            "This is not a chat model and thus not supported in the v1/chat/completions endpoint. Did you mean to use "
+            "v1/completions?"
+        )
+    else:
+        words = (
+            "This is a chat model and not supported in the v1/completions endpoint. Did you mean to use "
+            "v1/chat/completions?"
+        )
+    return refused(words, "model", status=404)
+
+
+def too_long(
+    tokens: int, model: Model, family: Family, endpoint: Endpoint, *, wanted: int = 0, altogether: int = 0
+) -> Rejection | None:
+    """The refusal of a prompt of so many tokens, None if it fits.
+
+    Completions also need room for the `wanted` tokens of the answer. Of embeddings, `tokens` are those of the longest
+    text, and `altogether` those of all.
+    """
+    if endpoint == "embeddings" and altogether > _MOST_EMBEDDED:
+        words = f"Requested {altogether} tokens, max {_MOST_EMBEDDED} tokens per request"
+        return refused(words, code="max_tokens_per_request")
+    narrow = family.max_input
+    if tokens + wanted <= min(model.context, narrow or model.context):
+        return None
+    if endpoint == "responses":
+        words = "Your input exceeds the context window of this model. Please adjust your input and try again."
+        return Rejection(FailureKind.CONTEXT_LENGTH, words, "input")
+    if endpoint != "chat":
+        return refused(
+            f"This model's maximum context length is {model.context} tokens, however you requested {tokens + wanted} "
+            f"tokens ({tokens} in your prompt; {wanted} for the completion). Please reduce your prompt; or completion "
+            "length."
+        )
+    words = (
+        f"Input tokens exceed the configured limit of {narrow} tokens. Your messages"
+        if narrow is not None
+        else f"This model's maximum context length is {model.context} tokens. However, your messages"
+    )
+    words += f" resulted in {tokens} tokens. Please reduce the length of the messages."
+    return Rejection(FailureKind.CONTEXT_LENGTH, words)
+
+
+_MOST_EMBEDDED = 300_000
+
+
+# --- what several endpoints refuse ----------------------------------------------------------------------------------
+
+
+def unsupported(name: str, hint: str = "", code: str | None = "unsupported_parameter") -> Rejection:
+    """The refusal of a field by a model that does not know it."""
+    return refused(f"Unsupported parameter: '{name}' is not supported with this model.{hint}", name, code)
+
+
+def unsupported_value(name: str, value: object, rest: str = "") -> Rejection:
+    """The refusal of a value, as it is written in the message, by a model that knows others."""
+    words = f"Unsupported value: '{name}' does not support {value} with this model.{rest}"
+    return refused(words, name, "unsupported_value")
+
+
+def supported_efforts(family: Family) -> str:
+    """The reasoning efforts of a family as a list in words, least first."""
+    return _listed([effort for effort in EFFORTS if effort in family.efforts])
+
+
+_JSON = re.compile("json", re.IGNORECASE)
+
+
+def mentions_json(messages: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether the word "json" is in any text of some messages."""
+    return any(_JSON.search(text) for message in messages for text in _texts(message.get("content")))
+
+
+def _texts(content: object) -> Iterator[str]:
+    if isinstance(content, str):
+        yield content
+    elif isinstance(content, list):
+        yield from (part["text"] for part in content if isinstance(part.get("text"), str))
+
+
+_FORMATS = re.compile(r"data:image/(?:png|jpe?g|gif|webp)[;,]", re.IGNORECASE)
+# Names and addresses that nobody can download from.
+_NOWHERE = re.compile(r"https?://(?:[^/?#]*\.invalid|localhost|127\.0\.0\.1)(?:[:/?#]|$)", re.IGNORECASE)
+
+
+def image_refusal(url: str) -> Rejection | None:
+    """The refusal of an image that is sent in a format that is not known, or cannot be downloaded."""
+    if _NOWHERE.match(url):
+        return refused(f"Error while downloading {url[:LONGEST_ECHO]}.", code="invalid_image_url")
+    if url.startswith("data:") and not _FORMATS.match(url):
+        words = "You uploaded an unsupported image. Please make sure your image has of one the following formats: "
+        return refused(f"{words}['png', 'jpeg', 'gif', 'webp'].", code="invalid_image_format")
+    return None
+
+
+# --- stored objects --------------------------------------------------------------------------------------------------
+
+
+def no_item(id_: str) -> Rejection:
+    """The refusal of a reference to an item that is not stored."""
+    words = (
+        f"Item with id '{id_}' not found. Items are not persisted when `store` is set to false. Try again with `store` "
+        "set to true, or remove this item from your input."
+    )
+    return refused(words, "input", status=404)
+
+
+def no_previous_response(id_: str) -> Rejection:
+    """The refusal to continue a response that is not stored."""
+    words = f"Previous response with id '{id_}' not found."
+    return refused(words, "previous_response_id", "previous_response_not_found")
+
+
+def no_stored(what: str, id_: str) -> Rejection:
+    """The refusal of a path that names a stored object that there is not: a "Response" or a "Conversation"."""
+    return refused(f"{what} with id '{id_}' not found.", status=404)
+
+
+def not_cancellable() -> Rejection:
+    """The refusal to cancel a response that was not made in the background."""
+    return refused("Cannot cancel a synchronous response.")
