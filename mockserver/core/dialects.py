@@ -8,6 +8,7 @@ import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
+from importlib import import_module
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, get_args
 
@@ -87,20 +88,17 @@ def no_write(generation: Generation, pace: Pace, site: Site) -> Reply:
     raise NotImplementedError("this operation generates nothing")
 
 
-class Parts(NamedTuple):
-    """The two halves of an operation: what reads its requests, and what writes its answers."""
+def on_demand(name: str) -> Callable[..., Any]:
+    """A function by the name of its module and its own (`package.module:function`), which is imported when it is first
+    called: every server starts, but few use all that they could do."""
 
-    read: Read
-    write: Write
+    @cache
+    def load() -> Callable[..., Any]:
+        module, _, function = name.partition(":")
+        found: Callable[..., Any] = getattr(import_module(module), function)
+        return found
 
-
-def on_demand(load: Callable[[], Parts]) -> Parts:
-    """Parts that are loaded on the first request: every server starts, but few use all that they could do."""
-    loaded = cache(load)
-    return Parts(
-        lambda call, site: loaded().read(call, site),
-        lambda generation, pace, site: loaded().write(generation, pace, site),
-    )
+    return lambda *arguments: load()(*arguments)
 
 
 class Schemas(NamedTuple):

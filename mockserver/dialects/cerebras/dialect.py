@@ -1,6 +1,6 @@
 """Cerebras Inference: completions, chats, and what every client requests besides (vendor note, part A)."""
 
-from mockserver.core.dialects import Clients, Dialect, Model, Operation, Parts, Schemas, on_demand
+from mockserver.core.dialects import Clients, Dialect, Model, Operation, Schemas, on_demand
 from mockserver.dialects.cerebras.body import sent_object
 from mockserver.dialects.cerebras.errors import ERRORS, stream_error
 from mockserver.dialects.cerebras.headers import every_answer
@@ -16,30 +16,13 @@ from mockserver.dialects.cerebras.quotas import QUOTAS
 from mockserver.dialects.cerebras.schemas import CONTRACT
 from mockserver.dialects.openai.fields import bearer
 
-
-@on_demand
-def _completions() -> Parts:
-    from mockserver.dialects.cerebras.read import read
-    from mockserver.dialects.cerebras.write import write
-
-    return Parts(read, write)
-
-
-@on_demand
-def _chats() -> Parts:
-    from mockserver.dialects.cerebras.chats import read_chat
-    from mockserver.dialects.cerebras.write import write_chat
-
-    return Parts(read_chat, write_chat)
-
-
 COMPLETIONS = Operation(
     "completions",
     "POST",
     ("/v1/completions",),
     Schemas("CompletionRequest", "CompletionResponse", "CompletionChunk"),
-    read=_completions.read,
-    write=_completions.write,
+    read=on_demand("mockserver.dialects.cerebras.read:read"),
+    write=on_demand("mockserver.dialects.cerebras.write:write"),
     summary="Continue a text",
 )
 CHAT_COMPLETIONS = Operation(
@@ -47,8 +30,8 @@ CHAT_COMPLETIONS = Operation(
     "POST",
     ("/v1/chat/completions",),
     Schemas("ChatCompletionRequest", "ChatCompletionResponse", "ChatCompletionChunk"),
-    read=_chats.read,
-    write=_chats.write,
+    read=on_demand("mockserver.dialects.cerebras.chats:read_chat"),
+    write=on_demand("mockserver.dialects.cerebras.write:write_chat"),
     calls_tools=True,
     summary="Answer a conversation",
 )

@@ -3,11 +3,9 @@
 import re
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
-from mockserver.core.calls import Call
-from mockserver.core.dialects import FINISH_REASON, Broken, Clients, Dialect, Operation, Parts, Schemas, Site, on_demand
-from mockserver.core.failures import Rejection
-from mockserver.core.timeline import Reply
+from mockserver.core.dialects import FINISH_REASON, Clients, Dialect, Operation, Schemas, on_demand
 from mockserver.dialects.friendli.endpoints import Place, container, dedicated, serverless
 from mockserver.dialects.friendli.errors import ERRORS, stream_error
 from mockserver.dialects.friendli.headers import every_answer
@@ -42,68 +40,39 @@ def _hosted(operation: Operation, name: str, summary: str) -> Operation:
 
 
 def _completions(place: Place) -> Operation:
-    @on_demand
-    def parts() -> Parts:
-        from mockserver.dialects.friendli.read import read
-        from mockserver.dialects.friendli.write import write
-
-        return Parts(partial(read, place), write)
-
     schemas = Schemas("CompletionRequest", "CompletionResponse", "CompletionChunk")
-    return Operation("completions", "POST", ("/v1/completions",), schemas, parts.read, parts.write)
+    read, write = _code("read:read", place), _code("write:write")
+    return Operation("completions", "POST", ("/v1/completions",), schemas, read, write)
 
 
 def _chats(place: Place) -> Operation:
-    @on_demand
-    def parts() -> Parts:
-        from mockserver.dialects.friendli.chats import read_chat
-        from mockserver.dialects.friendli.write import write_chat
-
-        return Parts(partial(read_chat, place), write_chat)
-
     schemas = Schemas("ChatCompletionRequest", "ChatCompletionResponse", "ChatCompletionChunk")
-    paths = ("/v1/chat/completions",)
-    operation = Operation("chat_completions", "POST", paths, schemas, parts.read, parts.write, calls_tools=True)
+    read, write = _code("chats:read_chat", place), _code("write:write_chat")
+    operation = Operation("chat_completions", "POST", ("/v1/chat/completions",), schemas, read, write, calls_tools=True)
     return operation._replace(lacks={"documented": ("reasoning",)})
 
 
 def _responses(place: Place) -> Operation:
-    @on_demand
-    def parts() -> Parts:
-        from mockserver.dialects.friendli.response_answers import write_response
-        from mockserver.dialects.friendli.responses import read_response
-
-        return Parts(partial(read_response, place), write_response)
-
-    def fail(broken: Broken) -> bytes:
-        from mockserver.dialects.friendli.response_answers import fail
-
-        return fail(broken)
-
     schemas = Schemas("ResponsesRequest", "Response", "ResponsesEvent")
-    operation = Operation("responses", "POST", ("/v1/responses",), schemas, parts.read, parts.write, calls_tools=True)
+    read, write = _code("responses:read_response", place), _code("response_answers:write_response")
+    operation = Operation("responses", "POST", ("/v1/responses",), schemas, read, write, calls_tools=True)
     # The Responses API came with the second wire, at a container too.
-    return operation._replace(edition="observed", stream_error=fail)
+    return operation._replace(edition="observed", stream_error=_code("response_answers:fail"))
 
 
 def _tokenize(place: Place) -> Operation:
-    def answer(call: Call, site: Site) -> Reply | Rejection:
-        from mockserver.dialects.friendli.tokenization import tokenize
-
-        return tokenize(call, site, place)
-
     schemas = Schemas("TokenizationRequest", "TokenizationResponse")
-    return Operation("tokenize", "POST", ("/v1/tokenize",), schemas, answer=answer)
+    return Operation("tokenize", "POST", ("/v1/tokenize",), schemas, answer=_code("tokenization:tokenize", place))
 
 
 def _detokenize(place: Place) -> Operation:
-    def answer(call: Call, site: Site) -> Reply | Rejection:
-        from mockserver.dialects.friendli.tokenization import detokenize
-
-        return detokenize(call, site, place)
-
     schemas = Schemas("DetokenizationRequest", "DetokenizationResponse")
-    return Operation("detokenize", "POST", ("/v1/detokenize",), schemas, answer=answer)
+    return Operation("detokenize", "POST", ("/v1/detokenize",), schemas, answer=_code("tokenization:detokenize", place))
+
+
+def _code(name: str, *place: Place) -> Callable[..., Any]:
+    """A function of this package, loaded on demand, for the requests to a place if one is given."""
+    return partial(on_demand(f"{__package__}.{name}"), *place)
 
 
 LIST_MODELS = Operation(

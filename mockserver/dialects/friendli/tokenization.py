@@ -17,7 +17,7 @@ from mockserver.dialects.openai.fields import Body
 from mockserver.model import tokens
 
 
-def tokenize(call: Call, site: Site, place: Place) -> Reply | Rejection:
+def tokenize(place: Place, call: Call, site: Site) -> Reply | Rejection:
     """The token ids of a text."""
     body = _valid(call, site, place, TOKENIZATIONS)
     if isinstance(body, Rejection):
@@ -25,7 +25,7 @@ def tokenize(call: Call, site: Site, place: Place) -> Reply | Rejection:
     return body_reply({"tokens": tokens.encode(body["prompt"])})
 
 
-def detokenize(call: Call, site: Site, place: Place) -> Reply | Rejection:
+def detokenize(place: Place, call: Call, site: Site) -> Reply | Rejection:
     """The text of token ids."""
     body = _valid(call, site, place, DETOKENIZATIONS)
     if isinstance(body, Rejection):

@@ -1,4 +1,4 @@
-"""Embeddings in OpenAI's format: texts or token ids in, a vector for each of them out."""
+"""`POST /v1/embeddings` (facts C1, E5): texts or token ids in, a vector for each of them out."""
 
 from base64 import b64encode
 from collections.abc import Iterator, Sequence
@@ -7,10 +7,23 @@ from typing import Any, NamedTuple
 
 import orjson
 
+from mockserver.core.calls import Call
+from mockserver.core.dialects import Site
+from mockserver.core.failures import Rejection
 from mockserver.core.generation import Generation, GenerationRequest, Limits, Prompt
 from mockserver.core.seeding import derive
-from mockserver.dialects.openai.fields import text_prompts
+from mockserver.core.timeline import Pace, Reply
+from mockserver.dialects.contracts import Contract, components
+from mockserver.dialects.openai.bodies import body_reply
+from mockserver.dialects.openai.chats import pretty
+from mockserver.dialects.openai.conflicts import embedding_conflict
+from mockserver.dialects.openai.families import family_of, snapshot_of
+from mockserver.dialects.openai.fields import json_object, text_prompts, whole
+from mockserver.dialects.openai.limits import model_headers
+from mockserver.dialects.openai.refusals import explain, refused, too_long, unknown_model
 from mockserver.model import tokens
+
+_REQUEST = Contract(components(__package__, "openai"), "EmbeddingRequest")
 
 
 class EmbeddingForm(NamedTuple):
@@ -32,13 +45,55 @@ def embedding_request(
     return GenerationRequest(model, text_prompts(texts), limits=Limits(context=context), n=0, extra=form)
 
 
+def read_embedding(call: Call, site: Site) -> GenerationRequest | Rejection:
+    """The request, or why OpenAI refuses it."""
+    body = json_object(call.body)
+    if isinstance(body, Rejection):
+        return body
+    if not _REQUEST.accepts(body):
+        return explain(_REQUEST.violations(body))
+    model = site.model(body["model"])
+    if model is None:
+        return unknown_model(body["model"], "embeddings")
+    family = family_of(model.id)
+    refusal = embedding_conflict(body, family, model.id)
+    if refusal is not None:
+        return refusal
+    dimensions, encoding = whole(body.get("dimensions")), body.get("encoding_format")
+    if dimensions is not None and dimensions > family.dimensions:
+        fault = f"Invalid value for 'dimensions' = {dimensions}. Must be less than or equal to {family.dimensions}."
+        return refused(fault)
+    form = EmbeddingForm(model.id, family.dimensions, dimensions, base64=encoding == "base64")
+    request = embedding_request(model.id, body["input"], model.context, form)
+    counts = [prompt.token_count for prompt in request.prompts]
+    return too_long(max(counts), model, family, "embeddings", altogether=sum(counts)) or request
+
+
+def write_embedding(generation: Generation, pace: Pace, site: Site) -> Reply:
+    """The answer: object, data, model, usage."""
+    model = generation.request.model
+    data = [
+        {"object": "embedding", "index": index, "embedding": orjson.Fragment(_one_a_line(each))}
+        for index, each in enumerate(embeddings(generation))
+    ]
+    body = {"object": "list", "data": data, "model": snapshot_of(model), "usage": read_usage(generation)}
+    return body_reply(pretty(body), generation, headers=model_headers(model))
+
+
+def _one_a_line(numbers: bytes) -> bytes:
+    """A list of numbers in the layout of the body around it."""
+    if not numbers.startswith(b"["):
+        return numbers
+    return b"[\n        " + numbers[1:-1].replace(b",", b",\n        ") + b"\n      ]"
+
+
 def read_usage(generation: Generation) -> dict[str, int]:
     """The usage of a request to a model that only reads."""
     count = generation.usage.prompt_tokens
     return {"prompt_tokens": count, "total_tokens": count}
 
 
-def embeddings(generation: Generation) -> Iterator[orjson.Fragment]:
+def embeddings(generation: Generation) -> Iterator[bytes]:
     """An embedding for each text, as JSON: its numbers, or base64 of them in single precision, little-endian.
 
     Unless they are given, they depend on no seed, so that what one server has put into an index is found by another.
@@ -58,8 +113,8 @@ def embeddings(generation: Generation) -> Iterator[orjson.Fragment]:
         yield _written(full if form.dimensions is None else shortened(full, form.dimensions), form)
 
 
-def _written(embedding: Sequence[float], form: EmbeddingForm) -> orjson.Fragment:
-    return orjson.Fragment(orjson.dumps(_base64(embedding) if form.base64 else list(embedding)))
+def _written(embedding: Sequence[float], form: EmbeddingForm) -> bytes:
+    return orjson.dumps(_base64(embedding) if form.base64 else list(embedding))
 
 
 def _text(prompt: Prompt) -> str:

@@ -106,11 +106,11 @@ def call_members(choice: Choice, place: int, text: object) -> dict[str, Any]:
     return {"name": call.name, "arguments" if call.kind == "function" else "input": text}
 
 
-def whole_calls(choice: Choice, id_of: Callable[[Choice, int], str]) -> dict[str, Any]:
-    """The calls as a member of a message, empty if there are none; in the older form there is one call at most."""
+def whole_calls(choice: Choice, id_of: Callable[[Choice, int], str], *, legacy: bool = False) -> dict[str, Any]:
+    """The calls as a member of a message, empty if there are none; in the `legacy` form there is one call at most."""
     if not choice.calls:
         return {}
-    if choice.finish_reason == "function_call":
+    if legacy:
         return {"function_call": call_members(choice, 0, choice.calls[0].arguments)}
     return {
         "tool_calls": [

@@ -2,21 +2,16 @@
 
 from collections.abc import Mapping
 
-from mockserver.core.calls import Call
 from mockserver.core.dialects import (
     EDITIONS,
-    Broken,
     Clients,
     Dialect,
     Edition,
     Operation,
-    Parts,
     Schemas,
-    Site,
     on_demand,
 )
 from mockserver.core.ledgers import Ledger
-from mockserver.core.timeline import Reply
 from mockserver.dialects.ovms.endpoints import ask_graph, unrouted
 from mockserver.dialects.ovms.errors import ERRORS, stream_error
 from mockserver.dialects.ovms.headers import every_answer
@@ -43,93 +38,61 @@ from mockserver.dialects.ovms.paths import (
 from mockserver.dialects.ovms.schemas import CONTRACT
 
 
-@on_demand
-def _completions() -> Parts:
-    from mockserver.dialects.ovms.read import read
-    from mockserver.dialects.ovms.write import write
-
-    return Parts(read, write)
-
-
-@on_demand
-def _chats() -> Parts:
-    from mockserver.dialects.ovms.chat_answers import write_chat
-    from mockserver.dialects.ovms.chats import read_chat
-
-    return Parts(read_chat, write_chat)
-
-
-@on_demand
-def _responses() -> Parts:
-    from mockserver.dialects.ovms.responses.read import read
-    from mockserver.dialects.ovms.responses.write import write
-
-    return Parts(read, write)
-
-
-def _fail(broken: Broken) -> bytes:
-    from mockserver.dialects.ovms.responses.write import fail
-
-    return fail(broken)
-
-
-@on_demand
-def _embeddings() -> Parts:
-    from mockserver.dialects.ovms.embeddings import read_embedding, write_embedding
-
-    return Parts(read_embedding, write_embedding)
-
-
-@on_demand
-def _rerank() -> Parts:
-    from mockserver.dialects.ovms.rerank import read_rerank, write_rerank
-
-    return Parts(read_rerank, write_rerank)
-
-
 def _graphs() -> Ledger:
     from mockserver.dialects.ovms.meter import Graphs
 
     return Graphs()
 
 
-def _metrics(call: Call, site: Site) -> Reply:
-    from mockserver.dialects.ovms.metrics import publish
-
-    return publish(call, site)
-
-
-def _of_graphs(name: str, paths: Paths, schemas: Schemas, parts: Parts, summary: str) -> Operation:
+def _of_graphs(name: str, paths: Paths, schemas: Schemas, read: str, write: str, summary: str) -> Operation:
     """An operation of graphs, which each version of the server has at paths of its own."""
-    return Operation(name, "POST", paths["observed"], schemas, parts.read, parts.write, summary=summary, served=paths)
+    reader, writer = (on_demand(f"{__package__}.{each}") for each in (read, write))
+    return Operation(name, "POST", paths["observed"], schemas, reader, writer, summary=summary, served=paths)
 
 
 COMPLETIONS = _of_graphs(
     "completions",
     COMPLETIONS_PATHS,
     Schemas("CompletionRequest", "CompletionResponse", "CompletionChunk"),
-    _completions,
+    "read:read",
+    "write:write",
     "Continue a text",
 )
 CHAT_COMPLETIONS = _of_graphs(
     "chat_completions",
     CHATS_PATHS,
     Schemas("ChatCompletionRequest", "ChatCompletionResponse", "ChatCompletionChunk"),
-    _chats,
+    "chats:read_chat",
+    "chat_answers:write_chat",
     "Answer a conversation",
 )._replace(calls_tools=True, lacks={"documented": ("tool_calls", "reasoning")})
 RESPONSES = _of_graphs(
     "responses",
     RESPONSES_PATHS,
     Schemas("ResponsesRequest", "Response", "ResponsesEvent"),
-    _responses,
+    "responses.read:read",
+    "responses.write:write",
     "Answer what was said, called and given back",
-)._replace(calls_tools=True, stream_error=_fail, lacks={"documented": ("text", "tool_calls", "reasoning")})
+)._replace(
+    calls_tools=True,
+    stream_error=on_demand("mockserver.dialects.ovms.responses.write:fail"),
+    lacks={"documented": ("text", "tool_calls", "reasoning")},
+)
 EMBEDDINGS = _of_graphs(
-    "embeddings", EMBEDDINGS_PATHS, Schemas("EmbeddingRequest", "EmbeddingResponse"), _embeddings, "Embed texts"
+    "embeddings",
+    EMBEDDINGS_PATHS,
+    Schemas("EmbeddingRequest", "EmbeddingResponse"),
+    "embeddings:read_embedding",
+    "embeddings:write_embedding",
+    "Embed texts",
 )._replace(speaks=False, measure="embedding")
 RERANK = _of_graphs(
-    "rerank", RERANK_PATHS, Schemas("RerankRequest", "RerankResponse"), _rerank, "Score documents by a query"
+    "rerank",
+    RERANK_PATHS,
+    Schemas("RerankRequest", "RerankResponse"),
+    "rerank:read_rerank",
+    "rerank:write_rerank",
+    "Score documents by a query",
 )._replace(speaks=False, measure="scores")
 TOKENIZE = Operation(
     "tokenize",
@@ -191,7 +154,12 @@ RELOAD = Operation(
     summary="Read the configuration again",
 )
 METRICS = Operation(
-    "metrics", "GET", ("/metrics",), answer=_metrics, summary="Counts of the graphs, for Prometheus", remembers=True
+    "metrics",
+    "GET",
+    ("/metrics",),
+    answer=on_demand("mockserver.dialects.ovms.metrics:publish"),
+    summary="Counts of the graphs, for Prometheus",
+    remembers=True,
 )
 # Its pattern includes all paths above, so it comes after them.
 WRONG_ENDPOINT = Operation(

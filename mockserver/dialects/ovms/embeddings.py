@@ -3,6 +3,8 @@
 import re
 from functools import lru_cache
 
+import orjson
+
 from mockserver.core.calls import Call
 from mockserver.core.dialects import Site
 from mockserver.core.failures import FailureKind, Rejection
@@ -45,7 +47,8 @@ def read_embedding(call: Call, site: Site) -> GenerationRequest | Rejection:
 def write_embedding(generation: Generation, pace: Pace, site: Site) -> Reply:
     """The answer, "no `model` member"."""
     data = [
-        {"object": "embedding", "embedding": made, "index": index} for index, made in enumerate(embeddings(generation))
+        {"object": "embedding", "embedding": orjson.Fragment(made), "index": index}
+        for index, made in enumerate(embeddings(generation))
     ]
     return body_reply({"object": "list", "data": data, "usage": read_usage(generation)}, generation, content_type=JSON)
 

@@ -1,6 +1,6 @@
 """Upstash QStash LLM: an API of one operation, which its vendor has retired (vendor note, part B)."""
 
-from mockserver.core.dialects import BEARER, Clients, Dialect, Model, Operation, Parts, Schemas, on_demand
+from mockserver.core.dialects import BEARER, Clients, Dialect, Model, Operation, Schemas, on_demand
 from mockserver.dialects.upstash.credentials import CURRENT_SIGNING_KEY, NEXT_SIGNING_KEY, token
 from mockserver.dialects.upstash.errors import ERRORS
 from mockserver.dialects.upstash.headers import CHAT_PATH, every_answer
@@ -9,22 +9,13 @@ from mockserver.dialects.upstash.qstash.operations import OPERATIONS, empty_mail
 from mockserver.dialects.upstash.quotas import QUOTAS
 from mockserver.dialects.upstash.schemas import CONTRACT
 
-
-@on_demand
-def _chats() -> Parts:
-    from mockserver.dialects.upstash.read import read
-    from mockserver.dialects.upstash.write import write
-
-    return Parts(read, write)
-
-
 CHAT_COMPLETIONS = Operation(
     "chat_completions",
     "POST",
     (CHAT_PATH,),
     Schemas("ChatCompletionRequest", "ChatCompletion", "ChatCompletionChunk"),
-    read=_chats.read,
-    write=_chats.write,
+    read=on_demand("mockserver.dialects.upstash.read:read"),
+    write=on_demand("mockserver.dialects.upstash.write:write"),
     summary="Answer a conversation",
 )
 

@@ -4,11 +4,9 @@ from mockserver.core.calls import Call
 from mockserver.core.dialects import (
     BEARER,
     Answer,
-    Broken,
     Clients,
     Dialect,
     Operation,
-    Parts,
     Schemas,
     Site,
     on_demand,
@@ -22,35 +20,6 @@ from mockserver.dialects.yandex.latency import PRESETS, PROMPT_CACHING, preset_o
 from mockserver.dialects.yandex.models import MODELS, list_models
 from mockserver.dialects.yandex.quotas import QUOTAS
 from mockserver.dialects.yandex.schemas import CONTRACT
-
-
-@on_demand
-def _chats() -> Parts:
-    from mockserver.dialects.yandex.read import read
-    from mockserver.dialects.yandex.write import write
-
-    return Parts(read, write)
-
-
-@on_demand
-def _responses() -> Parts:
-    from mockserver.dialects.yandex.responses.read import read
-    from mockserver.dialects.yandex.responses.write import write
-
-    return Parts(read, write)
-
-
-def _fail(broken: Broken) -> bytes:
-    from mockserver.dialects.yandex.responses.write import fail
-
-    return fail(broken)
-
-
-@on_demand
-def _embeddings() -> Parts:
-    from mockserver.dialects.yandex.embeddings import read_embedding, write_embedding
-
-    return Parts(read_embedding, write_embedding)
 
 
 def _shelf() -> Ledger:
@@ -77,8 +46,8 @@ CHAT_COMPLETIONS = Operation(
     "POST",
     ("/v1/chat/completions",),
     Schemas("ChatCompletionRequest", "ChatCompletionResponse", "ChatCompletionChunk"),
-    read=_chats.read,
-    write=_chats.write,
+    read=on_demand("mockserver.dialects.yandex.read:read"),
+    write=on_demand("mockserver.dialects.yandex.write:write"),
     calls_tools=True,
     lacks={"documented": ("reasoning",)},
     summary="Answer a conversation",
@@ -88,12 +57,12 @@ RESPONSES = Operation(
     "POST",
     ("/v1/responses",),
     Schemas("ResponsesRequest", "Response", "ResponsesEvent"),
-    read=_responses.read,
-    write=_responses.write,
+    read=on_demand("mockserver.dialects.yandex.responses.read:read"),
+    write=on_demand("mockserver.dialects.yandex.responses.write:write"),
     calls_tools=True,
     lacks={"documented": ("reasoning",)},
     summary="Answer what was said, called and given back",
-    stream_error=_fail,
+    stream_error=on_demand("mockserver.dialects.yandex.responses.write:fail"),
     recalls=(b'"previous_response_id"', b'"item_reference"', b'"background"'),
 )
 STORED = (
@@ -107,8 +76,8 @@ EMBEDDINGS = Operation(
     "POST",
     ("/v1/embeddings",),
     Schemas("EmbeddingRequest", "EmbeddingResponse"),
-    read=_embeddings.read,
-    write=_embeddings.write,
+    read=on_demand("mockserver.dialects.yandex.embeddings:read_embedding"),
+    write=on_demand("mockserver.dialects.yandex.embeddings:write_embedding"),
     speaks=False,
     measure="embedding",
     summary="Embed a text",

@@ -5,6 +5,8 @@ A request embeds one text: "embeddings for single strings"."""
 from functools import reduce
 from typing import Any
 
+import orjson
+
 from mockserver.core.calls import Call
 from mockserver.core.dialects import Site
 from mockserver.core.failures import FailureKind, Rejection
@@ -77,7 +79,8 @@ def _request(body: dict[str, Any], call: Call, site: Site) -> GenerationRequest 
 def write_embedding(generation: Generation, pace: Pace, site: Site) -> Reply:
     """The answer: object, model, data, usage."""
     data = [
-        {"index": index, "embedding": each, "object": "embedding"} for index, each in enumerate(embeddings(generation))
+        {"index": index, "embedding": orjson.Fragment(each), "object": "embedding"}
+        for index, each in enumerate(embeddings(generation))
     ]
     return json_reply(
         {"object": "list", "model": generation.request.model, "data": data, "usage": read_usage(generation)}, generation

@@ -1,0 +1,42 @@
+"""`GET /v1/models` and `/v1/models/{id}`, and `DELETE` of the latter (facts C1, D)."""
+
+from mockserver.core.calls import Call
+from mockserver.core.dialects import Model, Site
+from mockserver.core.failures import FailureKind, Rejection
+from mockserver.core.timeline import Reply
+from mockserver.dialects.openai.bodies import body_reply
+from mockserver.dialects.openai.chats import pretty
+from mockserver.dialects.openai.families import created_at
+from mockserver.dialects.openai.refusals import refused
+
+
+def list_models(call: Call, site: Site) -> Reply:
+    """The models on offer."""
+    return body_reply(pretty({"object": "list", "data": [_row(model) for model in site.models]}))
+
+
+def get_model(call: Call, site: Site) -> Reply | Rejection:
+    """One model of the list, or the vendor's 404."""
+    found = _found(site)
+    return body_reply(pretty(_row(found))) if isinstance(found, Model) else found
+
+
+def delete_model(call: Call, site: Site) -> Reply | Rejection:
+    """The refusal to delete a model that is nobody's own; a fine-tuned one is said to be deleted, but stays."""
+    name = site.variables["id"]
+    if name.startswith("ft:"):
+        return body_reply(pretty({"id": name, "object": "model", "deleted": True}))
+    found = _found(site)
+    if isinstance(found, Rejection):
+        return found
+    return refused("You have insufficient permissions for this operation.", status=403)
+
+
+def _found(site: Site) -> Model | Rejection:
+    name = site.variables["id"]
+    listed = next((model for model in site.models if model.id == name), None)
+    return listed or Rejection(FailureKind.UNKNOWN_MODEL, model=name)
+
+
+def _row(model: Model) -> dict[str, object]:
+    return {"id": model.id, "object": "model", "created": created_at(model.id), "owned_by": model.owned_by or "system"}

@@ -1,0 +1,127 @@
+"""`POST /v1/completions`: requests (facts C1), answers and streams (E5)."""
+
+from collections.abc import Sequence
+from functools import partial
+from itertools import accumulate
+
+from mockserver.core.calls import Call
+from mockserver.core.dialects import Site
+from mockserver.core.failures import Rejection
+from mockserver.core.generation import Choice, Generation, GenerationRequest, Limits, Output, Stops
+from mockserver.core.seeding import alphanumerics
+from mockserver.core.timeline import Pace, Reply
+from mockserver.dialects.contracts import Contract, components
+from mockserver.dialects.openai.bodies import usage_object
+from mockserver.dialects.openai.chats import pretty
+from mockserver.dialects.openai.conflicts import completion_conflict
+from mockserver.dialects.openai.families import family_of, snapshot_of
+from mockserver.dialects.openai.fields import json_object, sampling, stop_texts, text_prompts, whole
+from mockserver.dialects.openai.flavour import NOTHING, Flavour, Members, Rendering, Segment, write
+from mockserver.dialects.openai.limits import model_headers
+from mockserver.dialects.openai.logprobs import legacy_logprobs
+from mockserver.dialects.openai.refusals import explain, too_long, unknown_model
+
+_REQUEST = Contract(components(__package__, "openai"), "CompletionRequest")
+# What a request without a prompt continues, and how long its answer is, in tokens.
+_NO_PROMPT, _USUAL_LENGTH = "<|endoftext|>", 16
+
+
+def read_completion(call: Call, site: Site) -> GenerationRequest | Rejection:
+    """The request, or why OpenAI refuses it."""
+    body = json_object(call.body)
+    if isinstance(body, Rejection):
+        return body
+    if not _REQUEST.accepts(body):
+        return explain(_REQUEST.violations(body))
+    model = site.model(body["model"])
+    if model is None:
+        return unknown_model(body["model"], "completions")
+    family, prompt, limit = family_of(model.id), body.get("prompt"), whole(body.get("max_tokens"))
+    refusal = completion_conflict(body, family, model.id)
+    if refusal is not None:
+        return refusal
+    prompts = text_prompts(_NO_PROMPT if prompt is None else prompt)
+    longest, most = max([each.token_count for each in prompts]), _USUAL_LENGTH if limit is None else limit
+    options, choices = body.get("stream_options") or NOTHING, whole(body.get("n")) or 1
+    return too_long(longest, model, family, "completions", wanted=most) or GenerationRequest(
+        model=body["model"],
+        prompts=prompts,
+        output=Output(
+            stream=bool(body.get("stream")),
+            include_usage=bool(options.get("include_usage")),
+            echo=bool(body.get("echo")),
+            logprobs=whole(body.get("logprobs")),
+        ),
+        limits=Limits(most, context=model.context),
+        stops=Stops(stop_texts(body.get("stop"))),
+        sampling=sampling(body),
+        n=choices,
+        best_of=max(whole(body.get("best_of")) or 1, choices),
+    )
+
+
+def write_completion(generation: Generation, pace: Pace, site: Site) -> Reply:
+    """The generation as one body, or as a stream of chunks."""
+    return write(COMPLETION, generation, pace, site)
+
+
+def _around(rendering: Rendering) -> Members:
+    generation, site = rendering.generation, rendering.site
+    model, output = generation.request.model, generation.request.output
+    return {
+        "id": f"cmpl-{alphanumerics(site.identity, 29, 'id')}",
+        "created": int(site.now),
+        "model": snapshot_of(model),
+        **({"usage": None} if output.stream and output.include_usage else NOTHING),
+    }
+
+
+def _choice_members(rendering: Rendering, choice: Choice) -> Members:
+    output = rendering.generation.request.output
+    members = {"text": (choice.prompt.text if output.echo else "") + choice.text}
+    if output.logprobs is None:
+        return {**members, "logprobs": None}
+    texts, positions = [*choice.echo_texts, *choice.texts], [*choice.echo_positions, *choice.positions]
+    return {**members, "logprobs": legacy_logprobs(texts, positions, 0 if output.echo else len(choice.prompt.text))}
+
+
+def _opening(rendering: Rendering, choice: Choice) -> Sequence[Members]:
+    """The prompt, if it is echoed."""
+    output = rendering.generation.request.output
+    if not output.echo:
+        return ()
+    members = {"text": choice.prompt.text}
+    if output.logprobs is None:
+        return (members,)
+    return ({**members, "logprobs": legacy_logprobs(choice.echo_texts, choice.echo_positions, 0)},)
+
+
+def _segments(rendering: Rendering, choice: Choice) -> Sequence[Segment]:
+    scored = rendering.generation.request.output.logprobs is not None
+    offsets = [*accumulate(map(len, choice.texts), initial=len(choice.prompt.text))] if scored else []
+    beside = partial(_scores, choice, offsets) if scored else None
+    return (Segment({"text": rendering.flavour.encoding.slot}, choice.texts, beside=beside),)
+
+
+def _scores(choice: Choice, offsets: Sequence[int], group: range) -> Members:
+    kept = slice(group.start, group.stop)
+    return {"logprobs": legacy_logprobs(choice.texts[kept], choice.positions[kept], offsets[group.start])}
+
+
+COMPLETION = Flavour(
+    around=_around,
+    counts=lambda rendering: usage_object(rendering.generation.usage),
+    choice_members=_choice_members,
+    segments=_segments,
+    opening=_opening,
+    # The last token has the finish reason.
+    closing=lambda rendering, choice: None if choice.texts else {"text": ""},
+    headers=lambda rendering: model_headers(rendering.generation.request.model, completions=True),
+    kind="text_completion",
+    chunk_kind="text_completion",
+    chunk=("id", "object", "created", "choices", "model", "usage"),
+    choice=("text", "index", "logprobs", "finish_reason"),
+    part=("text", "index", "logprobs", "finish_reason"),
+    plain=pretty,
+    stream_headers=((b"content-type", b"text/event-stream; charset=utf-8"),),
+)

@@ -1,0 +1,94 @@
+"""OpenAI's API, the reference of which the other vendors' are variants (vendor facts: `openai.md`)."""
+
+from mockserver.core.dialects import Clients, Dialect, Operation, Schemas, on_demand
+from mockserver.dialects.contracts import components
+from mockserver.dialects.openai.errors import ERRORS, stream_error, unrouted
+from mockserver.dialects.openai.families import MODELS
+from mockserver.dialects.openai.fields import bearer
+from mockserver.dialects.openai.limits import PRESETS, PROMPT_CACHING, QUOTAS, every_answer, preset_of
+
+CONTRACT = components(__package__, "openai")
+_HERE = __package__
+
+CHAT_COMPLETIONS = Operation(
+    "chat_completions",
+    "POST",
+    ("/v1/chat/completions",),
+    Schemas("ChatCompletionRequest", "ChatCompletion", "ChatCompletionChunk"),
+    read=on_demand(f"{_HERE}.chats:read_chat"),
+    write=on_demand(f"{_HERE}.chats:write_chat"),
+    calls_tools=True,
+    summary="Answer a conversation",
+)
+COMPLETIONS = Operation(
+    "completions",
+    "POST",
+    ("/v1/completions",),
+    Schemas("CompletionRequest", "Completion", "Completion"),
+    read=on_demand(f"{_HERE}.completions:read_completion"),
+    write=on_demand(f"{_HERE}.completions:write_completion"),
+    summary="Continue a text",
+)
+EMBEDDINGS = Operation(
+    "embeddings",
+    "POST",
+    ("/v1/embeddings",),
+    Schemas("EmbeddingRequest", "EmbeddingList"),
+    read=on_demand(f"{_HERE}.embeddings:read_embedding"),
+    write=on_demand(f"{_HERE}.embeddings:write_embedding"),
+    speaks=False,
+    measure="embedding",
+    summary="Embed texts",
+)
+MODERATIONS = Operation(
+    "moderations",
+    "POST",
+    ("/v1/moderations",),
+    Schemas("ModerationRequest", "Moderation"),
+    answer=on_demand(f"{_HERE}.moderations:moderate"),
+    summary="Flag what is harmful in texts",
+)
+LIST_MODELS = Operation(
+    "models",
+    "GET",
+    ("/v1/models",),
+    Schemas(response="ModelList"),
+    answer=on_demand(f"{_HERE}.catalogue:list_models"),
+    summary="The models on offer",
+)
+GET_MODEL = Operation(
+    "model",
+    "GET",
+    ("/v1/models/{id}",),
+    Schemas(response="Model"),
+    answer=on_demand(f"{_HERE}.catalogue:get_model"),
+    summary="One model",
+)
+DELETE_MODEL = Operation(
+    "delete_model",
+    "DELETE",
+    ("/v1/models/{id}",),
+    answer=on_demand(f"{_HERE}.catalogue:delete_model"),
+    summary="Delete a fine-tuned model",
+)
+
+OPENAI = Dialect(
+    name="openai",
+    title="OpenAI API",
+    hosts=("api.openai.com", *(f"{region}.api.openai.com" for region in ("us", "eu", "ae", "au", "in", "jp"))),
+    operations=(CHAT_COMPLETIONS, COMPLETIONS, EMBEDDINGS, MODERATIONS, LIST_MODELS, GET_MODEL, DELETE_MODEL),
+    # Both editions are today's.
+    errors={"documented": ERRORS, "observed": ERRORS},
+    contract={"documented": CONTRACT, "observed": CONTRACT},
+    models=MODELS,
+    headers=every_answer,
+    credentials=bearer,
+    unrouted=unrouted,
+    stream_error=stream_error,
+    quotas=QUOTAS,
+    presets=PRESETS,
+    realistic="openai",
+    preset_of=preset_of,
+    prompt_caching=PROMPT_CACHING,
+    clients=Clients(urls=("OPENAI_BASE_URL",), keys=("OPENAI_API_KEY",), bases={"OPENAI_API_BASE": "/v1"}),
+)

@@ -1,0 +1,78 @@
+"""`POST /v1/moderations` (facts C1, E5): a text is flagged for the words in it, an image never."""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from mockserver.core.calls import Call
+from mockserver.core.dialects import Site
+from mockserver.core.failures import Rejection
+from mockserver.core.seeding import Draws, derive, hex_digits
+from mockserver.core.timeline import Reply
+from mockserver.dialects.contracts import Contract, components
+from mockserver.dialects.openai.bodies import body_reply
+from mockserver.dialects.openai.chats import pretty
+from mockserver.dialects.openai.families import snapshot_of
+from mockserver.dialects.openai.fields import json_object
+from mockserver.dialects.openai.refusals import explain, unknown_model
+
+_REQUEST = Contract(components(__package__, "openai"), "ModerationRequest")
+_USUAL_MODEL = "omni-moderation-latest"
+# Each category with words that stand for it, in the page's order. Enough to have both answers in a test.
+_CATEGORIES: Mapping[str, re.Pattern[str]] = {
+    category: re.compile(rf"\b(?:{words})", re.IGNORECASE)
+    for category, words in {
+        "sexual": "porn|erotic|sexual(?:ly)? explicit",
+        "sexual/minors": "child porn",
+        "harassment": "you idiot|stupid idiot|shut up",
+        "harassment/threatening": "i(?:'| wi)ll (?:kill|hurt|find) you|i will beat",
+        "hate": "i hate (?:all|those)|subhuman",
+        "hate/threatening": "exterminate (?:all|them)",
+        "illicit": "how (?:to|do i) (?:steal|launder|make (?:drugs|meth))",
+        "illicit/violent": "how (?:to|do i) (?:make|build) a bomb",
+        "self-harm": "suicide|self-harm|cut myself|kill myself",
+        "self-harm/intent": "i want to (?:die|kill myself|hurt myself)",
+        "self-harm/instructions": "how (?:to|do i) (?:kill|hurt) myself",
+        "violence": "kill|murder|stab|shoot (?:him|her|them|you)",
+        "violence/graphic": "dismember|gore\\b|behead",
+    }.items()
+}
+
+
+def moderate(call: Call, site: Site) -> Reply | Rejection:
+    """A result for each text; parts, which may be images too, have one together."""
+    body = json_object(call.body)
+    if isinstance(body, Rejection):
+        return body
+    if not _REQUEST.accepts(body):
+        return explain(_REQUEST.violations(body))
+    name, given = body.get("model") or _USUAL_MODEL, body["input"]
+    if site.model(name) is None:
+        return unknown_model(name, "moderations")
+    rows = given if isinstance(given, list) else [given]
+    if any(isinstance(row, dict) for row in rows):
+        kinds = {"image" if isinstance(row, dict) and row["type"] == "image_url" else "text" for row in rows}
+        texts = [row if isinstance(row, str) else row.get("text", "") for row in rows]
+        results = [_result("\n".join(texts), sorted(kinds, reverse=True), site)]
+    else:
+        results = [_result(text, ["text"], site) for text in rows]
+    id_ = f"modr-{hex_digits(site.identity, 32, 'id')}"
+    return body_reply(pretty({"id": id_, "model": snapshot_of(name), "results": results}))
+
+
+def _result(text: str, kinds: list[str], site: Site) -> dict[str, Any]:
+    found = {category: words.search(text) is not None for category, words in _CATEGORIES.items()}
+    draws = Draws(derive(site.seed, "moderation", text[:65_536]))
+    scores = {category: _score(draws, flagged=flagged) for category, flagged in found.items()}
+    return {
+        "flagged": any(found.values()),
+        "categories": found,
+        "category_scores": scores,
+        "category_applied_input_types": dict.fromkeys(found, kinds),
+    }
+
+
+def _score(draws: Draws, *, flagged: bool) -> float:
+    """A score above one half if the category is flagged, else one that is close to zero."""
+    share = draws.below(1_000_000) / 1_000_000
+    return 0.6 + 0.39 * share if flagged else 0.002 * share**4 + 1e-6
