@@ -105,9 +105,10 @@ _NEEDS = (
         (name, "tools", f"Invalid value for '{name}': '{name}' is only allowed when 'tools' are specified.")
         for name in ("tool_choice", "parallel_tool_calls")
     ),
-    *(
-        (name, "functions", f"Invalid value for '{name}': '{name}' is only allowed when 'functions' are specified.")
-        for name in ("function_call",)
+    (
+        "function_call",
+        "functions",
+        "Invalid value for 'function_call': 'function_call' is only allowed when 'functions' are specified.",
     ),
 )
 
@@ -120,8 +121,8 @@ def _lonely(body: Body, family: Family, model: str) -> Rejection | None:
 
 
 def _tools(body: Body, family: Family, model: str) -> Rejection | None:
-    tools = body.get("tools") or ()
-    functions = [tool["function"] for tool in tools if tool["type"] == "function"] + [*(body.get("functions") or ())]
+    tools, older = body.get("tools") or (), body.get("functions") or ()
+    functions = bool(older) or any(tool["type"] == "function" for tool in tools)
     if functions and family.chat_tools != "always":
         words = f"Function tools with reasoning_effort are not supported for {model} in /v1/chat/completions."
         if family.chat_tools == "only_none" and reasons(body, family):
@@ -129,11 +130,18 @@ def _tools(body: Body, family: Family, model: str) -> Rejection | None:
             return refused(f"{words} {advice}", "reasoning_effort")
         if family.chat_tools == "never" or reasons(body, family):
             return refused(f"{words} Please use /v1/responses instead.", "reasoning_effort")
-    for place, tool in enumerate(tools):
-        if tool["type"] == "function":
-            found = schema_refusal(tool["function"], f"tools[{place}].function.parameters")
-            if found is not None:
-                return found
+    named = [
+        *((tool["function"], f"tools[{n}].function") for n, tool in enumerate(tools) if tool["type"] == "function"),
+        *((function, f"functions[{n}]") for n, function in enumerate(older)),
+    ]
+    found = next(filter(None, (schema_refusal(function, f"{where}.parameters") for function, where in named)), None)
+    if found is not None:
+        return found
+    if functions and isinstance(body.get("function_call"), dict):
+        name = body["function_call"]["name"]
+        if all(function["name"] != name for function in older):
+            words = f"no function named {name[:LONGEST_ECHO]} was specified in the 'functions' parameter."
+            return refused(f"Invalid value for 'function_call': {words}", "function_call")
     choice = body.get("tool_choice")
     if not isinstance(choice, dict):
         return None

@@ -108,18 +108,18 @@ _ROWS: dict[FailureKind, _Row] = {
 }
 
 
+# Codes with a type of their own.
+_TYPES = {"max_tokens_per_request": "max_tokens_per_request"}
+
+
 def _refusal(row: _Row) -> Refusal:
     def body(rejection: Rejection, words: str) -> bytes:
         # Only in wordings of ours do names in braces stand for anything.
         if words == row.message or rejection.kind is FailureKind.RATE_LIMIT:
             words = words.replace("{key}", _masked(rejection.key or "")).replace("{model}", rejection.model or "gpt-4o")
-        kind = "tokens" if row.type == "requests" and "tokens per" in words else row.type
-        error = {
-            "message": words,
-            "type": kind,
-            "param": rejection.param or row.param,
-            "code": rejection.code or row.code,
-        }
+        code = rejection.code or row.code
+        kind = "tokens" if row.type == "requests" and "tokens per" in words else _TYPES.get(code or "", row.type)
+        error = {"message": words, "type": kind, "param": rejection.param or row.param, "code": code}
         return orjson.dumps({"error": error}, option=orjson.OPT_INDENT_2)
 
     # Recorded: the refusal of an unknown model alone comes from a part of the service that names the character set.

@@ -3,6 +3,7 @@
 Efforts are those that clients have verified in 2026; contexts and longest answers are the vendor's pages'.
 """
 
+import re
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
@@ -138,9 +139,9 @@ _FAMILIES: Mapping[str, Family] = MappingProxyType({
     "omni-moderation": Family(endpoints=("moderations",)),
     "text-moderation": Family(endpoints=("moderations",), sees=False, owner="openai-internal"),
 })  # fmt: skip
-_STARTS = tuple(sorted(_FAMILIES, key=len, reverse=True))
+_START = re.compile("|".join(map(re.escape, sorted(_FAMILIES, key=len, reverse=True))))
 # Models of these kinds are served at `/v1/responses` alone.
-_ONLY_RESPONSES = ("-pro", "-codex", "-deep-research")
+_ONLY_RESPONSES = re.compile(r"-(?:pro|codex|deep-research)\b")
 # A name that nobody knows may be that of any model: it is served everywhere, and does not reason.
 UNKNOWN = Family(
     endpoints=("chat", "completions", "responses", "embeddings", "moderations"), dimensions=1_536, shortens=True
@@ -150,8 +151,9 @@ UNKNOWN = Family(
 def family_of(model: str) -> Family:
     """The family of a model, by its name; that of a fine-tuned model is its base model's."""
     name = model.removeprefix("ft:")
-    family = next((_FAMILIES[start] for start in _STARTS if name.startswith(start)), UNKNOWN)
-    if family.endpoints is _CHATS and any(kind in name[:64] for kind in _ONLY_RESPONSES):
+    start = _START.match(name)
+    family = UNKNOWN if start is None else _FAMILIES[start[0]]
+    if family.endpoints is _CHATS and _ONLY_RESPONSES.search(name, 0, 64):
         return family._replace(endpoints=("responses",), chat_tools="always")
     return family
 

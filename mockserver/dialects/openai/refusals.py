@@ -27,6 +27,9 @@ def explain(violations: Sequence[Violation], *, responses: bool = False) -> Reje
 
     Of `responses`, unknown fields are told like unknown members of objects.
     """
+    if not violations:
+        # Two validators read the contract, and the strict one alone is asked for reasons.
+        return Rejection(FailureKind.INVALID_REQUEST)
     unknown = [str(v.path[0]) for v in violations if v.rule == "additionalProperties" and len(v.path) == 1]
     if not responses and any(v.path == ("model",) and v.found is None for v in violations):
         return refused(NO_MODEL)
@@ -180,7 +183,7 @@ def misplaced(family: Family, endpoint: Endpoint, model: str) -> Rejection | Non
     if endpoint == "embeddings":
         return refused("You are not allowed to generate embeddings from this model", status=403)
     if endpoint not in _PATHS:
-        words = f"The requested model '{model[:LONGEST_ECHO]}' cannot be used with the Responses API."
+        words = f"The requested model '{model[:LONGEST_ECHO]}' cannot be used with the {endpoint.capitalize()} API."
         return refused(words, "model", "unsupported_model")
     if family.endpoints == ("responses",):
         words = f"This model is only supported in v1/responses and not in {_PATHS[endpoint]}."

@@ -33,10 +33,10 @@ class _Part(NamedTuple):
 def schema_refusal(form: Mapping[str, Any], where: str) -> Rejection | None:
     """The refusal of the schema of a format or of a function; None if it is supported, or absent.
 
-    `form` has `name`, `strict` and either `schema` or `parameters`. `where` is the parameter to blame:
-    `response_format`, `text.format.schema`, `tools[0].function.parameters` or `tools[0].parameters`.
+    `form` has `name`, `strict` and either `schema` or `parameters`. `where` is the parameter to blame: of formats
+    `response_format` or `text.format.schema`, of functions a path that ends with `parameters`.
     """
-    function = where.startswith("tools")
+    function = where.endswith("parameters")
     schema = form.get("parameters" if function else "schema")
     if schema is None or (function and not schema):
         return None
@@ -137,8 +137,8 @@ def _share_first_keys(choices: list[Any]) -> bool:
         key = next(iter(held), None) if isinstance(held, Mapping) else None
         if key is None or held is None:
             continue
-        first = held[key]
-        values = [first["const"]] if "const" in first else first.get("enum") if isinstance(first, Mapping) else None
+        first = held[key] if isinstance(held[key], Mapping) else {}
+        values = [first["const"]] if "const" in first else first.get("enum")
         told = [f"{key}={value!r}"[:500] for value in values] if isinstance(values, list) else [key]
         if seen.intersection(told):
             return True
