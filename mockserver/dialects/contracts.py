@@ -6,7 +6,7 @@ reasons. Each dialect keeps its contract as OpenAPI components in `contract/<edi
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cache, cached_property
+from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -72,9 +72,51 @@ class Contract:
         """The violations of the contract, the first two hundred in the order of the fields; empty if it conforms."""
         if self.accepts(value):
             return ()
-        errors = islice(_explainer()(self.schema).iter_errors(value), _MOST_ERRORS)
+        errors = islice(self._explainer.iter_errors(value), _MOST_ERRORS)
         found = sorted(errors, key=lambda error: [(isinstance(part, str), part) for part in error.absolute_path])
         return tuple(islice((violation for error in found for violation in _violations(error)), _MOST_ERRORS))
+
+    @cached_property
+    def _explainer(self) -> Any:
+        """A validator that names what is wrong: it examines choices no further than necessary, and what is valid in an
+        array not at all, but lets compiled validators decide what is."""
+        from jsonschema import Draft202012Validator, ValidationError  # slow to import, and rarely needed
+        from jsonschema.validators import extend
+        from jsonschema_rs import Draft202012Validator as Compiled
+
+        common = {"components": self.schema["components"]}
+        # By identity: the schemas are parts of the document.
+        compiled: dict[int, Callable[[object], bool]] = {}
+
+        def fits(instance: object, branch: Mapping[str, Any]) -> bool:
+            check = compiled.get(id(branch))
+            if check is None:
+                check = compiled[id(branch)] = Compiled({**branch, **common}).is_valid
+            return check(instance)
+
+        def items(validator: Any, each: Any, instance: object, schema: object) -> Iterator[Any]:
+            for place, item in enumerate(instance if isinstance(instance, list) else ()):
+                if not fits(item, each):
+                    yield from validator.descend(item, each, path=place)
+
+        def if_(validator: Any, condition: Any, instance: object, schema: Mapping[str, Any]) -> Iterator[Any]:
+            branch = "then" if fits(instance, condition) else "else"
+            if branch in schema:
+                yield from validator.descend(instance, schema[branch], schema_path=branch)
+
+        def any_of(validator: Any, branches: Sequence[Any], instance: object, schema: object) -> Iterator[Any]:
+            if not any(fits(instance, branch) for branch in branches):
+                yield ValidationError(f"{instance!r} is not valid under any of the given schemas")
+
+        def one_of(validator: Any, branches: Sequence[Any], instance: object, schema: object) -> Iterator[Any]:
+            fitting = [branch for branch in branches if fits(instance, branch)]
+            if not fitting:
+                yield ValidationError(f"{instance!r} is not valid under any of the given schemas")
+            elif len(fitting) > 1:
+                yield ValidationError(f"{instance!r} is valid under each of {', '.join(map(repr, fitting))}")
+
+        rules = {"items": items, "if": if_, "anyOf": any_of, "oneOf": one_of}
+        return extend(Draft202012Validator, rules)(self.schema)  # type: ignore[no-untyped-call]
 
 
 def reachable(schemas: Mapping[str, Any], document: Any) -> dict[str, Any]:
@@ -99,29 +141,6 @@ def _references(value: Any) -> set[str]:
 def by_edition(contract: Editions, name: str) -> Mapping[Edition, Contract]:
     """The schema of that name in each edition."""
     return {edition: Contract(load, name) for edition, load in contract.items()}
-
-
-@cache
-def _explainer() -> Any:
-    """A validator that names what is wrong, and examines the branches of a choice no further than necessary."""
-    from jsonschema import Draft202012Validator, ValidationError  # slow to import, and rarely needed
-    from jsonschema.validators import extend
-
-    def fits(validator: Any, instance: object, branch: object) -> bool:
-        return next(validator.descend(instance, branch), None) is None
-
-    def any_of(validator: Any, branches: Sequence[object], instance: object, schema: object) -> Iterator[Any]:
-        if not any(fits(validator, instance, branch) for branch in branches):
-            yield ValidationError(f"{instance!r} is not valid under any of the given schemas")
-
-    def one_of(validator: Any, branches: Sequence[object], instance: object, schema: object) -> Iterator[Any]:
-        fitting = [branch for branch in branches if fits(validator, instance, branch)]
-        if not fitting:
-            yield ValidationError(f"{instance!r} is not valid under any of the given schemas")
-        elif len(fitting) > 1:
-            yield ValidationError(f"{instance!r} is valid under each of {', '.join(map(repr, fitting))}")
-
-    return extend(Draft202012Validator, {"anyOf": any_of, "oneOf": one_of})  # type: ignore[no-untyped-call]
 
 
 def _violations(error: "ValidationError") -> Iterator[Violation]:
