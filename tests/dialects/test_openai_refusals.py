@@ -782,3 +782,18 @@ def test_models_have_families_and_snapshots() -> None:
     assert snapshot_of("davinci-002") == "davinci:2023-07-21-v2"
     assert family_of("gpt-4o-mini-2024-07-18") == family_of("ft:gpt-4o-mini:acme::1") == family_of("gpt-4o")
     assert {model.id: (model.context, model.max_output) for model in MODELS}["gpt-5.4-mini"] == (400_000, 128_000)
+
+
+STRANGE: list[dict[str, Any]] = [
+    {"type": "object", "properties": {"a": 3}, "required": 5, "additionalProperties": False},
+    {"type": "object", "properties": [1], "required": [1, {}], "additionalProperties": False},
+    nested({"anyOf": [{"type": "object", "properties": {"a": True}}, True, {"properties": {"a": False}}]}),
+    nested({"type": ["object", {}], "enum": 5, "const": {"a": 1}}),
+    nested({"type": "array"}),
+]
+
+
+@pytest.mark.parametrize("schema", STRANGE)
+def test_schemas_that_are_none_are_refused(schema: dict[str, Any]) -> None:
+    status, message, *_ = told(refusal("chat", {"response_format": strict(schema)}))
+    assert (status, str(message)[:43]) == (400, "Invalid schema for response_format 'plan': ")
