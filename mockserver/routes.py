@@ -242,7 +242,11 @@ def _own(dialects: Mapping[str, Dialect], settings: Settings) -> Iterator[tuple[
 def _bare(dialects: Mapping[str, Dialect], settings: Settings) -> Iterator[tuple[str, RouteMatch]]:
     """The native paths without a dialect's name, each for the one dialect that has it there."""
     claims = {path: dialect.name for dialect in reversed([*dialects.values()]) for path in dialect.bare}
+    has = {
+        (dialect.name, operation.method, path) for dialect in dialects.values() for operation, path in _paths(dialect)
+    }
     for dialect in [dialects[settings.dialect]] if settings.dialect else dialects.values():
         for operation, path in _paths(dialect):
-            if dialect.name == settings.bare.get(path, settings.dialect or claims.get(path, dialect.name)):
+            owner = settings.bare.get(path, settings.dialect or claims.get(path, dialect.name))
+            if owner == dialect.name or (owner, operation.method, path) not in has:
                 yield path, RouteMatch(dialect, operation, path)

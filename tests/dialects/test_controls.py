@@ -459,7 +459,7 @@ def _asked(shape: Shape, count: int) -> dict[str, Any]:
     """The fields that ask for as many alternatives."""
     if shape.chats:
         return {"logprobs": True, "top_logprobs": count}
-    return {"logprobs": 1 if shape.dialect == "ovms" else count}
+    return {"logprobs": min(count, {"ovms": 1, "openai": 5}.get(shape.dialect, count))}
 
 
 def _rows(shape: Shape, answer: Answer) -> list[tuple[str, float, dict[str, float]]]:
@@ -527,7 +527,7 @@ def offsets_point_into_the_text(shape: Shape) -> None:
     answer = shape.plain(prompt, temperature=0.8, **_asked(shape, 1))
     found = answer.json()["choices"][0]["logprobs"]
     said = shape.text(answer)
-    if shape.dialect == "cerebras":
+    if shape.dialect in ("cerebras", "openai"):
         said = prompt + said  # "character offsets since the prompt"
     # "offsets are byte lengths" in the one.
     row: str | bytes = said.encode() if shape.dialect == "ovms" else said

@@ -14,7 +14,7 @@ from tests.support.asking import FROZEN, Answer, ask
 from tests.support.questions import EMBEDDERS
 
 every_embedder = pytest.mark.parametrize("dialect", EMBEDDERS)
-PATHS = {"ovms": "/v3/embeddings", "yandex": "/v1/embeddings"}
+PATHS = {"openai": "/v1/embeddings", "ovms": "/v3/embeddings", "yandex": "/v1/embeddings"}
 
 
 def embed(dialect: str, texts: object, **more: Any) -> Answer:

@@ -271,7 +271,10 @@ def test_a_dialect_that_knows_no_tools_refuses_calls(shape: Shape, stream: bool)
         asked(shape, {"tool_calls": CALLS}, stream=stream)
 
 
-@pytest.mark.parametrize("shape", YANDEX, ids=lambda shape: shape.id)
+WITH_REFUSALS = [*YANDEX, *(shape for shape in SHAPES if shape.id == "openai-chat")]
+
+
+@pytest.mark.parametrize("shape", WITH_REFUSALS, ids=lambda shape: shape.id)
 def test_a_refusal_stands_where_the_vendor_has_one(shape: Shape) -> None:
     answer = asked(shape, {"refusal": "I would rather not."}, stream=False)
     if shape.responds:
@@ -280,7 +283,7 @@ def test_a_refusal_stands_where_the_vendor_has_one(shape: Shape) -> None:
         assert answer.json()["choices"][0]["message"]["refusal"] == "I would rather not."
 
 
-@pytest.mark.parametrize("shape", [s for s in SHAPES if s.dialect != "yandex"], ids=lambda shape: shape.id)
+@pytest.mark.parametrize("shape", [s for s in SHAPES if s not in WITH_REFUSALS], ids=lambda shape: shape.id)
 @STREAM
 def test_elsewhere_a_refusal_is_said_like_any_text(shape: Shape, stream: bool) -> None:
     assert shape.text(asked(shape, {"refusal": "I would rather not."}, stream=stream)) == "I would rather not."

@@ -73,6 +73,8 @@ def good_body(dialect: Dialect, schema: str) -> dict[str, object]:
         }
     if "Responses" in schema:
         return {"model": dialect.models[0].id, "input": "Tell me about tides", "max_output_tokens": 3}
+    if "Moderation" in schema:
+        return {"input": "Tides"}
     if "Completion" not in schema:
         return {}
     bodies = [shape.body("Tell me about tides") for shape in SHAPES if shape.dialect == dialect.name]
@@ -91,6 +93,8 @@ STATUSES = {
     **{(method, "/v2/messages/{messageId}"): 404 for method in ("get", "delete")},
     **{(method, "/v2/dlq/{dlqId}"): 404 for method in ("get", "delete")},
     ("get", "/v2/queues/{queueName}"): 404,
+    # Nobody may delete the vendor's own models.
+    ("delete", "/v1/models/{id}"): 403,
     ("post", "/v2/dlq/retry/{dlqId}"): 404,
     ("post", "/v2/dlq/retry"): 201,
     ("delete", "/v2/messages"): 202,

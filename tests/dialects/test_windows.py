@@ -21,6 +21,10 @@ UPSTASH = (
     "This model's maximum context length is {most} tokens. However, you requested {found} tokens in the messages, "
     "Please reduce the length of the messages."
 )
+OPENAI = (
+    "This model's maximum context length is {most} tokens. However, your messages resulted in {found} tokens. Please "
+    "reduce the length of the messages."
+)
 YANDEX = "number of input tokens must be no more than {most}, got {found}"
 # What each says, and the status with which it says so. OVMS knows no window before 2026.
 REFUSALS: Mapping[tuple[str, Edition], tuple[int, str]] = {
@@ -28,6 +32,8 @@ REFUSALS: Mapping[tuple[str, Edition], tuple[int, str]] = {
     ("cerebras", "observed"): (400, CEREBRAS),
     ("friendli", "documented"): (422, FRIENDLI),
     ("friendli", "observed"): (422, FRIENDLI),
+    ("openai", "documented"): (400, OPENAI),
+    ("openai", "observed"): (400, OPENAI),
     ("ovms", "observed"): (400, OVMS),
     ("upstash", "documented"): (400, UPSTASH),
     ("upstash", "observed"): (400, UPSTASH),
@@ -36,8 +42,11 @@ REFUSALS: Mapping[tuple[str, Edition], tuple[int, str]] = {
 }
 # The engine behind Upstash wants room for one token at least.
 ROOM_NEEDED = {"upstash": 1}
-# Models of these kinds complete no text.
-OTHER_KINDS = ("emb://", "art://", "cls://")
+# Models of these kinds complete no text, or refuse the older name of the limit.
+OTHER_KINDS = (
+    *("emb://", "art://", "cls://", "text-embedding", "omni-", "gpt-5", "gpt-6", "o3"),
+    *("gpt-3.5-turbo-instruct", "davinci", "babbage"),
+)
 
 MODELS = [
     pytest.param(dialect.name, edition, model.id, model.context, id=f"{dialect.name}-{edition}-{model.id}")

@@ -18,6 +18,10 @@ QUESTIONS: Mapping[str, tuple[str, dict[str, Any]]] = {
         "/friendli/v1/completions",
         {"model": "meta-llama-3.1-8b-instruct", "prompt": "Write about the sea", "max_tokens": 24},
     ),
+    "openai": (
+        "/openai/v1/chat/completions",
+        {"model": "gpt-4o-mini", "messages": [{"role": "user", "content": "Hello there"}], "max_tokens": 24},
+    ),
     "ovms": ("/ovms/v3/completions", {"model": "llama3", "prompt": "This is a test", "max_tokens": 24}),
     "upstash": (
         "/upstash/llm/v1/chat/completions",
@@ -38,7 +42,11 @@ QUESTIONS: Mapping[str, tuple[str, dict[str, Any]]] = {
 }
 
 # A model that embeds, for each dialect that has any.
-EMBEDDERS: Mapping[str, str] = {"ovms": "BAAI/bge-large-en-v1.5", "yandex": "emb://folder/text-search-doc/latest"}
+EMBEDDERS: Mapping[str, str] = {
+    "openai": "text-embedding-3-small",
+    "ovms": "BAAI/bge-large-en-v1.5",
+    "yandex": "emb://folder/text-search-doc/latest",
+}
 
 
 def ask(url: str, dialect: str, headers: Mapping[str, str] | None = None, **more: Any) -> int:

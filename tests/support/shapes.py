@@ -11,8 +11,8 @@ from tests.support.asking import QUIET, Answer, ask
 Json = Mapping[str, Any]
 
 
-def _completion(model: str) -> Callable[[str], dict[str, Any]]:
-    return lambda prompt: {"model": model, "prompt": prompt}
+def _completion(model: str, **more: Any) -> Callable[[str], dict[str, Any]]:
+    return lambda prompt: {"model": model, "prompt": prompt, **more}
 
 
 def _chat(model: str) -> Callable[[str], dict[str, Any]]:
@@ -168,6 +168,15 @@ SHAPES = (
         "/serverless/v1/chat/completions",
         stream_extra=_USAGE,
         **_CHAT,
+    ),
+    Shape("openai-chat", "openai", _chat("gpt-4o-mini"), stream_extra=_USAGE, **_CHAT),
+    # Without a limit an answer has 16 tokens.
+    Shape(
+        "openai",
+        "openai",
+        _completion("gpt-3.5-turbo-instruct", max_tokens=2_000),
+        "/v1/completions",
+        stream_extra=_USAGE,
     ),
     Shape("ovms", "ovms", _completion("llama3"), stream_extra=_USAGE, many=False),
     Shape("ovms-observed", "ovms", _completion("llama3"), edition="observed", stream_extra=_USAGE, many=False),

@@ -42,7 +42,7 @@ def read_completion(call: Call, site: Site) -> GenerationRequest | Rejection:
         return refusal
     prompts = text_prompts(_NO_PROMPT if prompt is None else prompt)
     longest, most = max([each.token_count for each in prompts]), _USUAL_LENGTH if limit is None else limit
-    options, choices = body.get("stream_options") or NOTHING, whole(body.get("n")) or 1
+    options = body.get("stream_options") or NOTHING
     return too_long(longest, model, family, "completions", wanted=most) or GenerationRequest(
         model=body["model"],
         prompts=prompts,
@@ -55,8 +55,8 @@ def read_completion(call: Call, site: Site) -> GenerationRequest | Rejection:
         limits=Limits(most, context=model.context),
         stops=Stops(stop_texts(body.get("stop"))),
         sampling=sampling(body),
-        n=choices,
-        best_of=max(whole(body.get("best_of")) or 1, choices),
+        n=whole(body.get("n")) or 1,
+        best_of=whole(body.get("best_of")) or 1,
     )
 
 
@@ -115,7 +115,7 @@ COMPLETION = Flavour(
     segments=_segments,
     opening=_opening,
     # The last token has the finish reason.
-    closing=lambda rendering, choice: None if choice.texts else {"text": ""},
+    closing=lambda rendering, choice: None if choice.texts else {"text": "", "logprobs": None},
     headers=lambda rendering: model_headers(rendering.generation.request.model, completions=True),
     kind="text_completion",
     chunk_kind="text_completion",

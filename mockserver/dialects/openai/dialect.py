@@ -90,5 +90,6 @@ OPENAI = Dialect(
     realistic="openai",
     preset_of=preset_of,
     prompt_caching=PROMPT_CACHING,
-    clients=Clients(urls=("OPENAI_BASE_URL",), keys=("OPENAI_API_KEY",), bases={"OPENAI_API_BASE": "/v1"}),
+    # Its client's variables lead to the dialect of the test, or to the bare paths.
+    clients=Clients(native="/v1", keys=("OPENAI_API_KEY",)),
 )
