@@ -2,6 +2,7 @@
 
 import gc
 import io
+import json
 import re
 import shlex
 import subprocess
@@ -234,17 +235,18 @@ def test_every_other_command_of_the_examples_is_known() -> None:
     assert strange == []
 
 
-def test_the_dialect_that_is_built_on_a_page_works(tmp_path: Path) -> None:
-    """Its files are taken from the page and installed beside an entry point, as a package of anybody's would be."""
+@pytest.fixture
+def built(tmp_path: Path) -> Callable[..., str]:
+    """Runs Python where the dialects of a page are installed, as packages of anybody's would be."""
     text = page("new-dialect")
-    files = dict(re.findall(r"^```\w+ (acme/\S+)\n(.*?)^```$", text, re.DOTALL | re.MULTILINE))
+    files = dict(re.findall(r"^```\w+ ((?:acme|birch)/\S+)\n(.*?)^```$", text, re.DOTALL | re.MULTILINE))
     [entry] = re.findall(r"^```toml entry point\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
     [(group, points)] = tomllib.loads(entry)["project"]["entry-points"].items()
     information = {
         "acme-1.0.dist-info/METADATA": "Metadata-Version: 2.1\nName: acme\nVersion: 1.0\n",
         "acme-1.0.dist-info/entry_points.txt": f"[{group}]\n" + "".join(f"{k} = {v}\n" for k, v in points.items()),
     }
-    for name, content in {**files, **information, "acme/__init__.py": ""}.items():
+    for name, content in {**files, **information, "acme/__init__.py": "", "birch/__init__.py": ""}.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(content, encoding="utf-8")
 
@@ -254,7 +256,30 @@ def test_the_dialect_that_is_built_on_a_page_works(tmp_path: Path) -> None:
             command, cwd=tmp_path, env={"PYTHONPATH": str(tmp_path)}, check=True, capture_output=True, text=True
         ).stdout
 
-    whole, *rest = run("acme/try_it.py").splitlines()
+    return run
+
+
+def test_a_dialect_of_openais_wire_is_one_short_file(built: Callable[..., str]) -> None:
+    code = re.findall(r"^```python birch/dialect.py\n(.*?)^```$", page("new-dialect"), re.DOTALL | re.MULTILINE)[0]
+    assert len(code.splitlines()) <= 60
+    plain, *rest = built("birch/try_it.py").splitlines()
+    answer = json.loads(plain)
+    assert list(answer) == ["id", "model", "created", "object", "choices", "usage", "tokens_per_second"]
+    assert (answer["model"], answer["usage"]["completion_tokens"]) == ("birch-1", 5)
+    *events, refusal, limited = [line for line in rest if line]
+    chunks = [json.loads(event.removeprefix("data: ")) for event in events[:-1]]
+    assert events[-1] == "data: [DONE]"
+    said = "".join(chunk["choices"][0]["delta"].get("content", "") for chunk in chunks)
+    assert len(said) > 0
+    assert list(chunks[0]) == ["id", "model", "created", "object", "choices"]
+    words = "Invalid type for 'top_k': expected an integer, but got a string instead."
+    assert (refusal[:4], json.loads(refusal[4:])["says"]) == ("422 ", words)
+    assert limited.startswith('429 {"problem":"rate_limit","says":"Rate limit reached for the model')
+    assert "/birch/v1/chat/completions " in built("-m", "mockserver", "routes")
+
+
+def test_a_dialect_with_an_api_of_its_own_works(built: Callable[..., str]) -> None:
+    whole, *rest = built("acme/try_it.py").splitlines()
     assert re.fullmatch(r'{"output":".+","ended":"length","tokens":{"in":4,"out":5}}', whole)
     lines = [line for line in rest if line]
     parts = lines[:6]
@@ -263,10 +288,10 @@ def test_the_dialect_that_is_built_on_a_page_works(tmp_path: Path) -> None:
     assert lines[7] == '429 {"problem":"rate_limit","says":"rate limit"}'
     assert lines[8:-1] == [parts[0], *parts[2:]]
     assert lines[-1] == "[200, 200, 400, 429, 200]"
-    finishing = re.compile(run("-c", "from acme.dialect import ACME; print(ACME.finishes.pattern.decode())").strip())
+    finishing = re.compile(built("-c", "from acme.dialect import ACME; print(ACME.finishes.pattern.decode())").strip())
     assert [bool(finishing.search(line)) for line in parts] == [False] * 5 + [True]
-    assert "/acme/v1/complete " in run("-m", "mockserver", "routes")
-    assert "acme: 60 tokens/s after some 80 ms" in run("-m", "mockserver", "presets")
+    assert "/acme/v1/complete " in built("-m", "mockserver", "routes")
+    assert "acme: 60 tokens/s after some 80 ms" in built("-m", "mockserver", "presets")
 
 
 # --- links -------------------------------------------------------------------------------------------------------

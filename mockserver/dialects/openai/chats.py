@@ -1,6 +1,6 @@
 """`POST /v1/chat/completions`: requests (facts B), answers (E3) and streams (E4)."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
@@ -50,13 +50,26 @@ class ChatOptions(NamedTuple):
 # --- requests ----------------------------------------------------------------------------------------------------
 
 
-def read_chat(call: Call, site: Site) -> GenerationRequest | Rejection:
-    """The request, or why OpenAI refuses it."""
+Adapt = Callable[[Body, GenerationRequest], GenerationRequest | Rejection]
+
+
+def read_chat(
+    call: Call,
+    site: Site,
+    contract: Contract = REQUEST,
+    family_of: Callable[[str], Family] = family_of,
+    adapt: Adapt | None = None,
+) -> GenerationRequest | Rejection:
+    """The request, or why OpenAI refuses it.
+
+    A vendor that differs a little has a contract and families of its own, and adapts the request to what else is in the
+    body.
+    """
     body = json_object(call.body)
     if isinstance(body, Rejection):
         return body
-    if not REQUEST.accepts(body):
-        return explain(REQUEST.violations(body))
+    if not contract.accepts(body):
+        return explain(contract.violations(body))
     model = site.model(body["model"])
     if model is None:
         return unknown_model(body["model"], "chat")
@@ -65,7 +78,11 @@ def read_chat(call: Call, site: Site) -> GenerationRequest | Rejection:
     if refusal is not None:
         return refusal
     prompt = with_images(chat_prompt(body["messages"], body.get("tools") or body.get("functions")), body["messages"])
-    return too_long(prompt.token_count, model, family, "chat") or chat_request(body, prompt, model.context, family)
+    refusal = too_long(prompt.token_count, model, family, "chat")
+    if refusal is not None:
+        return refusal
+    request = chat_request(body, prompt, model.context, family)
+    return request if adapt is None else adapt(body, request)
 
 
 def chat_request(body: Body, prompt: Prompt, context: int, family: Family) -> GenerationRequest:

@@ -1,6 +1,6 @@
 """`POST /v1/completions`: requests (facts C1), answers and streams (E5)."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import accumulate
 
@@ -12,27 +12,33 @@ from mockserver.core.seeding import alphanumerics
 from mockserver.core.timeline import Pace, Reply
 from mockserver.dialects.contracts import Contract, components
 from mockserver.dialects.openai.bodies import usage_object
-from mockserver.dialects.openai.chats import pretty
+from mockserver.dialects.openai.chats import Adapt, pretty
 from mockserver.dialects.openai.conflicts import completion_conflict
-from mockserver.dialects.openai.families import family_of, snapshot_of
+from mockserver.dialects.openai.families import Family, family_of, snapshot_of
 from mockserver.dialects.openai.fields import json_object, sampling, stop_texts, text_prompts, whole
 from mockserver.dialects.openai.flavour import NOTHING, Flavour, Members, Rendering, Segment, write
 from mockserver.dialects.openai.limits import model_headers
 from mockserver.dialects.openai.logprobs import legacy_logprobs
 from mockserver.dialects.openai.refusals import explain, too_long, unknown_model
 
-_REQUEST = Contract(components(__package__, "openai"), "CompletionRequest")
+REQUEST = Contract(components(__package__, "openai"), "CompletionRequest")
 # What a request without a prompt continues, and how long its answer is, in tokens.
 _NO_PROMPT, _USUAL_LENGTH = "<|endoftext|>", 16
 
 
-def read_completion(call: Call, site: Site) -> GenerationRequest | Rejection:
-    """The request, or why OpenAI refuses it."""
+def read_completion(
+    call: Call,
+    site: Site,
+    contract: Contract = REQUEST,
+    family_of: Callable[[str], Family] = family_of,
+    adapt: Adapt | None = None,
+) -> GenerationRequest | Rejection:
+    """The request, or why OpenAI refuses it; a vendor that differs a little adapts it, as `read_chat` says."""
     body = json_object(call.body)
     if isinstance(body, Rejection):
         return body
-    if not _REQUEST.accepts(body):
-        return explain(_REQUEST.violations(body))
+    if not contract.accepts(body):
+        return explain(contract.violations(body))
     model = site.model(body["model"])
     if model is None:
         return unknown_model(body["model"], "completions")
@@ -43,7 +49,10 @@ def read_completion(call: Call, site: Site) -> GenerationRequest | Rejection:
     prompts = text_prompts(_NO_PROMPT if prompt is None else prompt)
     longest, most = max([each.token_count for each in prompts]), _USUAL_LENGTH if limit is None else limit
     options = body.get("stream_options") or NOTHING
-    return too_long(longest, model, family, "completions", wanted=most) or GenerationRequest(
+    refusal = too_long(longest, model, family, "completions", wanted=most)
+    if refusal is not None:
+        return refusal
+    request = GenerationRequest(
         model=body["model"],
         prompts=prompts,
         output=Output(
@@ -58,6 +67,7 @@ def read_completion(call: Call, site: Site) -> GenerationRequest | Rejection:
         n=whole(body.get("n")) or 1,
         best_of=whole(body.get("best_of")) or 1,
     )
+    return request if adapt is None else adapt(body, request)
 
 
 def write_completion(generation: Generation, pace: Pace, site: Site) -> Reply:

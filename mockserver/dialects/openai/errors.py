@@ -3,6 +3,8 @@
 `{model}` and `{key}` in a wording of the table stand for the model that was asked for and the masked key that was sent.
 """
 
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import NamedTuple
 
 import orjson
@@ -133,6 +135,17 @@ def _masked(key: str) -> str:
 
 
 ERRORS: ErrorTable = {kind: _refusal(row) for kind, row in _ROWS.items()}
+
+
+def error_table(
+    body: Callable[[Rejection, str], object], statuses: Mapping[FailureKind, int] = MappingProxyType({})
+) -> ErrorTable:
+    """The table of a vendor with error bodies of its own: `body` makes one of a rejection and its message, which are
+    OpenAI's, as are the statuses that are not given."""
+    return {
+        kind: Refusal(statuses.get(kind, row.status), row.message.replace("{model}", "the model"), body)
+        for kind, row in _ROWS.items()
+    }
 
 
 def unrouted(call: Call, site: Site, allowed: tuple[str, ...]) -> Rejection:
