@@ -14,7 +14,7 @@ from mockserver.core.dialects import Edition
 from mockserver.core.failures import FailureKind, Rejection
 from mockserver.core.generation import Constraint, GenerationRequest
 from mockserver.dialects.friendli.dialect import FRIENDLI
-from mockserver.dialects.friendli.options import ChatOptions, options_of
+from mockserver.dialects.friendli.reasoning import ChatOptions, options_of
 from mockserver.dialects.friendli.schemas import known_fields
 from mockserver.model import tokens
 from mockserver.state.settings import Settings

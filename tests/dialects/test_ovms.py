@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from mockserver.core.dialects import EDITIONS, Edition
-from mockserver.dialects.ovms.grouping import GROUPING, Flush, by_delay, by_words
+from mockserver.dialects.ovms.streams import GROUPING, Flush, by_delay, by_words
 from mockserver.model import tokens
 from mockserver.state.settings import Settings
 from tests.support.asking import FROZEN, QUIET, Answer, ask

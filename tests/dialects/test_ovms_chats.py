@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from mockserver.core.dialects import EDITIONS, Edition
-from mockserver.dialects.ovms.families import effort, sees, thinking
-from mockserver.dialects.ovms.grouping import by_delay, by_words
+from mockserver.dialects.ovms.models import effort, sees, thinking
+from mockserver.dialects.ovms.streams import by_delay, by_words
 from mockserver.model import tokens
 from mockserver.state.namespaces import Namespace
 from mockserver.state.settings import Settings

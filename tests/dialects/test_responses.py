@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from mockserver.core.dialects import Edition
 from mockserver.dialects.openai.responses.items import messages_of
 from mockserver.dialects.ovms.schemas import CONTRACT
-from mockserver.dialects.yandex.schemas import request_fields
+from mockserver.dialects.yandex.read import request_fields
 from mockserver.state.configuration.options import settle
 from mockserver.state.namespaces import Namespace
 from mockserver.state.settings import Settings

@@ -15,8 +15,8 @@ from mockserver.core.generation import Choice, Generation, GenerationRequest, Ou
 from mockserver.core.timeline import Pace
 from mockserver.dialects.upstash.dialect import UPSTASH
 from mockserver.dialects.upstash.errors import ERRORS
-from mockserver.dialects.upstash.quotas import reset
-from mockserver.dialects.upstash.schemas import CONTRACT
+from mockserver.dialects.upstash.limits import reset
+from mockserver.dialects.upstash.read import CONTRACT
 from mockserver.dialects.upstash.write import write
 from mockserver.state.settings import Settings
 from tests.support.asking import FROZEN, QUIET, Answer, ask

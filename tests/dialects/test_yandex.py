@@ -13,9 +13,9 @@ from mockserver.core.dialects import EDITIONS, Edition
 from mockserver.core.failures import FailureKind, Rejection
 from mockserver.core.generation import Constraint, GenerationRequest, Tool, ToolChoice
 from mockserver.dialects.yandex.dialect import YANDEX
-from mockserver.dialects.yandex.headers import credentials
-from mockserver.dialects.yandex.schemas import CONTRACT, request_fields
-from mockserver.dialects.yandex.uri import parse_uri
+from mockserver.dialects.yandex.limits import credentials
+from mockserver.dialects.yandex.models import parse_uri
+from mockserver.dialects.yandex.read import CONTRACT, request_fields
 from mockserver.dialects.yandex.write import token_groups
 from mockserver.state.settings import Settings
 from tests.support.asking import FROZEN, QUIET, Answer, ask

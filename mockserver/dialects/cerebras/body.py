@@ -1,4 +1,4 @@
-"""The body of a request: JSON or MessagePack, either of them optionally gzipped ("alone or together", note A1)."""
+"""The body of a request: JSON or MessagePack, either of them optionally gzipped (note A1); and its contract."""
 
 import json
 from io import BytesIO
@@ -9,7 +9,14 @@ import orjson
 from mockserver.core.calls import Call
 from mockserver.core.failures import FailureKind, Rejection
 from mockserver.core.json_sizes import MOST_VALUES, has_more_values
+from mockserver.dialects.contracts import by_edition, editions
 from mockserver.dialects.openai.fields import json_object
+
+CONTRACT = editions(__package__)
+REQUEST = by_edition(CONTRACT, "CompletionRequest")
+CHAT_REQUEST = by_edition(CONTRACT, "ChatCompletionRequest")
+
+# --- body ------------------------------------------------------------------------------------------------------------
 
 _MESSAGE_PACK = "application/vnd.msgpack"
 _PLAIN = ("", "identity")

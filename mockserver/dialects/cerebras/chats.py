@@ -4,25 +4,69 @@ that are incompatible with each other or with the model.
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
+from math import sqrt
 from typing import Any
 
 from mockserver.core.calls import Call
 from mockserver.core.dialects import Edition, Site
 from mockserver.core.failures import FailureKind, Rejection
 from mockserver.core.generation import Constraint, GenerationRequest, Limits, Output, Prompt, Stops, ToolChoice
-from mockserver.dialects.cerebras import strictness
-from mockserver.dialects.cerebras.body import sent_object
-from mockserver.dialects.cerebras.families import Family, effort_of, family_of, shown_of
-from mockserver.dialects.cerebras.images import Messages, image_urls, seeing
+from mockserver.dialects.cerebras import strict_schemas
+from mockserver.dialects.cerebras.body import CHAT_REQUEST, sent_object
+from mockserver.dialects.cerebras.errors import explain_chat, refused
+from mockserver.dialects.cerebras.models import Family, effort_of, family_of, shown_of
 from mockserver.dialects.cerebras.read import fitting, least_tokens, patience
-from mockserver.dialects.cerebras.refusals import explain_chat, refused
-from mockserver.dialects.cerebras.schemas import CHAT_REQUEST
 from mockserver.dialects.cerebras.write import ChatOptions
 from mockserver.dialects.openai.fields import Body, sampling, stop_texts, whole
-from mockserver.dialects.openai.messages import called, chat_prompt
+from mockserver.dialects.openai.images import image_size
+from mockserver.dialects.openai.messages import called, chat_prompt, image_of, with_media
 from mockserver.dialects.openai.tools import Offer, function_tools, parameters_fault, tool_choice, unknown_tool
 from mockserver.model.schema import schema_fault
 from mockserver.model.token_counts import token_count
+
+Messages = Sequence[Mapping[str, Any]]
+
+# By the documentation: an image is scaled to so many pixels, then each side is cut to a multiple of the patch.
+_PIXELS, _PATCH, _MOST = 645_120, 48, 280
+# The tokens of an image of unknown size: those of one of 768 by 768.
+_UNMEASURED = 256
+
+
+def image_urls(messages: Messages) -> list[str]:
+    """The URLs of all images, in order."""
+    found = []
+    for message in messages:
+        content = message.get("content")
+        if isinstance(content, list):
+            found += [url for part in content if (url := _image(part)) is not None]
+    return found
+
+
+def _image(part: Mapping[str, Any]) -> str | None:
+    return str(part["image"]) if part.get("type") == "image" else image_of(part)
+
+
+def seeing(prompt: Prompt, messages: Messages) -> tuple[Prompt, int]:
+    """The prompt of a conversation with its images, and how many tokens these count."""
+    urls = image_urls(messages)
+    if not urls:
+        return prompt, 0
+    images = [("image", url, image_tokens(url)) for url in urls]
+    return with_media(prompt, images), sum(tokens for _, _, tokens in images)
+
+
+def image_tokens(url: str) -> int:
+    """How many tokens an image counts, depending on its size."""
+    size = image_size(url)
+    if size is None:
+        return _UNMEASURED
+    width, height = size
+    scale = sqrt(_PIXELS / (width * height))
+    patches = int(width * scale / _PATCH) * int(height * scale / _PATCH)
+    return min(patches, _MOST)
+
+
+# --- chats -----------------------------------------------------------------------------------------------------------
 
 # "Max images per request: 5"; "External image URLs: not supported".
 _MOST_IMAGES = 5
@@ -257,7 +301,7 @@ def _tools_fault(body: Body, edition: Edition) -> Rejection | None:
     for place, function in enumerate(functions):
         reason = None
         if edition == "observed" and function.get("parameters"):
-            reason = strictness.parameters_fault(function["parameters"], strict=bool(function.get("strict")))
+            reason = strict_schemas.parameters_fault(function["parameters"], strict=bool(function.get("strict")))
         if not reason:
             unusable = parameters_fault(function)
             reason = f"tools.{place}.function.parameters {unusable}" if unusable else None
@@ -283,7 +327,7 @@ def format_fault(form: Body, edition: Edition) -> Rejection | None:
     if schema is None:
         return None
     if edition == "observed" and form["json_schema"].get("strict"):
-        unsupported = strictness.form_fault(schema)
+        unsupported = strict_schemas.form_fault(schema)
         if unsupported:
             return refused(unsupported, "response_format")
     reason = schema_fault(schema)

@@ -1,10 +1,9 @@
 """Cerebras Inference: completions, chats, and what every client requests besides (vendor note, part A)."""
 
 from mockserver.core.dialects import Clients, Dialect, Model, Operation, Schemas, on_demand
-from mockserver.dialects.cerebras.body import sent_object
+from mockserver.dialects.cerebras.body import CONTRACT, sent_object
 from mockserver.dialects.cerebras.errors import ERRORS, stream_error
-from mockserver.dialects.cerebras.headers import every_answer
-from mockserver.dialects.cerebras.latency import PRESETS, PROMPT_CACHING, preset_of
+from mockserver.dialects.cerebras.limits import PRESETS, PROMPT_CACHING, QUOTAS, every_answer, preset_of
 from mockserver.dialects.cerebras.models import (
     get_model,
     get_public_model,
@@ -12,8 +11,6 @@ from mockserver.dialects.cerebras.models import (
     list_public_models,
     warm_up,
 )
-from mockserver.dialects.cerebras.quotas import QUOTAS
-from mockserver.dialects.cerebras.schemas import CONTRACT
 from mockserver.dialects.openai.fields import bearer
 
 COMPLETIONS = Operation(

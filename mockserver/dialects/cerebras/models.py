@@ -1,10 +1,258 @@
-"""`GET /v1/models` and `/v1/models/{id}`, the same below `/public`, and `/v1/tcp_warming`."""
+"""The models: families and how their chats differ, the list, and the public catalogue with prices and limits."""
+
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from types import MappingProxyType
+from typing import Any, Literal, NamedTuple
 
 from mockserver.core.calls import Call
-from mockserver.core.dialects import Model, Site
+from mockserver.core.dialects import Edition, Model, Site
 from mockserver.core.failures import FailureKind, Rejection
+from mockserver.core.generation import Effort
 from mockserver.core.timeline import Reply
 from mockserver.dialects.openai.bodies import body_reply
+
+Shown = Literal["parsed", "text_parsed", "raw", "hidden"]
+
+ALL_DETAILS = ("accepted_prediction_tokens", "rejected_prediction_tokens", "reasoning_tokens")
+_REASONING = ("reasoning_tokens",)
+# Recorded of gpt-oss: 6 to 14 tokens of reasoning at low effort, 25 to 124 by default.
+_BRIEF: Mapping[str, Effort] = MappingProxyType({"low": "minimal", "medium": "low", "high": "medium"})
+_USUAL: Mapping[str, Effort] = MappingProxyType({"low": "low", "medium": "medium", "high": "high"})
+_NEVER: Mapping[str, Effort] = MappingProxyType({})
+
+
+class Family(NamedTuple):
+    """What models with a common prefix of their names have in common.
+
+    - `default_effort`: its reasoning effort if none is requested, None for no reasoning; `efforts`: the effort for each
+      word of the vendor's, empty for models that do not reason.
+    - `stops_thinking`: whether reasoning can be switched off.
+    - `shown`: where its thoughts are shown by default; `tags` surround them within the content.
+    - `details`: those of the completion tokens in its usage.
+    - `sees`: whether it accepts images, None if that is unknown.
+    - `whole_calls`: whether a stream has all tool calls in one chunk today too; `compact`: whether their arguments are
+      written without whitespace.
+    - `era`: the edition at whose time its answers were recorded, None for a model that may be of either.
+    """
+
+    default_effort: Effort | None = None
+    efforts: Mapping[str, Effort] = _NEVER
+    stops_thinking: bool = True
+    shown: Shown = "text_parsed"
+    tags: tuple[str, str] = ("<think>\n", "\n</think>\n\n")
+    details: tuple[str, ...] = ()
+    sees: bool | None = False
+    whole_calls: bool = False
+    compact: bool = False
+    era: Edition | None = None
+
+
+_ELDER = Family(era="documented")
+# "Qwen3: `raw` (`hidden` for JSON object/schema)".
+_ELDER_THINKER = Family("medium", _USUAL, shown="raw", era="documented")
+# The first family counts whose prefix a model's name has.
+_FAMILIES: Mapping[str, Family] = MappingProxyType({
+    # "Since GPT-OSS does not use thinking tokens, reasoning and content are concatenated without separators".
+    "gpt-oss": Family(
+        "low", _BRIEF, stops_thinking=False, tags=("", ""), details=ALL_DETAILS, compact=True, era="observed"
+    ),
+    "zai-glm": Family("medium", _USUAL, details=ALL_DETAILS, whole_calls=True, era="observed"),
+    # Recorded: no reasoning unless requested.
+    "gemma": Family(None, _USUAL, details=_REASONING, sees=True, era="observed"),
+    # "none/low/medium/high (default high)".
+    "qwen-3.": Family("high", _USUAL, details=_REASONING, sees=True, era="observed"),
+    "qwen-3-32b": _ELDER_THINKER,
+    "qwen-3-235b-a22b-thinking": _ELDER_THINKER,
+    "deepseek-r1": _ELDER_THINKER,
+    "qwen-3": _ELDER,
+    "llama": _ELDER,
+})  # fmt: skip
+_UNKNOWN = Family(sees=None)
+
+
+@lru_cache(maxsize=256)
+def family_of(model: str) -> Family:
+    """The family of a model, by its name; models that only the settings know do not reason."""
+    name = model.lower()
+    return next((family for prefix, family in _FAMILIES.items() if name.startswith(prefix)), _UNKNOWN)
+
+
+def effort_of(body: Mapping[str, Any], family: Family) -> Effort | None:
+    """The reasoning effort for a request, None for a family that does not reason."""
+    asked = body.get("reasoning_effort")
+    if asked is None and not body.get("disable_reasoning"):
+        return family.default_effort
+    if body.get("disable_reasoning") or asked == "none":
+        return "none" if family.efforts else None
+    return family.efforts.get(str(asked))
+
+
+def shown_of(body: Mapping[str, Any], family: Family, *, structured: bool) -> Shown:
+    """Where the thoughts are shown. `structured`: whether the answer must be JSON, which no thoughts may precede."""
+    asked: Shown | Literal["none"] | None = body.get("reasoning_format")
+    if asked is not None and asked != "none":
+        return asked
+    # "Models that default to raw will automatically use hidden instead when structured output is requested."
+    return "hidden" if structured and family.shown == "raw" else family.shown
+
+
+# --- catalogue -------------------------------------------------------------------------------------------------------
+
+_WEIGHTS_ONLY = "FP16/8 (weights only)"
+
+
+class Entry(NamedTuple):
+    """What the catalogue knows of a model; the prices are in dollars per token, as decimal texts."""
+
+    owner: str = "Cerebras"
+    name: str = ""
+    about: str = ""
+    hugging_face: str = ""
+    prompt_price: str = "0"
+    completion_price: str = "0"
+    tokenizer: str = "Other"
+    instruct: str | None = None
+    created: int = 0
+    preview: bool = False
+    quantization: str | None = None
+    parallel_calls: bool = True
+
+
+_ENTRIES: Mapping[str, Entry] = MappingProxyType({
+    "gpt-oss-120b": Entry(
+        "OpenAI", "OpenAI GPT OSS", "Reasons briefly, for code, long documents and agents.", "openai/gpt-oss-120b",
+        "0.00000035", "0.00000075", "GPT", "harmony", 1_754_438_400, quantization=_WEIGHTS_ONLY, parallel_calls=False,
+    ),
+    "zai-glm-4.7": Entry(
+        "Z.ai", "Z.ai GLM 4.7", "Writes code and uses tools, with reasoning.", "zai-org/GLM-4.7",
+        "0.00000225", "0.00000275", "GLM", "glm", 1_767_744_000, preview=True, quantization=_WEIGHTS_ONLY,
+    ),
+    "gemma-4-31b": Entry(
+        "Google", "Gemma 4 31B", "Reads images, screenshots and diagrams beside text.", "google/gemma-4-31B",
+        "0.00000099", "0.00000149", "Gemini", "gemma",
+    ),
+    "qwen-3.8-27b": Entry(
+        "Qwen", "Qwen 3.8 27B", "Writes code, uses tools and reads images, with reasoning.", "Qwen/Qwen3.8-27B",
+        "0.00000099", "0.00000149", "Qwen3", "chatml",
+    ),
+    "llama3.1-8b": Entry(
+        "Meta", "Llama 3.1 8B", "Small and quick.", "meta-llama/Llama-3.1-8B-Instruct",
+        "0.0000001", "0.0000001", "Llama3", "llama3",
+    ),
+    "llama-3.3-70b": Entry(
+        "Meta", "Llama 3.3 70B", "Chats and follows instructions.", "meta-llama/Llama-3.3-70B-Instruct",
+        "0.00000085", "0.0000012", "Llama3", "llama3",
+    ),
+    "qwen-3-235b-a22b-instruct-2507": Entry(
+        "Qwen", "Qwen 3 235B Instruct", "Follows instructions in many languages.",
+        "Qwen/Qwen3-235B-A22B-Instruct-2507", "0.0000006", "0.0000012", "Qwen3", "chatml", preview=True,
+    ),
+})  # fmt: skip
+_PARAMETERS = (
+    "temperature", "top_p", "seed", "stop", "max_completion_tokens", "logprobs", "top_logprobs", "frequency_penalty",
+    "presence_penalty", "logit_bias",
+)  # fmt: skip
+
+
+def _entry(model: Model) -> Entry:
+    return _ENTRIES.get(model.id) or Entry(model.owned_by or "Cerebras", model.id)
+
+
+def _sees(model: Model) -> bool:
+    return family_of(model.id).sees is True
+
+
+def _reasons(model: Model) -> bool:
+    return bool(family_of(model.id).efforts)
+
+
+def _native(model: Model) -> dict[str, object]:
+    entry, vision = _entry(model), _sees(model)
+    return {
+        "id": model.id,
+        "object": "model",
+        "created": entry.created,
+        "owned_by": entry.owner,
+        "name": entry.name,
+        "description": entry.about,
+        "hugging_face_id": entry.hugging_face,
+        "pricing": {"prompt": entry.prompt_price, "completion": entry.completion_price},
+        "capabilities": {
+            "streaming": True,
+            "function_calling": True,
+            "structured_outputs": True,
+            "vision": vision,
+            "json_mode": True,
+            "tools": True,
+            "tool_choice": True,
+            "parallel_tool_calls": entry.parallel_calls,
+            "response_format": True,
+            "reasoning": _reasons(model),
+        },
+        "supported_parameters": {**dict.fromkeys(_PARAMETERS, True), "repetition_penalty": False},
+        "architecture": {
+            "modality": "text+vision" if vision else "text",
+            "tokenizer": entry.tokenizer,
+            "instruct_type": entry.instruct,
+        },
+        "limits": {
+            "max_context_length": model.context,
+            "max_completion_tokens": model.max_output,
+            "requests_per_minute": None,
+            "tokens_per_minute": None,
+        },
+        "datacenter_locations": [],
+        "deprecated": False,
+        "preview": entry.preview,
+        "quantization": entry.quantization,
+    }
+
+
+def _openrouter(model: Model) -> dict[str, object]:
+    """A model in the flat format that OpenRouter asks of its providers."""
+    entry = _entry(model)
+    features = ("tools", "json_mode", "structured_outputs", *(("reasoning",) if _reasons(model) else ()))
+    return {
+        "id": model.id,
+        "hugging_face_id": entry.hugging_face,
+        "name": entry.name,
+        "created": entry.created,
+        "input_modalities": ["text", "image"] if _sees(model) else ["text"],
+        "output_modalities": ["text"],
+        "quantization": "fp16",
+        "context_length": model.context,
+        "max_output_length": model.max_output,
+        "pricing": {
+            "prompt": entry.prompt_price,
+            "completion": entry.completion_price,
+            "image": "0",
+            "request": "0",
+            "input_cache_read": "0",
+        },
+        "supported_sampling_parameters": ["temperature", "top_p", "stop", "seed", "max_tokens"],
+        "supported_features": list(features),
+        "description": entry.about,
+    }
+
+
+class Format(NamedTuple):
+    """How the catalogue is written: one model, and what stands beside the list of them."""
+
+    model: Callable[[Model], dict[str, object]]
+    around: Mapping[str, str]
+
+
+_NATIVE = Format(_native, MappingProxyType({"object": "list"}))
+_FORMATS = {"openrouter": Format(_openrouter, MappingProxyType({}))}
+
+
+def format_of(asked: str | None) -> Format:
+    """The format that the query asks for; the vendor's own if it asks for none, or for one that is not known here."""
+    return _FORMATS.get(asked or "", _NATIVE)
+
+
+# --- models ----------------------------------------------------------------------------------------------------------
 
 
 def list_models(call: Call, site: Site) -> Reply:
@@ -20,7 +268,6 @@ def get_model(call: Call, site: Site) -> Reply | Rejection:
 
 def list_public_models(call: Call, site: Site) -> Reply:
     """The models on offer with their prices, capabilities and limits, for anyone."""
-    from mockserver.dialects.cerebras.catalogue import format_of
 
     form = format_of(call.query_value("format"))
     return body_reply({**form.around, "data": [form.model(model) for model in site.models]})
@@ -28,7 +275,6 @@ def list_public_models(call: Call, site: Site) -> Reply:
 
 def get_public_model(call: Call, site: Site) -> Reply | Rejection:
     """One model of the public list, or the vendor's 404."""
-    from mockserver.dialects.cerebras.catalogue import format_of
 
     found = _found(site)
     if found is None:

@@ -6,9 +6,8 @@ from mockserver.core.calls import Call
 from mockserver.core.dialects import Site
 from mockserver.core.failures import FailureKind, Rejection, Violation
 from mockserver.core.generation import Constraint, GenerationRequest, Limits, Output, Stops
-from mockserver.dialects.cerebras.body import sent_object
+from mockserver.dialects.cerebras.body import REQUEST, sent_object
 from mockserver.dialects.cerebras.errors import explain, incompatible
-from mockserver.dialects.cerebras.schemas import REQUEST
 from mockserver.dialects.openai.fields import Body, sampling, stop_texts, text_prompts, whole
 
 # Fields that the service obeys but the page does not name: the documented edition accepts and ignores them.

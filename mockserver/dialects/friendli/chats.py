@@ -5,27 +5,64 @@
 By the page each station refuses with all the faults that it finds; today only the first is reported, in one message.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from mockserver.core.calls import Call
 from mockserver.core.dialects import Edition, Site
 from mockserver.core.failures import Rejection, Violation
-from mockserver.core.generation import GenerationRequest, Output, ToolChoice
+from mockserver.core.generation import GenerationRequest, Output, Prompt, ToolChoice
 from mockserver.dialects.contracts import Contract
-from mockserver.dialects.friendli.body import json_body
-from mockserver.dialects.friendli.checks import CHAT_CHECKS, conflicts
-from mockserver.dialects.friendli.controls import read_limits, read_sampling, read_stops, read_timeout
-from mockserver.dialects.friendli.endpoints import AskedModel, Place
+from mockserver.dialects.friendli.checks import CHAT_CHECKS, conflicts, misfits
 from mockserver.dialects.friendli.errors import invalid, unknown_model, worded
-from mockserver.dialects.friendli.fit import misfits
 from mockserver.dialects.friendli.formats import constraint
-from mockserver.dialects.friendli.messages import REFUSALS, media, media_tokens, medium_of, read_prompt
-from mockserver.dialects.friendli.models import is_by_vllm, perceives
-from mockserver.dialects.friendli.options import ChatOptions
-from mockserver.dialects.friendli.reasoning import Reasoning, read_reasoning
+from mockserver.dialects.friendli.models import AskedModel, Place, is_by_vllm, perceives
+from mockserver.dialects.friendli.read import json_body, read_limits, read_sampling, read_stops, read_timeout
+from mockserver.dialects.friendli.reasoning import ChatOptions, Reasoning, read_reasoning
 from mockserver.dialects.friendli.schemas import CHATS, known_fields
 from mockserver.dialects.openai.fields import Body, number_or
+from mockserver.dialects.openai.messages import chat_prompt, parts, with_media
 from mockserver.dialects.openai.tools import function_tools, tool_choice
+
+# The tokens of each medium: figures of our own, since the vendor states none.
+_TOKENS = {"image_url": 256, "audio_url": 128, "video_url": 1024}
+
+# How models that only read text refuse each medium.
+REFUSALS = {
+    "image_url": "This model does not support image/video inputs.",
+    "video_url": "This model does not support image/video inputs.",
+    "audio_url": "This model does not support audio inputs.",
+}
+
+
+def read_prompt(messages: Sequence[Mapping[str, Any]], tools: object) -> Prompt:
+    """The conversation as a prompt, with the `tools` on offer; each medium changes the answer by its URL."""
+    found = [(kind, part[kind]["url"], _TOKENS[kind]) for _, _, kind, part in media(messages)]
+    return with_media(chat_prompt(messages, tools), found)
+
+
+def medium_of(kind: str) -> str:
+    """The medium of a kind of part: `image`, `video` or `audio`."""
+    return kind.removesuffix("_url")
+
+
+def media_tokens(messages: Sequence[Mapping[str, Any]]) -> Mapping[str, int]:
+    """How many tokens of the prompt each medium counts, if there is any of it."""
+    counts: dict[str, int] = {}
+    for _, _, kind, _ in media(messages):
+        counts[medium_of(kind)] = counts.get(medium_of(kind), 0) + _TOKENS[kind]
+    return counts
+
+
+def media(messages: Sequence[Mapping[str, Any]]) -> Iterator[tuple[int, int, str, Mapping[str, Any]]]:
+    """The parts that are not text: the places of the message and of the part, its kind, and the part."""
+    for place, message in enumerate(messages):
+        for number, part in enumerate(parts(message)):
+            if part["type"] in _TOKENS:
+                yield place, number, part["type"], part
+
+
+# --- chats -----------------------------------------------------------------------------------------------------------
 
 # The first client knows no thoughts.
 _NO_THOUGHT = Reasoning(None, "hidden")

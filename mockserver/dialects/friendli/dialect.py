@@ -6,12 +6,9 @@ from functools import partial
 from typing import Any
 
 from mockserver.core.dialects import FINISH_REASON, Clients, Dialect, Operation, Schemas, on_demand
-from mockserver.dialects.friendli.endpoints import Place, container, dedicated, serverless
 from mockserver.dialects.friendli.errors import ERRORS, stream_error
-from mockserver.dialects.friendli.headers import every_answer
-from mockserver.dialects.friendli.latency import PRESETS, PROMPT_CACHING
-from mockserver.dialects.friendli.models import MODELS, health, list_models
-from mockserver.dialects.friendli.quotas import QUOTAS
+from mockserver.dialects.friendli.limits import PRESETS, PROMPT_CACHING, QUOTAS, every_answer
+from mockserver.dialects.friendli.models import MODELS, Place, container, dedicated, health, list_models, serverless
 from mockserver.dialects.friendli.schemas import CONTRACT
 from mockserver.dialects.openai.fields import bearer
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from mockserver.core.generation import Choice, Generation, GenerationRequest, Position, Sampling
 from mockserver.core.seeding import derive
-from mockserver.dialects.friendli.options import options_of
+from mockserver.dialects.friendli.reasoning import options_of
 from mockserver.model import tokens
 from mockserver.model.intent import detect_intent
 from mockserver.model.logprobs import positions, scale

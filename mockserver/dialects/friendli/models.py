@@ -1,10 +1,6 @@
-"""The models of the hosted endpoints, `GET /serverless/v1/models`, and a container's `GET /health`.
+"""The models on offer and what each can do; and how a place, serverless, dedicated or a container, finds one."""
 
-Context windows, prices, modalities and controls of reasoning are those that the vendor published from this very call in
-2026; those of other models, and all vocabularies, are usual ones.
-"""
-
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Literal, NamedTuple
 
 from mockserver.core.calls import Call
@@ -181,3 +177,32 @@ def _pricing(row: _Row) -> dict[str, str | None]:
 
 def _per_token(per_million: float) -> str:
     return f"{per_million / 1_000_000:.10f}".rstrip("0")
+
+
+# --- endpoints -------------------------------------------------------------------------------------------------------
+
+
+class AskedModel(NamedTuple):
+    """The model that a request asks for, by the name that answers state; None if there is no such model."""
+
+    name: str
+    model: Model | None
+
+
+# Finds the model by the `model` field of a request.
+Place = Callable[[str | None, Site], AskedModel]
+
+
+def container(name: str | None, site: Site) -> AskedModel:
+    """A container needs no name: it has one model, which its answers do not name then."""
+    return AskedModel(name, site.model(name)) if name else AskedModel("", next(iter(site.models), Model("")))
+
+
+def serverless(name: str | None, site: Site) -> AskedModel:
+    """The shared endpoints take a code of the catalogue."""
+    return AskedModel(name or "", site.model(name or ""))
+
+
+def dedicated(name: str | None, site: Site) -> AskedModel:
+    """An endpoint of one's own goes by its id, maybe with `:ADAPTER_ROUTE`; answers name the id."""
+    return serverless((name or "").partition(":")[0], site)

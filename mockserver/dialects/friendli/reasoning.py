@@ -3,15 +3,42 @@
 A model that can reason does so unless that is switched off: by `chat_template_kwargs.enable_thinking` or an effort of
 `none`, which some models obey, or by a `reasoning_budget` of 0, which all obey. Its thoughts are in a field of their
 own, the default of models since December 2025, or in the content between `<think>` and `</think>`. Of some models that
-are told not to think, they were seen in the content, with only the closing tag (the vendor's own tools say so).
-"""
+are told not to think, they were seen in the content, with only the closing tag (the vendor's own tools say so)."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from types import MappingProxyType
+from typing import Any, Literal, NamedTuple
 
-from mockserver.core.generation import Choice, Effort
+from mockserver.core.generation import Choice, Effort, GenerationRequest
 from mockserver.dialects.friendli.models import Mind, mind_of
-from mockserver.dialects.friendli.options import Thoughts
+
+# Where thoughts go: apart from the content, inside it, or nowhere; or the content has their empty tags. Those that are
+# `leaked` are inside it with only the closing tag.
+Thoughts = Literal["apart", "inside", "leaked", "hidden", "empty"]
+
+
+class ChatOptions(NamedTuple):
+    """What the neutral request has no field for.
+
+    `timeout` is in seconds, None for none; `forced` are the tokens of a prescribed answer, empty for none;
+    `logprobs` and `logits` are what each choice of the documented edition shows of its tokens; `thoughts` is where the
+    thoughts of a chat go; `media` are how many tokens of a chat's prompt each medium counts.
+    """
+
+    timeout: float | None = None
+    forced: tuple[int, ...] = ()
+    logprobs: bool = False
+    logits: bool = False
+    thoughts: Thoughts = "apart"
+    media: Mapping[str, int] = MappingProxyType({})
+
+
+def options_of(request: GenerationRequest) -> ChatOptions:
+    """The options of a request; the defaults for one that another dialect has read."""
+    return request.extra if isinstance(request.extra, ChatOptions) else ChatOptions()
+
+
+# --- reasoning -------------------------------------------------------------------------------------------------------
 
 _OPEN, _CLOSE = "<think>\n", "\n</think>\n\n"
 _LEAKED_CLOSE = "</think>"

@@ -12,21 +12,19 @@ from mockserver.core.calls import Call
 from mockserver.core.dialects import Model, Site
 from mockserver.core.failures import FailureKind, Rejection, Violation
 from mockserver.core.generation import Constraint, GenerationRequest, Limits, Output, Sampling, ToolChoice
-from mockserver.dialects.friendli.body import json_body
+from mockserver.dialects.friendli.chats import REFUSALS, read_prompt
 from mockserver.dialects.friendli.checks import conflicts
-from mockserver.dialects.friendli.endpoints import AskedModel, Place
 from mockserver.dialects.friendli.errors import invalid, unknown_model, worded
-from mockserver.dialects.friendli.json_schemas import (
+from mockserver.dialects.friendli.formats import (
     BRANCHES,
     as_obeyed,
     fault_of_schema,
     has_several_branches,
     opens_with_an_optional_property,
 )
-from mockserver.dialects.friendli.messages import REFUSALS, read_prompt
-from mockserver.dialects.friendli.models import is_by_vllm, perceives
-from mockserver.dialects.friendli.options import Thoughts
-from mockserver.dialects.friendli.reasoning import Reasoning, read_reasoning
+from mockserver.dialects.friendli.models import AskedModel, Place, is_by_vllm, perceives
+from mockserver.dialects.friendli.read import json_body
+from mockserver.dialects.friendli.reasoning import Reasoning, Thoughts, read_reasoning
 from mockserver.dialects.friendli.schemas import RESPONSES
 from mockserver.dialects.openai.fields import Body, number_or, whole
 from mockserver.dialects.openai.responses.items import messages_of

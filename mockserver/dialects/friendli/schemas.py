@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from mockserver.core.dialects import Edition
 from mockserver.dialects.contracts import Contract, by_edition, editions
-from mockserver.dialects.friendli.endpoints import Place, container
+from mockserver.dialects.friendli.models import Place, container
 
 CONTRACT = editions(__package__)
 

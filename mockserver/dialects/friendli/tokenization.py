@@ -7,10 +7,9 @@ from mockserver.core.calls import Call
 from mockserver.core.dialects import Site
 from mockserver.core.failures import Rejection
 from mockserver.core.timeline import Reply
-from mockserver.dialects.friendli.body import json_body
-from mockserver.dialects.friendli.controls import ints
-from mockserver.dialects.friendli.endpoints import Place
 from mockserver.dialects.friendli.errors import invalid, unknown_model, worded
+from mockserver.dialects.friendli.models import Place
+from mockserver.dialects.friendli.read import ints, json_body
 from mockserver.dialects.friendli.schemas import DETOKENIZATIONS, TOKENIZATIONS, Requests
 from mockserver.dialects.openai.bodies import body_reply
 from mockserver.dialects.openai.fields import Body

@@ -24,8 +24,7 @@ from mockserver.core.timeline import Frames, Lazy, Pace, Reply
 from mockserver.dialects.friendli.drafts import accepted, one_by_one
 from mockserver.dialects.friendli.forced import enforced
 from mockserver.dialects.friendli.models import is_by_vllm
-from mockserver.dialects.friendli.options import options_of
-from mockserver.dialects.friendli.reasoning import stretches
+from mockserver.dialects.friendli.reasoning import options_of, stretches
 from mockserver.dialects.openai.bodies import body_reply, usage_object
 from mockserver.dialects.openai.events import EVENT_STREAM, JsonTexts, at_step, json_texts, stream_reply, weave
 from mockserver.dialects.openai.flavour import NOTHING, Encoding, Flavour, Members, Rendering, Segment

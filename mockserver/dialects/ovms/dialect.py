@@ -13,8 +13,17 @@ from mockserver.core.dialects import (
 )
 from mockserver.core.ledgers import Ledger
 from mockserver.dialects.ovms.endpoints import ask_graph, unrouted
-from mockserver.dialects.ovms.errors import ERRORS, stream_error
-from mockserver.dialects.ovms.headers import every_answer
+from mockserver.dialects.ovms.errors import ERRORS, every_answer, stream_error
+from mockserver.dialects.ovms.graphs import (
+    CHATS_PATHS,
+    COMPLETIONS_PATHS,
+    EMBEDDINGS_PATHS,
+    RELOAD_PATH,
+    RERANK_PATHS,
+    RESPONSES_PATHS,
+    TOKENIZE_PATHS,
+    Paths,
+)
 from mockserver.dialects.ovms.latency import PRESETS, PROMPT_CACHING, preset_of
 from mockserver.dialects.ovms.models import (
     MODELS,
@@ -25,21 +34,11 @@ from mockserver.dialects.ovms.models import (
     model_ready,
     server_metadata,
 )
-from mockserver.dialects.ovms.paths import (
-    CHATS_PATHS,
-    COMPLETIONS_PATHS,
-    EMBEDDINGS_PATHS,
-    RELOAD_PATH,
-    RERANK_PATHS,
-    RESPONSES_PATHS,
-    TOKENIZE_PATHS,
-    Paths,
-)
 from mockserver.dialects.ovms.schemas import CONTRACT
 
 
 def _graphs() -> Ledger:
-    from mockserver.dialects.ovms.meter import Graphs
+    from mockserver.dialects.ovms.metrics import Graphs
 
     return Graphs()
 
@@ -62,8 +61,8 @@ CHAT_COMPLETIONS = _of_graphs(
     "chat_completions",
     CHATS_PATHS,
     Schemas("ChatCompletionRequest", "ChatCompletionResponse", "ChatCompletionChunk"),
-    "chats:read_chat",
-    "chat_answers:write_chat",
+    "read:read_chat",
+    "write:write_chat",
     "Answer a conversation",
 )._replace(calls_tools=True, lacks={"documented": ("tool_calls", "reasoning")})
 RESPONSES = _of_graphs(
@@ -82,16 +81,16 @@ EMBEDDINGS = _of_graphs(
     "embeddings",
     EMBEDDINGS_PATHS,
     Schemas("EmbeddingRequest", "EmbeddingResponse"),
-    "embeddings:read_embedding",
-    "embeddings:write_embedding",
+    "measures:read_embedding",
+    "measures:write_embedding",
     "Embed texts",
 )._replace(speaks=False, measure="embedding")
 RERANK = _of_graphs(
     "rerank",
     RERANK_PATHS,
     Schemas("RerankRequest", "RerankResponse"),
-    "rerank:read_rerank",
-    "rerank:write_rerank",
+    "measures:read_rerank",
+    "measures:write_rerank",
     "Score documents by a query",
 )._replace(speaks=False, measure="scores")
 TOKENIZE = Operation(

@@ -9,8 +9,8 @@ from typing import Any
 from mockserver.core.dialects import Edition, Model
 from mockserver.core.generation import Prompt
 from mockserver.dialects.openai.messages import chat_prompt, image_urls, with_images
-from mockserver.dialects.ovms.families import sees
-from mockserver.dialects.ovms.rows import Check, Fields
+from mockserver.dialects.ovms.fields import Check, Fields
+from mockserver.dialects.ovms.models import sees
 
 Message = Mapping[str, Any]
 

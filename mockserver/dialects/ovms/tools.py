@@ -6,8 +6,8 @@ from typing import Any
 from mockserver.core.dialects import Model
 from mockserver.core.generation import Tool, ToolChoice
 from mockserver.dialects.openai.tools import parameters_fault, tool_choice
-from mockserver.dialects.ovms.families import must_call
-from mockserver.dialects.ovms.rows import Fields
+from mockserver.dialects.ovms.fields import Fields
+from mockserver.dialects.ovms.models import must_call
 
 _MODES = ("none", "auto", "required")
 

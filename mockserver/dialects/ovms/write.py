@@ -1,19 +1,57 @@
-"""Generations in the format of `POST /v3/completions` (vendor note 3): one body, or chunks of some tokens each."""
+"""Completions and chats, plain and streamed (vendor notes 3 and 6): one body, or chunks of some tokens each."""
 
 from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import accumulate, chain, islice
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
+
+import orjson
 
 from mockserver.core.dialects import Site
-from mockserver.core.generation import Choice, Generation
+from mockserver.core.generation import Choice, Generation, ToolCall
+from mockserver.core.seeding import alphanumerics
 from mockserver.core.timeline import Frames, Lazy, Pace, Reply
-from mockserver.dialects.openai.bodies import body_reply
-from mockserver.dialects.openai.events import SLOT, at_step, event, stream_reply, template
-from mockserver.dialects.ovms.envelope import chunk, ending, handshake, whole
-from mockserver.dialects.ovms.grouping import GROUPING
-from mockserver.dialects.ovms.headers import JSON, STREAM
-from mockserver.dialects.ovms.streams import Stretch, stretch_frames
+from mockserver.dialects.openai.bodies import body_reply, usage_object
+from mockserver.dialects.openai.events import DONE, SLOT, at_step, event, stream_reply, template
+from mockserver.dialects.ovms.errors import JSON, STREAM
+from mockserver.dialects.ovms.models import thinking
+from mockserver.dialects.ovms.read import Asked
+from mockserver.dialects.ovms.streams import GROUPING, Flush, Stretch, by_delay, stretch_frames
+
+
+def envelope(choices: list[Any], kind: str, generation: Generation, site: Site) -> dict[str, Any]:
+    """The choices as an answer, or as a chunk of one, of the kind that `object` names."""
+    # No id and no system_fingerprint; `created` is "request arrival time in seconds, the same in all chunks".
+    return {"choices": choices, "created": int(site.now), "model": generation.request.model, "object": kind}
+
+
+def whole(choices: list[Any], kind: str, generation: Generation, site: Site) -> dict[str, Any]:
+    """A whole answer, with its usage."""
+    return envelope(choices, kind, generation, site) | {"usage": usage_object(generation.usage)}
+
+
+def chunk(content: dict[str, Any], reason: str | None, kind: str, generation: Generation, site: Site) -> dict[str, Any]:
+    """A chunk of a stream's only choice, with this content; the last one has the `reason` why it ends."""
+    # "finish_reason first up to v2026.0".
+    choice: dict[str, Any] = {"index": 0, "logprobs": None, **content}
+    choice = choice | {"finish_reason": reason} if site.edition == "observed" else {"finish_reason": reason, **choice}
+    usage = {"usage": None} if generation.request.output.include_usage else {}
+    return envelope([choice], kind, generation, site) | usage
+
+
+def handshake(content: dict[str, Any], kind: str, generation: Generation, site: Site) -> bytes:
+    """The newer server's first event if there is a token but no text yet: "no logprobs and no usage member"."""
+    return event(envelope([{"index": 0, **content, "finish_reason": None}], kind, generation, site))
+
+
+def ending(kind: str, generation: Generation, site: Site) -> tuple[bytes, ...]:
+    """The usage, if requested, and [DONE]: "all of these go out in one write" with the last chunk."""
+    if not generation.request.output.include_usage:
+        return (DONE,)
+    return event(whole([], kind, generation, site)), DONE
+
+
+# --- write -----------------------------------------------------------------------------------------------------------
 
 _WHOLE = "text_completion"
 # The page says "always `text_completion`"; every version of the server streams this.
@@ -95,3 +133,181 @@ def _chunks(generation: Generation, site: Site) -> Iterator[Frames]:
         return last, *ending(_CHUNK, generation, site)
 
     yield from stretch_frames(stretch, close)
+
+
+# --- spoken ----------------------------------------------------------------------------------------------------------
+
+
+def is_parsed(generation: Generation) -> bool:
+    """Whether thoughts and calls are separated from the text."""
+    options = generation.request.extra
+    return isinstance(options, Asked) and options.parsed
+
+
+def finish_reason(choice: Choice, generation: Generation) -> str:
+    """Why the choice ends: "`tool_calls` [...] if any tool call was seen and generation stopped normally"."""
+    if choice.finish_reason == "length":
+        return "length"
+    return "tool_calls" if choice.calls and is_parsed(generation) else "stop"
+
+
+def words(choice: Choice) -> Sequence[str]:
+    """The text and the calls of a choice, as the tokens of one text."""
+    if not choice.calls:
+        return choice.texts
+    return [*choice.texts, *(text for call in choice.calls for text in _written(call))]
+
+
+def _written(call: ToolCall) -> Iterator[str]:
+    """A call in the model's own notation, here that of the page's model."""
+    yield f'{{"name": {orjson.dumps(call.name).decode()}, "parameters": '
+    yield from call.texts[:-1]
+    yield from (text + "}" for text in call.texts[-1:])
+
+
+def thoughts(choice: Choice, generation: Generation) -> Sequence[str]:
+    """The texts of the thoughts, with their end tag unless they are cut short."""
+    family = thinking(generation.request.model)
+    over = choice.texts or choice.calls or choice.finish_reason != "length"
+    if not choice.thoughts or family is None or not over:
+        return choice.thoughts
+    return [*choice.thoughts[:-1], choice.thoughts[-1] + family.end]
+
+
+def call_head(choice: Choice, place: int, site: Site) -> dict[str, Any]:
+    """The members with which a call begins, in bodies and chunks alike."""
+    # "id = 9 random letters/digits"
+    return {"id": alphanumerics(site.identity, 9, "call", choice.index, place), "type": "function"}
+
+
+# --- parts -----------------------------------------------------------------------------------------------------------
+
+# Arguments are held back by one token more than texts, because of their closing bracket.
+_CALL_DELAY = 4
+
+
+class Part(NamedTuple):
+    """A part of a choice: the flushes of its texts, the number of its tokens, and the decoding step of the first.
+
+    A call has its index among the calls in `place`; its name is sent with a decoding step of its own, `begun`.
+    """
+
+    kind: Literal["thought", "text", "call"]
+    flushes: Iterator[Flush]
+    tokens: int
+    step: int = 0
+    place: int = 0
+    begun: int = 0
+
+
+def parts_of(choice: Choice, generation: Generation, site: Site) -> list[Part]:
+    """The parts in the order of the stream, at least one."""
+    if not is_parsed(generation):
+        texts = words(choice)
+        return [Part("text", GROUPING[site.edition](texts), len(texts))]
+    thought, spoken = len(choice.thoughts), len(choice.thoughts) + len(choice.texts)
+    parts = [Part("thought", by_delay(thoughts(choice, generation)), thought)] if thought else []
+    if choice.texts:
+        parts.append(Part("text", by_delay(choice.texts), len(choice.texts), thought))
+    parts += _calls(choice, spoken)
+    return parts or [Part("text", by_delay(()), 0)]
+
+
+def _calls(choice: Choice, step: int) -> Iterator[Part]:
+    for place, call in enumerate(choice.calls):
+        count = len(call.texts)
+        flushes = by_delay(call.texts, _CALL_DELAY)
+        # The name is sent once the arguments have begun, which those of a call that is cut short may not have.
+        yield Part("call", flushes, count, step + min(count, 1), place, step + min(count, 2))
+        step += call.steps
+
+
+# --- chat answers ----------------------------------------------------------------------------------------------------
+
+
+def write_chat(generation: Generation, pace: Pace, site: Site) -> Reply:
+    """The generation as one body, or as a stream of chunks."""
+    if generation.request.output.stream:
+        return stream_reply(Lazy(partial(chunks, generation, site)), STREAM)
+    choices = [_chat_choice(choice, generation, site) for choice in generation.choices]
+    return body_reply(whole(choices, "chat.completion", generation, site), generation, content_type=JSON)
+
+
+def _chat_choice(choice: Choice, generation: Generation, site: Site) -> dict[str, Any]:
+    return {
+        "finish_reason": finish_reason(choice, generation),
+        "index": choice.index,
+        "logprobs": None if generation.request.output.logprobs is None else {"content": _chat_logprobs(choice)},
+        "message": _message(choice, generation, site),
+    }
+
+
+def _message(choice: Choice, generation: Generation, site: Site) -> dict[str, Any]:
+    """The message: text, thoughts and tool calls; the older server has only content and role."""
+    if not is_parsed(generation):
+        message = {"content": "".join(words(choice)), "role": "assistant"}
+        return message | {"tool_calls": []} if site.edition == "observed" else message
+    thought = "".join(thoughts(choice, generation))
+    # "`reasoning_content` (only if not empty), `role`, `tool_calls` (always an array, `[]` if none ...)"
+    return {
+        "content": choice.text,
+        **({"reasoning_content": thought} if thought else {}),
+        "role": "assistant",
+        "tool_calls": [
+            {**call_head(choice, place, site), "function": {"name": call.name, "arguments": call.arguments}}
+            for place, call in enumerate(choice.calls)
+        ],
+    }
+
+
+def _chat_logprobs(choice: Choice) -> list[dict[str, Any]]:
+    """A row for each token of the text, without alternatives."""
+    return [
+        {"token": text, "logprob": position.logprob, "bytes": list(text.encode()), "top_logprobs": []}
+        for text, position in zip(choice.texts, choice.positions, strict=True)
+    ]
+
+
+# --- chat chunks -----------------------------------------------------------------------------------------------------
+
+_KIND = "chat.completion.chunk"
+
+
+def chunks(generation: Generation, site: Site) -> Iterator[Frames]:
+    """The whole stream: its chunks, the last with the finish reason; then the usage if requested, and the end."""
+    (choice,) = generation.choices
+    first, *rest = parts_of(choice, generation, site)
+    flush = next(first.flushes)
+    waits = flush.at > 0 or first.kind == "call" or bool(choice.thoughts)
+    if site.edition == "observed" and waits and choice.steps > 1:
+        hello = {"delta": {"role": "assistant", "content": None}}
+        yield at_step(0, (handshake(hello, _KIND, generation, site),))
+    parts = (first._replace(flushes=chain((flush,), first.flushes)), *rest)
+    for part in parts:
+        yield from _frames(part, part is parts[-1], generation, site)
+
+
+def _frames(part: Part, last: bool, generation: Generation, site: Site) -> Iterator[Frames]:
+    (choice,) = generation.choices
+
+    def write(delta: dict[str, Any], reason: str | None = None) -> dict[str, Any]:
+        return chunk({"delta": delta}, reason, _KIND, generation, site)
+
+    def close(text: str) -> tuple[bytes, ...]:
+        # "empty `{}` if only a finish is left"; the older server's has an empty content.
+        delta = _delta(part, text) if text or site.edition == "documented" else {}
+        return event(write(delta, finish_reason(choice, generation))), *ending(_KIND, generation, site)
+
+    if part.kind == "call":
+        # "first tool delta" with its name, then its arguments.
+        name = {"name": choice.calls[part.place].name}
+        head = {**call_head(choice, part.place, site), "index": part.place, "function": name}
+        yield Frames((event(write({"tool_calls": [head]})),), (part.begun,), (1,))
+    stretch = Stretch(part.flushes, template(write(_delta(part, SLOT))), part.tokens, part.step)
+    yield from stretch_frames(stretch, close if last else None)
+
+
+def _delta(part: Part, text: Any) -> dict[str, Any]:
+    if part.kind == "call":
+        return {"tool_calls": [{"index": part.place, "function": {"arguments": text}}]}
+    return {"content" if part.kind == "text" else "reasoning_content": text}

@@ -1,13 +1,18 @@
 """Upstash QStash LLM: an API of one operation, which its vendor has retired (vendor note, part B)."""
 
 from mockserver.core.dialects import BEARER, Clients, Dialect, Model, Operation, Schemas, on_demand
-from mockserver.dialects.upstash.credentials import CURRENT_SIGNING_KEY, NEXT_SIGNING_KEY, token
 from mockserver.dialects.upstash.errors import ERRORS
-from mockserver.dialects.upstash.headers import CHAT_PATH, every_answer
-from mockserver.dialects.upstash.latency import PRESETS
+from mockserver.dialects.upstash.limits import (
+    CHAT_PATH,
+    CURRENT_SIGNING_KEY,
+    NEXT_SIGNING_KEY,
+    PRESETS,
+    QUOTAS,
+    every_answer,
+    token,
+)
 from mockserver.dialects.upstash.qstash.operations import OPERATIONS, empty_mailbox
-from mockserver.dialects.upstash.quotas import QUOTAS
-from mockserver.dialects.upstash.schemas import CONTRACT
+from mockserver.dialects.upstash.read import CONTRACT
 
 CHAT_COMPLETIONS = Operation(
     "chat_completions",

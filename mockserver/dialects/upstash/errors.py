@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from mockserver.core.dialects import Edition, ErrorTable, Refusal
 from mockserver.core.failures import FailureKind, Rejection, Violation
 from mockserver.core.timeline import RawHeaders
-from mockserver.dialects.upstash.headers import BURST_LIMIT, BURST_RESET, CHAT_LIMIT, DAILY_LIMIT, DAILY_RESET
+from mockserver.dialects.upstash.limits import BURST_LIMIT, BURST_RESET, CHAT_LIMIT, DAILY_LIMIT, DAILY_RESET
 from mockserver.dialects.wordings import custom_words, pydantic_words
 
 # Marks what QStash itself refuses of a valid request.

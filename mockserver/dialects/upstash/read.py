@@ -10,6 +10,7 @@ from mockserver.core.calls import Call
 from mockserver.core.dialects import Model, Site
 from mockserver.core.failures import Rejection
 from mockserver.core.generation import Constraint, GenerationRequest, Limits, Output, Prompt, Stops
+from mockserver.dialects.contracts import by_edition, editions
 from mockserver.dialects.openai.fields import json_object, sampling, stop_texts, whole
 from mockserver.dialects.openai.messages import chat_prompt
 from mockserver.dialects.upstash.errors import (
@@ -19,7 +20,11 @@ from mockserver.dialects.upstash.errors import (
     too_long,
     unknown_model,
 )
-from mockserver.dialects.upstash.schemas import REQUEST
+
+CONTRACT = editions(__package__)
+REQUEST = by_edition(CONTRACT, "ChatCompletionRequest")
+
+# --- read ------------------------------------------------------------------------------------------------------------
 
 
 def read(call: Call, site: Site) -> GenerationRequest | Rejection:

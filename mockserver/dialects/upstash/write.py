@@ -15,7 +15,7 @@ from mockserver.core.timeline import Pace, Reply
 from mockserver.dialects.openai.flavour import Flavour, Members, Rendering, Segment
 from mockserver.dialects.openai.flavour import write as write_answer
 from mockserver.dialects.openai.logprobs import chat_logprobs
-from mockserver.dialects.upstash.headers import within_limits
+from mockserver.dialects.upstash.limits import within_limits
 
 
 def write(generation: Generation, pace: Pace, site: Site) -> Reply:

@@ -15,11 +15,9 @@ from mockserver.core.failures import Rejection
 from mockserver.core.ledgers import Ledger
 from mockserver.core.timeline import Reply
 from mockserver.dialects.yandex.errors import ERRORS
-from mockserver.dialects.yandex.headers import credentials, every_answer
-from mockserver.dialects.yandex.latency import PRESETS, PROMPT_CACHING, preset_of
+from mockserver.dialects.yandex.limits import PRESETS, PROMPT_CACHING, QUOTAS, credentials, every_answer, preset_of
 from mockserver.dialects.yandex.models import MODELS, list_models
-from mockserver.dialects.yandex.quotas import QUOTAS
-from mockserver.dialects.yandex.schemas import CONTRACT
+from mockserver.dialects.yandex.read import CONTRACT
 
 
 def _shelf() -> Ledger:

@@ -15,12 +15,9 @@ from mockserver.core.timeline import Pace, Reply
 from mockserver.dialects.contracts import by_edition
 from mockserver.dialects.openai.embeddings import EmbeddingForm, embedding_request, embeddings, read_usage
 from mockserver.dialects.openai.fields import json_object, whole
-from mockserver.dialects.yandex.errors import explain, fault
-from mockserver.dialects.yandex.models import EMBEDDING_CONTEXT, is_offered
-from mockserver.dialects.yandex.replies import json_reply
-from mockserver.dialects.yandex.schemas import CONTRACT
-from mockserver.dialects.yandex.sessions import in_session
-from mockserver.dialects.yandex.uri import parse_uri
+from mockserver.dialects.yandex.errors import explain, fault, in_session
+from mockserver.dialects.yandex.models import EMBEDDING_CONTEXT, is_offered, json_reply, parse_uri
+from mockserver.dialects.yandex.read import CONTRACT
 
 _REQUEST = by_edition(CONTRACT, "EmbeddingRequest")
 _FIELDS = ("model", "input", "dimensions", "encoding_format", "user")

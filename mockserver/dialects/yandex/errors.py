@@ -1,14 +1,17 @@
 """Yandex' errors: only a message and a type under `error` (vendor note A5).
 
 Statuses are the vendor's map from gRPC codes; 404, 405, 413 and 415 are not on it and have their usual meaning.
-Messages that nobody has recorded are our own.
-"""
+Messages that nobody has recorded are our own."""
 
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from mockserver.core.dialects import Edition, ErrorTable, Refusal
+from mockserver.core.calls import Call
+from mockserver.core.dialects import Edition, ErrorTable, Refusal, Site
 from mockserver.core.failures import FailureKind, Rejection, Violation
+from mockserver.core.seeding import derive
+from mockserver.dialects.yandex.limits import request_id
+from mockserver.dialects.yandex.models import ModelUri
 
 
 class _Row(NamedTuple):
@@ -118,3 +121,15 @@ def _types(expected: object) -> str:
 
 def _values(expected: object) -> str:
     return ", ".join(repr(value) for value in expected if value is not None) if isinstance(expected, list) else ""
+
+
+# --- sessions --------------------------------------------------------------------------------------------------------
+
+
+def in_session(kind: FailureKind, said: str, uri: ModelUri, call: Call, site: Site) -> Rejection:
+    """A refusal whose message is that of the fault (`said`), preceded by the session of the request."""
+    words = (f"{derive(site.identity, 'session', part) & 0xFFFF_FFFF:x}" for part in range(4))
+    request = request_id(site)
+    client = call.headers.get("x-client-request-id") or request
+    session = f"internal_id={'-'.join(words)}&request_id={request}&client_request_id={client}&folder_id={uri.folder}"
+    return Rejection(kind, f"Error in session {session}: {said}")

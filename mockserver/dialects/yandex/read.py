@@ -1,21 +1,159 @@
 """`POST /v1/chat/completions` becomes a request to a model: what the page allows, refuses and ignores."""
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 from mockserver.core.calls import Call
-from mockserver.core.dialects import Site
+from mockserver.core.dialects import Edition, Site
 from mockserver.core.failures import FailureKind, Rejection
-from mockserver.core.generation import Effort, GenerationRequest, Limits, Output
-from mockserver.dialects.openai.fields import Body, sampling, whole
+from mockserver.core.generation import Constraint, Effort, GenerationRequest, Limits, Output, Prompt
+from mockserver.dialects.contracts import Contract, by_edition, editions
+from mockserver.dialects.openai.fields import Body, json_object, sampling, whole
+from mockserver.dialects.openai.messages import called, chat_prompt, image_of, parts, with_images
 from mockserver.dialects.openai.tools import Offer
-from mockserver.dialects.yandex.backends import Backend, backend_of, thinks
-from mockserver.dialects.yandex.errors import fault
-from mockserver.dialects.yandex.formats import format_fault, read_format
-from mockserver.dialects.yandex.intake import checked_body, checked_uri, fitting
-from mockserver.dialects.yandex.messages import history_fault, messages_fault, read_prompt
-from mockserver.dialects.yandex.models import context_window
-from mockserver.dialects.yandex.schemas import REQUEST
-from mockserver.dialects.yandex.sessions import in_session
+from mockserver.dialects.yandex.errors import explain, fault, in_session
+from mockserver.dialects.yandex.models import (
+    Backend,
+    ModelUri,
+    backend_of,
+    context_window,
+    is_offered,
+    parse_uri,
+    thinks,
+)
 from mockserver.dialects.yandex.tools import read_tools
-from mockserver.dialects.yandex.uri import ModelUri
+from mockserver.model.schema import schema_fault
+
+CONTRACT = editions(__package__)
+REQUEST = by_edition(CONTRACT, "ChatCompletionRequest")
+RESPONSES_REQUEST = by_edition(CONTRACT, "ResponsesRequest")
+
+
+def request_fields(edition: Edition, schema: str) -> tuple[str, ...]:
+    """The fields of a request in the order of the page, which decides which of several violations is reported."""
+    return tuple(CONTRACT[edition]()["schemas"][schema]["properties"])
+
+
+# --- intake ----------------------------------------------------------------------------------------------------------
+
+
+def checked_body(call: Call, site: Site, contract: Mapping[Edition, Contract]) -> Body | Rejection:
+    """The body, without fields that are null, which count as absent; or its refusal if it violates the contract."""
+    body = json_object(call.body)
+    if isinstance(body, Rejection):
+        return body
+    schema = contract[site.edition]
+    if not schema.accepts(body):
+        return explain(schema.violations(body), request_fields(site.edition, schema.name))
+    return {name: value for name, value in body.items() if value is not None}
+
+
+def checked_uri(text: str, site: Site) -> ModelUri | Rejection:
+    """The model's URI, or its refusal: "a bare name gives 400 `Failed to parse model URI`"."""
+    if "://" not in text:
+        return Rejection(FailureKind.INVALID_REQUEST, "Failed to parse model URI", "model")
+    uri = parse_uri(text)
+    if uri is None or uri.scheme != "gpt":
+        return Rejection(FailureKind.INVALID_REQUEST, "invalid model_uri", "model")
+    return uri if is_offered(uri, site) else Rejection(FailureKind.UNKNOWN_MODEL, param="model")
+
+
+def fitting(request: GenerationRequest, uri: ModelUri, call: Call, site: Site) -> GenerationRequest | Rejection:
+    """The request if its prompt fits into the model's context window, else its refusal."""
+    limit, count = request.limits.context, request.prompt_tokens
+    if count <= limit:
+        return request
+    message = f"number of input tokens must be no more than {limit}, got {count}"
+    return in_session(FailureKind.CONTEXT_LENGTH, message, uri, call, site)
+
+
+# --- messages --------------------------------------------------------------------------------------------------------
+
+# Whether a message of the role must have some content: a tool's result may be empty.
+_ROLES = {"developer": True, "system": True, "user": True, "assistant": True, "tool": False, "function": False}
+# "An image = 256 prompt tokens"
+IMAGE_TOKENS = 256
+
+
+def messages_fault(messages: Sequence[Mapping[str, Any]]) -> str | None:
+    """The fault of the first message that no model accepts, in the vendor's words; None if there is none."""
+    for message in messages:
+        role = message["role"]
+        if role not in _ROLES:
+            return f"invalid message role '{role}'"
+        if _ROLES[role] and not _has_content(message):
+            return "empty message text"
+    return None
+
+
+def history_fault(messages: Sequence[Mapping[str, Any]]) -> Rejection | None:
+    """The refusal of a result whose call no earlier message made: "the tool name->id link is by tool_call_id only"."""
+    calls: set[str] = set()
+    for place, message in enumerate(messages):
+        calls.update(id_ for id_, _ in called(message))
+        answered = message.get("tool_call_id") if message["role"] == "tool" else None
+        if answered is not None and answered not in calls:
+            return fault(f"messages[{place}].tool_call_id", f"answers a call that was not made: {answered!r}")
+    return None
+
+
+def read_prompt(messages: Sequence[Mapping[str, Any]], tools: object = None) -> Prompt:
+    """The conversation as a prompt, with its images, and with the `tools` on offer."""
+    return with_images(chat_prompt(messages, tools), messages, IMAGE_TOKENS)
+
+
+def _has_content(message: Mapping[str, Any]) -> bool:
+    # "Assistant history messages may come without `content`"
+    if any(message.get(name) for name in ("tool_calls", "function_call", "refusal")):
+        return True
+    content = message.get("content")
+    return bool(content) if isinstance(content, str) else any(map(_part_has_content, parts(message)))
+
+
+def _part_has_content(part: Mapping[str, Any]) -> bool:
+    return image_of(part) is not None or bool(part.get("text") or part.get("refusal"))
+
+
+# --- formats ---------------------------------------------------------------------------------------------------------
+
+# The keywords that distinguish a schema from the object around one.
+_KEYWORDS = frozenset((
+    "type", "properties", "items", "enum", "const", "anyOf", "oneOf", "allOf", "not", "if", "$ref", "$dynamicRef",
+    "$defs", "definitions", "prefixItems", "contains", "required", "additionalProperties", "patternProperties",
+    "propertyNames", "dependentRequired", "dependentSchemas", "minProperties", "maxProperties", "minItems",
+    "maxItems", "uniqueItems", "pattern", "format", "minLength", "maxLength", "minimum", "maximum",
+    "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "unevaluatedProperties", "unevaluatedItems", "$schema",
+))  # fmt: skip
+
+
+def read_format(form: Body | None) -> Constraint | None:
+    """The constraint that a `response_format` puts on the answer; None if any text will do."""
+    if form is None or form["type"] == "text":
+        return None
+    _, schema = _schema(form)
+    return Constraint("json_object") if schema is None else Constraint("json_schema", schema)
+
+
+def format_fault(form: Body | None) -> Rejection | None:
+    """The refusal of a schema that is invalid or unsatisfiable; None if there is no such fault."""
+    field, schema = ("", None) if form is None else _schema(form)
+    reason = None if schema is None else schema_fault(schema)
+    return fault(field, f"is a schema that no answer could keep to: {reason}") if reason else None
+
+
+def _schema(form: Body) -> tuple[str, Any]:
+    """The field with the schema of a format, and the schema, None if there is none."""
+    if form["type"] != "json_schema":
+        return "response_format", None
+    given = form["json_schema"]
+    if "schema" in given:
+        return "response_format.json_schema.schema", given["schema"]
+    # The page demands a name and a schema; an example in the vendor's documentation has the bare schema instead.
+    bare = not _KEYWORDS.isdisjoint(given)
+    return "response_format.json_schema", given if bare else None
+
+
+# --- read ------------------------------------------------------------------------------------------------------------
 
 
 def read(call: Call, site: Site) -> GenerationRequest | Rejection:

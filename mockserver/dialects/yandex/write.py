@@ -21,8 +21,7 @@ from mockserver.dialects.openai.events import batches
 from mockserver.dialects.openai.flavour import NOTHING, Flavour, Members, Rendering, Segment
 from mockserver.dialects.openai.flavour import write as write_answer
 from mockserver.dialects.openai.logprobs import chat_logprobs
-from mockserver.dialects.yandex.backends import Backend, backend_of
-from mockserver.dialects.yandex.uri import ModelUri, parse_uri
+from mockserver.dialects.yandex.models import Backend, ModelUri, backend_of, parse_uri
 
 _ROLE: Members = {"role": "assistant"}
 # The first word counts no more tokens than this: the first chunk ends there at the latest.

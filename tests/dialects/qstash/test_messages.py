@@ -13,7 +13,7 @@ import pytest
 from mockserver.core.dialects import EDITIONS
 from mockserver.core.installed import load_dialect
 from mockserver.core.outbox import Outcome, Task
-from mockserver.dialects.upstash.credentials import CURRENT_SIGNING_KEY, NEXT_SIGNING_KEY
+from mockserver.dialects.upstash.limits import CURRENT_SIGNING_KEY, NEXT_SIGNING_KEY
 from mockserver.dialects.upstash.qstash.attempts import signing_key
 from mockserver.dialects.upstash.qstash.retries import ExpressionError, duration, milliseconds, wanted_wait
 from mockserver.dialects.upstash.qstash.values import Cancel

@@ -4,9 +4,9 @@ from typing import Any
 
 from mockserver.core.dialects import Edition, Model
 from mockserver.dialects.ovms.checks import COMMON, FORMAT, KWARGS, MAX_TOKENS, chat_logprobs, several, whole_limit
-from mockserver.dialects.ovms.families import EFFORTS
+from mockserver.dialects.ovms.fields import UINT32, Check, Fields, field, whole
+from mockserver.dialects.ovms.models import EFFORTS
 from mockserver.dialects.ovms.responses.items import input_fault, pictures_fault
-from mockserver.dialects.ovms.rows import UINT32, Check, Fields, field, whole
 from mockserver.dialects.ovms.tools import tools_fault
 
 

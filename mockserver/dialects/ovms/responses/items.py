@@ -10,8 +10,8 @@ from mockserver.core.dialects import Edition, Model
 from mockserver.core.generation import Prompt
 from mockserver.dialects.openai.messages import chat_prompt, with_images
 from mockserver.dialects.openai.responses.items import messages_of
+from mockserver.dialects.ovms.fields import Fields
 from mockserver.dialects.ovms.messages import IMAGE_TOKENS, pictures_refused
-from mockserver.dialects.ovms.rows import Fields
 from mockserver.dialects.ovms.tools import offered
 
 Item = Mapping[str, Any]

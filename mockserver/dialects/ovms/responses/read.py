@@ -4,13 +4,12 @@ from mockserver.core.calls import Call
 from mockserver.core.dialects import Site
 from mockserver.core.failures import Rejection
 from mockserver.core.generation import GenerationRequest
-from mockserver.dialects.ovms.chats import Asked, parsed
 from mockserver.dialects.ovms.endpoints import refuse_endpoint
-from mockserver.dialects.ovms.intake import Endpoint, read_request, take
-from mockserver.dialects.ovms.paths import RESPONSES_PATHS
+from mockserver.dialects.ovms.fields import Fields
+from mockserver.dialects.ovms.graphs import RESPONSES_PATHS
+from mockserver.dialects.ovms.read import Asked, Endpoint, parsed, read_request, take
 from mockserver.dialects.ovms.responses.checks import RESPONSES_CHECKS, output_limit
 from mockserver.dialects.ovms.responses.items import read_input
-from mockserver.dialects.ovms.rows import Fields
 
 
 def read(call: Call, site: Site) -> GenerationRequest | Rejection:

@@ -19,12 +19,10 @@ from mockserver.dialects.openai.bodies import body_reply
 from mockserver.dialects.openai.events import DONE, SLOT, stream_reply
 from mockserver.dialects.openai.responses.events import Event, Run, Stage, deltas, numbered, quiet
 from mockserver.dialects.openai.responses.failing import data_of, next_number
-from mockserver.dialects.ovms.chats import Asked
-from mockserver.dialects.ovms.errors import own_words
-from mockserver.dialects.ovms.headers import JSON, STREAM
-from mockserver.dialects.ovms.parts import Part, parts_of
-from mockserver.dialects.ovms.spoken import call_head, is_parsed, thoughts, words
+from mockserver.dialects.ovms.errors import JSON, STREAM, own_words
+from mockserver.dialects.ovms.read import Asked
 from mockserver.dialects.ovms.tools import chosen_tool, offered
+from mockserver.dialects.ovms.write import Part, call_head, is_parsed, parts_of, thoughts, words
 
 _FIRST_NUMBER = 1
 _MESSAGE, _REASONING = "msg-0", "rs-0"

@@ -17,8 +17,8 @@ from mockserver.core.naming import shortened
 from mockserver.core.seeding import derive
 from mockserver.core.timeline import Reply
 from mockserver.dialects.openai.fields import json_object
-from mockserver.dialects.upstash.credentials import token
 from mockserver.dialects.upstash.errors import refused
+from mockserver.dialects.upstash.limits import token
 from mockserver.dialects.upstash.qstash.attempts import CALLER_IP, digits
 from mockserver.dialects.upstash.qstash.options import HeaderError, read_options
 from mockserver.dialects.upstash.qstash.values import (

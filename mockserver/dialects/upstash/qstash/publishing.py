@@ -18,9 +18,8 @@ from mockserver.core.json_values import nests_absurdly
 from mockserver.core.seeding import derive, fingerprint
 from mockserver.core.timeline import Reply
 from mockserver.dialects.openai.fields import json_object
-from mockserver.dialects.upstash.credentials import token
 from mockserver.dialects.upstash.errors import refused
-from mockserver.dialects.upstash.headers import CHAT_PATH
+from mockserver.dialects.upstash.limits import CHAT_PATH, token
 from mockserver.dialects.upstash.qstash.attempts import digits
 from mockserver.dialects.upstash.qstash.options import HeaderError, PublishOptions, checked_url, read_options
 from mockserver.dialects.upstash.qstash.queues import bad_queue_name

@@ -5,8 +5,8 @@ from mockserver.core.dialects import Site
 from mockserver.core.failures import Rejection
 from mockserver.core.timeline import Reply
 from mockserver.dialects.openai.fields import json_object
-from mockserver.dialects.upstash.credentials import token
 from mockserver.dialects.upstash.errors import refused
+from mockserver.dialects.upstash.limits import token
 from mockserver.dialects.upstash.qstash.attempts import signing_key
 from mockserver.dialects.upstash.qstash.values import RemoveQueue, RotateKeys, SetQueue, is_name
 from mockserver.dialects.upstash.qstash.views import empty_reply, json_reply, mailbox_of, queue_view

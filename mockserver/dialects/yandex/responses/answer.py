@@ -7,9 +7,8 @@ from mockserver.core.dialects import Site
 from mockserver.core.generation import Choice, Generation
 from mockserver.dialects.openai.logprobs import chat_logprobs
 from mockserver.dialects.openai.responses.spoken import Spoken, Thoughts, spoken_of
-from mockserver.dialects.yandex.backends import Backend, backend_of
+from mockserver.dialects.yandex.models import Backend, ModelUri, backend_of, parse_uri
 from mockserver.dialects.yandex.responses.options import ResponseOptions
-from mockserver.dialects.yandex.uri import ModelUri, parse_uri
 
 
 class Answer(NamedTuple):

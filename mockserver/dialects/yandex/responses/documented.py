@@ -11,7 +11,7 @@ import orjson
 from mockserver.core.seeding import alphanumerics, hex_digits
 from mockserver.dialects.openai.responses.events import Event, Run, by_group, by_token
 from mockserver.dialects.openai.responses.spoken import Spoken, incomplete_reason
-from mockserver.dialects.yandex.backends import D1
+from mockserver.dialects.yandex.models import D1
 from mockserver.dialects.yandex.responses.answer import Answer
 from mockserver.dialects.yandex.write import token_groups
 

@@ -10,16 +10,18 @@ from mockserver.core.generation import Constraint, Effort, GenerationRequest, Li
 from mockserver.dialects.openai.fields import Body, whole
 from mockserver.dialects.openai.messages import chat_prompt, with_images, with_media
 from mockserver.dialects.openai.responses.items import files_of, messages_of
-from mockserver.dialects.yandex.backends import Backend, backend_of
-from mockserver.dialects.yandex.errors import fault
-from mockserver.dialects.yandex.intake import checked_body, checked_uri, fitting
-from mockserver.dialects.yandex.messages import IMAGE_TOKENS, messages_fault
-from mockserver.dialects.yandex.models import FOLDER, context_window
+from mockserver.dialects.yandex.errors import fault, in_session
+from mockserver.dialects.yandex.models import FOLDER, Backend, ModelUri, backend_of, context_window
+from mockserver.dialects.yandex.read import (
+    IMAGE_TOKENS,
+    RESPONSES_REQUEST,
+    checked_body,
+    checked_uri,
+    fitting,
+    messages_fault,
+)
 from mockserver.dialects.yandex.responses.options import ResponseOptions
 from mockserver.dialects.yandex.responses.tools import query_of, read_response_tools
-from mockserver.dialects.yandex.schemas import RESPONSES_REQUEST
-from mockserver.dialects.yandex.sessions import in_session
-from mockserver.dialects.yandex.uri import ModelUri
 from mockserver.model.schema import schema_fault
 
 _ROLES = ("user", "system", "developer", "assistant")

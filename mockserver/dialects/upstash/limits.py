@@ -1,11 +1,11 @@
-"""Upstash's three quotas: the chat API's, messages per day, bursts per second; its SDKs know them by their headers.
-
-The period of a limit decides which one it is (vendor note B5): requests per second are the burst limit, requests per
-day the message limit, all others limits of the chat API. The figures are invented, since the vendor published none.
+"""Upstash's three quotas, the rate limit headers by which its SDKs distinguish the kinds of 429 (vendor note B5), and
+how fast the models were. The figures are invented, since the vendor published none.
 """
 
 from math import ceil
 
+from mockserver.core.calls import Call
+from mockserver.core.dialects import Preset, Site
 from mockserver.core.failures import FailureKind, Rejection
 from mockserver.core.quotas import (
     PERIODS,
@@ -19,6 +19,20 @@ from mockserver.core.quotas import (
     tightest,
 )
 from mockserver.core.timeline import RawHeaders
+from mockserver.dialects.openai.bodies import date_header
+from mockserver.dialects.openai.fields import bearer
+
+# The signing keys of every server, until they are rotated: what `signing_key` of `qstash.attempts` derives.
+CURRENT_SIGNING_KEY = "sig_J9BNJtiDhVqnyKjufMecfjrriym4"
+NEXT_SIGNING_KEY = "sig_rraZUTNS1hG6x1Jt9FBy6DWPa8tj"
+
+
+def token(call: Call) -> str | None:
+    """The QStash token of a call; None if it has none."""
+    return bearer(call) or call.query_value("qstash_token") or None
+
+
+# --- quotas ----------------------------------------------------------------------------------------------------------
 
 _SECOND, _MINUTE, _HOUR, _DAY = PERIODS.values()
 
@@ -96,3 +110,48 @@ def _chat(standings: tuple[Standing, ...]) -> tuple[tuple[bytes, Standing], ...]
 
 
 QUOTAS = QuotaPolicy({"assumed": ASSUMED}, refuse=refuse)
+
+# --- headers ---------------------------------------------------------------------------------------------------------
+
+CHAT_PATH = "/llm/v1/chat/completions"
+
+_ONE_TAKEN = (Standing(CHAT_REQUESTS, 1), Standing(CHAT_TOKENS))
+_NONE_LEFT = (Standing(CHAT_REQUESTS, CHAT_REQUESTS.amount), Standing(CHAT_TOKENS))
+
+_SECURITY: RawHeaders = ((b"strict-transport-security", b"max-age=31536000; includeSubDomains"),)
+
+# The headers of the error table, for refusals by no actual quota.
+CHAT_LIMIT = chat_limits(_NONE_LEFT)
+DAILY_LIMIT = left(b"ratelimit-", MESSAGES_PER_DAY.amount, 0)
+BURST_LIMIT = left(b"burst-ratelimit-", BURST.amount, 0)
+# In seconds from now; those of the chat API are on every answer.
+DAILY_RESET = ((b"ratelimit-reset", 86_400),)
+BURST_RESET = ((b"burst-ratelimit-reset", 1),)
+
+
+def within_limits(site: Site) -> RawHeaders:
+    """The limits that a successful answer states; without a quota those of the assumed tier after one request."""
+    return chat_limits(site.standings or _ONE_TAKEN)
+
+
+def every_answer(call: Call, site: Site) -> RawHeaders:
+    """The headers of every answer, including errors; those of the chat API state when its limits reset."""
+    observed = site.edition == "observed"
+    general = (date_header(site.now), *(_SECURITY if observed else ()))
+    if call.path != CHAT_PATH or token(call) is None:
+        return general
+    if site.standings:
+        return (*general, *chat_resets(site.standings, site.now, as_durations=observed))
+    text = reset(site.now // 60 * 60 + 60, site.now, as_duration=observed)
+    return (*general, (b"x-ratelimit-reset-requests", text), (b"x-ratelimit-reset-tokens", text))
+
+
+# --- latency ---------------------------------------------------------------------------------------------------------
+
+PRESETS = {
+    "upstash": Preset(
+        "prefill=lognormal(170ms, 0.35, max=2s), prefill_per_token=0.08ms, itl=lognormal(13.8ms, 0.25, max=200ms), "
+        "network=lognormal(30ms, 0.3, max=200ms)",
+        "an 8B model on vLLM: first token after about 0.2 s, 70 tokens/s",
+    ),
+}

@@ -1,0 +1,185 @@
+"""Rate limits, the headers of every answer, and how fast the engine is (vendor notes A1, A4, A5)."""
+
+from collections.abc import Mapping
+from math import isfinite
+
+from mockserver.core.calls import Call
+from mockserver.core.dialects import Edition, Preset, PromptCaching, Site
+from mockserver.core.failures import FailureKind, Rejection
+from mockserver.core.quotas import PERIODS, Allowance, Limit, Measure, QuotaPolicy, Refused, exceeded
+from mockserver.core.seeding import hex_digits
+from mockserver.core.timeline import RawHeaders
+from mockserver.dialects.openai.bodies import date_header
+
+_SECOND, _MINUTE, _HOUR, _DAY = PERIODS.values()
+
+FREE = Allowance(
+    (
+        Limit("requests", _MINUTE, 30),
+        Limit("requests", _HOUR, 900),
+        Limit("requests", _DAY, 14_400),
+        Limit("tokens", _MINUTE, 60_000),
+        Limit("tokens", _HOUR, 1_000_000),
+        Limit("tokens", _DAY, 1_000_000),
+    )
+)
+DEVELOPER = Allowance((Limit("requests", _MINUTE, 1_000), Limit("tokens", _MINUTE, 1_000_000)))
+# The headers of answers in the free tier, in the middle of 2026. By a user's measurement of that time an answer is
+# charged with at most 16,384 tokens, and with as many if its length is not limited.
+FREE_2026 = Allowance(
+    (
+        Limit("requests", _MINUTE, 5),
+        Limit("requests", _HOUR, 150),
+        Limit("requests", _DAY, 2_400),
+        Limit("tokens", _MINUTE, 30_000),
+        Limit("tokens", _DAY, 1_000_000),
+    ),
+    answer=16_384,
+)
+
+# The two limits whose resets are documented; today's answers state only limit and remaining of the others.
+WITH_RESET = {("requests", "day"), ("tokens", "minute")}
+
+_PAST: dict[Measure, tuple[str, str]] = {
+    "requests": ("too many requests sent.", "request_quota_exceeded"),
+    "tokens": ("too many tokens processed.", "token_quota_exceeded"),
+}
+
+
+def refuse(refused: Refused, now: float) -> Rejection:
+    """The refusal of a request beyond a quota; too many generations at once are refused as a full queue.
+
+    The client is told to wait until the limit is full again, in whole seconds (recorded: 58 for requests per minute,
+    86400 for a day); a request that never fits is not told to wait.
+    """
+    worst = exceeded(refused.standings)
+    if worst is None:
+        return Rejection(FailureKind.OVERLOADED)
+    past, code = _PAST[worst.limit.measure]
+    message = f"{worst.limit.measure.capitalize()} per {worst.limit.period} limit exceeded - {past}"
+    headers = ((b"retry-after", b"%d" % worst.full_at()),) if isfinite(worst.wait) else ()
+    return Rejection(FailureKind.RATE_LIMIT, message, code=code, headers=headers)
+
+
+def limits_left(site: Site) -> RawHeaders:
+    """The caller's limits, what is left of them, and in how many seconds (a fraction) they are full again."""
+    named = [(f"{each.limit.measure}-{each.limit.period}", each) for each in site.standings]
+    resets = [
+        (name, each)
+        for name, each in named
+        if site.edition == "documented" or (each.limit.measure, each.limit.period) in WITH_RESET
+    ]
+    return (
+        *((b"x-ratelimit-limit-" + name.encode(), b"%d" % each.limit.amount) for name, each in named),
+        *((b"x-ratelimit-remaining-" + name.encode(), b"%d" % each.remaining) for name, each in named),
+        *((b"x-ratelimit-reset-" + name.encode(), b"%r" % each.reset) for name, each in resets),
+    )
+
+
+# "charged up front: estimated prompt tokens + max_tokens (or the model maximum when unset)".
+QUOTAS = QuotaPolicy({"free": FREE, "developer": DEVELOPER, "free-2026": FREE_2026}, refuse=refuse, up_front=True)
+
+# --- headers ---------------------------------------------------------------------------------------------------------
+
+_ASSUMED: Mapping[Edition, tuple[Limit, ...]] = {
+    "documented": tuple(limit for limit in FREE.limits if (limit.measure, limit.period) in WITH_RESET),
+    "observed": FREE_2026.limits,
+}
+
+
+def _limits(edition: Edition, *, exceeded: bool) -> RawHeaders:
+    """The limits of which one request has been taken, or all of a minute's."""
+    named = [(f"{limit.measure}-{limit.period}".encode(), limit) for limit in _ASSUMED[edition]]
+    return (
+        *((b"x-ratelimit-limit-" + name, b"%d" % limit.amount) for name, limit in named),
+        *((b"x-ratelimit-remaining-" + name, b"%d" % _remaining(limit, exceeded)) for name, limit in named),
+    )
+
+
+def _remaining(limit: Limit, exceeded: bool) -> int:
+    if limit.measure != "requests":
+        return limit.amount
+    return 0 if exceeded and limit.period == "minute" else limit.amount - 1
+
+
+_LIMITS: Mapping[tuple[Edition, bool], RawHeaders] = {
+    (edition, exceeded): _limits(edition, exceeded=exceeded) for edition in _ASSUMED for exceeded in (False, True)
+}
+# Recorded in 2025 and in 2026.
+_TRANSPORT: Mapping[Edition, bytes] = {
+    "documented": b"max-age=3600; includeSubDomains",
+    "observed": b"max-age=15552000; includeSubDomains; preload",
+}
+_EDGE: Mapping[Edition, RawHeaders] = {
+    edition: (
+        (b"server", b"cloudflare"),
+        (b"cf-cache-status", b"DYNAMIC"),
+        (b"alt-svc", b'h3=":443"; ma=86400'),
+        (b"referrer-policy", b"strict-origin-when-cross-origin"),
+        (b"strict-transport-security", transport),
+        (b"x-content-type-options", b"nosniff"),
+    )
+    for edition, transport in _TRANSPORT.items()
+}
+
+
+def every_answer(call: Call, site: Site) -> RawHeaders:
+    """The headers of each answer, errors included; resets are in seconds, as decimal fractions."""
+    return (
+        date_header(site.now),
+        *(limits_left(site) if site.standings else _unlimited(site)),
+        (b"cf-ray", f"{hex_digits(site.identity, 16, 'cf-ray')}-FRA".encode()),
+        *_EDGE[site.edition],
+    )
+
+
+def _unlimited(site: Site) -> RawHeaders:
+    return (
+        *_LIMITS[site.edition, site.refused is FailureKind.RATE_LIMIT],
+        (b"x-ratelimit-reset-requests-day", b"%r" % (86_400 - site.now % 86_400)),
+        (b"x-ratelimit-reset-tokens-minute", b"%r" % (60 - site.now % 60)),
+    )
+
+
+# --- latency ---------------------------------------------------------------------------------------------------------
+
+PRESETS = {
+    "cerebras": Preset(
+        "queue=lognormal(600us, 1, max=50ms), prefill=lognormal(3ms, 0.5, max=50ms), prefill_per_token=0.02ms, "
+        "itl=lognormal(650us, 0.3, max=10ms), network=lognormal(60ms, 0.3, max=300ms)",
+        "wafer-scale: about 1,500 tokens/s, millisecond queues",
+    ),
+    "cerebras-8b": Preset(
+        "cerebras, itl=lognormal(430us, 0.3, max=10ms)", "Cerebras, a model of 8B: about 2,200 tokens/s"
+    ),
+    "cerebras-70b": Preset(
+        "cerebras, itl=lognormal(940us, 0.3, max=10ms)", "Cerebras, a dense model of 70B: about 1,000 tokens/s"
+    ),
+    "cerebras-120b": Preset(
+        "cerebras, itl=lognormal(520us, 0.3, max=10ms), tokens_per_chunk=uniform(4, 8)",
+        "Cerebras, gpt-oss-120b: about 1,850 tokens/s, some six in a chunk",
+    ),
+    "cerebras-235b": Preset(
+        "cerebras, itl=lognormal(0.68ms, 0.3, max=10ms)", "Cerebras, a mixture of 235B: about 1,400 tokens/s"
+    ),
+}
+
+# "128-token blocks"; "We guarantee a Time-To-Live (TTL) of 5 minutes" (its page on prompt caching).
+PROMPT_CACHING = PromptCaching(block=128, lifetime=300)
+
+# The classes of models whose speed is known, by a part of their names.
+_CLASSES = {
+    "8b": "cerebras-8b",
+    "17b": "cerebras-8b",
+    "32b": "cerebras-235b",
+    "70b": "cerebras-70b",
+    "120b": "cerebras-120b",
+    "235b": "cerebras-235b",
+    "480b": "cerebras-235b",
+}
+
+
+def preset_of(model: str) -> str:
+    """The preset of a model's class."""
+    parts = model.lower().replace("_", "-").split("-")
+    return next((preset for size, preset in _CLASSES.items() if size in parts), "cerebras")
