@@ -3,14 +3,14 @@
 The shorthands (`\\d`, `\\w`, `\\s`) are those of ASCII. Surrogates belong to no set, since UTF-8 cannot encode them.
 """
 
-import unicodedata
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import IntEnum
-from functools import cache, lru_cache
+from functools import cache, lru_cache, reduce
 from itertools import chain, islice
+from operator import or_
 from string import ascii_lowercase, ascii_uppercase, digits
 from typing import NamedTuple
 
@@ -110,82 +110,41 @@ def usual(found: Characters) -> str:
     return "".join(map(chr, islice(codes, _SOME)))
 
 
-_SCRIPTS: dict[str, tuple[Range, ...]] = {
-    "latin": ((0x41, 0x5A), (0x61, 0x7A), (0xC0, 0xD6), (0xD8, 0xF6), (0xF8, 0x24F)),
-    "greek": ((0x391, 0x3A1), (0x3A3, 0x3E1)),
-    "cyrillic": ((0x400, 0x481), (0x48A, 0x52F)),
-    "hebrew": ((0x5D0, 0x5EA),),
-    "arabic": ((0x620, 0x63F), (0x641, 0x64A)),
-    "devanagari": ((0x904, 0x939),),
-    "thai": ((0xE01, 0xE30),),
-    "hiragana": ((0x3041, 0x3096),),
-    "katakana": ((0x30A1, 0x30FA),),
-    "han": ((0x4E00, 0x9FFF),),
-    "hangul": ((0xAC00, 0xD7A3),),
-}
-_OTHERS: dict[str, tuple[Range, ...]] = {"any": ANY.ranges, "ascii": ((0, 0x7F),)}
-# The properties of emoji, by each of their names, and the ranges in which the characters with them lie.
-_EMOJI = {
-    name: names.partition("|")[0]
-    for names in (
-        "emoji", "emojipresentation|epres", "emojimodifier|emod", "emojimodifierbase|ebase", "emojicomponent|ecomp",
-        "extendedpictographic|extpict",
-    )
-    for name in names.split("|")
-}  # fmt: skip
-_EMOJI_PLANES = ((0, 0xD7FF), (0xE000, 0x1FFFF), (0xE0000, 0xE0FFF))
-_CATEGORIES = {
-    "letter": "L", "alphabetic": "L", "alpha": "L", "uppercaseletter": "Lu", "uppercase": "Lu",
-    "lowercaseletter": "Ll", "lowercase": "Ll", "titlecaseletter": "Lt", "modifierletter": "Lm",
-    "otherletter": "Lo", "mark": "M",
-    "number": "N", "decimalnumber": "Nd", "digit": "Nd", "letternumber": "Nl", "othernumber": "No",
-    "punctuation": "P", "punct": "P", "dashpunctuation": "Pd", "symbol": "S", "mathsymbol": "Sm",
-    "currencysymbol": "Sc", "separator": "Z", "spaceseparator": "Zs", "whitespace": "Z", "control": "Cc",
-}  # fmt: skip
-_CATEGORIES |= {
-    short.lower(): short
-    for short in (*_CATEGORIES.values(), "C", "Mn", "Mc", "Ps", "Pe", "Pc", "Po", "Pi", "Pf", "Sk", "So")
-}
+# Where characters with properties are looked for: they are enough to write texts.
+_SEARCHED = ((0, 0xD7FF), (0xE000, 0x1FFFF), (0xE0000, 0xE0FFF))
 
 
-@cache
 def property_set(name: str) -> Characters | None:
-    """The characters of a Unicode category or script (`L`, `Uppercase_Letter`, `Script=Greek`); None for unknown names.
+    """The characters of a Unicode category, script or other property (`L`, `Uppercase_Letter`, `Script=Greek`); None
+    for unknown names.
 
-    Case in names is ignored, as in Unicode. Except for emoji only characters of the first plane are included, which are
-    enough to write texts.
+    Case in names is ignored, as in Unicode. Most characters beyond the second plane are left out.
     """
-    key, _, value = name.lower().replace("_", "").rpartition("=")
-    if not key and value in _EMOJI:
-        return _of_emoji(_EMOJI[value])
-    named = (_OTHERS | _SCRIPTS if not key else _SCRIPTS).get(value.removeprefix("is"))
-    if named is not None and key in ("script", "sc", "scriptextensions", "scx", ""):
-        return characters(named)
-    if key not in ("generalcategory", "gc", "") or value not in _CATEGORIES:
-        return None
-    return _of_category(_CATEGORIES[value])
+    return _property_set(name.lower().replace("_", ""))
 
 
-@cache
-def _of_category(category: str) -> Characters:
-    codes = (code for low, high in ((0, 0xD7FF), (0xE000, 0xFFFF)) for code in range(low, high + 1))
-    return characters((code, code) for code in codes if unicodedata.category(chr(code)).startswith(category))
-
-
-@cache
-def _of_emoji(name: str) -> Characters:
-    """The characters with a property of emoji, which Python's own tables do not have."""
+@lru_cache(maxsize=256)
+def _property_set(name: str) -> Characters | None:
     import regex  # slow to import, and rarely needed
 
-    text = "".join(chr(code) for low, high in _EMOJI_PLANES for code in range(low, high + 1))
-    runs = regex.finditer(rf"\p{{{name}}}", text)
-    return characters((ord(run[0]), ord(run[0])) for run in runs)
+    try:
+        sought = regex.compile(rf"\p{{{name}}}+")
+    except regex.error:
+        return None
+    runs = chain.from_iterable(map(sought.finditer, _searched_texts()))
+    return characters((ord(run[0][0]), ord(run[0][-1])) for run in runs)
+
+
+@cache
+def _searched_texts() -> tuple[str, ...]:
+    return tuple("".join(map(chr, range(low, high + 1))) for low, high in _SEARCHED)
 
 
 @cache
 def _no_emoji() -> Characters:
     """All characters but emoji and their components."""
-    return ~(_of_emoji("emoji") | _of_emoji("emojicomponent") | _of_emoji("extendedpictographic"))
+    emoji = (property_set(name) or NONE for name in ("emoji", "emojicomponent", "extendedpictographic"))
+    return ~reduce(or_, emoji)
 
 
 def _are_emoji(found: Characters) -> bool:
@@ -204,23 +163,6 @@ class Beside(IntEnum):
     NEWLINE = 3
 
 
-def stands(kind: str, before: Beside, after: Beside) -> bool:
-    """Whether an anchor of this kind matches at a place."""
-    if kind == "start":
-        return before is Beside.EDGE
-    if kind == "end":
-        return after is Beside.EDGE
-    if kind == "line_start":
-        return before in (Beside.EDGE, Beside.NEWLINE)
-    if kind == "line_end":
-        return after in (Beside.EDGE, Beside.NEWLINE)
-    border = (before is Beside.WORD) != (after is Beside.WORD)
-    if kind == "boundary":
-        return border
-    # Python and JavaScript do not agree about the empty text.
-    return not border and (before, after) != (Beside.EDGE, Beside.EDGE)
-
-
 def beside(character: str) -> Beside:
     """What a character is to the place beside it; "" is the end of the text."""
     if not character:
@@ -235,13 +177,24 @@ def bit(before: Beside, after: Beside) -> int:
     return 1 << (len(Beside) * before + after)
 
 
+def _places(stands: Callable[[Beside, Beside], bool]) -> int:
+    return sum(bit(before, after) for before in Beside for after in Beside if stands(before, after))
+
+
+_LINE_ENDS = (Beside.EDGE, Beside.NEWLINE)
 # The places where each kind of anchor matches, as a set of bits; and all places.
 STANDING = {
-    kind: sum(bit(before, after) for before in Beside for after in Beside if stands(kind, before, after))
-    for kind in ("start", "end", "line_start", "line_end", "boundary", "inside")
+    "start": _places(lambda before, after: before is Beside.EDGE),
+    "end": _places(lambda before, after: after is Beside.EDGE),
+    "line_start": _places(lambda before, after: before in _LINE_ENDS),
+    "line_end": _places(lambda before, after: after in _LINE_ENDS),
+    "boundary": _places(lambda before, after: (before is Beside.WORD) != (after is Beside.WORD)),
+    # Python and JavaScript do not agree about the empty text.
+    "inside": _places(
+        lambda before, after: (before is Beside.WORD) == (after is Beside.WORD) and {before, after} != {Beside.EDGE}
+    ),
 }
-EVERYWHERE = sum(bit(before, after) for before in Beside for after in Beside)
-
+EVERYWHERE = _places(lambda before, after: True)
 
 _MOST_SETS = 400
 

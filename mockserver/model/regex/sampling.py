@@ -4,25 +4,13 @@ Each node writes what it requires, so that without look-arounds, anchors and wor
 construction, whatever the pattern's size. Conditions on a place are noted during the walk, to be checked afterwards.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from string import ascii_letters, digits
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from mockserver.core.seeding import Draws
 from mockserver.model.regex.char_classes import NONE, Characters, usual
-from mockserver.model.regex.trees import (
-    Anchor,
-    Back,
-    Condition,
-    Either,
-    Group,
-    Look,
-    Node,
-    One,
-    Repeat,
-    Sequence,
-    Tree,
-)
+from mockserver.model.regex.syntax import Node
 
 _WORDS = (
     "amber", "anchor", "apple", "atlas", "autumn", "basin", "beacon", "birch", "bridge", "canyon", "cedar", "cloud",
@@ -34,11 +22,6 @@ _WORDS = (
 )  # fmt: skip
 _VOWELS, _CONSONANTS = "aeiou", "bcdfghklmnprstv"
 _CODE_LENGTH = 6
-
-
-def letter(found: Characters, draws: Draws) -> str:
-    """One character of a set that is not empty."""
-    return draws.pick(usual(found))
 
 
 def run(found: Characters, least: int, most: int, draws: Draws) -> str:
@@ -90,7 +73,7 @@ LONGEST = 16_384
 class Note(NamedTuple):
     """A condition on a place of the text, with what the groups had matched by then."""
 
-    node: Anchor | Look
+    node: Node
     position: int
     groups: Mapping[int, str]
 
@@ -107,13 +90,13 @@ class RegexSampler:
     from both. `extras` limits the repetitions that are not required.
     """
 
-    def __init__(self, tree: Tree, draws: Draws, extras: int, least: int, most: int) -> None:
+    def __init__(self, root: Node, draws: Draws, extras: int, least: int, most: int) -> None:
         self.notes: list[Note] = []
-        self._tree = tree
+        self._root = root
         self._draws = draws
         self._extras = extras
-        self._slack = least - tree.root.shortest
-        self._room = most - tree.root.shortest
+        self._slack = least - root.shortest
+        self._room = most - root.shortest
         self._parts: list[str] = []
         self._length = 0
         self._groups: dict[int, str] = {}
@@ -121,13 +104,66 @@ class RegexSampler:
     def text(self) -> str | None:
         """The text; None if the walk came to a dead end."""
         try:
-            self._write(self._tree.root)
+            self._write(self._root)
         except _DeadEndError:
             return None
         return "".join(self._parts)
 
     def _write(self, node: Node) -> None:
-        _WRITERS[type(node)](self, node)
+        kind = node.kind
+        if kind == "one":
+            if node.found == NONE:
+                raise _DeadEndError
+            self._add(self._draws.pick(usual(node.found)), 1)
+        elif kind == "sequence":
+            for part in node.parts:
+                self._write(part)
+        elif kind == "either":
+            room = self._room if self._extras else 0
+            options = [option for option in node.parts if option.shortest - node.shortest <= room]
+            option = self._draws.pick(options or node.parts)
+            self._charge(option.shortest - node.shortest)
+            self._write(option)
+        elif kind == "repeat":
+            self._repeat(node, node.parts[0])
+        elif kind == "group":
+            start = len(self._parts)
+            self._write(node.parts[0])
+            self._groups[node.number] = "".join(self._parts[start:])
+        elif kind == "back":
+            if node.number not in self._groups:
+                raise _DeadEndError
+            self._add(self._groups[node.number], 0)
+        elif kind == "condition":
+            part = node.parts[node.number not in self._groups]
+            self._charge(part.shortest - node.shortest)
+            self._write(part)
+        else:
+            self.notes.append(Note(node, self._length, dict(self._groups) if node.parts else {}))
+
+    def _repeat(self, node: Node, part: Node) -> None:
+        if part.kind == "one":
+            room = self._room if node.most is None else min(self._room, node.most - node.least)
+            least = node.least + max(min(self._slack, room), 0)
+            if part.found != NONE:
+                most = node.least + max(room, 0) if self._extras else least
+                self._add(run(part.found, least, most, self._draws), node.least)
+            elif node.least:
+                raise _DeadEndError
+            return
+        for _ in range(node.least):
+            self._write(part)
+        more = self._draws.below(2 if node.most == 1 else 3)
+        allowed = self._room // part.shortest if part.shortest else MOST_EXTRAS
+        if node.most is not None:
+            allowed = min(allowed, node.most - node.least)
+        while allowed > 0 and (self._slack > 0 or (more > 0 and self._extras > 0)):
+            before = self._length
+            self._charge(part.shortest)
+            self._write(part)
+            more, allowed, self._extras = more - 1, allowed - 1, self._extras - 1
+            if self._length == before:
+                break
 
     def _add(self, text: str, due: int) -> None:
         """Add a text for which `due` characters have been accounted for."""
@@ -141,80 +177,3 @@ class RegexSampler:
     def _charge(self, extra: int) -> None:
         self._slack -= extra
         self._room -= extra
-
-    def _one(self, node: One) -> None:
-        if node.found == NONE:
-            raise _DeadEndError
-        self._add(letter(node.found, self._draws), 1)
-
-    def _sequence(self, node: Sequence) -> None:
-        for part in node.parts:
-            self._write(part)
-
-    def _either(self, node: Either) -> None:
-        options = [option for option in node.options if option.shortest - node.shortest <= self._room]
-        if not self._extras:
-            options = [option for option in node.options if option.shortest == node.shortest]
-        option = self._draws.pick(options or node.options)
-        self._charge(option.shortest - node.shortest)
-        self._write(option)
-
-    def _repeat(self, node: Repeat) -> None:
-        if isinstance(node.part, One):
-            self._run(node, node.part)
-            return
-        for _ in range(node.least):
-            self._write(node.part)
-        more = self._draws.below(2 if node.most == 1 else 3)
-        allowed = self._room // node.part.shortest if node.part.shortest else MOST_EXTRAS
-        if node.most is not None:
-            allowed = min(allowed, node.most - node.least)
-        while allowed > 0 and (self._slack > 0 or (more > 0 and self._extras > 0)):
-            before = self._length
-            self._charge(node.part.shortest)
-            self._write(node.part)
-            more, allowed, self._extras = more - 1, allowed - 1, self._extras - 1
-            if self._length == before:
-                break
-
-    def _run(self, node: Repeat, part: One) -> None:
-        room = self._room if node.most is None else min(self._room, node.most - node.least)
-        least = node.least + max(min(self._slack, room), 0)
-        most = node.least + max(room, 0) if self._extras else least
-        if part.found == NONE:
-            if node.least:
-                raise _DeadEndError
-            return
-        self._add(run(part.found, least, most, self._draws), node.least)
-
-    def _group(self, node: Group) -> None:
-        start = len(self._parts)
-        self._write(node.part)
-        self._groups[node.number] = "".join(self._parts[start:])
-
-    def _back(self, node: Back) -> None:
-        text = self._groups.get(self._tree.number(node.group))
-        if text is None:
-            raise _DeadEndError
-        self._add(text, 0)
-
-    def _condition(self, node: Condition) -> None:
-        part = node.yes if self._tree.number(node.group) in self._groups else node.no
-        self._charge(part.shortest - node.shortest)
-        self._write(part)
-
-    def _note(self, node: Anchor | Look) -> None:
-        self.notes.append(Note(node, self._length, dict(self._groups) if isinstance(node, Look) else {}))
-
-
-_WRITERS: dict[type, Callable[[RegexSampler, Any], None]] = {
-    One: RegexSampler._one,
-    Sequence: RegexSampler._sequence,
-    Either: RegexSampler._either,
-    Repeat: RegexSampler._repeat,
-    Group: RegexSampler._group,
-    Back: RegexSampler._back,
-    Condition: RegexSampler._condition,
-    Anchor: RegexSampler._note,
-    Look: RegexSampler._note,
-}

@@ -52,16 +52,14 @@ class Size(NamedTuple):
     `states` are those of the automaton that a compiler makes of it, some for each of its `pieces`. `loose` are pieces
     that a search may have to follow at once for each character of a text: those of repetitions without a fixed number,
     and all where a match may begin anywhere.
-    `looks` are the look-arounds that one match evaluates at least, each counted at least once.
     """
 
     states: int
     pieces: int
     loose: int
-    looks: int
 
 
-_NOTHING = Size(0, 0, 0, 0)
+_NOTHING = Size(0, 0, 0)
 _sizes: Cache[str, Size] = Cache(2**20)
 # The bytes of a kept size and of its place.
 _KEPT = 400
@@ -73,7 +71,7 @@ def _measured(pattern: str) -> Size:
     for piece in _PIECE.finditer(pattern):
         kind = piece.lastgroup
         if kind in ("open", "look"):
-            groups.append(Size(1, 1, 0, 0) if kind == "open" else Size(_LOOK, _LOOK, _LOOK, 1))
+            groups.append(Size(1, 1, 0) if kind == "open" else Size(_LOOK, _LOOK, _LOOK))
             factors.append(1 if kind == "open" else _LOOK_FACTOR)
             last = _NOTHING
         elif kind in ("least", "range", "most", "loop"):
@@ -85,8 +83,7 @@ def _measured(pattern: str) -> Size:
             groups[-1] = _sum(groups[-1], last)
         elif len(groups) > 1:
             inner, factor = groups.pop(), factors.pop()
-            states, pieces, loose = (min(count * factor, HUGE) for count in inner[:3])
-            last = Size(states, pieces, loose, inner.looks)
+            last = Size(*(min(count * factor, HUGE) for count in inner))
             groups[-1] = _sum(groups[-1], last)
     while len(groups) > 1:
         inner = groups.pop()
@@ -94,14 +91,14 @@ def _measured(pattern: str) -> Size:
     # A compiler that replaces each shorthand reads the pattern again for each, with the classes that it has put in.
     shorthands = len(_SHORTHAND.findall(pattern))
     reread = shorthands * (len(pattern) + _SPELLED_OUT * shorthands) // _REREAD
-    whole = _sum(groups[0], Size(reread, 0, 0, 0))
+    whole = _sum(groups[0], Size(reread, 0, 0))
     return whole if pattern.startswith("^") else whole._replace(loose=whole.pieces)
 
 
 def size_of(pattern: str) -> Size:
     """The size of a pattern, in time that grows with its length only; huge if it is longer than `LONGEST_PATTERN`."""
     if len(pattern) > LONGEST_PATTERN:
-        return Size(HUGE, HUGE, HUGE, HUGE)
+        return Size(HUGE, HUGE, HUGE)
     known = _sizes.find(pattern)
     if known is None:
         known = _measured(pattern)
@@ -113,29 +110,29 @@ def _one(piece: re.Match[str], *, caseless: bool) -> Size:
     """The size of a character, a class or a reference."""
     kind, text = piece.lastgroup, piece[0]
     if kind == "back":
-        return Size(_LOOK, _LOOK, _LOOK, 0)
+        return Size(_LOOK, _LOOK, _LOOK)
     if kind == "category":
-        return Size(_VAST if caseless else _CATEGORY, 1, 0, 0)
+        return Size(_VAST if caseless else _CATEGORY, 1, 0)
     if kind == "wide":
-        return Size(_WIDE, 1, 0, 0)
+        return Size(_WIDE, 1, 0)
     if kind == "plain":
-        return Size(len(text), len(text), 0, 0)
+        return Size(len(text), len(text), 0)
     if kind != "set":
-        return Size(1, 1, 1 if text == "|" else 0, 0)
+        return Size(1, 1, 1 if text == "|" else 0)
     states = 1 + _WIDE * text.startswith("[^") + (len(text) // 16 if text.isascii() else len(text))
     states += _CATEGORY * len(_CATEGORIES.findall(text))
-    return Size(states + _VAST * (caseless and _VAST_RANGE.search(text) is not None), 1, 0, 0)
+    return Size(states + _VAST * (caseless and _VAST_RANGE.search(text) is not None), 1, 0)
 
 
 def _repeated(part: Size, piece: re.Match[str]) -> Size:
     if piece["loop"]:
-        return Size(part.states + 1, part.pieces + 1, part.pieces + 1, part.looks)
+        return Size(part.states + 1, part.pieces + 1, part.pieces + 1)
     least = int(piece["least"][1:] or 0)
     most = max(int(piece["most"] or 0) if piece["range"] else least, least, 1)
     states, pieces = min(part.states * most, HUGE), min(part.pieces * most, HUGE)
     fixed = piece["range"] is None or piece["most"] == piece["least"][1:]
     loose = min(part.loose * most, HUGE) if fixed else pieces
-    return Size(states, pieces, loose, min(part.looks * max(least, 1), HUGE))
+    return Size(states, pieces, loose)
 
 
 def _sum(total: Size, more: Size, less: Size = _NOTHING) -> Size:

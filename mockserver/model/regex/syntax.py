@@ -1,4 +1,6 @@
-"""The parser of regular expressions: reads into trees what the dialects of JavaScript, Python etc. have in common.
+"""The parser of regular expressions, and the trees that it makes of them.
+
+It reads what the dialects of JavaScript, Python etc. have in common:
 
 pattern  = option { "|" option }
 option   = { piece [ quantifier ] }
@@ -6,7 +8,9 @@ piece    = character | class | escape | anchor | group
 """
 
 import re
-from typing import Literal, NoReturn
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import NoReturn
 
 from mockserver.model.regex.char_classes import (
     ANY,
@@ -22,50 +26,139 @@ from mockserver.model.regex.char_classes import (
     members,
     property_set,
 )
-from mockserver.model.regex.sizes import LONGEST_PATTERN, PatternError, size_of
-from mockserver.model.regex.trees import (
-    Anchor,
-    Back,
-    Condition,
-    Either,
-    Group,
-    Look,
-    Node,
-    One,
-    Tree,
-    either,
-    repeat,
-    sequence,
-)
+from mockserver.model.regex.sizes import LONGEST_PATTERN, PatternError
 
 _DEEPEST = 60
 # Every one may have to be checked against a whole text, or together with all others.
 _MOST_LOOKS = 64
+# To find the characters of a property takes a millisecond.
+_MOST_PROPERTIES = 64
+LOOKS = ("ahead", "behind")
 
 
-def read_pattern(pattern: str) -> Tree:
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A part of a pattern, by its `kind`.
+
+    - one: a character out of a set (`found`)
+    - sequence, either: all of the `parts`, or one of them
+    - repeat: a part, `least` to `most` times; a `most` of None means any number of times
+    - group: a capturing group, with its `number`; back: a back-reference to it; condition: the first of the `parts` if
+      it has matched, else the second
+    - start, end, line_start, line_end, boundary, inside (no end of a word): an anchor, which is a condition on a place
+    - ahead, behind: a look-around, a condition on what follows or precedes a place; negative unless `wanted`
+
+    `shortest` is the minimum number of characters that it matches, `effort` the number of steps to write them, and
+    `looks` the number of look-arounds that one match evaluates at least, so that excessive patterns can be refused.
+    """
+
+    kind: str
+    parts: "tuple[Node, ...]" = ()
+    found: Characters = NONE
+    least: int = 0
+    most: int | None = None
+    number: int = 0
+    wanted: bool = True
+    shortest: int = 0
+    effort: int = 1
+    looks: int = 0
+
+
+def one(found: Characters) -> Node:
+    """One character out of a set."""
+    return Node("one", found=found, shortest=1)
+
+
+def sequence(parts: Sequence[Node]) -> Node:
+    """A sequence of parts; a single part is returned itself."""
+    if len(parts) == 1:
+        return parts[0]
+    shortest, effort = sum(part.shortest for part in parts), 1 + sum(part.effort for part in parts)
+    return Node("sequence", tuple(parts), shortest=shortest, effort=effort, looks=sum(part.looks for part in parts))
+
+
+def either(options: Sequence[Node]) -> Node:
+    """A choice of options; a single option is returned itself."""
+    if len(options) == 1:
+        return options[0]
+    shortest, effort = min(option.shortest for option in options), 1 + max(option.effort for option in options)
+    return Node(
+        "either", tuple(options), shortest=shortest, effort=effort, looks=sum(option.looks for option in options)
+    )
+
+
+def repeat(part: Node, least: int, most: int | None) -> Node:
+    """A part repeated `least` to `most` times."""
+    times = max(least, 1)
+    shortest, effort, looks = least * part.shortest, 1 + times * part.effort, times * part.looks
+    return Node("repeat", (part,), least=least, most=most, shortest=shortest, effort=effort, looks=looks)
+
+
+def spelled(text: str) -> Node:
+    """The characters of a text, one after the other."""
+    return sequence([one(members(character)) for character in text])
+
+
+def nodes(node: Node) -> Iterator[Node]:
+    """A node and all nodes within it."""
+    waiting = [node]
+    while waiting:
+        found = waiting.pop()
+        yield found
+        waiting += found.parts
+
+
+def has(node: Node, *kinds: str) -> bool:
+    """Whether a node, or one within it, is of one of these kinds."""
+    return any(part.kind in kinds for part in nodes(node))
+
+
+def starts_the_text(node: Node) -> bool:
+    """Whether a node can match only at the start of the text."""
+    if node.kind in ("sequence", "group"):
+        return bool(node.parts) and starts_the_text(node.parts[0])
+    return node.kind == "start" or (node.kind == "either" and all(map(starts_the_text, node.parts)))
+
+
+def read_pattern(pattern: str) -> Node:
     """The tree of a pattern. Raises PatternError if it is malformed or not supported."""
     if len(pattern) > LONGEST_PATTERN:
         raise PatternError(f"the pattern is longer than {LONGEST_PATTERN} characters")
-    if size_of(pattern).looks > _MOST_LOOKS:
+    root = _Reader(pattern).root()
+    if root.looks > _MOST_LOOKS:
         raise PatternError(f"the pattern looks ahead or behind more than {_MOST_LOOKS} times")
-    return _Reader(pattern).tree()
+    return root
 
 
-_QUANTIFIER = re.compile(r"[*+?]|\{(?:(\d+)(,(\d*))?|,(\d*))\}")
-_FLAGS = re.compile(r"\(\?([aiLmsux]*)(?:-([imsx]+))?([:)])")
-_NAMED = re.compile(r"\(\?P?<([^\W\d]\w*)>")
-_BACK_BY_NAME = re.compile(r"\(\?P=([^\W\d]\w*)\)|\\k<([^\W\d]\w*)>|\\k\{([^\W\d]\w*)\}")
-_CONDITION = re.compile(r"\(\?\((\w+)\)")
-_LOOKS = {"(?=": (True, True), "(?!": (True, False), "(?<=": (False, True), "(?<!": (False, False)}
-_ANCHORS: dict[str, Literal["start", "end", "boundary", "inside"]] = {
-    "A": "start", "Z": "end", "z": "end", "b": "boundary", "B": "inside",
-}  # fmt: skip
+_NAME = r"[^\W\d]\w*"
+_QUANTIFIER = re.compile(r"(?:(?P<simple>[*+?])|\{(?:(?P<least>\d+)(?P<range>,(?P<most>\d*))?|,(?P<up_to>\d*))\})[?+]?")
+_GROUP = re.compile(
+    rf"""\(\?(?:
+        (?P<comment>\#[^)]*\)?)
+        | (?P<look><?[=!])
+        | P?<(?P<name>{_NAME})>
+        | P=(?P<back>{_NAME})\)
+        | \((?P<condition>\w+)\)
+        | (?P<on>[aiLmsux]*)(?:-(?P<off>[imsx]+))?(?P<flags>[:)])
+    ) | \((?!\?)""",
+    re.VERBOSE,
+)
+_BACK = re.compile(rf"\\(?:(?![1-3][0-7]{{2}})(?P<number>[1-9]\d?)|k(?:<(?P<name>{_NAME})>|\{{(?P<braced>{_NAME})\}}))")
+_ANCHOR = re.compile(r"[$^]|\\[AZzbB]")
+_ANCHORS = {"^": "start", "$": "end", r"\A": "start", r"\Z": "end", r"\z": "end", r"\b": "boundary", r"\B": "inside"}
+_ESCAPE = re.compile(
+    r"""\\(?:
+        [pP](?:\{(?P<except>\^?)(?P<property>[\w=]+)\}|(?P<category>\w))
+        | u(?P<high>[dD][89abAB][0-9a-fA-F]{2})\\u(?P<low>[dD][c-fC-F][0-9a-fA-F]{2})
+        | (?P<hex>x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|u\{[0-9a-fA-F]{1,6}\}|U[0-9a-fA-F]{8})
+        | (?P<octal>0[0-7]{0,2}|[1-3][0-7]{2})
+        | c(?P<control>[A-Za-z])
+        | (?P<other>.)
+    )""",
+    re.VERBOSE | re.DOTALL,
+)
 _SHORTHANDS = {"d": DIGITS, "D": ~DIGITS, "w": WORD, "W": ~WORD, "s": SPACE, "S": ~SPACE}
 _CONTROLS = {"t": "\t", "n": "\n", "r": "\r", "f": "\f", "v": "\v", "a": "\a"}
-_HEX = re.compile(r"x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|u\{([0-9a-fA-F]{1,6})\}|U([0-9a-fA-F]{8})")
-_OCTAL = re.compile(r"0[0-7]{0,2}|[1-3][0-7]{2}")
-_PROPERTY = re.compile(r"[pP](?:\{(\^?)([\w=]+)\}|(\w))")
 
 
 class _Reader:
@@ -73,21 +166,20 @@ class _Reader:
 
     def __init__(self, pattern: str) -> None:
         self._pattern = pattern
-        self._at = 0
-        self._depth = 0
+        self._at = self._depth = self._groups = 0
         self._flags = frozenset[str]()
-        self._groups = 0
         self._names: dict[str, int] = {}
         self._mentioned: list[int | str] = []
+        self._properties: set[str] = set()
 
-    def tree(self) -> Tree:
+    def root(self) -> Node:
         root = self._options()
         if self._at < len(self._pattern):
             self._fail("unbalanced parenthesis")
         for group in self._mentioned:
             if group not in self._names if isinstance(group, str) else group > self._groups:
                 self._fail(f"no group {group}")
-        return Tree(root, tuple(self._names.items()))
+        return root
 
     def _fail(self, why: str) -> NoReturn:
         raise PatternError(f"{why} at position {self._at}")
@@ -108,91 +200,96 @@ class _Reader:
         self._depth += 1
         if self._depth > _DEEPEST:
             self._fail("nested too deeply")
-        flags = self._flags
-        options = [self._option()]
-        while self._takes("|"):
-            options.append(self._option())
+        flags, options, parts = self._flags, list[Node](), list[Node]()
+        while self._at < len(self._pattern) and self._pattern[self._at] != ")":
+            if self._takes("|"):
+                options.append(sequence(parts))
+                parts = []
+            elif (part := self._piece()) is not None:
+                parts.append(self._quantified(part))
         self._depth -= 1
         self._flags = flags
-        return either(options)
-
-    def _option(self) -> Node:
-        parts: list[Node] = []
-        while self._at < len(self._pattern) and self._pattern[self._at] not in "|)":
-            part = self._piece()
-            if part is not None:
-                parts.append(self._quantified(part))
-        return sequence(parts)
+        return either([*options, sequence(parts)])
 
     def _quantified(self, part: Node) -> Node:
         found = self._taken(_QUANTIFIER)
         if found is None:
             return part
-        if isinstance(part, Anchor):
+        if part.kind in _ANCHORS.values() or part.kind.startswith("line_"):
             self._fail("nothing to repeat")
-        least, most = self._bounds(found)
+        # Longer numbers are cut: with ten digits they already exceed the length of any text.
+        counts = (int(text[:10]) if text else None for text in found.group("least", "most", "up_to"))
+        least, most, up_to = counts
+        least = least or int(found["simple"] == "+")
+        if found["simple"]:
+            most = 1 if found["simple"] == "?" else None
+        elif found["least"] and not found["range"]:
+            most = least
+        else:
+            most = most if found["least"] else up_to
         if most is not None and most < least:
             self._fail("min repeat greater than max repeat")
-        if not self._takes("?") and self._takes("+"):
+        if found[0][1:].endswith("+"):
             self._fail("possessive quantifiers are not supported")
         if _QUANTIFIER.match(self._pattern, self._at):
             self._fail("multiple repeat")
         return repeat(part, least, most)
-
-    @staticmethod
-    def _bounds(found: re.Match[str]) -> tuple[int, int | None]:
-        simple = {"*": (0, None), "+": (1, None), "?": (0, 1)}
-        if found[0] in simple:
-            return simple[found[0]]
-        # Longer numbers are cut: with ten digits they already exceed the length of any text.
-        least, most = (int(text[:10]) if text else None for text in (found[1], found[3] or found[4]))
-        return least or 0, least if found[2] is None and found[4] is None else most
 
     def _piece(self) -> Node | None:
         """The next piece; None for one that is not a node, such as a comment or flags."""
         character = self._pattern[self._at]
         if character == "(":
             return self._group()
-        if character == "\\":
-            return self._escape()
         if character in "*+?" or (character == "{" and _QUANTIFIER.match(self._pattern, self._at)):
             self._fail("nothing to repeat")
-        self._at += 1
-        if character == "[":
-            return self._one(self._set())
-        if character == ".":
-            return One(ANY if "s" in self._flags else LINE)
-        if character == "^":
-            return Anchor("line_start" if "m" in self._flags else "start")
-        if character == "$":
-            return Anchor("line_end" if "m" in self._flags else "end")
-        return self._one(members(character))
-
-    def _one(self, found: Characters) -> One:
-        return One(either_case(found) if "i" in self._flags else found)
+        if found := self._taken(_ANCHOR):
+            return Node(f"line_{_ANCHORS[found[0]]}" if found[0] in "^$" and "m" in self._flags else _ANCHORS[found[0]])
+        if found := self._taken(_BACK):
+            return self._back(int(found["number"] or 0) or found["name"] or found["braced"])
+        if self._takes("."):
+            return one(ANY if "s" in self._flags else LINE)
+        chosen = self._set() if self._takes("[") else self._member()
+        return one(either_case(chosen) if "i" in self._flags else chosen)
 
     def _group(self) -> Node | None:
-        if self._takes("(?#"):
-            end = self._pattern.find(")", self._at)
-            if end < 0:
-                self._fail("missing ), unterminated comment")
-            self._at = end + 1
-            return None
-        for opening, (ahead, wanted) in _LOOKS.items():
-            if self._takes(opening):
-                return Look(self._closed(), ahead, wanted)
-        if found := self._taken(_CONDITION):
-            return self._condition(found[1])
-        if found := self._taken(_BACK_BY_NAME):
-            return self._back(found[1])
-        if found := self._taken(_NAMED):
-            return self._remembered(found[1])
-        if found := self._taken(_FLAGS):
-            return self._flagged(found)
-        if self._pattern.startswith("(?", self._at):
+        found = self._taken(_GROUP)
+        if found is None:
             self._fail("this kind of group is not supported")
-        self._at += 1
-        return self._remembered(None)
+        if found.lastgroup == "comment":
+            if not found[0].endswith(")"):
+                self._fail("missing ), unterminated comment")
+            return None
+        if found.lastgroup == "look":
+            part = self._closed()
+            kind = "behind" if found["look"].startswith("<") else "ahead"
+            return Node(kind, (part,), wanted=found["look"].endswith("="), looks=1 + part.looks)
+        if found.lastgroup == "back":
+            return self._back(found["back"])
+        if found.lastgroup == "condition":
+            named = found["condition"]
+            back = self._back(int(named[:9]) if named.isdecimal() else named)
+            part = self._closed()
+            options = part.parts if part.kind == "either" else (part, sequence([]))
+            if len(options) > 2:
+                self._fail("conditional backref with more than two branches")
+            return replace(either(options), kind="condition", number=back.number)
+        if found.lastgroup == "flags":
+            if "x" in found["on"]:
+                self._fail("verbose patterns are not supported")
+            before, self._flags = self._flags, (self._flags | set(found["on"])) - set(found["off"] or "")
+            if found["flags"] == ")":
+                return None  # they apply to the rest of the group
+            part = self._closed()
+            self._flags = before
+            return part
+        self._groups += 1
+        number, name = self._groups, found["name"]
+        if name in self._names:
+            self._fail(f"redefinition of group name {name!r}")
+        if name:
+            self._names[name] = number
+        part = self._closed()
+        return Node("group", (part,), number=number, shortest=part.shortest, effort=part.effort + 1, looks=part.looks)
 
     def _closed(self) -> Node:
         part = self._options()
@@ -200,87 +297,42 @@ class _Reader:
             self._fail("missing ), unterminated subpattern")
         return part
 
-    def _remembered(self, name: str | None) -> Node:
-        self._groups += 1
-        number = self._groups
-        if name in self._names:
-            self._fail(f"redefinition of group name {name!r}")
-        if name is not None:
-            self._names[name] = number
-        part = self._closed()
-        return Group(number, part, part.shortest, part.effort + 1)
-
-    def _flagged(self, found: re.Match[str]) -> Node | None:
-        if "x" in found[1]:
-            self._fail("verbose patterns are not supported")
-        before = self._flags
-        self._flags = (before | set(found[1])) - set(found[2] or "")
-        if found[3] == ")":
-            return None  # they apply to the rest of the group
-        part = self._closed()
-        self._flags = before
-        return part
-
-    def _condition(self, name: str) -> Node:
-        group: int | str = int(name[:9]) if name.isdecimal() else name
-        self._mentioned.append(group)
-        part = self._closed()
-        options = part.options if isinstance(part, Either) else (part, sequence([]))
-        if len(options) > 2:
-            self._fail("conditional backref with more than two branches")
-        yes, no = options
-        return Condition(group, yes, no, min(yes.shortest, no.shortest), 1 + max(yes.effort, no.effort))
-
     def _back(self, group: int | str) -> Node:
         self._mentioned.append(group)
-        return Back(group)
-
-    def _escape(self) -> Node:
-        if found := self._taken(_BACK_BY_NAME):
-            return self._back(found[2] or found[3])
-        self._at += 1
-        if self._at == len(self._pattern):
-            self._fail("bad escape (end of pattern)")
-        following = self._pattern[self._at]
-        if following in _ANCHORS:
-            self._at += 1
-            return Anchor(_ANCHORS[following])
-        if following in "123456789" and not _OCTAL.fullmatch(self._pattern[self._at : self._at + 3]):
-            number = re.compile(r"\d{1,2}").match(self._pattern, self._at)
-            assert number is not None, "it begins with a digit"
-            self._at = number.end()
-            return self._back(int(number[0]))
-        return self._one(self._escaped())
+        # A group that is named later has not matched yet.
+        return Node("back", number=self._names.get(group, 0) if isinstance(group, str) else group)
 
     def _escaped(self) -> Characters:
-        """The set of an escape, inside a class or outside; the backslash has been read."""
-        if found := self._taken(_PROPERTY):
-            named = property_set(found[2] or found[3])
+        """The set of an escape, inside a class or outside."""
+        found = self._taken(_ESCAPE)
+        if found is None:
+            self._at += 1
+            self._fail("bad escape (end of pattern)")
+        if name := found["property"] or found["category"]:
+            self._properties.add(name)
+            if len(self._properties) > _MOST_PROPERTIES:
+                self._fail(f"more than {_MOST_PROPERTIES} different properties are not supported")
+            named = property_set(name)
             if named is None:
-                self._fail(f"unknown property {found[2] or found[3]}")
-            return ~named if (found[0][0] == "P") != bool(found[1]) else named
-        if found := self._taken(_HEX):
-            return self._coded(int(next(filter(None, found.groups())), 16))
-        if found := self._taken(_OCTAL):
-            return members(chr(int(found[0], 8)))
-        character = self._pattern[self._at : self._at + 1]
-        self._at += 1
+                self._fail(f"unknown property {name}")
+            return ~named if (found[0][1] == "P") != bool(found["except"]) else named
+        if found["high"]:
+            return members(chr(0x10000 + ((int(found["high"], 16) - 0xD800) << 10) + int(found["low"], 16) - 0xDC00))
+        if found["hex"]:
+            code = int(found["hex"].strip("xuU{}"), 16)
+            if code > 0x10FFFF:
+                self._fail("no such character")
+            return characters([(code, code)]) & ANY
+        if found["octal"]:
+            return members(chr(int(found["octal"], 8)))
+        if found["control"]:
+            return members(chr(ord(found["control"]) % 32))
+        character = found["other"]
         if character in _SHORTHANDS:
             return _SHORTHANDS[character]
-        if character == "c" and self._pattern[self._at : self._at + 1].isalpha():
-            self._at += 1
-            return members(chr(ord(self._pattern[self._at - 1]) % 32))
-        if character == "" or (character.isascii() and character.isalnum() and character not in _CONTROLS):
+        if character.isascii() and character.isalnum() and character not in _CONTROLS:
             self._fail(f"bad escape \\{character}")
         return members(_CONTROLS.get(character, character))
-
-    def _coded(self, code: int) -> Characters:
-        if 0xD800 <= code < 0xDC00 and (low := re.compile(r"\\u([dD][c-fC-F]..)").match(self._pattern, self._at)):
-            self._at = low.end()
-            code = 0x10000 + ((code - 0xD800) << 10) + (int(low[1], 16) - 0xDC00)
-        if code > 0x10FFFF:
-            self._fail("no such character")
-        return members(chr(code)) if not 0xD800 <= code < 0xE000 else NONE
 
     def _set(self) -> Characters:
         """The set of a class, whose opening bracket has been read."""
@@ -292,27 +344,27 @@ class _Reader:
         while (closable and self._at == start) or not self._takes("]"):
             if self._at >= len(self._pattern):
                 self._fail("unterminated character set")
-            ranges += self._range().ranges
+            low = self._set_member()
+            ranges += low.ranges
+            if self._pattern[self._at : self._at + 1] != "-" or self._pattern[self._at + 1 : self._at + 2] in ("", "]"):
+                continue
+            self._at += 1
+            high = self._set_member()
+            ends = (*low.ranges, *high.ranges)
+            if any(first != last for first, last in ends) or len(ends) != 2:
+                ranges += (members("-") | high).ranges  # a shorthand cannot end a range: the dash is literal
+            elif ends[0] > ends[1]:
+                self._fail("bad character range")
+            else:
+                ranges += (characters([(ends[0][0], ends[1][0])]) & ANY).ranges
         found = characters(ranges)
         return ~(either_case(found) if "i" in self._flags else found) if negated else found
 
-    def _range(self) -> Characters:
-        """A member of a class, or a range."""
-        low = self._member()
-        follows = self._pattern[self._at : self._at + 2]
-        if len(follows) < 2 or follows[0] != "-" or follows[1] == "]":
-            return low
-        self._at += 1
-        high = self._member()
-        ends = (*low.ranges, *high.ranges)
-        if any(start != end for start, end in ends) or len(ends) != 2:
-            return low | members("-") | high  # a shorthand cannot end a range: the dash is literal
-        if ends[0] > ends[1]:
-            self._fail("bad character range")
-        return characters([(ends[0][0], ends[1][0])]) & ANY
+    def _set_member(self) -> Characters:
+        return members("\b") if self._takes(r"\b") else self._member()
 
     def _member(self) -> Characters:
-        if not self._takes("\\"):
-            self._at += 1
-            return members(self._pattern[self._at - 1])
-        return members("\b") if self._takes("b") else self._escaped()
+        if self._pattern[self._at] == "\\":
+            return self._escaped()
+        self._at += 1
+        return members(self._pattern[self._at - 1])

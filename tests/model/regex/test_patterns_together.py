@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from mockserver.core.seeding import Draws
 from mockserver.model.regex import LONGEST, find_match, matches
 from mockserver.model.regex.derivatives import Derivatives
-from mockserver.model.regex.trees import Node
+from mockserver.model.regex.syntax import Node
 
 SEEDS = tuple(range(0, 4000, 1009))
 PATTERNS = [
