@@ -8,25 +8,16 @@ can take, filled from the text between that name and the next.
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from mockserver.model.extraction.mentions import number_for, numbers, texts_for
+from mockserver.model.extraction.mentions import is_clear, number_for, numbers, texts_for, truth, wanted_items
 from mockserver.model.extraction.names import names
-from mockserver.model.extraction.shapes import (
-    NUMERIC,
-    Part,
-    Schema,
-    Shape,
-    description_of,
-    is_vague,
-    known_schema,
-    properties,
-    says_what,
-    type_of,
-)
-from mockserver.model.extraction.statements import truth, wanted_items
 from mockserver.model.intent import STRETCH
 from mockserver.model.literal_answers import sentiment
 from mockserver.model.schema import schema_fault
+from mockserver.model.schema.documents import Document
+from mockserver.model.schema.instances import compiled
 from mockserver.model.terms import place_of
+
+Schema = Mapping[str, Any]
 
 # Limits: how many offers are tried for a property, the length of a text and of a number in characters, how deep objects
 # within objects are filled, and how many objects a list gets.
@@ -35,6 +26,105 @@ _LONGEST_INPUT = 400
 _LONGEST_NUMBER = 15
 _DEEPEST = 3
 _MOST_ROWS = 8
+
+
+# How many references and choices of a schema are followed.
+_MOST_STEPS = 4
+_NUMERIC = ("integer", "number")
+
+
+class Part(NamedTuple):
+    """A property of an object, with its own schema. A `vague` one does not tell what it means."""
+
+    name: str
+    own: Schema
+    vague: bool
+
+
+class Shape:
+    """The properties of an object as its schema has them, the clear ones first in `clear_first`. `numeric` names those
+    that are numbers.
+    """
+
+    def __init__(self, schema: Schema, document: Document) -> None:
+        self._document = document
+        self.parts: list[Part] = []
+        named = schema.get("properties")
+        for name, part in named.items() if isinstance(named, Mapping) else ():
+            if isinstance(part, Mapping):
+                own = _plain(part, document)
+                self.parts.append(Part(name, own, is_vague(name, own)))
+        self.clear_first = sorted(self.parts, key=lambda part: part.vague)
+        self.keys = {part.name.lower() for part in self.parts}
+        self.numeric = [part.name for part in self.parts if type_of(part.own) in _NUMERIC and "enum" not in part.own]
+        self._shapes: dict[str, Shape] = {}
+
+    def of(self, name: str, schema: Schema) -> "Shape":
+        """The shape of the object that a property holds, or of those in its list."""
+        found = self._shapes.get(name)
+        if found is None:
+            found = self._shapes[name] = Shape(_plain(schema, self._document), self._document)
+        return found
+
+    def ordered(self, value: Mapping[str, Any]) -> dict[str, Any]:
+        """An object with its properties in the order of the schema."""
+        order = dict.fromkeys([*(part.name for part in self.parts if part.name in value), *value])
+        return {name: value[name] for name in order}
+
+
+def shape_of(schema: Schema) -> Shape:
+    """The shape of the object that a schema describes, perhaps read for an earlier request."""
+    document = compiled(schema).document
+    known: Shape | None = document.kept.get(Shape)
+    if known is None:
+        known = document.kept[Shape] = Shape(_plain(schema, document), document)
+    return known
+
+
+def accepting(schema: Schema) -> Callable[[object], bool]:
+    """A function that tells whether the schema accepts a value, including its formats."""
+    document = compiled(schema).document
+    return lambda value: document.accepts(value) and document.accepts_formats(value)
+
+
+def type_of(own: Schema) -> str:
+    """The first type of a value other than null; empty if the schema has none."""
+    kind = own.get("type")
+    if isinstance(kind, list):
+        return next((name for name in kind if name != "null"), "")
+    return kind if isinstance(kind, str) else ""
+
+
+def is_vague(name: str, own: Schema) -> bool:
+    """Whether a property is a string with no hint at its meaning, so that others are filled first."""
+    return type_of(own) == "string" and not {"enum", "const", "format"} & own.keys() and not says_what(name, own)
+
+
+def says_what(name: str, own: Schema) -> bool:
+    """Whether a property tells what it means, by its name, its format or its description."""
+    return is_clear(f"{name} {own.get('format', '')}", description_of(own))
+
+
+def description_of(own: Schema) -> str:
+    """The description in a schema; empty if it has none."""
+    return own["description"] if isinstance(own.get("description"), str) else ""
+
+
+def _plain(own: Schema, document: Document) -> Schema:
+    """A schema with references resolved and `anyOf` replaced by its first choice other than null, in a few steps."""
+    for _ in range(_MOST_STEPS):
+        if isinstance(own.get("$ref"), str):
+            found = document.resolve(own["$ref"], document.base)
+            own = found.schema if found is not None and isinstance(found.schema, Mapping) else {}
+            continue
+        choices = own.get("anyOf")
+        listed = choices if isinstance(choices, list) else []
+        chosen = (each for each in listed if isinstance(each, Mapping) and each.get("type") != "null")
+        choice = next(chosen, None)
+        if choice is None:
+            break
+        own = choice
+    return own
 
 
 class _Filling(NamedTuple):
@@ -53,28 +143,27 @@ def filled(
 
     With `guessing`, a string whose property does not tell what it means takes the only name in the prompt.
     """
-    known = known_schema(schema)
-    return _filled(base, known.shape, _Filling(topic, about, guessing), known.accepts, 0)
+    return _filled(base, shape_of(schema), _Filling(topic, about, guessing), accepting(schema), 0)
 
 
 def is_told(schema: Schema, topic: str) -> bool:
     """Whether a prompt that is no question offers a value for every required property, and there are at least two of
     these. A value is a name, a number, or a word of an enumeration."""
-    parts, required = dict(properties(schema, schema)), schema.get("required")
+    required = schema.get("required")
     if not isinstance(required, list) or len(required) < 2 or topic.rstrip().endswith(("?", "？")):
         return False
-    filling = _Filling(topic, frozenset(), guessing=False)
-    named = {found.text for found in names(topic)}
-
-    def states(name: str) -> bool:
-        own = parts.get(name, {})
-        offers = [] if is_vague(name, own) else _offers(name, own, filling)
-        if not offers:
+    filling, named = _Filling(topic, frozenset(), guessing=False), {found.text for found in names(topic)}
+    parts = {part.name: part for part in shape_of(schema).parts}
+    for name in required:
+        part = parts.get(name)
+        offers = [] if part is None or part.vague else _offers(name, part.own, filling)
+        if part is None or not offers:
             return False
         values = offers[0] if isinstance(offers[0], list) else [offers[0]]
-        return type_of(own) in NUMERIC or "enum" in own or all(value in named for value in values)
-
-    return all(map(states, required))
+        told = type_of(part.own) in _NUMERIC or "enum" in part.own or all(value in named for value in values)
+        if not told:
+            return False
+    return True
 
 
 def with_wanted_items(schema: Any, topic: str) -> Any:
@@ -186,7 +275,7 @@ def _counted(
     return counted if len(found) == len(wanted) and accepts(counted) else dict(base)
 
 
-def _number(text: str) -> float:
+def _number(text: str) -> int | float:
     return float(text) if "." in text else int(text)
 
 
@@ -197,39 +286,22 @@ def _offers(name: str, own: Schema, filling: _Filling) -> list[Any]:
     if isinstance(own.get("enum"), list):
         felt = sentiment(own["enum"], filling.topic)
         return _mentioned(own["enum"], filling.topic) if felt is None else [felt]
-    offer = _OFFERS.get(type_of(own))
-    return offer(name, own, filling.topic, filling.about)[:_TRIED] if offer else []
-
-
-def _wholes(name: str, own: Schema, topic: str, about: frozenset[str]) -> list[Any]:
-    return [int(text) for text in number_for(name, topic) if "." not in text and len(text) <= _LONGEST_NUMBER]
-
-
-def _numbers(name: str, own: Schema, topic: str, about: frozenset[str]) -> list[Any]:
-    return [_number(text) for text in number_for(name, topic) if len(text) <= _LONGEST_NUMBER]
-
-
-def _lists(name: str, own: Schema, topic: str, about: frozenset[str]) -> list[Any]:
-    """All names together, for a list of strings."""
-    items = own.get("items")
-    if not isinstance(items, Mapping) or type_of(items) != "string" or "enum" in items:
-        return []
-    texts = texts_of(name, items, topic, about)
-    return [texts] if texts else []
-
-
-def _truths(name: str, own: Schema, topic: str, about: frozenset[str]) -> list[Any]:
-    stated = truth(name, topic[:STRETCH])
-    return [] if stated is None else [stated]
-
-
-_OFFERS: dict[str, Callable[[str, Schema, str, frozenset[str]], list[Any]]] = {
-    "string": texts_of,
-    "integer": _wholes,
-    "number": _numbers,
-    "array": _lists,
-    "boolean": _truths,
-}
+    kind, offers = type_of(own), list[Any]()
+    if kind == "string":
+        offers = texts_of(name, own, filling.topic, filling.about)
+    elif kind in _NUMERIC:
+        found = [_number(text) for text in number_for(name, filling.topic) if len(text) <= _LONGEST_NUMBER]
+        offers = [number for number in found if kind == "number" or isinstance(number, int)]
+    elif kind == "boolean":
+        stated = truth(name, filling.topic[:STRETCH])
+        offers = [] if stated is None else [stated]
+    elif kind == "array":
+        items = own.get("items")
+        if isinstance(items, Mapping) and type_of(items) == "string" and "enum" not in items:
+            # All names together.
+            texts = texts_of(name, items, filling.topic, filling.about)
+            offers = [texts] if texts else []
+    return offers[:_TRIED]
 
 
 def _mentioned(values: Sequence[Any], topic: str) -> list[Any]:

@@ -1,7 +1,8 @@
-"""What a prompt explicitly mentions, verbatim: names, quoted texts, numbers, dates, addresses.
+"""What a prompt mentions and states, verbatim: names, quoted texts, numbers, dates, addresses, times, paths, colors,
+units, texts after a colon, and whether something is so.
 
-Only a bounded part of the prompt is read. The results are candidates: whether one is used is decided by the schema that
-it has to satisfy.
+Only a bounded part of the prompt is read. The results are candidates, likeliest first: whether one is used is decided
+by the schema that it has to satisfy.
 """
 
 import re
@@ -9,10 +10,12 @@ from collections.abc import Callable, Iterator
 from functools import lru_cache
 
 from mockserver.model import corpus
-from mockserver.model.extraction import statements
-from mockserver.model.extraction.names import names, opens
+from mockserver.model.extraction.names import ADDRESS, addresses, names, opens
 from mockserver.model.intent import STRETCH, detect_intent
 from mockserver.model.terms import stem, words_in
+
+# Reads texts from a prompt; some terms, those about the request itself, are no names.
+_Read = Callable[[str, frozenset[str]], Iterator[str]]
 
 _DESCRIPTION = 80
 # How many characters before a name are looked at for a preposition.
@@ -31,6 +34,105 @@ _CODE = re.compile(r"(?<![\w-])#?(?=[A-Za-z-]*\d)[A-Za-z\d]+(?:-[A-Za-z\d]+)*\b"
 _FORMULA = re.compile(
     r"(?<![\d.(])(?:\(\s*+)*+-?\d[\d.]*+(?:[\s)]*+(?:\*\*|[-+*/×÷^%])\s*+(?:\(\s*+)*+-?\d[\d.]*+)+(?:\s*+\))*"
 )
+_STATE = re.compile(r"[A-Z]{2}(?: \d{5})?\Z")
+_COUNTRIES = frozenset(("US", "UK", "EU", "UAE"))
+_POSTCODE = re.compile(r"(?<![\w$€£.,-])\d{5}(?:-\d{4})?(?![\w%]|[.,]\d)")
+
+# An international number, one with an area code in parentheses, or a local one whose groups are joined by hyphens, by
+# dots, or after a leading zero by spaces.
+_PHONE = re.compile(
+    r"(?<![\w.,$€£+(#/-])(?:\+\d{1,3}[ .-]?(?:\(\d{1,5}\)[ .-]?)?\d{1,12}(?:[ .-]\d{2,5}){0,4}"
+    r"|(?:\d{1,2}[ .-]?)?\(\d{3,5}\)[ -]?\d{2,4}(?:[ -]\d{2,4}){1,2}"
+    r"|(?:\d-)?\d{3}-\d{3}-(?:\d{4}|\d\d-\d\d)|\d{3}-(?:\d{4}|\d\d-\d\d)|\d{3}\.\d{3}\.\d{4}"
+    r"|0\d{1,4}(?: \d{2,8}){1,4})(?!\w|[.,/-]\d)"
+)
+_UNDIVIDED_PHONE = re.compile(r"(?<![\w.,$€£+(#/-])\d{10,11}(?!\w|[.,/-]\d)")
+_PHONE_DIGITS = range(7, 16)
+
+_TIME = re.compile(
+    r"\b(?:\d{1,2}(?::\d\d)? ?[ap]\.?m\b\.?|(?:[01]?\d|2[0-3]):[0-5]\d(?::[0-5]\d)?\b|noon\b|midnight\b)", re.I
+)
+_MONTH = (
+    r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|"
+    r"nov(?:ember)?|dec(?:ember)?)"
+)
+_DAY = re.compile(
+    rf"\b(?:{_MONTH}\.? \d{{1,2}}(?:st|nd|rd|th)?(?:,? \d{{4}})?|\d{{1,2}}(?:st|nd|rd|th)? {_MONTH}\b(?:,? \d{{4}})?"
+    r"|(?:(?:next|this|last) )?(?:mon|tues|wednes|thurs|fri|satur|sun)day|the day after tomorrow|today|tonight|tomorrow"
+    r"|yesterday|послезавтра|сегодня|завтра|вчера)\b",
+    re.IGNORECASE,
+)
+
+# A path that begins at a root or has folders, and a file name with an extension.
+_PATH = re.compile(
+    r"(?<![\w/\\.:@~-])(?:(?:~|\.{1,2})?/(?:[\w.-]+/)*[\w.-]*\w/?|[A-Za-z]:\\[\w.\\-]*\w|(?:[\w-]+/)+[\w-]+(?:\.\w{1,8})+"
+    r"|[\w-]{1,60}(?:\.[\w-]{1,20}){0,3}\.[A-Za-z]\w{0,5})(?![\w@])"
+)
+_ABBREVIATION = re.compile(r"(?:[a-z]\.)+[a-z]\Z", re.IGNORECASE)
+
+_AGED = re.compile(r"(?<![\w'’-])([a-zà-þ][\w'’-]+) is (?:now |about )?\d{1,3} (?:years? old|yo\b)")
+_CALLED = re.compile(
+    r"\b(?:my name is|named|called|(?:user ?)?name(?: is|:)|меня зовут|по имени)\s+"
+    r"([^\W\d_][\w'’-]*(?: [A-ZА-Я][\w'’-]*){0,2})"
+)
+_PRICED = re.compile(
+    r"(?<![\w-])((?!(?:[Tt]he|[Aa]n?|[Ii]t|[Tt]his|[Tt]hat) )[A-Za-z][\w+-]*(?: [A-Z\d][\w+-]*){0,4}) "
+    r"(?:costs?|is priced at|sells for|retails for|for (?=[$€£]))"
+)
+
+_COLOR = re.compile(
+    r"\b(?:(?:dark|light|bright|pale|deep)[ -])?(?:black|white|red|green|blue|yellow|orange|purple|pink|brown|gr[ae]y|"
+    r"gold|silver|violet|turquoise|beige|blonde?|crimson|navy|teal)\b",
+    re.IGNORECASE,
+)
+# "5 km to miles", "100 USD in EUR".
+_UNIT = (
+    r"((?:(?:kilo|centi|milli)?met(?:er|re)|km|cm|mm|m|mile|mi|yard|yd|foot|feet|ft|inche?|(?:kilo|milli)?gram|kg|mg|g|pound|"
+    r"lb|ounce|oz|ton|(?:milli)?lit(?:er|re)|ml|l|gallon|cup|celsius|fahrenheit|kelvin|hour|minute|second|day|week|mph|"
+    r"dollar|euro|yen|ruble)s?|°?[CFK]|[A-Z]{3})"
+)
+_CONVERSION = re.compile(rf"(?<![\w.,])\d[\d.,]*+ ?(?:degrees )?{_UNIT} (?:to|in|into|as) (?:degrees )?{_UNIT}\b")
+
+_WHERE = re.compile(r"\b(?:in|at|inside|into|for) (?:the|my|our) ([a-z]+(?: (?:room|floor|area|office|hall))?)\b")
+_NO_PLACES = frozenset((
+    "morning", "afternoon", "evening", "night", "day", "week", "month", "year", "world", "moment", "time", "end",
+    "same", "future", "past", "first", "second", "last", "next", "following", "text", "sentence", "user", "name", "way",
+    "most", "beginning", "meantime", "answer", "form", "format", "order", "case", "data", "message", "document", "tool",
+))  # fmt: skip
+
+_UNQUOTED = r"(?![\"'“„«`])"
+# Keys of an object may be listed, as in "JSON with title and year".
+_NO_KEYS = r"(?!(?:and|or)\b)"
+_SAYING = re.compile(
+    rf"\b(?:saying|(?:that|which) (?:says|reads)|to say|with the (?:text|message|body|content))(?: that)?:? {_UNQUOTED}"
+    r"([^\n]{1,300}?)(?=[.!?]?\s*(?:\n|$)|[.!?] )"
+)
+# Without quotation marks before the colon, which would be a quoted text or JSON.
+_AFTER_COLON = re.compile(rf"\A[^:\n\"{{}}]{{2,80}}?[^\W\d_][)]?: {{0,3}}\n?{_UNQUOTED}(\S.*)\Z", re.DOTALL)
+_ITEM = re.compile(
+    rf"\b(?:task|to-?do|reminder|ticket|issue|event|meeting|item|note|story|bug)\b[^:\n.\"{{}}]{{0,20}}: {{0,3}}"
+    rf"{_UNQUOTED}([^\n.,;(]{{2,120}})",
+    re.IGNORECASE,
+)
+
+_REMINDED = re.compile(
+    r"\bremind (?:me|us) (?:to|about|of) ([^\n]{2,120}?)(?= (?:at|on|in|by|before|after"
+    r"|tomorrow|today|tonight|every|next)\b"
+    r"|[.,;!?]|\s*$)",
+    re.IGNORECASE,
+)
+_TITLED = re.compile(
+    rf"\b(?:titled|entitled|with (?:the )?title) {_NO_KEYS}{_UNQUOTED}([^\n]{{2,120}}?)"
+    r"(?= (?:in|on|with|for|at|and|to)\b|[.,;!?]|\s*$)",
+    re.IGNORECASE,
+)
+_TRANSLATED = re.compile(
+    rf"\btranslate (?:the (?:text|phrase|sentence|word|following)s? )?{_UNQUOTED}([^\n]{{1,200}}?) (?:in)?to [A-Z]",
+    re.I,
+)
+_FROM_TO = re.compile(r"\bfrom (?:the |my )?([\w-]+)(?: account)? to (?:the |my )?([\w-]+)", re.IGNORECASE)
+_REPOSITORY = re.compile(r"(?<![\w/.:-])[\w.-]+/[\w.-]*\w(?![\w/])")
+
 # What follows the subject of a sentence, and never an imperative.
 _SPOKEN_OF = re.compile(r"[ ](?:is|was|has|had|and|lives|works|wants|likes)\b|,? (?:aged )?\d{1,3}(?:[ ,.]|$)")
 # The unit of an age.
@@ -43,16 +145,53 @@ _UNITLESS = frozenset(
 )
 _PRICES = frozenset(map(stem, ("price", "cost", "amount", "total", "fare", "budget", "fee", "salary", "usd", "eur")))
 _CURRENCIES = frozenset("$€£¥₽₹")
-_IN = re.compile(
-    r"(?:\b(?:in|at|near|to|from|for|of|в|во|из|для|aus|nach|à|de|en|em|da|a|para|su|per|з|із)\s+(?:the\s+)?)$",
-    re.IGNORECASE,
-)
-_BY = re.compile(r"(?:\b(?:by|from|von|de|di|por|от)\s+)$", re.IGNORECASE)
-_FROM = re.compile(r"(?:\b(?:from|из|от|von|aus|de|desde|da|dal|з|із)\s+)$", re.IGNORECASE)
-_TO = re.compile(r"(?:\b(?:to|в|до|nach|zu|à|vers|a|hasta|para|до)\s+)$", re.IGNORECASE)
+
+
+def _lead(words: str) -> re.Pattern[str]:
+    return re.compile(rf"(?:\b(?:{words})\s+)$", re.IGNORECASE)
+
+
+_IN = _lead("(?:in|at|near|to|from|for|of|в|во|из|для|aus|nach|à|de|en|em|da|a|para|su|per|з|із)(?: the)?")
+_BY = _lead("by|from|von|de|di|por|от")
+_FROM = _lead("from|из|от|von|aus|de|desde|da|dal|з|із")
+_TO = _lead("to|в|до|nach|zu|à|vers|a|hasta|para|до")
 _AFTER_FOR = re.compile(
     r"\b(?:for|about|on|regarding|о|об|про|über|nach|sobre|su|hakkında)\s+(?!\d)(.{3,120}?)(?:[.?!\n]|$)", re.IGNORECASE
 )
+
+# Words for what is so, and for what is not, by words of a property's name.
+_STATES: tuple[tuple[frozenset[str], frozenset[str], frozenset[str]], ...] = tuple(
+    (frozenset(names.split()), frozenset(so.split()), frozenset(not_so.split()))
+    for names, so, not_so in (
+        ("stock available availability", "available stock", "unavailable sold"),
+        (
+            "on enabled enable state active activate activated",
+            "on enable enabled activate active",
+            "off disable disabled deactivate inactive",
+        ),
+        ("open opened", "open opened", "closed close shut"),
+        ("locked lock", "lock locked", "unlock unlocked"),
+        ("married", "married", "single unmarried divorced"),
+        ("urgent", "urgent urgently asap immediately", ""),
+        ("done completed complete finished", "done completed finished", "pending unfinished incomplete"),
+    )
+)
+_NEGATED = re.compile(
+    r"\b(?:not|no|never|without|isn['’]t|aren['’]t|wasn['’]t|doesn['’]t|don['’]t|out of|no longer)((?: [^\W_]+){1,3})",
+    re.IGNORECASE,
+)
+
+# "Generate three profiles": a number of things in the plural that are to be made.
+_NUMBERS = ("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+_WANTED = re.compile(
+    r"\b(?:generate|create|list|give|make|provide|write|invent|suggest|propose|name|come up with|return|produce|show|"
+    r"need|want|find|recommend|draft)\b(?: (?:me|us|a list of|exactly|at least|the|up))*"
+    rf" (\d{{1,2}}|{'|'.join(_NUMBERS)}) "
+    r"(?!(?:year|day|hour|minute|word|sentence|character|line|time)s?\b)"
+    r"(?:[a-z][\w-]* ){0,3}?(?:[a-z][\w-]*s|people|children|men|women)\b",
+    re.IGNORECASE,
+)
+_MOST_WANTED = 20
 
 
 def texts_for(parameter: str, topic: str, about: frozenset[str] = frozenset(), description: str = "") -> Iterator[str]:
@@ -61,7 +200,7 @@ def texts_for(parameter: str, topic: str, about: frozenset[str] = frozenset(), d
     What it means depends on its name, or else on its description; if neither is clear, there are no texts.
     """
     stretch = topic[:STRETCH]
-    yield from statements.named_value(parameter.strip(), stretch)
+    yield from _named_value(parameter.strip(), stretch)
     for _, read in _meant(parameter) or _meant(description[:_DESCRIPTION]):
         yield from read(stretch, about)
 
@@ -108,17 +247,13 @@ def _unit(match: re.Match[str], topic: str) -> str:
 @lru_cache(maxsize=64)
 def _numbers(stretch: str) -> tuple[re.Match[str], ...]:
     """The numbers but those of houses and telephones."""
-    spans = statements.addresses(stretch) + statements.phone_spans(stretch)
+    spans = addresses(stretch) + tuple(match.span() for match in _phones(stretch))
     found = _NUMBER.finditer(stretch)
     return tuple(match for match in found if not any(start <= match.start() < end for start, end in spans))
 
 
 def _digits(match: re.Match[str]) -> str:
     return match[0][: match.start(1) - match.start()].rstrip(" \u00a0-") if match[1] else match[0]
-
-
-def _quoted(topic: str, about: frozenset[str]) -> Iterator[str]:
-    return (match[1] or match[2] for match in _QUOTED.finditer(topic))
 
 
 def _named(topic: str, about: frozenset[str]) -> Iterator[str]:
@@ -139,8 +274,76 @@ def _led_by(lead: re.Pattern[str]) -> "_Read":
     return read
 
 
-def _matches(pattern: re.Pattern[str]) -> "_Read":
-    return lambda topic, about: (match[0].strip() for match in pattern.finditer(topic))
+def _matches(pattern: re.Pattern[str], group: int = 0) -> _Read:
+    return lambda topic, about: (match[group].strip() for match in pattern.finditer(topic))
+
+
+def _address_part(name: str) -> _Read:
+    """Reads the `street`, `city`, `state` or `country` of addresses."""
+
+    def read(topic: str, about: frozenset[str]) -> Iterator[str]:
+        for match in ADDRESS.finditer(topic):
+            street, city, *rest = (part.strip() for part in match[0].split(","))
+            parts = {"street": street, "city": city}
+            if rest and _STATE.match(rest[0]) and rest[0] not in _COUNTRIES:
+                parts["state"] = rest.pop(0)[:2]
+            elif len(rest) > 1:
+                parts["state"] = rest.pop(0)
+            if rest:
+                parts["country"] = rest[-1]
+            if name in parts:
+                yield parts[name]
+
+    return read
+
+
+def _phones(topic: str) -> Iterator[re.Match[str]]:
+    """The telephone numbers that cannot be mistaken for other numbers."""
+    return (match for match in _PHONE.finditer(topic) if sum(map(str.isdigit, match[0])) in _PHONE_DIGITS)
+
+
+def _all_phones(topic: str, about: frozenset[str]) -> Iterator[str]:
+    """Telephone numbers: +44 20 7946 0958, (555) 123-4567; last those that are not divided into groups."""
+    yield from (match[0] for match in _phones(topic))
+    yield from (match[0] for match in _UNDIVIDED_PHONE.finditer(topic))
+
+
+def _persons(topic: str, about: frozenset[str]) -> Iterator[str]:
+    """Those whom the prompt introduces by name, also in lower case: "jason is 25 years old", "a dog named rex"."""
+    for pattern in (_CALLED, _AGED):
+        yield from (match[1] for match in pattern.finditer(topic) if match[1].lower() not in corpus.stopwords("en"))
+
+
+def _after_colon(topic: str, about: frozenset[str]) -> Iterator[str]:
+    """The text after an order that ends in a colon: "Summarize this: ..."."""
+    match = _AFTER_COLON.match(topic.strip())
+    return iter(()) if match is None else iter((match[1].strip(),))
+
+
+def _named_value(name: str, topic: str) -> Iterator[str]:
+    """What follows the name of a property: "with the subject Hello and the body See you"."""
+    if (
+        len(name) < 3
+        or not name.isidentifier()
+        or name.lower().replace("_", " ") not in topic.lower().replace("_", " ")
+    ):
+        return iter(())
+    spelled = name.replace("_", "[_ ]")
+    found = re.finditer(
+        rf"\b(?:with|and) (?:the |an? )?{spelled}(?: of| is|:)? {_NO_KEYS}{_UNQUOTED}([^\n]{{1,120}}?)"
+        r"(?= and (?:the|an?|with)\b|[.,;!?](?:\s|$)|\s*\n|\s*$)",
+        topic,
+        re.IGNORECASE,
+    )
+    return (match[1] for match in found)
+
+
+def _paths(topic: str, about: frozenset[str]) -> Iterator[str]:
+    return (match[0] for match in _PATH.finditer(topic) if not _ABBREVIATION.match(match[0]))
+
+
+def _places(topic: str, about: frozenset[str]) -> Iterator[str]:
+    return (match[1] for match in _WHERE.finditer(topic) if match[1] not in _NO_PLACES)
 
 
 def _codes(topic: str, about: frozenset[str]) -> Iterator[str]:
@@ -156,54 +359,51 @@ def _asked(topic: str, about: frozenset[str]) -> Iterator[str]:
     yield topic.strip()
 
 
-_Read = Callable[[str, frozenset[str]], Iterator[str]]
-
-
 def _meaning(words: str) -> frozenset[str]:
     return frozenset(words.split())
 
 
 # The readings for words in a parameter's name or description, in the order in which they are tried.
 _READINGS: tuple[tuple[frozenset[str], _Read], ...] = (
-    (_meaning("street"), statements.address_part("street")),
-    (_meaning("city town"), statements.address_part("city")),
-    (_meaning("state province region"), statements.address_part("state")),
-    (_meaning("country"), statements.address_part("country")),
-    (_meaning("address location"), statements.address),
-    (_meaning("zip zipcode postal postcode"), statements.postcodes),
+    (_meaning("street"), _address_part("street")),
+    (_meaning("city town"), _address_part("city")),
+    (_meaning("state province region"), _address_part("state")),
+    (_meaning("country"), _address_part("country")),
+    (_meaning("address location"), _matches(ADDRESS)),
+    (_meaning("zip zipcode postal postcode"), _matches(_POSTCODE)),
     (_meaning("from origin source departure start откуда"), _led_by(_FROM)),
     (_meaning("to destination target arrival end куда"), _led_by(_TO)),
     (_meaning("email mail recipient to address sender"), _matches(_EMAIL)),
     (_meaning("url link uri website page address"), _matches(_URL)),
     (_meaning("date day when start end from to until since checkin checkout дата"), _matches(_DATE)),
-    (_meaning("date day when start end since checkin checkout дата"), statements.days),
-    (_meaning("time hour at when start end alarm время"), statements.times),
-    (_meaning("color colour цвет"), statements.colors),
-    (_meaning("repo repository"), statements.repositories),
-    (_meaning("from source base"), statements.unit(1)),
-    (_meaning("to target into destination"), statements.unit(2)),
-    (_meaning("from source origin"), statements.end_of_way(1)),
-    (_meaning("to target destination"), statements.end_of_way(2)),
-    (_meaning("path file filename filepath directory dir folder script src dest"), statements.paths),
+    (_meaning("date day when start end since checkin checkout дата"), _matches(_DAY)),
+    (_meaning("time hour at when start end alarm время"), _matches(_TIME)),
+    (_meaning("color colour цвет"), _matches(_COLOR)),
+    (_meaning("repo repository"), _matches(_REPOSITORY)),
+    (_meaning("from source base"), _matches(_CONVERSION, 1)),
+    (_meaning("to target into destination"), _matches(_CONVERSION, 2)),
+    (_meaning("from source origin"), _matches(_FROM_TO, 1)),
+    (_meaning("to target destination"), _matches(_FROM_TO, 2)),
+    (_meaning("path file filename filepath directory dir folder script src dest"), _paths),
     (_meaning("expression formula equation calculation выражение"), _matches(_FORMULA)),
-    (_meaning("phone telephone mobile cell cellphone fax tel whatsapp телефон"), statements.phones),
+    (_meaning("phone telephone mobile cell cellphone fax tel whatsapp телефон"), _all_phones),
     (_meaning("id code number reference order ticket key sku account invoice tracking"), _codes),
     (
         _meaning(
             "query q search text phrase message content body title subject sentence keyword keywords name term input "
             "question topic prompt note task запрос текст сообщение"
         ),
-        _quoted,
+        lambda topic, about: (match[1] or match[2] for match in _QUOTED.finditer(topic)),
     ),
-    (_meaning("message text body content note"), statements.sayings),
-    (_meaning("message text title task todo reminder note content subject name"), statements.reminders),
-    (_meaning("title name subject"), statements.titles),
-    (_meaning("text phrase sentence input word content message"), statements.translated),
+    (_meaning("message text body content note"), _matches(_SAYING, 1)),
+    (_meaning("message text title task todo reminder note content subject name"), _matches(_REMINDED, 1)),
+    (_meaning("title name subject"), _matches(_TITLED, 1)),
+    (_meaning("text phrase sentence input word content message"), _matches(_TRANSLATED, 1)),
     (_meaning("artist author writer creator composer director band"), _led_by(_BY)),
-    (_meaning("title task todo item summary subject note reminder event"), statements.items),
-    (_meaning("text document passage article content input sentence paragraph message"), statements.after_colon),
-    (_meaning("name product item title"), statements.priced),
-    (_meaning("name names person people user username customer recipient author guest pet"), statements.persons),
+    (_meaning("title task todo item summary subject note reminder event"), _matches(_ITEM, 1)),
+    (_meaning("text document passage article content input sentence paragraph message"), _after_colon),
+    (_meaning("name product item title"), _matches(_PRICED, 1)),
+    (_meaning("name names person people user username customer recipient author guest pet"), _persons),
     (
         _meaning("city town location place country region area destination capital where город страна место"),
         _led_by(_IN),
@@ -217,6 +417,35 @@ _READINGS: tuple[tuple[frozenset[str], _Read], ...] = (
         ),
         _named,
     ),
-    (_meaning("room place location area zone"), statements.places),
+    (_meaning("room place location area zone"), _places),
     (_meaning("query q search keyword keywords term question topic prompt input subject запрос"), _asked),
 )
+
+
+def truth(name: str, topic: str) -> bool | None:
+    """Whether what a property is named after is so, as far as the prompt says it in words; None if it does not."""
+    wanted = words_in(name)
+    row = next((row for row in _STATES if row[0] & wanted), None)
+    if row is None:
+        return None
+    _, so, not_so = row
+    said, negated = _said(topic)
+    if said & not_so:
+        return bool(negated & not_so)
+    return not negated & so if said & so else None
+
+
+@lru_cache(maxsize=64)
+def _said(topic: str) -> tuple[frozenset[str], frozenset[str]]:
+    """The words of a prompt, and those of them that it negates."""
+    negated = (words_in(match[1]) for match in _NEGATED.finditer(topic))
+    return words_in(topic), frozenset().union(*negated)
+
+
+def wanted_items(topic: str) -> int | None:
+    """How many things a prompt asks to make: "Generate three profiles"; None if it names no number."""
+    match = _WANTED.search(topic)
+    if match is None:
+        return None
+    count = int(match[1]) if match[1].isdigit() else _NUMBERS.index(match[1].lower()) + 2
+    return count if 0 < count <= _MOST_WANTED else None

@@ -10,7 +10,6 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from mockserver.model import corpus
-from mockserver.model.extraction import statements
 from mockserver.model.intent import STRETCH, detect_intent
 from mockserver.model.terms import is_concept, terms
 
@@ -55,6 +54,9 @@ _NOBODY = frozenset((
 ))  # fmt: skip
 # Months that are names of persons as well.
 _DATED = re.compile(r"(?:April|May|June) \d")
+# A part of an address, such as "Main St" or "New York", and addresses such as "123 Main St, Springfield, USA".
+_PLACE = r"[A-ZÀ-Þ][\w.'’-]*(?: [A-ZÀ-Þ][\w.'’-]*){0,3}"
+ADDRESS = re.compile(rf"\b\d{{1,5}}[A-Za-z]? {_PLACE}(?:, ?{_PLACE}(?: \d{{5}})?){{1,3}}")
 # What may stand between the items of a list.
 _BETWEEN = re.compile(
     r"\s*(?:[,;、，&]\s*)?(?:(?:and|or|и|или|und|oder|et|ou|y|e|o|ve|veya|та|і|або|和|と|및|vs\.?)\s+"
@@ -103,11 +105,16 @@ def between_names(topic: str) -> list[tuple[int, int]]:
     return sorted([*((name.start, name.end) for name in found), *gaps])
 
 
+def addresses(topic: str) -> tuple[tuple[int, int], ...]:
+    """Where the prompt has addresses."""
+    return tuple(match.span() for match in ADDRESS.finditer(topic))
+
+
 def listed(topic: str, found: Sequence[Name]) -> tuple[str, ...]:
     """The longest list of names: those separated by nothing but commas and conjunctions."""
     best: list[Name] = []
     run: list[Name] = []
-    spans = statements.addresses(topic[:STRETCH])
+    spans = addresses(topic[:STRETCH])
     for name in found:
         if any(start <= name.start < end for start, end in spans):
             continue  # "12 Main St, Paris, France" is one address

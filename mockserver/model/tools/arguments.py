@@ -8,10 +8,17 @@ from typing import Any
 from mockserver.core.generation import Constraint, Prompt, Tool
 from mockserver.core.seeding import Draws, derive
 from mockserver.model import corpus
-from mockserver.model.extraction.instances import filled, texts_of, with_wanted_items
+from mockserver.model.extraction.instances import (
+    Schema,
+    accepting,
+    filled,
+    shape_of,
+    texts_of,
+    type_of,
+    with_wanted_items,
+)
 from mockserver.model.extraction.mentions import texts_for
 from mockserver.model.extraction.names import listed, names
-from mockserver.model.extraction.shapes import Schema, accepting, in_order, properties, type_of
 from mockserver.model.intent import STRETCH, detect_intent
 from mockserver.model.regex import write_match
 from mockserver.model.schema import schema_fault, write_instance
@@ -82,7 +89,7 @@ def _taking(
     """The property that takes one of several things; None if no property does, or only one that takes them all."""
     if len(things) < 2:
         return None
-    for name, own in properties(schema, schema):
+    for name, own, _ in shape_of(schema).parts:
         if type_of(own) == "string" and "enum" not in own and things[0] in texts_of(name, own, topic, about):
             taken = {**base, name: things[0]}
             return name if accepting(schema)(taken) else None
@@ -91,7 +98,7 @@ def _taking(
 
 def _text(value: Mapping[str, Any], schema: Schema) -> str:
     """The arguments as JSON, with properties in the order of the schema."""
-    return json.dumps(in_order(value, schema), ensure_ascii=False)
+    return json.dumps(shape_of(schema).ordered(value), ensure_ascii=False)
 
 
 def _code(tool: Tool, prompt: Prompt, key: int) -> str:

@@ -37,8 +37,7 @@ from mockserver.core.json_values import without_blanks
 from mockserver.core.seeding import Draws, derive
 from mockserver.model import tokens
 from mockserver.model.corrections import corrected, refusals, settled
-from mockserver.model.extraction.instances import is_told
-from mockserver.model.extraction.shapes import accepting
+from mockserver.model.extraction.instances import accepting, is_told
 from mockserver.model.intent import STRETCH, detect_intent
 from mockserver.model.stops import cut_at_stop
 from mockserver.model.terms import operations
