@@ -37,13 +37,13 @@ def requested_format(prompt: Prompt) -> Constraint | None:
     """The form that a prompt asks for: an object, an array of them, sections, or code; None if it asks for none."""
     if "[[ ## completed ## ]]" in prompt.topic[-_SEARCHED:]:
         # Few prompts ask for sections, so the module is imported with the first.
-        from mockserver.model.output_formats.sections import ordered_sections
+        from mockserver.model.output_formats.frameworks import ordered_sections
 
         sections = ordered_sections(prompt)
         if sections is not None:
             return sections
     if prompt.messages and "def final_answer(" in prompt.messages[0].text[:_SYSTEM]:
-        from mockserver.model.output_formats.code_actions import ordered_action
+        from mockserver.model.output_formats.frameworks import ordered_action
 
         action = ordered_action(prompt)
         if action is not None:

@@ -8,7 +8,7 @@ can take, filled from the text between that name and the next.
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from mockserver.model.extraction.mentions import is_clear, number_for, numbers, texts_for, truth, wanted_items
+from mockserver.model.extraction.mentions import is_clear, number_for, numbers, texts_for, truth
 from mockserver.model.extraction.names import names
 from mockserver.model.intent import STRETCH
 from mockserver.model.literal_answers import sentiment
@@ -166,27 +166,26 @@ def is_told(schema: Schema, topic: str) -> bool:
     return True
 
 
-def with_wanted_items(schema: Any, topic: str) -> Any:
-    """The schema with the number of items that the prompt asks for, if it is a list or has a single property that is
-    one, and allows as many: "Generate three profiles"."""
-    count = wanted_items(topic[:STRETCH])
+def with_items(schema: Any, count: int | None) -> Any:
+    """The schema with so many items, if it is a list or has a single property that is one, and allows as many; the
+    schema itself if `count` is None."""
     if count is None or not isinstance(schema, Mapping):
         return schema
     parts = schema.get("properties")
     named = parts.items() if isinstance(parts, Mapping) else ()
-    lists = {name: _sized(own, count) for name, own in named if isinstance(own, Mapping) and type_of(own) == "array"}
-    sized = schema
+    lists = {name: own for name, own in named if isinstance(own, Mapping) and type_of(own) == "array"}
     if type_of(schema) == "array":
-        sized = _sized(schema, count)
-    elif len(lists) == 1:
-        sized = {**schema, "properties": {**schema["properties"], **lists}}
-    return sized if sized is not schema and schema_fault(sized) is None else schema
-
-
-def _sized(own: Schema, count: int) -> Schema:
+        lists = {"": schema}
+    if len(lists) != 1:
+        return schema
+    [(name, own)] = lists.items()
     least, most = own.get("minItems", count), own.get("maxItems", count)
-    fits = isinstance(least, int) and isinstance(most, int) and least <= count <= most
-    return {**own, "minItems": count, "maxItems": count} if fits else own
+    if not (isinstance(least, int) and isinstance(most, int) and least <= count <= most):
+        return schema
+    sized = {**own, "minItems": count, "maxItems": count}
+    if own is not schema:
+        sized = {**schema, "properties": {**schema["properties"], name: sized}}
+    return sized if schema_fault(sized) is None else schema
 
 
 def texts_of(name: str, own: Schema, topic: str, about: frozenset[str]) -> list[Any]:

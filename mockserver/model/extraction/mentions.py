@@ -444,7 +444,7 @@ def _said(topic: str) -> tuple[frozenset[str], frozenset[str]]:
 
 def wanted_items(topic: str) -> int | None:
     """How many things a prompt asks to make: "Generate three profiles"; None if it names no number."""
-    match = _WANTED.search(topic)
+    match = _WANTED.search(topic[:STRETCH])
     if match is None:
         return None
     count = int(match[1]) if match[1].isdigit() else _NUMBERS.index(match[1].lower()) + 2

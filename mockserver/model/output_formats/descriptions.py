@@ -7,8 +7,15 @@ from math import isfinite
 from typing import Any
 
 from mockserver.core.generation import Prompt
-from mockserver.model.output_formats.keys import LIST, array_of, keys_announced, like_text, named_keys, typed
-from mockserver.model.output_formats.restrictions import restricted
+from mockserver.model.output_formats.keys import (
+    LIST,
+    array_of,
+    keys_announced,
+    like_text,
+    named_keys,
+    restricted,
+    typed,
+)
 from mockserver.model.schema import schema_fault
 
 # Limits of a sketch, in characters and in levels.

@@ -41,109 +41,97 @@ _FLAG_NAMES = ("active", "verified", "archived", "public")
 
 
 def write_grammar(prompt: Prompt, key: int, root: str) -> Iterator[Phrase | None]:
-    """The phrases of a text that the grammar derives from `root` (one of `ROOTS`, or "nofcall"), and what may follow.
+    """The phrases of a text that the grammar derives from a root (of `ROOTS`, "ws" or "nofcall"), and what may follow.
 
     None marks where it is complete. Raises KeyError for another root.
     """
+    draws = Draws(key)
     if root == "nofcall":
-        yield from write_prose(prompt, Draws(key))
+        yield from write_prose(prompt, draws)
         return
-    yield fresh_phrase(ROOTS[root](_Writer(detect_intent(prompt.topic), Draws(key))))
+    if root == "ws":
+        yield fresh_phrase(draws.pick(("\n", "\n\n", " ", "  ", "\n    ", "\t")))
+    else:
+        value = ROOTS[root](_Writer(detect_intent(prompt.topic), draws))
+        yield fresh_phrase(json.dumps(value, ensure_ascii=False, indent=draws.pick((None, None, 2, 4))))
     yield None
     while True:
         yield phrase("\n")
 
 
 class _Writer:
-    """The writer of one text, from what its prompt asks for and the draws that decide each turn."""
+    """The writer of one value, from what its prompt asks for and the draws that decide each turn."""
 
     def __init__(self, about: Intent, draws: Draws) -> None:
         self._about = about
         self._draws = draws
         self._sections = corpus.language(about.language)
 
-    def call(self) -> str:
-        return self._written(self._call())
-
-    def calls(self) -> str:
-        return self._written([self._call() for _ in range(1 + self._draws.below(3))])
-
-    def value(self) -> str:
-        return self._written(self._value(0))
-
-    def object(self) -> str:
-        return self._written(self._object(0))
-
-    def array(self) -> str:
-        return self._written(self._array(0))
-
-    def string(self) -> str:
-        return self._written(self._string())
-
-    def number(self) -> str:
-        return self._written(self._number())
-
-    def space(self) -> str:
-        return self._draws.pick(("\n", "\n\n", " ", "  ", "\n    ", "\t"))
-
-    def _written(self, value: Value) -> str:
-        return json.dumps(value, ensure_ascii=False, indent=self._draws.pick((None, None, 2, 4)))
-
-    def _call(self) -> Value:
+    def call(self) -> Value:
+        """A call of one of the functions."""
         name, parameters = self._draws.pick(_FUNCTIONS)
-        return {"name": name, "arguments": {parameter: self._argument(parameter) for parameter in parameters}}
+        arguments: dict[str, Value] = {}
+        for parameter in parameters:
+            if parameter in ("limit", "max_words"):
+                arguments[parameter] = 5 + 5 * self._draws.below(10)
+            elif parameter == "language":
+                arguments[parameter] = self._about.language
+            elif parameter == "exact":
+                arguments[parameter] = self._flag()
+            else:
+                is_body = parameter == "body"
+                arguments[parameter] = self._draws.pick(self._sections["body"]) if is_body else self._about.subject
+        return {"name": name, "arguments": arguments}
 
-    def _argument(self, name: str) -> Value:
-        if name in ("limit", "max_words"):
-            return 5 + 5 * self._draws.below(10)
-        if name == "language":
-            return self._about.language
-        if name == "exact":
-            return self._flag()
-        return self._draws.pick(self._sections["body"]) if name == "body" else self._about.subject
+    def calls(self) -> Value:
+        """One to three calls."""
+        return [self.call() for _ in range(1 + self._draws.below(3))]
 
-    def _value(self, depth: int) -> Value:
+    def value(self, depth: int = 0) -> Value:
+        """Any value."""
         if depth < _DEEPEST and self._draws.below(2) == 0:
-            return self._object(depth) if self._draws.below(2) else self._array(depth)
-        return self._draws.pick((self._string, self._number, self._flag, self._nothing))()
+            return self.object(depth) if self._draws.below(2) else self.array(depth)
+        kind = self._draws.pick((self.string, self.number, self._flag, None))
+        return kind() if kind else None
 
-    def _object(self, depth: int) -> dict[str, Value]:
+    def object(self, depth: int = 0) -> Value:
+        """An object of a few members, and of the subject if it is outermost."""
         members: dict[str, Value] = {"subject": self._about.subject} if depth == 0 else {}
-        members[self._draws.pick(_TEXT_NAMES)] = self._string()
+        members[self._draws.pick(_TEXT_NAMES)] = self.string()
         name, least, many, divisor = self._draws.pick(_NUMBER_NAMES)
         number = least + self._draws.below(many)
         members[name] = number if divisor == 1 else number / divisor
         if self._draws.below(2):
             members[self._draws.pick(_FLAG_NAMES)] = self._flag()
         if depth < _DEEPEST and self._draws.below(2):
-            members["details" if self._draws.below(2) else "related"] = self._value(depth + 1)
+            members["details" if self._draws.below(2) else "related"] = self.value(depth + 1)
         return members
 
-    def _array(self, depth: int) -> list[Value]:
+    def array(self, depth: int = 0) -> Value:
+        """A list of objects, of texts or of numbers."""
         count = 1 + self._draws.below(4)
         if depth < _DEEPEST and self._draws.below(3) == 0:
-            return [self._object(depth + 1) for _ in range(count)]
-        kind = self._draws.pick((self._string, self._number))
+            return [self.object(depth + 1) for _ in range(count)]
+        kind = self._draws.pick((self.string, self.number))
         return [kind() for _ in range(count)]
 
-    def _string(self) -> Value:
+    def string(self) -> Value:
+        """A sentence or a heading."""
         return self._draws.pick(self._sections[self._draws.pick(("body", "bullets", "headings"))])
 
-    def _number(self) -> Value:
+    def number(self) -> Value:
+        """A whole number, or one with two digits after the point."""
         whole = self._draws.below(self._draws.pick((10, 100, 3000)))
         if self._draws.below(2):
             return whole
         return round(whole + self._draws.unit(), 2) * (-1 if self._draws.below(6) == 0 else 1)
 
-    def _flag(self) -> Value:
+    def _flag(self) -> bool:
         return self._draws.below(2) == 0
-
-    def _nothing(self) -> Value:
-        return None
 
 
 # The rule `root` allows prose too, but gives a call: a request with a constraint wants structure.
-ROOTS: Mapping[str, Callable[[_Writer], str]] = {
+ROOTS: Mapping[str, Callable[[_Writer], Value]] = {
     "root": _Writer.call,
     "fcall": _Writer.call,
     "func": _Writer.call,
@@ -154,5 +142,4 @@ ROOTS: Mapping[str, Callable[[_Writer], str]] = {
     "array": _Writer.array,
     "string": _Writer.string,
     "number": _Writer.number,
-    "ws": _Writer.space,
 }

@@ -9,12 +9,13 @@ from mockserver.core.generation import Prompt
 from mockserver.model import tokens
 from mockserver.model.corpus import Phrase, phrase
 from mockserver.model.corrections import corrected, refusals, settled
-from mockserver.model.extraction.instances import accepting, filled, with_wanted_items
+from mockserver.model.extraction.instances import accepting, filled, with_items
+from mockserver.model.extraction.mentions import wanted_items
 from mockserver.model.intent import detect_intent
 from mockserver.model.json_texts import compact
 from mockserver.model.output_formats.descriptions import SEARCHED, described_object, stated_pairs
-from mockserver.model.output_formats.restrictions import restricted
-from mockserver.model.output_formats.sections import next_step, without_headings
+from mockserver.model.output_formats.frameworks import next_step, without_headings
+from mockserver.model.output_formats.keys import restricted
 from mockserver.model.schema import schema_fault, write_instance
 from mockserver.model.terms import terms
 
@@ -40,28 +41,17 @@ _USUAL = {
 _USUAL_ITEMS = 3
 
 
-def write_schema(prompt: Prompt, key: int, schema: object) -> Iterator[Phrase | None]:
-    """An instance of a schema, in the language of the prompt, filled with what the prompt names."""
-    return _of_schema(prompt, key, schema, complete=False)
-
-
-def write_complete(prompt: Prompt, key: int, schema: object) -> Iterator[Phrase | None]:
-    """The same with every property that the schema names, as far as they are compatible."""
-    return _of_schema(prompt, key, schema, complete=True)
-
-
-def _of_schema(prompt: Prompt, key: int, schema: object, *, complete: bool) -> Iterator[Phrase | None]:
+def write_schema(prompt: Prompt, key: int, schema: object, *, complete: bool = False) -> Iterator[Phrase | None]:
+    """An instance of a schema, in the language of the prompt, filled with what the prompt names; if `complete`, with
+    every property that the schema names, as far as they are compatible."""
     prompt = settled(prompt)
-    about, stated = detect_intent(prompt.topic), _stated(schema, prompt)
-    sized = with_wanted_items(stated, prompt.topic)
+    about = detect_intent(prompt.topic)
+    # What the prompt says of the values, if instances are still such of the schema itself.
+    stated = restricted(schema, prompt.text[-SEARCHED:])
+    stated = stated if stated is schema or schema_fault(stated) is None else schema
+    sized = with_items(stated, wanted_items(prompt.topic))
     text = write_instance(sized, key, about.language, about.subject, complete=complete)
     return _then_blanks(_holding(text, stated, prompt, key))
-
-
-def _stated(schema: object, prompt: Prompt) -> Any:
-    """A schema with what the prompt says of its values, if instances of it are still such of the schema itself."""
-    stated = restricted(schema, prompt.text[-SEARCHED:])
-    return stated if stated is schema or schema_fault(stated) is None else schema
 
 
 def write_object(prompt: Prompt, key: int, schema: object) -> Iterator[Phrase | None]:
@@ -91,9 +81,10 @@ def _holding(text: str, schema: Any, prompt: Prompt, key: int) -> str:
     Questions whose answers are unknown fill nothing, since they do not name these; examples and schemas in a prompt are
     ignored.
     """
-    step = _next_step(text, schema, prompt, key)
-    if step is not None:
-        return step
+    parts = schema.get("properties") if isinstance(schema, Mapping) else None
+    step = next_step(prompt, parts, key) if isinstance(parts, Mapping) else {}
+    if step and accepting(schema)(stepped := {**json.loads(text), **step}):
+        return json.dumps(stepped, ensure_ascii=False)
     topic = without_headings(prompt.topic[:SEARCHED]).rstrip()
     start, end = topic.find("{"), topic.rfind("}")
     if 0 <= start < end:
@@ -110,24 +101,6 @@ def _holding(text: str, schema: Any, prompt: Prompt, key: int) -> str:
             held = {**held, name: value}
     held = corrected(held, refusals(prompt.messages), accepts)
     return text if held == instance else compact(held)
-
-
-def _next_step(text: str, schema: Any, prompt: Prompt, key: int) -> str | None:
-    """An instance with the next step of an agent that asks for it as JSON; None for prompts of other kinds."""
-    parts = schema.get("properties") if isinstance(schema, Mapping) else None
-    if not isinstance(parts, Mapping):
-        return None
-    if parts.keys() == {"thought", "code"}:
-        # Few agents write code.
-        from mockserver.model.output_formats.code_actions import action_fields
-
-        step = action_fields(prompt, key)
-    else:
-        step = next_step(prompt, parts, key)
-    if not step:
-        return None
-    stepped = {**json.loads(text), **step}
-    return json.dumps(stepped, ensure_ascii=False) if accepting(schema)(stepped) else None
 
 
 def _then_blanks(text: str) -> Iterator[Phrase | None]:

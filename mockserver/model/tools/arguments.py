@@ -15,9 +15,9 @@ from mockserver.model.extraction.instances import (
     shape_of,
     texts_of,
     type_of,
-    with_wanted_items,
+    with_items,
 )
-from mockserver.model.extraction.mentions import texts_for
+from mockserver.model.extraction.mentions import texts_for, wanted_items
 from mockserver.model.extraction.names import listed, names
 from mockserver.model.intent import STRETCH, detect_intent
 from mockserver.model.regex import write_match
@@ -35,7 +35,8 @@ def write_arguments(tool: Tool, prompt: Prompt, key: int, about: frozenset[str],
     """
     schema = object_schema(tool.parameters)
     topic = prompt.topic
-    base = _instance(schema, topic, key)
+    intent, sized = detect_intent(topic), with_items(schema, wanted_items(topic))
+    base: dict[str, Any] = json.loads(write_instance(sized, derive(key, "arguments"), intent.language, intent.subject))
     rest = filled(base, schema, topic, about, guessing=True)
     if clauses != topic:
         rest = filled(rest, schema, clauses, about, guessing=True)
@@ -74,13 +75,6 @@ def arguments_fault(parameters: Schema) -> str | None:
         return "must be a schema of type 'object'"
     reason = schema_fault(object_schema(parameters))
     return f"is no schema that arguments could satisfy: {reason}" if reason else None
-
-
-def _instance(schema: Schema, topic: str, key: int) -> dict[str, Any]:
-    about = detect_intent(topic)
-    text = write_instance(with_wanted_items(schema, topic), derive(key, "arguments"), about.language, about.subject)
-    written: dict[str, Any] = json.loads(text)
-    return written
 
 
 def _taking(

@@ -6,18 +6,24 @@ term of the name counts 3, a concept of the description 2, anything else 1; a to
 every tool ("get", "data", "user") do not count. A tool whose name is in the prompt is relevant.
 
 Several tools are, if each of them explains something in the prompt that those before it do not.
+
+Which part of a prompt speaks of which tool is told by its clauses. A prompt is divided into sentences. One that speaks
+of several tools is divided further, first at its conjunctions and then at its commas, but never within a name or a list
+of names: "the weather in Oslo and Bergen, and the time in Tokyo". A clause that speaks of no tool continues the one
+before it.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
 from mockserver.core.generation import Tool
 from mockserver.model import corpus
+from mockserver.model.extraction.names import between_names
 from mockserver.model.intent import STRETCH, detect_intent, stretch_of
 from mockserver.model.terms import ARITHMETIC, is_concept, is_operation, operations, place_of, terms
-from mockserver.model.tools.clauses import clauses_about
 
 # The score that makes a tool relevant.
 _NEEDED = 2
@@ -51,6 +57,17 @@ _ENGINES = terms(
     "json api query"
 )
 _SEARCHING = terms("search wikipedia wiki google bing tavily duckduckgo serp")
+# Where a prompt can be divided, the strongest division first.
+_BREAKS = (
+    re.compile(r"(?<=[.!?;])\s+|(?<=[。！？；])|\n+"),
+    re.compile(
+        r"(?:[,;，]|(?<!\s))\s++(?:and|then|und|dann|et|puis|y|luego|e|poi|depois|ve|sonra|и|затем|а|та|і|потім)\s+|和|と|및|그리고",
+        re.IGNORECASE,
+    ),
+    re.compile(r"[,，、]\s*"),
+)
+
+Span = tuple[int, int]
 
 
 class Terms(NamedTuple):
@@ -113,7 +130,7 @@ def clauses_for(tools: Sequence[Tool], topic: str) -> list[str]:
     """
     points = [relevance_of(tool, topic).points.keys() for tool in tools]
     own = [frozenset(each - set().union(*(other for other in points if other is not each))) for each in points]
-    found = clauses_about(topic, own) if any(own) else [""] * len(own)
+    found = _clauses_about(topic, own) if any(own) else [""] * len(own)
     single = len(tools) == 1
     return [topic if single and not text.endswith(("?", "？")) else text or topic for text in found]
 
@@ -156,3 +173,40 @@ def _topic_terms(topic: str) -> frozenset[str]:
 @lru_cache(maxsize=256)
 def _stretch_terms(stretch: str, language: str) -> frozenset[str]:
     return terms(stretch, corpus.stopwords(language) - _TASKS)
+
+
+def _clauses_about(topic: str, subjects: Sequence[frozenset[str]]) -> list[str]:
+    """For each subject (a tool, as terms), the clauses that speak of it alone, or else of others too; maybe empty."""
+    stretch = topic[:STRETCH]
+    alone: list[list[str]] = [[] for _ in subjects]
+    shared: list[list[str]] = [[] for _ in subjects]
+    latest: list[int] = []
+    for clause in _clauses(stretch, (0, len(stretch)), subjects, between_names(stretch)):
+        latest = _spoken_of(clause, subjects) or latest
+        for subject in latest:
+            (alone if len(latest) == 1 else shared)[subject].append(clause)
+    return ["\n".join(own or others) for own, others in zip(alone, shared, strict=True)]
+
+
+def _clauses(
+    text: str, span: Span, subjects: Sequence[frozenset[str]], unbroken: Sequence[Span], level: int = 0
+) -> Iterator[str]:
+    """The clauses of a part of the text, in order; each speaks of one subject at most, unless it cannot be divided."""
+    part = text[slice(*span)]
+    if level == len(_BREAKS) or (level and len(_spoken_of(part, subjects)) < 2):
+        yield part.strip()
+        return
+    start = span[0]
+    for found in _BREAKS[level].finditer(text, *span):
+        # Does it overlap one of the unbroken spans, which are in order?
+        place = bisect_left(unbroken, (found.end(), 0)) - 1
+        if place < 0 or unbroken[place][1] <= found.start():
+            yield from _clauses(text, (start, found.start()), subjects, unbroken, level + 1)
+            start = found.end()
+    yield from _clauses(text, (start, span[1]), subjects, unbroken, level + 1)
+
+
+def _spoken_of(clause: str, subjects: Sequence[frozenset[str]]) -> list[int]:
+    """The subjects of a clause, by their places."""
+    own = terms(clause)
+    return [place for place, subject in enumerate(subjects) if own & subject]

@@ -8,7 +8,7 @@ import pytest
 
 from mockserver.core.generation import Constraint, GenerationRequest, Message, Prompt
 from mockserver.model.generate import generate
-from mockserver.model.output_formats.restrictions import restricted
+from mockserver.model.output_formats.keys import restricted
 
 Schema = dict[str, Any]
 

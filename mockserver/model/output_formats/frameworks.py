@@ -1,16 +1,20 @@
-"""Answers in sections, each under a heading, as requested by DSPy: `[[ ## answer ## ]]`.
+"""Answers in the forms that frameworks ask for in their prompts: the sections of DSPy and the code of smolagents.
 
-Its messages end with the names of the required sections; a note after a name, in its JSON form too, states the type of
-the value. Its agents get their tools, and the results of their steps, as text.
+DSPy wants sections, each under a heading: `[[ ## answer ## ]]`. Its messages end with the names of the required
+sections; a note after a name, in its JSON form too, states the type of the value. Its agents get their tools, and the
+results of their steps, as text.
+
+smolagents' CodeAgent calls its tools by Python code: `print(get_weather(town="Oslo"))`. Its system prompt describes the
+tools as functions, of which `final_answer` ends its steps. What a step has printed comes back in a user message.
 """
 
 import json
 import re
 from ast import literal_eval
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from mockserver.core.generation import Constraint, GenerationRequest, Prompt, Tool
+from mockserver.core.generation import Constraint, GenerationRequest, Message, Prompt, Tool, ToolCall
 from mockserver.core.seeding import derive
 from mockserver.model import tokens
 from mockserver.model.corpus import Phrase
@@ -77,13 +81,14 @@ def write_sections(prompt: Prompt, key: int, schema: Any) -> Iterator[Phrase | N
     values = {**values, **next_step(prompt, schema["properties"], key)}
     sections = [f"[[ ## {name} ## ]]\n{_written(value)}" for name, value in values.items()]
     # All of it is computed here, before any is returned: if that takes too long, it can be begun anew elsewhere.
-    ids = tuple(tokens.encode("\n\n".join([*sections, "[[ ## completed ## ]]"])))
-    return iter((Phrase(ids, tuple(tokens.texts(ids))), None))
+    return iter((_phrase("\n\n".join([*sections, "[[ ## completed ## ]]"])), None))
 
 
 def next_step(prompt: Prompt, parts: Mapping[str, Any], key: int) -> dict[str, Any]:
     """The fields of an agent's next step: the next call to be made, or else the end. If the answer, which has the
     fields in `parts`, has no such ones, the results of the steps instead. Empty for prompts of other kinds."""
+    if parts.keys() == {"thought", "code"} and _is_ordered(prompt):
+        return dict(zip(("thought", "code"), _step(prompt, key), strict=True))
     before, _, steps = prompt.topic.partition(_STEPS)
     if not steps:
         return {}
@@ -91,9 +96,8 @@ def next_step(prompt: Prompt, parts: Mapping[str, Any], key: int) -> dict[str, A
         found = [gist(text) for text in _step_parts(steps, "observation_")[:-1]]
         return {"answer": "; ".join(found)} if found and parts.get("answer") == {"type": "string"} else {}
     question = without_headings(before)
-    request = GenerationRequest("", (Prompt(question, question, 0, chat=True),), tools=tuple(_tools(prompt.text)))
     called = _step_parts(steps, "tool_name_")
-    for call in decide(request, request.prompts[0], key):
+    for call in _calls(question, _described_tools(prompt.text), key):
         if call.name not in called:
             return {"next_tool_name": call.name, "next_tool_args": json.loads(call.arguments)}
         called.remove(call.name)
@@ -107,7 +111,7 @@ def _step_parts(steps: str, name: str) -> list[str]:
     return [text.strip() for heading, text in sections if heading.startswith(name)]
 
 
-def _tools(text: str) -> Iterator[Tool]:
+def _described_tools(text: str) -> Iterator[Tool]:
     """The tools described in the text of an agent's prompt, without the one that ends its steps."""
     for name, description, arguments in _TOOL.findall(text):
         try:
@@ -159,3 +163,91 @@ def _complete(part: Any, defined: Mapping[str, Any], depth: int, left: Iterator[
     if isinstance(reference, str):
         return _complete(defined[reference.removeprefix("#/$defs/")], defined, depth + 1, left)
     return {name: _complete(own, defined, depth + 1, left) for name, own in part.items() if name != "$defs"}
+
+
+# Of smolagents.
+_END = "def final_answer("
+# How many characters of the system prompt are searched for the tools.
+_SEARCHED = 40_000
+_FUNCTION = re.compile(r'^def (\w+)\(([^\n]*)\) -> [^\n]+:\n    """(.*?)\n    """', re.MULTILINE | re.DOTALL)
+_PARAMETER = re.compile(r"(\w+): (\w+)")
+_TAGS = re.compile(r"must be opened with '([^'\n]+)', and closed with '([^'\n]+)'")
+_USUAL_TAGS = ("<code>", "</code>")
+_PYTHON_TYPES = {"any": "string", "str": "string", "int": "integer", "float": "number", "bool": "boolean"}
+_KNOWN = frozenset(("string", "integer", "number", "boolean", "array", "object"))
+_TASK = "New task:"
+_LOGS = re.compile(r"Execution logs:\n(.*?)(?:\nLast output from code snippet:|\Z)", re.DOTALL)
+_SAID: Mapping[str, Any] = {
+    "type": "object",
+    "properties": {"thought": {"type": "string"}, "answer": {"type": "string"}},
+    "required": ["thought", "answer"],
+}
+
+
+def ordered_action(prompt: Prompt) -> Constraint | None:
+    """The action that a prompt asks for; None unless its system message describes tools as functions."""
+    return Constraint("action") if _is_ordered(prompt) else None
+
+
+def write_action(prompt: Prompt, key: int, schema: object) -> Iterator[Phrase | None]:
+    """A thought, and the code of the next step between the tags that the prompt states."""
+    thought, code = _step(prompt, key)
+    stated = _TAGS.search(prompt.messages[0].text[:_SEARCHED])
+    opening, closing = stated.groups() if stated else _USUAL_TAGS
+    return iter((_phrase(f"Thought: {thought}\n{opening}\n{code}\n{closing}"), None))
+
+
+def _is_ordered(prompt: Prompt) -> bool:
+    messages = prompt.messages
+    return bool(messages) and messages[0].role == "system" and _END in messages[0].text[:_SEARCHED]
+
+
+def _step(prompt: Prompt, key: int) -> tuple[str, str]:
+    """A thought and the code of the next step: calls of tools, or the end once something has come of such calls."""
+    task, since = _last_task(prompt.messages)
+    about = detect_intent(task)
+    said = json.loads(write_instance(_SAID, derive(key, "action"), about.language, about.subject))
+    if since:
+        printed = [found[1] for message in since if message.role == "user" and (found := _LOGS.search(message.text))]
+        findings = "; ".join(text for logs in printed if (text := gist(logs.strip())))
+        return said["thought"], f"final_answer({_literal(findings or said['answer'])})"
+    calls = []
+    for call in _calls(task, _functions(prompt.messages[0].text[:_SEARCHED]), key):
+        arguments = (f"{name}={_literal(value)}" for name, value in json.loads(call.arguments).items())
+        calls.append(f"print({call.name}({', '.join(arguments)}))")
+    return said["thought"], "\n".join(calls) or f"final_answer({_literal(said['answer'])})"
+
+
+def _last_task(messages: Sequence[Message]) -> tuple[str, Sequence[Message]]:
+    """The last task of the user, and the messages since."""
+    users = [place for place, message in enumerate(messages) if message.role == "user"]
+    tasks = [place for place in users if messages[place].text.startswith(_TASK)] or users[:1]
+    if not tasks:
+        return "", ()
+    return messages[tasks[-1]].text.removeprefix(_TASK).strip(), messages[tasks[-1] + 1 :]
+
+
+def _functions(text: str) -> Iterator[Tool]:
+    """The functions described in a system prompt, without the one that ends the agent's steps."""
+    for name, signature, description in _FUNCTION.findall(text):
+        kinds = {parameter: _PYTHON_TYPES.get(kind, kind) for parameter, kind in _PARAMETER.findall(signature)}
+        parts = {parameter: {"type": kind if kind in _KNOWN else "string"} for parameter, kind in kinds.items()}
+        schema = {"type": "object", "properties": parts, "required": list(parts)}
+        if name != "final_answer" and schema_fault(schema) is None:
+            yield Tool(name, description.partition("\n\n    Args:")[0].strip(), schema)
+
+
+def _literal(value: Any) -> str:
+    """A value as Python writes it, strings in double quotes."""
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, str) else repr(value)
+
+
+def _calls(task: str, tools: Iterator[Tool], key: int) -> Sequence[ToolCall]:
+    """The calls that answer a task with tools that the prompt describes."""
+    request = GenerationRequest("", (Prompt(task, task, 0, chat=True),), tools=tuple(tools))
+    return decide(request, request.prompts[0], key)
+
+
+def _phrase(text: str) -> Phrase:
+    ids = tuple(tokens.encode(text))
+    return Phrase(ids, tuple(tokens.texts(ids)))
