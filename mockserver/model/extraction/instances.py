@@ -5,17 +5,19 @@ it. Objects within it are filled in the same way. A list of objects gets one for
 can take, filled from the text between that name and the next.
 """
 
+import re
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
 
-from mockserver.model.extraction.mentions import is_clear, number_for, numbers, texts_for, truth
+from mockserver.model.extraction.mentions import is_clear, number_for, numbers, texts_for
 from mockserver.model.extraction.names import names
 from mockserver.model.intent import STRETCH
 from mockserver.model.literal_answers import sentiment
 from mockserver.model.schema import schema_fault
 from mockserver.model.schema.documents import Document
 from mockserver.model.schema.instances import compiled
-from mockserver.model.terms import place_of
+from mockserver.model.terms import place_of, words_in
 
 Schema = Mapping[str, Any]
 
@@ -31,6 +33,40 @@ _MOST_ROWS = 8
 # How many references and choices of a schema are followed.
 _MOST_STEPS = 4
 _NUMERIC = ("integer", "number")
+
+# Words for what is so, and for what is not, by words of a property's name.
+_STATES: tuple[tuple[frozenset[str], frozenset[str], frozenset[str]], ...] = tuple(
+    (frozenset(names.split()), frozenset(so.split()), frozenset(not_so.split()))
+    for names, so, not_so in (
+        ("stock available availability", "available stock", "unavailable sold"),
+        (
+            "on enabled enable state active activate activated",
+            "on enable enabled activate active",
+            "off disable disabled deactivate inactive",
+        ),
+        ("open opened", "open opened", "closed close shut"),
+        ("locked lock", "lock locked", "unlock unlocked"),
+        ("married", "married", "single unmarried divorced"),
+        ("urgent", "urgent urgently asap immediately", ""),
+        ("done completed complete finished", "done completed finished", "pending unfinished incomplete"),
+    )
+)
+_NEGATED = re.compile(
+    r"\b(?:not|no|never|without|isn['’]t|aren['’]t|wasn['’]t|doesn['’]t|don['’]t|out of|no longer)((?: [^\W_]+){1,3})",
+    re.IGNORECASE,
+)
+
+# "Generate three profiles": a number of things in the plural that are to be made.
+_NUMBERS = ("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+_WANTED = re.compile(
+    r"\b(?:generate|create|list|give|make|provide|write|invent|suggest|propose|name|come up with|return|produce|show|"
+    r"need|want|find|recommend|draft)\b(?: (?:me|us|a list of|exactly|at least|the|up))*"
+    rf" (\d{{1,2}}|{'|'.join(_NUMBERS)}) "
+    r"(?!(?:year|day|hour|minute|word|sentence|character|line|time)s?\b)"
+    r"(?:[a-z][\w-]* ){0,3}?(?:[a-z][\w-]*s|people|children|men|women)\b",
+    re.IGNORECASE,
+)
+_MOST_WANTED = 20
 
 
 class Part(NamedTuple):
@@ -292,7 +328,7 @@ def _offers(name: str, own: Schema, filling: _Filling) -> list[Any]:
         found = [_number(text) for text in number_for(name, filling.topic) if len(text) <= _LONGEST_NUMBER]
         offers = [number for number in found if kind == "number" or isinstance(number, int)]
     elif kind == "boolean":
-        stated = truth(name, filling.topic[:STRETCH])
+        stated = _truth(name, filling.topic[:STRETCH])
         offers = [] if stated is None else [stated]
     elif kind == "array":
         items = own.get("items")
@@ -309,3 +345,32 @@ def _mentioned(values: Sequence[Any], topic: str) -> list[Any]:
     stretch = topic[:STRETCH]
     found = ((place_of(text, stretch), text) for text in texts)
     return [text for _, text in sorted((place, text) for place, text in found if place is not None)]
+
+
+def _truth(name: str, topic: str) -> bool | None:
+    """Whether what a property is named after is so, as far as the prompt says it in words; None if it does not."""
+    wanted = words_in(name)
+    row = next((row for row in _STATES if row[0] & wanted), None)
+    if row is None:
+        return None
+    _, so, not_so = row
+    said, negated = _said(topic)
+    if said & not_so:
+        return bool(negated & not_so)
+    return not negated & so if said & so else None
+
+
+@lru_cache(maxsize=64)
+def _said(topic: str) -> tuple[frozenset[str], frozenset[str]]:
+    """The words of a prompt, and those of them that it negates."""
+    negated = (words_in(match[1]) for match in _NEGATED.finditer(topic))
+    return words_in(topic), frozenset().union(*negated)
+
+
+def wanted_items(topic: str) -> int | None:
+    """How many things a prompt asks to make: "Generate three profiles"; None if it names no number."""
+    match = _WANTED.search(topic[:STRETCH])
+    if match is None:
+        return None
+    count = int(match[1]) if match[1].isdigit() else _NUMBERS.index(match[1].lower()) + 2
+    return count if 0 < count <= _MOST_WANTED else None

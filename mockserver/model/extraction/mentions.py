@@ -159,40 +159,6 @@ _AFTER_FOR = re.compile(
     r"\b(?:for|about|on|regarding|о|об|про|über|nach|sobre|su|hakkında)\s+(?!\d)(.{3,120}?)(?:[.?!\n]|$)", re.IGNORECASE
 )
 
-# Words for what is so, and for what is not, by words of a property's name.
-_STATES: tuple[tuple[frozenset[str], frozenset[str], frozenset[str]], ...] = tuple(
-    (frozenset(names.split()), frozenset(so.split()), frozenset(not_so.split()))
-    for names, so, not_so in (
-        ("stock available availability", "available stock", "unavailable sold"),
-        (
-            "on enabled enable state active activate activated",
-            "on enable enabled activate active",
-            "off disable disabled deactivate inactive",
-        ),
-        ("open opened", "open opened", "closed close shut"),
-        ("locked lock", "lock locked", "unlock unlocked"),
-        ("married", "married", "single unmarried divorced"),
-        ("urgent", "urgent urgently asap immediately", ""),
-        ("done completed complete finished", "done completed finished", "pending unfinished incomplete"),
-    )
-)
-_NEGATED = re.compile(
-    r"\b(?:not|no|never|without|isn['’]t|aren['’]t|wasn['’]t|doesn['’]t|don['’]t|out of|no longer)((?: [^\W_]+){1,3})",
-    re.IGNORECASE,
-)
-
-# "Generate three profiles": a number of things in the plural that are to be made.
-_NUMBERS = ("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
-_WANTED = re.compile(
-    r"\b(?:generate|create|list|give|make|provide|write|invent|suggest|propose|name|come up with|return|produce|show|"
-    r"need|want|find|recommend|draft)\b(?: (?:me|us|a list of|exactly|at least|the|up))*"
-    rf" (\d{{1,2}}|{'|'.join(_NUMBERS)}) "
-    r"(?!(?:year|day|hour|minute|word|sentence|character|line|time)s?\b)"
-    r"(?:[a-z][\w-]* ){0,3}?(?:[a-z][\w-]*s|people|children|men|women)\b",
-    re.IGNORECASE,
-)
-_MOST_WANTED = 20
-
 
 def texts_for(parameter: str, topic: str, about: frozenset[str] = frozenset(), description: str = "") -> Iterator[str]:
     """Texts of the prompt that a parameter may mean, likeliest first.
@@ -420,32 +386,3 @@ _READINGS: tuple[tuple[frozenset[str], _Read], ...] = (
     (_meaning("room place location area zone"), _places),
     (_meaning("query q search keyword keywords term question topic prompt input subject запрос"), _asked),
 )
-
-
-def truth(name: str, topic: str) -> bool | None:
-    """Whether what a property is named after is so, as far as the prompt says it in words; None if it does not."""
-    wanted = words_in(name)
-    row = next((row for row in _STATES if row[0] & wanted), None)
-    if row is None:
-        return None
-    _, so, not_so = row
-    said, negated = _said(topic)
-    if said & not_so:
-        return bool(negated & not_so)
-    return not negated & so if said & so else None
-
-
-@lru_cache(maxsize=64)
-def _said(topic: str) -> tuple[frozenset[str], frozenset[str]]:
-    """The words of a prompt, and those of them that it negates."""
-    negated = (words_in(match[1]) for match in _NEGATED.finditer(topic))
-    return words_in(topic), frozenset().union(*negated)
-
-
-def wanted_items(topic: str) -> int | None:
-    """How many things a prompt asks to make: "Generate three profiles"; None if it names no number."""
-    match = _WANTED.search(topic[:STRETCH])
-    if match is None:
-        return None
-    count = int(match[1]) if match[1].isdigit() else _NUMBERS.index(match[1].lower()) + 2
-    return count if 0 < count <= _MOST_WANTED else None

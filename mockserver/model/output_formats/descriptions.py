@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from math import isfinite
 from typing import Any
 
@@ -174,7 +175,10 @@ def described_object(prompt: Prompt) -> Any:
     text = prompt.text[-SEARCHED:]
     announced = keys_announced(text)
     holder = next((name for name, note in announced.items() if _OBJECTS.match(note)), "")
-    schema = _fitting(filter(_gives_objects, _object_schemas(text)), announced)
+    objects = filter(
+        lambda each: each.get("type", "object") == "object" and not schema_fault(each), _object_schemas(text)
+    )
+    schema = _fitting(objects, announced)
     if schema is None:
         stated = {name: {"const": value} for name, value in stated_pairs(prompt.topic).items()}
         named = named_keys(text, holder) or named_keys(text) or stated
@@ -206,41 +210,26 @@ def _object_schemas(text: str) -> Iterator[dict[str, Any]]:
         place = text.find("{", place + 1)
         if place < 0:
             return
+        written, end = text[place : place + _LONGEST_DICT], place + 1
+        found, schema = None, None
         try:
             found, end = decoder.raw_decode(text, place)
         except (ValueError, RecursionError):
-            schema = _dict_schema(text, place) or _quoting_schema(text, place) or sketched_object(text, place)
-            if schema is not None:
-                yield schema
-            continue
+            # A Python dict, or an example whose texts have quotes in them that are not escaped.
+            mended = _PYTHON.sub(_as_json, written) if written.startswith("{'") else _TEXT_LINE.sub(_unquoted, written)
+            with suppress(ValueError, RecursionError):
+                found, _ = decoder.raw_decode(mended) if mended != written else (None, 0)
+            schema = None if found else sketched_object(text, place)
         place = end - 1
         if isinstance(found, dict) and found:
-            yield _schema_of(found)
+            # The object itself if it is a schema, else the schema of similar objects.
+            schema = found if _is_schema(found) else _like(found)
+        if schema is not None:
+            yield schema
 
 
-def _quoting_schema(text: str, place: int) -> dict[str, Any] | None:
-    """The schema of an example whose texts have quotes in them that are not escaped; None if it is something else."""
-    written = text[place : place + _LONGEST_DICT]
-    mended = _TEXT_LINE.sub(lambda line: line[1] + line[2].replace('"', "'") + line[3], written)
-    if mended == written:
-        return None
-    try:
-        found, _ = json.JSONDecoder().raw_decode(mended)
-    except (ValueError, RecursionError):
-        return None
-    return _schema_of(found) if found else None
-
-
-def _dict_schema(text: str, place: int) -> dict[str, Any] | None:
-    """The schema of a Python dict; None if there is none."""
-    if not text.startswith("{'", place):
-        return None
-    written = _PYTHON.sub(_as_json, text[place : place + _LONGEST_DICT])
-    try:
-        found, _ = json.JSONDecoder().raw_decode(written)
-    except (ValueError, RecursionError):
-        return None
-    return _schema_of(found) if found else None
+def _unquoted(line: re.Match[str]) -> str:
+    return line[1] + line[2].replace('"', "'") + line[3]
 
 
 def _as_json(found: re.Match[str]) -> str:
@@ -248,11 +237,6 @@ def _as_json(found: re.Match[str]) -> str:
     if word:
         return _PYTHON_WORDS[word]
     return found[0] if text is None else json.dumps(text.replace("\\'", "'"))
-
-
-def _schema_of(found: dict[str, Any]) -> Any:
-    """The object itself if it is a schema, else the schema of similar objects."""
-    return found if _is_schema(found) else _like(found)
 
 
 def _is_schema(found: Mapping[str, Any]) -> bool:
@@ -271,7 +255,3 @@ def _like(value: Any, depth: int = 0) -> Any:
     if isinstance(value, list):
         return {"type": "array", "items": _like(value[0], depth + 1) if value else {"type": "string"}, "minItems": 1}
     return like_text(value) if isinstance(value, str) else {"type": _LITERALS.get(type(value), "string")}
-
-
-def _gives_objects(schema: Any) -> bool:
-    return schema.get("type", "object") == "object" and schema_fault(schema) is None

@@ -9,8 +9,7 @@ from mockserver.core.generation import Prompt
 from mockserver.model import tokens
 from mockserver.model.corpus import Phrase, phrase
 from mockserver.model.corrections import corrected, refusals, settled
-from mockserver.model.extraction.instances import accepting, filled, with_items
-from mockserver.model.extraction.mentions import wanted_items
+from mockserver.model.extraction.instances import accepting, filled, wanted_items, with_items
 from mockserver.model.intent import detect_intent
 from mockserver.model.json_texts import compact
 from mockserver.model.output_formats.descriptions import SEARCHED, described_object, stated_pairs

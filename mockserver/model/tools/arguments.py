@@ -15,9 +15,10 @@ from mockserver.model.extraction.instances import (
     shape_of,
     texts_of,
     type_of,
+    wanted_items,
     with_items,
 )
-from mockserver.model.extraction.mentions import texts_for, wanted_items
+from mockserver.model.extraction.mentions import texts_for
 from mockserver.model.extraction.names import listed, names
 from mockserver.model.intent import STRETCH, detect_intent
 from mockserver.model.regex import write_match
