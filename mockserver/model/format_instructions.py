@@ -35,19 +35,15 @@ _OTHER_MATTERS = (
 
 def requested_format(prompt: Prompt) -> Constraint | None:
     """The form that a prompt asks for: an object, an array of them, sections, or code; None if it asks for none."""
-    if "[[ ## completed ## ]]" in prompt.topic[-_SEARCHED:]:
-        # Few prompts ask for sections, so the module is imported with the first.
-        from mockserver.model.output_formats.frameworks import ordered_sections
+    if "[[ ## completed ## ]]" in prompt.topic[-_SEARCHED:] or (
+        prompt.messages and "def final_answer(" in prompt.messages[0].text[:_SYSTEM]
+    ):
+        # Few prompts are those of such frameworks, so the module is imported with the first.
+        from mockserver.model.output_formats.frameworks import framework_format
 
-        sections = ordered_sections(prompt)
-        if sections is not None:
-            return sections
-    if prompt.messages and "def final_answer(" in prompt.messages[0].text[:_SYSTEM]:
-        from mockserver.model.output_formats.frameworks import ordered_action
-
-        action = ordered_action(prompt)
-        if action is not None:
-            return action
+        form = framework_format(prompt)
+        if form is not None:
+            return form
     # The latest text first; few mention JSON.
     for whole in (prompt.topic, *(reversed(prompt.instructions) if len(prompt.messages) > 1 else ())):
         text = whole[-_SEARCHED:]

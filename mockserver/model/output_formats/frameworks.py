@@ -46,11 +46,11 @@ _TOOL = re.compile(
 )
 
 
-def ordered_sections(prompt: Prompt) -> Constraint | None:
-    """The sections that the end of a prompt asks for, with a schema of each; None for most prompts."""
+def framework_format(prompt: Prompt) -> Constraint | None:
+    """The sections that the end of a prompt asks for, with a schema of each, or the code; None for most prompts."""
     order = prompt.topic.rfind(_ORDER)
     if order < 0:
-        return None
+        return Constraint("action") if _wants_code(prompt) else None
     wanted = re.findall(_HEADING, prompt.topic[order:])[:-1]
     notes = {found["name"]: found["note"] for found in _FIELD.finditer(prompt.text)}
     parts = {name: _noted(notes.get(name)) for name in wanted}
@@ -87,7 +87,7 @@ def write_sections(prompt: Prompt, key: int, schema: Any) -> Iterator[Phrase | N
 def next_step(prompt: Prompt, parts: Mapping[str, Any], key: int) -> dict[str, Any]:
     """The fields of an agent's next step: the next call to be made, or else the end. If the answer, which has the
     fields in `parts`, has no such ones, the results of the steps instead. Empty for prompts of other kinds."""
-    if parts.keys() == {"thought", "code"} and _is_ordered(prompt):
+    if parts.keys() == {"thought", "code"} and _wants_code(prompt):
         return dict(zip(("thought", "code"), _step(prompt, key), strict=True))
     before, _, steps = prompt.topic.partition(_STEPS)
     if not steps:
@@ -184,11 +184,6 @@ _SAID: Mapping[str, Any] = {
 }
 
 
-def ordered_action(prompt: Prompt) -> Constraint | None:
-    """The action that a prompt asks for; None unless its system message describes tools as functions."""
-    return Constraint("action") if _is_ordered(prompt) else None
-
-
 def write_action(prompt: Prompt, key: int, schema: object) -> Iterator[Phrase | None]:
     """A thought, and the code of the next step between the tags that the prompt states."""
     thought, code = _step(prompt, key)
@@ -197,7 +192,7 @@ def write_action(prompt: Prompt, key: int, schema: object) -> Iterator[Phrase | 
     return iter((_phrase(f"Thought: {thought}\n{opening}\n{code}\n{closing}"), None))
 
 
-def _is_ordered(prompt: Prompt) -> bool:
+def _wants_code(prompt: Prompt) -> bool:
     messages = prompt.messages
     return bool(messages) and messages[0].role == "system" and _END in messages[0].text[:_SEARCHED]
 

@@ -43,20 +43,13 @@ class Characters:
         return characters(self.ranges + other.ranges)
 
     def __and__(self, other: "Characters") -> "Characters":
-        shared: list[Range] = []
-        mine, others = 0, 0
-        while mine < len(self.ranges) and others < len(other.ranges):
-            (low, high), (start, end) = self.ranges[mine], other.ranges[others]
-            if max(low, start) <= min(high, end):
-                shared.append((max(low, start), min(high, end)))
-            mine, others = (mine + 1, others) if high < end else (mine, others + 1)
-        return characters(shared)
+        return ~(~self | ~other)
 
     def __invert__(self) -> "Characters":
-        starts = [0, *(high + 1 for _, high in self.ranges)]
-        ends = [*(low - 1 for low, _ in self.ranges), 0x10FFFF]
-        gaps = characters(pair for pair in zip(starts, ends, strict=True) if pair[0] <= pair[1])
-        return gaps & _ENCODABLE if self.ranges != _ENCODABLE.ranges else NONE
+        taken = characters((*self.ranges, _SURROGATES)).ranges
+        starts = [0, *(high + 1 for _, high in taken)]
+        ends = [*(low - 1 for low, _ in taken), 0x10FFFF]
+        return Characters(tuple(pair for pair in zip(starts, ends, strict=True) if pair[0] <= pair[1]))
 
 
 def characters(ranges: Iterable[Range]) -> Characters:
@@ -75,9 +68,9 @@ def members(text: str) -> Characters:
     return characters((ord(character), ord(character)) for character in text)
 
 
-_ENCODABLE = Characters(((0, 0xD7FF), (0xE000, 0x10FFFF)))
+_SURROGATES = (0xD800, 0xDFFF)
 NONE = Characters(())
-ANY = _ENCODABLE
+ANY = ~NONE
 DIGITS = members(digits)
 WORD = members(ascii_lowercase + ascii_uppercase + digits + "_")
 SPACE = members(" \t\n\r\f\v")
