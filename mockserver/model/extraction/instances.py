@@ -28,8 +28,6 @@ _LONGEST_INPUT = 400
 _LONGEST_NUMBER = 15
 _DEEPEST = 3
 _MOST_ROWS = 8
-
-
 # How many references and choices of a schema are followed.
 _MOST_STEPS = 4
 _NUMERIC = ("integer", "number")
@@ -89,7 +87,7 @@ class Shape:
         for name, part in named.items() if isinstance(named, Mapping) else ():
             if isinstance(part, Mapping):
                 own = _plain(part, document)
-                self.parts.append(Part(name, own, is_vague(name, own)))
+                self.parts.append(Part(name, own, _is_vague(name, own)))
         self.clear_first = sorted(self.parts, key=lambda part: part.vague)
         self.keys = {part.name.lower() for part in self.parts}
         self.numeric = [part.name for part in self.parts if type_of(part.own) in _NUMERIC and "enum" not in part.own]
@@ -131,17 +129,17 @@ def type_of(own: Schema) -> str:
     return kind if isinstance(kind, str) else ""
 
 
-def is_vague(name: str, own: Schema) -> bool:
+def _is_vague(name: str, own: Schema) -> bool:
     """Whether a property is a string with no hint at its meaning, so that others are filled first."""
-    return type_of(own) == "string" and not {"enum", "const", "format"} & own.keys() and not says_what(name, own)
+    return type_of(own) == "string" and not {"enum", "const", "format"} & own.keys() and not _says_what(name, own)
 
 
-def says_what(name: str, own: Schema) -> bool:
+def _says_what(name: str, own: Schema) -> bool:
     """Whether a property tells what it means, by its name, its format or its description."""
-    return is_clear(f"{name} {own.get('format', '')}", description_of(own))
+    return is_clear(f"{name} {own.get('format', '')}", _description_of(own))
 
 
-def description_of(own: Schema) -> str:
+def _description_of(own: Schema) -> str:
     """The description in a schema; empty if it has none."""
     return own["description"] if isinstance(own.get("description"), str) else ""
 
@@ -226,8 +224,8 @@ def with_items(schema: Any, count: int | None) -> Any:
 
 def texts_of(name: str, own: Schema, topic: str, about: frozenset[str]) -> list[Any]:
     """What the prompt offers for a string; if its property does not tell what it means, an only name."""
-    if says_what(name, own) or "format" in own:
-        found = texts_for(f"{name} {own.get('format', '')}", topic, about, description_of(own))
+    if _says_what(name, own) or "format" in own:
+        found = texts_for(f"{name} {own.get('format', '')}", topic, about, _description_of(own))
         return list(dict.fromkeys(text[:_LONGEST_INPUT] for text in found if text))
     only = {found.text for found in names(topic, about)}
     return list(only) if len(only) == 1 else []

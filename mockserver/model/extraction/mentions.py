@@ -1,5 +1,5 @@
-"""What a prompt mentions and states, verbatim: names, quoted texts, numbers, dates, addresses, times, paths, colors,
-units, texts after a colon, and whether something is so.
+"""What a prompt mentions, verbatim: names, quoted texts, numbers, dates, addresses, times, paths, units, persons, and
+texts that the usual phrases lead to.
 
 Only a bounded part of the prompt is read. The results are candidates, likeliest first: whether one is used is decided
 by the schema that it has to satisfy.
@@ -70,11 +70,14 @@ _PATH = re.compile(
 )
 _ABBREVIATION = re.compile(r"(?:[a-z]\.)+[a-z]\Z", re.IGNORECASE)
 
+# "jason is 25 years old"
 _AGED = re.compile(r"(?<![\w'’-])([a-zà-þ][\w'’-]+) is (?:now |about )?\d{1,3} (?:years? old|yo\b)")
+# "a dog named rex"
 _CALLED = re.compile(
     r"\b(?:my name is|named|called|(?:user ?)?name(?: is|:)|меня зовут|по имени)\s+"
     r"([^\W\d_][\w'’-]*(?: [A-ZА-Я][\w'’-]*){0,2})"
 )
+# "iPhone 15 Pro costs $999"
 _PRICED = re.compile(
     r"(?<![\w-])((?!(?:[Tt]he|[Aa]n?|[Ii]t|[Tt]his|[Tt]hat) )[A-Za-z][\w+-]*(?: [A-Z\d][\w+-]*){0,4}) "
     r"(?:costs?|is priced at|sells for|retails for|for (?=[$€£]))"
@@ -93,6 +96,7 @@ _UNIT = (
 )
 _CONVERSION = re.compile(rf"(?<![\w.,])\d[\d.,]*+ ?(?:degrees )?{_UNIT} (?:to|in|into|as) (?:degrees )?{_UNIT}\b")
 
+# "in the kitchen", which is no name
 _WHERE = re.compile(r"\b(?:in|at|inside|into|for) (?:the|my|our) ([a-z]+(?: (?:room|floor|area|office|hall))?)\b")
 _NO_PLACES = frozenset((
     "morning", "afternoon", "evening", "night", "day", "week", "month", "year", "world", "moment", "time", "end",
@@ -103,34 +107,41 @@ _NO_PLACES = frozenset((
 _UNQUOTED = r"(?![\"'“„«`])"
 # Keys of an object may be listed, as in "JSON with title and year".
 _NO_KEYS = r"(?!(?:and|or)\b)"
+# "a message saying hi"
 _SAYING = re.compile(
     rf"\b(?:saying|(?:that|which) (?:says|reads)|to say|with the (?:text|message|body|content))(?: that)?:? {_UNQUOTED}"
     r"([^\n]{1,300}?)(?=[.!?]?\s*(?:\n|$)|[.!?] )"
 )
 # Without quotation marks before the colon, which would be a quoted text or JSON.
 _AFTER_COLON = re.compile(rf"\A[^:\n\"{{}}]{{2,80}}?[^\W\d_][)]?: {{0,3}}\n?{_UNQUOTED}(\S.*)\Z", re.DOTALL)
+# "Create a task: Fix the login, high priority"
 _ITEM = re.compile(
     rf"\b(?:task|to-?do|reminder|ticket|issue|event|meeting|item|note|story|bug)\b[^:\n.\"{{}}]{{0,20}}: {{0,3}}"
     rf"{_UNQUOTED}([^\n.,;(]{{2,120}})",
     re.IGNORECASE,
 )
 
+# "Remind me to buy milk at 6 pm"
 _REMINDED = re.compile(
     r"\bremind (?:me|us) (?:to|about|of) ([^\n]{2,120}?)(?= (?:at|on|in|by|before|after"
     r"|tomorrow|today|tonight|every|next)\b"
     r"|[.,;!?]|\s*$)",
     re.IGNORECASE,
 )
+# "a note titled Shopping"
 _TITLED = re.compile(
     rf"\b(?:titled|entitled|with (?:the )?title) {_NO_KEYS}{_UNQUOTED}([^\n]{{2,120}}?)"
     r"(?= (?:in|on|with|for|at|and|to)\b|[.,;!?]|\s*$)",
     re.IGNORECASE,
 )
+# "Translate good morning to Spanish"
 _TRANSLATED = re.compile(
     rf"\btranslate (?:the (?:text|phrase|sentence|word|following)s? )?{_UNQUOTED}([^\n]{{1,200}}?) (?:in)?to [A-Z]",
     re.I,
 )
+# "from checking to savings"
 _FROM_TO = re.compile(r"\bfrom (?:the |my )?([\w-]+)(?: account)? to (?:the |my )?([\w-]+)", re.IGNORECASE)
+# "acme/web"
 _REPOSITORY = re.compile(r"(?<![\w/.:-])[\w.-]+/[\w.-]*\w(?![\w/])")
 
 # What follows the subject of a sentence, and never an imperative.
@@ -177,7 +188,7 @@ def is_clear(parameter: str, description: str) -> bool:
 
 
 @lru_cache(maxsize=4096)
-def _meant(text: str) -> tuple[tuple[frozenset[str], "_Read"], ...]:
+def _meant(text: str) -> tuple[tuple[frozenset[str], _Read], ...]:
     words = words_in(text)
     return tuple(row for row in _READINGS if words & row[0])
 
@@ -232,7 +243,7 @@ def _named(topic: str, about: frozenset[str]) -> Iterator[str]:
     return (name.text for name in (*inner, *(name for name in found if name not in inner)))
 
 
-def _led_by(lead: re.Pattern[str]) -> "_Read":
+def _led_by(lead: re.Pattern[str]) -> _Read:
     def read(topic: str, about: frozenset[str]) -> Iterator[str]:
         found = names(topic, about)
         return (name.text for name in found if lead.search(topic[max(name.start - _LEAD, 0) : name.start]))
