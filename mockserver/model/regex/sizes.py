@@ -1,4 +1,7 @@
-"""How large a pattern is with its repetitions unfolded: counted in one pass, before anything compiles the pattern."""
+"""How large a pattern is with its repetitions unfolded: counted in one pass, before anything compiles the pattern.
+
+It is not counted on the tree that `syntax` makes, since validators compile patterns too that cannot be read there.
+"""
 
 import re
 from typing import NamedTuple
@@ -36,8 +39,6 @@ _CATEGORIES = re.compile(r"\\[pP]")
 _VAST_RANGE = re.compile(r"-(?:[^\x00-\x7f]|\\[uUx])|\\[DWSpP]|\[\^")
 # What a condition on the text around a place adds, and how much more dearly what it holds is searched for.
 _LOOK, _LOOK_FACTOR = 60, 4
-
-
 # The characters of the class that a shorthand is replaced with, and how many are read again in the time of a state.
 _SHORTHAND, _SPELLED_OUT, _REREAD = re.compile(r"\\[dDwWsSc]"), 40, 20
 
