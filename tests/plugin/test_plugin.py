@@ -596,6 +596,6 @@ def test_a_traceback_ends_where_the_test_has_called_us_unless_all_of_it_is_asked
         ]
     )
     result.stdout.no_fnmatch_line("*mockserver?testing*")
-    result.stdout.no_fnmatch_line("*mockserver?control*")
+    result.stdout.no_fnmatch_line("*mockserver?state*")
     result.stdout.no_fnmatch_line("*concurrent?futures*")
-    run(pytester, "--full-trace", test_it=module).stdout.fnmatch_lines(["*mockserver?control?stubs*: StubError"])
+    run(pytester, "--full-trace", test_it=module).stdout.fnmatch_lines(["*mockserver?state?stubs*: StubError"])
