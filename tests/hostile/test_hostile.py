@@ -1,8 +1,9 @@
 """Hostile inputs against a running server: others are answered meanwhile, memory comes back, and signals end it.
 
-Each module `rows_<subject>.py` in this folder has a table `ROWS` of attacks.
+Each module `rows_<subject>.py` in this folder has a table `ROWS` of attacks, for a server of its own.
 """
 
+import http.client
 import importlib
 import re
 import signal
@@ -23,17 +24,12 @@ from tests.hostile.attack import Attack, request
 LONGEST_GAP = 0.25
 # A gap counts if it comes each time: other processes of a busy machine make gaps, too.
 TRIES = 4
-# How much larger the process may be after all attacks: the allocator and the bounded caches keep some.
+# How much larger the process may be after all attacks of a subject: the allocator and the bounded caches keep some.
 GROWTH = 128 * 2**20
 # The time from a signal to the end of the process, with leave for a busy machine.
 SECONDS_TO_END = 2.0
 
 SUBJECTS = sorted(path.stem for path in Path(__file__).parent.glob("rows_*.py"))
-ROWS: dict[str, Attack] = {
-    f"{subject.removeprefix('rows_')}: {attack.name}": attack
-    for subject in SUBJECTS
-    for attack in importlib.import_module(f"tests.hostile.{subject}").ROWS
-}
 
 
 class Victim(NamedTuple):
@@ -101,30 +97,34 @@ class Probe:
             self.longest = max(self.longest, time.monotonic() - began if status == 200 else float("inf"))
 
 
-@pytest.fixture(scope="module")
-def victim() -> Iterator[Victim]:
-    with serving() as running:
-        yield running
-
-
-@pytest.mark.parametrize("name", ROWS)
-def test_others_are_answered_during_an_attack(name: str, victim: Victim) -> None:
-    for _ in range(TRIES):
-        with Probe(victim.port) as probe:
-            ROWS[name].act(victim.port)
-        if probe.longest <= LONGEST_GAP:
-            break
-    assert probe.longest <= LONGEST_GAP
+def gap_during(attack: Attack, port: int) -> float:
+    """The longest time that somebody else waited for an answer during an attack, the best of some tries."""
+    gaps: list[float] = []
+    while len(gaps) < TRIES and min(gaps, default=LONGEST_GAP * 2) > LONGEST_GAP:
+        with Probe(port) as probe:
+            attack.act(port)
+        gaps.append(probe.longest)
+    return min(gaps)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads the memory of a process from /proc")
-def test_after_all_attacks_memory_is_back_and_a_signal_ends_the_server() -> None:
+@pytest.mark.parametrize("subject", SUBJECTS)
+def test_others_are_answered_during_attacks_then_memory_is_back_and_a_signal_ends_the_server(subject: str) -> None:
+    attacks: list[Attack] = importlib.import_module(f"tests.hostile.{subject}").ROWS
     with serving() as running:
         status, _ = request(running.port, "POST", "/cerebras/v1/completions", {"model": "llama3.1-8b", "prompt": "Hi"})
         assert status == 200
         before = running.memory
-        for attack in ROWS.values():
-            attack.act(running.port)
+        wrong: dict[str, object] = {}
+        for attack in attacks:
+            try:
+                gap = gap_during(attack, running.port)
+            except (AssertionError, OSError, http.client.HTTPException) as error:
+                wrong[attack.name] = error
+            else:
+                if gap > LONGEST_GAP:
+                    wrong[attack.name] = f"others waited {gap:.2f} s"
+        assert wrong == {}
         request(running.port, "POST", "/_mockserver/reset")
         assert running.memory - before < GROWTH
         running.process.send_signal(signal.SIGTERM)
