@@ -19,42 +19,55 @@ ODD: tuple[Any, ...] = (None, True, 0, -1, 1.5, "", "x", [], [None], {}, {"type"
 # Members of one kind of object, which may stand in an object of any other kind.
 LOOKED_FOR = ("type", "format", "parameters", "content", "json_schema", "schema")
 ADDED: tuple[Any, ...] = (None, "x", {}, [None])
-REQUESTS = {f"{path.parent.parent.name}-{path.parent.name}": path for path in sorted(FIXTURES.glob("*/*/request.json"))}
-TAKEN = [case for case, path in REQUESTS.items() if json.loads(path.read_text()).get("body")]
+# Where a change is, and the value that has it. Items of a list are all at one place.
+Change = tuple[str, Any]
 
 
-def mutations(value: Any) -> Iterator[Any]:
+def mutations(value: Any, at: str = "") -> Iterator[Change]:
     """Copies of a JSON value, each with one change somewhere."""
-    yield from ODD
+    kind = type(value).__name__
+    yield from ((f"{at} {kind} is {odd}", odd) for odd in ODD)
     if isinstance(value, dict):
-        yield from ({**value, name: changed} for name in LOOKED_FOR for changed in ADDED)
+        yield from ((f"{at} has {name} {new}", {**value, name: new}) for name in LOOKED_FOR for new in ADDED)
         for key, inner in value.items():
             others = {name: kept for name, kept in value.items() if name != key}
-            yield others
-            yield from ({**others, key: changed} for changed in mutations(inner))
+            yield f"{at} without {key}", others
+            yield from ((where, {**others, key: changed}) for where, changed in mutations(inner, f"{at}.{key}"))
     elif isinstance(value, list):
         for place, inner in enumerate(value):
             before, after = value[:place], value[place + 1 :]
-            yield before + after
-            yield [*before, inner, inner, *after]
-            yield from ([*before, changed, *after] for changed in mutations(inner))
+            yield f"{at} without an item", before + after
+            yield f"{at} with an item twice", [*before, inner, inner, *after]
+            yield from ((where, [*before, changed, *after]) for where, changed in mutations(inner, f"{at}[]"))
 
 
-@pytest.mark.parametrize("case", TAKEN)
-def test_no_change_of_a_request_breaks_a_dialect(case: str) -> None:
-    request = json.loads(REQUESTS[case].read_text())
-    headers = dict(request.get("headers") or {})
-    edition: Edition = headers.pop("x-mockserver-edition", "documented")
-    for body in mutations(request["body"]):
-        try:
-            ask(
-                case.partition("-")[0],
-                body=json.dumps(body).encode(),
-                path=request["path"],
-                method=request["method"],
-                headers=headers,
-                edition=edition,
-            )
-        except Exception as error:
-            error.add_note(f"the body was {json.dumps(body)}")
-            raise
+def operations() -> dict[tuple[str, str, str, Edition], list[dict[str, Any]]]:
+    """The golden requests that have a body, by dialect, method, path and edition."""
+    found: dict[tuple[str, str, str, Edition], list[dict[str, Any]]] = {}
+    for path in sorted(FIXTURES.glob("*/*/request.json")):
+        request = json.loads(path.read_text())
+        if request.get("body"):
+            edition = (request.get("headers") or {}).pop("x-mockserver-edition", "documented")
+            found.setdefault((path.parent.parent.name, request["method"], request["path"], edition), []).append(request)
+    return found
+
+
+OPERATIONS = operations()
+
+
+@pytest.mark.parametrize("dialect, method, path, edition", OPERATIONS)
+def test_no_change_of_a_request_breaks_a_dialect(dialect: str, method: str, path: str, edition: Edition) -> None:
+    """The same change at the same place is tried in one of an operation's requests, streamed and plain."""
+    tried = set()
+    for request in OPERATIONS[dialect, method, path, edition]:
+        headers, stream = request.get("headers"), bool(request["body"].get("stream"))
+        for where, body in mutations(request["body"]):
+            if (where, stream) in tried:
+                continue
+            tried.add((where, stream))
+            payload = json.dumps(body).encode()
+            try:
+                ask(dialect, payload, path=path, method=method, headers=headers, edition=edition)
+            except Exception as error:
+                error.add_note(f"the body was {payload!r}")
+                raise
