@@ -4,8 +4,10 @@ A module that says how its client is `connected` to an edition of the server get
 editions, one after the other), `documented` and `observed`.
 """
 
+import importlib
 import os
 from collections.abc import Iterator
+from functools import cache
 from typing import Any
 
 import pytest
@@ -13,6 +15,16 @@ import pytest
 from .questions import EDITIONS, Server
 
 VENDORS = ("CEREBRAS_", "FRIENDLI_", "OPENAI_", "QSTASH_", "UPSTASH_", "YC_")
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _certificates_read_once() -> Iterator[None]:
+    """Every client that is made reads the certificates of all authorities, which takes 30 ms, though none is asked."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("httpx", "httpx2"):
+            create = importlib.import_module(f"{name}._config").create_ssl_context
+            patch.setattr(f"{name}._transports.default.create_ssl_context", cache(create))
+        yield
 
 
 @pytest.fixture(autouse=True)
