@@ -84,23 +84,23 @@ def test_a_rule_ends_with_its_time() -> None:
 
 def test_a_share_strikes_as_many_and_the_same_in_any_order() -> None:
     settings = Settings(latency="off", fault=read_faults('{ kind = "html", share = 0.1 }'))
-    prompts = [f"prompt {number}" for number in range(2000)]
+    asked = list(enumerate(question(f"prompt {number}", settings) for number in range(600)))
 
-    def struck(order: list[str]) -> set[str]:
+    def struck(order: list[tuple[int, Plan]]) -> set[int]:
         rules = FaultRules()
-        return {prompt for prompt in order if rules.pick(question(prompt, settings), 0.0)}
+        return {number for number, plan in order if rules.pick(plan, 0.0)}
 
-    forward = struck(prompts)
-    assert 0.08 * 2000 <= len(forward) <= 0.12 * 2000
-    assert struck(prompts[::-1]) == forward
+    forward = struck(asked)
+    assert 0.07 * 600 <= len(forward) <= 0.13 * 600
+    assert struck(asked[::-1]) == forward
 
 
 def test_a_share_of_one_repeated_request_is_struck_and_the_same_again_in_another_namespace() -> None:
     settings = Settings(latency="off", fault=read_faults('{ kind = "html", share = 0.3 }'))
 
     def struck(prompt: str) -> list[bool]:
-        rules = FaultRules()
-        return [bool(rules.pick(question(prompt, settings), 0.0)) for _ in range(500)]
+        rules, asked = FaultRules(), question(prompt, settings)
+        return [bool(rules.pick(asked, 0.0)) for _ in range(500)]
 
     assert 0.25 * 500 <= sum(struck("hello")) <= 0.35 * 500
     assert struck("hello") == struck("hello") != struck("good bye")
@@ -259,12 +259,13 @@ def test_a_models_list_is_struck_like_any_answer_but_no_model_speaks_in_it() -> 
 def test_a_crowd_of_namespaces_does_not_make_a_rule_forget_the_one_in_use() -> None:
     settings = Settings(latency="off", fault=read_faults('{ kind = "html", times = 1 }'))
     namespaces = Namespaces()
-    assert namespaces.get("mine").faults.pick(question("a", settings), 0.0)
+    asked = question("a", settings)
+    assert namespaces.get("mine").faults.pick(asked, 0.0)
     for number in range(5000):
-        namespaces.get(f"other {number}").faults.pick(question("a", settings), 0.0)
+        namespaces.get(f"other {number}").faults.pick(asked, 0.0)
         if number % 1000 == 0:
-            assert not namespaces.get("mine").faults.pick(question("a", settings), 0.0)
-    assert not namespaces.get("mine").faults.pick(question("a", settings), 0.0)
+            assert not namespaces.get("mine").faults.pick(asked, 0.0)
+    assert not namespaces.get("mine").faults.pick(asked, 0.0)
 
 
 def test_an_armed_rule_counts_apart_from_one_of_the_settings() -> None:

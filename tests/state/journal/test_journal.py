@@ -156,7 +156,7 @@ def test_an_exchange_weighs_about_what_it_takes(rivals: int | None) -> None:
     gc.collect()
     tracemalloc.start()
     try:
-        kept = [exchange(journal, prompt=f"{number} then", **fields) for number in range(100)]
+        kept = [exchange(journal, prompt=f"{number} then", **fields) for number in range(20)]
         taken = tracemalloc.get_traced_memory()[0] / len(kept)
     finally:
         tracemalloc.stop()
