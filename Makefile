@@ -8,8 +8,9 @@ BIN := .venv/bin
 serve: .venv/served bytecode
 	$(BIN)/mockserver serve
 
+# With bytecode, also of the tests and of what pytest rewrites: all processes that they start need it again.
 test: .venv/tested bytecode
-	$(BIN)/python -m pytest -n 2 --dist worksteal $(ARGS)
+	env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest -n 2 --dist worksteal $(ARGS)
 
 check: .venv/tested
 	$(BIN)/ruff check .
