@@ -6,8 +6,6 @@ The solver is imported with the first schema: most servers never see one, and st
 from functools import cache
 from types import ModuleType
 
-from mockserver.model.schema.errors import InvalidSchemaError, SchemaLimitError, UnsatisfiableSchemaError
-
 __all__ = [
     "InvalidSchemaError",
     "SchemaLimitError",
@@ -19,10 +17,22 @@ __all__ = [
 ]
 
 
+class UnsatisfiableSchemaError(ValueError):
+    """A schema to which no value conforms, or none that could be found; the message says so in a plain sentence."""
+
+
+class InvalidSchemaError(UnsatisfiableSchemaError):
+    """A value that is not a JSON Schema, or a schema with a dangling reference; the message says which."""
+
+
+class SchemaLimitError(UnsatisfiableSchemaError):
+    """A schema that is too large, or whose check would take too long; the message says what is too much."""
+
+
 def check_schema(schema: object) -> None:
     """Raise UnsatisfiableSchemaError if no value conforms to the schema, InvalidSchemaError if it is not a schema,
     and SchemaLimitError if it is too large or would take too long to check; all are UnsatisfiableSchemaErrors."""
-    _instances().check_schema(schema)
+    _instances().compiled(schema).check()
 
 
 def schema_fault(schema: object) -> str | None:
@@ -40,15 +50,14 @@ def write_instance(schema: object, key: int, language: str, subject: str, *, com
     `key` is a derived seed; texts in the instance are in the `language` and about the `subject`. A `complete` instance
     has optional properties too, as far as they are compatible. Raises UnsatisfiableSchemaError.
     """
-    text: str = _instances().write_instance(schema, key, language, subject, complete=complete)
+    text: str = _instances().compiled(schema).write(key, language, subject, complete=complete)
     return text
 
 
 def is_recursive(schema: object) -> bool:
     """Whether a schema contains a reference, direct or indirect, to itself or a part around it. Raises
     InvalidSchemaError."""
-    found: bool = _instances().is_recursive(schema)
-    return found
+    return bool(_instances().compiled(schema).document.reach.recursive)
 
 
 @cache

@@ -5,7 +5,7 @@ can also be made: for schemas that the document does not contain, such as the op
 """
 
 import re
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any
 from urllib.parse import unquote, urldefrag, urljoin
@@ -13,8 +13,10 @@ from urllib.parse import unquote, urldefrag, urljoin
 import jsonschema_rs
 from jsonschema_rs import Registry
 
-from mockserver.model.schema.bounds import MOST_BACKTRACKS, MOST_BUILT, check_size, reach_of
-from mockserver.model.schema.errors import InvalidSchemaError
+from mockserver.core.caches import Cache
+from mockserver.model.regex.sizes import size_of
+from mockserver.model.schema import InvalidSchemaError
+from mockserver.model.schema.bounds import MOST_BACKTRACKS, MOST_BUILT, MOST_FOLLOWED, check_size, reach_of
 
 Key = tuple[str | int, ...]
 
@@ -29,11 +31,14 @@ _BY_DRAFT: dict[int, Any] = {
 }
 DRAFTS = tuple(_BY_DRAFT)
 _NAMED_DRAFTS = (("2020-12", 2020), ("2019-09", 2019), ("draft-07", 7), ("draft-06", 6), ("draft-04", 4))
-_REFERRING = ("$ref", "$dynamicRef", "$recursiveRef")
 # Keywords whose values may look like schemas without being any.
 _VALUES = ("enum", "const", "default", "examples")
 # How validators search with patterns.
 PATTERNS = jsonschema_rs.FancyRegexOptions(backtrack_limit=MOST_BACKTRACKS)
+# The bytes of a validator, roughly: of every one, and for each state of its patterns.
+_LEAST_MEMORY, _STATE_MEMORY = 8_000, 200
+# So many bytes of validators are kept: enough for all patterns of the largest schema, which are tried again and again.
+_matchers: Cache[tuple[Sequence[str], Sequence[str]], Callable[[Any], bool]] = Cache(16 * 2**20)
 # Places that the metaschema of every draft looks at.
 _CHECKED = re.compile(r"(/(definitions|properties)/[^/]*)*")
 
@@ -41,7 +46,9 @@ _CHECKED = re.compile(r"(/(definitions|properties)/[^/]*)*")
 class Node:
     """A subschema. `place` is its JSON pointer in the document, None for a schema that was made."""
 
-    __slots__ = ("_children", "_validator", "base", "document", "height", "place", "refuted", "schema")
+    __slots__ = (
+        "_children", "_validator", "base", "document", "min_depth", "opposite", "place", "schema", "violations",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -55,9 +62,10 @@ class Node:
         self.schema = schema
         self.base = base
         self.place = place
-        self.height = 0.0
-        # The ways to violate it, once they are known (`opposites.py`).
-        self.refuted: list[tuple[Node, ...]] | None = None
+        # What is known of it once someone has asked (`branches.py`, `negation.py`).
+        self.min_depth: float | None = None
+        self.opposite: Node | None = None
+        self.violations: list[tuple[Node, ...]] | None = None
         self._children: dict[Key, Node] = dict(children or {})
         self._validator: Callable[[object], bool] | None = None
 
@@ -69,23 +77,19 @@ class Node:
         return found
 
     def holds(self, value: object) -> bool:
-        """Whether a value conforms to this schema; always True for a schema that was made, which cannot be asked."""
-        if self.place is None:
-            return True
+        """Whether a value conforms to this schema; always True for a made one that is not another's opposite."""
         if self._validator is None:
-            self._validator = self.document.validator_at(self.place)
+            inner = self._children.get(("not",)) if self.place is None else None
+            if inner is not None and len(self.schema) == 1:
+                # A schema that cannot be asked is never violated, and neither is its opposite.
+                self._validator = lambda value: not inner.holds(value) or inner._validator is _accept_anything
+            else:
+                self._validator = _accept_anything if self.place is None else self.document.validator_at(self.place)
         return self._validator(value)
 
     def made(self, schema: Any, children: Mapping[Key, "Node"] | None = None) -> "Node":
         """A schema that is not in the document, but whose references are resolved like those of this one."""
         return Node(self.document, schema, self.base, None, children)
-
-    def made_once(self, key: str, make: Callable[[], Any]) -> "Node":
-        """The same, made only once for each key."""
-        found = self._children.get((key,))
-        if found is None:
-            found = self._children[key,] = self.made(make())
-        return found
 
     def _descend(self, key: Key) -> "Node":
         schema, place, base = self.schema, self.place, self.base
@@ -159,35 +163,6 @@ class Document:
         other = _metaschema(uri)
         return None if other is None or other is self else other.resolve(f"#{fragment}", other.base)
 
-    @property
-    def is_recursive(self) -> bool:
-        """Whether a subschema contains a reference, direct or indirect, to itself or a schema around it."""
-        leads = [(place, target) for place, target in self._references() if target is not None]
-        targets = {target: {to for place, to in leads if f"{place}/".startswith(f"{target}/")} for _, target in leads}
-        while targets:
-            # A dangling reference makes no cycle.
-            ends = [target for target, further in targets.items() if not further & targets.keys()]
-            if not ends:
-                return True
-            for target in ends:
-                del targets[target]
-        return False
-
-    def _references(self) -> Iterator[tuple[str, str | None]]:
-        """Every reference: its place, and the place of its target; None for a target in another document."""
-        for place, schema, base in self._walk(self.base):
-            for keyword in _REFERRING:
-                reference = schema.get(keyword)
-                if isinstance(reference, str):
-                    yield place, self._place_of(reference, base)
-
-    def _place_of(self, reference: str, base: str) -> str | None:
-        try:
-            found = self.resolve(reference, base)
-        except InvalidSchemaError:
-            return None
-        return None if found is None or found.document is not self else found.place
-
     def dynamic(self, name: str) -> list[Node]:
         """The schemas with a dynamic anchor, the outermost first."""
         return [self._checked_at(node) for node in self.anchored(name)]
@@ -201,13 +176,13 @@ class Document:
         if self._built <= MOST_BUILT:
             self._built += self.reach.size(self._nodes[place])
         if self._built > MOST_BUILT:
-            return lambda value: True
+            return _accept_anything
         try:
             if self._registry is None:
                 self._registry = Registry([(self.base, self._plain)], retriever=_unknown)
             return self._validator({"$ref": f"{self.base}#{_quoted(place)}"}, formats=False, registry=self._registry)
         except (InvalidSchemaError, ValueError):
-            return lambda value: True
+            return _accept_anything
 
     def _at(self, place: str) -> Node | None:
         known = self._nodes.get(place)
@@ -329,6 +304,10 @@ def _is_valid(schema: Any, draft: int) -> bool:
     return jsonschema_rs.meta.is_valid({"$schema": _METASCHEMAS[draft], **schema})
 
 
+def _accept_anything(value: object) -> bool:
+    return True
+
+
 def _unknown(uri: str) -> Any:
     """References to other documents are never fetched."""
     raise LookupError(f"{uri} is not in the schema")
@@ -344,3 +323,36 @@ def _escaped(part: str | int) -> str:
 
 def _quoted(place: str) -> str:
     return "".join(c if c.isalnum() or c in "/~-._$" else "".join(f"%{b:02X}" for b in c.encode()) for c in place)
+
+
+def matcher(patterns: Sequence[str], no_patterns: Sequence[str] = ()) -> Callable[[Any], bool]:
+    """A function that tells whether a text matches all of some patterns and none of others."""
+    if not patterns and not no_patterns:
+        return _accept_anything
+    key = tuple(patterns), tuple(no_patterns)
+    known = _matchers.find(key)
+    if known is None:
+        known = _made(*key)
+        _matchers.keep(
+            key,
+            known,
+            _LEAST_MEMORY + _STATE_MEMORY * sum(size_of(pattern).states for pattern in (*patterns, *no_patterns)),
+        )
+    return known
+
+
+def longest_searched(patterns: Iterable[str]) -> int:
+    """The characters of the longest text in which patterns can be searched for soon."""
+    return MOST_FOLLOWED // max(sum(size_of(pattern).loose for pattern in patterns), 1)
+
+
+def _made(patterns: Sequence[str], no_patterns: Sequence[str]) -> Callable[[Any], bool]:
+    wanted = [{"pattern": pattern} for pattern in patterns]
+    unwanted = [{"not": {"pattern": pattern}} for pattern in no_patterns]
+    try:
+        made = jsonschema_rs.Draft202012Validator({"allOf": [*wanted, *unwanted]}, pattern_options=PATTERNS)
+    except ValueError:
+        return _accept_anything
+    # A text that would take too long to be searched counts as one that does not match.
+    longest = longest_searched((*patterns, *no_patterns))
+    return lambda text: len(text) <= longest and made.is_valid(text)

@@ -5,6 +5,7 @@ schema that has once been accepted is never refused later, whatever the key.
 """
 
 import json
+from contextlib import suppress
 from typing import Any
 
 import orjson
@@ -12,20 +13,16 @@ import orjson
 from mockserver.core.caches import Cache
 from mockserver.core.seeding import Draws, derive
 from mockserver.model.json_texts import compact
+from mockserver.model.schema import InvalidSchemaError, SchemaLimitError, UnsatisfiableSchemaError
 from mockserver.model.schema.documents import Document
-from mockserver.model.schema.errors import InvalidSchemaError, SchemaLimitError, UnsatisfiableSchemaError
-from mockserver.model.schema.search import NOTHING
-from mockserver.model.schema.solver import Cost, Solver, TooMuchError
+from mockserver.model.schema.solver import NOTHING, Search, TooMuchError
 
 # So many bytes of schemas are kept, with their validators and all that a search keeps of them.
 _KEPT = 8 * 2**20
 _LEAST_MEMORY = 4_000
-# What a search may cost: a basic amount, and more for large schemas.
-_STEPS, _STEPS_EACH = 1500, 4
-_VALUES, _VALUES_EACH = 8000, 4
-_NATURAL, _NATURAL_EACH = 250, 3
-# What all searches for an instance may do together, in values that they look at; each may take half of what is left.
-_WORK = 40_000_000
+# What all searches for an instance may spend together, in units of some ten nanoseconds, each half of what is left; and
+# how many values of one are natural. Large schemas, of up to so many objects and lists, may have more.
+_BUDGET, _BUDGET_EACH, _NATURAL, _NATURAL_EACH, _LARGEST = 40_000_000, 100_000, 250, 3, 20_000
 # The searches before a schema is given up; each is natural (True) or takes any value that fits.
 _SEARCHES = (True, True, False, False)
 # How long an instance may be, in characters.
@@ -33,108 +30,85 @@ _LONGEST = 1_000_000
 
 
 class Compiled:
-    """A schema with its document and its witness, or the reason why it has none. Raises nothing."""
+    """A schema with its document and its witness, or the reason why it has none (`fault`). Raises nothing."""
 
     def __init__(self, schema: Any) -> None:
         self.fault: UnsatisfiableSchemaError | None = None
-        self.witness: str | None = None
+        self._witness: str | None = None
         # In bytes, roughly.
         self.memory = _LEAST_MEMORY
-        # The highest cost of a search so far: the next one may cost as much.
         try:
             self._document = Document(schema)
             self.memory += self._document.memory
-            self.witness = self.search(0, "en", "")
+            self._witness = self._found(0, "en", "", complete=False)
         except (InvalidSchemaError, SchemaLimitError) as error:
             # Without its frames, which would keep all of this.
             self.fault = error.with_traceback(None)
         except RecursionError:
             self.fault = InvalidSchemaError("The schema is nested too deeply")
-        if self.witness is None and self.fault is None:
+        if self._witness is None and self.fault is None:
             self.fault = UnsatisfiableSchemaError("No value was found that keeps to the schema")
 
-    @property
-    def is_recursive(self) -> bool:
-        """Whether it is recursive. Raises InvalidSchemaError if it is not a schema."""
-        return self.document.is_recursive
+    def check(self) -> None:
+        """Raise the fault, if there is one."""
+        if self.fault is not None:
+            raise type(self.fault)(str(self.fault))
 
     @property
     def document(self) -> Document:
         """The schema as a document. Raises InvalidSchemaError or SchemaLimitError if there is none."""
         if isinstance(self.fault, InvalidSchemaError | SchemaLimitError):
-            raise type(self.fault)(str(self.fault))
+            self.check()
         return self._document
 
-    def search(self, key: int, language: str, subject: str, *, complete: bool = False) -> str | None:
-        """An instance, as JSON; None if none is found. Raises InvalidSchemaError if a reference leads to no schema."""
-        document, fallback, tired, work = self._document, None, False, _WORK
+    def write(self, key: int, language: str, subject: str, *, complete: bool) -> str:
+        """An instance, as JSON: another one for each key, or the witness. Raises UnsatisfiableSchemaError."""
+        self.check()
+        found = None
+        # A reference may lead to no schema, where the witness had no need to go.
+        with suppress(InvalidSchemaError):
+            found = self._found(key, language, subject, complete=complete)
+        return found or self._witness or ""
+
+    def _found(self, key: int, language: str, subject: str, *, complete: bool) -> str | None:
+        """An instance, None if none is found."""
+        document, fallback, tired = self._document, None, False
+        size = min(document.size, _LARGEST)
+        budget = _BUDGET + _BUDGET_EACH * size
         for attempt, naturally in enumerate(_SEARCHES):
             if tired and naturally:
                 continue
-            draws = Draws(derive(key, "instance", attempt))
-            solver = Solver(draws, language, subject, self._cost(work, naturally=naturally, complete=complete))
+            search = Search(
+                Draws(derive(key, "instance", attempt)),
+                language,
+                subject,
+                budget=budget // 2,
+                natural=_NATURAL + _NATURAL_EACH * size if naturally else 0,
+                complete=complete and naturally,
+            )
             try:
-                value = solver.solve([document.root])
+                value = search.solve([document.root])
             except (TooMuchError, RecursionError):
                 if not naturally:
                     break
                 tired = True
                 continue
             finally:
-                work -= work // 2 - solver.work_left
+                budget -= budget // 2 - max(search.budget, 0)
             if value is NOTHING:
                 continue
             # Mostly the formats are right too, which makes a second validation unnecessary.
             is_right = document.accepts_formats(value)
-            if not is_right and not document.accepts(value):
-                continue
-            text = compact(value)
-            if len(text) > _LONGEST:
-                continue
-            if is_right:
-                return text
-            fallback = fallback or text
+            if is_right or document.accepts(value):
+                text = compact(value)
+                if len(text) <= _LONGEST:
+                    if is_right:
+                        return text
+                    fallback = fallback or text
         return fallback
-
-    def _cost(self, work: int, *, naturally: bool, complete: bool) -> Cost:
-        size = min(self._document.size, 20_000)
-        natural = _NATURAL + _NATURAL_EACH * size if naturally else 0
-        return Cost(
-            _STEPS + _STEPS_EACH * size,
-            _VALUES + _VALUES_EACH * size,
-            natural,
-            work // 2,
-            complete=complete and naturally,
-        )
 
 
 _kept: Cache[bytes, Compiled] = Cache(_KEPT)
-
-
-def check_schema(schema: object) -> None:
-    """See the package."""
-    fault = compiled(schema).fault
-    if fault is not None:
-        raise type(fault)(str(fault))
-
-
-def is_recursive(schema: object) -> bool:
-    """See the package."""
-    return compiled(schema).is_recursive
-
-
-def write_instance(schema: object, key: int, language: str, subject: str, *, complete: bool = False) -> str:
-    """See the package."""
-    known = compiled(schema)
-    if known.witness is None:
-        check_schema(schema)
-        raise AssertionError("a schema without a witness has a fault")
-    try:
-        found = known.search(key, language, subject, complete=complete)
-    except InvalidSchemaError:
-        # This search has gone where the witness' had no need to.
-        return known.witness
-    return found or known.witness
 
 
 def compiled(schema: object) -> Compiled:

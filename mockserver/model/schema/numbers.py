@@ -1,20 +1,18 @@
 """Numbers within bounds: exact arithmetic, so that 19.99 is a multiple of 0.01 to every validator.
 
 Numbers are multiples of a step: of 1, of a hundredth, of what the schema asks for. Which of them are usual says the
-name of a property (`ranges.py`), as far as the schema's bounds leave it a say (`_usual`).
+name of a property, or its description (`range_of`), as far as the schema's bounds leave it a say (`_usual`).
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from fractions import Fraction
 from functools import lru_cache
-from itertools import filterfalse
 from math import ceil, floor, isfinite, lcm
 from typing import Any, NamedTuple
 
 from mockserver.core.seeding import Draws
-from mockserver.model.schema.demands import Demand
-from mockserver.model.schema.exact import ALL_WHOLE, exactly
-from mockserver.model.schema.ranges import Range
+from mockserver.model.schema.merged_schema import ALL_WHOLE, MergedSchema, exactly
+from mockserver.model.schema.values import name_parts
 
 _ATTEMPTS = 20
 # The most decimal places of a float.
@@ -32,38 +30,139 @@ _BEYOND = 9
 _COARSE = 40
 
 
-def write_number(demand: Demand, draws: Draws, usual: Range) -> Any:
-    """A number that meets the demand, if possible a usual one. None when there is none."""
-    if not (demand.multiples or demand.no_multiples or demand.excluded or demand.low_open or demand.high_open):
-        if demand.whole:
-            grid = _grid(demand, usual, 0)
-            return None if grid is None else grid.start + draws.below(grid.end - grid.start + 1)
-        if demand.whole is None and demand.low is None and demand.high is None:
-            return _decimal(draws, usual)
-    excluded = set[int | float]().union(*(values.numbers for values in demand.excluded))
+class Range(NamedTuple):
+    """Usual numbers: the lowest, the highest, and how many decimal places they have.
+
+    Bounds mean two things. An age from 0 to 150 is guarded against mistakes, and still is between 18 and 79; a score
+    from 0 to 10 lies on a scale whose ends the bounds are. Of what lies on a scale `scale` says from which hundredth
+    of it on; it is None for what has a size of its own.
+    """
+
+    low: float
+    high: float
+    places: int = 0
+    scale: int | None = None
+
+
+_RANGE_ROWS: tuple[tuple[Range, str], ...] = (
+    (Range(18, 79), "age"),
+    (Range(2005, 2025), "year"),
+    (Range(1, 12), "month|hours|weeks|months|quantity|qty"),
+    (Range(1, 28), "day"),
+    (Range(0, 23), "hour"),
+    (Range(0, 59), "minute|second"),
+    (Range(5, 90), "minutes"),
+    (Range(1, 59), "seconds"),
+    (Range(1, 30), "days"),
+    (Range(1, 20), "years|position|rank|order|floor"),
+    (Range(5, 120), "duration"),
+    (Range(5, 500, 2), "price|cost"),
+    (Range(5, 900, 2), "amount"),
+    (Range(20, 900, 2), "total|subtotal"),
+    (Range(1, 50, 2), "fee"),
+    (Range(0, 30, 2), "discount"),
+    (Range(1, 90, 2), "tax"),
+    (Range(100, 5000, 2), "balance"),
+    (Range(1000, 90000, 2), "budget"),
+    (Range(28000, 140000), "salary|income"),
+    (Range(10000, 900000, 2), "revenue"),
+    (Range(1, 40), "count|page"),
+    (Range(0, 200), "stock"),
+    (Range(1, 5, 1, scale=0), "rating"),
+    (Range(1, 5, scale=0), "stars|priority"),
+    (Range(1, 5), "bedrooms"),
+    (Range(0, 1, 2, scale=0), "score|probability|likelihood|similarity|relevance|ratio|rate|share|fraction|alpha"),
+    (Range(0.5, 1, 2, scale=50), "confidence"),
+    (Range(0, 100, 1, scale=0), "percent|percentage"),
+    (Range(-5, 34, 1), "temperature"),
+    (Range(20, 95), "humidity"),
+    (Range(-60, 70, 4), "latitude|lat"),
+    (Range(-170, 170, 4), "longitude|lon|lng"),
+    (Range(100, 210), "height"),
+    (Range(20, 1200), "width"),
+    (Range(1, 200), "length"),
+    (Range(1, 90), "depth"),
+    (Range(1, 90, 1), "weight"),
+    (Range(1, 900, 1), "distance"),
+    (Range(1, 900), "size"),
+    (Range(20, 400, 1), "area"),
+    (Range(5, 120, 1), "speed"),
+    (Range(20000, 9000000), "population"),
+    (Range(1024, 49151), "port"),
+    (Range(1000, 99999), "id"),
+    (Range(1, 999), "number"),
+    (Range(0, 9), "index"),
+    (Range(1, 10, scale=0), "level"),
+    (Range(80, 600), "pages"),
+    (Range(1.68e9, 1.76e9), "timestamp"),
+    (Range(100, 90000), "views"),
+    (Range(5, 4000), "likes"),
+    (Range(80, 900), "calories"),
+    (Range(1, 8), "servings"),
+    (Range(1, 9), "version"),
+    (Range(100, 999), "code"),
+    (Range(200, 204), "status"),
+    (Range(0, 255), "red|green|blue"),
+    (Range(10000, 99999), "zip"),
+    (Range(500, 900000), "bytes"),
+    (Range(1, 6), "rooms|guests"),
+    (Range(1, 3), "bathrooms"),
+    (Range(2, 60), "seats"),
+    (Range(0, 500, scale=0), "x|y|z"),
+    (Range(0, 5), "retries"),
+    (Range(5, 60), "timeout"),
+    (Range(10, 100), "limit"),
+    (Range(0, 100), "offset"),
+)
+_RANGES = {name: numbers for numbers, names in _RANGE_ROWS for name in names.split("|")}
+# Of a number that nothing is known of its bounds say most.
+_UNKNOWN = Range(1, 100, 2, scale=0)
+
+
+@lru_cache(maxsize=1024)
+def range_of(name: str, about: str, *, whole: bool) -> Range:
+    """The usual numbers of a property. Of shares that can only be whole they are percentages."""
+    parts = (*reversed(name_parts(name)), *name_parts(about[:200]))
+    found = next((_RANGES[part] for part in parts if part in _RANGES), _UNKNOWN)
+    if whole and found.high <= 1:
+        return found._replace(low=100 * found.low, high=100 * found.high)
+    return found
+
+
+def numbers(
+    way: MergedSchema, draws: Draws, usual: Range, taken: Collection[int | float] = ()
+) -> Iterator[int | float]:
+    """Numbers that keep to a merged schema and are not taken, if possible usual ones; none if there is none."""
+    if not (way.multiples or way.low_open or way.high_open):
+        if way.whole:
+            grid = _grid(way, usual, 0)
+            if grid is None:
+                return
+            first: int | float = grid.start + draws.below(grid.end - grid.start + 1)
+            if first not in taken:
+                yield first
+        elif way.low is None and way.high is None:
+            # What the first draw of the general way would give, without its arithmetic.
+            start, end, scale = _decimals(usual)
+            index = start + draws.below(end - start + 1)
+            first = index // scale if index % scale == 0 else index / scale
+            if first not in taken:
+                yield first
     for finer in (0, 2, 6):
-        grid = _grid(demand, usual, finer)
+        grid = _grid(way, usual, finer)
         if grid is None:
             continue
+        found = False
         for strictly in (True, False):
-            indexes = _indexes(grid, draws, len(excluded))
-            if demand.whole and grid.step == 1:
-                # What has been drawn before needs no arithmetic to be passed over.
-                indexes = filterfalse(excluded.__contains__, indexes)
-            for index in indexes:
-                number = _as_json(index * grid.step, whole=demand.whole)
-                if number is not None and number not in excluded and _meets(demand, number, strictly=strictly):
-                    return number
-        if demand.multiples or demand.whole:
+            for index in _indexes(grid, draws, len(taken)):
+                number = _as_json(index * grid.step, whole=way.whole)
+                if number is not None and number not in taken and _meets(way, number, strictly=strictly):
+                    found = True
+                    yield number
+            if found:
+                break
+        if way.multiples or way.whole:
             break
-    return None
-
-
-def _decimal(draws: Draws, usual: Range) -> int | float:
-    """What the first draw of the general way would give for numbers without bounds, without its arithmetic."""
-    start, end, scale = _decimals(usual)
-    index = start + draws.below(end - start + 1)
-    return index // scale if index % scale == 0 else index / scale
 
 
 @lru_cache(maxsize=256)
@@ -83,51 +182,51 @@ class _Grid(NamedTuple):
     last: int | None
 
 
-def _step(demand: Demand) -> Fraction | None:
+def _step(way: MergedSchema) -> Fraction | None:
     """What every number must be a multiple of; None when any number will do."""
-    parts = [*demand.multiples, *([Fraction(1)] if demand.whole else [])]
+    parts = [*way.multiples, *([Fraction(1)] if way.whole else [])]
     if not parts:
         return None
     denominator = lcm(*(part.denominator for part in parts))
     return Fraction(lcm(*(part.numerator * (denominator // part.denominator) for part in parts)), denominator)
 
 
-def _fine(demand: Demand, places: int, finer: int) -> Fraction:
+def _fine(way: MergedSchema, places: int, finer: int) -> Fraction:
     """A power of ten with so many decimal places, more where there is little room, and `finer` ones beyond those."""
-    least, room = _STEPS if places else _WHOLE_STEPS, _room(demand)
+    least, room = _STEPS if places else _WHOLE_STEPS, _room(way)
     while room and least > room * 10**places and places < _FINEST:
         places += 1
     return Fraction(1, 10 ** (places + finer))
 
 
-def _room(demand: Demand) -> Fraction | None:
+def _room(way: MergedSchema) -> Fraction | None:
     """How far apart the bounds are; 0 is one, where there is none but a positive maximum."""
-    if demand.high is None:
+    if way.high is None:
         return None
-    low = demand.low or Fraction(0)
-    return demand.high - low if low < demand.high else None
+    low = way.low or Fraction(0)
+    return way.high - low if low < way.high else None
 
 
-def _grid(demand: Demand, usual: Range, finer: int) -> _Grid | None:
-    """The multiples that a demand allows, with the usual ones; None when there is none. Kept with the demand."""
+def _grid(way: MergedSchema, usual: Range, finer: int) -> _Grid | None:
+    """The multiples that a merged schema allows, with the usual ones; None when there is none. Kept with the way."""
     key = usual, finer
-    if key not in demand.grids:
-        demand.grids[key] = _laid(demand, _step(demand) or _fine(demand, usual.places, finer), usual)
-    found: _Grid | None = demand.grids[key]
+    if key not in way.grids:
+        way.grids[key] = _laid(way, _step(way) or _fine(way, usual.places, finer), usual)
+    found: _Grid | None = way.grids[key]
     return found
 
 
-def _laid(demand: Demand, step: Fraction, usual: Range) -> _Grid | None:
-    first = None if demand.low is None else ceil(demand.low / step)
-    last = None if demand.high is None else floor(demand.high / step)
-    if first is not None and demand.low_open and first * step == demand.low:
+def _laid(way: MergedSchema, step: Fraction, usual: Range) -> _Grid | None:
+    first = None if way.low is None else ceil(way.low / step)
+    last = None if way.high is None else floor(way.high / step)
+    if first is not None and way.low_open and first * step == way.low:
         first += 1
-    if last is not None and demand.high_open and last * step == demand.high:
+    if last is not None and way.high_open and last * step == way.high:
         last -= 1
     if first is not None and last is not None and first > last:
         return None
     start, end = ceil(exactly(usual.low) / step), floor(exactly(usual.high) / step)
-    if demand.multiples and step >= 1 and end - start < 2:
+    if way.multiples and step >= 1 and end - start < 2:
         # The step is so coarse that hardly anything is usual.
         end = start + _BEYOND
     return _Grid(step, *_usual(start, end, first, last, ceil(1 / step), usual.scale), first, last)
@@ -194,7 +293,7 @@ def _indexes(grid: _Grid, draws: Draws, excluded: int) -> Iterator[int]:
     yield from range(grid.end + 1, (high if grid.last is None else min(high, grid.last)) + 1)
 
 
-def _as_json(number: Fraction, *, whole: bool | None) -> Any:
+def _as_json(number: Fraction, *, whole: bool) -> Any:
     """A number as JSON writes it: whole, or the nearest float, as all large ones are that need not be whole."""
     if number.denominator == 1 and (whole or abs(number) < ALL_WHOLE):
         return int(number)
@@ -204,24 +303,22 @@ def _as_json(number: Fraction, *, whole: bool | None) -> Any:
         return None
 
 
-def _meets(demand: Demand, number: Any, *, strictly: bool) -> bool:
-    """Whether it still meets the demand, rounded as it may be; strictly: to the arithmetic of floats too."""
+def _meets(way: MergedSchema, number: Any, *, strictly: bool) -> bool:
+    """Whether it still keeps to it, rounded as it may be; strictly: to the arithmetic of floats too."""
     if isinstance(number, float) and not isfinite(number):
         return False
     exact = exactly(number)
-    if not _is_within(demand, exact) or (strictly and not _is_within(demand, _rounded(exact))):
+    if not _is_within(way, exact) or (strictly and not _is_within(way, _rounded(exact))):
         return False
-    if demand.whole is not None and (exact.denominator == 1) is not demand.whole:
+    if way.whole and exact.denominator != 1:
         return False
-    if not all(_divides(part, number, strictly=strictly) for part in demand.multiples):
-        return False
-    return not any(_divides(part, number, strictly=False) for part in demand.no_multiples)
+    return all(_divides(part, number, strictly=strictly) for part in way.multiples)
 
 
-def _is_within(demand: Demand, exact: Fraction) -> bool:
-    if demand.low is not None and (exact < demand.low or (demand.low_open and exact == demand.low)):
+def _is_within(way: MergedSchema, exact: Fraction) -> bool:
+    if way.low is not None and (exact < way.low or (way.low_open and exact == way.low)):
         return False
-    return demand.high is None or (exact < demand.high or (not demand.high_open and exact == demand.high))
+    return way.high is None or (exact < way.high or (not way.high_open and exact == way.high))
 
 
 def _rounded(exact: Fraction) -> Fraction:

@@ -1,223 +1,360 @@
-"""Values that keep to schemas: a search through what the schemas leave open, guided by draws.
+"""Values that keep to schemas: made by draws, checked, and made anew where they fail.
 
-Strategy. All the schemas that apply to one value are merged into a demand (`demands.py`); its forks are taken one
-after another until a value is found. Parts of objects and arrays are solved the same way, each by itself. A search
-first tries what is natural: most properties, one to four items, the branches of `anyOf` in drawn order. Where schemas
-repeat themselves it turns frugal: only what is required, and the branches that end soonest; so recursion ends. What has
-failed once at some depth is not tried again below it. Every step is counted, and a search that costs too much is given
-up.
+All the schemas that apply to one value are merged (`merged_schema.py`), and the ways to meet them (`branches.py`) are
+taken one after another. For each type that the value may have, candidates are made and held against the schemas that
+were put off; the parts of objects and arrays are solved in the same way, each by itself. The first candidates are
+natural: most properties, one to four items. Where these fail, later ones vary more: other properties, lengths, repeated
+items. Where schemas repeat themselves a search turns frugal: only what is required, and the branches that end soonest;
+so recursion ends. What has failed once at some depth is not tried again below it. Every step is counted, and a search
+that costs too much is given up.
 """
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from math import inf
+from typing import Any
 
-from mockserver.core.json_values import type_of
+from mockserver.core.json_values import ValueSet, type_of
 from mockserver.core.seeding import Draws
-from mockserver.model.schema import texts
-from mockserver.model.schema.arrays import ArrayBuilder
-from mockserver.model.schema.demands import Demand, Fork
+from mockserver.model.schema.branches import branches, merged
 from mockserver.model.schema.documents import Node
-from mockserver.model.schema.heights import ordered
-from mockserver.model.schema.numbers import write_number
-from mockserver.model.schema.objects import ObjectBuilder
-from mockserver.model.schema.ranges import range_of
-from mockserver.model.schema.search import NOTHING
+from mockserver.model.schema.merged_schema import Containing, MergedSchema
+from mockserver.model.schema.negation import negate
+from mockserver.model.schema.numbers import numbers, range_of
+from mockserver.model.schema.texts import fits, texts
 from mockserver.model.schema.values import Setting
-from mockserver.model.schema.ways import demand_of, settled
+
+# What a search gives for a value that there is none of; None is a value.
+NOTHING: Any = object()
 
 _DEEPEST = 90
-_FILLS = 3
 # How often a schema may lie within itself before arrays are short; once more, and the search turns frugal.
 _REPEATS = 1
-
-
+# How many objects or arrays are made before one passes: at least, for each value that it must differ from, and at most.
+_TRIED, _TRIED_EACH, _MOST_TRIED = 12, 4, 200
+# Of these the first are natural, and the next is frugal.
+_NATURAL_TRIED = 2
+_NAMES_TRIED = 12
+_LONGEST_ARRAY = 20_000
 # How much of a property's name, and of what is said about it, counts.
 _NAME, _ABOUT = 200, 2000
+# What a search spends, in units of some ten nanoseconds: on a step that turns out to be in vain, on a value, on an item
+# that may be contained, and on holding a name against a pattern.
+_STEP, _VALUE, _WANT, _PATTERN = 13_000, 2_500, 10, 50
 # How much more it takes to find an object or an array in a list than a text.
 _COMPOSED = 8
+# Where any type will do: a text says most.
+_RANKS = {"string": 0, "number": 1, "object": 2, "array": 3, "boolean": 4, "null": 5}
 
 
 class TooMuchError(Exception):
     """A search that costs more than it may."""
 
 
-class Cost(NamedTuple):
-    """What a search may cost.
+class Search:
+    """One search for a value. After `natural` values it is frugal; a `complete` one leaves nothing out.
 
-    `steps` may be taken in vain, `values` may be made, and `natural` of them before it turns frugal. `work` is what the
-    steps may do, in values that they look at, each some ten nanoseconds. A `complete` one leaves nothing out.
+    `budget` is what is left for it to spend, in units of some ten nanoseconds.
     """
 
-    steps: int
-    values: int
-    natural: int
-    work: int
-    complete: bool = False
-
-
-class Solver:
-    """One search for a value: its draws, and its cost."""
-
-    def __init__(self, draws: Draws, language: str, subject: str, cost: Cost) -> None:
-        self.draws = draws
-        self.complete = cost.complete
-        self.frugal = cost.natural == 0
-        # Whether some schema lies within itself here: then arrays are short.
-        self.nested = False
-        self._cost = cost
-        self._steps = cost.steps
+    def __init__(
+        self, draws: Draws, language: str, subject: str, *, budget: int, natural: int, complete: bool = False
+    ) -> None:
+        self.budget = budget
+        self._draws, self._topic = draws, (language, subject)
+        self._natural, self._complete, self._frugal = natural, complete, natural == 0
+        # Whether some schema lies within itself here; whether what is natural has failed.
+        self._nested = self._varied = False
         self._made = 0
-        self._work = cost.work
-        self._topic = language, subject
         self._open: dict[int, int] = {}
         self._failed: dict[tuple[int, ...], int] = {}
 
-    @property
-    def work_left(self) -> int:
-        """What its steps may still do."""
-        return max(self._work, 0)
+    def solve(self, nodes: Sequence[Node], name: str = "", depth: int = 0, taken: ValueSet | None = None) -> Any:
+        """A value that keeps to all the schemas and is not taken, or NOTHING.
 
-    def solve(self, nodes: Sequence[Node], name: str = "", depth: int = 0) -> Any:
-        """A value that keeps to all the schemas, or NOTHING. `name` is what it is called, `depth` how deep it lies."""
-        self.spend()
+        `name` is what it is called, `depth` how deep it lies.
+        """
+        self._step()
         if depth > _DEEPEST or (self._failed and depth >= self._failed.get(_places(nodes), _DEEPEST + 1)):
             return NOTHING
         first = id(nodes[0]) if nodes else 0
-        self._open[first] = self._open.get(first, 0) + 1
-        often = self._open[first] > _REPEATS + 1 or self._made >= self._cost.natural
-        before, self.frugal = (self.frugal, self.nested), self.frugal or often
-        self.nested = self.nested or self._open[first] > _REPEATS
+        often = self._open[first] = self._open.get(first, 0) + 1
+        before = self._frugal, self._nested, self._varied
+        self._frugal = self._frugal or often > _REPEATS + 1 or self._made >= self._natural
+        self._nested = self._nested or often > _REPEATS
         try:
-            found = self._search(nodes, name, depth)
+            found = self._search(nodes, name, depth, taken)
         finally:
-            self.frugal, self.nested = before
+            self._frugal, self._nested, self._varied = before
             self._open[first] -= 1
         if found is not NOTHING:
-            self._earn()
-        elif places := _places(nodes):
+            # The step was not in vain.
+            self._spend(_VALUE - _STEP)
+            self._made += 1
+        elif taken is None and (places := _places(nodes)):
             self._failed[places] = min(depth, self._failed.get(places, depth))
         return found
 
-    def spend(self, steps: int = 1) -> None:
-        """Count steps that may be in vain."""
-        self._steps -= steps
-        if self._steps < 0:
+    def _spend(self, units: int) -> None:
+        self.budget -= units
+        if self.budget < 0:
             raise TooMuchError
 
-    def work(self, values: int) -> None:
-        """Count work that a step does with so many values."""
-        self._work -= values
-        if self._work < 0:
-            raise TooMuchError
+    def _step(self, steps: int = 1) -> None:
+        """Spend steps that may be in vain."""
+        self._spend(steps * _STEP)
 
-    def _earn(self) -> None:
-        """Count a value; the step that it took was not in vain."""
-        self._steps += 1
-        self._made += 1
-        if self._made > self._cost.values:
-            raise TooMuchError
-
-    def _search(self, nodes: Sequence[Node], name: str, depth: int) -> Any:
-        demand = demand_of(nodes)
-        self.work(20 * sum(len(fork.options) for fork in demand.forks))
-        if demand.kept is None:
-            self.work(100 * len(demand.seen))
-        if not (demand.forks or demand.checks or demand.impossible):
-            # Most demands are met in one way only, and whatever meets them is right.
-            return self._fill(demand, nodes, name, depth)
-        forks = [Fork(ordered(each.options, self.draws, frugal=self.frugal), each.scopes) for each in demand.forks]
-        for way in settled(demand, forks, self.spend):
-            checks = {id(check): check for check in way.checks}.values()
-            for _ in range(_FILLS if checks else 1):
-                found = self._fill(way, nodes, name, depth)
-                if found is NOTHING:
-                    break
-                if all(check.holds(found) for check in checks):
-                    return found
-                self.spend()
+    def _search(self, nodes: Sequence[Node], name: str, depth: int, taken: ValueSet | None) -> Any:
+        known = merged(nodes)
+        if known.kept is None or known.alternatives:
+            self._spend(100 * len(known.seen) + 20 * sum(len(each.options) for each in known.alternatives))
+        for way in branches(known, self._draws, self._step, frugal=self._frugal):
+            for value in self._listed(way, nodes, taken) if way.values else self._candidates(way, name, depth, taken):
+                if (taken is None or value not in taken) and all(check.holds(value) for check in way.checks):
+                    return value
         return NOTHING
 
-    # --- one value ---------------------------------------------------------------------------------------------------
+    def _listed(self, way: MergedSchema, nodes: Sequence[Node], taken: ValueSet | None) -> Iterator[Any]:
+        """The listed values that all schemas allow."""
+        listed = way.values or ()
+        start = self._draws.below(len(listed))
+        fit = fits(way)
+        for value in (*listed[start:], *listed[:start]):
+            if taken is not None and value in taken:
+                continue
+            self._spend(len(listed) * (_COMPOSED if isinstance(value, dict | list) else 1))
+            fitting = type_of(value) in way.types and (not isinstance(value, str) or fit(value))
+            if fitting and all(node.holds(value) for node in nodes):
+                yield value
 
-    def _fill(self, demand: Demand, nodes: Sequence[Node], name: str, depth: int) -> Any:
-        if demand.values is not None:
-            return self._one_of(demand, nodes)
-        setting = Setting(self.draws, name[-_NAME:], " ".join(demand.hints[:4])[:_ABOUT], *self._topic)
-        for kind in self._types(demand) if len(demand.types) > 1 else demand.types:
-            found = self._of_type(kind, demand, setting, depth)
+    def _candidates(self, way: MergedSchema, name: str, depth: int, taken: ValueSet | None) -> Iterator[Any]:
+        """Values that may meet a way; an object or array only once if it needs no check."""
+        setting = Setting(self._draws, name[-_NAME:], " ".join(way.hints[:4])[:_ABOUT], *self._topic)
+        for kind in self._types(way) if len(way.types) > 1 else way.types:
+            match kind:
+                case "string":
+                    yield from texts(way, setting, self._step, taken)
+                case "number":
+                    self._spend(20 * len(taken or ()))
+                    usual = range_of(setting.name, setting.about, whole=way.whole)
+                    yield from numbers(way, self._draws, usual, taken.numbers if taken else ())
+                case "boolean":
+                    yield from (True, False) if self._draws.below(2) else (False, True)
+                case "null":
+                    yield None
+                case _:
+                    yield from self._composed(kind, way, setting, depth, taken)
+
+    def _composed(
+        self, kind: str, way: MergedSchema, setting: Setting, depth: int, taken: ValueSet | None
+    ) -> Iterator[Any]:
+        """Objects or arrays, which vary more and more; a complete search does not vary them, since this leaves out."""
+        tried = 1
+        if taken or (way.checks and not self._complete):
+            tried = min(_TRIED + _TRIED_EACH * len(taken or ()), _MOST_TRIED)
+        before = self._frugal, self._varied
+        for attempt in range(tried):
+            self._frugal = before[0] or attempt == _NATURAL_TRIED
+            self._varied = before[1] or attempt > _NATURAL_TRIED
+            found = self._object(way, setting, depth) if kind == "object" else self._array(way, setting, depth)
+            self._frugal, self._varied = before
+            if found is NOTHING:
+                return
+            yield found
+            self._step()
+
+    def _types(self, way: MergedSchema) -> list[str]:
+        """The types that it may have, the likeliest first: the one whose keywords it has, and null last of all."""
+        bounded = {
+            "object": way.objects or way.required or way.min_properties or way.names or way.max_properties,
+            "array": way.arrays or way.contains or way.min_items or way.unique or way.max_items,
+            "string": way.patterns or way.formats or way.min_length or way.max_length or way.no_patterns,
+            "number": way.multiples or way.whole or way.low is not None or way.high is not None,
+        }
+        order = list(way.types)
+        start = self._draws.below(len(order))
+        order = order[start:] + order[:start]
+        rank = _RANKS if len(order) == len(_RANKS) else dict.fromkeys(_RANKS, 1)
+        wanted_null = self._draws.below(8) == 0
+        return sorted(order, key=lambda kind: (not bounded.get(kind), rank[kind], (kind == "null") is not wanted_null))
+
+    # --- objects -----------------------------------------------------------------------------------------------------
+
+    def _object(self, way: MergedSchema, setting: Setting, depth: int) -> Any:
+        """An object, or NOTHING."""
+        least, most = way.min_properties, way.max_properties
+        if most is not None and most < least:
+            return NOTHING
+        required, dropped = _closure(way, way.required), set[str]()
+        while (chosen := self._chosen(way, required, dropped)) is not None:
+            made: dict[str, Any] = {}
+            for name in chosen:
+                value = self._property(way, name, depth)
+                if value is NOTHING:
+                    break
+                made[name] = value
+            else:
+                least = max(least, len(made) + self._draws.below(3) if self._varied else self._usual_more(way, made))
+                self._extend(way, made, dropped, least if most is None else min(least, most), setting, depth)
+                return made if way.min_properties <= len(made) <= (inf if most is None else most) else NOTHING
+            if name in required:
+                break
+            dropped.add(name)
+        return NOTHING
+
+    def _chosen(self, way: MergedSchema, required: set[str], dropped: set[str]) -> Sequence[str] | None:
+        """The names of its properties, in the schemas' own order; None if the required ones are impossible."""
+        declared, most = way.properties.declared, inf if way.max_properties is None else way.max_properties
+        free = not (dropped or way.dependents or way.names) and way.max_properties is None
+        if free and way.properties.are_exactly(way.required):
+            return declared
+        if len(required) > most or not all(self._may_be(way, name) for name in required):
+            return None
+        chosen = set(required)
+        optional = [each for each in declared if each not in required | dropped and self._may_be(way, each)]
+        for index, name in enumerate(optional):
+            left = len(optional) - index
+            if len(chosen) + left > way.min_properties:
+                # Of an object in which nothing has to be, something mostly is.
+                last = not chosen and left == 1
+                if self._frugal or (self._varied and self._draws.below(2)):
+                    continue
+                if not (self._varied or self._complete or self._draws.below(8) or last):
+                    continue
+            added = _closure(way, [name]) - chosen
+            if len(chosen) + len(added) <= most and not added & dropped and all(self._may_be(way, e) for e in added):
+                chosen |= added
+        order = dict.fromkeys([*declared, *way.required])
+        return [*(name for name in order if name in chosen), *sorted(chosen - order.keys())]
+
+    def _may_be(self, way: MergedSchema, name: str) -> bool:
+        self._spend(_PATTERN * way.properties.patterns)
+        return all(node.holds(name) for node in way.names) and way.properties.may_have(name)
+
+    def _property(self, way: MergedSchema, name: str, depth: int) -> Any:
+        self._spend(_PATTERN * way.properties.patterns)
+        return self.solve(way.properties.schemas(name), name, depth + 1)
+
+    def _usual_more(self, way: MergedSchema, made: Mapping[str, Any]) -> int:
+        """How many properties would be natural: maps have some even if none are required."""
+        if not (self._frugal or made):
+            for node, _ in way.objects:
+                extra = node.schema.get("additionalProperties")
+                if node.schema.get("patternProperties") or (isinstance(extra, dict) and extra):
+                    return 1 + self._draws.below(3)
+        return 0
+
+    def _extend(
+        self, way: MergedSchema, made: dict[str, Any], dropped: set[str], least: int, setting: Setting, depth: int
+    ) -> None:
+        """Add properties until there are so many: those that are declared, that match a pattern, or any."""
+        if len(made) >= least:
+            return
+        used = ValueSet([*made, *dropped])
+        shapes = [shape.node for shape in way.objects]
+        patterns = [(node, pattern) for node in shapes for pattern in node.schema.get("patternProperties", ())]
+        named = [node.made({"type": "string", "pattern": pattern}) for node, pattern in patterns]
+        for source in (*([name] for name in way.properties.declared if name not in used), *named, None):
+            tried = 0
+            while len(made) < least and tried < _NAMES_TRIED:
+                self._step()
+                if isinstance(source, list):
+                    (name,), tried = source, _NAMES_TRIED
+                elif source is not None or way.names:
+                    found = self.solve(way.names if source is None else [*way.names, source], "key", depth + 1, used)
+                    if not isinstance(found, str):
+                        break
+                    name = found
+                else:
+                    word = setting.english("key") if tried < 4 else f"item_{len(used) + tried}"
+                    name = f"{word}_{len(used)}" if word in used else word
+                tried += 1
+                used.add(name)
+                added: dict[str, Any] = {}
+                for each in (name, *sorted(_closure(way, [name]) - made.keys() - {name})):
+                    possible = each not in dropped and self._may_be(way, each)
+                    added[each] = self._property(way, each, depth) if possible else NOTHING
+                    if added[each] is NOTHING:
+                        break
+                else:
+                    made.update(added)
+                    for each in added:
+                        used.add(each)
+                    tried = tried if isinstance(source, list) else 0
+
+    # --- arrays ------------------------------------------------------------------------------------------------------
+
+    def _array(self, way: MergedSchema, setting: Setting, depth: int) -> Any:
+        """An array, or NOTHING."""
+        most = way.max_items
+        wanted = [want for want in way.contains for _ in range(min(want.least, _LONGEST_ARRAY + 1))]
+        if (most is not None and most < way.min_items) or max(way.min_items, len(wanted)) > _LONGEST_ARRAY:
+            return NOTHING
+        prefixed = max((len(_prefix(shape.node)) for shape in way.arrays), default=0)
+        length = self._length(way, prefixed, len(wanted))
+        # The first items may have schemas of their own, so what must be contained may have to come after them.
+        longest = max(length, prefixed + len(wanted))
+        longest = longest if most is None else min(longest, most)
+        made: list[Any] = []
+        counts: dict[Node, int] = {}
+        taken = ValueSet() if way.unique else None
+        while len(made) < length or (wanted and len(made) < longest):
+            value = self._item(way, made, wanted, counts, taken, setting.name, depth)
+            if value is NOTHING:
+                break
+            made.append(value)
+            if taken is not None:
+                taken.add(value)
+            for want in way.contains:
+                if want.node.holds(value):
+                    counts[want.node] = counts.get(want.node, 0) + 1
+                    if want in wanted:
+                        wanted.remove(want)
+        return NOTHING if wanted or len(made) < way.min_items else made
+
+    def _length(self, way: MergedSchema, prefixed: int, wanted: int) -> int:
+        """A natural length: that of the tuple, else one to four items."""
+        least = way.min_items
+        if self._frugal:
+            usual = least
+        elif self._varied:
+            usual = least + self._draws.below(4)
+        else:
+            usual = prefixed or max(1 + self._draws.below(2 if self._nested else 4), least)
+            if not way.arrays and not way.unevaluated_items:
+                usual = max(least, 1 + self._draws.below(2))
+            usual = max(usual, least, wanted)
+        return usual if way.max_items is None else min(usual, way.max_items)
+
+    def _item(
+        self,
+        way: MergedSchema,
+        made: list[Any],
+        wanted: Sequence[Containing],
+        counts: Mapping[Node, int],
+        taken: ValueSet | None,
+        name: str,
+        depth: int,
+    ) -> Any:
+        """The next item, if possible one that the array must contain; or NOTHING."""
+        self._spend(_WANT * len(wanted))
+        full = [want for want in way.contains if want.most is not None and counts.get(want.node, 0) >= want.most]
+        distinct = list({want.node: want for want in wanted}.values())
+        choices: list[Sequence[Containing]] = [*([want] for want in distinct), []]
+        if way.max_items is not None and len(wanted) > way.max_items - len(made):
+            choices.insert(0, distinct)
+        if way.unevaluated_items:
+            # What is contained once more is evaluated by that, though nothing else allows it.
+            choices += [[want] for want in way.contains if want not in wanted and want not in full]
+        for wants in choices:
+            nodes = [*_item_schemas(way, len(made), wants), *(want.node for want in wants)]
+            nodes += [negate(want.node) for want in full if want not in wants]
+            again = self._varied and made and taken is None and self._draws.below(4) == 0
+            if again and all(node.holds(made[-1]) for node in nodes):
+                return made[-1]
+            found = self.solve(nodes, name, depth + 1, taken)
             if found is not NOTHING:
                 return found
         return NOTHING
-
-    def _one_of(self, demand: Demand, nodes: Sequence[Node]) -> Any:
-        """One of the listed values, which all schemas allow."""
-        listed = demand.values or []
-        if not listed:
-            return NOTHING
-        start = self.draws.below(len(listed))
-        fit = texts.fits(demand)
-        for value in (*listed[start:], *listed[:start]):
-            self.work(len(listed) * (_COMPOSED if isinstance(value, dict | list) else 1))
-            if type_of(value) not in demand.types or demand.excludes(value):
-                continue
-            if isinstance(value, str) and not fit(value):
-                continue
-            if all(node.holds(value) for node in (*nodes, *demand.checks)):
-                return value
-        return NOTHING
-
-    def _types(self, demand: Demand) -> list[str]:
-        """The types that it may have, the likeliest first: the one whose keywords it has, and null last of all."""
-        bounded = {
-            "object": bool(demand.objects or demand.required or demand.min_properties or demand.names or demand.extras
-                           or demand.named or demand.name_demands or demand.max_properties),
-            "array": bool(demand.arrays or demand.contains or demand.min_items or demand.unique or demand.twins
-                          or demand.max_items),
-            "string": bool(demand.patterns or demand.formats or demand.min_length or demand.max_length
-                           or demand.no_patterns),
-            "number": bool(demand.multiples or demand.whole is not None or demand.low is not None
-                           or demand.high is not None or demand.no_multiples),
-        }  # fmt: skip
-        order = list(demand.types)
-        start = self.draws.below(len(order))
-        order = order[start:] + order[:start]
-        usual = len(demand.types) == len(_RANKS)
-        rank = {kind: _RANKS[kind] if usual else 1 for kind in order}
-        wanted_null = self.draws.below(8) == 0
-        return sorted(
-            order, key=lambda kind: (not bounded.get(kind, False), rank[kind], (kind == "null") is not wanted_null)
-        )
-
-    def _of_type(self, kind: str, demand: Demand, setting: Setting, depth: int) -> Any:
-        if kind in ("object", "array"):
-            return self._composed(kind, demand, setting, depth)
-        if kind == "string":
-            text = texts.write_text(demand, setting, self.spend)
-            return NOTHING if text is None else text
-        return self._number(demand, setting) if kind == "number" else self._simple(kind, demand)
-
-    def _composed(self, kind: str, demand: Demand, setting: Setting, depth: int) -> Any:
-        """An object or an array; if it is one that it must not be, one that is made unlike those, or a larger one."""
-        make = ObjectBuilder if kind == "object" else ArrayBuilder
-        for more in range(_FILLS):
-            found = make(self, demand, setting, depth).write(more)
-            if found is not NOTHING and more == 0 and demand.excludes(found):
-                others = [value for values in demand.excluded for value in values]
-                found = make(self, demand, setting, depth).write_unlike(others)
-                if found is NOTHING:
-                    continue
-            if found is NOTHING or not demand.excludes(found):
-                return found
-        return NOTHING
-
-    def _simple(self, kind: str, demand: Demand) -> Any:
-        options = [None] if kind == "null" else [True, False] if self.draws.below(2) else [False, True]
-        return next((value for value in options if not demand.excludes(value)), NOTHING)
-
-    def _number(self, demand: Demand, setting: Setting) -> Any:
-        self.work(20 * sum(map(len, demand.excluded)))
-        found = write_number(demand, self.draws, range_of(setting.name, setting.about, whole=bool(demand.whole)))
-        return NOTHING if found is None else found
 
 
 def _places(nodes: Sequence[Node]) -> tuple[int, ...]:
@@ -225,5 +362,35 @@ def _places(nodes: Sequence[Node]) -> tuple[int, ...]:
     return tuple(map(id, nodes)) if all(node.place is not None for node in nodes) else ()
 
 
-# Where any type will do: a text says most.
-_RANKS = {"string": 0, "number": 1, "object": 2, "array": 3, "boolean": 4, "null": 5}
+def _closure(way: MergedSchema, names: Any) -> set[str]:
+    """The names and all those that they require in turn."""
+    found = set(names)
+    waiting = list(found) if way.dependents else []
+    while waiting:
+        for other in way.dependents.get(waiting.pop(), ()):
+            if other not in found:
+                found.add(other)
+                waiting.append(other)
+    return found
+
+
+def _prefix(node: Node) -> Sequence[Any]:
+    """The schemas of the first items; before draft 2020-12 these were `items` as a list."""
+    items = node.schema.get("items")
+    return items if isinstance(items, list) else node.schema.get("prefixItems", ())
+
+
+def _item_schemas(way: MergedSchema, index: int, wants: Sequence[Containing]) -> list[Node]:
+    found: list[Node] = []
+    covered: set[Node] = {scope for want in wants for scope in want.scopes}
+    for node, scopes in way.arrays:
+        first = "items" if isinstance(node.schema.get("items"), list) else "prefixItems"
+        rest = "additionalItems" if first == "items" else "items"
+        if index < len(node.schema.get(first, ())):
+            found.append(node.child(first, index))
+        elif rest in node.schema:
+            found.append(node.child(rest))
+        else:
+            continue
+        covered.update(scopes)
+    return found + [node.child("unevaluatedItems") for node in way.unevaluated_items if node not in covered]

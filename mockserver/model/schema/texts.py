@@ -1,13 +1,15 @@
-"""Texts that meet a demand: by format, by what a property is called, by pattern, of the length that is asked for."""
+"""Texts for a schema: by format, by what a property is called, by pattern, of the length that is asked for."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache, partial
+from math import inf
 
+from mockserver.core.json_values import ValueSet
 from mockserver.core.seeding import Draws
 from mockserver.model.regex import find_match
 from mockserver.model.schema import values
-from mockserver.model.schema.demands import Demand
-from mockserver.model.schema.matching import longest_searched, matcher
+from mockserver.model.schema.documents import longest_searched, matcher
+from mockserver.model.schema.merged_schema import MergedSchema
 from mockserver.model.schema.values import Setting
 
 # No text is longer than this, in characters.
@@ -26,6 +28,8 @@ _CHECKED = 362
 _STRETCHED = 1000
 # Whether plausible texts match patterns of more characters is not cached.
 _LONGEST_KEPT = 1000
+# Texts without a pattern are no longer than this unless they have to be.
+_LONGEST_FREE = 400
 # Texts that must be shorter are rather codes than words, in characters.
 _NO_WORD = 4
 
@@ -105,103 +109,98 @@ def _named(name: str) -> values.Maker:
     return values.maker_of(name, "") or values.label
 
 
-def write_text(demand: Demand, setting: Setting, spend: Spend) -> str | None:
-    """A text that meets the demand; None when there is none, or none is found. `spend` counts the steps it costs."""
-    least, most = demand.min_length, demand.max_length
-    if least > LONGEST or (most is not None and most < least):
-        return None
-    fit = fits(demand)
-    for text in _candidates(demand, setting, spend):
-        if fit(text):
-            return text
-    return None
+def texts(way: MergedSchema, setting: Setting, spend: Spend, taken: ValueSet | None = None) -> Iterator[str]:
+    """Texts that keep to a merged schema, the most plausible first; none if none is found.
+
+    Some may be taken all the same. `spend` counts the steps it costs.
+    """
+    if way.min_length > LONGEST or (way.max_length is not None and way.max_length < way.min_length):
+        return
+    others = [text for text in taken or () if isinstance(text, str)]
+    yield from filter(fits(way), _candidates(way, setting, spend, others))
 
 
-def _candidates(demand: Demand, setting: Setting, spend: Spend) -> Iterator[str]:
-    """Texts that may meet it, the most plausible first."""
-    least, most, draws = demand.min_length, demand.max_length, setting.draws
-    samples = [sample for sample in demand.samples if isinstance(sample, str)]
+def _candidates(way: MergedSchema, setting: Setting, spend: Spend, taken: Sequence[str]) -> Iterator[str]:
+    """Texts that may keep to it."""
+    least, most, draws = way.min_length, way.max_length, setting.draws
+    samples = [sample for sample in way.samples if isinstance(sample, str)]
     if samples and draws.below(2):
         yield draws.pick(samples)
-    makers = [_FORMATS[name] for name in demand.formats if name in _FORMATS]
+    makers = [_FORMATS[name] for name in way.formats if name in _FORMATS]
     named = None if makers else values.maker_of(setting.name, setting.about)
-    if named and (demand.patterns or (most is not None and most < _NO_WORD)):
+    if named and (way.patterns or (most is not None and most < _NO_WORD)):
         # A country of two letters is its code.
         makers = [values.maker_of(f"{setting.name} code", "") or named]
     for maker in (*makers, *([named] if named else [])):
-        if not _may_fit(maker, demand, setting):
+        if not _may_fit(maker, way, setting):
             continue
         for _ in range(_PLAUSIBLE):
-            yield _shortened(maker(setting), demand) if maker is named else maker(setting)
-    if demand.patterns or demand.no_patterns:
+            yield _shortened(maker(setting), way) if maker is named else maker(setting)
+    formats = [_FORMAT_PATTERNS[name] for name in way.formats if name in _FORMAT_PATTERNS]
+    if way.patterns or way.no_patterns:
         yield from samples
-        yield from _matches(demand, setting, spend)
-        return
-    formats = [_FORMAT_PATTERNS[name] for name in demand.formats if name in _FORMAT_PATTERNS]
-    if formats:
-        yield from _written(demand, formats, draws, spend)
-    short = None if most is None or most > 400 else most
+        if formats:
+            yield from _written(way, [*formats, *way.patterns], draws, spend)
+        for _ in range(_PLAUSIBLE if taken else 1):
+            yield from _written(way, way.patterns, draws, spend)
+        if taken:
+            yield from _written(way, way.patterns, draws, spend, taken)
+        for pattern in way.patterns:
+            spend(_ALONE_COST)
+            for _ in range(_ALONE):
+                text = find_match([pattern], draws, least, _shorter(most, [pattern]), spend=_reckoned(spend))
+                if text is None:
+                    break
+                spend(_checking(text))
+                yield text
+    elif formats:
+        yield from _written(way, formats, draws, spend)
+    short = most if most is None or most <= _LONGEST_FREE else max(least, _LONGEST_FREE)
     for _ in range(_PLAUSIBLE):
-        text = values.free_text(setting, least, short if short is not None or most is None else max(least, 400))
+        text = values.free_text(setting, least, short)
         yield text
-    if demand.excluded:
-        yield f"{text} {1 + sum(map(len, demand.excluded))}"
-    yield from _written(demand, [], draws, spend)
+    if taken:
+        yield f"{text} {len(taken) + 1}"
+    for _ in range(_PLAUSIBLE):
+        yield draws.spell("abcdefgh0123456789", max(least, min(most or 8, 8)))
+    if not (way.patterns or way.no_patterns):
+        yield from _written(way, [], draws, spend, taken)
 
 
-def _may_fit(maker: values.Maker, demand: Demand, setting: Setting) -> bool:
+def _may_fit(maker: values.Maker, way: MergedSchema, setting: Setting) -> bool:
     """Whether texts of a maker ever match the patterns: a code of five digits is none of letters and digits."""
-    if not demand.patterns:
+    if not way.patterns:
         return True
-    short = sum(map(len, demand.patterns)) <= _LONGEST_KEPT
+    short = sum(map(len, way.patterns)) <= _LONGEST_KEPT
     ever_matches = _ever_matches if short else _ever_matches.__wrapped__
-    return ever_matches(maker, setting.name, setting.about, setting.language, tuple(demand.patterns))
+    return ever_matches(maker, setting.name, setting.about, setting.language, tuple(way.patterns))
 
 
 @lru_cache(maxsize=1024)
 def _ever_matches(maker: values.Maker, name: str, about: str, language: str, patterns: Sequence[str]) -> bool:
     """Whether one of some samples matches; they are always the same, so that answers do not depend on earlier ones."""
     setting, matches = Setting(Draws(0), name, about, language, ""), matcher(patterns)
-    return matches is None or any(matches(maker(setting)) for _ in range(_SAMPLES))
+    return any(matches(maker(setting)) for _ in range(_SAMPLES))
 
 
-def _shortened(text: str, demand: Demand) -> str:
+def _shortened(text: str, way: MergedSchema) -> str:
     """A plausible text that is too long, made fit where words allow it."""
-    most = demand.max_length
-    if most is None or len(text) <= most or demand.patterns:
+    most = way.max_length
+    if most is None or len(text) <= most or way.patterns:
         return text
     if " " not in text and not any(ord(c) > 0x2FFF for c in text):
         return text
     return text[:most].rstrip(" ,;:.-")
 
 
-def _matches(demand: Demand, setting: Setting, spend: Spend) -> Iterator[str]:
-    """Texts for the patterns: such as keep to the formats too, then any."""
-    least, most, draws = demand.min_length, demand.max_length, setting.draws
-    formats = [_FORMAT_PATTERNS[name] for name in demand.formats if name in _FORMAT_PATTERNS]
-    if formats:
-        yield from _written(demand, [*formats, *demand.patterns], draws, spend)
-    yield from _written(demand, demand.patterns, draws, spend)
-    for pattern in demand.patterns:
-        spend(_ALONE_COST)
-        for _ in range(_ALONE):
-            text = find_match([pattern], draws, least, _shorter(most, [pattern]), spend=_reckoned(spend))
-            if text is None:
-                break
-            spend(_checking(text))
-            yield text
-    for _ in range(_PLAUSIBLE):
-        yield values.free_text(setting, least, most)
-        yield draws.spell("abcdefgh0123456789", max(least, min(most or 8, 8)))
-
-
-def _written(demand: Demand, patterns: Sequence[str], draws: Draws, spend: Spend) -> Iterator[str]:
+def _written(
+    way: MergedSchema, patterns: Sequence[str], draws: Draws, spend: Spend, others: Sequence[str] = ()
+) -> Iterator[str]:
     """A text that is written for the patterns; a very long one is a shorter one that has been stretched."""
-    least, most = demand.min_length, demand.max_length
-    others = [text for values in demand.excluded for text in values if isinstance(text, str)]
+    least, most = way.min_length, way.max_length
     wanted = min(least, _STRETCHED)
-    longest = _shorter(most, (*patterns, *demand.no_patterns))
-    text = find_match(patterns, draws, wanted, longest, demand.no_patterns, others, _reckoned(spend))
+    longest = _shorter(most, (*patterns, *way.no_patterns))
+    text = find_match(patterns, draws, wanted, longest, way.no_patterns, others, _reckoned(spend))
     spend(_checking(text or ""))
     if text is None or least <= _STRETCHED:
         yield from () if text is None else (text,)
@@ -228,14 +227,10 @@ def _reckoned(spend: Spend) -> Spend:
     return lambda steps: spend(max(steps - _FREE, 0) // _DEAR)
 
 
-def fits(demand: Demand) -> Callable[[str], bool]:
-    """Whether a text meets the demand; formats, which need not be kept to, are left to whoever asks for more."""
-    least, most = demand.min_length, demand.max_length
-    matches = matcher(tuple(demand.patterns), tuple(demand.no_patterns))
-
-    def fit(text: str) -> bool:
-        if len(text) < least or (most is not None and len(text) > most) or demand.excludes(text):
-            return False
-        return matches is None or matches(text)
-
-    return fit
+def fits(way: MergedSchema) -> Callable[[str], bool]:
+    """Whether a text keeps to a merged schema, but for its formats, which are left to whoever asks for more."""
+    least, most = way.min_length, inf if way.max_length is None else way.max_length
+    if not (way.patterns or way.no_patterns):
+        return lambda text: least <= len(text) <= most
+    matches = matcher(tuple(way.patterns), tuple(way.no_patterns))
+    return lambda text: least <= len(text) <= most and matches(text)

@@ -6,13 +6,31 @@ last word more than those before it. Every maker takes a `Setting`.
 
 import re
 from collections.abc import Callable
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import NamedTuple
 
+from mockserver.core.package_data import read_data
 from mockserver.core.seeding import Draws
 from mockserver.model import corpus
 from mockserver.model.records import record
-from mockserver.model.schema.words import words
+
+
+@cache
+def words(table: str, language: str) -> tuple[str, ...]:
+    """The words of a table in a language, or in English. Raises KeyError when there is no such table."""
+    tables = _tables()
+    return tables.get((table, language)) or tables[table, "en"]
+
+
+@cache
+def _tables() -> dict[tuple[str, str], tuple[str, ...]]:
+    tables = {}
+    for line in read_data("mockserver.model.schema", "words.txt").decode().splitlines():
+        place, marked, alternatives = line.partition(": ")
+        if marked and not line.startswith("#"):
+            table, language = place.split()
+            tables[table, language] = tuple(alternatives.split("|"))
+    return tables
 
 
 class Setting(NamedTuple):
@@ -294,8 +312,8 @@ def maker_of(name: str, about: str) -> Maker | None:
         found = found or _MAKERS.get(part) or (_MAKERS.get(part[:-1]) if part.endswith("s") else None)
     if found is not None or not about:
         return found
-    words = set(name_parts(about[:300]))
-    return next((_MAKERS[noun] for noun in _TOLD if noun in words and noun in _MAKERS), None)
+    told = set(name_parts(about[:300]))
+    return next((_MAKERS[noun] for noun in _TOLD if noun in told and noun in _MAKERS), None)
 
 
 def free_text(setting: Setting, least: int, most: int | None) -> str:

@@ -27,7 +27,7 @@ from mockserver.model.schema import (
     schema_fault,
     write_instance,
 )
-from mockserver.model.schema.words import words
+from mockserver.model.schema.values import words
 from tests.support.real_schemas import REAL
 from tests.support.schemas import holds, satisfiable
 
@@ -76,10 +76,14 @@ def test_whatever_keywords_come_together_an_instance_is_found_if_there_is_one(sc
     assert write_instance(schema, key, "en", "tea") == text
 
 
-@pytest.mark.parametrize("title, schema", SUITE, ids=[title for title, _ in SUITE])
-def test_a_schema_of_the_official_suite_with_an_instance_there_has_one_here(title: str, schema: Any) -> None:
-    judge = is_accepted if "ecmascript-regex" in title or "pattern" in title else is_valid
-    assert judge(schema, instance(schema))
+@pytest.mark.parametrize("draft", sorted({title.partition(":")[0] for title, _ in SUITE}))
+def test_a_schema_of_the_official_suite_with_an_instance_there_has_one_here(draft: str) -> None:
+    def conforms(title: str, schema: Any) -> bool:
+        judge = is_accepted if "ecmascript-regex" in title or "pattern" in title else is_valid
+        return schema_fault(schema) is None and judge(schema, instance(schema))
+
+    suite = [(title, schema) for title, schema in SUITE if title.partition(":")[0] == draft]
+    assert [title for title, schema in suite if not conforms(title, schema)] == []
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,130 @@
+"""The ways to meet schemas: what they ask for together, and the combinations of their alternatives, one after another.
+
+A document keeps what its own schemas ask for, since they are met again with every answer.
+"""
+
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from math import inf
+
+from mockserver.core.seeding import Draws
+from mockserver.model.schema.documents import Node
+from mockserver.model.schema.merged_schema import MergedSchema, Scopes
+from mockserver.model.schema.negation import Branch
+
+# So many merged schemas of a document are kept, some kilobytes each: those nearest to its root, which come first.
+_MOST_KEPT = 64
+# How many references and parts are followed to find how deep a value must be.
+_LOOKS = 6
+
+
+def merged(nodes: Sequence[Node]) -> MergedSchema:
+    """What schemas ask for together. Nobody may change it: where all of them have a place, their document keeps it."""
+    kept = nodes[0].document.kept if nodes else None
+    # The ids of nodes with a place are theirs for as long as the document lives, and no others are keys.
+    key = tuple(map(id, nodes))
+    found = None if kept is None else kept.get(key)
+    if found is None:
+        found = MergedSchema()
+        for node in nodes:
+            found.add(node)
+        if all(node.place is not None for node in nodes):
+            _keep(found, key, kept)
+    return found
+
+
+def branches(
+    known: MergedSchema, draws: Draws, spend: Callable[[int], None], *, frugal: bool
+) -> Iterator[MergedSchema]:
+    """Every merged schema that this one leads to by its alternatives, the likeliest first.
+
+    `spend` is told how many steps it takes, and may raise. A `frugal` search takes what ends soonest first.
+    """
+    if not known.alternatives:
+        # Most schemas can be met in one way only.
+        return iter(() if known.is_impossible else (known,))
+    ordered = [(_ordered(each.options, draws, frugal=frugal), each.scopes) for each in known.alternatives]
+    return _combined(known, ordered, spend)
+
+
+def _combined(
+    known: MergedSchema, alternatives: Sequence[tuple[Sequence[Branch], Scopes]], spend: Callable[[int], None]
+) -> Iterator[MergedSchema]:
+    if known.is_impossible:
+        return
+    if not alternatives:
+        yield known
+        return
+    (options, scopes), *rest = alternatives
+    for option in options:
+        # A copy is made, too.
+        spend(1 + len(option) // 4 + (len(known.seen) + len(known.required) + len(known.dependents)) // 1000)
+        key = (id(known), tuple(map(id, option)), scopes)
+        further: MergedSchema | None = None if known.kept is None else known.kept.get(key)
+        if further is None:
+            further = known.without_alternatives()
+            for node in option:
+                further.add(node, scopes)
+            _keep(further, key, known.kept)
+        yield from _combined(further, (*rest, *further.alternatives), spend)
+
+
+def _keep(known: MergedSchema, key: Hashable, kept: dict[Hashable, MergedSchema] | None) -> None:
+    if kept is not None and len(kept) < _MOST_KEPT:
+        kept[key] = known
+        known.kept = kept
+
+
+def _ordered(options: Sequence[Branch], draws: Draws, *, frugal: bool) -> Sequence[Branch]:
+    """Alternatives as they are tried: in drawn order, null seldom first; if frugal those that end soonest first."""
+    if len(options) < 2:
+        return options
+    if frugal:
+        return sorted(options, key=lambda option: max(map(min_depth, option), default=0))
+    plain = [option for option in options if option and all(node.place is not None for node in option)]
+    # The branches as they stand, then those that exclude others.
+    made = [option for option in options if option not in plain]
+    start = draws.below(len(plain)) if plain else 0
+    plain = plain[start:] + plain[:start]
+    if len(made) == len(plain):
+        made = made[start:] + made[:start]
+    if draws.below(8):
+        plain.sort(key=lambda option: all(_is_null(node) for node in option))
+    return [*(option for option in made if not option), *plain, *(option for option in made if option)]
+
+
+def _is_null(node: Node) -> bool:
+    return isinstance(node.schema, dict) and node.schema.get("type") == "null"
+
+
+def min_depth(node: Node, looks: int = _LOOKS) -> float:
+    """How many levels a value must have at least, judged from a schema alone; infinite within a recursive one."""
+    schema = node.schema
+    if not isinstance(schema, dict):
+        return 0 if schema else inf
+    if looks == 0 or node.place is None:
+        return 0 if node.place is None else _LOOKS
+    if node.min_depth is None:
+        # Until it is known, since it may lead back here.
+        node.min_depth = inf
+
+        def least(*key: str | int) -> float:
+            return min_depth(node.child(*key), looks - 1)
+
+        beside = [least("allOf", index) for index in range(len(schema.get("allOf", ())))]
+        beside += [
+            min((least(keyword, index) for index in range(len(schema[keyword]))), default=0)
+            for keyword in ("anyOf", "oneOf")
+            if isinstance(schema.get(keyword), list)
+        ]
+        target = node.document.resolve(schema["$ref"], node.base) if isinstance(schema.get("$ref"), str) else None
+        if target is not None:
+            beside.append(min_depth(target, looks - 1))
+        below = [-1.0]
+        if schema.get("type", "object") in ("object", "array"):
+            named, required = schema.get("properties"), schema.get("required")
+            if isinstance(named, dict) and isinstance(required, list):
+                below += [least("properties", name) for name in required if name in named]
+            if schema.get("minItems") and isinstance(schema.get("items"), dict):
+                below.append(least("items"))
+        node.min_depth = max(*beside, max(below) + 1) if beside else max(below) + 1
+    return node.min_depth
