@@ -57,7 +57,7 @@ def write_instance(schema: object, key: int, language: str, subject: str, *, com
 def is_recursive(schema: object) -> bool:
     """Whether a schema contains a reference, direct or indirect, to itself or a part around it. Raises
     InvalidSchemaError."""
-    return bool(_instances().compiled(schema).document.reach.recursive)
+    return bool(_instances().compiled(schema).document.is_recursive)
 
 
 @cache

@@ -126,15 +126,13 @@ class Reach(NamedTuple):
     """Which values may be checked against a schema: `visits` along a path, by the depth of the value.
 
     If it is `finite`, deeper values make no more visits than the last. `leads` are the schemas that each one applies.
-    `loose` are the states of large patterns that may have to be followed for each character of a text; `recursive` is
-    whether a reference, direct or indirect, leads to itself or a part around it.
+    `loose` are the states of large patterns that may have to be followed for each character of a text.
     """
 
     visits: tuple[int, ...]
     finite: bool
     leads: "Mapping[Node, Sequence[Node]]"
     loose: int = 0
-    recursive: bool = False
 
     def size(self, start: Node) -> int:
         """How many schemas a validator of one has."""
@@ -226,7 +224,7 @@ def reach_of(root: Node) -> Reach:
             raise SchemaLimitError("Too many references in it lead back to themselves")
         visits = tuple(count ** (circles + 1) for count in visits if count ** (circles + 1) <= MOST_CHECKED)
     leads = {node: (*_applied(part), *part.below) for node, part in parts.items()}
-    return Reach(visits, finite, leads, sum(part.loose for part in parts.values()), bool(recursive))
+    return Reach(visits, finite, leads, sum(part.loose for part in parts.values()))
 
 
 def _applied(part: _Part) -> list[Node]:

@@ -80,16 +80,16 @@ def _ordered(options: Sequence[Branch], draws: Draws, *, frugal: bool) -> Sequen
         return options
     if frugal:
         return sorted(options, key=lambda option: max(map(min_depth, option), default=0))
-    plain = [option for option in options if option and all(node.place is not None for node in option)]
-    # The branches as they stand, then those that exclude others.
-    made = [option for option in options if option not in plain]
+    stands = [bool(option) and all(node.place is not None for node in option) for option in options]
+    plain = [option for option, standing in zip(options, stands, strict=True) if standing]
+    made = [option for option, standing in zip(options, stands, strict=True) if option and not standing]
     start = draws.below(len(plain)) if plain else 0
-    plain = plain[start:] + plain[:start]
-    if len(made) == len(plain):
-        made = made[start:] + made[:start]
     if draws.below(8):
-        plain.sort(key=lambda option: all(_is_null(node) for node in option))
-    return [*(option for option in made if not option), *plain, *(option for option in made if option)]
+        plain = sorted(plain[start:] + plain[:start], key=lambda option: all(map(_is_null, option)))
+    else:
+        plain = plain[start:] + plain[:start]
+    # What is optimistic comes first, and what excludes other branches last.
+    return [*(option for option in options if not option), *plain, *made[start:], *made[:start]]
 
 
 def _is_null(node: Node) -> bool:

@@ -6,7 +6,9 @@ can also be made: for schemas that the document does not contain, such as the op
 
 import re
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import cache
+from graphlib import CycleError, TopologicalSorter
 from typing import Any
 from urllib.parse import unquote, urldefrag, urljoin
 
@@ -162,6 +164,33 @@ class Document:
             return self._at(place + unquote(fragment) if pointer else place)
         other = _metaschema(uri)
         return None if other is None or other is self else other.resolve(f"#{fragment}", other.base)
+
+    @property
+    def is_recursive(self) -> bool:
+        """Whether a subschema contains a reference, direct or indirect, to itself or a schema around it."""
+        references = (
+            (place, schema.get(keyword), base)
+            for place, schema, base in self._walk(self.base)
+            for keyword in ("$ref", "$dynamicRef", "$recursiveRef")
+        )
+        leads = [(place, self._place_of(to, base)) for place, to, base in references if isinstance(to, str)]
+        graph = {
+            target: [to for place, to in leads if to is not None and f"{place}/".startswith(f"{target}/")]
+            for _, target in leads
+            if target is not None
+        }
+        try:
+            TopologicalSorter(graph).prepare()
+        except CycleError:
+            return True
+        return False
+
+    def _place_of(self, reference: str, base: str) -> str | None:
+        """The place of a reference's target; None if it has none in this document."""
+        with suppress(InvalidSchemaError):
+            found = self.resolve(reference, base)
+            return None if found is None or found.document is not self else found.place
+        return None
 
     def dynamic(self, name: str) -> list[Node]:
         """The schemas with a dynamic anchor, the outermost first."""

@@ -8,6 +8,7 @@ that.
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from fractions import Fraction
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 from mockserver.core.json_values import ValueSet
@@ -49,9 +50,9 @@ class Containing(NamedTuple):
 class MergedSchema:
     """What is asked of one value. `dead` is True if no value can be like that.
 
-    `checks` are schemas that a finished value must be held against, since the rest does not ensure them. `grids` and
-    `parts` are derived from it once it is complete; `kept` is a cache of its document for what its alternatives lead
-    to, None if it is not cached itself.
+    `checks` are schemas that a finished value must be held against, since the rest does not ensure them. `grids` are
+    derived from it once it is complete; `kept` is a cache of its document for what its alternatives lead to, None if it
+    is not cached itself.
     """
 
     def __init__(self) -> None:
@@ -84,7 +85,6 @@ class MergedSchema:
         self.alternatives: list[Alternatives] = []
         self.seen: set[tuple[Node, Scopes]] = set()
         self.grids: dict[Hashable, Any] = {}
-        self.parts: Properties | None = None
         self.kept: dict[Hashable, Any] | None = None
 
     def without_alternatives(self) -> "MergedSchema":
@@ -94,7 +94,9 @@ class MergedSchema:
         own.update(self.__dict__)
         for name in _GROWING:
             own[name] = own[name].copy()
-        other.alternatives, other.grids, other.parts, other.kept = [], {}, None, None
+        other.alternatives, other.grids, other.kept = [], {}, None
+        own.pop("properties", None)
+        own.pop("is_impossible", None)
         return other
 
     def add(self, node: Node, scopes: Scopes = ()) -> None:
@@ -126,9 +128,9 @@ class MergedSchema:
         self.types = tuple(name for name in self.types if name in types)
         self.dead = self.dead or not self.types
 
-    @property
+    @cached_property
     def is_impossible(self) -> bool:
-        """Whether it is obvious that no value can meet it."""
+        """Whether it is obvious that no value can meet it; only of a complete one."""
         if self.dead or self.values == []:
             return True
         contradictory = {
@@ -139,12 +141,10 @@ class MergedSchema:
         }
         return all(contradictory.get(name, False) for name in self.types)
 
-    @property
+    @cached_property
     def properties(self) -> "Properties":
-        """What a complete one says of properties; cached."""
-        if self.parts is None:
-            self.parts = Properties(self.objects, self.unevaluated_properties)
-        return self.parts
+        """What it says of properties; only of a complete one."""
+        return Properties(self.objects, self.unevaluated_properties)
 
 
 def _contradict(least: Any, most: Any) -> bool:
@@ -244,38 +244,28 @@ def _enum(into: MergedSchema, node: Node, value: Any, scopes: Scopes) -> None:
     into.values = list(value) if allowed is None else [each for each in into.values or () if each in allowed]
 
 
-def _low(*, strict: bool) -> _Keyword:
+def _low(into: MergedSchema, node: Node, value: Any, scopes: Scopes, *, strict: bool = False) -> None:
+    # In draft 4 `exclusiveMinimum` is a boolean that belongs to `minimum`.
+    if not isinstance(value, bool):
+        is_open = strict or node.schema.get("exclusiveMinimum") is True
+        if into.low is None or (exactly(value), is_open) > (into.low, into.low_open):
+            into.low, into.low_open = exactly(value), is_open
+
+
+def _high(into: MergedSchema, node: Node, value: Any, scopes: Scopes, *, strict: bool = False) -> None:
+    if not isinstance(value, bool):
+        is_open = strict or node.schema.get("exclusiveMaximum") is True
+        if into.high is None or (-exactly(value), is_open) > (-into.high, into.high_open):
+            into.high, into.high_open = exactly(value), is_open
+
+
+def _size(name: str) -> _Keyword:
+    """A bound of a size: the highest of the lower ones, the lowest of the upper ones."""
+    nearer = max if name.startswith("min") else min
+
     def grow(into: MergedSchema, node: Node, value: Any, scopes: Scopes) -> None:
-        # In draft 4 `exclusiveMinimum` is a boolean that belongs to `minimum`.
-        if not isinstance(value, bool):
-            bound = exactly(value), strict or node.schema.get("exclusiveMinimum") is True
-            if into.low is None or bound > (into.low, into.low_open):
-                into.low, into.low_open = bound
-
-    return grow
-
-
-def _high(*, strict: bool) -> _Keyword:
-    def grow(into: MergedSchema, node: Node, value: Any, scopes: Scopes) -> None:
-        if not isinstance(value, bool):
-            bound, is_open = exactly(value), strict or node.schema.get("exclusiveMaximum") is True
-            if into.high is None or (-bound, is_open) > (-into.high, into.high_open):
-                into.high, into.high_open = bound, is_open
-
-    return grow
-
-
-def _at_least(name: str) -> _Keyword:
-    def grow(into: MergedSchema, node: Node, value: Any, scopes: Scopes) -> None:
-        setattr(into, name, max(getattr(into, name), int(value)))
-
-    return grow
-
-
-def _at_most(name: str) -> _Keyword:
-    def grow(into: MergedSchema, node: Node, value: Any, scopes: Scopes) -> None:
-        most = getattr(into, name)
-        setattr(into, name, int(value) if most is None else min(most, int(value)))
+        known = getattr(into, name)
+        setattr(into, name, int(value) if known is None else nearer(known, int(value)))
 
     return grow
 
@@ -402,27 +392,27 @@ _KEYWORDS: dict[str, _Keyword] = {
     "type": _type,
     "enum": _enum,
     "const": lambda into, node, value, scopes: _enum(into, node, [value], scopes),
-    "minimum": _low(strict=False),
-    "maximum": _high(strict=False),
-    "exclusiveMinimum": _low(strict=True),
-    "exclusiveMaximum": _high(strict=True),
+    "minimum": _low,
+    "maximum": _high,
+    "exclusiveMinimum": partial(_low, strict=True),
+    "exclusiveMaximum": partial(_high, strict=True),
     "multipleOf": lambda into, node, value, scopes: into.multiples.append(abs(exactly(value))),
-    "minLength": _at_least("min_length"),
-    "maxLength": _at_most("max_length"),
+    "minLength": _size("min_length"),
+    "maxLength": _size("max_length"),
     "pattern": _listed("patterns"),
     "format": _listed("formats"),
     "contentEncoding": _encoded,
     "contentMediaType": _encoded,
     "required": _required,
-    "minProperties": _at_least("min_properties"),
-    "maxProperties": _at_most("max_properties"),
+    "minProperties": _size("min_properties"),
+    "maxProperties": _size("max_properties"),
     "propertyNames": lambda into, node, value, scopes: into.names.append(node.child("propertyNames")),
     "dependentRequired": _dependent,
-    "dependentSchemas": lambda into, node, value, scopes: _dependent(into, node, value, scopes, "dependentSchemas"),
+    "dependentSchemas": partial(_dependent, keyword="dependentSchemas"),
     "dependencies": _dependent,
     "unevaluatedProperties": lambda into, node, value, scopes: into.unevaluated_properties.append(node),
-    "minItems": _at_least("min_items"),
-    "maxItems": _at_most("max_items"),
+    "minItems": _size("min_items"),
+    "maxItems": _size("max_items"),
     "uniqueItems": lambda into, node, value, scopes: setattr(into, "unique", into.unique or bool(value)),
     "contains": _contains,
     "unevaluatedItems": lambda into, node, value, scopes: into.unevaluated_items.append(node),
@@ -442,6 +432,8 @@ _KEYWORDS: dict[str, _Keyword] = {
 }
 # The first drafts that know a keyword; in earlier ones it means nothing, whatever its value.
 _SINCE = {
+    **dict.fromkeys(("contains", "propertyNames"), 6),
+    "if": 7,
     **dict.fromkeys(("dependentRequired", "dependentSchemas", "unevaluatedProperties", "unevaluatedItems"), 2019),
     "$recursiveRef": 2019,
     "$dynamicRef": 2020,

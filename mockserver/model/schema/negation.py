@@ -45,7 +45,7 @@ def negate(node: Node) -> Node:
 def violations(node: Node) -> Sequence[Branch]:
     """Ways to violate a schema, one keyword at a time; empty if no value does."""
     schema = node.schema
-    if isinstance(schema, bool):
+    if not isinstance(schema, dict):
         return [] if schema else [()]
     if node.violations is None:
         alone = ["$ref"] if "$ref" in schema and node.document.draft <= 7 else schema
@@ -83,7 +83,7 @@ def _violations(node: Node, keyword: str, value: Any) -> Sequence[Branch]:
             return [tuple(map(negate, parts))]
         case "not":
             return [(node.child("not"),)]
-        case "if":
+        case "if" if node.document.draft >= 7:
             ways = []
             if "then" in schema:
                 ways.append((node.child("if"), negate(node.child("then"))))

@@ -109,7 +109,8 @@ class Search:
             self._spend(100 * len(known.seen) + 20 * sum(len(each.options) for each in known.alternatives))
         for way in branches(known, self._draws, self._step, frugal=self._frugal):
             for value in self._listed(way, nodes, taken) if way.values else self._candidates(way, name, depth, taken):
-                if (taken is None or value not in taken) and all(check.holds(value) for check in way.checks):
+                is_new = taken is None or value not in taken
+                if is_new and (not way.checks or all(check.holds(value) for check in way.checks)):
                     return value
         return NOTHING
 
@@ -210,7 +211,8 @@ class Search:
         if len(required) > most or not all(self._may_be(way, name) for name in required):
             return None
         chosen = set(required)
-        optional = [each for each in declared if each not in required | dropped and self._may_be(way, each)]
+        excepted = required | dropped
+        optional = [each for each in declared if each not in excepted and self._may_be(way, each)]
         for index, name in enumerate(optional):
             left = len(optional) - index
             if len(chosen) + left > way.min_properties:
@@ -227,8 +229,9 @@ class Search:
         return [*(name for name in order if name in chosen), *sorted(chosen - order.keys())]
 
     def _may_be(self, way: MergedSchema, name: str) -> bool:
-        self._spend(_PATTERN * way.properties.patterns)
-        return all(node.holds(name) for node in way.names) and way.properties.may_have(name)
+        properties = way.properties
+        self._spend(_PATTERN * properties.patterns)
+        return properties.may_have(name) and (not way.names or all(node.holds(name) for node in way.names))
 
     def _property(self, way: MergedSchema, name: str, depth: int) -> Any:
         self._spend(_PATTERN * way.properties.patterns)
@@ -377,7 +380,9 @@ def _closure(way: MergedSchema, names: Any) -> set[str]:
 def _prefix(node: Node) -> Sequence[Any]:
     """The schemas of the first items; before draft 2020-12 these were `items` as a list."""
     items = node.schema.get("items")
-    return items if isinstance(items, list) else node.schema.get("prefixItems", ())
+    if isinstance(items, list):
+        return items
+    return node.schema.get("prefixItems", ()) if node.document.draft >= 2020 else ()
 
 
 def _item_schemas(way: MergedSchema, index: int, wants: Sequence[Containing]) -> list[Node]:
@@ -386,7 +391,7 @@ def _item_schemas(way: MergedSchema, index: int, wants: Sequence[Containing]) ->
     for node, scopes in way.arrays:
         first = "items" if isinstance(node.schema.get("items"), list) else "prefixItems"
         rest = "additionalItems" if first == "items" else "items"
-        if index < len(node.schema.get(first, ())):
+        if index < len(_prefix(node)):
             found.append(node.child(first, index))
         elif rest in node.schema:
             found.append(node.child(rest))

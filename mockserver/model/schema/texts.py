@@ -18,12 +18,11 @@ LONGEST = 400_000
 _PLAUSIBLE = 3
 # How many samples tell whether anything plausible matches a pattern.
 _SAMPLES = 32
-# Times that a pattern is matched without regard to the others, and what each is reckoned at, in steps of the solver.
-_ALONE, _ALONE_COST = 30, 15
-# A search for a text costs a step of the solver for so many of its own, beyond those that are free.
-_FREE, _DEAR = 2000, 16
-# Whoever checks a text against patterns that ask for this many characters takes a step, and four for twice as many.
-_CHECKED = 362
+# Times that a pattern is matched without regard to the others, and what that is reckoned at, in steps of the solver.
+_ALONE, _ALONE_STEPS = 30, 15
+# A search for a text costs a step of the solver for so many of its own, beyond those that are free; and so does a check
+# of a text of so many characters against patterns, and four steps if it has twice as many.
+_FREE, _DEAR, _CHECKED = 2000, 16, 362
 # Texts for patterns are written up to this length; longer ones are stretched.
 _STRETCHED = 1000
 # Whether plausible texts match patterns of more characters is not cached.
@@ -146,12 +145,11 @@ def _candidates(way: MergedSchema, setting: Setting, spend: Spend, taken: Sequen
         if taken:
             yield from _written(way, way.patterns, draws, spend, taken)
         for pattern in way.patterns:
-            spend(_ALONE_COST)
+            spend(_ALONE_STEPS)
             for _ in range(_ALONE):
-                text = find_match([pattern], draws, least, _shorter(most, [pattern]), spend=_reckoned(spend))
+                text = _matching(way, [pattern], [], draws, spend, [])
                 if text is None:
                     break
-                spend(_checking(text))
                 yield text
     elif formats:
         yield from _written(way, formats, draws, spend)
@@ -197,11 +195,8 @@ def _written(
     way: MergedSchema, patterns: Sequence[str], draws: Draws, spend: Spend, others: Sequence[str] = ()
 ) -> Iterator[str]:
     """A text that is written for the patterns; a very long one is a shorter one that has been stretched."""
-    least, most = way.min_length, way.max_length
-    wanted = min(least, _STRETCHED)
-    longest = _shorter(most, (*patterns, *way.no_patterns))
-    text = find_match(patterns, draws, wanted, longest, way.no_patterns, others, _reckoned(spend))
-    spend(_checking(text or ""))
+    least = way.min_length
+    text = _matching(way, patterns, way.no_patterns, draws, spend, others)
     if text is None or least <= _STRETCHED:
         yield from () if text is None else (text,)
         return
@@ -212,19 +207,23 @@ def _written(
             yield text[:place] + part * times + text[place:]
 
 
-def _shorter(most: int | None, patterns: Sequence[str]) -> int:
-    """The most characters of a text that can be checked against patterns."""
-    longest = longest_searched(patterns)
-    return longest if most is None else min(most, longest)
+def _matching(
+    way: MergedSchema,
+    patterns: Sequence[str],
+    no_patterns: Sequence[str],
+    draws: Draws,
+    spend: Spend,
+    others: Sequence[str],
+) -> str | None:
+    """A text that is not too long to be checked against the patterns; None if none is found."""
+    most = min(longest_searched((*patterns, *no_patterns)), LONGEST if way.max_length is None else way.max_length)
 
+    def search(steps: int) -> None:
+        spend(max(steps - _FREE, 0) // _DEAR)
 
-def _checking(text: str) -> int:
-    """The steps to check a text against the patterns for which it is written."""
-    return (len(text) // _CHECKED) ** 2
-
-
-def _reckoned(spend: Spend) -> Spend:
-    return lambda steps: spend(max(steps - _FREE, 0) // _DEAR)
+    text = find_match(patterns, draws, min(way.min_length, _STRETCHED), most, no_patterns, others, search)
+    spend((len(text or "") // _CHECKED) ** 2)
+    return text
 
 
 def fits(way: MergedSchema) -> Callable[[str], bool]:

@@ -137,6 +137,17 @@ def test_what_is_no_schema_or_refers_to_nothing_is_refused_as_invalid(schema: An
         check_schema(schema)
 
 
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"contains": "a"}, {"propertyNames": "a"}, {"prefixItems": 3}, {"prefixItems": "ab"}, {"if": "a", "then": "b"},
+        {"not": {"if": "a", "then": "b"}}, {"not": {"contains": "a"}}, {"dependentSchemas": {"a": 1}},
+    ],
+)  # fmt: skip
+def test_a_word_of_later_drafts_means_nothing_in_earlier_ones_whatever_its_value(schema: Any) -> None:
+    assert schema_fault(schema) in (None, "No value was found that keeps to the schema")
+
+
 def test_a_schema_that_has_been_accepted_is_not_refused_where_a_reference_leads_to_no_schema() -> None:
     way = {"anyOf": [{"type": "integer"}, *({"$ref": f"#/elsewhere/{n}"} for n in range(7))]}
     found = [{**way, "title": f"{n}", "elsewhere": [{"minimum": n}] * 6 + [NO_SCHEMA]} for n in range(20)]
