@@ -22,7 +22,7 @@ _KEPT = 8 * 2**20
 _LEAST_MEMORY = 4_000
 # What all searches for an instance may spend together, in units of some ten nanoseconds, each half of what is left; and
 # how many values of one are natural. Large schemas, of up to so many objects and lists, may have more.
-_BUDGET, _BUDGET_EACH, _NATURAL, _NATURAL_EACH, _LARGEST = 40_000_000, 100_000, 250, 3, 20_000
+_BUDGET, _BUDGET_EACH, _NATURAL, _NATURAL_EACH, _LARGEST = 40_000_000, 30_000, 250, 3, 20_000
 # The searches before a schema is given up; each is natural (True) or takes any value that fits.
 _SEARCHES = (True, True, False, False)
 # How long an instance may be, in characters.

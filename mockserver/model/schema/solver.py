@@ -154,7 +154,8 @@ class Search:
             tried = min(_TRIED + _TRIED_EACH * len(taken or ()), _MOST_TRIED)
         before = self._frugal, self._varied
         for attempt in range(tried):
-            self._frugal = before[0] or attempt == _NATURAL_TRIED
+            # What only has what is required soon is all taken.
+            self._frugal = attempt == _NATURAL_TRIED or (before[0] and not (taken and attempt > _NATURAL_TRIED))
             self._varied = before[1] or attempt > _NATURAL_TRIED
             found = self._object(way, setting, depth) if kind == "object" else self._array(way, setting, depth)
             self._frugal, self._varied = before
@@ -301,7 +302,27 @@ class Search:
         counts: dict[Node, int] = {}
         taken = ValueSet() if way.unique else None
         while len(made) < length or (wanted and len(made) < longest):
-            value = self._item(way, made, wanted, counts, taken, setting.name, depth)
+            self._spend(_WANT * len(wanted))
+            full = [want for want in way.contains if want.most is not None and counts.get(want.node, 0) >= want.most]
+            # If possible an item that the array must contain, or several at once where there is little room.
+            distinct = list({want.node: want for want in wanted}.values())
+            choices: list[Sequence[Containing]] = [*([want] for want in distinct), []]
+            if most is not None and len(wanted) > most - len(made):
+                choices.insert(0, distinct)
+            if way.unevaluated_items:
+                # What is contained once more is evaluated by that, though nothing else allows it.
+                choices += [[want] for want in way.contains if want not in wanted and want not in full]
+            value = NOTHING
+            for wants in choices:
+                nodes = [*_item_schemas(way, len(made), wants), *(want.node for want in wants)]
+                nodes += [negate(want.node) for want in full if want not in wants]
+                again = self._varied and made and taken is None and self._draws.below(4) == 0
+                if again and all(node.holds(made[-1]) for node in nodes):
+                    value = made[-1]
+                else:
+                    value = self.solve(nodes, setting.name, depth + 1, taken)
+                if value is not NOTHING:
+                    break
             if value is NOTHING:
                 break
             made.append(value)
@@ -327,37 +348,6 @@ class Search:
                 usual = max(least, 1 + self._draws.below(2))
             usual = max(usual, least, wanted)
         return usual if way.max_items is None else min(usual, way.max_items)
-
-    def _item(
-        self,
-        way: MergedSchema,
-        made: list[Any],
-        wanted: Sequence[Containing],
-        counts: Mapping[Node, int],
-        taken: ValueSet | None,
-        name: str,
-        depth: int,
-    ) -> Any:
-        """The next item, if possible one that the array must contain; or NOTHING."""
-        self._spend(_WANT * len(wanted))
-        full = [want for want in way.contains if want.most is not None and counts.get(want.node, 0) >= want.most]
-        distinct = list({want.node: want for want in wanted}.values())
-        choices: list[Sequence[Containing]] = [*([want] for want in distinct), []]
-        if way.max_items is not None and len(wanted) > way.max_items - len(made):
-            choices.insert(0, distinct)
-        if way.unevaluated_items:
-            # What is contained once more is evaluated by that, though nothing else allows it.
-            choices += [[want] for want in way.contains if want not in wanted and want not in full]
-        for wants in choices:
-            nodes = [*_item_schemas(way, len(made), wants), *(want.node for want in wants)]
-            nodes += [negate(want.node) for want in full if want not in wants]
-            again = self._varied and made and taken is None and self._draws.below(4) == 0
-            if again and all(node.holds(made[-1]) for node in nodes):
-                return made[-1]
-            found = self.solve(nodes, name, depth + 1, taken)
-            if found is not NOTHING:
-                return found
-        return NOTHING
 
 
 def _places(nodes: Sequence[Node]) -> tuple[int, ...]:

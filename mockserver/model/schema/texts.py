@@ -23,6 +23,9 @@ _ALONE, _ALONE_STEPS = 30, 15
 # A search for a text costs a step of the solver for so many of its own, beyond those that are free; and so does a check
 # of a text of so many characters against patterns, and four steps if it has twice as many.
 _FREE, _DEAR, _CHECKED = 2000, 16, 362
+# How often a text is altered where it is taken; and the characters for which others of their kind are tried.
+_ALTERED = 60
+_ALIKE = ("0123456789", "abcdefghijklmnopqrstuvwxyz", "ABCDEFGHIJKLMNOPQRSTUVWXYZ")
 # Texts for patterns are written up to this length; longer ones are stretched.
 _STRETCHED = 1000
 # Whether plausible texts match patterns of more characters is not cached.
@@ -140,8 +143,10 @@ def _candidates(way: MergedSchema, setting: Setting, spend: Spend, taken: Sequen
         yield from samples
         if formats:
             yield from _written(way, [*formats, *way.patterns], draws, spend)
-        for _ in range(_PLAUSIBLE if taken else 1):
-            yield from _written(way, way.patterns, draws, spend)
+        for written in _written(way, way.patterns, draws, spend):
+            yield written
+            if taken:
+                yield from _altered(written, fits(way), draws)
         if taken:
             yield from _written(way, way.patterns, draws, spend, taken)
         for pattern in way.patterns:
@@ -163,6 +168,19 @@ def _candidates(way: MergedSchema, setting: Setting, spend: Spend, taken: Sequen
         yield draws.spell("abcdefgh0123456789", max(least, min(most or 8, 8)))
     if not (way.patterns or way.no_patterns):
         yield from _written(way, [], draws, spend, taken)
+
+
+def _altered(text: str, fit: Callable[[str], bool], draws: Draws) -> Iterator[str]:
+    """Texts that fit, each like the one before it but for a character."""
+    for _ in range(_ALTERED):
+        place = draws.below(len(text) + 1)
+        old, rest = text[place : place + 1], text[place + 1 :]
+        alike = next((kind for kind in _ALIKE if old and old in kind), text)
+        new = draws.pick(alike if draws.below(2) else text) if text else ""
+        changed = text[:place] + (new + rest, new + old + rest, rest, new + rest)[draws.below(4)]
+        if fit(changed):
+            text = changed
+            yield text
 
 
 def _may_fit(maker: values.Maker, way: MergedSchema, setting: Setting) -> bool:
@@ -220,6 +238,9 @@ def _matching(
 
     def search(steps: int) -> None:
         spend(max(steps - _FREE, 0) // _DEAR)
+
+    # To keep out two others takes about as long as a step.
+    spend(len(others) // 2)
 
     text = find_match(patterns, draws, min(way.min_length, _STRETCHED), most, no_patterns, others, search)
     spend((len(text or "") // _CHECKED) ** 2)

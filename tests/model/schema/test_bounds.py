@@ -4,6 +4,7 @@ import gc
 import json
 import subprocess
 import sys
+from time import process_time
 from typing import Any
 
 import pytest
@@ -95,6 +96,25 @@ def test_any_graph_of_references_is_solved_or_refused_in_bounded_time() -> None:
 def test_hostile_schemas_are_solved_or_refused(what: str) -> None:
     fault = schema_fault(SCHEMAS[what]())
     assert fault is None or fault
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"items": {"type": "string", "pattern": "^[ab]{3,9}$"}, "uniqueItems": True, "minItems": 3000},
+        {
+            "type": "object",
+            "minProperties": 5000,
+            "patternProperties": {f"^x{n}": {"type": "string"} for n in range(200)},
+            "additionalProperties": False,
+        },
+    ],
+)
+def test_a_search_for_many_different_texts_is_given_up_soon(schema: Any) -> None:
+    started = process_time()
+    with pytest.raises(UnsatisfiableSchemaError):
+        check_schema({"type": "array", **schema})
+    assert process_time() - started < 5
 
 
 def test_what_is_shared_by_different_properties_counts_once() -> None:
