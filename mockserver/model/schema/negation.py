@@ -74,9 +74,11 @@ def _violations(node: Node, keyword: str, value: Any) -> Sequence[Branch]:
             forms = ((name, {"type": "object", "required": [name], "properties": {name: {}}}) for name in value)
             return [(made(form, {(keyword, name): negate(node.child(keyword, name))}),) for name, form in forms]
         case "items" if not isinstance(value, list):
-            place = len(schema.get("prefixItems", ()))
-            form = {"type": "array", "minItems": place + 1, "prefixItems": [True] * place + [{}]}
-            return [(made(form, {("prefixItems", place): negate(node.child(keyword))}),)]
+            place, first = 0, "items"
+            if node.document.draft >= 2020:
+                place, first = len(schema.get("prefixItems", ())), "prefixItems"
+            form = {"type": "array", "minItems": place + 1, first: [True] * place + [{}]}
+            return [(made(form, {(first, place): negate(node.child(keyword))}),)]
         case "allOf":
             return [(negate(part),) for part in parts]
         case "anyOf":
