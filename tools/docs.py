@@ -27,8 +27,7 @@ from mockserver.faults.catalogue import FAULTS, Kind
 from mockserver.faults.scenarios import SCENARIOS, Act
 from mockserver.faults.values import PLACE_KEYS, Setting
 from mockserver.latency.presets import presets as known_presets
-from mockserver.server.admin.api import SUBJECTS
-from mockserver.server.admin.openapi import admin_document
+from mockserver.server.admin.api import admin_document
 from mockserver.state.configuration.options import LIVE, OPTIONS, OWN
 from mockserver.state.settings import Settings
 
@@ -324,7 +323,7 @@ def _shown(schema: Mapping[str, Any]) -> str:
 
 @cache
 def _document() -> Mapping[str, Any]:
-    document: Mapping[str, Any] = json.loads(json.dumps(admin_document(SUBJECTS)))
+    document: Mapping[str, Any] = json.loads(json.dumps(admin_document()))
     return document
 
 

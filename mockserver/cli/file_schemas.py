@@ -10,9 +10,10 @@ from typing import Any
 
 from mockserver.core.dialects import EDITIONS, Dialect
 from mockserver.core.seeding import SEEDS
-from mockserver.server.admin.json_schema import (
+from mockserver.server.admin.schemas import (
     COUNT,
     FLAG,
+    NOTATIONS,
     NUMBER,
     TEXT,
     Schema,
@@ -24,7 +25,6 @@ from mockserver.server.admin.json_schema import (
     reference,
     rows,
 )
-from mockserver.server.admin.notation_schemas import NOTATIONS
 from mockserver.state.configuration.options import OPTIONS, Option
 from mockserver.state.stubs.notation import NOTES
 

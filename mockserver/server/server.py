@@ -21,6 +21,7 @@ from uvicorn.server import ServerState
 from mockserver.faults.catalogue import FAULTS
 from mockserver.faults.rules import Fault
 from mockserver.server.addresses import url_of
+from mockserver.server.admin.journal import end_feeds
 from mockserver.server.app import create_app
 from mockserver.server.asgi import Receive, Send
 from mockserver.server.cors import Gate
@@ -167,9 +168,6 @@ class _Server(uvicorn.Server):
             listener.close()
         for connection in list(self.server_state.connections):
             connection.shutdown()
-        # Imported by the first listener to a live feed, or now.
-        from mockserver.server.feed import end_feeds
-
         end_feeds()
         await self._all_have_left(self.grace)
         # Tasks that wait for something are cancelled first, so that they can answer that it will not come.

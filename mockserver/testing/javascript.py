@@ -8,7 +8,7 @@ from typing import Any
 
 from mockserver.core.installed import load_dialects
 from mockserver.core.version import __version__
-from mockserver.server.admin.schemas import SCHEMAS
+from mockserver.server.admin.api import SCHEMAS
 
 _HERE = Path(__file__).parent / "js"
 _REFERENCE = re.compile(r"#/components/schemas/(\w+)")

@@ -19,7 +19,7 @@ from mockserver.faults.scenarios import SCENARIOS
 from mockserver.faults.values import PLACE_KEYS
 from mockserver.latency.notation import SETTINGS, NotationError, read_profile
 from mockserver.latency.presets import presets
-from mockserver.server.admin.schemas import SCHEMAS
+from mockserver.server.admin.api import SCHEMAS
 from mockserver.server.files.stubs import load_stubs
 from mockserver.state.configuration.config import from_toml
 from mockserver.state.configuration.options import OPTIONS

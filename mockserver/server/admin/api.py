@@ -1,9 +1,12 @@
-"""The admin API under `/_mockserver/`, and each dialect's OpenAPI document: all endpoints, and access control."""
+"""The admin API under `/_mockserver/`, and each dialect's OpenAPI document: all endpoints, access control, and its own
+OpenAPI document."""
 
 import asyncio
 import hmac
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Mapping
 from functools import partial
+from typing import Any
 
 import orjson
 from starlette.applications import Starlette
@@ -13,25 +16,31 @@ from starlette.responses import Response
 from starlette.routing import Match, Route
 
 from mockserver.core.calls import Headers
+from mockserver.core.installed import load_dialects
 from mockserver.core.naming import unknown
+from mockserver.core.version import __version__
 from mockserver.server.addresses import ADMIN
-from mockserver.server.admin.answers import admin_error
-from mockserver.server.admin.catalogue import CATALOGUE
-from mockserver.server.admin.deliveries import DELIVERIES
-from mockserver.server.admin.dialects import DIALECTS
-from mockserver.server.admin.endpoints import Endpoint, Handler
-from mockserver.server.admin.faults import FAULTS
-from mockserver.server.admin.journal import JOURNAL
-from mockserver.server.admin.metrics import METRICS
-from mockserver.server.admin.namespaces import NAMESPACES
-from mockserver.server.admin.openapi import DOCUMENT, admin_document
-from mockserver.server.admin.page import PAGE
-from mockserver.server.admin.quotas import QUOTAS
-from mockserver.server.admin.requests import AdminRequest, BadRequestError
-from mockserver.server.admin.server import SERVER
-from mockserver.server.admin.settings import SETTINGS
-from mockserver.server.admin.stubs import STUBS
-from mockserver.server.admin.verification import VERIFICATION
+from mockserver.server.admin import (
+    catalogue,
+    faults,
+    journal,
+    metrics,
+    namespaces,
+    page,
+    server,
+    settings,
+    stubs,
+    verification,
+)
+from mockserver.server.admin.endpoint import (
+    AdminEndpoint,
+    AdminRequest,
+    BadRequestError,
+    admin_error,
+    endpoint,
+    per_server,
+)
+from mockserver.server.admin.schemas import DOCUMENT, TAKEN, TEXT, WHOLE, Schema, one_of, reference, table
 from mockserver.server.cors import open_to_pages
 from mockserver.server.simulator import Simulator
 from mockserver.state.origins import is_loopback, is_own
@@ -48,59 +57,72 @@ _LOCKED = (
 )
 _WRONG = "The admin token is not the server's (its --admin-token, or MOCKSERVER_ADMIN_TOKEN)."
 _FOREIGN = "The admin API serves pages of other origins only with the admin token (--admin-token)."
+_VARIABLE = re.compile(r"{(\w+)(?::\w+)?}")
 
 
-async def _document(request: AdminRequest) -> Response:
-    return Response(orjson.dumps(admin_document(SUBJECTS)), media_type="application/json")
+@endpoint("GET", per_server("/openapi.json"), {200: DOCUMENT}, opens=True)
+async def openapi(request: AdminRequest) -> Response:
+    """This document."""
+    return Response(orjson.dumps(admin_document()), media_type="application/json")
 
 
-_OPENAPI = Endpoint(
-    "openapi", "GET", (f"{ADMIN}/openapi.json",), _document, "This document", {200: DOCUMENT}, opens=True
-)
 # Every endpoint, by subject. The first that matches a request answers it.
-SUBJECTS: Mapping[str, tuple[Endpoint, ...]] = {
-    "server": (*SERVER, _OPENAPI, *DIALECTS, *METRICS),
-    "settings": (*SETTINGS, *CATALOGUE, *QUOTAS),
-    "namespaces": NAMESPACES,
-    "faults": FAULTS,
-    "stubs": STUBS,
-    "journal": JOURNAL,
-    "deliveries": DELIVERIES,
-    "verification": VERIFICATION,
-    "page": PAGE,
+SUBJECTS: Mapping[str, tuple[AdminEndpoint, ...]] = {
+    "server": (*server.ENDPOINTS, openapi, *metrics.ENDPOINTS),
+    "settings": (*settings.ENDPOINTS, *catalogue.ENDPOINTS),
+    "namespaces": namespaces.ENDPOINTS,
+    "faults": faults.ENDPOINTS,
+    "stubs": stubs.ENDPOINTS,
+    "journal": journal.ENDPOINTS,
+    "deliveries": (namespaces.deliveries,),
+    "verification": verification.ENDPOINTS,
+    "page": page.ENDPOINTS,
 }
-ENDPOINTS = tuple(endpoint for endpoints in SUBJECTS.values() for endpoint in endpoints)
+ENDPOINTS = tuple(each for endpoints in SUBJECTS.values() for each in endpoints)
 # The endpoints that several processes answer alike; the metrics name the process that counts them.
-_STATELESS = frozenset(endpoint.name for endpoint in (*SUBJECTS["server"], *CATALOGUE, *PAGE))
+_STATELESS = frozenset(each.name for each in (*SUBJECTS["server"], *catalogue.ENDPOINTS, *page.ENDPOINTS))
+# The JSON that the endpoints take and give, by name. What is written by hand is checked by a test against the answers.
+SCHEMAS: Mapping[str, Schema] = {
+    "Error": table({"error": table({"message": TEXT, "type": one_of(("mockserver_admin",))})}),
+    **TAKEN,
+    **journal.SCHEMAS,
+    **stubs.SCHEMAS,
+    **faults.SCHEMAS,
+    **verification.SCHEMAS,
+    **settings.SCHEMAS,
+    **catalogue.SCHEMAS,
+    **namespaces.SCHEMAS,
+}
 
 
 def admin_api(simulator: Simulator) -> Starlette:
     """The ASGI application behind `/_mockserver/...` and `/<dialect>/openapi.json`."""
+    # Within the mount, but for the few that are beside it.
+    routes = [
+        Route(path.removeprefix(ADMIN) or path, partial(_answer, simulator, each), methods=[each.method])
+        for each in ENDPOINTS
+        for path in (*each.paths, *each.also)
+    ]
     return Starlette(
-        routes=list(_routes(simulator)),
+        routes=routes,
         middleware=[Middleware(open_to_pages, lambda: simulator.setup.settings)],
         exception_handlers={404: _not_found, 405: _wrong_method, BadRequestError: _bad_request},
     )
 
 
-def _routes(simulator: Simulator) -> Iterator[Route]:
-    for endpoint in ENDPOINTS:
-        answer = partial(_answer, simulator, endpoint, endpoint.handle)
-        for path in (*endpoint.paths, *endpoint.also):
-            # Within the mount, but for the few that are beside it.
-            yield Route(path.removeprefix(ADMIN) or path, answer, methods=[endpoint.method])
-
-
-async def _answer(simulator: Simulator, endpoint: Endpoint, handle: Handler, request: Request) -> Response:
+async def _answer(simulator: Simulator, endpoint: AdminEndpoint, request: Request) -> Response:
     """Process a request: check whether it is allowed, and call its handler."""
     why_not = None if endpoint.opens else _refusal(simulator.setup.settings, request)
     if why_not is not None:
         return why_not
     if simulator.worker is not None and endpoint.name not in _STATELESS:
         return admin_error(409, f"{needs_one_process(f'{request.method} {request.url.path}')}.")
-    _check_query(endpoint, request)
+    known = [parameter.name for parameter in endpoint.query]
+    for name in request.query_params if known else ():
+        if name not in known:
+            return admin_error(400, unknown("parameter", name, known))
     try:
-        return await handle(AdminRequest(simulator, request))
+        return await endpoint.handle(AdminRequest(simulator, request))
     except asyncio.CancelledError:
         # The server is stopping while a request waits, which is no error of either side.
         return admin_error(503, "The server is stopping")
@@ -118,14 +140,6 @@ def _refusal(settings: Settings, request: Request) -> Response | None:
     if headers.get("origin") is not None and not is_own(headers):
         return admin_error(403, _FOREIGN)
     return None if is_loopback(settings.host) else admin_error(401, _CLOSED)
-
-
-def _check_query(endpoint: Endpoint, request: Request) -> None:
-    """Raise BadRequestError if an endpoint with query parameters gets an unknown one."""
-    known = [query.name for query in endpoint.query]
-    for name in request.query_params if known else ():
-        if name not in known:
-            raise BadRequestError(unknown("parameter", name, known))
 
 
 async def _bad_request(request: Request, error: Exception) -> Response:
@@ -146,3 +160,65 @@ async def _not_found(request: Request, error: Exception) -> Response:
     known = ", ".join(dict.fromkeys(path for path in paths if "{" not in path))
     target = f"{request.method} {request.url.path}"
     return admin_error(404, f"The admin API has no {target}. Under /_mockserver/ it has: {known}.")
+
+
+def admin_document() -> dict[str, Any]:
+    """The OpenAPI 3.1 document. HEAD is implied by GET."""
+    paths: dict[str, dict[str, Any]] = {}
+    for subject, endpoints in SUBJECTS.items():
+        for each in endpoints:
+            for number, path in enumerate(each.paths):
+                written = _operation(each, subject, _VARIABLE.findall(path))
+                if number:
+                    written["operationId"] += "InNamespace"
+                paths.setdefault(_VARIABLE.sub(r"{\1}", path), {})[each.method.lower()] = written
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "mockserver: admin API", "version": __version__},
+        "servers": [{"url": "/"}],
+        "paths": dict(sorted(paths.items())),
+        "components": {"schemas": SCHEMAS, "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}}},
+    }
+
+
+def _operation(endpoint: AdminEndpoint, subject: str, variables: list[str]) -> dict[str, Any]:
+    """An endpoint at a path with these variables."""
+    written: dict[str, Any] = {
+        "operationId": endpoint.name,
+        "tags": [subject],
+        "summary": endpoint.summary,
+        "parameters": [
+            *({"name": name, "in": "path", "required": True, "schema": _variable(name)} for name in variables),
+            *(
+                {"name": it.name, "in": "query", "schema": it.schema, "description": it.summary}
+                for it in endpoint.query
+            ),
+        ],
+        "responses": _responses(endpoint, named="namespace" in variables),
+    }
+    if endpoint.takes is not None:
+        written["requestBody"] = {"required": True, "content": _json(endpoint.takes)}
+    return written if endpoint.opens else written | {"security": [{"token": []}, {}]}
+
+
+def _variable(name: str) -> Schema:
+    known: Mapping[str, Schema] = {"number": WHOLE, "dialect": one_of(load_dialects())}
+    return known.get(name, TEXT)
+
+
+def _responses(endpoint: AdminEndpoint, *, named: bool) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for status, schema in endpoint.gives.items():
+        content = _json(schema) if not isinstance(schema, str) else {schema: {"schema": TEXT}} if schema else {}
+        content |= {kind: {"schema": TEXT} for kind in endpoint.writes}
+        found[str(status)] = {"description": "The answer.", **({"content": content} if content else {})}
+    refusals = set(endpoint.refuses if endpoint.opens else (*endpoint.refuses, 401))
+    if named:
+        # Not every path segment is a valid namespace name.
+        refusals.add(400)
+    error = {"description": "What is wrong, and what would have been valid.", "content": _json(reference("Error"))}
+    return found | {str(status): error for status in sorted(refusals)}
+
+
+def _json(schema: Schema) -> dict[str, Any]:
+    return {"application/json": {"schema": schema}}

@@ -12,24 +12,103 @@ from mockserver.core.naming import unknown
 from mockserver.core.seeding import derive
 from mockserver.faults.catalogue import FAULTS, Kind
 from mockserver.faults.scenarios import SCENARIOS
-from mockserver.faults.values import Setting
+from mockserver.faults.values import PLACE_KEYS, Setting
 from mockserver.latency.notation import NotationError, read_profile
 from mockserver.latency.pace import pace
 from mockserver.latency.presets import OFF, presets
 from mockserver.latency.profiles import Profile
 from mockserver.latency.traces import Traces
-from mockserver.server.addresses import ADMIN
-from mockserver.server.admin.answers import admin_json
-from mockserver.server.admin.endpoints import Endpoint, Query
-from mockserver.server.admin.json_schema import NUMBER, TEXT, reference, rows, table
-from mockserver.server.admin.requests import AdminRequest, BadRequestError
+from mockserver.server.admin.endpoint import (
+    AdminRequest,
+    BadRequestError,
+    QueryParameter,
+    admin_json,
+    endpoint,
+    per_server,
+)
+from mockserver.server.admin.schemas import (
+    ANY,
+    FLAG,
+    NUMBER,
+    TEXT,
+    Schema,
+    by_name,
+    described,
+    maybe,
+    one_of,
+    reference,
+    rows,
+    table,
+)
+
+_OPERATION = table(
+    {
+        "name": TEXT,
+        "method": TEXT,
+        "paths": rows(TEXT),
+        "summary": TEXT,
+        "generates": FLAG,
+        "streams": FLAG,
+        "edition": maybe(one_of(EDITIONS)),
+    }
+)
+_CLIENTS = table(
+    {
+        "native": described(TEXT, "what the base URL of the vendor's own client has after the dialect's URL"),
+        "openai": described(TEXT, "the same for the openai client"),
+        "urls": described(rows(TEXT), "environment variables of the vendor's base URL"),
+        "keys": described(rows(TEXT), "environment variables of the API key"),
+        "more": by_name(TEXT, "further variables that only need to be set"),
+        "bases": by_name(TEXT, "variables of frameworks' base URLs, with what these have after the dialect's URL"),
+    }
+)
+_DIALECT = table(
+    {
+        "name": TEXT,
+        "title": TEXT,
+        "realistic": described(TEXT, "its latency preset"),
+        "keyed": described(FLAG, "whether it needs an API key"),
+        "models": rows(TEXT),
+        "operations": rows(_OPERATION),
+        "clients": _CLIENTS,
+    }
+)
+_NAMED = table({"name": TEXT, "summary": TEXT})
+_PRESET = table({"name": TEXT, "summary": TEXT, "latency": described(TEXT, "the same as settings")})
+_KIND_SETTING = table({"name": TEXT, "type": TEXT, "default": ANY, "summary": TEXT, "choices": rows(TEXT)})
+_KIND = table(
+    {
+        "kind": TEXT,
+        "summary": TEXT,
+        "settings": rows(_KIND_SETTING),
+        "places": rows(one_of(PLACE_KEYS)),
+        "streams": described(FLAG, "whether it strikes only streams"),
+        "listens": described(FLAG, "whether it is the listener that fails"),
+        "model": described(FLAG, "whether it changes what a model says"),
+    }
+)
+SCHEMAS: Mapping[str, Schema] = {
+    "Catalogue": table(
+        {
+            "dialects": rows(_DIALECT),
+            "editions": rows(one_of(EDITIONS)),
+            "faults": rows(_KIND),
+            "scenarios": rows(_NAMED),
+            "failures": rows(one_of(FailureKind)),
+            "presets": rows(_PRESET),
+        }
+    ),
+}
+
 
 # A picture is made of so many generations, each of so many tokens, with a prompt of so many tokens.
 _SAMPLES, _TOKENS, _PROMPT = 200, 48, 24
 _QUANTILES = 100
 
 
-async def _catalogue(request: AdminRequest) -> Response:
+@endpoint("GET", per_server("/catalogue"), {200: reference("Catalogue")})
+async def catalogue(request: AdminRequest) -> Response:
+    """Dialects with operations and models, kinds of faults, scenarios, failures, presets."""
     return admin_json(
         {
             "dialects": [_dialect(each) for each in request.simulator.dialects.values()],
@@ -42,7 +121,18 @@ async def _catalogue(request: AdminRequest) -> Response:
     )
 
 
-async def _latency(request: AdminRequest) -> Response:
+@endpoint(
+    "GET",
+    per_server("/latency"),
+    {200: table({"of": TEXT, "ttft": rows(NUMBER), "gaps": rows(NUMBER)})},
+    query=(
+        QueryParameter("of", TEXT, "a latency; the one in force by default"),
+        QueryParameter("dialect", TEXT, "the dialect that `realistic` refers to; the first by default"),
+    ),
+    refuses=(400,),
+)
+async def latency(request: AdminRequest) -> Response:
+    """Times to the first token and gaps between tokens of a latency at speed 1, as a hundred quantiles in seconds."""
     settings, dialects = request.simulator.setup.settings, request.simulator.dialects
     name = request.query.get("dialect", next(iter(dialects)))
     if name not in dialects:
@@ -51,31 +141,6 @@ async def _latency(request: AdminRequest) -> Response:
         return admin_json(_picture(request.query.get("of", settings.latency), dialects[name], settings.traces))
     except NotationError as error:
         raise BadRequestError(f"of: {error}") from None
-
-
-CATALOGUE = (
-    Endpoint(
-        "catalogue",
-        "GET",
-        (f"{ADMIN}/catalogue",),
-        _catalogue,
-        "Dialects with operations and models, kinds of faults, scenarios, failures, presets",
-        {200: reference("Catalogue")},
-    ),
-    Endpoint(
-        "latency",
-        "GET",
-        (f"{ADMIN}/latency",),
-        _latency,
-        "Times to the first token and gaps between tokens of a latency at speed 1, as a hundred quantiles in seconds",
-        {200: table({"of": TEXT, "ttft": rows(NUMBER), "gaps": rows(NUMBER)})},
-        query=(
-            Query("of", TEXT, "a latency; the one in force by default"),
-            Query("dialect", TEXT, "the dialect that `realistic` refers to; the first by default"),
-        ),
-        refuses=(400,),
-    ),
-)
 
 
 def _dialect(dialect: Dialect) -> dict[str, Any]:
@@ -137,3 +202,6 @@ def _profile(text: str, dialect: Dialect, traces: Traces) -> Profile | None:
 def _quantiles(values: list[float]) -> list[float]:
     ordered = sorted(values)
     return [ordered[(2 * number + 1) * len(ordered) // (2 * _QUANTILES)] for number in range(_QUANTILES)]
+
+
+ENDPOINTS = (catalogue, latency)

@@ -7,32 +7,74 @@ from starlette.responses import Response
 
 from mockserver.core.criteria import in_words
 from mockserver.core.naming import shortened
-from mockserver.faults.catalogue import FAULTS as KINDS
+from mockserver.faults.catalogue import FAULTS
 from mockserver.faults.notation import FaultError, read_table
 from mockserver.faults.rules import Fault
-from mockserver.server.admin.answers import admin_error, admin_json
-from mockserver.server.admin.endpoints import Endpoint, per_namespace
-from mockserver.server.admin.json_schema import TEXT, reference, rows, table
-from mockserver.server.admin.requests import AdminRequest, BadRequestError
+from mockserver.faults.values import PLACE_KEYS
+from mockserver.server.admin.endpoint import (
+    AdminRequest,
+    BadRequestError,
+    admin_error,
+    admin_json,
+    endpoint,
+    per_namespace,
+)
+from mockserver.server.admin.schemas import (
+    ANY,
+    NUMBER,
+    SCHEMA_OF,
+    TEXT,
+    WHOLE,
+    Schema,
+    api_fault,
+    by_name,
+    described,
+    maybe,
+    one_of,
+    reference,
+    rows,
+    table,
+)
 from mockserver.server.sockets.door import Door
 from mockserver.state.configuration.names import check_matches
 from mockserver.state.settings import ConfigError
 from mockserver.state.strikes import Count
 
+_ARMED = table(
+    {
+        "name": TEXT,
+        "kind": one_of(FAULTS),
+        "settings": by_name(ANY),
+        "place": table({place: maybe(SCHEMA_OF[type]) for place, type in PLACE_KEYS.items()}),
+        "chance": table(
+            {name: maybe(NUMBER) for name in ("times", "every", "skip", "share", "share_end", "start", "seconds")}
+        ),
+        "match": described(TEXT, "in words"),
+        "matched": described(WHOLE, "how many requests it applied to"),
+        "struck": described(WHOLE, "how many of them it has struck"),
+        "undecided": described(
+            WHOLE, "requests for which its match could not be decided, because a regular expression took too long"
+        ),
+    }
+)
+SCHEMAS: Mapping[str, Schema] = {
+    "Fault": api_fault(),
+    "ArmedFault": _ARMED,
+}
+
+
 _EXAMPLE = '{"kind": "cut", "after_event": 5}'
 
 
-async def mend_listener(request: AdminRequest) -> None:
-    """End the listener's failures if the request is for the whole server and there is a listener."""
-    if request.door is not None and not request.namespace_name:
-        await request.door.mend()
-
-
-async def _listed(request: AdminRequest) -> Response:
+@endpoint("GET", per_namespace("/faults"), {200: table({"faults": rows(reference("ArmedFault"))})})
+async def faults(request: AdminRequest) -> Response:
+    """The armed faults, and how often they have struck."""
     return admin_json({"faults": [_shown(*row) for row in request.namespace.faults.armed()]})
 
 
-async def _arm(request: AdminRequest) -> Response:
+@endpoint("POST", per_namespace("/faults"), {201: table({"armed": TEXT})}, takes=reference("Fault"), refuses=(400,))
+async def arm(request: AdminRequest) -> Response:
+    """Arm a fault or a scenario."""
     name, faults = _named(await request.json("A fault", _EXAMPLE))
     try:
         check_matches(faults, request.simulator.operations)
@@ -40,7 +82,7 @@ async def _arm(request: AdminRequest) -> Response:
         raise BadRequestError(str(error)) from None
     rules, now = request.namespace.faults, request.now
     for number, fault in enumerate(faults):
-        if KINDS[fault.kind].listens:
+        if FAULTS[fault.kind].listens:
             _listener(request).fail_as(fault)
         else:
             own = name if len(faults) == 1 else f"{name} {number + 1}"
@@ -48,57 +90,22 @@ async def _arm(request: AdminRequest) -> Response:
     return admin_json({"armed": name}, 201)
 
 
-async def _disarm_all(request: AdminRequest) -> Response:
+@endpoint("DELETE", per_namespace("/faults"), {200: table({"faults": rows({})})})
+async def disarm_all(request: AdminRequest) -> Response:
+    """Remove all armed faults, and make the listener work again."""
     request.namespace.faults.reset()
-    await mend_listener(request)
+    await request.recover_listener()
     return admin_json({"faults": []})
 
 
-async def _disarm(request: AdminRequest) -> Response:
+@endpoint("DELETE", per_namespace("/faults/{rule:path}"), {200: table({"disarmed": TEXT})}, refuses=(404,))
+async def disarm(request: AdminRequest) -> Response:
+    """Remove one fault or scenario."""
     rules, name = request.namespace.faults, request.variable("rule")
     if rules.disarm(name):
         return admin_json({"disarmed": name})
     known = ", ".join(name for name, _, _ in rules.armed()) or "none"
     return admin_error(404, f"No fault {shortened(name)} is armed here. Armed: {known}")
-
-
-FAULTS = (
-    Endpoint(
-        "faults",
-        "GET",
-        per_namespace("/faults"),
-        _listed,
-        "The armed faults, and how often they have struck",
-        {200: table({"faults": rows(reference("ArmedFault"))})},
-    ),
-    Endpoint(
-        "arm",
-        "POST",
-        per_namespace("/faults"),
-        _arm,
-        "Arm a fault or a scenario",
-        {201: table({"armed": TEXT})},
-        takes=reference("Fault"),
-        refuses=(400,),
-    ),
-    Endpoint(
-        "disarmAll",
-        "DELETE",
-        per_namespace("/faults"),
-        _disarm_all,
-        "Remove all armed faults, and make the listener work again",
-        {200: table({"faults": rows({})})},
-    ),
-    Endpoint(
-        "disarm",
-        "DELETE",
-        per_namespace("/faults/{rule:path}"),
-        _disarm,
-        "Remove one fault or scenario",
-        {200: table({"disarmed": TEXT})},
-        refuses=(404,),
-    ),
-)
 
 
 def _listener(request: AdminRequest) -> Door:
@@ -131,3 +138,6 @@ def _shown(name: str, fault: Fault, count: Count) -> Mapping[str, object]:
         "struck": count.struck,
         "undecided": count.undecided,
     }
+
+
+ENDPOINTS = (faults, arm, disarm_all, disarm)

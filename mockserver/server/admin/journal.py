@@ -2,32 +2,156 @@
 
 import asyncio
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from operator import attrgetter
-from typing import Any
+from typing import Any, get_args
 
 import orjson
 from starlette.responses import Response, StreamingResponse
 
 from mockserver.core.criteria import CriteriaError
+from mockserver.core.dialects import EDITIONS
 from mockserver.core.naming import unknown
-from mockserver.server.admin.answers import admin_error, admin_json
-from mockserver.server.admin.endpoints import Endpoint, Query, per_namespace
-from mockserver.server.admin.json_schema import TEXT, WHOLE, by_name, described, reference, rows, table
-from mockserver.server.admin.requests import AdminRequest, BadRequestError
-from mockserver.server.feed import listen
+from mockserver.server.admin.endpoint import (
+    AdminRequest,
+    BadRequestError,
+    QueryParameter,
+    admin_error,
+    admin_json,
+    endpoint,
+    per_namespace,
+)
+from mockserver.server.admin.schemas import (
+    ANY,
+    FLAG,
+    NUMBER,
+    TEXT,
+    WHOLE,
+    Schema,
+    by_name,
+    described,
+    maybe,
+    one_of,
+    reference,
+    rows,
+    table,
+)
 from mockserver.server.scheduling import in_slices
 from mockserver.state.journal.archives import ARCHIVE_BEGIN, ARCHIVE_END, har_entry
-from mockserver.state.journal.exchanges import Exchange
-from mockserver.state.journal.sifting import sift
+from mockserver.state.journal.exchanges import Exchange, Journal
+from mockserver.state.journal.sifting import sift as differences_of
 from mockserver.state.journal.transcripts import exact_transcript_of, summary_of, transcript_of
+from mockserver.state.strikes import Origin
+
+_DIFFERENCE = table({"field": TEXT, "wanted": TEXT, "found": TEXT})
+_STRUCK = table(
+    {"by": described(one_of(get_args(Origin)), "where it was set"), "fault": reference("Fault")},
+    {"rule": described(TEXT, "the name of the armed rule")},
+)
+_DECISION = table(
+    {"by": one_of(("generation", "answer", "refusal", "denial")), "faults": rows(described(TEXT, "a kind of fault"))},
+    {
+        "kind": described(TEXT, "why it was refused: the failure's neutral name"),
+        "message": TEXT,
+        "struck": described(rows(_STRUCK), "in a whole exchange: the same faults as tables"),
+        "rule": described(maybe(TEXT), "the stub that decided the answer"),
+        "attempt": WHOLE,
+        "unmatched": described(FLAG, "whether there were stubs, but none matched"),
+        "nearest": rows(table({"name": TEXT, "differences": rows(_DIFFERENCE)})),
+        "handler_error": described(TEXT, "the exception that a stub's function raised"),
+    },
+)
+_TIMING = table(
+    {},
+    {
+        **dict.fromkeys(("queue", "prefill", "decode", "ttft_due", "end_due", "waited"), NUMBER),
+        "position": WHOLE,
+        "ttft": maybe(NUMBER),
+        "latency": described(TEXT, "the latency in force"),
+        "speed": described(NUMBER, "the setting by which its times are divided"),
+    },
+    "In seconds after arrival, as planned (`..._due`) and as it was.",
+)
+_OUTCOME = table(
+    {
+        "closed_by": described(maybe(one_of(("server", "client"))), "null while the exchange is open"),
+        "events_sent": WHOLE,
+        "tokens_sent": WHOLE,
+        "seconds": NUMBER,
+    }
+)
+_USAGE = table(
+    {"prompt_tokens": WHOLE, "completion_tokens": WHOLE},
+    {"cached_tokens": described(WHOLE, "those of the prompt that came from the prompt cache, if any did")},
+)
+_TOOL_CALLS = rows(table({"name": TEXT, "arguments": TEXT}))
+_EXCHANGE_KEYS: Mapping[str, Schema] = {
+    "number": described(WHOLE, "its number within the namespace, from 1"),
+    "namespace": TEXT,
+    "at": described(NUMBER, "Unix seconds"),
+    "arrived": described(NUMBER, "seconds on the namespace's clock"),
+    "ahead": described(NUMBER, "how far that clock had been advanced"),
+    "method": TEXT,
+    "path": TEXT,
+    "question": described(FLAG, "whether a model was asked"),
+    "status": WHOLE,
+    "decision": reference("Decision"),
+    "timing": reference("Timing"),
+    "outcome": reference("Outcome"),
+}
+_EXCHANGE_MORE: Mapping[str, Schema] = {
+    "dialect": TEXT,
+    "operation": maybe(TEXT),
+    "edition": one_of(EDITIONS),
+    "seed": WHOLE,
+    "streamed": FLAG,
+    "model": TEXT,
+    "prompt": TEXT,
+    "usage": described(_USAGE, "if anything of the answer was sent; completion tokens are those that were sent"),
+    "finish_reasons": described(rows(TEXT), "of the choices whose end was sent"),
+    "tool_calls": described(_TOOL_CALLS, "those that were sent completely"),
+    "planned": described(
+        table({"usage": _USAGE, "finish_reasons": rows(TEXT), "tool_calls": _TOOL_CALLS}),
+        "the same as the model generated it, even if not all was sent",
+    ),
+}
+_BODY: Mapping[str, Schema] = {
+    "body": described(ANY, "JSON, or a text"),
+    "body_text": described(
+        TEXT, "JSON as it arrived, if it has numbers that a parser might round, or a layout to keep"
+    ),
+    "body_base64": described(TEXT, "bytes that are not text"),
+}
+_EVENT = table(
+    {"due": NUMBER, "sent": described(maybe(NUMBER), "null: never"), "tokens": WHOLE},
+    {"data": ANY, "data_text": TEXT, "data_base64": TEXT},
+)
+_REQUEST = table({"headers": by_name(TEXT, "secrets masked"), "query": TEXT, "credentials": TEXT}, _BODY)
+_ANSWER = table(
+    {"status": WHOLE, "headers": by_name(TEXT)},
+    {
+        "events": rows(_EVENT),
+        "ending": described(maybe(TEXT), "how the connection was broken off"),
+        "finished": described(FLAG, "whether the end of the stream was sent to the client, or a plain body"),
+        **_BODY,
+    },
+)
+SCHEMAS: Mapping[str, Schema] = {
+    "Decision": _DECISION,
+    "Timing": _TIMING,
+    "Outcome": _OUTCOME,
+    "Forgotten": table({"exchanges": WHOLE, "questions": described(WHOLE, "how many of them asked a model")}),
+    "Exchange": table(_EXCHANGE_KEYS, _EXCHANGE_MORE),
+    "WholeExchange": table({**_EXCHANGE_KEYS, "request": _REQUEST, "answer": _ANSWER}, _EXCHANGE_MORE),
+}
+
 
 # How many exchanges are listed by default; files have all of them.
 _LISTED = 1000
-_AFTER = Query("after", WHOLE, "only exchanges with a greater number than this")
-_LATEST = (_AFTER, Query("limit", WHOLE, f"only this many of the latest; {_LISTED} by default"))
-_ALL = (_AFTER, Query("limit", WHOLE, "only this many of the latest; all by default"))
+_AFTER = QueryParameter("after", WHOLE, "only exchanges with a greater number than this")
+_LATEST = (_AFTER, QueryParameter("limit", WHOLE, f"only this many of the latest; {_LISTED} by default"))
+_ALL = (_AFTER, QueryParameter("limit", WHOLE, "only this many of the latest; all by default"))
 # How many exchanges of a file are serialised at a time.
 _BATCH = 64
 _EXCHANGES = table(
@@ -46,7 +170,15 @@ _SIFTED = table(
 )
 
 
-async def _listed(request: AdminRequest) -> Response:
+@endpoint(
+    "GET",
+    per_namespace("/journal"),
+    {200: _EXCHANGES},
+    query=(*_LATEST, QueryParameter("full", TEXT, "`1`: each with its request, its answer and all events")),
+    refuses=(400,),
+)
+async def journal(request: AdminRequest) -> Response:
+    """The exchanges, oldest first."""
     write = _whole if request.is_set("full") else partial(in_slices, _line)
     journal = request.namespace.journal
     head = b'{"opened":%d,"forgotten":%b,"exchanges":[' % (journal.opened, orjson.dumps(journal.forgotten._asdict()))
@@ -54,12 +186,22 @@ async def _listed(request: AdminRequest) -> Response:
     return StreamingResponse(pieces, media_type="application/json")
 
 
-async def _lines(request: AdminRequest) -> Response:
+@endpoint("GET", per_namespace("/journal.jsonl"), {200: "application/x-ndjson"}, query=_ALL, refuses=(400,))
+async def journal_lines(request: AdminRequest) -> Response:
+    """The same as JSON lines, one whole exchange per line."""
     write = partial(_whole, write=exact_transcript_of, option=orjson.OPT_APPEND_NEWLINE)
     return StreamingResponse(_pieces(_slice(request), write), media_type="application/x-ndjson")
 
 
-async def _archive(request: AdminRequest) -> Response:
+@endpoint(
+    "GET",
+    per_namespace("/journal.har"),
+    {200: table({"log": table({"version": TEXT, "creator": by_name(TEXT), "entries": rows(by_name({}))})})},
+    query=_ALL,
+    refuses=(400,),
+)
+async def journal_archive(request: AdminRequest) -> Response:
+    """The same, as an HTTP Archive (HAR 1.2)."""
     entries = _pieces(_slice(request), partial(_whole, write=har_entry), ARCHIVE_BEGIN, b",", ARCHIVE_END)
     return StreamingResponse(entries, media_type="application/json")
 
@@ -82,14 +224,18 @@ async def _pieces(
     yield after
 
 
-async def _unmatched(request: AdminRequest) -> Response:
+@endpoint("GET", per_namespace("/journal/unmatched"), {200: table({"exchanges": rows(reference("Exchange"))})})
+async def unmatched(request: AdminRequest) -> Response:
+    """The exchanges that no stub matched, with the nearest stubs."""
     exchanges = request.namespace.journal.exchanges()
     missed = [each for each in exchanges if each.plan is not None and each.plan.nearest is not None]
     pieces = _pieces(missed, partial(in_slices, _line), b'{"exchanges":[', b",\n", b"]}")
     return StreamingResponse(pieces, media_type="application/json")
 
 
-async def _one(request: AdminRequest) -> Response:
+@endpoint("GET", per_namespace("/journal/{number}"), {200: reference("WholeExchange")}, refuses=(404,))
+async def exchange(request: AdminRequest) -> Response:
+    """One whole exchange."""
     number = request.variable("number")
     exchange = request.namespace.journal.find(int(number)) if _is_whole(number) else None
     if exchange is None:
@@ -98,7 +244,15 @@ async def _one(request: AdminRequest) -> Response:
     return Response(body, media_type="application/json")
 
 
-async def _sift(request: AdminRequest) -> Response:
+@endpoint(
+    "POST",
+    per_namespace("/journal/sift"),
+    {200: _SIFTED},
+    takes=table({}, {"match": reference("Match")}),
+    refuses=(400,),
+)
+async def sift(request: AdminRequest) -> Response:
+    """For each exchange, where it differs from a match."""
     wanted = await request.json("The body", '{"match": {"model": "m"}}')
     for name in wanted.keys() - {"match"}:
         raise BadRequestError(unknown("key", name, ("match",)))
@@ -106,7 +260,7 @@ async def _sift(request: AdminRequest) -> Response:
     forgotten = journal.forgotten
     try:
         match, before = wanted.get("match", {}), forgotten.questions
-        found = await asyncio.to_thread(partial(sift, journal.exchanges(), match, operations, before))
+        found = await asyncio.to_thread(partial(differences_of, journal.exchanges(), match, operations, before))
     except CriteriaError as error:
         raise BadRequestError(str(error)) from None
     matching = [number for number, differences in found.items() if not differences]
@@ -114,91 +268,17 @@ async def _sift(request: AdminRequest) -> Response:
     return admin_json({"matching": matching, "differences": by_number, "forgotten": forgotten._asdict()})
 
 
-async def _forget(request: AdminRequest) -> Response:
+@endpoint("DELETE", per_namespace("/journal"), {200: table({"exchanges": rows({})})})
+async def forget(request: AdminRequest) -> Response:
+    """Clear the journal; numbers start at 1 again."""
     request.namespace.journal.clear()
     return admin_json({"exchanges": []})
 
 
-async def _events(request: AdminRequest) -> Response:
+@endpoint("GET", per_namespace("/events"), {200: "text/event-stream"})
+async def events(request: AdminRequest) -> Response:
+    """Exchanges as they begin and end: a stream of server-sent events `exchange`, each with an Exchange as its data."""
     return StreamingResponse(listen(request.namespace.journal), media_type="text/event-stream")
-
-
-JOURNAL = (
-    Endpoint(
-        "journal",
-        "GET",
-        per_namespace("/journal"),
-        _listed,
-        "The exchanges, oldest first",
-        {200: _EXCHANGES},
-        query=(*_LATEST, Query("full", TEXT, "`1`: each with its request, its answer and all events")),
-        refuses=(400,),
-    ),
-    Endpoint(
-        "journalLines",
-        "GET",
-        per_namespace("/journal.jsonl"),
-        _lines,
-        "The same as JSON lines, one whole exchange per line",
-        {200: "application/x-ndjson"},
-        query=_ALL,
-        refuses=(400,),
-    ),
-    Endpoint(
-        "journalArchive",
-        "GET",
-        per_namespace("/journal.har"),
-        _archive,
-        "The same, as an HTTP Archive (HAR 1.2)",
-        {200: table({"log": table({"version": TEXT, "creator": by_name(TEXT), "entries": rows(by_name({}))})})},
-        query=_ALL,
-        refuses=(400,),
-    ),
-    # Before the path with a number, which would match this one too.
-    Endpoint(
-        "unmatched",
-        "GET",
-        per_namespace("/journal/unmatched"),
-        _unmatched,
-        "The exchanges that no stub matched, with the nearest stubs",
-        {200: table({"exchanges": rows(reference("Exchange"))})},
-    ),
-    Endpoint(
-        "exchange",
-        "GET",
-        per_namespace("/journal/{number}"),
-        _one,
-        "One whole exchange",
-        {200: reference("WholeExchange")},
-        refuses=(404,),
-    ),
-    Endpoint(
-        "sift",
-        "POST",
-        per_namespace("/journal/sift"),
-        _sift,
-        "For each exchange, where it differs from a match",
-        {200: _SIFTED},
-        takes=table({}, {"match": reference("Match")}),
-        refuses=(400,),
-    ),
-    Endpoint(
-        "forget",
-        "DELETE",
-        per_namespace("/journal"),
-        _forget,
-        "Clear the journal; numbers start at 1 again",
-        {200: table({"exchanges": rows({})})},
-    ),
-    Endpoint(
-        "events",
-        "GET",
-        per_namespace("/events"),
-        _events,
-        "Exchanges as they begin and end: a stream of server-sent events `exchange`, each with an Exchange as its data",
-        {200: "text/event-stream"},
-    ),
-)
 
 
 def _line(exchange: Exchange) -> bytes:
@@ -228,3 +308,89 @@ def _number(request: AdminRequest, name: str, otherwise: int | None) -> int | No
 
 def _is_whole(text: str) -> bool:
     return re.fullmatch(r"[0-9]{1,18}", text) is not None
+
+
+# --- the live feed ---
+
+# How many unread events a listener may have; it misses later ones.
+_LONGEST_QUEUE = 1000
+# The interval of comments that keep idle connections from being considered broken.
+_HEARTBEAT_SECONDS = 15.0
+
+
+class _Listener:
+    """The events that a listener has not read yet, and how many it has missed; b"" ends them."""
+
+    def __init__(self) -> None:
+        self.events: asyncio.Queue[bytes] = asyncio.Queue(_LONGEST_QUEUE)
+        self.missed = 0
+        self.loop = asyncio.get_running_loop()
+
+    def put(self, event: bytes) -> None:
+        if self.events.full():
+            self.missed += 1
+        else:
+            self.events.put_nowait(event)
+
+    def end(self) -> None:
+        """End the feed of a listener, discarding unread events."""
+        while not self.events.empty():
+            self.events.get_nowait()
+        self.events.put_nowait(b"")
+
+
+class _Feed:
+    """All listeners to one journal."""
+
+    def __init__(self, journal: Journal) -> None:
+        self.listeners: list[_Listener] = []
+        self.stop: Callable[[], None] = journal.watch(self._publish)
+
+    def _publish(self, exchange: Exchange) -> None:
+        # Serialised now, because the exchange changes while the event waits to be read.
+        event = b"event: exchange\ndata: %b\n\n" % orjson.dumps(summary_of(exchange))
+        for listener in self.listeners:
+            listener.put(event)
+
+
+# The feeds of the journals that have listeners.
+_feeds: dict[Journal, _Feed] = {}
+
+
+def end_feeds() -> None:
+    """End the feeds of all listeners on this loop, so that their server need not break them off."""
+    own = asyncio.get_running_loop()
+    for feed in _feeds.values():
+        for listener in feed.listeners:
+            if listener.loop is own:
+                listener.end()
+
+
+async def listen(journal: Journal) -> AsyncIterator[bytes]:
+    """The events of a journal, until the listener or the server stops."""
+    listener, feed = _Listener(), _feeds.get(journal)
+    if feed is None:
+        feed = _feeds[journal] = _Feed(journal)
+    feed.listeners.append(listener)
+    try:
+        yield b": listening\n\n"
+        while True:
+            try:
+                event = await asyncio.wait_for(listener.events.get(), _HEARTBEAT_SECONDS)
+            except TimeoutError:
+                yield b": still here\n\n"
+                continue
+            if not event:
+                return
+            if listener.missed:
+                yield b'event: missed\ndata: {"count": %d}\n\n' % listener.missed
+                listener.missed = 0
+            yield event
+    finally:
+        feed.listeners.remove(listener)
+        if not feed.listeners:
+            feed.stop()
+            del _feeds[journal]
+
+
+ENDPOINTS = (journal, journal_lines, journal_archive, unmatched, exchange, sift, forget, events)

@@ -10,9 +10,11 @@ from operator import attrgetter
 from starlette.responses import Response
 
 from mockserver.core.version import __version__
-from mockserver.server.addresses import ADMIN
-from mockserver.server.admin.endpoints import Endpoint
-from mockserver.server.admin.requests import AdminRequest
+from mockserver.server.admin.endpoint import (
+    AdminRequest,
+    endpoint,
+    per_server,
+)
 from mockserver.server.exposition import CONTENT_TYPE, Family, Sample, exposition, histogram
 from mockserver.server.metrics import Metrics, Tally
 from mockserver.server.scheduling import in_slices
@@ -39,18 +41,15 @@ class _Stock:
         self.running += space.quotas.running()
 
 
-async def _metrics(request: AdminRequest) -> Response:
-    """If several processes serve one port, each returns its own metrics, with its number as a label."""
+@endpoint("GET", per_server("/metrics"), {200: "text/plain"})
+async def metrics(request: AdminRequest) -> Response:
+    """All metrics, for Prometheus."""
+    # If several processes serve one port, each returns its own metrics, with its number as a label.
     simulator, stock = request.simulator, _Stock()
     everywhere = {} if simulator.worker is None else {"worker": str(simulator.worker)}
     # There may be thousands of namespaces.
     await in_slices(lambda space: stock.add(space, simulator.clock(space).now()), simulator.namespaces.all())
     return Response(exposition(_families(simulator, stock), everywhere), headers={"content-type": CONTENT_TYPE})
-
-
-METRICS = (
-    Endpoint("metrics", "GET", (f"{ADMIN}/metrics",), _metrics, "All metrics, for Prometheus", {200: "text/plain"}),
-)
 
 
 def _families(simulator: Simulator, stock: _Stock) -> Iterator[Family]:
@@ -172,3 +171,6 @@ def _resident_bytes() -> int | None:
         return None
     with open("/proc/self/statm", encoding="ascii") as file:
         return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+ENDPOINTS = (metrics,)

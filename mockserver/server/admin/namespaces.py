@@ -1,5 +1,6 @@
-"""The admin API of the namespaces: listing them, their clocks, and resetting them."""
+"""The admin API of the namespaces: listing and resetting them, their clocks, and the deliveries to applications."""
 
+from collections.abc import Mapping
 from math import inf
 from typing import Any
 
@@ -7,13 +8,52 @@ from starlette.responses import Response
 
 from mockserver.core.caches import forget_large
 from mockserver.core.naming import unknown
-from mockserver.server.addresses import ADMIN
-from mockserver.server.admin.answers import admin_json
-from mockserver.server.admin.endpoints import Endpoint, per_namespace
-from mockserver.server.admin.faults import mend_listener
-from mockserver.server.admin.json_schema import NUMBER, TEXT, WHOLE, described, rows, table
-from mockserver.server.admin.requests import AdminRequest, BadRequestError
+from mockserver.server.admin.endpoint import (
+    AdminRequest,
+    BadRequestError,
+    admin_json,
+    endpoint,
+    per_namespace,
+    per_server,
+)
+from mockserver.server.admin.schemas import (
+    FLAG,
+    NUMBER,
+    TEXT,
+    WHOLE,
+    Schema,
+    by_name,
+    described,
+    maybe,
+    reference,
+    rows,
+    table,
+)
+from mockserver.state.deliveries import shown
 from mockserver.state.namespaces import Namespace
+
+SCHEMAS: Mapping[str, Schema] = {
+    "Delivery": table(
+        {
+            "number": described(WHOLE, "its number within the namespace, from 1 on"),
+            "at": described(NUMBER, "when it began on the namespace's clock, in Unix seconds"),
+            "dialect": TEXT,
+            "message": described(TEXT, "the id of what was delivered"),
+            "attempt": described(WHOLE, "how many attempts there were before"),
+            "method": TEXT,
+            "url": TEXT,
+            "headers": described(by_name(TEXT), "their names in lower case"),
+            "body": TEXT,
+            "status": described(maybe(WHOLE), "of the application's answer; null if there is none"),
+            "error": described(TEXT, "why there is none"),
+            "answer": described(TEXT, "the body of the answer"),
+            "seconds": described(NUMBER, "how long it took on the namespace's clock"),
+            "ended": FLAG,
+        },
+        description="A request that a dialect has made to an application by itself.",
+    ),
+}
+
 
 _CLOCK = table(
     {
@@ -23,15 +63,31 @@ _CLOCK = table(
 )
 
 
-async def _listed(request: AdminRequest) -> Response:
+@endpoint(
+    "GET",
+    per_server("/namespaces"),
+    {200: table({"namespaces": rows(table({"name": TEXT, "ahead": NUMBER, "exchanges": WHOLE, "faults": WHOLE}))})},
+)
+async def namespaces(request: AdminRequest) -> Response:
+    """The namespaces in use."""
     return admin_json({"namespaces": [_shown(each) for each in request.simulator.namespaces.all()]})
 
 
-async def _clock(request: AdminRequest) -> Response:
+@endpoint("GET", per_namespace("/clock"), {200: _CLOCK})
+async def clock(request: AdminRequest) -> Response:
+    """The clock of the namespace."""
     return admin_json({"ahead": request.namespace.shift, "now": request.now})
 
 
-async def _advance(request: AdminRequest) -> Response:
+@endpoint(
+    "POST",
+    per_namespace("/clock"),
+    {200: table({"ahead": NUMBER})},
+    takes=table({"advance": described({"type": "number", "minimum": 0}, "seconds")}),
+    refuses=(400,),
+)
+async def advance(request: AdminRequest) -> Response:
+    """Advance the clock."""
     body = await request.json("The body", '{"advance": 60}')
     for name in body.keys() - {"advance"}:
         raise BadRequestError(unknown("key", name, ("advance",)))
@@ -41,43 +97,14 @@ async def _advance(request: AdminRequest) -> Response:
         raise BadRequestError(f'{error}; as in {{"advance": 60}}') from None
 
 
-async def _reset(request: AdminRequest) -> Response:
+@endpoint("POST", per_namespace("/reset"), {200: table({"reset": described(TEXT, "the namespace")})})
+async def reset(request: AdminRequest) -> Response:
+    """Remove stubs and armed faults, and clear counters and the journal; settings and clock stay."""
     held = request.namespace.journal.held
     request.namespace.reset()
     forget_large(held)
-    await mend_listener(request)
+    await request.recover_listener()
     return admin_json({"reset": request.namespace_name})
-
-
-NAMESPACES = (
-    Endpoint(
-        "namespaces",
-        "GET",
-        (f"{ADMIN}/namespaces",),
-        _listed,
-        "The namespaces in use",
-        {200: table({"namespaces": rows(table({"name": TEXT, "ahead": NUMBER, "exchanges": WHOLE, "faults": WHOLE}))})},
-    ),
-    Endpoint("clock", "GET", per_namespace("/clock"), _clock, "The clock of the namespace", {200: _CLOCK}),
-    Endpoint(
-        "advance",
-        "POST",
-        per_namespace("/clock"),
-        _advance,
-        "Advance the clock",
-        {200: table({"ahead": NUMBER})},
-        takes=table({"advance": described({"type": "number", "minimum": 0}, "seconds")}),
-        refuses=(400,),
-    ),
-    Endpoint(
-        "reset",
-        "POST",
-        per_namespace("/reset"),
-        _reset,
-        "Remove stubs and armed faults, and clear counters and the journal; settings and clock stay",
-        {200: table({"reset": described(TEXT, "the namespace")})},
-    ),
-)
 
 
 def _shown(namespace: Namespace) -> dict[str, Any]:
@@ -87,3 +114,26 @@ def _shown(namespace: Namespace) -> dict[str, Any]:
         "exchanges": namespace.journal.opened,
         "faults": len(namespace.faults.armed()),
     }
+
+
+@endpoint(
+    "GET",
+    per_namespace("/deliveries"),
+    {
+        200: table(
+            {
+                "begun": described(WHOLE, "how many there have been, those that are forgotten included"),
+                "ended": described(WHOLE, "how many of them are over"),
+                "deliveries": rows(reference("Delivery")),
+            }
+        )
+    },
+)
+async def deliveries(request: AdminRequest) -> Response:
+    """The requests that were made to applications, such as callbacks, oldest first."""
+    deliveries = request.namespace.deliveries
+    listed = [shown(each)._asdict() for each in deliveries.all()]
+    return admin_json({"begun": deliveries.begun, "ended": deliveries.ended, "deliveries": listed})
+
+
+ENDPOINTS = (namespaces, clock, advance, reset)

@@ -1,358 +1,341 @@
-"""The JSON of the admin API as JSON Schemas, by name, to which the document of `openapi` refers.
+"""A small vocabulary of JSON Schema, and with it the notations of users: matches, replies, stubs, faults, latencies.
 
-What is defined in tables (options, kinds of faults, fields of a match, keys of a stub) is taken from there; the rest is
-written by hand, and a test checks the server's answers against it.
+The admin API's document includes those notations that its operations accept, the schemas of files all of them. What is
+defined in tables (kinds of faults, fields of a match, keys of a reply) is taken from there. A schema has the keys and
+their values; only the readers know which keys can be combined.
 """
 
-from collections.abc import Iterable, Mapping
-from dataclasses import fields
-from typing import get_args
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, get_args
 
-from mockserver.core.dialects import EDITIONS
+from mockserver.core.criteria import FIELDS
+from mockserver.core.criteria_notation import MATCHERS
 from mockserver.core.failures import FailureKind
-from mockserver.faults.catalogue import FAULTS
-from mockserver.faults.values import PLACE_KEYS
-from mockserver.server.admin.json_schema import (
-    ANY,
-    FLAG,
-    NUMBER,
-    TEXT,
-    WHOLE,
-    Schema,
-    by_name,
-    closed,
-    described,
-    either,
-    maybe,
-    one_of,
-    reference,
-    rows,
-    table,
-)
-from mockserver.server.admin.notation_schemas import SCHEMA_OF, TAKEN, api_fault, match_with
-from mockserver.state.configuration.options import LIVE, OPTIONS, OWN
-from mockserver.state.settings import Settings
-from mockserver.state.strikes import Origin
-from mockserver.state.verify.checks import CHECKS
-from mockserver.state.verify.conduct import JUDGES
-from mockserver.state.verify.declarations import Handling, Outcome
+from mockserver.core.generation import LONGEST_CHOICE, FinishReason
+from mockserver.core.quotas import PERIODS
+from mockserver.faults import values
+from mockserver.faults.catalogue import FAULTS, Kind
+from mockserver.faults.notation import OTHER_WORDS
+from mockserver.faults.scenarios import SCENARIOS
+from mockserver.faults.values import PLACE_KEYS, Setting, ValueType
+from mockserver.latency.notation import SETTINGS
+from mockserver.latency.presets import OFF, REALISTIC, presets
+from mockserver.model.prepared import Counts
+from mockserver.state.stubs.replies import REPLY_KEYS
+
+Schema = Mapping[str, Any]
+
+TEXT: Schema = {"type": "string"}
+NUMBER: Schema = {"type": "number"}
+WHOLE: Schema = {"type": "integer"}
+COUNT: Schema = {"type": "integer", "minimum": 0}
+FLAG: Schema = {"type": "boolean"}
+ANY: Schema = {}
+# An OpenAPI document.
+DOCUMENT: Schema = {"type": "object", "required": ["openapi", "info", "paths"]}
 
 
-def _settings(names: Iterable[str]) -> Schema:
-    """Settings by name, as strings or other values that their options accept."""
-    helps = {option.name: option.help for option in OPTIONS}
-    properties = {name: {"description": helps.get(name, "")} for name in names}
-    return {"type": "object", "properties": properties, "additionalProperties": False}
+def reference(name: str) -> dict[str, str]:
+    """A reference to a named schema of the document."""
+    return {"$ref": f"#/components/schemas/{name}"}
 
 
-def _shown_settings() -> Schema:
-    """All settings in force, without secrets."""
-    helps = {option.name: option.help for option in OPTIONS}
-    helps["traces"] = "the recordings that latencies may use"
-    shown = {item.name: ({"description": helps[item.name]} if item.name in helps else ANY) for item in fields(Settings)}
-    return table(shown)
+def table(
+    required: Mapping[str, Schema], optional: Mapping[str, Schema] | None = None, description: str = ""
+) -> Schema:
+    """An object with these required and optional keys; others are allowed."""
+    properties = {**required, **(optional or {})}
+    schema = {"type": "object", "properties": properties, "required": list(required)}
+    return schema | ({"description": description} if description else {})
 
 
-_DIFFERENCE = table({"field": TEXT, "wanted": TEXT, "found": TEXT})
-_STRUCK = table(
-    {"by": described(one_of(get_args(Origin)), "where it was set"), "fault": reference("Fault")},
-    {"rule": described(TEXT, "the name of the armed rule")},
-)
-_DECISION = table(
-    {"by": one_of(("generation", "answer", "refusal", "denial")), "faults": rows(described(TEXT, "a kind of fault"))},
-    {
-        "kind": described(TEXT, "why it was refused: the failure's neutral name"),
-        "message": TEXT,
-        "struck": described(rows(_STRUCK), "in a whole exchange: the same faults as tables"),
-        "rule": described(maybe(TEXT), "the stub that decided the answer"),
-        "attempt": WHOLE,
-        "unmatched": described(FLAG, "whether there were stubs, but none matched"),
-        "nearest": rows(table({"name": TEXT, "differences": rows(_DIFFERENCE)})),
-        "handler_error": described(TEXT, "the exception that a stub's function raised"),
-    },
-)
-_TIMING = table(
-    {},
-    {
-        **dict.fromkeys(("queue", "prefill", "decode", "ttft_due", "end_due", "waited"), NUMBER),
-        "position": WHOLE,
-        "ttft": maybe(NUMBER),
-        "latency": described(TEXT, "the latency in force"),
-        "speed": described(NUMBER, "the setting by which its times are divided"),
-    },
-    "In seconds after arrival, as planned (`..._due`) and as it was.",
-)
-_OUTCOME = table(
-    {
-        "closed_by": described(maybe(one_of(("server", "client"))), "null while the exchange is open"),
-        "events_sent": WHOLE,
-        "tokens_sent": WHOLE,
-        "seconds": NUMBER,
-    }
-)
-_USAGE = table(
-    {"prompt_tokens": WHOLE, "completion_tokens": WHOLE},
-    {"cached_tokens": described(WHOLE, "those of the prompt that came from the prompt cache, if any did")},
-)
-_TOOL_CALLS = rows(table({"name": TEXT, "arguments": TEXT}))
-_EXCHANGE_KEYS: Mapping[str, Schema] = {
-    "number": described(WHOLE, "its number within the namespace, from 1"),
-    "namespace": TEXT,
-    "at": described(NUMBER, "Unix seconds"),
-    "arrived": described(NUMBER, "seconds on the namespace's clock"),
-    "ahead": described(NUMBER, "how far that clock had been advanced"),
-    "method": TEXT,
-    "path": TEXT,
-    "question": described(FLAG, "whether a model was asked"),
-    "status": WHOLE,
-    "decision": reference("Decision"),
-    "timing": reference("Timing"),
-    "outcome": reference("Outcome"),
+def closed(properties: Mapping[str, Schema]) -> Schema:
+    """An object with no other keys than these, all of them optional."""
+    return {"type": "object", "properties": dict(properties), "additionalProperties": False}
+
+
+def either(*schemas: Schema) -> Schema:
+    """A value that conforms to one of these schemas."""
+    return {"anyOf": list(schemas)}
+
+
+def rows(item: Schema) -> Schema:
+    """A list."""
+    return {"type": "array", "items": item}
+
+
+def by_name(item: Schema, description: str = "") -> Schema:
+    """An object whose keys are names."""
+    return {"type": "object", "additionalProperties": item} | ({"description": description} if description else {})
+
+
+def described(schema: Schema, text: str) -> Schema:
+    """A schema with a description."""
+    return {**schema, "description": text}
+
+
+def one_of(words: Iterable[str]) -> Schema:
+    """One of these strings."""
+    return {"type": "string", "enum": list(words)}
+
+
+def explained(words: Mapping[str, str]) -> Schema:
+    """One of these strings, with the meaning of each in both keywords that editors read."""
+    meanings = list(words.values())
+    return {**one_of(words), "enumDescriptions": meanings, "x-taplo": {"docs": {"enumValues": meanings}}}
+
+
+def maybe(schema: Schema) -> Schema:
+    """A value, or null."""
+    if "enum" in schema:
+        return {"enum": [*schema["enum"], None]}
+    return {**schema, "type": [schema["type"], "null"]} if "type" in schema else {"anyOf": [schema, {"type": "null"}]}
+
+
+_MATCHER_OF = {str: "TextMatcher", bool: "FlagMatcher", int: "NumberMatcher"}
+# The schema of a value in a fault's table, by its type.
+SCHEMA_OF: Mapping[ValueType, Schema] = {values.TEXT: TEXT, values.WHOLE: WHOLE, values.NUMBER: NUMBER}
+_WINDOW = {"from": "after how many seconds it begins", "for": "how many seconds it lasts"}
+# The settings of a latency that have a unit, and are therefore strings.
+_TIMES = ("network", "queue", "prefill", "prefill_per_token", "ttft", "itl", "stall")
+_COUNTS = {
+    "times": "how often it strikes at most",
+    "every": "only every nth matching request",
+    "skip": "how many matching requests it skips first",
 }
-_EXCHANGE_MORE: Mapping[str, Schema] = {
-    "dialect": TEXT,
-    "operation": maybe(TEXT),
-    "edition": one_of(EDITIONS),
-    "seed": WHOLE,
-    "streamed": FLAG,
-    "model": TEXT,
-    "prompt": TEXT,
-    "usage": described(_USAGE, "if anything of the answer was sent; completion tokens are those that were sent"),
-    "finish_reasons": described(rows(TEXT), "of the choices whose end was sent"),
-    "tool_calls": described(_TOOL_CALLS, "those that were sent completely"),
-    "planned": described(
-        table({"usage": _USAGE, "finish_reasons": rows(TEXT), "tool_calls": _TOOL_CALLS}),
-        "the same as the model generated it, even if not all was sent",
-    ),
-}
-_BODY: Mapping[str, Schema] = {
-    "body": described(ANY, "JSON, or a text"),
-    "body_text": described(
-        TEXT, "JSON as it arrived, if it has numbers that a parser might round, or a layout to keep"
-    ),
-    "body_base64": described(TEXT, "bytes that are not text"),
-}
-_EVENT = table(
-    {"due": NUMBER, "sent": described(maybe(NUMBER), "null: never"), "tokens": WHOLE},
-    {"data": ANY, "data_text": TEXT, "data_base64": TEXT},
-)
-_REQUEST = table({"headers": by_name(TEXT, "secrets masked"), "query": TEXT, "credentials": TEXT}, _BODY)
-_ANSWER = table(
-    {"status": WHOLE, "headers": by_name(TEXT)},
-    {
-        "events": rows(_EVENT),
-        "ending": described(maybe(TEXT), "how the connection was broken off"),
-        "finished": described(FLAG, "whether the end of the stream was sent to the client, or a plain body"),
-        **_BODY,
-    },
-)
 
-_OPERATION = table(
-    {
-        "name": TEXT,
-        "method": TEXT,
-        "paths": rows(TEXT),
-        "summary": TEXT,
-        "generates": FLAG,
-        "streams": FLAG,
-        "edition": maybe(one_of(EDITIONS)),
+
+def _matcher(value: Schema, own: str, words: Iterable[str]) -> Schema:
+    """A matcher of values: one of them, or an object with keywords."""
+    meanings: Mapping[str, Schema] = {
+        "equals": value,
+        "contains": described(TEXT, "a part that it contains"),
+        "regex": described(TEXT, "a regular expression of Python, searched for in the whole text"),
+        "one_of": {**rows(value), "minItems": 1},
+        "at_least": NUMBER,
+        "at_most": NUMBER,
+        "exists": described(FLAG, "whether it is present"),
+        "not": reference(own),
     }
-)
-_CLIENTS = table(
-    {
-        "native": described(TEXT, "what the base URL of the vendor's own client has after the dialect's URL"),
-        "openai": described(TEXT, "the same for the openai client"),
-        "urls": described(rows(TEXT), "environment variables of the vendor's base URL"),
-        "keys": described(rows(TEXT), "environment variables of the API key"),
-        "more": by_name(TEXT, "further variables that only need to be set"),
-        "bases": by_name(TEXT, "variables of frameworks' base URLs, with what these have after the dialect's URL"),
+    # An object always has keywords, and a list is only the value of one of them.
+    plain = value or {"type": ["string", "number", "boolean", "null"]}
+    table_of_words = closed({word: meanings[word] for word in MATCHERS if word in words})
+    return either(plain, {**table_of_words, "minProperties": 1})
+
+
+def match_with(more: Mapping[str, Schema] | None = None) -> Schema:
+    """The criteria for a request, with `more` fields."""
+    names = ", ".join(MATCHERS)
+    about = f"A value must be equal; an object states other conditions: {names}. Combine with any, all, not."
+    found: dict[str, Schema] = {
+        name: described(reference(_MATCHER_OF[field.type]), field.summary) for name, field in FIELDS.items()
     }
-)
-_DIALECT = table(
-    {
-        "name": TEXT,
-        "title": TEXT,
-        "realistic": described(TEXT, "its latency preset"),
-        "keyed": described(FLAG, "whether it needs an API key"),
-        "models": rows(TEXT),
-        "operations": rows(_OPERATION),
-        "clients": _CLIENTS,
-    }
-)
-_NAMED = table({"name": TEXT, "summary": TEXT})
-_PRESET = table({"name": TEXT, "summary": TEXT, "latency": described(TEXT, "the same as settings")})
-_KIND_SETTING = table({"name": TEXT, "type": TEXT, "default": ANY, "summary": TEXT, "choices": rows(TEXT)})
-_KIND = table(
-    {
-        "kind": TEXT,
-        "summary": TEXT,
-        "settings": rows(_KIND_SETTING),
-        "places": rows(one_of(PLACE_KEYS)),
-        "streams": described(FLAG, "whether it strikes only streams"),
-        "listens": described(FLAG, "whether it is the listener that fails"),
-        "model": described(FLAG, "whether it changes what a model says"),
-    }
-)
-_ARMED = table(
-    {
-        "name": TEXT,
-        "kind": one_of(FAULTS),
-        "settings": by_name(ANY),
-        "place": table({place: maybe(SCHEMA_OF[type]) for place, type in PLACE_KEYS.items()}),
-        "chance": table(
-            {name: maybe(NUMBER) for name in ("times", "every", "skip", "share", "share_end", "start", "seconds")}
+    found["headers"] = by_name(reference("TextMatcher"), "matchers by header")
+    found["body"] = by_name(reference("AnyMatcher"), "matchers by place in the body, such as $.messages[0]")
+    for key, text in (("any", "at least one of these"), ("all", "all of these"), ("not", "none of these")):
+        found[key] = described(reference("Matches"), text)
+    return described(closed({**found, **(more or {})}), about)
+
+
+def _reply() -> Schema:
+    chunk = closed({"text": TEXT, "delay": described(reference("Duration"), "the time before it")})
+    called = either(TEXT, by_name(ANY))
+    keys: dict[str, Schema] = {
+        "text": described(TEXT, "the text that the model writes"),
+        "chunks": described(
+            {**rows(either(TEXT, chunk)), "minItems": 1}, "the same in pieces, each an event of a stream"
         ),
-        "match": described(TEXT, "in words"),
-        "matched": described(WHOLE, "how many requests it applied to"),
-        "struck": described(WHOLE, "how many of them it has struck"),
-        "undecided": described(
-            WHOLE, "requests for which its match could not be decided, because a regular expression took too long"
+        "json": described(ANY, "a value that the model writes as JSON"),
+        "refusal": described(TEXT, "the model declines in these words"),
+        "tool_calls": described(
+            {**rows({**closed({"name": TEXT, "arguments": called}), "required": ["name"]}), "minItems": 1},
+            "the tools that the model calls",
+        ),
+        "reasoning": described(TEXT, "what the model thinks before, in dialects that show reasoning"),
+        "finish_reason": described(one_of(get_args(FinishReason)), "the finish reason"),
+        "usage": described(closed(dict.fromkeys(Counts._fields, COUNT)), "the usage that the answer states"),
+        "embedding": described(
+            {**rows(either(NUMBER, rows(NUMBER))), "minItems": 1},
+            "the embedding of every text of a request for embeddings; or a list of them, one for each text",
+        ),
+        "scores": described({**rows(NUMBER), "minItems": 1}, "the scores of the documents of a request for a ranking"),
+        "body": described(ANY, "a body as it is sent, a string or any JSON, in no vendor's format"),
+        "body_base64": described(TEXT, "the same for bytes that are not text"),
+        "file": described(TEXT, "the same from a file beside this one"),
+        "status": described({"type": "integer", "minimum": 200, "maximum": 599}, "the status, with a body or alone"),
+        "content_type": described(TEXT, "the content type of a body"),
+        "event_times": described(
+            either(TEXT, {**rows(reference("Duration")), "minItems": 1}),
+            "when each event of a body is sent, after the request; or a file with a time per line",
+        ),
+        **_shared(),
+        "template": described(
+            FLAG, "fill {{ last_user }}, other fields of the request, and {{ groups.NAME }} of a regex into its strings"
         ),
     }
-)
-_LISTED_STUB = table(
-    {
-        "name": TEXT,
-        "origin": described(TEXT, "`added`, or where it comes from"),
-        "used": WHOLE,
-        "most": described(maybe(WHOLE), "how often it can be used; null if unlimited"),
-        "used_up": FLAG,
-        "match": ANY,
-        "table": described(ANY, "as it was written"),
+    return either(described(TEXT, "the text that the model writes"), closed({key: keys[key] for key in REPLY_KEYS}))
+
+
+def _shared() -> dict[str, Schema]:
+    """The keys that any answer can have."""
+    return {
+        "error": described(reference("ReplyError"), "the vendor's own error, by its neutral name"),
+        "faults": described(reference("ReplyFaults"), "faults of the answer"),
+        "latency": reference("Latency"),
+        "output_tokens": reference("OutputTokens"),
+        "seed": described(WHOLE, "the seed from which the answer is derived"),
+        "headers": by_name(TEXT, "headers of the answer"),
     }
-)
-_LIMIT = table(
-    {
+
+
+def _stub() -> Schema:
+    step = either(reference("Reply"), closed({"match": reference("Match"), "reply": reference("Reply")}))
+    several = {**rows(reference("Reply")), "minItems": 1}
+    return closed(
+        {
+            "name": described(TEXT, "its name, in X-Mockserver-Rule and in the journal"),
+            "match": described(reference("Match"), "the requests that it answers; by default all"),
+            "reply": described(reference("Reply"), "the same answer every time"),
+            "replies": described(several, "one answer after the other; the last one is repeated"),
+            "script": described({**rows(step), "minItems": 1}, "one step after the other, each used once"),
+            "priority": described(WHOLE, "of several matching stubs the one with the highest answers; 0 by default"),
+            "times": described({"type": "integer", "minimum": 1}, "the number of uses, after which it matches nothing"),
+            **_shared(),
+        }
+    )
+
+
+def _latency() -> Schema:
+    """A latency: a word, a string with settings, or a table of them."""
+    table = closed({name: TEXT if name in _TIMES else either(TEXT, NUMBER) for name in SETTINGS})
+    text = {**TEXT, "examples": [OFF, REALISTIC, *presets()]}
+    return described(either(text, table), "off, realistic, a preset, or settings: ttft=180ms, rate=50 tok/s")
+
+
+def _quota() -> Schema:
+    limit = {"type": "string", "pattern": f"^ *[0-9][0-9_.]*[kM]? */ *({'|'.join(_periods())}) *$"}
+    limits = described(either(limit, rows(limit)), "30/min, 60k/min, 1M/day")
+    keys = {
+        "tier": described(TEXT, "off, vendor, or a tier of the dialect"),
+        "requests": limits,
+        "tokens": limits,
+        "concurrent": described({"type": "integer", "minimum": 1}, "how many requests at once"),
         "dialect": TEXT,
-        "key": TEXT,
         "model": TEXT,
-        "limit": described(TEXT, "such as `tokens per minute`"),
-        "amount": WHOLE,
-        "remaining": WHOLE,
-        "reset": described(NUMBER, "seconds until it is full again"),
+        "key": described(TEXT, "the API key that it applies to"),
     }
-)
-_OF_ANSWERS: Mapping[str, Schema] = {
-    "status": described(reference("NumberMatcher"), "the answer's status"),
-    "rule": described(reference("TextMatcher"), "the stub that decided the answer"),
-    "fault": described(reference("TextMatcher"), "a kind of fault that has struck it"),
-    "closed_by": described(reference("TextMatcher"), "server or client"),
-    "finish_reason": described(reference("TextMatcher"), "why a choice ended"),
-}
-_BOUNDS = either(WHOLE, FLAG, closed({"at_least": WHOLE, "at_most": WHOLE}))
-_DECLARED: Schema = closed(
-    {
-        "handles": one_of(get_args(Handling)),
-        "outcome": one_of(get_args(Outcome)),
-        "patience": described(NUMBER, "the longest silence that a client should endure, in seconds; 60 by default"),
-        "least_attempts": described(WHOLE, "a call with fewer was given up too early; 3 by default"),
-        "most_attempts": described(WHOLE, "a call with more is a storm; 10 by default"),
-    }
-)
-_WANTED: Mapping[str, Schema] = {
-    "calls": described(_BOUNDS, "this many requests match"),
-    "never": described(FLAG, "none does"),
-    "spaced_at_least": described(NUMBER, "this many seconds lie between each answer and the next request"),
-    "in_order": described(rows(reference("CheckMatch")), "requests that match came one after the other"),
-    "concurrency": described(WHOLE, "no more than this many requests were open at once"),
-    "tokens": described(NUMBER, "prompts and answers have no more than this many tokens"),
-    "cached_tokens": described(WHOLE, "at least this many tokens of the prompts came from the prompt cache"),
-    "cost": described(NUMBER, "prompts and answers cost no more than this, at the prices"),
-    "tool_called": described(TEXT, "an answer called this tool, with the arguments"),
-    "tool_answered": described(TEXT, "a request brought this tool's result"),
-    "schema": described(either(by_name(ANY), FLAG), "all bodies conform to this JSON Schema"),
-    "contract": described(FLAG, "all bodies conform to the vendor's contract"),
-    "cancelled": described(_BOUNDS, "the client left this many answers before their end"),
-    "all_used": described(FLAG, "every stub was used"),
-    "all_matched": described(FLAG, "every request was matched by a stub"),
-    "resilience": described(either(FLAG, reference("Declared")), "the client behaved well: the verdict"),
-}
-_CHECK: Schema = described(
-    closed(
-        {
-            **{name: _WANTED[name] for name in CHECKS},
-            "match": described(reference("CheckMatch"), "the requests that are checked; by default all to a model"),
-            "prices": by_name(
-                rows(NUMBER),
-                "by model (* for all others): the prices of a million prompt and completion tokens, and optionally of "
-                "cached prompt tokens",
-            ),
-            "arguments": by_name(ANY, "of a tool's call"),
-            "result": described(ANY, "of a tool"),
-        }
-    ),
-    "One check with its arguments, and the requests that are checked.",
-)
-_CALL = table(
-    {
-        "attempts": rows(described(WHOLE, "the number of an exchange")),
-        "statuses": rows(WHOLE),
-        "faults": rows(rows(TEXT)),
-        "waits": rows(described(NUMBER, "seconds")),
-        "succeeded": FLAG,
-    }
-)
-_VERDICT = table(
-    {
-        "clean": FLAG,
-        "findings": rows(table({"fault": TEXT, "message": TEXT, "exchanges": rows(WHOLE)})),
-        "calls": rows(_CALL),
-        "unjudged": rows(table({"fault": TEXT, "why": TEXT})),
-    },
-    description=f"The verdict covers: {', '.join(JUDGES)}.",
-)
+    return either(described(TEXT, "off, vendor, a tier, or limits: requests=30/min, tokens=60k/min"), closed(keys))
 
-SCHEMAS: Mapping[str, Schema] = {
-    "Error": table({"error": table({"message": TEXT, "type": one_of(("mockserver_admin",))})}),
-    "Decision": _DECISION,
-    "Timing": _TIMING,
-    "Outcome": _OUTCOME,
-    "Forgotten": table({"exchanges": WHOLE, "questions": described(WHOLE, "how many of them asked a model")}),
-    "Exchange": table(_EXCHANGE_KEYS, _EXCHANGE_MORE),
-    "WholeExchange": table({**_EXCHANGE_KEYS, "request": _REQUEST, "answer": _ANSWER}, _EXCHANGE_MORE),
+
+def _periods() -> list[str]:
+    return ["s", "sec", "m", "min", "h", "d", *PERIODS]
+
+
+def api_fault() -> Schema:
+    """A fault as the admin API accepts it: with a name, and every key of any kind."""
+    named = {"name": described(TEXT, "its name; by default its kind or scenario")}
+    keys = {**named, **_fault_keys(FAULTS), **_chance_keys(), "scenario": _scenario(), "match": reference("RuleMatch")}
+    return {**closed(keys), "anyOf": [{"required": ["kind"]}, {"required": ["scenario"]}]}
+
+
+def _fault(known: Callable[[Kind], bool] = lambda kind: True, *, chosen: bool) -> Schema:
+    """A fault in a file, with the keys of its kind; if it selects requests (`chosen`), it may also be a scenario."""
+    kinds = {name: kind for name, kind in FAULTS.items() if known(kind)}
+    rules = [_only("kind", name, _keys_of(kind, chosen=chosen), kind.settings) for name, kind in kinds.items()]
+    keys = _fault_keys(kinds)
+    if not chosen:
+        return {**closed(keys), "required": ["kind"], "allOf": rules}
+    keys = {**keys, **_chance_keys(), "scenario": _scenario(), "match": reference("RuleMatch")}
+    acted = {"if": {"required": ["scenario"]}, "then": {"propertyNames": {"enum": ["scenario", *_WINDOW, "match"]}}}
+    return {**closed(keys), "anyOf": [{"required": ["kind"]}, {"required": ["scenario"]}], "allOf": [*rules, acted]}
+
+
+def _only(key: str, word: str, keys: Iterable[str], settings: Mapping[str, Setting]) -> Schema:
+    """If a key has this value, only these keys are allowed, with the settings' own schemas."""
+    own = {name: _setting(setting) for name, setting in settings.items()}
+    then = {"propertyNames": {"enum": list(keys)}, **({"properties": own} if own else {})}
+    return {"if": {"properties": {key: {"const": word}}, "required": [key]}, "then": then}
+
+
+def _keys_of(kind: Kind, *, chosen: bool) -> list[str]:
+    window = list(_WINDOW) if kind.listens else [*_COUNTS, *_WINDOW, "share", "match"]
+    return ["kind", *kind.settings, *kind.places, *(window if chosen else ())]
+
+
+def _fault_keys(kinds: Mapping[str, Kind]) -> dict[str, Schema]:
+    """The keys of faults of these kinds; one that several kinds have accepts what any of them accepts."""
+    shapes_of_key: dict[str, list[Schema]] = {}
+    for kind in kinds.values():
+        for key, setting in kind.settings.items():
+            shape = described(_setting(setting), setting.summary)
+            if shape not in shapes_of_key.setdefault(key, []):
+                shapes_of_key[key].append(shape)
+    settings = {key: shapes[0] if len(shapes) == 1 else either(*shapes) for key, shapes in shapes_of_key.items()}
+    places = {place: {**SCHEMA_OF[type], "minimum": 0} for place, type in PLACE_KEYS.items()}
+    return {"kind": explained({name: kind.summary for name, kind in kinds.items()}), **settings, **places}
+
+
+def _chance_keys() -> dict[str, Schema]:
+    share = {"type": "number", "minimum": 0, "maximum": 1}
+    pair = {"type": "array", "items": share, "minItems": 2, "maxItems": 2}
+    return {
+        **{key: described(COUNT, text) for key, text in _COUNTS.items()},
+        **{key: described(NUMBER, text) for key, text in _WINDOW.items()},
+        "share": described(either(share, pair), "a probability, or two between which it moves"),
+    }
+
+
+def _scenario() -> Schema:
+    return explained({name: scenario.summary for name, scenario in SCENARIOS.items()})
+
+
+def _setting(setting: Setting) -> Schema:
+    if setting.choices:
+        more = [word for word, meant in OTHER_WORDS.items() if meant in setting.choices]
+        return one_of((*setting.choices, *more))
+    shape = SCHEMA_OF[setting.type]
+    return shape if shape is TEXT else {**shape, "minimum": setting.least}
+
+
+def _reply_error() -> Schema:
+    """A failure by its name, or a table with the other settings of the fault `error`."""
+    names = one_of((*FailureKind, *OTHER_WORDS))
+    kind = FAULTS["error"]
+    keys = {key: described(_setting(setting), setting.summary) for key, setting in kind.settings.items()}
+    return either(names, {**closed({**keys, "kind": one_of(("error",))}), "required": ["error"]})
+
+
+def _one_or_more(name: str) -> Schema:
+    """A fault, a list of faults, or a string with faults."""
+    return either(reference(name), rows(reference(name)), TEXT)
+
+
+# The notations in requests of any program and in files.
+TAKEN: Mapping[str, Schema] = {
+    "TextMatcher": _matcher(TEXT, "TextMatcher", ("equals", "contains", "regex", "one_of", "exists", "not")),
+    "NumberMatcher": _matcher(WHOLE, "NumberMatcher", ("equals", "one_of", "at_least", "at_most", "exists", "not")),
+    "FlagMatcher": _matcher(FLAG, "FlagMatcher", ("equals", "one_of", "exists", "not")),
+    "AnyMatcher": _matcher(ANY, "AnyMatcher", MATCHERS),
+    "Match": match_with(),
+    "Matches": either(reference("Match"), {**rows(reference("Match")), "minItems": 1}),
+    "RuleMatch": match_with({"header": described(TEXT, "a header that is there, or `name: value`")}),
+    "Duration": either({"type": "number", "minimum": 0}, described(TEXT, "seconds, or 200ms")),
+    "Latency": _latency(),
+    "OutputTokens": described(
+        either(TEXT, {"type": "number", "minimum": 1, "maximum": LONGEST_CHOICE}),
+        "how many tokens a generated answer in prose has: off, 128, or a distribution: normal(128, 20)",
+    ),
+    "ReplyFault": _fault(lambda kind: not kind.listens, chosen=False),
+    "ReplyFaults": _one_or_more("ReplyFault"),
+    "ReplyError": _reply_error(),
+    "Reply": _reply(),
+    "Stub": _stub(),
+}
+NOTATIONS: Mapping[str, Schema] = {
     **TAKEN,
-    "ListedStub": _LISTED_STUB,
-    "StubFile": table(
-        {"stubs": rows(reference("Stub"))},
-        {"$comment": described(rows(TEXT), "the stubs that a file cannot hold, each with the reason")},
-    ),
-    "Fault": api_fault(),
-    "ArmedFault": _ARMED,
-    "CheckMatch": match_with(_OF_ANSWERS),
-    "Check": _CHECK,
-    "Declared": described(_DECLARED, "What correct handling is, and what the application made of the answer."),
-    "Verdict": _VERDICT,
-    "Settings": _shown_settings(),
-    "Changes": _settings(LIVE),
-    "OwnSettings": _settings(OWN),
-    "Catalogue": table(
-        {
-            "dialects": rows(_DIALECT),
-            "editions": rows(one_of(EDITIONS)),
-            "faults": rows(_KIND),
-            "scenarios": rows(_NAMED),
-            "failures": rows(one_of(FailureKind)),
-            "presets": rows(_PRESET),
-        }
-    ),
-    "Delivery": table(
-        {
-            "number": described(WHOLE, "its number within the namespace, from 1 on"),
-            "at": described(NUMBER, "when it began on the namespace's clock, in Unix seconds"),
-            "dialect": TEXT,
-            "message": described(TEXT, "the id of what was delivered"),
-            "attempt": described(WHOLE, "how many attempts there were before"),
-            "method": TEXT,
-            "url": TEXT,
-            "headers": described(by_name(TEXT), "their names in lower case"),
-            "body": TEXT,
-            "status": described(maybe(WHOLE), "of the application's answer; null if there is none"),
-            "error": described(TEXT, "why there is none"),
-            "answer": described(TEXT, "the body of the answer"),
-            "seconds": described(NUMBER, "how long it took on the namespace's clock"),
-            "ended": FLAG,
-        },
-        description="A request that a dialect has made to an application by itself.",
-    ),
-    "Quotas": table({"limits": rows(_LIMIT), "running": rows(table({"dialect": TEXT, "key": TEXT, "running": WHOLE}))}),
+    "Fault": _fault(chosen=True),
+    "Faults": _one_or_more("Fault"),
+    "RouteFault": _fault(lambda kind: not kind.listens, chosen=True),
+    "RouteFaults": _one_or_more("RouteFault"),
+    "Quota": _quota(),
 }

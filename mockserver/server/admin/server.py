@@ -1,25 +1,41 @@
-"""The admin API of the server itself: whether it is healthy, and its version."""
+"""The admin API of the server itself: its health, version and routes, and the OpenAPI documents of its dialects."""
 
+import orjson
 from starlette.responses import Response
 
+from mockserver.core.calls import Headers
+from mockserver.core.dialects import EDITIONS
+from mockserver.core.naming import shortened
 from mockserver.core.version import __version__
-from mockserver.server.addresses import ADMIN, HEALTH
-from mockserver.server.admin.answers import admin_json
-from mockserver.server.admin.endpoints import Endpoint
-from mockserver.server.admin.json_schema import TEXT, described, rows, table
-from mockserver.server.admin.requests import AdminRequest
+from mockserver.dialects.openapi import openapi_document
+from mockserver.server.addresses import HEALTH
+from mockserver.server.admin.endpoint import (
+    AdminRequest,
+    BadRequestError,
+    QueryParameter,
+    admin_error,
+    admin_json,
+    endpoint,
+    per_server,
+)
+from mockserver.server.admin.schemas import DOCUMENT, TEXT, described, one_of, rows, table
 from mockserver.server.asgi import WELL
+from mockserver.state.namespaces import BAD_NAME, is_name, namespace_of
 
 _STATE = table(
     {"status": TEXT, "dialects": rows(TEXT)}, {"error": described(TEXT, "why it is not ready, if it is not")}
 )
 
 
-async def _health(request: AdminRequest) -> Response:
+@endpoint("GET", (HEALTH,), {200: table({"status": TEXT})}, opens=True)
+async def health(request: AdminRequest) -> Response:
+    """Whether the process answers."""
     return Response(WELL, media_type="application/json")
 
 
-async def _ready(request: AdminRequest) -> Response:
+@endpoint("GET", per_server("/ready"), {200: _STATE, 503: _STATE}, opens=True)
+async def ready(request: AdminRequest) -> Response:
+    """Whether the latest config and stub files are in force and the server accepts connections."""
     dialects = list(request.simulator.dialects)
     fault = request.simulator.config_fault
     if fault is not None:
@@ -30,30 +46,48 @@ async def _ready(request: AdminRequest) -> Response:
     return admin_json({"status": "ready", "dialects": dialects})
 
 
-async def _version(request: AdminRequest) -> Response:
+@endpoint("GET", per_server("/version"), {200: table({"name": TEXT, "version": TEXT})}, opens=True)
+async def version(request: AdminRequest) -> Response:
+    """The version that runs."""
     return admin_json({"name": "mockserver", "version": __version__})
 
 
-SERVER = (
-    Endpoint(
-        "health", "GET", (HEALTH,), _health, "Whether the process answers", {200: table({"status": TEXT})}, opens=True
-    ),
-    Endpoint(
-        "ready",
-        "GET",
-        (f"{ADMIN}/ready",),
-        _ready,
-        "Whether the latest config and stub files are in force and the server accepts connections",
-        {200: _STATE, 503: _STATE},
-        opens=True,
-    ),
-    Endpoint(
-        "version",
-        "GET",
-        (f"{ADMIN}/version",),
-        _version,
-        "The version that runs",
-        {200: table({"name": TEXT, "version": TEXT})},
-        opens=True,
-    ),
+@endpoint(
+    "GET",
+    per_server("/routes"),
+    {200: table({"routes": rows(table({"method": TEXT, "path": TEXT, "dialect": TEXT, "operation": TEXT}))})},
 )
+async def routes(request: AdminRequest) -> Response:
+    """All routes."""
+    listed = [
+        {"method": method, "path": path, "dialect": dialect.name, "operation": operation.name}
+        for method, path, dialect, operation in request.simulator.setup.routes.table()
+    ]
+    return admin_json({"routes": listed})
+
+
+@endpoint(
+    "GET",
+    ("/{dialect}/openapi.json",),
+    {200: DOCUMENT},
+    query=(QueryParameter("edition", one_of(EDITIONS), "the server's edition by default"),),
+    refuses=(400,),
+    opens=True,
+)
+async def dialect(request: AdminRequest) -> Response:
+    """The OpenAPI 3.1 document of a dialect."""
+    simulator = request.simulator
+    # The path is next to the dialect's own routes, and may have a namespace like them.
+    name = request.namespace_name or namespace_of("/", Headers(request.http.headers.raw))[0]
+    if not is_name(name):
+        raise BadRequestError(BAD_NAME)
+    usual = simulator.setup_of(simulator.namespaces.get(name)).settings.edition
+    wanted = request.query.get("edition", usual)
+    edition = next((edition for edition in EDITIONS if edition == wanted), None)
+    if edition is None:
+        return admin_error(400, f"unknown edition {shortened(wanted)}. Known: {', '.join(EDITIONS)}")
+    document = openapi_document(simulator.dialects[request.variable("dialect")], edition)
+    return Response(orjson.dumps(document), media_type="application/json")
+
+
+ENDPOINTS = (health, ready, version, routes, dialect)

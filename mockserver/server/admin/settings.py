@@ -1,6 +1,6 @@
-"""The admin API of the settings: those in force, those that can change at run time, and those of a namespace."""
+"""The admin API of the settings: those in force, those of a namespace, and what is left of the quotas."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, fields, replace
 from typing import Any
 
@@ -9,14 +9,55 @@ from starlette.responses import Response
 from mockserver.core.naming import unknown
 from mockserver.faults.notation import fault_in_words
 from mockserver.server.addresses import ADMIN
-from mockserver.server.admin.answers import admin_json
-from mockserver.server.admin.endpoints import Endpoint, Query, per_namespace
-from mockserver.server.admin.json_schema import TEXT, reference, rows, table
-from mockserver.server.admin.requests import AdminRequest, BadRequestError
+from mockserver.server.admin.endpoint import (
+    AdminRequest,
+    BadRequestError,
+    QueryParameter,
+    admin_json,
+    endpoint,
+    per_namespace,
+    per_server,
+)
+from mockserver.server.admin.schemas import ANY, NUMBER, TEXT, WHOLE, Schema, described, reference, rows, table
 from mockserver.state.configuration.namespace_settings import read_namespace_settings
-from mockserver.state.configuration.options import LIVE, from_texts
+from mockserver.state.configuration.options import LIVE, OPTIONS, OWN, from_texts
 from mockserver.state.quotas.rules import quota_in_words
-from mockserver.state.settings import ConfigError
+from mockserver.state.settings import ConfigError, Settings
+
+
+def _settings(names: Iterable[str]) -> Schema:
+    """Settings by name, as strings or other values that their options accept."""
+    helps = {option.name: option.help for option in OPTIONS}
+    properties = {name: {"description": helps.get(name, "")} for name in names}
+    return {"type": "object", "properties": properties, "additionalProperties": False}
+
+
+def _shown_settings() -> Schema:
+    """All settings in force, without secrets."""
+    helps = {option.name: option.help for option in OPTIONS}
+    helps["traces"] = "the recordings that latencies may use"
+    shown = {item.name: ({"description": helps[item.name]} if item.name in helps else ANY) for item in fields(Settings)}
+    return table(shown)
+
+
+_LIMIT = table(
+    {
+        "dialect": TEXT,
+        "key": TEXT,
+        "model": TEXT,
+        "limit": described(TEXT, "such as `tokens per minute`"),
+        "amount": WHOLE,
+        "remaining": WHOLE,
+        "reset": described(NUMBER, "seconds until it is full again"),
+    }
+)
+SCHEMAS: Mapping[str, Schema] = {
+    "Settings": _shown_settings(),
+    "Changes": _settings(LIVE),
+    "OwnSettings": _settings(OWN),
+    "Quotas": table({"limits": rows(_LIMIT), "running": rows(table({"dialect": TEXT, "key": TEXT, "running": WHOLE}))}),
+}
+
 
 _NOT_LIVE = (
     "The others are fixed when the server starts; fault, auth and unmatched can be set for one namespace by "
@@ -26,7 +67,9 @@ _NOT_LIVE = (
 _WORDS: Mapping[str, Callable[[Any], str]] = {"fault": fault_in_words, "quota": quota_in_words}
 
 
-async def _in_force(request: AdminRequest) -> Response:
+@endpoint("GET", per_server("/settings"), {200: reference("Settings")})
+async def settings(request: AdminRequest) -> Response:
+    """The settings in force, without secrets."""
     settings = request.simulator.setup.settings
     shown: dict[str, Any] = {item.name: _shown(item.name, getattr(settings, item.name)) for item in fields(settings)}
     shown["admin_token"] = "set" if settings.admin_token else None
@@ -38,7 +81,11 @@ async def _in_force(request: AdminRequest) -> Response:
     return admin_json({**shown, "pinned": sorted(settings.pinned)})
 
 
-async def _change(request: AdminRequest) -> Response:
+@endpoint(
+    "PATCH", per_server("/settings"), {200: table({"changed": rows(TEXT)})}, takes=reference("Changes"), refuses=(400,)
+)
+async def change_settings(request: AdminRequest) -> Response:
+    """Change settings for all further requests."""
     changes = await request.json("The body", '{"seed": 7, "latency": "slow"}')
     for name in changes:
         if name not in LIVE:
@@ -51,11 +98,22 @@ async def _change(request: AdminRequest) -> Response:
     return admin_json({"changed": list(changes)})
 
 
-async def _own(request: AdminRequest) -> Response:
+@endpoint("GET", (f"{ADMIN}/ns/{{namespace}}/settings",), {200: reference("OwnSettings")})
+async def own_settings(request: AdminRequest) -> Response:
+    """The namespace's own settings."""
     return admin_json({name: _shown(name, value) for name, value in request.namespace.own.items()})
 
 
-async def _settle(request: AdminRequest) -> Response:
+@endpoint(
+    "PUT",
+    per_namespace("/settings"),
+    {200: reference("OwnSettings")},
+    query=(QueryParameter("merge", TEXT, "`1`: keep those that are not named"),),
+    takes=reference("OwnSettings"),
+    refuses=(400,),
+)
+async def settle(request: AdminRequest) -> Response:
+    """Set the namespace's own settings, replacing those that it has."""
     wanted = await request.json("The settings", '{"seed": 7, "latency": "off"}')
     simulator, space = request.simulator, request.namespace
     kept = space.own if request.is_set("merge") else {}
@@ -63,48 +121,7 @@ async def _settle(request: AdminRequest) -> Response:
         space.own = {**kept, **read_namespace_settings(wanted, simulator.dialects, simulator.setup.settings.traces)}
     except ConfigError as error:
         raise BadRequestError(str(error)) from None
-    return await _own(request)
-
-
-SETTINGS = (
-    Endpoint(
-        "settings",
-        "GET",
-        (f"{ADMIN}/settings",),
-        _in_force,
-        "The settings in force, without secrets",
-        {200: reference("Settings")},
-    ),
-    Endpoint(
-        "ownSettings",
-        "GET",
-        (f"{ADMIN}/ns/{{namespace}}/settings",),
-        _own,
-        "The namespace's own settings",
-        {200: reference("OwnSettings")},
-    ),
-    Endpoint(
-        "changeSettings",
-        "PATCH",
-        (f"{ADMIN}/settings",),
-        _change,
-        "Change settings for all further requests",
-        {200: table({"changed": rows(TEXT)})},
-        takes=reference("Changes"),
-        refuses=(400,),
-    ),
-    Endpoint(
-        "settle",
-        "PUT",
-        per_namespace("/settings"),
-        _settle,
-        "Set the namespace's own settings, replacing those that it has",
-        {200: reference("OwnSettings")},
-        query=(Query("merge", TEXT, "`1`: keep those that are not named"),),
-        takes=reference("OwnSettings"),
-        refuses=(400,),
-    ),
-)
+    return await own_settings.handle(request)
 
 
 def _shown(name: str, value: Any) -> Any:
@@ -112,3 +129,12 @@ def _shown(name: str, value: Any) -> Any:
     if name == "auth" and isinstance(value, tuple):
         return f"{len(value)} keys"
     return [_WORDS[name](each) for each in value] if name in _WORDS else value
+
+
+@endpoint("GET", per_namespace("/quotas"), {200: reference("Quotas")})
+async def quotas(request: AdminRequest) -> Response:
+    """How much of the quotas is used, and what is running."""
+    return admin_json(request.namespace.quotas.describe(request.now))
+
+
+ENDPOINTS = (settings, own_settings, change_settings, settle, quotas)

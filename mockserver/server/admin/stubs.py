@@ -10,25 +10,54 @@ from starlette.responses import Response
 
 from mockserver.core.naming import shortened, unknown
 from mockserver.server.addresses import ADMIN
-from mockserver.server.admin.answers import admin_error, admin_json
-from mockserver.server.admin.endpoints import Endpoint, Query, per_namespace
-from mockserver.server.admin.json_schema import (
+from mockserver.server.admin.endpoint import (
+    AdminRequest,
+    BadRequestError,
+    QueryParameter,
+    admin_error,
+    admin_json,
+    endpoint,
+    per_namespace,
+)
+from mockserver.server.admin.schemas import (
+    ANY,
     FLAG,
     TEXT,
+    WHOLE,
     Schema,
     described,
     either,
+    maybe,
     one_of,
     reference,
     rows,
     table,
 )
-from mockserver.server.admin.requests import AdminRequest, BadRequestError
 from mockserver.state.abilities import check_abilities
 from mockserver.state.settings import ConfigError
 from mockserver.state.stubs.notation import NOTES, check_names, read_stub
 from mockserver.state.stubs.registry import Stub, use_of
 from mockserver.state.stubs.values import StubError
+
+_LISTED_STUB = table(
+    {
+        "name": TEXT,
+        "origin": described(TEXT, "`added`, or where it comes from"),
+        "used": WHOLE,
+        "most": described(maybe(WHOLE), "how often it can be used; null if unlimited"),
+        "used_up": FLAG,
+        "match": ANY,
+        "table": described(ANY, "as it was written"),
+    }
+)
+SCHEMAS: Mapping[str, Schema] = {
+    "ListedStub": _LISTED_STUB,
+    "StubFile": table(
+        {"stubs": rows(reference("Stub"))},
+        {"$comment": described(rows(TEXT), "the stubs that a file cannot hold, each with the reason")},
+    ),
+}
+
 
 # How many stubs can be added to a namespace: some milliseconds of searching for each request.
 _MOST_STUBS = 5_000
@@ -63,7 +92,16 @@ _NOTHING_ADDED = (
 _FORMATS = {"toml": "application/toml", "json": "application/json"}
 
 
-async def _listed(request: AdminRequest) -> Response:
+@endpoint(
+    "GET",
+    per_namespace("/stubs"),
+    {200: either(_LISTED, reference("StubFile"))},
+    writes=("application/toml",),
+    query=(QueryParameter("format", one_of(_FORMATS), "a stub file of the added stubs, in this format"),),
+    refuses=(400,),
+)
+async def stubs(request: AdminRequest) -> Response:
+    """All stubs in their order of precedence, with how often each was used; or the added ones as a stub file."""
     wanted = request.query.get("format")
     if wanted is not None:
         return _saved(request, wanted)
@@ -84,7 +122,9 @@ def _saved(request: AdminRequest, wanted: str) -> Response:
     return Response(file, media_type=_FORMATS[wanted])
 
 
-async def _add(request: AdminRequest) -> Response:
+@endpoint("POST", per_namespace("/stubs"), {201: _ADDED}, takes=_STUBS, refuses=(400,))
+async def add_stubs(request: AdminRequest) -> Response:
+    """Add stubs."""
     stubs = await _several(request)
     return admin_json({"added": _added(request, stubs)}, 201)
 
@@ -97,7 +137,9 @@ def _added(request: AdminRequest, stubs: Sequence[Stub]) -> list[str]:
     return [book.add(stub) for stub in stubs]
 
 
-async def _replay(request: AdminRequest) -> Response:
+@endpoint("POST", per_namespace("/replay"), {201: _REPLAYED}, takes=_TAKES_RECORDING, refuses=(400,))
+async def replay(request: AdminRequest) -> Response:
+    """Add stubs that answer as a recording says."""
     given = await request.json("A recording", _RECORDING)
     text, name, paced = given.pop("recording", None), given.pop("name", "recorded"), given.pop("pace", False)
     if not isinstance(text, str) or not isinstance(name, str) or not isinstance(paced, bool) or given:
@@ -115,95 +157,38 @@ async def _replay(request: AdminRequest) -> Response:
     return admin_json({"added": _added(request, found.stubs), "left_out": found.left_out}, 201)
 
 
-async def _put_all(request: AdminRequest) -> Response:
+@endpoint("PUT", per_namespace("/stubs"), {200: _ADDED}, takes=_STUBS, refuses=(400,))
+async def put_stubs(request: AdminRequest) -> Response:
+    """Replace all added stubs with these."""
     stubs = await _several(request)
     if len(stubs) > _MOST_STUBS:
         raise BadRequestError(f"A namespace has room for {_MOST_STUBS:,} added stubs. Files of stubs may have more.")
     return admin_json({"added": request.namespace.stubs.put(stubs)})
 
 
-async def _put(request: AdminRequest) -> Response:
+@endpoint("PUT", per_namespace("/stubs/{stub:path}"), {200: _ADDED}, takes=reference("Stub"), refuses=(400, 404))
+async def put_stub(request: AdminRequest) -> Response:
+    """Add or replace the stub with this name."""
     table = await request.json("A stub", _EXAMPLE)
     stub = await asyncio.to_thread(partial(_read, request, {**table, "name": request.variable("stub")}))
     return admin_json({"added": _added(request, (stub,))})
 
 
-async def _remove_all(request: AdminRequest) -> Response:
+@endpoint("DELETE", per_namespace("/stubs"), {200: table({"stubs": rows({})})})
+async def remove_stubs(request: AdminRequest) -> Response:
+    """Remove all added stubs."""
     request.namespace.stubs.put(())
     return admin_json({"stubs": []})
 
 
-async def _remove(request: AdminRequest) -> Response:
+@endpoint("DELETE", per_namespace("/stubs/{stub:path}"), {200: table({"removed": TEXT})}, refuses=(404,))
+async def remove_stub(request: AdminRequest) -> Response:
+    """Remove one stub."""
     book, name = request.namespace.stubs, request.variable("stub")
     if book.remove(name):
         return admin_json({"removed": name})
     known = ", ".join(stub.name for stub, _ in book.listed()) or "none"
     return admin_error(404, f"No stub {shortened(name)} was added here. Added: {known}")
-
-
-STUBS = (
-    Endpoint(
-        "stubs",
-        "GET",
-        per_namespace("/stubs"),
-        _listed,
-        "All stubs in their order of precedence, with how often each was used; or the added ones as a stub file",
-        {200: either(_LISTED, reference("StubFile"))},
-        writes=("application/toml",),
-        query=(Query("format", one_of(_FORMATS), "a stub file of the added stubs, in this format"),),
-        refuses=(400,),
-    ),
-    Endpoint(
-        "addStubs", "POST", per_namespace("/stubs"), _add, "Add stubs", {201: _ADDED}, takes=_STUBS, refuses=(400,)
-    ),
-    Endpoint(
-        "replay",
-        "POST",
-        per_namespace("/replay"),
-        _replay,
-        "Add stubs that answer as a recording says",
-        {201: _REPLAYED},
-        takes=_TAKES_RECORDING,
-        refuses=(400,),
-    ),
-    Endpoint(
-        "putStubs",
-        "PUT",
-        per_namespace("/stubs"),
-        _put_all,
-        "Replace all added stubs with these",
-        {200: _ADDED},
-        takes=_STUBS,
-        refuses=(400,),
-    ),
-    Endpoint(
-        "removeStubs",
-        "DELETE",
-        per_namespace("/stubs"),
-        _remove_all,
-        "Remove all added stubs",
-        {200: table({"stubs": rows({})})},
-    ),
-    Endpoint(
-        "putStub",
-        "PUT",
-        per_namespace("/stubs/{stub:path}"),
-        _put,
-        "Add or replace the stub with this name",
-        {200: _ADDED},
-        takes=reference("Stub"),
-        refuses=(400, 404),
-    ),
-    Endpoint(
-        "removeStub",
-        "DELETE",
-        per_namespace("/stubs/{stub:path}"),
-        _remove,
-        "Remove one stub",
-        {200: table({"removed": TEXT})},
-        refuses=(404,),
-    ),
-)
 
 
 async def _several(request: AdminRequest) -> tuple[Stub, ...]:
@@ -240,3 +225,6 @@ def _shown(stub: Stub, used: int) -> Mapping[str, Any]:
     written = orjson.loads(orjson.dumps(dict(stub.table), default=repr))
     row = {**use_of(stub, used), "match": written.get("match", {}), "table": written}
     return {**row, "origin": stub.origin or "added", "used_up": stub.step(used) is None}
+
+
+ENDPOINTS = (stubs, add_stubs, replay, put_stubs, remove_stubs, put_stub, remove_stub)

@@ -1,7 +1,7 @@
 """The admin API of verification, for tests in any language: waiting, checks, and the verdict on clients."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import get_args
 
@@ -9,10 +9,31 @@ from starlette.responses import Response
 
 from mockserver.core.criteria import CriteriaError
 from mockserver.core.naming import shortened
-from mockserver.server.admin.answers import admin_json
-from mockserver.server.admin.endpoints import Endpoint, Query, per_namespace
-from mockserver.server.admin.json_schema import FLAG, NUMBER, TEXT, WHOLE, described, one_of, reference, rows, table
-from mockserver.server.admin.requests import AdminRequest, BadRequestError
+from mockserver.server.admin.endpoint import (
+    AdminRequest,
+    BadRequestError,
+    QueryParameter,
+    admin_json,
+    endpoint,
+    per_namespace,
+)
+from mockserver.server.admin.schemas import (
+    ANY,
+    FLAG,
+    NUMBER,
+    TEXT,
+    WHOLE,
+    Schema,
+    by_name,
+    closed,
+    described,
+    either,
+    match_with,
+    one_of,
+    reference,
+    rows,
+    table,
+)
 from mockserver.server.scheduling import in_slices
 from mockserver.server.waiting import has_requests, is_idle, wait_for_deliveries, wait_until
 from mockserver.state.journal.exchanges import Exchange
@@ -20,9 +41,85 @@ from mockserver.state.journal.sifting import sift
 from mockserver.state.journal.transcripts import Transcript
 from mockserver.state.journal.views import View
 from mockserver.state.verify.arguments import CheckError
-from mockserver.state.verify.checks import Evidence, run_checks
+from mockserver.state.verify.checks import CHECKS, Evidence, run_checks
+from mockserver.state.verify.conduct import JUDGES
 from mockserver.state.verify.declarations import DeclarationError, Handling, Outcome, declaration_of
 from mockserver.state.verify.verdict import judge
+
+_OF_ANSWERS: Mapping[str, Schema] = {
+    "status": described(reference("NumberMatcher"), "the answer's status"),
+    "rule": described(reference("TextMatcher"), "the stub that decided the answer"),
+    "fault": described(reference("TextMatcher"), "a kind of fault that has struck it"),
+    "closed_by": described(reference("TextMatcher"), "server or client"),
+    "finish_reason": described(reference("TextMatcher"), "why a choice ended"),
+}
+_BOUNDS = either(WHOLE, FLAG, closed({"at_least": WHOLE, "at_most": WHOLE}))
+_DECLARED: Mapping[str, Schema] = {
+    "handles": described(one_of(get_args(Handling)), "how the client should handle failures: retry, raise or fallback"),
+    "outcome": described(one_of(get_args(Outcome)), "what the application got in the end: answer, error or cancelled"),
+    "patience": described(NUMBER, "the longest silence that a client should endure, in seconds; 60 by default"),
+    "least_attempts": described(WHOLE, "a call with fewer attempts was given up too early; 3 by default"),
+    "most_attempts": described(WHOLE, "a call with more attempts is a storm; 10 by default"),
+}
+_WANTED: Mapping[str, Schema] = {
+    "calls": described(_BOUNDS, "this many requests match"),
+    "never": described(FLAG, "none does"),
+    "spaced_at_least": described(NUMBER, "this many seconds lie between each answer and the next request"),
+    "in_order": described(rows(reference("CheckMatch")), "requests that match came one after the other"),
+    "concurrency": described(WHOLE, "no more than this many requests were open at once"),
+    "tokens": described(NUMBER, "prompts and answers have no more than this many tokens"),
+    "cached_tokens": described(WHOLE, "at least this many tokens of the prompts came from the prompt cache"),
+    "cost": described(NUMBER, "prompts and answers cost no more than this, at the prices"),
+    "tool_called": described(TEXT, "an answer called this tool, with the arguments"),
+    "tool_answered": described(TEXT, "a request brought this tool's result"),
+    "schema": described(either(by_name(ANY), FLAG), "all bodies conform to this JSON Schema"),
+    "contract": described(FLAG, "all bodies conform to the vendor's contract"),
+    "cancelled": described(_BOUNDS, "the client left this many answers before their end"),
+    "all_used": described(FLAG, "every stub was used"),
+    "all_matched": described(FLAG, "every request was matched by a stub"),
+    "resilience": described(either(FLAG, reference("Declared")), "the client behaved well: the verdict"),
+}
+_CHECK: Schema = described(
+    closed(
+        {
+            **{name: _WANTED[name] for name in CHECKS},
+            "match": described(reference("CheckMatch"), "the requests that are checked; by default all to a model"),
+            "prices": by_name(
+                rows(NUMBER),
+                "by model (* for all others): the prices of a million prompt and completion tokens, and optionally of "
+                "cached prompt tokens",
+            ),
+            "arguments": by_name(ANY, "of a tool's call"),
+            "result": described(ANY, "of a tool"),
+        }
+    ),
+    "One check with its arguments, and the requests that are checked.",
+)
+_CALL = table(
+    {
+        "attempts": rows(described(WHOLE, "the number of an exchange")),
+        "statuses": rows(WHOLE),
+        "faults": rows(rows(TEXT)),
+        "waits": rows(described(NUMBER, "seconds")),
+        "succeeded": FLAG,
+    }
+)
+_VERDICT = table(
+    {
+        "clean": FLAG,
+        "findings": rows(table({"fault": TEXT, "message": TEXT, "exchanges": rows(WHOLE)})),
+        "calls": rows(_CALL),
+        "unjudged": rows(table({"fault": TEXT, "why": TEXT})),
+    },
+    description=f"The verdict covers: {', '.join(JUDGES)}.",
+)
+SCHEMAS: Mapping[str, Schema] = {
+    "CheckMatch": match_with(_OF_ANSWERS),
+    "Check": _CHECK,
+    "Declared": described(closed(_DECLARED), "What correct handling is, and what the application made of the answer."),
+    "Verdict": _VERDICT,
+}
+
 
 _LONGEST_WAIT = 600.0
 _EXAMPLE = '{"checks": [{"calls": 3, "match": {"dialect": "cerebras"}}, {"spaced_at_least": 0.2}]}'
@@ -31,24 +128,21 @@ _CHECKED = table(
     {"passed": FLAG, "checks": rows(table({"check": TEXT, "passed": FLAG}, {"problem": TEXT}))},
     description="Each check, and if it failed, what was expected, what was found and what was nearest.",
 )
-_DECLARED = (
-    Query(
-        "handles",
-        one_of(get_args(Handling)),
-        "how the client should handle failures: retry, raise or fallback",
+
+
+@endpoint(
+    "GET",
+    per_namespace("/wait"),
+    {200: table({"happened": described(FLAG, "false if the time was over first"), "opened": WHOLE})},
+    query=(
+        QueryParameter("requests", NUMBER, "how many requests to a model"),
+        QueryParameter("deliveries", NUMBER, "how many deliveries that have ended"),
+        QueryParameter("seconds", NUMBER, "the longest wait in seconds; 5 by default, at most 600"),
     ),
-    Query(
-        "outcome",
-        one_of(get_args(Outcome)),
-        "what the application got in the end: answer, error or cancelled",
-    ),
-    Query("patience", NUMBER, "the longest silence that a client should endure, in seconds; 60 by default"),
-    Query("least_attempts", NUMBER, "a call with fewer attempts was given up too early; 3 by default"),
-    Query("most_attempts", NUMBER, "a call with more attempts is a storm; 10 by default"),
+    refuses=(400,),
 )
-
-
-async def _wait(request: AdminRequest) -> Response:
+async def wait(request: AdminRequest) -> Response:
+    """Wait for this many requests or deliveries; without a number, until all answers have ended."""
     seconds = _number(request.query.get("seconds", "5"), "seconds", _LONGEST_WAIT)
     wanted, delivered = request.query.get("requests"), request.query.get("deliveries")
     if wanted is not None and delivered is not None:
@@ -62,7 +156,15 @@ async def _wait(request: AdminRequest) -> Response:
     return admin_json({"happened": await wait_until(journal, holds, seconds), "opened": journal.opened})
 
 
-async def _verify(request: AdminRequest) -> Response:
+@endpoint(
+    "POST",
+    per_namespace("/verify"),
+    {200: _CHECKED, 417: _CHECKED},
+    takes=table({"checks": rows(reference("Check"))}),
+    refuses=(400,),
+)
+async def verify(request: AdminRequest) -> Response:
+    """Check what clients have done; status 417 if a check fails."""
     body = await request.json("The body", _EXAMPLE)
     space = request.namespace
     exchanges, forgotten, stubs = space.journal.exchanges(), space.journal.forgotten, space.stubs.uses()
@@ -76,7 +178,15 @@ async def _verify(request: AdminRequest) -> Response:
     return admin_json({"passed": passed, "checks": results}, 200 if passed else 417)
 
 
-async def _report(request: AdminRequest) -> Response:
+@endpoint(
+    "GET",
+    per_namespace("/report"),
+    {200: reference("Verdict")},
+    query=tuple(QueryParameter(name, schema, schema["description"]) for name, schema in _DECLARED.items()),
+    refuses=(400,),
+)
+async def report(request: AdminRequest) -> Response:
+    """The verdict: how clients behaved when the server failed."""
     try:
         declared = declaration_of(request.query)
     except DeclarationError as error:
@@ -86,44 +196,6 @@ async def _report(request: AdminRequest) -> Response:
     seen = await _views(exchanges)
     judged = partial(judge, seen, declared, now=request.now, ahead=space.shift, forgotten=forgotten)
     return admin_json(await asyncio.to_thread(lambda: judged().as_json()))
-
-
-VERIFICATION = (
-    Endpoint(
-        "wait",
-        "GET",
-        per_namespace("/wait"),
-        _wait,
-        "Wait for this many requests or deliveries; without a number, until all answers have ended",
-        {200: table({"happened": described(FLAG, "false if the time was over first"), "opened": WHOLE})},
-        query=(
-            Query("requests", NUMBER, "how many requests to a model"),
-            Query("deliveries", NUMBER, "how many deliveries that have ended"),
-            Query("seconds", NUMBER, "the longest wait in seconds; 5 by default, at most 600"),
-        ),
-        refuses=(400,),
-    ),
-    Endpoint(
-        "verify",
-        "POST",
-        per_namespace("/verify"),
-        _verify,
-        "Check what clients have done; status 417 if a check fails",
-        {200: _CHECKED, 417: _CHECKED},
-        takes=table({"checks": rows(reference("Check"))}),
-        refuses=(400,),
-    ),
-    Endpoint(
-        "report",
-        "GET",
-        per_namespace("/report"),
-        _report,
-        "The verdict: how clients behaved when the server failed",
-        {200: reference("Verdict")},
-        query=_DECLARED,
-        refuses=(400,),
-    ),
-)
 
 
 async def _views(exchanges: Sequence[Exchange]) -> list[View]:
@@ -138,3 +210,6 @@ def _number(text: str, name: str, most: float) -> float:
     if not 0 <= number <= most:
         raise BadRequestError(f"{name}: {shortened(text)} is not a number from 0 to {most:g}")
     return number
+
+
+ENDPOINTS = (wait, verify, report)

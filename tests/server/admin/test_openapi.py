@@ -18,15 +18,13 @@ from schemathesis.specs.openapi.checks import (
 )
 
 from mockserver import MockServer
-from mockserver.server.admin.api import ENDPOINTS, SUBJECTS
-from mockserver.server.admin.openapi import admin_document
-from mockserver.server.admin.schemas import SCHEMAS
+from mockserver.server.admin.api import ENDPOINTS, SCHEMAS, admin_document
 from mockserver.server.app import create_app
 from mockserver.state.settings import Settings
 from tests.support.http import exchange
 
 CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance]
-DOCUMENT = json.loads(json.dumps(admin_document(SUBJECTS)))
+DOCUMENT = json.loads(json.dumps(admin_document()))
 METHODS = {endpoint.name: endpoint.method for endpoint in ENDPOINTS}
 QUESTION = {"model": "m", "prompt": "hi", "max_tokens": 3}
 STUB = {"match": {"prompt": {"contains": "weather"}}, "reply": "It rains."}

@@ -1,0 +1,171 @@
+"""What every endpoint of the admin API is made of: its description, the requests that it gets, and its answers."""
+
+import re
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import orjson
+from starlette.datastructures import QueryParams
+from starlette.requests import Request
+from starlette.responses import Response
+
+from mockserver.core.json_sizes import MOST_VALUES, has_more_values
+from mockserver.server.addresses import ADMIN
+from mockserver.server.admin.schemas import Schema
+from mockserver.server.asgi import ClientLeftError, read_body
+from mockserver.server.simulator import Simulator
+from mockserver.server.sockets.door import Door
+from mockserver.server.sockets.wire import DOOR
+from mockserver.state.namespaces import BAD_NAME, Namespace, is_name
+
+# How many characters a message may have: names and alternatives that are listed take the most.
+_LONGEST_MESSAGE = 8192
+
+
+class BadRequestError(Exception):
+    """An invalid request to the admin API; the message says what would have been valid."""
+
+
+class AdminRequest(NamedTuple):
+    """A request to the admin API. Invalid parts raise BadRequestError as soon as they are read."""
+
+    simulator: Simulator
+    http: Request
+
+    @property
+    def query(self) -> QueryParams:
+        """The query parameters."""
+        return self.http.query_params
+
+    @property
+    def namespace_name(self) -> str:
+        """The name of the namespace in the path; empty without one."""
+        return str(self.http.path_params.get("namespace", ""))
+
+    @property
+    def namespace(self) -> Namespace:
+        """The namespace that the path names, else the default one. Raises BadRequestError for an invalid name."""
+        name = self.namespace_name
+        if not is_name(name):
+            raise BadRequestError(BAD_NAME)
+        return self.simulator.namespaces.get(name)
+
+    @property
+    def now(self) -> float:
+        """The time on the clock of that namespace, in seconds."""
+        return self.simulator.clock(self.namespace).now()
+
+    @property
+    def door(self) -> Door | None:
+        """The listener through which the request came; None in process."""
+        door = self.http.scope.get("extensions", {}).get(DOOR)
+        return door if isinstance(door, Door) else None
+
+    async def recover_listener(self) -> None:
+        """End the listener's failures if the request is for the whole server and there is a listener."""
+        if self.door is not None and not self.namespace_name:
+            await self.door.mend()
+
+    def is_set(self, name: str) -> bool:
+        """Whether the query sets a flag, with the value `1`."""
+        value = self.query.get(name, "0")
+        if value not in ("0", "1"):
+            raise BadRequestError(f"{name}: {value[:40]!r} must be 1 or 0")
+        return value == "1"
+
+    def variable(self, name: str) -> str:
+        """The value of a variable in the path."""
+        return str(self.http.path_params[name])
+
+    async def json(self, what: str, example: str) -> dict[str, Any]:
+        """The JSON object in the body; otherwise the error says that `what` is expected, and shows an example."""
+        most = self.simulator.setup.settings.max_body
+        try:
+            body = await read_body(self.http.scope, self.http.receive, most)
+        except ClientLeftError:
+            raise BadRequestError(f"{what} is incomplete: the request ended too early") from None
+        if body is None:
+            raise BadRequestError(f"{what} has more than {most} bytes (--max-body)")
+        if has_more_values(body):
+            raise BadRequestError(f"{what} has more than {MOST_VALUES} values")
+        try:
+            value = orjson.loads(body)
+        except orjson.JSONDecodeError as error:
+            raise BadRequestError(f"{what} must be a JSON object such as {example}: {error}") from None
+        if not isinstance(value, dict):
+            raise BadRequestError(f"{what} must be a JSON object such as {example}")
+        return value
+
+
+def admin_json(value: Any, status: int = 200) -> Response:
+    """An answer in indented JSON; dataclasses and the like are written as objects."""
+    return Response(orjson.dumps(value, option=orjson.OPT_INDENT_2), status, media_type="application/json")
+
+
+def admin_error(status: int, message: str) -> Response:
+    """An error, in a format that OpenAI-style clients can show; a message that quotes much is cut."""
+    if len(message) > _LONGEST_MESSAGE:
+        message = f"{message[: _LONGEST_MESSAGE // 2]} [...] {message[-_LONGEST_MESSAGE // 2 :]}"
+    return admin_json({"error": {"message": message, "type": "mockserver_admin"}}, status)
+
+
+Handler = Callable[[AdminRequest], Awaitable[Response]]
+
+
+class QueryParameter(NamedTuple):
+    """A query parameter."""
+
+    name: str
+    schema: Schema
+    summary: str
+
+
+@dataclass(frozen=True, slots=True)
+class AdminEndpoint:
+    """A method at some paths, and its handler.
+
+    - `gives`: the schema of the answer by status; a string is a content type other than JSON, or empty for no content.
+    - `writes`: further content types in which a query can ask for the answer, as text.
+    - `takes`: the schema of the body.
+    - `refuses`: the statuses of its errors.
+    - `opens`: whether it needs no admin token.
+    - `also`: further paths, which are not in the document.
+    """
+
+    name: str
+    method: str
+    paths: tuple[str, ...]
+    handle: Handler
+    summary: str
+    gives: Mapping[int, Schema | str]
+    takes: Schema | None = None
+    writes: tuple[str, ...] = ()
+    query: tuple[QueryParameter, ...] = ()
+    refuses: tuple[int, ...] = ()
+    opens: bool = False
+    also: tuple[str, ...] = ()
+
+
+def endpoint(
+    method: str, paths: tuple[str, ...], gives: Mapping[int, Schema | str], **more: Any
+) -> Callable[[Handler], AdminEndpoint]:
+    """Make an endpoint of a handler: its name in the document is the function's in camel case, its summary the
+    docstring. `more` are further fields of the endpoint."""
+
+    def decorate(handle: Handler) -> AdminEndpoint:
+        name = re.sub(r"_(\w)", lambda found: found[1].upper(), handle.__name__)
+        summary = " ".join((handle.__doc__ or "").split()).removesuffix(".")
+        return AdminEndpoint(name, method, paths, handle, summary, gives, **more)
+
+    return decorate
+
+
+def per_server(path: str) -> tuple[str]:
+    """The path of a resource of the whole server."""
+    return (f"{ADMIN}{path}",)
+
+
+def per_namespace(path: str) -> tuple[str, str]:
+    """The two paths of a resource of each namespace: without a name for the default namespace, and with one."""
+    return f"{ADMIN}{path}", f"{ADMIN}/ns/{{namespace}}{path}"
