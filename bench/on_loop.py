@@ -3,7 +3,8 @@
 import sys
 
 from mockserver.server.app import create_app
-from mockserver.server.server import Loop, bind, uvicorn_server
+from mockserver.server.listener import bind
+from mockserver.server.server import Loop, uvicorn_server
 from mockserver.state.settings import Settings
 
 if __name__ == "__main__":

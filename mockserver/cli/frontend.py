@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mockserver.server.addresses import ADMIN
+from mockserver.server.urls import ADMIN
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ import orjson
 from mockserver.core.version import __version__
 from mockserver.faults.notation import fault_in_words
 from mockserver.latency.presets import OFF
-from mockserver.server.addresses import ADMIN
+from mockserver.server.urls import ADMIN
 from mockserver.state.origins import is_loopback
 from mockserver.state.quotas.rules import quota_in_words
 from mockserver.state.settings import Settings

@@ -92,12 +92,11 @@ def _drift(options: argparse.Namespace) -> int:
 
 
 def _health(options: argparse.Namespace) -> int:
-    from mockserver.server.addresses import url_at
-    from mockserver.server.health_check import ask
+    from mockserver.server.urls import check_health, url_at
 
     settings = settings_of(options)
     url = (options.url or url_at(settings.host, settings.port, secure=settings.is_secure)).rstrip("/")
-    well, state = ask(url, ready=options.ready)
+    well, state = check_health(url, ready=options.ready)
     print(f"{url}: {state}", file=sys.stdout if well else sys.stderr)
     return 0 if well else 1
 

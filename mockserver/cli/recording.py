@@ -45,8 +45,9 @@ def _record(options: argparse.Namespace) -> int:
 
 
 def _record_until_interrupted(settings: Settings, options: argparse.Namespace) -> int:
+    from mockserver.server.listener import bind
     from mockserver.server.recording.messages import farewell, greeting
-    from mockserver.server.server import bind, serve
+    from mockserver.server.server import serve
 
     studio = _studio(settings, options)
     try:
@@ -66,8 +67,9 @@ def _record_until_interrupted(settings: Settings, options: argparse.Namespace) -
 def _record_beside(settings: Settings, options: argparse.Namespace) -> int:
     """Record while a command runs, to which standard output belongs, and return its exit code."""
     from mockserver.cli.running import exit_code
+    from mockserver.server.listener import bind
     from mockserver.server.recording.messages import farewell
-    from mockserver.server.server import bind, serving
+    from mockserver.server.server import serving
     from mockserver.testing.environment import recorder_environment
 
     studio = _studio(settings, options)
@@ -104,7 +106,7 @@ def _studio(settings: Settings, options: argparse.Namespace) -> "Studio":
 
 
 def _url(settings: Settings, listener: socket.socket) -> str:
-    from mockserver.server.addresses import url_of
+    from mockserver.server.urls import url_of
 
     return url_of(listener, secure=settings.is_secure)
 

@@ -49,10 +49,11 @@ def _serve_until_interrupted(options: argparse.Namespace, beside: Callable[[str]
     # Objects made now are permanent: looking for garbage among them would take a tenth of the start, and delay answers.
     gc.disable()
     from mockserver.cli.greeting import Greeting
-    from mockserver.server.addresses import url_of
     from mockserver.server.app import create_app
+    from mockserver.server.listener import bind
     from mockserver.server.reload import Reader
-    from mockserver.server.server import bind, serve
+    from mockserver.server.server import serve
+    from mockserver.server.urls import url_of
 
     sources = Sources()
     settings = settings_of(options, sources)

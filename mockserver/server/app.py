@@ -14,7 +14,6 @@ from starlette.routing import BaseRoute, Route
 from mockserver.core.dialects import Dialect
 from mockserver.core.installed import load_dialects
 from mockserver.routes import Endpoint, RememberingRouter, Routes, mount
-from mockserver.server.addresses import ADMIN
 from mockserver.server.admin.api import admin_api
 from mockserver.server.asgi import ROOT, Receive, Scope, Send, say
 from mockserver.server.cors import Gate, GateMiddleware
@@ -22,6 +21,7 @@ from mockserver.server.files.traces import TraceFiles
 from mockserver.server.handler import Handler
 from mockserver.server.reload import Reader, Watcher
 from mockserver.server.simulator import Simulator
+from mockserver.server.urls import ADMIN
 from mockserver.state.configuration.options import checked, from_names
 from mockserver.state.journal.exchanges import Denial
 from mockserver.state.settings import Settings

@@ -25,11 +25,10 @@ from mockserver.server.asgi import (
     refuse_websocket,
     transport_of,
 )
-from mockserver.server.browsers import to_live_page
 from mockserver.server.clock import Clock
 from mockserver.server.cors import preflight, reader_of, shared
-from mockserver.server.hints import add_hint, no_route
 from mockserver.server.logs import log, log_access
+from mockserver.server.not_found import add_hint, no_route, to_live_page
 from mockserver.server.responses import PlayedResponse
 from mockserver.server.simulator import Setup, Simulator
 from mockserver.state.admission import standings_of

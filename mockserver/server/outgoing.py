@@ -21,8 +21,7 @@ from urllib.parse import quote, unquote, urlsplit
 import h11
 
 from mockserver.core.outbox import Outcome, Task
-from mockserver.server.addresses import ADMIN
-from mockserver.server.misdirected import tls_refused
+from mockserver.server.urls import ADMIN, tls_refused
 
 # The longest answer that is read, in bytes; the rest is ignored.
 _MOST = 1_048_576

@@ -2,16 +2,13 @@
 
 import asyncio
 import contextlib
-import errno
 import signal
 import socket
-import ssl
 import sys
 import threading
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import nullcontext
 from functools import partial
-from pathlib import Path
 from types import FrameType
 from typing import Any, Literal, Protocol, TypeVar
 
@@ -20,21 +17,19 @@ from uvicorn.server import ServerState
 
 from mockserver.faults.catalogue import FAULTS
 from mockserver.faults.rules import Fault
-from mockserver.server.addresses import url_of
 from mockserver.server.admin.journal import end_feeds
 from mockserver.server.app import create_app
 from mockserver.server.asgi import Receive, Send
 from mockserver.server.cors import Gate
-from mockserver.server.misdirected import Handshake
+from mockserver.server.listener import BACKLOG, Handshake, Listener, accept_all_pending, bind
 from mockserver.server.monotonic import Monotonic
 from mockserver.server.scheduling import Threads
 from mockserver.server.simulator import Simulator
-from mockserver.server.sockets.accept import accept_all_pending
 from mockserver.server.sockets.connection import HttpProtocol
-from mockserver.server.sockets.door import BACKLOG, Door, listening_socket
 from mockserver.server.sockets.write_coalescing import Batch
+from mockserver.server.urls import url_of
 from mockserver.server.watchdog import end_in_time, watched
-from mockserver.state.settings import ConfigError, Settings
+from mockserver.state.settings import Settings
 
 Loop = Literal["auto", "asyncio", "uvloop"]
 Result = TypeVar("Result")
@@ -53,52 +48,10 @@ _DEADLINE = 10.0
 _LONGEST_STOP = 1.5
 
 
-def bind(settings: Settings) -> socket.socket:
-    """A listening socket at the settings' address. Raises ConfigError if the address is not available.
-
-    The socket is bound here rather than by the server, so that the port is known before anything starts.
-    """
-    listener = bound_socket(settings)
-    listener.listen(BACKLOG)
-    return listener
-
-
-def bound_socket(settings: Settings) -> socket.socket:
-    """A socket bound to the settings' address but not listening yet. Raises ConfigError if it is not available."""
-    check_tls(settings)
-    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
-    try:
-        return listening_socket(family, (settings.host, settings.port))
-    except OSError as error:
-        if error.errno == errno.EADDRINUSE:
-            raise ConfigError(
-                f"Port {settings.port} on {settings.host} is taken. Choose another with --port (0 picks a free one)."
-            ) from None
-        raise ConfigError(f"Cannot listen on {settings.host}:{settings.port}: {error.strerror or error}") from None
-
-
-def check_tls(settings: Settings) -> None:
-    """Raise ConfigError if the settings' certificate and key cannot be used."""
-    certificate, key = settings.tls_cert, settings.tls_key
-    if certificate is None:
-        if key is not None:
-            raise ConfigError("tls_key: a key needs its certificate; set --tls-cert too")
-        return
-    for place, file in (("tls_cert", certificate), ("tls_key", key)):
-        if file is not None and not Path(file).is_file():
-            raise ConfigError(f"{place}: file {file} does not exist")
-    try:
-        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(certificate, key)
-    except (ssl.SSLError, OSError) as error:
-        files = f"{certificate} and {key}" if key else f"{certificate} alone"
-        advice = "" if key else "; a key in a file of its own is named by --tls-key"
-        raise ConfigError(f"tls_cert: {files} must contain a certificate and its key as PEM{advice}: {error}") from None
-
-
 class _Config(uvicorn.Config):
-    """uvicorn's configuration, with the server's door and batch once there are any."""
+    """uvicorn's configuration, with the server's listener and batch once there are any."""
 
-    door: Door | None = None
+    listener: Listener | None = None
     batch: Batch | None = None
 
 
@@ -127,10 +80,10 @@ class _Server(uvicorn.Server):
         asyncio.get_running_loop().set_default_executor(self._threads)
         await super().startup([])
         self.config.batch = Batch(asyncio.get_running_loop())
-        door = self.config.door = Door(sockets[0], self._listen)
+        listener = self.config.listener = Listener(sockets[0], self._listen)
         for fault in self._faults:
-            door.fail_as(fault)
-        await door.open()
+            listener.apply(fault)
+        await listener.open()
         if self.wakeup is not None:
             signal.set_wakeup_fd(self.wakeup, warn_on_full_buffer=False)
         if self.lifeline is not None:
@@ -162,10 +115,10 @@ class _Server(uvicorn.Server):
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Let answers play on for the grace period, then break them off."""
-        if self.config.door is not None:
-            await self.config.door.close()
-        for listener in sockets or ():
-            listener.close()
+        if self.config.listener is not None:
+            await self.config.listener.close()
+        for each in sockets or ():
+            each.close()
         for connection in list(self.server_state.connections):
             connection.shutdown()
         end_feeds()

@@ -17,9 +17,9 @@ from types import FrameType
 from typing import NoReturn
 
 from mockserver.server.app import App
+from mockserver.server.listener import BACKLOG, bind_socket, bound_socket
 from mockserver.server.logs import log
-from mockserver.server.server import bound_socket, serve
-from mockserver.server.sockets.door import BACKLOG, listening_socket
+from mockserver.server.server import serve
 from mockserver.server.watchdog import KILL_SECONDS
 from mockserver.state.settings import ConfigError
 
@@ -50,7 +50,7 @@ def listeners_for(app: App, count: int) -> list[socket.socket]:
 
 
 def _listener(family: int, address: tuple[str | int, ...]) -> socket.socket:
-    listener = listening_socket(family, address, shared=True)
+    listener = bind_socket(family, address, shared=True)
     listener.listen(BACKLOG)
     return listener
 
@@ -65,7 +65,7 @@ def serve_by_workers(app: App, listeners: list[socket.socket]) -> int:
         serve(app, listener, lifeline=ours)
 
     # A socket that does not listen holds the address, even while no worker lives.
-    with listening_socket(listeners[0].family, listeners[0].getsockname(), shared=True):
+    with bind_socket(listeners[0].family, listeners[0].getsockname(), shared=True):
         return Crew(listeners, work).run()
 
 

@@ -24,7 +24,7 @@ from urllib.request import (
 
 from mockserver.core.criteria import CriteriaError
 from mockserver.core.dialects import Dialect
-from mockserver.server.health_check import other_scheme
+from mockserver.server.urls import other_scheme
 from mockserver.server.waiting import has_requests, is_idle, wait_for_deliveries, wait_until
 from mockserver.state.abilities import check_abilities
 from mockserver.state.configuration.namespace_settings import read_namespace_settings

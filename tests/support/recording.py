@@ -10,13 +10,14 @@ from typing import Any
 
 from mockserver import MockServer
 from mockserver.core.installed import load_dialects
-from mockserver.server.addresses import url_of
+from mockserver.server.listener import bind
 from mockserver.server.recording.forwarding import vendor_client
 from mockserver.server.recording.recorder import Recorder
 from mockserver.server.recording.replays import replays_in
 from mockserver.server.recording.tapes import Tape
 from mockserver.server.recording.upstreams import read_upstreams
-from mockserver.server.server import bind, uvicorn_server
+from mockserver.server.server import uvicorn_server
+from mockserver.server.urls import url_of
 from mockserver.state.settings import Settings
 
 DIALECTS = load_dialects()

@@ -19,7 +19,6 @@ from mockserver.core.calls import Headers
 from mockserver.core.installed import load_dialects
 from mockserver.core.naming import unknown
 from mockserver.core.version import __version__
-from mockserver.server.addresses import ADMIN
 from mockserver.server.admin import (
     catalogue,
     faults,
@@ -43,6 +42,7 @@ from mockserver.server.admin.endpoint import (
 from mockserver.server.admin.schemas import DOCUMENT, TAKEN, TEXT, WHOLE, Schema, one_of, reference, table
 from mockserver.server.cors import open_to_pages
 from mockserver.server.simulator import Simulator
+from mockserver.server.urls import ADMIN
 from mockserver.state.origins import is_loopback, is_own
 from mockserver.state.processes import needs_one_process
 from mockserver.state.settings import Settings

@@ -11,12 +11,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from mockserver.core.json_sizes import MOST_VALUES, has_more_values
-from mockserver.server.addresses import ADMIN
 from mockserver.server.admin.schemas import Schema
 from mockserver.server.asgi import ClientLeftError, read_body
+from mockserver.server.listener import Listener
 from mockserver.server.simulator import Simulator
-from mockserver.server.sockets.door import Door
-from mockserver.server.sockets.wire import DOOR
+from mockserver.server.sockets.wire import LISTENER
+from mockserver.server.urls import ADMIN
 from mockserver.state.namespaces import BAD_NAME, Namespace, is_name
 
 # How many characters a message may have: names and alternatives that are listed take the most.
@@ -57,15 +57,15 @@ class AdminRequest(NamedTuple):
         return self.simulator.clock(self.namespace).now()
 
     @property
-    def door(self) -> Door | None:
+    def listener(self) -> Listener | None:
         """The listener through which the request came; None in process."""
-        door = self.http.scope.get("extensions", {}).get(DOOR)
-        return door if isinstance(door, Door) else None
+        listener = self.http.scope.get("extensions", {}).get(LISTENER)
+        return listener if isinstance(listener, Listener) else None
 
     async def recover_listener(self) -> None:
         """End the listener's failures if the request is for the whole server and there is a listener."""
-        if self.door is not None and not self.namespace_name:
-            await self.door.mend()
+        if self.listener is not None and not self.namespace_name:
+            await self.listener.recover()
 
     def is_set(self, name: str) -> bool:
         """Whether the query sets a flag, with the value `1`."""

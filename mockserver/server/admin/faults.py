@@ -35,7 +35,7 @@ from mockserver.server.admin.schemas import (
     rows,
     table,
 )
-from mockserver.server.sockets.door import Door
+from mockserver.server.listener import Listener
 from mockserver.state.configuration.names import check_matches
 from mockserver.state.settings import ConfigError
 from mockserver.state.strikes import Count
@@ -83,7 +83,7 @@ async def arm(request: AdminRequest) -> Response:
     rules, now = request.namespace.faults, request.now
     for number, fault in enumerate(faults):
         if FAULTS[fault.kind].listens:
-            _listener(request).fail_as(fault)
+            _listener(request).apply(fault)
         else:
             own = name if len(faults) == 1 else f"{name} {number + 1}"
             rules.arm(own, fault, now, scenario=name)
@@ -108,13 +108,13 @@ async def disarm(request: AdminRequest) -> Response:
     return admin_error(404, f"No fault {shortened(name)} is armed here. Armed: {known}")
 
 
-def _listener(request: AdminRequest) -> Door:
+def _listener(request: AdminRequest) -> Listener:
     """The listener of a request. Raises BadRequestError if there is none, or if the request is for one namespace."""
     if request.namespace_name:
         raise BadRequestError("A fault of the listener affects all namespaces; arm it without a namespace")
-    if request.door is None:
+    if request.listener is None:
         raise BadRequestError("A fault of the listener needs a socket, which a server in process does not have")
-    return request.door
+    return request.listener
 
 
 def _named(table: Mapping[str, Any]) -> tuple[str, tuple[Fault, ...]]:

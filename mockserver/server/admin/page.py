@@ -9,13 +9,14 @@ from pathlib import Path
 
 from starlette.responses import RedirectResponse, Response
 
-from mockserver.server.addresses import ADMIN, live_page_from
 from mockserver.server.admin.endpoint import (
     AdminRequest,
     admin_error,
     endpoint,
     per_server,
 )
+from mockserver.server.not_found import live_page_from
+from mockserver.server.urls import ADMIN
 
 _FOLDER = Path(__file__).parents[2] / "ui"
 _TYPES = {

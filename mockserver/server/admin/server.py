@@ -8,7 +8,6 @@ from mockserver.core.dialects import EDITIONS
 from mockserver.core.naming import shortened
 from mockserver.core.version import __version__
 from mockserver.dialects.openapi import openapi_document
-from mockserver.server.addresses import HEALTH
 from mockserver.server.admin.endpoint import (
     AdminRequest,
     BadRequestError,
@@ -20,6 +19,7 @@ from mockserver.server.admin.endpoint import (
 )
 from mockserver.server.admin.schemas import DOCUMENT, TEXT, described, one_of, rows, table
 from mockserver.server.asgi import WELL
+from mockserver.server.urls import HEALTH
 from mockserver.state.namespaces import BAD_NAME, is_name, namespace_of
 
 _STATE = table(
@@ -40,8 +40,8 @@ async def ready(request: AdminRequest) -> Response:
     fault = request.simulator.config_fault
     if fault is not None:
         return admin_json({"status": "old config", "error": fault, "dialects": dialects}, 503)
-    if request.door is not None and request.door.state != "open":
-        fault = f"the listener does not accept connections: {request.door.state}"
+    if request.listener is not None and request.listener.state != "open":
+        fault = f"the listener does not accept connections: {request.listener.state}"
         return admin_json({"status": "listener", "error": fault, "dialects": dialects}, 503)
     return admin_json({"status": "ready", "dialects": dialects})
 

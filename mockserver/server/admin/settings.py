@@ -8,7 +8,6 @@ from starlette.responses import Response
 
 from mockserver.core.naming import unknown
 from mockserver.faults.notation import fault_in_words
-from mockserver.server.addresses import ADMIN
 from mockserver.server.admin.endpoint import (
     AdminRequest,
     BadRequestError,
@@ -19,6 +18,7 @@ from mockserver.server.admin.endpoint import (
     per_server,
 )
 from mockserver.server.admin.schemas import ANY, NUMBER, TEXT, WHOLE, Schema, described, reference, rows, table
+from mockserver.server.urls import ADMIN
 from mockserver.state.configuration.namespace_settings import read_namespace_settings
 from mockserver.state.configuration.options import LIVE, OPTIONS, OWN, from_texts
 from mockserver.state.quotas.rules import quota_in_words

@@ -9,7 +9,6 @@ import orjson
 from starlette.responses import Response
 
 from mockserver.core.naming import shortened, unknown
-from mockserver.server.addresses import ADMIN
 from mockserver.server.admin.endpoint import (
     AdminRequest,
     BadRequestError,
@@ -33,6 +32,7 @@ from mockserver.server.admin.schemas import (
     rows,
     table,
 )
+from mockserver.server.urls import ADMIN
 from mockserver.state.abilities import check_abilities
 from mockserver.state.settings import ConfigError
 from mockserver.state.stubs.notation import NOTES, check_names, read_stub

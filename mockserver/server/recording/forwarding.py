@@ -10,9 +10,9 @@ import httpx
 
 from mockserver.core.calls import Call
 from mockserver.core.timeline import RawHeaders
-from mockserver.server.misdirected import tls_refused
 from mockserver.server.recording.targets import Target
 from mockserver.server.recording.upstreams import Upstream
+from mockserver.server.urls import tls_refused
 
 # How long making a connection may take, in seconds.
 _CONNECT = 10.0

@@ -16,7 +16,6 @@ import httpx
 from mockserver.core.calls import Call, Headers
 from mockserver.core.dialects import Dialect
 from mockserver.core.timeline import Ending, RawHeaders
-from mockserver.server.addresses import HEALTH
 from mockserver.server.asgi import WELL, ClientLeftError, Receive, Send, live, read_body, refuse_websocket, say
 from mockserver.server.cors import VARY, Gate, answer_preflight, reader_of, shared_headers
 from mockserver.server.logs import log
@@ -28,6 +27,7 @@ from mockserver.server.recording.tapes import Tape
 from mockserver.server.recording.targets import Targets
 from mockserver.server.recording.upstreams import Upstreams
 from mockserver.server.sockets.wire import WIRE, Wire
+from mockserver.server.urls import HEALTH
 from mockserver.state.journal.exchanges import Denial
 from mockserver.state.settings import Settings
 

@@ -12,7 +12,7 @@ import httptools
 
 from mockserver.server.asgi import Scope
 from mockserver.server.sockets.answers import Answer
-from mockserver.server.sockets.wire import DOOR, WIRE, WireProtocol
+from mockserver.server.sockets.wire import LISTENER, WIRE, WireProtocol
 
 _ASGI = {"version": "3.0", "spec_version": "2.3"}
 
@@ -112,5 +112,5 @@ class HttpProtocol(WireProtocol):
             "query_string": query,
             "headers": self.headers,
             "state": self.app_state.copy(),
-            "extensions": {DOOR: getattr(self.config, "door", None), WIRE: self.wire},
+            "extensions": {LISTENER: getattr(self.config, "listener", None), WIRE: self.wire},
         }

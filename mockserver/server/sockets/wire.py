@@ -17,7 +17,6 @@ import httptools
 from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE
 
-from mockserver.server.misdirected import complaint_about
 from mockserver.server.sockets.idle import IdleProtocol
 from mockserver.server.sockets.write_coalescing import Batch, BatchedTransport
 
@@ -27,8 +26,8 @@ if sys.platform == "linux":
 else:
     ioctl, _OUT_QUEUE = None, 0
 
-# The ASGI extension that holds the server's `Door`; listener faults are only possible with it.
-DOOR = "mockserver.door"
+# The ASGI extension that holds the server's `Listener`; listener faults are only possible with it.
+LISTENER = "mockserver.listener"
 # The ASGI extension that holds the `Wire` of the connection.
 WIRE = "mockserver.wire"
 
@@ -53,6 +52,18 @@ _LINGER = 0.5
 
 # RFC 3986, 3.2.2: a name, an IPv4 address, or an IP literal in brackets; then perhaps a port.
 _HOST = re.compile(rb"(?:\[[0-9A-Fa-f:.v]+\]|[-A-Za-z0-9._~%!$&'()*+,;=]*)(?::[0-9]*)?")
+_INVALID = "Invalid HTTP request received."
+# The first bytes of other protocols, and what is wrong.
+_OTHER_PROTOCOLS = (
+    # The record of a TLS handshake; the next byte is the minor version.
+    (
+        b"\x16\x03",
+        "This is a TLS handshake, but the server speaks plain HTTP: use http:// in the client's base URL, "
+        "or serve HTTPS (--tls-cert).",
+    ),
+    # The preface of HTTP/2 with prior knowledge, which gRPC begins with too (RFC 9113, 3.4).
+    (b"PRI * HTTP/2", "This is HTTP/2 (or gRPC), but the server speaks HTTP/1.1 only."),
+)
 _CHECKED = frozenset((b"host", b"transfer-encoding", b"expect"))
 
 # SO_LINGER with a time of zero: closing a socket then resets the connection.
@@ -157,7 +168,7 @@ class _RefusedError(Exception):
 
 
 class WireProtocol(IdleProtocol):
-    """uvicorn's HTTP protocol with a wire; the ASGI scope contains it, and the server's door.
+    """uvicorn's HTTP protocol with a wire; the ASGI scope contains it, and the server's listener.
 
     A connection gets its share and no more: in each turn of the event loop it begins one request, or parses one stretch
     of data. What has been read and is not parsed waits in `_rest`, requests that are parsed and not begun wait in the
@@ -347,7 +358,9 @@ class WireProtocol(IdleProtocol):
                 data, self._reduced_head = self._reduced_head + data[offer.args[0] :], b""
             except httptools.HttpParserError:
                 if self._refusal is None:
-                    self.refuse(400, complaint_about(bytes(data[:16])))
+                    beginning = bytes(data[:16])
+                    why = (f" {text}" for prefix, text in _OTHER_PROTOCOLS if beginning.startswith(prefix))
+                    self.refuse(400, _INVALID + next(why, ""))
                 return
 
     def refuse(self, status: int, message: str) -> None:

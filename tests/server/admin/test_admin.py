@@ -14,8 +14,8 @@ import pytest
 from mockserver import MockServer, __version__, create_app
 from mockserver.core.dialects import EDITIONS
 from mockserver.faults.notation import read_faults
-from mockserver.server.addresses import SOUGHT
-from mockserver.server.sockets.door import Door
+from mockserver.server.listener import Listener
+from mockserver.server.not_found import SOUGHT
 from mockserver.state.settings import RouteSettings, Settings
 from tests.support.http import exchange
 from tests.support.waiting import until
@@ -251,13 +251,13 @@ def test_a_fault_of_the_listener_is_everybodys(server: MockServer) -> None:
 
 def test_a_listener_fails_when_it_is_told_to_and_serves_again(monkeypatch: pytest.MonkeyPatch) -> None:
     states: list[str] = []
-    settle = Door._settle
+    settle = Listener._settle
 
-    async def settle_noted(door: Door) -> None:
-        await settle(door)
-        states.append(door.state)
+    async def settle_noted(listener: Listener) -> None:
+        await settle(listener)
+        states.append(listener.state)
 
-    monkeypatch.setattr(Door, "_settle", settle_noted)
+    monkeypatch.setattr(Listener, "_settle", settle_noted)
     with MockServer() as failing:
         assert exchange(failing.url, "POST", "/_mockserver/faults", {"kind": "refuse", "for": 0.2}).status == 201
         until(lambda: states == ["open", "refuse", "open"])

@@ -16,8 +16,7 @@ import pytest
 from mockserver import MockServer
 from mockserver.faults.notation import read_faults
 from mockserver.server.app import create_app
-from mockserver.server.server import bind
-from mockserver.server.sockets.door import Door
+from mockserver.server.listener import Listener, bind
 from mockserver.state.settings import ConfigError, Settings
 from tests.support.certificates import write_certificate
 from tests.support.http import exchange
@@ -292,21 +291,21 @@ def failing(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
         yield running
 
 
-def door_of(server: MockServer) -> Door:
-    """The door of a server, which it has once it has started."""
+def listener_of(server: MockServer) -> Listener:
+    """The listener of a server, which it has once it has started."""
     config = server._thread._server.config
-    wait_until(lambda: config.door is not None)
-    assert config.door is not None
-    return config.door
+    wait_until(lambda: config.listener is not None)
+    assert config.listener is not None
+    return config.listener
 
 
 def test_a_listener_takes_nobody_then_refuses_then_serves_again(failing: MockServer) -> None:
-    door = door_of(failing)
+    listener = listener_of(failing)
     assert until(failing, "silence") == set()
-    failing._thread.call(lambda: door.fail("refuse", 0.0, 600.0))
+    failing._thread.call(lambda: listener.fail("refuse", 0.0, 600.0))
     before = until(failing, "refused")
     assert before <= {"silence", "reset", "closed"}
-    failing._thread.wait(door.mend(), 10)
+    failing._thread.wait(listener.recover(), 10)
     # A busy machine may take a while to answer.
     after = until(failing, "answered", 20.0)
     assert after <= {"refused"}

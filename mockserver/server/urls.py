@@ -1,21 +1,39 @@
-"""Checking a running server: whether it is healthy, and whether it speaks HTTP or HTTPS.
-
-This is the client of `mockserver health`, without the server's imports.
-"""
+"""URLs of servers: where one is reached, and whether a healthy mockserver answers there, over HTTP or HTTPS."""
 
 import json
+import socket
+import ssl
 from http.client import BadStatusLine, HTTPConnection, HTTPException, HTTPSConnection
 from urllib.parse import urlsplit
 
-_PATIENCE = 5.0
-_PATH = "/_mockserver/health"
-_OTHERS = {"http": "https", "https": "http"}
+from mockserver.state.routing import ADMIN as ADMIN
+
+HEALTH = ADMIN + "/health"
+
+# How long a check may take, in seconds.
+_TIMEOUT = 5.0
+_OTHER_SCHEMES = {"http": "https", "https": "http"}
+# Why a TLS handshake fails with a server that answers it in plain text.
+_PLAIN_ANSWERS = ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE")
 
 
-def ask(url: str, *, ready: bool) -> tuple[bool, str]:
+def url_of(listener: socket.socket, *, secure: bool) -> str:
+    """The base URL of a bound socket, without a trailing slash."""
+    host, port = listener.getsockname()[:2]
+    return url_at(host, port, secure=secure)
+
+
+def url_at(host: str, port: int, *, secure: bool) -> str:
+    """The base URL at which this machine reaches a server that listens on an address."""
+    scheme = "https" if secure else "http"
+    reached = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
+    return f"{scheme}://[{reached}]:{port}" if ":" in reached else f"{scheme}://{reached}:{port}"
+
+
+def check_health(url: str, *, ready: bool) -> tuple[bool, str]:
     """Whether the server at a URL is healthy (or `ready`: listening, with its latest config), and its stated state."""
     try:
-        status, body = _get(url.rstrip("/"), "/_mockserver/ready" if ready else _PATH)
+        status, body = _get(url.rstrip("/"), f"{ADMIN}/ready" if ready else HEALTH)
         answer = json.loads(body)
         return status == 200, str(answer.get("error") or answer["status"])
     except (OSError, HTTPException) as error:
@@ -28,12 +46,12 @@ def ask(url: str, *, ready: bool) -> tuple[bool, str]:
 def other_scheme(url: str, error: BaseException) -> str:
     """What is wrong if a request failed because the server speaks HTTPS and not HTTP, or the reverse; else empty."""
     scheme, colon, rest = url.partition("://")
-    other = _OTHERS.get(scheme)
+    other = _OTHER_SCHEMES.get(scheme)
     if other is None or not _is_confused(scheme, error):
         return ""
     right = f"{other}{colon}{rest}".rstrip("/")
     try:
-        status, _ = _get(right, _PATH)
+        status, _ = _get(right, HEALTH)
     except (OSError, HTTPException):
         return ""
     # Some servers of HTTPS answer plain HTTP, too, in order to refuse it.
@@ -44,8 +62,6 @@ def _is_confused(scheme: str, error: BaseException) -> bool:
     """Whether an error may come from a server that did not understand the request's protocol, or that of its answer."""
     if scheme == "http":
         return isinstance(error, ConnectionError | BadStatusLine) and not isinstance(error, ConnectionRefusedError)
-    import ssl
-
     return isinstance(error, ssl.SSLError | ConnectionError) and not isinstance(error, ConnectionRefusedError)
 
 
@@ -53,7 +69,14 @@ def _get(url: str, path: str) -> tuple[int, bytes]:
     target = urlsplit(url)
     if target.scheme not in ("http", "https") or not target.hostname:
         raise OSError(0, f"{url!r} is not a URL such as http://127.0.0.1:8000")
-    connection = _connection(target.scheme, target.hostname, target.port)
+    connection: HTTPConnection
+    if target.scheme == "http":
+        connection = HTTPConnection(target.hostname, target.port, timeout=_TIMEOUT)
+    else:
+        # Only the server's state matters here, not its identity: its certificate is mostly self-made.
+        trusting = ssl.create_default_context()
+        trusting.check_hostname, trusting.verify_mode = False, ssl.CERT_NONE
+        connection = HTTPSConnection(target.hostname, target.port, timeout=_TIMEOUT, context=trusting)
     try:
         connection.request("GET", target.path.rstrip("/") + path)
         answer = connection.getresponse()
@@ -62,12 +85,6 @@ def _get(url: str, path: str) -> tuple[int, bytes]:
         connection.close()
 
 
-def _connection(scheme: str, host: str, port: int | None) -> HTTPConnection:
-    if scheme == "http":
-        return HTTPConnection(host, port, timeout=_PATIENCE)
-    import ssl
-
-    # Only the server's state matters here, not its identity: its certificate is mostly self-made.
-    trusting = ssl.create_default_context()
-    trusting.check_hostname, trusting.verify_mode = False, ssl.CERT_NONE
-    return HTTPSConnection(host, port, timeout=_PATIENCE, context=trusting)
+def tls_refused(error: ssl.SSLError) -> str:
+    """What is wrong, and the way out, if a TLS handshake failed because the server speaks plain HTTP; else empty."""
+    return "the server there speaks no TLS; use http:// in its URL" if error.reason in _PLAIN_ANSWERS else ""
