@@ -9,8 +9,7 @@ from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
 from mockserver.core.timeline import Ending, RawHeaders
-from mockserver.server.player import Performance
-from mockserver.server.sink import Sink, Then
+from mockserver.server.player import Callback, Playback, ResponseWriter
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
@@ -26,14 +25,14 @@ WELL = b'{\n  "status": "ok"\n}'
 
 
 @runtime_checkable
-class Transport(Sink, Protocol):
+class Transport(ResponseWriter, Protocol):
     """A connection of our own server, offered in a scope as an ASGI extension: it can also be reset, closed half-way,
     and given raw bytes. The whole body of the request has arrived, unless that is `too_large`."""
 
     EXTENSION: ClassVar[str] = "mockserver.transport"
     too_large: bool
 
-    def play(self, performance: Performance) -> None:
+    def play(self, playback: Playback) -> None:
         """Play an answer on the connection, until it ends or the client leaves."""
 
 
@@ -41,8 +40,8 @@ class ClientLeftError(Exception):
     """The client disconnected while it was still sending."""
 
 
-class AsgiSink(Sink):
-    """A sink that queues ASGI messages for sending. It cannot break off an answer, because it has no wire."""
+class AsgiWriter(ResponseWriter):
+    """A writer that queues ASGI messages for sending. It cannot break off an answer, because it has no wire."""
 
     # The transport behind ASGI is unknown; a TLS record holds so many bytes.
     longest_write = 16_384
@@ -50,7 +49,7 @@ class AsgiSink(Sink):
     def __init__(self) -> None:
         self._messages: deque[Message] = deque()
         self._news = asyncio.Event()
-        self._resume: Then | None = None
+        self._resume: Callback | None = None
         self._aborted = False
 
     def begin(self, status: int, headers: RawHeaders, length: int | None) -> None:
@@ -65,12 +64,12 @@ class AsgiSink(Sink):
         self._put({"type": "http.response.body", "body": data, "more_body": not last})
         return False
 
-    def blocked(self, resume: Then) -> bool:
+    def blocked(self, resume: Callback) -> bool:
         """Whether messages wait to be sent."""
         self._resume = resume if self._messages else None
         return bool(self._messages)
 
-    def break_off(self, ending: Ending, ended: Then) -> None:
+    def break_off(self, ending: Ending, ended: Callback) -> None:
         """Impossible without a wire; a timeline with such an ending is only played with one."""
         raise NotImplementedError(f"{ending.how} needs a socket")
 
@@ -105,28 +104,28 @@ class AsgiSink(Sink):
         self._news.set()
 
 
-async def play(performance: Performance, sink: AsgiSink, receive: Receive, send: Send) -> None:
-    """Play a performance to its end, or until the client leaves."""
-    performance.play()
+async def play(playback: Playback, writer: AsgiWriter, receive: Receive, send: Send) -> None:
+    """Play to the end of the timeline, or until the client leaves."""
+    playback.play()
     listener: asyncio.Future[None] | None = None
     try:
-        await sink.flush(send)
-        while not performance.over:
-            listener = listener or asyncio.ensure_future(_listen(receive, performance, sink))
-            await sink.news()
-            await sink.flush(send)
+        await writer.flush(send)
+        while not playback.over:
+            listener = listener or asyncio.ensure_future(_listen(receive, playback, writer))
+            await writer.news()
+            await writer.flush(send)
     finally:
         if listener is not None:
             listener.cancel()
-        performance.leave()
+        playback.leave()
 
 
-async def _listen(receive: Receive, performance: Performance, sink: AsgiSink) -> None:
-    """Wait until the client leaves, and stop the performance."""
+async def _listen(receive: Receive, playback: Playback, writer: AsgiWriter) -> None:
+    """Wait until the client leaves, and stop playing."""
     while (await receive())["type"] != "http.disconnect":
         pass
-    performance.leave()
-    sink.wake()
+    playback.leave()
+    writer.wake()
 
 
 async def live(receive: Receive, send: Send, end: Callable[[], Awaitable[None]]) -> None:

@@ -17,12 +17,12 @@ import struct
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from heapq import heapify, heappop, heappush, heapreplace
 from itertools import count
+from types import BuiltinFunctionType
 from typing import Protocol
 from weakref import WeakKeyDictionary, finalize, proxy
-
-from mockserver.server.monotonic import Monotonic
 
 # What an alarm calls, with the present instant of its clock. It returns when to ring again, or None not to.
 Wake = Callable[[float], float | None]
@@ -39,6 +39,24 @@ _MOST_AT_ONCE = 256
 _LATEST = 2.0**40
 
 
+def _of_the_system() -> Callable[[], float]:
+    """The function behind `time.monotonic`, even if that is replaced at the moment."""
+    if isinstance(time.monotonic, BuiltinFunctionType) or not hasattr(time, "clock_gettime"):
+        return time.monotonic
+    return partial(time.clock_gettime, time.CLOCK_MONOTONIC)
+
+
+class Monotonic:
+    """The system's monotonic time, also where a library has frozen the time for tests.
+
+    freezegun and its kind replace `time.monotonic` in the module `time`, and under any name that a module has for it.
+    They do not reach the attributes of classes. A server that reads frozen time would never send what is due later.
+    """
+
+    now = staticmethod(_of_the_system())
+    """The present instant in seconds."""
+
+
 class Alarm(Protocol):
     """A call of `wake` at an instant; an alarm that has rung may be set again."""
 
@@ -51,17 +69,7 @@ class Alarm(Protocol):
         """Never ring again."""
 
 
-class Clock(Protocol):
-    """Seconds that only move forward, and alarms."""
-
-    def now(self) -> float:
-        """The present instant in seconds."""
-
-    def alarm(self, wake: Wake) -> Alarm:
-        """An alarm that calls `wake`, on the loop."""
-
-
-class LoopsClock(Protocol):
+class BaseClock(Protocol):
     """The clock of a loop, on which other clocks are based: each of these owns the alarms that it requests."""
 
     def now(self) -> float:
@@ -144,7 +152,7 @@ class ShiftedClock:
     An alarm whose instant is reached by an advance rings at once.
     """
 
-    def __init__(self, base: LoopsClock, shift: float = 0.0) -> None:
+    def __init__(self, base: BaseClock, shift: float = 0.0) -> None:
         self._base = base
         self._base_now = base.now
         self.shift = shift
@@ -263,10 +271,10 @@ class TimerClock:
             # Otherwise the timer keeps ringing, and the loop comes back here after its other work.
 
 
-_clocks: "WeakKeyDictionary[asyncio.AbstractEventLoop, LoopsClock]" = WeakKeyDictionary()
+_clocks: "WeakKeyDictionary[asyncio.AbstractEventLoop, BaseClock]" = WeakKeyDictionary()
 
 
-def clock_of(loop: asyncio.AbstractEventLoop) -> LoopsClock:
+def clock_of(loop: asyncio.AbstractEventLoop) -> BaseClock:
     """The one clock of a loop."""
     clock = _clocks.get(loop)
     if clock is None:
@@ -274,7 +282,7 @@ def clock_of(loop: asyncio.AbstractEventLoop) -> LoopsClock:
     return clock
 
 
-def _make_clock(loop: asyncio.AbstractEventLoop) -> LoopsClock:
+def _make_clock(loop: asyncio.AbstractEventLoop) -> BaseClock:
     if not sys.platform.startswith("linux"):
         return LoopClock(loop)
     try:

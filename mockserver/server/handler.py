@@ -25,7 +25,7 @@ from mockserver.server.asgi import (
     refuse_websocket,
     transport_of,
 )
-from mockserver.server.clock import Clock
+from mockserver.server.clock import ShiftedClock
 from mockserver.server.cors import preflight, reader_of, shared
 from mockserver.server.logs import log, log_access
 from mockserver.server.not_found import add_hint, no_route, to_live_page
@@ -58,7 +58,7 @@ class _Incoming:
         self.query = scope["query_string"].decode("latin-1")
         self.namespace: Namespace = simulator.namespaces.get(name)
         self.setup: Setup = simulator.setup_of(self.namespace)
-        self.clock: Clock = simulator.clock(self.namespace)
+        self.clock: ShiftedClock = simulator.clock(self.namespace)
         self.arrived = self.clock.now()
         self.body = b""
         self.has_transport = transport_of(scope) is not None

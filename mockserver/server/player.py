@@ -11,10 +11,10 @@ import logging
 from bisect import bisect_right
 from collections.abc import Callable, Generator, Iterator, Sequence
 from itertools import accumulate
+from typing import Protocol
 
-from mockserver.core.timeline import Closer, Record, Run, Timeline, Wrapped
-from mockserver.server.clock import Alarm, Clock
-from mockserver.server.sink import Sink, Then
+from mockserver.core.timeline import Closer, Ending, RawHeaders, Record, Run, Timeline, Wrapped
+from mockserver.server.clock import Alarm, ShiftedClock
 
 log = logging.getLogger("mockserver")
 
@@ -29,35 +29,77 @@ _FRAME = 256
 _MOST_STEADY = 512
 
 
-class Performance:
-    """One timeline being played to a sink. Its request arrived at the instant `arrived` of the clock.
+# A callback without arguments.
+Callback = Callable[[], None]
+
+
+class ResponseWriter(Protocol):
+    """Where an answer goes: one client, over any transport."""
+
+    @property
+    def longest_write(self) -> int:
+        """The size in bytes at which joined frames stop growing, so that a write mostly arrives in one read."""
+
+    def begin(self, status: int, headers: RawHeaders, length: int | None) -> None:
+        """Send the head, which may wait for the first write. Without a `length` the body's size is unknown."""
+
+    def write(self, data: bytes, *, last: bool) -> bool:
+        """Send a part of the body, the final one if `last`. Return whether the client may take more."""
+
+    def write_more(self, data: bytes) -> bool:
+        """The same for a part that is not empty and not the final one."""
+        return self.write(data, last=False)
+
+    def steady(
+        self, frames: Wrapped, interrupted: Callback
+    ) -> "tuple[Sequence[bytes], Callable[[bytes], object]] | None":
+        """These frames as they are sent, and the transport's own write, to be used until `interrupted` is called; None
+        if there is more to a write than that."""
+        return None
+
+    def gone(self) -> bool:
+        """Whether the client is known to have left, of which the player will be told soon."""
+        return False
+
+    def blocked(self, resume: Callback) -> bool:
+        """Whether the client takes no more for now; if so, `resume` is called once it does."""
+
+    def break_off(self, ending: Ending, ended: Callback) -> None:
+        """Make the answer fail; `ended` is called when nothing more will be sent, unless the client leaves first."""
+
+    def abort(self) -> None:
+        """Drop the client, because its answer cannot go on."""
+
+
+class Playback:
+    """A timeline on its way to a client. Its request arrived at the instant `arrived` of the clock.
 
     The record is kept up to date; `ended` is called when nothing more will be sent, before the client can notice.
     """
 
     __slots__ = (
         *("_alarm", "_arrived", "_begun", "_clock", "_count", "_ended", "_ends", "_longest", "_over", "_position"),
-        *("_record", "_run", "_runs", "_sink", "_timeline"),
+        *("_record", "_run", "_runs", "_writer", "_timeline"),
     )
 
     def __init__(
         self,
         timeline: Timeline,
-        sink: Sink,
-        clock: Clock,
+        writer: ResponseWriter,
+        clock: ShiftedClock,
         arrived: float,
         record: Record,
-        ended: Then = lambda: None,
+        ended: Callback = lambda: None,
         *,
         joined: bool = True,
     ) -> None:
         self._timeline = timeline
-        self._sink = sink
+        self._writer = writer
         self._clock = clock
         self._arrived = arrived
         self._record = record
         self._ended = ended
-        self._longest = sink.longest_write if joined else 0
+        self._longest = writer.longest_write if joined else 0
         self._runs: Iterator[Run] = iter(timeline.runs)
         self._run: Run | None = None
         self._position = 0
@@ -88,9 +130,9 @@ class Performance:
                 return None
             due = self._play(now - self._arrived)
             if due is not None and self._alarm is not None and self._is_steady():
-                beats = self._beats(self._alarm)
-                self._alarm.wake = beats.send
-                return next(beats)
+                ticks = self._ticks(self._alarm)
+                self._alarm.wake = ticks.send
+                return next(ticks)
         except Exception:
             self._fail()
             return None
@@ -105,17 +147,17 @@ class Performance:
         if len(due) != 1 or due[0] > elapsed or until > elapsed:
             return False
         frame, self._begun = data[0], True
-        self._sink.begin(status, headers, len(frame))
+        self._writer.begin(status, headers, len(frame))
         self._record.wrote(1, tokens[0], elapsed)
         self._end_well()
-        self._sink.write(frame, last=True)
+        self._writer.write(frame, last=True)
         return True
 
     def _fail(self) -> None:
         """Drop the client because of an error of our own."""
         log.exception("an error in mockserver itself, in the middle of an answer")
         self.leave("server")
-        self._sink.abort()
+        self._writer.abort()
 
     def _is_steady(self) -> bool:
         """Whether the next frame is due alone, and has one after it in its run."""
@@ -124,7 +166,7 @@ class Performance:
             run is not None and self._begun and position + 1 < self._count and run.due[position] < run.due[position + 1]
         )
 
-    def _beats(self, alarm: Alarm) -> Generator[float | None, float, None]:
+    def _ticks(self, alarm: Alarm) -> Generator[float | None, float, None]:
         """Write frames one at a time, as long as each is due alone: almost all of a timed stream.
 
         It is what the alarm calls meanwhile: resumed with the present instant, it yields the next one. A thousand
@@ -171,9 +213,9 @@ class Performance:
         """What is to be written for each frame of a run, and how."""
         data = run.data
         if type(data) is not Wrapped:
-            return data, self._sink.write_more
-        steady = self._sink.steady(data, self._interrupt) if len(data) <= _MOST_STEADY else None
-        return steady or ([*data], self._sink.write_more)
+            return data, self._writer.write_more
+        steady = self._writer.steady(data, self._interrupt) if len(data) <= _MOST_STEADY else None
+        return steady or ([*data], self._writer.write_more)
 
     def _interrupt(self) -> None:
         """See to everything at the next wake-up: the client has stopped reading."""
@@ -204,7 +246,7 @@ class Performance:
 
     def _is_taken(self) -> bool:
         """Whether the client takes more; if not, playing resumes when it does."""
-        return not self._sink.blocked(self.play)
+        return not self._writer.blocked(self.play)
 
     def leave(self, closed_by: Closer = "client") -> None:
         """Stop playing: the client has left or will stay silent for good, or the server gives up the answer."""
@@ -245,7 +287,7 @@ class Performance:
         self._record.wrote(events, tokens, elapsed)
         if last:
             self._end_well()
-        self._sink.write(data, last=last)
+        self._writer.write(data, last=last)
         return max(events, size // _FRAME)
 
     def _fitting(self, run: Run, until: float, room: int, *, alone: bool) -> int:
@@ -272,13 +314,13 @@ class Performance:
         if last:
             self._end_well()
         if start < stop - 1:
-            data, write = self._steady(run) if len(run.data) <= _MOST_STEADY else (run.data, self._sink.write_more)
-            gone = self._sink.gone
+            data, write = self._steady(run) if len(run.data) <= _MOST_STEADY else (run.data, self._writer.write_more)
+            gone = self._writer.gone
             for frame in data[start : stop - 1]:
                 if gone():
                     break
                 write(frame)
-        self._sink.write(run.data[stop - 1], last=last)
+        self._writer.write(run.data[stop - 1], last=last)
         return stop - start
 
     def _announce(self, elapsed: float, length: int) -> bool:
@@ -296,7 +338,7 @@ class Performance:
         timeline = self._timeline
         if length is None and not timeline.streamed and timeline.ending is None:
             length = sum(len(data) for run in timeline.runs for data in run.data)
-        self._sink.begin(timeline.status, timeline.headers, length)
+        self._writer.begin(timeline.status, timeline.headers, length)
 
     def _finish(self, elapsed: float) -> float | None:
         """End an answer that has no frame left, once its time has come: with a failure if the timeline has one, else
@@ -309,12 +351,12 @@ class Performance:
             if not self._begun:
                 self._begin(0)
             self._end_well()
-            self._sink.write(b"", last=True)
+            self._writer.write(b"", last=True)
             return None
         self._over = True
         if ending.head and not self._begun:
             self._begin(None)
-        self._sink.break_off(ending, lambda: self._end("server"))
+        self._writer.break_off(ending, lambda: self._end("server"))
         return None
 
     def _end_well(self) -> None:

@@ -3,10 +3,9 @@
 from starlette.responses import Response
 
 from mockserver.core.timeline import Record, Timeline
-from mockserver.server.asgi import AsgiSink, Receive, Scope, Send, play, transport_of
-from mockserver.server.clock import Clock
-from mockserver.server.player import Performance
-from mockserver.server.sink import Sink, Then
+from mockserver.server.asgi import AsgiWriter, Receive, Scope, Send, play, transport_of
+from mockserver.server.clock import ShiftedClock
+from mockserver.server.player import Callback, Playback, ResponseWriter
 
 
 class PlayedResponse(Response):
@@ -19,10 +18,10 @@ class PlayedResponse(Response):
     def __init__(
         self,
         timeline: Timeline,
-        clock: Clock,
+        clock: ShiftedClock,
         arrived: float,
         record: Record | None = None,
-        ended: Then = lambda: None,
+        ended: Callback = lambda: None,
         *,
         joined: bool = True,
     ) -> None:
@@ -33,10 +32,10 @@ class PlayedResponse(Response):
         self._clock, self._arrived, self._ended, self._joined = clock, arrived, ended, joined
         self._record = Record() if record is None else record
 
-    def performance(self, sink: Sink) -> Performance:
-        """The performance of the answer to a sink."""
-        return Performance(
-            self.timeline, sink, self._clock, self._arrived, self._record, self._ended, joined=self._joined
+    def playback(self, writer: ResponseWriter) -> Playback:
+        """The playback of the answer to a writer."""
+        return Playback(
+            self.timeline, writer, self._clock, self._arrived, self._record, self._ended, joined=self._joined
         )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -44,7 +43,7 @@ class PlayedResponse(Response):
         transport = transport_of(scope)
         watched = getattr(scope.get("app"), "is_watched", False)
         if transport is not None and (self.timeline.ending is not None or not watched):
-            transport.play(self.performance(transport))
+            transport.play(self.playback(transport))
             return
-        sink = AsgiSink()
-        await play(self.performance(sink), sink, receive, send)
+        writer = AsgiWriter()
+        await play(self.playback(writer), writer, receive, send)

@@ -20,9 +20,9 @@ from mockserver.faults.rules import Fault
 from mockserver.server.admin.journal import end_feeds
 from mockserver.server.app import create_app
 from mockserver.server.asgi import Receive, Send
+from mockserver.server.clock import Monotonic
 from mockserver.server.cors import Gate
 from mockserver.server.listener import BACKLOG, Handshake, Listener, accept_all_pending, bind
-from mockserver.server.monotonic import Monotonic
 from mockserver.server.scheduling import Threads
 from mockserver.server.simulator import Simulator
 from mockserver.server.sockets.connection import HttpProtocol

@@ -9,12 +9,11 @@ from weakref import WeakKeyDictionary, ref
 
 from mockserver.core.dialects import Dialect
 from mockserver.routes import Routes, Serve
-from mockserver.server.clock import ShiftedClock, clock_of
+from mockserver.server.clock import Monotonic, ShiftedClock, clock_of
 from mockserver.server.cors import Gate
 from mockserver.server.files.sources import Sources
 from mockserver.server.files.stubs import standing_stubs
 from mockserver.server.metrics import Metrics
-from mockserver.server.monotonic import Monotonic
 from mockserver.state.configuration.names import check_all
 from mockserver.state.configuration.options import FIXED
 from mockserver.state.namespaces import Namespace, Namespaces, check_advance

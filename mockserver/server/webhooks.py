@@ -20,9 +20,8 @@ from mockserver.server.asgi import ROOT, Message, Transport
 from mockserver.server.clock import Alarm, ShiftedClock
 from mockserver.server.logs import log
 from mockserver.server.outgoing import UnsentError, send
-from mockserver.server.player import Performance
+from mockserver.server.player import Callback, Playback
 from mockserver.server.simulator import Simulator
-from mockserver.server.sink import Then
 from mockserver.state.namespaces import DEFAULT, Namespace
 
 # How many requests of a namespace are under way at once, at most: a simple server has room for few connections.
@@ -209,7 +208,7 @@ class _Answer(Transport):
     def __init__(self, body: bytes) -> None:
         self.outcome: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
         self._body = body
-        self._performance: Performance | None = None
+        self._playback: Playback | None = None
         self._status = 0
         self._headers: RawHeaders = ()
         self._parts: list[bytes] = []
@@ -222,15 +221,15 @@ class _Answer(Transport):
         """Only the dialects are asked, and their answers are played."""
         raise NotImplementedError("this answer is played")
 
-    def play(self, performance: Performance) -> None:
+    def play(self, playback: Playback) -> None:
         """Play the answer."""
-        self._performance = performance
-        performance.play()
+        self._playback = playback
+        playback.play()
 
     def leave(self) -> None:
         """Want no more of it."""
-        if self._performance is not None:
-            self._performance.leave()
+        if self._playback is not None:
+            self._playback.leave()
 
     def begin(self, status: int, headers: RawHeaders, length: int | None) -> None:
         """Take the head."""
@@ -244,11 +243,11 @@ class _Answer(Transport):
             self._settle(Outcome(self._status, self._headers, b"".join(self._parts)))
         return True
 
-    def blocked(self, resume: Then) -> bool:
+    def blocked(self, resume: Callback) -> bool:
         """Whether no more can be taken: never."""
         return False
 
-    def break_off(self, ending: Ending, ended: Then) -> None:
+    def break_off(self, ending: Ending, ended: Callback) -> None:
         """Fail as the connection does; one that stays open in silence is waited for until the time is up."""
         if ending.how in ("reset", "close"):
             ended()

@@ -10,8 +10,8 @@ from typing import Any, NoReturn
 from mockserver.core.dialects import Dialect
 from mockserver.core.installed import load_dialects
 from mockserver.core.naming import counted
+from mockserver.server.clock import Monotonic
 from mockserver.server.files.recordings import complaints, stubs_from
-from mockserver.server.monotonic import Monotonic
 from mockserver.server.recording.studio import Studio, check_library, for_recording, studio_of
 from mockserver.server.recording.takes import by_vendor
 from mockserver.server.recording.upstreams import read_upstreams

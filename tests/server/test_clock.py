@@ -2,6 +2,8 @@
 
 import asyncio
 import gc
+import json
+import subprocess
 import sys
 from functools import partial
 from weakref import WeakKeyDictionary, ref
@@ -9,12 +11,12 @@ from weakref import WeakKeyDictionary, ref
 import pytest
 
 from mockserver.server.app import create_app
-from mockserver.server.clock import Clock, LoopClock, ShiftedClock, TimerClock, clock_of
+from mockserver.server.clock import LoopClock, ShiftedClock, TimerClock, clock_of
 from mockserver.state.settings import Settings
 from tests.support.virtual import run_virtually
 
 
-async def calls_of(clock: Clock) -> list[str]:
+async def calls_of(clock: ShiftedClock) -> list[str]:
     """What a clock calls, in order, by six alarms of which one is cancelled and one is set anew."""
     called: list[str] = []
     done = asyncio.get_running_loop().create_future()
@@ -104,3 +106,31 @@ def test_a_loop_that_nobody_needs_any_more_is_not_kept_by_its_clock() -> None:
     del loop
     gc.collect()
     assert (gone(), len(clocks)) == (None, 0)
+
+
+# As freezegun does it, before anything of the server is imported: every reading is the same date.
+FROZEN = """
+import time
+time.monotonic = time.time = lambda: {instant}
+
+import json, sys, urllib.request
+from mockserver import MockServer
+
+body = {{"model": "m", "prompt": "Hello", "max_tokens": 4, "stream": True}}
+headers = {{"Authorization": "Bearer k", "Content-Type": "application/json"}}
+with MockServer(loop=sys.argv[1], latency="ttft=20ms, rate=100 tok/s") as server:
+    request = urllib.request.Request(server.url + "/v1/completions", json.dumps(body).encode(), headers)
+    with urllib.request.urlopen(request, timeout=20) as answer:
+        chunks = [json.loads(line[6:]) for line in answer if line.startswith(b"data: {{")]
+    print(chunks[-1]["created"], [event["sent"] >= event["due"] for event in server.last.events])
+"""
+
+
+@pytest.mark.parametrize("loop", ["auto", "asyncio"])
+@pytest.mark.parametrize("instant", [0, 1_577_836_800])
+def test_answers_with_a_latency_arrive_though_time_is_frozen_and_state_the_frozen_date(loop: str, instant: int) -> None:
+    command = [sys.executable, "-c", FROZEN.format(instant=instant), loop]
+    told = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    created, _, in_time = told.stdout.strip().partition(" ")
+    assert (told.stderr, created) == ("", str(instant))
+    assert set(json.loads(in_time.lower())) == {True}

@@ -8,10 +8,9 @@ from typing import Any
 import pytest
 
 from mockserver.core.timeline import Ending, Lazy, RawHeaders, Record, Run, Timeline, Wrapped
-from mockserver.server.asgi import AsgiSink, Receive, Send, play
+from mockserver.server.asgi import AsgiWriter, Receive, Send, play
 from mockserver.server.clock import LoopClock, ShiftedClock
-from mockserver.server.player import Performance
-from mockserver.server.sink import Sink, Then
+from mockserver.server.player import Callback, Playback, ResponseWriter
 from tests.support.virtual import be_busy, run_virtually
 
 
@@ -40,9 +39,9 @@ def played_virtually(timeline: Timeline, client: Client, *, joined: bool = True)
 
 async def played(timeline: Timeline, receive: Receive, send: Send, *, joined: bool = True) -> Record:
     record = Record()
-    sink = AsgiSink()
+    writer = AsgiWriter()
     clock = ShiftedClock(LoopClock(asyncio.get_running_loop()))
-    await play(Performance(timeline, sink, clock, 0.0, record, joined=joined), sink, receive, send)
+    await play(Playback(timeline, writer, clock, 0.0, record, joined=joined), writer, receive, send)
     return record
 
 
@@ -70,7 +69,7 @@ def test_events_due_at_the_same_instant_share_a_write() -> None:
     assert client.writes == [(0.0, b"ab"), (0.5, b"cd")]
 
 
-class Reader(Sink):
+class Reader(ResponseWriter):
     """A client that takes everything at once: notes what came, and when."""
 
     longest_write = 16_384
@@ -86,10 +85,10 @@ class Reader(Sink):
         self._heard.append((round(asyncio.get_running_loop().time(), 6), self._name, data))
         return True
 
-    def blocked(self, resume: Then) -> bool:
+    def blocked(self, resume: Callback) -> bool:
         return False
 
-    def break_off(self, ending: Ending, ended: Then) -> None:
+    def break_off(self, ending: Ending, ended: Callback) -> None:
         raise NotImplementedError
 
     def abort(self) -> None:
@@ -107,7 +106,7 @@ def heard_late(gap: float, *, stall: float = 0.05, names: str = "a") -> list[tup
         clock = ShiftedClock(LoopClock(loop))
         for number, name in enumerate(names):
             events = [(b"x", event * gap + number * gap / 10) for event in range(100)]
-            Performance(stream(*events), Reader(name, heard), clock, 0.0, Record()).play()
+            Playback(stream(*events), Reader(name, heard), clock, 0.0, Record()).play()
         await asyncio.sleep(100 * gap + stall)
 
     run_virtually(serve())
@@ -146,7 +145,7 @@ def test_long_answers_take_turns_after_so_many_events_or_fewer_of_large_ones(
     async def serve() -> None:
         clock = ShiftedClock(LoopClock(asyncio.get_running_loop()))
         for name in "ab":
-            Performance(stream(*[(b"x" * size, 0.0)] * count), Reader(name, heard), clock, 0.0, Record()).play()
+            Playback(stream(*[(b"x" * size, 0.0)] * count), Reader(name, heard), clock, 0.0, Record()).play()
         await asyncio.sleep(1)
 
     run_virtually(serve())
@@ -195,16 +194,16 @@ def test_an_answer_is_broken_off_at_its_instant_unless_the_client_has_left(
     class Breaking(Reader):
         broken_at: float | None = None
 
-        def break_off(self, ending: Ending, ended: Then) -> None:
+        def break_off(self, ending: Ending, ended: Callback) -> None:
             self.broken_at = asyncio.get_running_loop().time()
             ended()
 
     async def serve() -> tuple[float | None, str | None]:
         loop, record, reader = asyncio.get_running_loop(), Record(), Breaking("a", [])
         timeline = stream((b"a", 0.1), (b"b", 0.2))._replace(until=0.75, ending=Ending("reset"))
-        performance = Performance(timeline, reader, ShiftedClock(LoopClock(loop)), 0.0, record)
-        loop.call_at(leaves_at, performance.leave)
-        performance.play()
+        playback = Playback(timeline, reader, ShiftedClock(LoopClock(loop)), 0.0, record)
+        loop.call_at(leaves_at, playback.leave)
+        playback.play()
         await asyncio.sleep(10)
         return reader.broken_at, record.closed_by
 
@@ -213,11 +212,11 @@ def test_an_answer_is_broken_off_at_its_instant_unless_the_client_has_left(
 
 def test_a_clock_that_is_put_forward_reaches_the_end_of_an_answer() -> None:
     async def serve() -> tuple[float, list[tuple[float, bytes]]]:
-        client, sink, record = Client(), AsgiSink(), Record()
+        client, writer, record = Client(), AsgiWriter(), Record()
         clock = ShiftedClock(LoopClock(asyncio.get_running_loop()))
         asyncio.get_running_loop().call_at(0.5, clock.advance, 60)
         timeline = stream((b"a", 0.1))._replace(until=30.0)
-        await play(Performance(timeline, sink, clock, 0.0, record), sink, client.receive, client.send)
+        await play(Playback(timeline, writer, clock, 0.0, record), writer, client.receive, client.send)
         return record.seconds, client.writes
 
     assert run_virtually(serve()) == (60.5, [(0.1, b"a")])
@@ -257,7 +256,7 @@ def test_a_timeline_that_fails_in_the_middle_ends_the_answer_and_is_logged(caplo
     assert "in the middle of an answer" in caplog.text
 
 
-class Line(Sink):
+class Line(ResponseWriter):
     """A transport that is written to directly, until the client stops reading after the third such write."""
 
     longest_write = 16_384
@@ -265,7 +264,7 @@ class Line(Sink):
     def __init__(self) -> None:
         self.heard: list[tuple[float, bytes]] = []
         self.reads = True
-        self.resume: Then = lambda: None
+        self.resume: Callback = lambda: None
 
     def begin(self, status: int, headers: RawHeaders, length: int | None) -> None:
         """Not of interest here."""
@@ -274,7 +273,7 @@ class Line(Sink):
         self.heard.append((round(asyncio.get_running_loop().time(), 6), data))
         return self.reads
 
-    def steady(self, frames: Wrapped, interrupted: Then) -> tuple[Sequence[bytes], Callable[[bytes], object]]:
+    def steady(self, frames: Wrapped, interrupted: Callback) -> tuple[Sequence[bytes], Callable[[bytes], object]]:
         def send(data: bytes) -> None:
             self.write(data, last=False)
             if len(self.heard) == 4:
@@ -283,11 +282,11 @@ class Line(Sink):
 
         return frames.changed(bytes.upper), send
 
-    def blocked(self, resume: Then) -> bool:
+    def blocked(self, resume: Callback) -> bool:
         self.resume = resume
         return not self.reads
 
-    def break_off(self, ending: Ending, ended: Then) -> None:
+    def break_off(self, ending: Ending, ended: Callback) -> None:
         raise NotImplementedError
 
     def abort(self) -> None:
@@ -306,7 +305,7 @@ def test_a_steady_stream_is_written_directly_and_notices_a_client_that_stops_rea
     async def serve() -> None:
         loop = asyncio.get_running_loop()
         loop.call_at(0.55, line.read_again)
-        Performance(Timeline(200, (), (run,), streamed=True), line, ShiftedClock(LoopClock(loop)), 0.0, record).play()
+        Playback(Timeline(200, (), (run,), streamed=True), line, ShiftedClock(LoopClock(loop)), 0.0, record).play()
         await asyncio.sleep(1)
 
     run_virtually(serve())

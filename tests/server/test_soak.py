@@ -11,7 +11,7 @@ import pytest
 
 from mockserver import MockServer
 from mockserver.faults.catalogue import FAULTS
-from mockserver.server.player import Performance
+from mockserver.server.player import Playback
 from mockserver.server.sockets.answers import Answer
 from mockserver.state.settings import Settings
 from tests.support.sockets import connected, post
@@ -83,4 +83,4 @@ def test_who_leaves_is_let_go_of_before_the_garbage_collector_comes(sent: str) -
 
 def alive() -> int:
     """How many answers and performances there are, whether anybody needs them or not."""
-    return sum(isinstance(it, Answer | Performance) for it in gc.get_objects())
+    return sum(isinstance(it, Answer | Playback) for it in gc.get_objects())

@@ -7,9 +7,8 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE
 
 from mockserver.core.timeline import Closer, Ending, RawHeaders, Wrapped
 from mockserver.server.asgi import Application, Message, Scope, Transport
-from mockserver.server.player import Performance
+from mockserver.server.player import Callback, Playback
 from mockserver.server.scheduling import begin
-from mockserver.server.sink import Then
 from mockserver.server.sockets.wire import WireProtocol
 
 _LAST_CHUNK = b"0\r\n\r\n"
@@ -66,8 +65,8 @@ class Answer(Transport):
         self._bodiless = scope["method"] == "HEAD"
         # The transport's write while the fast path applies: only chunks follow, and the client reads.
         self._send: Callable[[bytes], object] | None = None
-        self._resume: Then | None = None
-        self._interrupted: Then | None = None
+        self._resume: Callback | None = None
+        self._interrupted: Callback | None = None
         self._gone: Callable[[Closer], None] | None = None
         self._closed_by: Closer = "client"
         self._taken = False
@@ -141,13 +140,13 @@ class Answer(Transport):
             self.write(message.get("body", b""), last=not message.get("more_body", False))
             await self._protocol.flow.drain()
 
-    def play(self, performance: Performance) -> None:
-        """Play the answer, and stop the performance when the connection ends."""
-        self._gone = performance.leave
+    def play(self, playback: Playback) -> None:
+        """Play the answer, and stop the playback when the connection ends."""
+        self._gone = playback.leave
         if self.disconnected:
-            performance.leave(self._closed_by)
+            playback.leave(self._closed_by)
         else:
-            performance.play()
+            playback.play()
 
     @property
     def longest_write(self) -> int:
@@ -206,7 +205,9 @@ class Answer(Transport):
         self._send(_chunk(data))
         return self._send is not None
 
-    def steady(self, frames: Wrapped, interrupted: Then) -> tuple[Sequence[bytes], Callable[[bytes], object]] | None:
+    def steady(
+        self, frames: Wrapped, interrupted: Callback
+    ) -> tuple[Sequence[bytes], Callable[[bytes], object]] | None:
         """The frames as chunks, for the transport, as long as the client reads."""
         if self._send is None:
             return None
@@ -229,14 +230,14 @@ class Answer(Transport):
         """Whether a write has found that the client has left; the loop says so in its next turn."""
         return self._protocol.transport.is_closing()
 
-    def blocked(self, resume: Then) -> bool:
+    def blocked(self, resume: Callback) -> bool:
         """Whether the client reads too slowly, or not at all; `resume` is called when it reads again."""
         if not self._protocol.flow.write_paused and not self.gone():
             return False
         self._resume = resume
         return True
 
-    def break_off(self, ending: Ending, ended: Then) -> None:
+    def break_off(self, ending: Ending, ended: Callback) -> None:
         """End the answer with a fault's ending, once everything written has left."""
         task = asyncio.ensure_future(self._break_off(ending, ended))
         self._protocol.tasks.add(task)
@@ -270,7 +271,7 @@ class Answer(Transport):
         self._closed_by = "server"
         self.leave()
 
-    async def _break_off(self, ending: Ending, ended: Then) -> None:
+    async def _break_off(self, ending: Ending, ended: Callback) -> None:
         wire = self._protocol.wire
         try:
             if self._head:
@@ -296,7 +297,7 @@ class Answer(Transport):
         self._part_from_scope()
         if self._left is not None:
             self._left.set()
-        # Answer and performance refer to each other: without that cycle they are freed without garbage collection.
+        # Answer and playback refer to each other: without that cycle they are freed without garbage collection.
         self._gone = self._interrupted = None
         if not self.keep_alive:
             self._protocol.transport.close()
