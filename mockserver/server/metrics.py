@@ -4,13 +4,14 @@ Counting is part of every answer, so it costs only about a microsecond: a lookup
 stream are counted in bulk at its end. No label has a value that clients choose freely.
 """
 
+from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from operator import sub
 
 from mockserver.core.timeline import Record
-from mockserver.server.exposition import Histogram
 from mockserver.state.journal.exchanges import Exchange
 from mockserver.state.plan import Plan
 
@@ -19,6 +20,28 @@ _TIMES = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0
 _GAPS = (0.00025, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.015, 0.02, 0.03, 0.05, 0.075, 0.1, 0.2, 0.5, 1.0, 5.0)
 # How many gaps of an answer are counted: more would delay other answers.
 _MOST_GAPS = 8_192
+
+
+class Histogram:
+    """Counts of values by buckets with upper bounds, and the sum of the values."""
+
+    __slots__ = ("borders", "counts", "total")
+
+    def __init__(self, borders: tuple[float, ...]) -> None:
+        self.borders = borders
+        self.counts = [0] * (len(borders) + 1)
+        self.total = 0.0
+
+    def note(self, value: float) -> None:
+        """Count a value."""
+        self.counts[bisect_left(self.borders, value)] += 1
+        self.total += value
+
+    def note_all(self, values: Sequence[float]) -> None:
+        """Count many values, at a tenth of a microsecond each."""
+        for place, count in Counter(map(partial(bisect_left, self.borders), values)).items():
+            self.counts[place] += count
+        self.total += sum(values)
 
 
 def _times() -> Histogram:

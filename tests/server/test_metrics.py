@@ -17,8 +17,8 @@ from prometheus_client.parser import text_string_to_metric_families
 from mockserver import MockServer, __version__
 from mockserver.core.installed import load_dialects
 from mockserver.core.timeline import Record
-from mockserver.server.exposition import CONTENT_TYPE, Family, Histogram, Sample, exposition, histogram
-from mockserver.server.metrics import Metrics
+from mockserver.server.admin.metrics import CONTENT_TYPE, Metric, as_text
+from mockserver.server.metrics import Histogram, Metrics
 from mockserver.state.journal.exchanges import Exchange
 from tests.support.asking import ask
 from tests.support.goldens import FIXTURES
@@ -154,10 +154,10 @@ def test_values_are_written_so_that_a_parser_reads_the_same() -> None:
     filled = Histogram((0.5, 1.0))
     for value in (0.5, 0.75, 7.0):
         filled.note(value)
-    text = exposition(
+    text = as_text(
         [
-            Family("one_total", "counter", "Back \\ line\nend.", [Sample(labels, 1e15), Sample({}, 0.1)]),
-            histogram("two", "Two.", [({}, filled)]),
+            Metric("one_total", "counter", "Back \\ line\nend.", [(labels, 1e15), ({}, 0.1)]),
+            Metric("two", "histogram", "Two.", [({}, filled)]),
         ],
         {"worker": "3"},
     )

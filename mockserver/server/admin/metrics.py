@@ -1,39 +1,49 @@
-"""The admin API of the metrics: all metrics of a server, for Prometheus."""
+"""The admin API of the metrics: all metrics of a server, in Prometheus' text format (version 0.0.4)."""
 
 import os
 import platform
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import accumulate
 from operator import attrgetter
+from typing import Literal, NamedTuple
 
 from starlette.responses import Response
 
 from mockserver.core.version import __version__
-from mockserver.server.admin.endpoint import (
-    AdminRequest,
-    endpoint,
-    per_server,
-)
-from mockserver.server.exposition import CONTENT_TYPE, Family, Sample, exposition, histogram
-from mockserver.server.metrics import Metrics, Tally
+from mockserver.server.admin.endpoint import AdminRequest, endpoint, per_server
+from mockserver.server.metrics import Histogram
 from mockserver.server.scheduling import in_slices
 from mockserver.server.simulator import Simulator
 from mockserver.state.namespaces import Namespace
 
+CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
-class _Stock:
+Labels = Mapping[str, str]
+
+
+class Metric(NamedTuple):
+    """Samples under one name, and their meaning. A sample has labels, and a value or a histogram."""
+
+    name: str
+    kind: Literal["counter", "gauge", "histogram"]
+    help: str
+    samples: Iterable[tuple[Labels, float | Histogram]]
+
+
+class _Totals:
     """The present state of all namespaces, added up."""
 
     def __init__(self) -> None:
-        self.namespaces = self.kept = self.armed = 0
+        self.namespaces = self.exchanges = self.armed = 0
         self.slots: Counter[tuple[str, str]] = Counter()
         self.running: Counter[str] = Counter()
 
     def add(self, space: Namespace, now: float) -> None:
         """Add the state of a namespace at the instant `now` of its clock."""
         self.namespaces += 1
-        self.kept += len(space.journal.exchanges())
+        self.exchanges += len(space.journal.exchanges())
         self.armed += len(space.faults.armed())
         for engine in space.engines.occupied(now):
             self.slots[engine.dialect, "busy"] += engine.busy
@@ -44,58 +54,20 @@ class _Stock:
 @endpoint("GET", per_server("/metrics"), {200: "text/plain"})
 async def metrics(request: AdminRequest) -> Response:
     """All metrics, for Prometheus."""
-    # If several processes serve one port, each returns its own metrics, with its number as a label.
-    simulator, stock = request.simulator, _Stock()
+    simulator, totals = request.simulator, _Totals()
+    # Each of several processes that serve one port returns its own metrics.
     everywhere = {} if simulator.worker is None else {"worker": str(simulator.worker)}
     # There may be thousands of namespaces.
-    await in_slices(lambda space: stock.add(space, simulator.clock(space).now()), simulator.namespaces.all())
-    return Response(exposition(_families(simulator, stock), everywhere), headers={"content-type": CONTENT_TYPE})
+    await in_slices(lambda space: totals.add(space, simulator.clock(space).now()), simulator.namespaces.all())
+    found = (*_of_answers(simulator), *_of_state(simulator, totals), *_of_process(simulator.started))
+    return Response(as_text(found, everywhere), headers={"content-type": CONTENT_TYPE})
 
 
-def _families(simulator: Simulator, stock: _Stock) -> Iterator[Family]:
-    metrics = simulator.metrics
-    yield from _answers(metrics.tallies(), metrics)
-    yield from _times(metrics)
-    yield from _state(simulator, stock)
-    yield from _process(simulator.started)
-
-
-def _answers(tallies: list[Tally], metrics: Metrics) -> Iterator[Family]:
-    """The families about answers so far."""
-    rows = [
-        ({"dialect": tally.dialect, "operation": tally.operation, "status": str(tally.status)}, tally)
-        for tally in sorted(tallies, key=attrgetter("dialect", "operation", "status"))
-    ]
-    yield Family(
-        "mockserver_requests_total",
-        "counter",
-        "Exchanges that have ended, by dialect, operation and status; without a dialect, those that no dialect serves.",
-        [Sample(labels, tally.requests) for labels, tally in rows],
-    )
-    yield Family(
-        "mockserver_clients_left_total",
-        "counter",
-        "Exchanges that the client left before their end.",
-        [Sample(labels, tally.left) for labels, tally in rows],
-    )
-    yield histogram(
-        "mockserver_request_seconds",
-        "Time from the arrival of a request to the end of its answer.",
-        ((labels, tally.seconds) for labels, tally in rows),
-    )
-    yield Family(
-        "mockserver_errors_total",
-        "counter",
-        "Refusals in the vendor's words, and denials of the server itself (without a dialect), by kind.",
-        _by_kind(metrics.failures),
-    )
-    yield Family("mockserver_faults_total", "counter", "Faults that struck answers, by kind.", _by_kind(metrics.faults))
-    used = "Tokens of prompts and answers, as stated in their usage; the cached ones of prompts also by themselves."
-    yield Family("mockserver_tokens_total", "counter", used, _by_kind(_tokens(tallies)))
-
-
-def _tokens(tallies: Iterable[Tally]) -> Counter[tuple[str, str]]:
-    """The tokens of each dialect's prompts and completions, if there were any."""
+def _of_answers(simulator: Simulator) -> Iterator[Metric]:
+    """What has been counted of all answers so far."""
+    counted = simulator.metrics
+    tallies = sorted(counted.tallies(), key=attrgetter("dialect", "operation", "status"))
+    rows = [({"dialect": it.dialect, "operation": it.operation, "status": str(it.status)}, it) for it in tallies]
     tokens: Counter[tuple[str, str]] = Counter()
     for tally in tallies:
         if tally.prompt_tokens or tally.completion_tokens:
@@ -103,74 +75,124 @@ def _tokens(tallies: Iterable[Tally]) -> Counter[tuple[str, str]]:
             tokens[tally.dialect, "completion"] += tally.completion_tokens
         if tally.cached_tokens:
             tokens[tally.dialect, "cached"] += tally.cached_tokens
-    return tokens
-
-
-def _by_kind(counted: Counter[tuple[str, str]]) -> list[Sample]:
-    return [Sample({"dialect": name, "kind": kind}, count) for (name, kind), count in sorted(counted.items())]
-
-
-def _times(metrics: Metrics) -> Iterator[Family]:
-    """The families about when the tokens of streams were sent, as planned and actually."""
-    streams = sorted(metrics.streams.items())
-    planned, actual = {"time": "planned"}, {"time": "actual"}
-    first = [({"dialect": name, **planned}, times.first_due) for name, times in streams]
-    first += [({"dialect": name, **actual}, times.first) for name, times in streams]
-    yield histogram("mockserver_ttft_seconds", "Time to the first token of a stream.", first)
-    gaps = [({"dialect": name, **planned}, times.gaps_due) for name, times in streams]
-    gaps += [({"dialect": name, **actual}, times.gaps) for name, times in streams]
-    yield histogram(
+    yield Metric(
+        "mockserver_requests_total",
+        "counter",
+        "Exchanges that have ended, by dialect, operation and status; without a dialect, those that no dialect serves.",
+        [(labels, tally.requests) for labels, tally in rows],
+    )
+    yield Metric(
+        "mockserver_clients_left_total",
+        "counter",
+        "Exchanges that the client left before their end.",
+        [(labels, tally.left) for labels, tally in rows],
+    )
+    yield Metric(
+        "mockserver_request_seconds",
+        "histogram",
+        "Time from the arrival of a request to the end of its answer.",
+        [(labels, tally.seconds) for labels, tally in rows],
+    )
+    yield Metric(
+        "mockserver_errors_total",
+        "counter",
+        "Refusals in the vendor's words, and denials of the server itself (without a dialect), by kind.",
+        _by("kind", counted.failures),
+    )
+    struck = "Faults that struck answers, by kind."
+    yield Metric("mockserver_faults_total", "counter", struck, _by("kind", counted.faults))
+    used = "Tokens of prompts and answers, as stated in their usage; the cached ones of prompts also by themselves."
+    yield Metric("mockserver_tokens_total", "counter", used, _by("kind", tokens))
+    streams = sorted(counted.streams.items())
+    planned = [({"dialect": name, "time": "planned"}, times) for name, times in streams]
+    actual = [({"dialect": name, "time": "actual"}, times) for name, times in streams]
+    yield Metric(
+        "mockserver_ttft_seconds",
+        "histogram",
+        "Time to the first token of a stream.",
+        [*((labels, it.first_due) for labels, it in planned), *((labels, it.first) for labels, it in actual)],
+    )
+    yield Metric(
         "mockserver_inter_token_seconds",
+        "histogram",
         "Time between the tokens of a stream; tokens that are sent together count as one.",
-        gaps,
+        [*((labels, it.gaps_due) for labels, it in planned), *((labels, it.gaps) for labels, it in actual)],
     )
 
 
-def _state(simulator: Simulator, stock: _Stock) -> Iterator[Family]:
-    """The families about the present state."""
+def _of_state(simulator: Simulator, totals: _Totals) -> Iterator[Metric]:
+    """The present state."""
     yield _gauge("mockserver_in_flight", "Answers in progress.", simulator.metrics.in_flight)
-    held = [Sample({"dialect": name, "state": state}, count) for (name, state), count in sorted(stock.slots.items())]
-    yield Family("mockserver_engine_requests", "gauge", "Requests that engines are serving, and those that wait.", held)
-    gauges = [Sample({"dialect": name}, count) for name, count in sorted(stock.running.items())]
-    yield Family("mockserver_quota_running", "gauge", "Requests that count towards a quota of concurrency.", gauges)
-    yield _gauge("mockserver_namespaces", "Namespaces in use.", stock.namespaces)
-    yield _gauge("mockserver_journal_exchanges", "Exchanges that the journals keep.", stock.kept)
-    held_bytes, most = simulator.namespaces.weight
-    yield _gauge("mockserver_journal_bytes", "Approximate memory that the journals take.", held_bytes)
+    serving = "Requests that engines are serving, and those that wait."
+    yield Metric("mockserver_engine_requests", "gauge", serving, _by("state", totals.slots))
+    running = [({"dialect": name}, count) for name, count in sorted(totals.running.items())]
+    yield Metric("mockserver_quota_running", "gauge", "Requests that count towards a quota of concurrency.", running)
+    yield _gauge("mockserver_namespaces", "Namespaces in use.", totals.namespaces)
+    yield _gauge("mockserver_journal_exchanges", "Exchanges that the journals keep.", totals.exchanges)
+    held, most = simulator.namespaces.weight
+    yield _gauge("mockserver_journal_bytes", "Approximate memory that the journals take.", held)
     yield _gauge("mockserver_journal_bytes_limit", "The most memory that the journals may take.", most)
-    armed = len(simulator.setup.settings.fault) + stock.armed
+    armed = len(simulator.setup.settings.fault) + totals.armed
     yield _gauge("mockserver_faults_armed", "Fault rules in force, of the settings and of all namespaces.", armed)
-    taken_up = simulator.config_fault is None
-    yield _gauge(
-        "mockserver_config_ok",
-        "0 if the latest config or stub files are invalid and not in force.",
-        taken_up,
-    )
+    valid = simulator.config_fault is None
+    yield _gauge("mockserver_config_ok", "0 if the latest config or stub files are invalid and not in force.", valid)
 
 
-def _process(started: float) -> Iterator[Family]:
-    """The families about the process, under the names that every exporter uses."""
+def _of_process(started: float) -> Iterator[Metric]:
+    """What every exporter tells of its process, under the usual names."""
     labels = {"version": __version__, "python": platform.python_version()}
-    yield Family("mockserver_build_info", "gauge", "The running program.", [Sample(labels, 1)])
+    yield Metric("mockserver_build_info", "gauge", "The running program.", [(labels, 1)])
     yield _gauge("process_start_time_seconds", "When the process started, in Unix seconds.", started)
     spent = os.times()
-    cpu = Sample({}, spent.user + spent.system)
-    yield Family("process_cpu_seconds_total", "counter", "CPU time that the process has used.", [cpu])
-    resident = _resident_bytes()
-    if resident is not None:
+    cpu = spent.user + spent.system
+    yield Metric("process_cpu_seconds_total", "counter", "CPU time that the process has used.", [({}, cpu)])
+    if sys.platform.startswith("linux"):
+        with open("/proc/self/statm", encoding="ascii") as file:
+            resident = int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
         yield _gauge("process_resident_memory_bytes", "Memory that the process uses.", resident)
 
 
-def _gauge(name: str, help: str, value: float) -> Family:
-    return Family(name, "gauge", help, [Sample({}, value)])
+def _gauge(name: str, help: str, value: float) -> Metric:
+    return Metric(name, "gauge", help, [({}, value)])
 
 
-def _resident_bytes() -> int | None:
-    """The resident memory of this process; None if the system does not provide it."""
-    if not sys.platform.startswith("linux"):
-        return None
-    with open("/proc/self/statm", encoding="ascii") as file:
-        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+def _by(label: str, counted: Counter[tuple[str, str]]) -> list[tuple[Labels, float | Histogram]]:
+    """What is counted by dialect and something else."""
+    return [({"dialect": name, label: text}, count) for (name, text), count in sorted(counted.items())]
+
+
+def as_text(found: Iterable[Metric], everywhere: Labels) -> bytes:
+    """Metrics in the text format; the labels `everywhere` are added to every sample."""
+    lines: list[str] = []
+    for metric in found:
+        lines.append(f"# HELP {metric.name} {_escaped(metric.help)}\n# TYPE {metric.name} {metric.kind}\n")
+        for labels, value in metric.samples:
+            every = {**everywhere, **labels}
+            if not isinstance(value, Histogram):
+                lines.append(_line(metric.name, every, value))
+                continue
+            counts = list(accumulate(value.counts))
+            for bound, count in zip((*value.borders, float("inf")), counts, strict=True):
+                lines.append(_line(f"{metric.name}_bucket", {**every, "le": _number(bound)}, count))
+            lines.append(_line(f"{metric.name}_sum", every, value.total))
+            lines.append(_line(f"{metric.name}_count", every, counts[-1]))
+    return "".join(lines).encode()
+
+
+def _line(name: str, labels: Labels, value: float) -> str:
+    quoted = ((label, _escaped(text).replace('"', '\\"')) for label, text in labels.items())
+    pairs = ",".join(f'{label}="{text}"' for label, text in quoted)
+    return f"{name}{f'{{{pairs}}}' if pairs else ''} {_number(value)}\n"
+
+
+def _number(value: float) -> str:
+    if value == float("inf"):
+        return "+Inf"
+    return str(int(value)) if value == int(value) else repr(value)
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\\", "\\\\").replace("\n", "\\n")
 
 
 ENDPOINTS = (metrics,)
