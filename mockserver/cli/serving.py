@@ -51,14 +51,14 @@ def _serve_until_interrupted(options: argparse.Namespace, beside: Callable[[str]
     from mockserver.cli.greeting import Greeting
     from mockserver.server.app import create_app
     from mockserver.server.listener import bind
-    from mockserver.server.reload import Reader
+    from mockserver.server.reload import SettingsReader
     from mockserver.server.server import serve
     from mockserver.server.urls import url_of
 
     sources = Sources()
     settings = settings_of(options, sources)
     begin_to_log(settings)
-    app = create_app(settings, Reader(lambda anew: settings_of(options, anew), sources))
+    app = create_app(settings, SettingsReader(lambda anew: settings_of(options, anew), sources))
     listeners = [bind(settings)] if settings.workers == 1 else _sockets_of_workers(app)
     url = url_of(listeners[0], secure=settings.is_secure)
     greeting = Greeting(

@@ -10,16 +10,17 @@ from typing import Any
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.routing import BaseRoute, Route
+from starlette.types import Receive, Scope, Send
 
 from mockserver.core.dialects import Dialect
 from mockserver.core.installed import load_dialects
 from mockserver.routes import Endpoint, RememberingRouter, Routes, mount
 from mockserver.server.admin.api import admin_api
-from mockserver.server.asgi import ROOT, Receive, Scope, Send, say
+from mockserver.server.asgi import ROOT, send_json
 from mockserver.server.cors import Gate, GateMiddleware
 from mockserver.server.files.traces import TraceFiles
 from mockserver.server.handler import Handler
-from mockserver.server.reload import Reader, Watcher
+from mockserver.server.reload import SettingsReader, Watcher
 from mockserver.server.simulator import Simulator
 from mockserver.server.urls import ADMIN
 from mockserver.state.configuration.options import checked, from_names
@@ -36,7 +37,9 @@ class App(Starlette):
     `/ns/{namespace}` with all of these once more, and the admin API. Other settings may bring other routes.
     """
 
-    def __init__(self, settings: Settings, dialects: Mapping[str, Dialect], reader: Reader | None = None) -> None:
+    def __init__(
+        self, settings: Settings, dialects: Mapping[str, Dialect], reader: SettingsReader | None = None
+    ) -> None:
         self._handler = Handler()
         self.simulator = self._handler.simulator = Simulator(settings, dialects, self._handler)
         self._watcher = Watcher(reader, self.simulator) if reader else None
@@ -112,10 +115,10 @@ class _Literal:
         written: bytes = scope.get("raw_path") or scope["path"].encode()
         prefix = f"{scope[ROOT]}{ADMIN}".encode()
         is_literal = scope["type"] != "http" or written == prefix or written.startswith(prefix + b"/")
-        await (self._admin(scope, receive, send) if is_literal else say(send, 404, _DISGUISED))
+        await (self._admin(scope, receive, send) if is_literal else send_json(send, 404, _DISGUISED))
 
 
-def create_app(settings: Settings | None = None, reader: Reader | None = None, **options: Any) -> App:
+def create_app(settings: Settings | None = None, reader: SettingsReader | None = None, **options: Any) -> App:
     """The application with every installed dialect. Raises ConfigError if the settings name what does not exist.
 
     Options are settings by name, over the `settings`: `create_app(seed=7)`. Without settings, latency is off. With a

@@ -5,18 +5,13 @@ Our own server offers a `Transport` in the scope, to which the player writes at 
 
 import asyncio
 from collections import deque
-from collections.abc import Awaitable, Callable, MutableMapping
-from typing import Any, ClassVar, Protocol, runtime_checkable
+from collections.abc import Awaitable, Callable
+from typing import ClassVar, Protocol, runtime_checkable
+
+from starlette.types import Message, Receive, Scope, Send
 
 from mockserver.core.timeline import Ending, RawHeaders
 from mockserver.server.player import Callback, Playback, ResponseWriter
-
-Message = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Message]]
-Send = Callable[[Message], Awaitable[None]]
-Scope = MutableMapping[str, Any]
-Application = Callable[[Any, Receive, Send], Awaitable[None]]
-
 
 # The key in a scope for the path of our application within the one that it is part of.
 ROOT = "mockserver.root_path"
@@ -142,7 +137,7 @@ async def refuse_websocket(send: Send) -> None:
     await send({"type": "websocket.close", "code": 1003, "reason": "mockserver does not support WebSockets"})
 
 
-async def say(send: Send, status: int, body: bytes, headers: RawHeaders = ()) -> None:
+async def send_json(send: Send, status: int, body: bytes, headers: RawHeaders = ()) -> None:
     """Send an answer of our own, in JSON."""
     own = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]
     await send({"type": "http.response.start", "status": status, "headers": [*own, *headers]})

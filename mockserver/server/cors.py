@@ -8,11 +8,13 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from starlette.types import ASGIApp, Receive, Scope, Send
+
 from mockserver.core.calls import Headers
 from mockserver.core.dialects import Dialect
 from mockserver.core.timeline import Ending, RawHeaders, Timeline
 from mockserver.faults.connections import HEAD
-from mockserver.server.asgi import Application, Receive, Scope, Send, say
+from mockserver.server.asgi import send_json
 from mockserver.server.logs import log, printable
 from mockserver.state.journal.exchanges import Denial
 from mockserver.state.origins import VENDOR, allows_origin, host_refusal, is_loopback, page_refusal
@@ -72,7 +74,7 @@ class Gate:
 class GateMiddleware:
     """The gate before an ASGI application. What it turns away leaves no trace in the journal of any namespace."""
 
-    def __init__(self, app: Application, gate: Gate, settings: Callable[[], Settings]) -> None:
+    def __init__(self, app: ASGIApp, gate: Gate, settings: Callable[[], Settings]) -> None:
         self._app, self._gate, self._settings = app, gate, settings
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -80,7 +82,7 @@ class GateMiddleware:
         if scope["type"] == "http":
             denial = self._gate.refusal(scope["method"], Headers(scope["headers"]), self._settings())
             if denial is not None:
-                await say(send, denial.status, denial.body, (VARY,))
+                await send_json(send, denial.status, denial.body, (VARY,))
                 return
         await self._app(scope, receive, send)
 
@@ -157,7 +159,7 @@ def _opened(origin: str) -> RawHeaders:
     )
 
 
-def open_to_pages(api: Application, settings: Callable[[], Settings]) -> Application:
+def open_to_pages(api: ASGIApp, settings: Callable[[], Settings]) -> ASGIApp:
     """An ASGI application whose answers can be read by pages of the allowed origins."""
 
     async def opened(scope: Any, receive: Receive, send: Send) -> None:

@@ -9,22 +9,14 @@ from itertools import count
 from typing import TYPE_CHECKING
 
 from starlette.applications import Starlette
+from starlette.types import Receive, Scope, Send
 
 from mockserver import pipeline
 from mockserver.core.calls import Call, Headers
 from mockserver.core.failures import FailureKind, Rejection
 from mockserver.core.json_sizes import MOST_VALUES, has_more_values
 from mockserver.core.timeline import Run, Timeline
-from mockserver.server.asgi import (
-    ROOT,
-    ClientLeftError,
-    Receive,
-    Scope,
-    Send,
-    read_body,
-    refuse_websocket,
-    transport_of,
-)
+from mockserver.server.asgi import ROOT, ClientLeftError, read_body, refuse_websocket, transport_of
 from mockserver.server.clock import ShiftedClock
 from mockserver.server.cors import preflight, reader_of, shared
 from mockserver.server.logs import log, log_access

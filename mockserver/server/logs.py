@@ -137,7 +137,7 @@ class _AccessLog:
             stream.flush()
 
 
-class _Handler(logging.StreamHandler[Any]):
+class _LogHandler(logging.StreamHandler[Any]):
     """A handler that writes the lines of exchanges which ended before a record, and then the record."""
 
     access: _AccessLog | None = None
@@ -164,7 +164,7 @@ _access: _AccessLog | None = None
 def set_up_logs(level: str, form: str) -> None:
     """Log to standard error from a level on, as `text` or `json`."""
     global _access
-    handler = _Handler()
+    handler = _LogHandler()
     as_json = form == "json"
     handler.setFormatter(JsonFormatter() if as_json else logging.Formatter("%(asctime)s %(message)s", datefmt=_TIME))
     logging.basicConfig(level=level.upper(), handlers=[handler])

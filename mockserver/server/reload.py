@@ -21,7 +21,7 @@ _POLL_SECONDS = 0.5
 _LEISURE = 50
 
 
-class Reader(NamedTuple):
+class SettingsReader(NamedTuple):
     """How to read all settings, and the files that they were read from at first.
 
     `read` notes the files in the sources that it is given, and raises ConfigError.
@@ -34,7 +34,7 @@ class Reader(NamedTuple):
 class Watcher:
     """Keeps the settings and stubs in force up to date with their files."""
 
-    def __init__(self, reader: Reader, simulator: Simulator) -> None:
+    def __init__(self, reader: SettingsReader, simulator: Simulator) -> None:
         self._read = reader.read
         self._simulator = simulator
         self._settings_from, self._stubs_from = reader.sources, simulator.stub_sources

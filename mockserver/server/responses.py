@@ -1,9 +1,10 @@
 """Responses that play a timeline."""
 
 from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
 
 from mockserver.core.timeline import Record, Timeline
-from mockserver.server.asgi import AsgiWriter, Receive, Scope, Send, play, transport_of
+from mockserver.server.asgi import AsgiWriter, play, transport_of
 from mockserver.server.clock import ShiftedClock
 from mockserver.server.player import Callback, Playback, ResponseWriter
 

@@ -13,13 +13,13 @@ from types import FrameType
 from typing import Any, Literal, Protocol, TypeVar
 
 import uvicorn
+from starlette.types import Receive, Send
 from uvicorn.server import ServerState
 
 from mockserver.faults.catalogue import FAULTS
 from mockserver.faults.rules import Fault
 from mockserver.server.admin.journal import end_feeds
 from mockserver.server.app import create_app
-from mockserver.server.asgi import Receive, Send
 from mockserver.server.clock import Monotonic
 from mockserver.server.cors import Gate
 from mockserver.server.listener import BACKLOG, Handshake, Listener, accept_all_pending, bind
@@ -159,7 +159,7 @@ class _Server(uvicorn.Server):
             connection.give_up()
 
 
-class Served(Protocol):
+class ServedApp(Protocol):
     """An application that a server can serve."""
 
     @property
@@ -173,7 +173,7 @@ class Served(Protocol):
     async def __call__(self, scope: Any, receive: Receive, send: Send) -> None: ...
 
 
-def uvicorn_server(app: Served, loop: Loop = "auto") -> _Server:
+def uvicorn_server(app: ServedApp, loop: Loop = "auto") -> _Server:
     """A uvicorn server that adds no headers of its own to those of the dialects."""
     settings = app.settings
     return _Server(
@@ -196,7 +196,7 @@ def uvicorn_server(app: Served, loop: Loop = "auto") -> _Server:
     )
 
 
-def serve(app: Served, listener: socket.socket, lifeline: int | None = None) -> None:
+def serve(app: ServedApp, listener: socket.socket, lifeline: int | None = None) -> None:
     """Serve until interrupted or terminated, or until the other end of the pipe `lifeline` is closed."""
     # Long prompts are planned in threads: these yield to the loop within half a millisecond instead of five.
     sys.setswitchinterval(0.000_5)
@@ -209,7 +209,7 @@ def serve(app: Served, listener: socket.socket, lifeline: int | None = None) -> 
 
 
 @contextlib.contextmanager
-def serving(app: Served, listener: socket.socket) -> Iterator[None]:
+def serving(app: ServedApp, listener: socket.socket) -> Iterator[None]:
     """Serve in a thread for the duration of a `with` block; answers in progress at its end are broken off."""
     server = uvicorn_server(app)
     server.grace = _SHORT_GRACE
@@ -245,7 +245,7 @@ class AppThread:
     `url` is its base URL without a trailing slash, `loop` the kind of event loop.
     """
 
-    def __init__(self, app: Served, loop: Loop = "auto") -> None:
+    def __init__(self, app: ServedApp, loop: Loop = "auto") -> None:
         self.settings = app.settings
         self._listener = bind(self.settings)
         self._server = uvicorn_server(app, loop)

@@ -7,11 +7,12 @@ from mockserver.state.deliveries import Deliveries
 from mockserver.state.journal.exchanges import Journal
 
 
-async def wait_until(journal: Journal, holds: Callable[[Journal], bool], seconds: float) -> bool:
-    """Wait until a condition on a journal holds, checking at each change; return False on timeout."""
+async def wait_for_requests(journal: Journal, count: int | None, seconds: float) -> bool:
+    """Wait until so many requests to a model have begun, including forgotten ones; without a number, until every answer
+    has ended. Return False on timeout."""
     changed = asyncio.Event()
     stop = journal.watch(lambda exchange: changed.set())
-    return await _wait(changed, stop, lambda: holds(journal), seconds)
+    return await _wait(changed, stop, lambda: journal.is_idle if count is None else journal.asked >= count, seconds)
 
 
 async def wait_for_deliveries(deliveries: Deliveries, count: int, seconds: float) -> bool:
@@ -32,13 +33,3 @@ async def _wait(changed: asyncio.Event, stop: Callable[[], None], holds: Callabl
         return holds()
     finally:
         stop()
-
-
-def has_requests(count: int) -> Callable[[Journal], bool]:
-    """A condition: there have been so many requests to a model, including forgotten ones."""
-    return lambda journal: journal.asked >= count
-
-
-def is_idle(journal: Journal) -> bool:
-    """Whether every answer has ended."""
-    return journal.is_idle

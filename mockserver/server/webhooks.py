@@ -12,14 +12,15 @@ from functools import partial
 from urllib.parse import unquote, urlsplit
 
 from starlette.applications import Starlette
+from starlette.types import Message
 
 from mockserver.core.dialects import Dialect
 from mockserver.core.outbox import Outbox, Outcome, Task, Times
 from mockserver.core.timeline import Ending, RawHeaders
-from mockserver.server.asgi import ROOT, Message, Transport
+from mockserver.server.asgi import ROOT, Transport
 from mockserver.server.clock import Alarm, ShiftedClock
+from mockserver.server.http_client import UnsentError, send
 from mockserver.server.logs import log
-from mockserver.server.outgoing import UnsentError, send
 from mockserver.server.player import Callback, Playback
 from mockserver.server.simulator import Simulator
 from mockserver.state.namespaces import DEFAULT, Namespace
@@ -171,7 +172,7 @@ class _Round:
     async def _ask(self, task: Task, target: str) -> Outcome:
         """The answer of this server to a request of its own, at a path with or without a query."""
         name, (path, _, query) = self._namespace.name, target.partition("?")
-        answer = _Answer(task.body)
+        answer = _AnswerCollector(task.body)
         scope = {
             "type": "http",
             "method": task.method,
@@ -199,7 +200,7 @@ class _Round:
                 carrying.cancel()
 
 
-class _Answer(Transport):
+class _AnswerCollector(Transport):
     """What this server answers to a request of its own."""
 
     longest_write = 65_536

@@ -30,7 +30,7 @@ _MOST_EARLY = 5
 _PATIENCE = KILL_SECONDS
 
 Work = Callable[[int, socket.socket], None]
-Ear = Callable[[float | None], list[int]]
+SignalWaiter = Callable[[float | None], list[int]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,10 +66,10 @@ def serve_by_workers(app: App, listeners: list[socket.socket]) -> int:
 
     # A socket that does not listen holds the address, even while no worker lives.
     with bind_socket(listeners[0].family, listeners[0].getsockname(), shared=True):
-        return Crew(listeners, work).run()
+        return WorkerPool(listeners, work).run()
 
 
-class Crew:
+class WorkerPool:
     """Worker processes, one for each socket. `work` gets the number of the worker (from 1) and its socket."""
 
     def __init__(self, listeners: Sequence[socket.socket], work: Work) -> None:
@@ -81,25 +81,25 @@ class Crew:
 
     def run(self) -> int:
         """Keep the workers running until told to stop; return the exit code."""
-        with _signals_as_values() as ear:
+        with _signals_as_values() as wait:
             for number in tuple(self._listeners):
                 self._start(number)
             while True:
-                if {signal.SIGTERM, signal.SIGINT} & set(ear(None)):
-                    self._stop(ear)
+                if {signal.SIGTERM, signal.SIGINT} & set(wait(None)):
+                    self._stop(wait)
                     return 0
                 if not self._replace_the_dead():
-                    self._stop(ear)
+                    self._stop(wait)
                     return 1
 
     def _start(self, number: int) -> None:
         with self._listeners.pop(number, None) or _listener(self._family, self._address) as listener:
             pid = os.fork()
             if pid == 0:
-                self._be(number, listener)
+                self._become(number, listener)
         self._workers[pid] = _Worker(number, time.monotonic())
 
-    def _be(self, number: int, listener: socket.socket) -> NoReturn:
+    def _become(self, number: int, listener: socket.socket) -> NoReturn:
         """Be a worker in a forked process, which exits at the end in any case."""
         code = 1
         try:
@@ -145,12 +145,12 @@ class Crew:
                 ended.append((worker, f"exit code {code}" if code >= 0 else signal.Signals(-code).name))
         return ended
 
-    def _stop(self, ear: Ear) -> None:
+    def _stop(self, wait: SignalWaiter) -> None:
         """Stop all workers, and kill those that do not obey."""
         self._send(signal.SIGTERM)
         deadline = time.monotonic() + _PATIENCE
         while self._workers and (left := deadline - time.monotonic()) > 0:
-            ear(left)
+            wait(left)
             self._reap()
         self._send(signal.SIGKILL)
 
@@ -161,7 +161,7 @@ class Crew:
 
 
 @contextmanager
-def _signals_as_values() -> Iterator[Ear]:
+def _signals_as_values() -> Iterator[SignalWaiter]:
     """Signals as values: the result waits for signals (at most `seconds`) and returns their numbers."""
     ours, theirs = socket.socketpair()
     theirs.setblocking(False)
@@ -169,12 +169,12 @@ def _signals_as_values() -> Iterator[Ear]:
     before = {each: signal.signal(each, _nothing) for each in wanted}
     signal.set_wakeup_fd(theirs.fileno())
 
-    def ear(seconds: float | None) -> list[int]:
+    def wait(seconds: float | None) -> list[int]:
         ready, _, _ = select.select([ours], [], [], seconds)
         return list(ours.recv(4096)) if ready else []
 
     try:
-        yield ear
+        yield wait
     finally:
         signal.set_wakeup_fd(-1)
         for each, handler in before.items():

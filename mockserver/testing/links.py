@@ -25,7 +25,7 @@ from urllib.request import (
 from mockserver.core.criteria import CriteriaError
 from mockserver.core.dialects import Dialect
 from mockserver.server.urls import other_scheme
-from mockserver.server.waiting import has_requests, is_idle, wait_for_deliveries, wait_until
+from mockserver.server.waiting import wait_for_deliveries, wait_for_requests
 from mockserver.state.abilities import check_abilities
 from mockserver.state.configuration.namespace_settings import read_namespace_settings
 from mockserver.state.deliveries import Delivered, shown
@@ -147,9 +147,8 @@ class JournalLink:
 
     def wait(self, seconds: float, requests: int | None = None) -> bool:
         """Wait for so many requests, or for every answer to end."""
-        holds = is_idle if requests is None else has_requests(requests)
         journal = self._in_thread.call(lambda: self._journal)
-        return self._in_thread.wait(wait_until(journal, holds, seconds), seconds)
+        return self._in_thread.wait(wait_for_requests(journal, requests, seconds), seconds)
 
     @property
     def _journal(self) -> Journal:

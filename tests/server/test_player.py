@@ -6,9 +6,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
+from starlette.types import Receive, Send
 
 from mockserver.core.timeline import Ending, Lazy, RawHeaders, Record, Run, Timeline, Wrapped
-from mockserver.server.asgi import AsgiWriter, Receive, Send, play
+from mockserver.server.asgi import AsgiWriter, play
 from mockserver.server.clock import LoopClock, ShiftedClock
 from mockserver.server.player import Callback, Playback, ResponseWriter
 from tests.support.virtual import be_busy, run_virtually

@@ -14,16 +14,16 @@ from mockserver.server.app import App
 from mockserver.server.files.config import read_config
 from mockserver.server.files.sources import Sources, stamp_of
 from mockserver.server.files.traces import TraceFiles
-from mockserver.server.reload import Reader, Watcher
+from mockserver.server.reload import SettingsReader, Watcher
 from mockserver.state.configuration.options import settle
 from mockserver.state.settings import Settings
 
 STUB = '[[stub]]\nname = "{name}"\nreply = {{ file = "{file}" }}\n'
 
 
-def reader(read: Callable[[Sources], Settings]) -> tuple[Reader, Settings]:
+def reader(read: Callable[[Sources], Settings]) -> tuple[SettingsReader, Settings]:
     sources = Sources()
-    return Reader(read, sources), read(sources)
+    return SettingsReader(read, sources), read(sources)
 
 
 def by_file(path: Path) -> Callable[[Sources], Settings]:

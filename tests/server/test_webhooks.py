@@ -23,7 +23,7 @@ from mockserver.core.installed import load_dialect
 from mockserver.core.outbox import Outcome, Task, Times
 from mockserver.core.timeline import Frames, Reply
 from mockserver.server.app import App
-from mockserver.server.outgoing import _trusting, kind_of
+from mockserver.server.http_client import _tls_context, reach_of
 from mockserver.server.waiting import wait_for_deliveries
 from mockserver.state.settings import Settings
 from mockserver.testing.handle import Handle
@@ -296,10 +296,10 @@ def test_an_application_with_a_certificate_is_trusted_as_the_environment_says(
     with application(context) as app:
         for file in ("", str(certificate)):
             monkeypatch.setenv("SSL_CERT_FILE", file)
-            _trusting.cache_clear()
+            _tls_context.cache_clear()
             post(handle, f"/v2/publish/{app.url}/", b"secret", upstash_retries="0")
             handle.wait_for_deliveries(2 if file else 1)
-    _trusting.cache_clear()
+    _tls_context.cache_clear()
     first, second = handle.deliveries
     assert "Trust the certificate: SSL_CERT_FILE" in first.error
     assert (second.status, app.next().body) == (200, b"secret")
@@ -321,7 +321,7 @@ def test_an_application_with_a_certificate_is_trusted_as_the_environment_says(
     ],
 )
 def test_an_address_is_near_or_far_or_never_called(text: str, kind: str) -> None:
-    assert kind_of(ip_address(text)) == kind
+    assert reach_of(ip_address(text)) == kind
 
 
 PRIVATE, PUBLIC = "is in a private network; to call it, use --deliver private", "is a public address; to call it, use "
@@ -399,7 +399,7 @@ def test_a_name_that_is_looked_up_for_ever_holds_up_nobody(handle: Handle, monke
 
     monkeypatch.setattr(socket, "getaddrinfo", hang)
     lookups = threading.BoundedSemaphore(1)
-    monkeypatch.setattr("mockserver.server.outgoing._LOOKUPS", lookups)
+    monkeypatch.setattr("mockserver.server.http_client._LOOKUPS", lookups)
     for _ in range(2):
         post(handle, "/v2/publish/http://app.test/", b"", upstash_retries="0", upstash_timeout="30s")
     assert handle.wait_for_deliveries(1)[1].error == "app.test: too many names are being looked up"

@@ -4,9 +4,10 @@ import asyncio
 from typing import Any, cast
 
 import uvicorn
+from starlette.types import Receive, Scope, Send
 from uvicorn.server import ServerState
 
-from mockserver.server.asgi import Receive, Scope, Send, Transport
+from mockserver.server.asgi import Transport
 from mockserver.server.sockets.connection import HttpProtocol
 
 TIMEOUT = 75.0

@@ -35,7 +35,7 @@ from mockserver.server.admin.schemas import (
     table,
 )
 from mockserver.server.scheduling import in_slices
-from mockserver.server.waiting import has_requests, is_idle, wait_for_deliveries, wait_until
+from mockserver.server.waiting import wait_for_deliveries, wait_for_requests
 from mockserver.state.journal.exchanges import Exchange
 from mockserver.state.journal.sifting import sift
 from mockserver.state.journal.transcripts import Transcript
@@ -151,9 +151,8 @@ async def wait(request: AdminRequest) -> Response:
         deliveries, number = request.namespace.deliveries, int(_number(delivered, "deliveries", 1e9))
         happened = await wait_for_deliveries(deliveries, number, seconds)
         return admin_json({"happened": happened, "opened": request.namespace.journal.opened})
-    holds = is_idle if wanted is None else has_requests(int(_number(wanted, "requests", 1e9)))
-    journal = request.namespace.journal
-    return admin_json({"happened": await wait_until(journal, holds, seconds), "opened": journal.opened})
+    journal, count = request.namespace.journal, None if wanted is None else int(_number(wanted, "requests", 1e9))
+    return admin_json({"happened": await wait_for_requests(journal, count, seconds), "opened": journal.opened})
 
 
 @endpoint(

@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import anyio.lowlevel
 import httpx
+from starlette.types import Receive, Send
 
 from mockserver.core.calls import Call, Headers
 from mockserver.core.dialects import Dialect
 from mockserver.core.timeline import Ending, RawHeaders
-from mockserver.server.asgi import WELL, ClientLeftError, Receive, Send, live, read_body, refuse_websocket, say
+from mockserver.server.asgi import WELL, ClientLeftError, live, read_body, refuse_websocket, send_json
 from mockserver.server.cors import VARY, Gate, answer_preflight, reader_of, shared_headers
 from mockserver.server.logs import log
 from mockserver.server.recording.forwarding import forwarded, reason
@@ -95,9 +96,9 @@ class Recorder:
         elif scope["type"] != "http":
             await refuse_websocket(send)
         elif denial := self.gate.refusal(scope["method"], headers := Headers(scope["headers"]), self.settings):
-            await say(send, denial.status, denial.body, (VARY,))
+            await send_json(send, denial.status, denial.body, (VARY,))
         elif scope["path"] == HEALTH and scope["method"] in ("GET", "HEAD"):
-            await say(send, 200, WELL)
+            await send_json(send, 200, WELL)
         else:
             await self._serve(scope, headers, receive, send)
 
@@ -255,4 +256,4 @@ async def _break_off(ending: Ending, wire: Wire | None) -> None:
 async def _deny(guest: _Guest, method: str, path: str, denial: Denial) -> None:
     """Answer in our own words, which are not recorded."""
     log.warning("%s", refusal(method, path, denial))
-    await say(guest.send, denial.status, denial.body, guest.opened())
+    await send_json(guest.send, denial.status, denial.body, guest.opened())

@@ -3,10 +3,11 @@
 import asyncio
 from collections.abc import Callable, Sequence
 
+from starlette.types import ASGIApp, Message, Scope
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE
 
 from mockserver.core.timeline import Closer, Ending, RawHeaders, Wrapped
-from mockserver.server.asgi import Application, Message, Scope, Transport
+from mockserver.server.asgi import Transport
 from mockserver.server.player import Callback, Playback
 from mockserver.server.scheduling import begin
 from mockserver.server.sockets.wire import WireProtocol
@@ -41,7 +42,7 @@ class Answer(Transport):
     )
 
     def __init__(
-        self, protocol: WireProtocol, application: Application, scope: Scope, max_body: int, *, at_once: bool
+        self, protocol: WireProtocol, application: ASGIApp, scope: Scope, max_body: int, *, at_once: bool
     ) -> None:
         self.scope = scope
         scope["extensions"][self.EXTENSION] = self

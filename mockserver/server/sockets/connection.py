@@ -9,8 +9,8 @@ from typing import Any
 from urllib.parse import unquote
 
 import httptools
+from starlette.types import Scope
 
-from mockserver.server.asgi import Scope
 from mockserver.server.sockets.answers import Answer
 from mockserver.server.sockets.wire import LISTENER, WIRE, WireProtocol
 

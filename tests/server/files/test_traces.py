@@ -158,14 +158,14 @@ def test_a_config_that_is_taken_up_anew_reads_its_traces_again() -> None:
     from mockserver.cli import main
     from mockserver.cli.settled import settings_of
     from mockserver.server.files.sources import Sources
-    from mockserver.server.reload import Reader, Watcher
+    from mockserver.server.reload import SettingsReader, Watcher
 
     Path("conf/ttft.txt").write_text("20ms\n")
     arguments = ["serve", "--config", "conf/mock.toml"]
     options = main._parser(arguments).parse_args(arguments)
     sources = Sources()
     app = create_app(settings_of(options, sources))
-    watcher = Watcher(Reader(lambda anew: settings_of(options, anew), sources), app.simulator)
+    watcher = Watcher(SettingsReader(lambda anew: settings_of(options, anew), sources), app.simulator)
 
     def recorded() -> list[tuple[float, ...]]:
         return list(app.settings.traces.known.values())

@@ -1,4 +1,4 @@
-"""Requests to applications of the user's, over HTTP/1.1: one connection each, no redirects, no proxies.
+"""An HTTP/1.1 client for requests to applications of the user's: one connection each, no redirects, no proxies.
 
 Whoever can send requests to this server can let it send some, so the setting `deliver` says how far they go. What
 counts is the address that a connection is made to: a name is resolved once, its addresses are checked, and one of
@@ -76,7 +76,7 @@ class UnsentError(Exception):
     """A request that got no answer; the message says why."""
 
 
-def kind_of(address: Address) -> str:
+def reach_of(address: Address) -> str:
     """How far away an address is: "loopback", "private" or "public"; "never" if nothing may be sent there.
 
     The unspecified addresses (0.0.0.0 and ::) lead to this machine, as loopback addresses do.
@@ -115,7 +115,7 @@ async def send(task: Task, deliver: str) -> Outcome:
     # Nobody may reach the admin API by way of the server itself, whose own requests have no origin.
     if ADMIN in unquote(unquote(parts.path)):
         raise UnsentError(f"{ADMIN} is the admin API of a mockserver, to which nothing is delivered")
-    secure = _trusting() if parts.scheme == "https" else None
+    secure = _tls_context() if parts.scheme == "https" else None
     try:
         name = host.encode("idna").decode() if not host.isascii() else host
         reader, writer = await _connect(await _addresses(name.rstrip("."), deliver), name, port, secure)
@@ -141,10 +141,10 @@ async def _addresses(host: str, deliver: str) -> list[Address]:
         raise UnsentError(f"{host} is not this machine; to call it, use --deliver private, or any for public addresses")
     else:
         found = _parsed(await _looked_up(host))
-    allowed = [address for address in found if kind_of(address) in _REACH[deliver]]
+    allowed = [address for address in found if reach_of(address) in _REACH[deliver]]
     if not allowed:
         address = "" if str(found[0]) == host else f" leads to {found[0]}, which"
-        raise UnsentError(f"{host}{address} {_ADVICE[kind_of(found[0])]}")
+        raise UnsentError(f"{host}{address} {_ADVICE[reach_of(found[0])]}")
     return allowed
 
 
@@ -256,5 +256,5 @@ def _reason(error: Exception) -> str:
 
 
 @cache
-def _trusting() -> ssl.SSLContext:
+def _tls_context() -> ssl.SSLContext:
     return ssl.create_default_context()
