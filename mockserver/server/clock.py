@@ -21,7 +21,6 @@ from functools import partial
 from heapq import heapify, heappop, heappush, heapreplace
 from itertools import count
 from types import BuiltinFunctionType
-from typing import Protocol
 from weakref import WeakKeyDictionary, finalize, proxy
 
 # What an alarm calls, with the present instant of its clock. It returns when to ring again, or None not to.
@@ -57,112 +56,59 @@ class Monotonic:
     """The present instant in seconds."""
 
 
-class Alarm(Protocol):
-    """A call of `wake` at an instant; an alarm that has rung may be set again."""
+class Alarm:
+    """A call of `wake` at an instant of its owner's clock; an alarm that has rung may be set again."""
 
-    wake: Wake
+    # `number` sets alarms of the same instant apart; `entry` is the valid one in the heap, others were replaced.
+    __slots__ = ("_clock", "entry", "number", "owner", "wake")
+
+    def __init__(self, clock: "LoopClock", wake: Wake, owner: "ShiftedClock", number: int) -> None:
+        self._clock = clock
+        self.wake = wake
+        self.owner = owner
+        self.number = number
+        self.entry: _Entry | None = None
 
     def set(self, instant: float) -> None:
         """Ring at an instant of the clock, in seconds, instead of the one that was set before."""
+        clock, instant = self._clock, instant - self.owner.shift
+        self.entry = entry = (instant, self.number, self)
+        heappush(clock.waiting, entry)
+        if instant < clock.armed:
+            clock.arm(instant)
 
     def cancel(self) -> None:
         """Never ring again."""
-
-
-class BaseClock(Protocol):
-    """The clock of a loop, on which other clocks are based: each of these owns the alarms that it requests."""
-
-    def now(self) -> float:
-        """The present instant in seconds."""
-
-    def alarm(self, wake: Wake, owner: "ShiftedClock") -> Alarm:
-        """An alarm whose instants are those of the owner's clock."""
-
-    def hasten(self, owner: "ShiftedClock", seconds: float) -> None:
-        """Make all the alarms of an owner ring so many seconds earlier."""
+        # The entry stays in the heap until its time comes, but the callback is released at once.
+        self.entry = None
+        self.wake = _ignore
 
 
 def _ignore(now: float) -> None:
     """What a cancelled alarm calls."""
 
 
-class _LoopAlarm:
-    __slots__ = ("_clock", "handle", "owner", "wake")
-
-    def __init__(self, clock: "LoopClock", wake: Wake, owner: "ShiftedClock") -> None:
-        self._clock = clock
-        self.wake = wake
-        self.owner = owner
-        self.handle: asyncio.TimerHandle | None = None
-
-    def set(self, instant: float) -> None:
-        self._clock.ring_at(self, instant - self.owner.shift)
-
-    def cancel(self) -> None:
-        self._clock.forget(self)
-        self.wake = _ignore
-
-
-class LoopClock:
-    """A clock made of a loop's own time and timers."""
-
-    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
-        # Only a proxy, so that the clock does not keep the loop alive.
-        self._loop: asyncio.AbstractEventLoop = proxy(loop)
-        self._waiting: set[_LoopAlarm] = set()
-
-    def now(self) -> float:
-        """The present instant on the loop's clock."""
-        return self._loop.time()
-
-    def alarm(self, wake: Wake, owner: "ShiftedClock") -> Alarm:
-        """An alarm that calls `wake`, on the loop."""
-        return _LoopAlarm(self, wake, owner)
-
-    def hasten(self, owner: "ShiftedClock", seconds: float) -> None:
-        """Make all the alarms of an owner ring so many seconds earlier."""
-        for alarm in tuple(self._waiting):
-            if alarm.owner is owner and alarm.handle is not None:
-                self.ring_at(alarm, alarm.handle.when() - seconds)
-
-    def ring_at(self, alarm: _LoopAlarm, instant: float) -> None:
-        """Set an alarm to an instant of the loop's own time."""
-        self.forget(alarm)
-        self._waiting.add(alarm)
-        alarm.handle = self._loop.call_at(instant, self._ring, alarm)
-
-    def forget(self, alarm: _LoopAlarm) -> None:
-        """Unset an alarm."""
-        if alarm.handle is not None:
-            alarm.handle.cancel()
-            alarm.handle = None
-            self._waiting.discard(alarm)
-
-    def _ring(self, alarm: _LoopAlarm) -> None:
-        alarm.handle = None
-        self._waiting.discard(alarm)
-        again = alarm.wake(self._loop.time() + alarm.owner.shift)
-        if again is not None:
-            alarm.set(again)
+# The instant at which an alarm rings, its number, and the alarm.
+_Entry = tuple[float, int, Alarm]
 
 
 class ShiftedClock:
-    """A clock that can be put forward: another clock's time plus `shift`, the seconds by which it has been advanced.
+    """A clock that can be put forward: that of a loop plus `shift`, the seconds by which it has been advanced.
 
     An alarm whose instant is reached by an advance rings at once.
     """
 
-    def __init__(self, base: BaseClock, shift: float = 0.0) -> None:
+    def __init__(self, base: "LoopClock", shift: float = 0.0) -> None:
         self._base = base
         self._base_now = base.now
         self.shift = shift
 
     def now(self) -> float:
-        """The present instant."""
+        """The present instant, in seconds."""
         return self._base_now() + self.shift
 
     def alarm(self, wake: Wake) -> Alarm:
-        """An alarm that calls `wake` at instants of this clock."""
+        """An alarm that calls `wake` at instants of this clock, on the loop."""
         return self._base.alarm(wake, self)
 
     def advance(self, seconds: float) -> None:
@@ -171,53 +117,27 @@ class ShiftedClock:
         self._base.hasten(self, seconds)
 
 
-class _TimerAlarm:
-    # `number` sets alarms of the same instant apart; `entry` is the valid one in the heap, others were replaced.
-    __slots__ = ("_clock", "entry", "number", "owner", "wake")
+class LoopClock:
+    """A clock made of a loop's own time and timers.
 
-    def __init__(self, clock: "TimerClock", wake: Wake, owner: ShiftedClock, number: int) -> None:
-        self._clock = clock
-        self.wake = wake
-        self.owner = owner
-        self.number = number
-        self.entry: _Entry | None = None
-
-    def set(self, instant: float) -> None:
-        clock, instant = self._clock, instant - self.owner.shift
-        self.entry = entry = (instant, self.number, self)
-        heappush(clock.waiting, entry)
-        if instant < clock.armed:
-            clock.arm(instant)
-
-    def cancel(self) -> None:
-        # The entry stays in the heap until its time comes, but the callback is released at once.
-        self.entry = None
-        self.wake = _ignore
-
-
-# The instant at which an alarm rings, its number, and the alarm.
-_Entry = tuple[float, int, _TimerAlarm]
-
-
-class TimerClock:
-    """A clock made of the system's monotonic time and one kernel timer.
-
-    `waiting` is the heap of the alarms that are set. The timer is `armed` for an instant.
+    `waiting` is the heap of the alarms that are set. One timer serves all of them; it is `armed` for an instant.
     """
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, timer: int) -> None:
-        self._timer = timer
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        # Only a proxy, so that the clock does not keep the loop alive.
+        self._loop: asyncio.AbstractEventLoop = proxy(loop)
+        self._timer: asyncio.TimerHandle | None = None
         self.waiting: list[_Entry] = []
         self._numbers = count(1)
         self.armed = float("inf")
-        loop.add_reader(timer, self._ring)
-        finalize(loop, os.close, timer)
 
-    now = staticmethod(Monotonic.now)
+    def now(self) -> float:
+        """The present instant in seconds."""
+        return self._loop.time()
 
     def alarm(self, wake: Wake, owner: ShiftedClock) -> Alarm:
-        """An alarm that calls `wake`, on the loop."""
-        return _TimerAlarm(self, wake, owner, next(self._numbers))
+        """An alarm whose instants are those of the owner's clock."""
+        return Alarm(self, wake, owner, next(self._numbers))
 
     def hasten(self, owner: ShiftedClock, seconds: float) -> None:
         """Make all the alarms of an owner ring so many seconds earlier."""
@@ -232,16 +152,26 @@ class TimerClock:
             self.arm(entries[0][0])
 
     def arm(self, instant: float) -> None:
-        """Make the kernel timer ring at an instant."""
+        """Make the timer ring at an instant."""
         self.armed = instant
-        # An instant that has passed rings at once; zero would disarm the timer.
-        _set_timer(self._timer, min(max(instant, 1e-9), _LATEST))
+        self._disarm()
+        self._timer = self._loop.call_at(instant, self._ring)
+
+    def _disarm(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _rest(self, due: float, woken: int) -> None:
+        """Arm the timer for the next alarm, after so many that were due."""
+        self.arm(self.waiting[0][0])
 
     def _ring(self) -> None:
+        # A loop's timer may be early by its resolution.
+        waiting, now = self.waiting, self.now
+        due, woken = max(now(), self.armed), 0
         # Alarms that are called set themselves again: the timer is armed once, after all of them.
         self.armed = float("-inf")
-        waiting, now = self.waiting, Monotonic.now
-        due, woken = now(), 0
         try:
             while waiting and waiting[0][0] <= due and woken < _MOST_AT_ONCE:
                 entry = waiting[0]
@@ -261,20 +191,46 @@ class TimerClock:
                     else:
                         heappush(waiting, following)
         finally:
-            if not waiting:
+            if waiting:
+                self._rest(due, woken)
+            else:
                 self.armed = float("inf")
-                # Reading stops the timer from ringing; the value does not matter.
-                with contextlib.suppress(BlockingIOError):
-                    os.read(self._timer, 8)
-            elif waiting[0][0] > now():
-                self.arm(max(waiting[0][0], due + min(_REST + woken * _MORE_REST, _LONGEST_REST)))
-            # Otherwise the timer keeps ringing, and the loop comes back here after its other work.
+                self._disarm()
 
 
-_clocks: "WeakKeyDictionary[asyncio.AbstractEventLoop, BaseClock]" = WeakKeyDictionary()
+class TimerClock(LoopClock):
+    """A clock made of the system's monotonic time and one kernel timer."""
+
+    now = staticmethod(Monotonic.now)
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, timer: int) -> None:
+        super().__init__(loop)
+        self._file = timer
+        loop.add_reader(timer, self._ring)
+        finalize(loop, os.close, timer)
+
+    def arm(self, instant: float) -> None:
+        """Make the kernel timer ring at an instant."""
+        self.armed = instant
+        # An instant that has passed rings at once; zero would disarm the timer.
+        _set_timer(self._file, min(max(instant, 1e-9), _LATEST))
+
+    def _rest(self, due: float, woken: int) -> None:
+        first = self.waiting[0][0]
+        # Otherwise the timer keeps ringing, and the loop comes back after its other work.
+        if first > self.now():
+            self.arm(max(first, due + min(_REST + woken * _MORE_REST, _LONGEST_REST)))
+
+    def _disarm(self) -> None:
+        # Reading stops the timer from ringing; the value does not matter.
+        with contextlib.suppress(BlockingIOError):
+            os.read(self._file, 8)
 
 
-def clock_of(loop: asyncio.AbstractEventLoop) -> BaseClock:
+_clocks: "WeakKeyDictionary[asyncio.AbstractEventLoop, LoopClock]" = WeakKeyDictionary()
+
+
+def clock_of(loop: asyncio.AbstractEventLoop) -> LoopClock:
     """The one clock of a loop."""
     clock = _clocks.get(loop)
     if clock is None:
@@ -282,7 +238,7 @@ def clock_of(loop: asyncio.AbstractEventLoop) -> BaseClock:
     return clock
 
 
-def _make_clock(loop: asyncio.AbstractEventLoop) -> BaseClock:
+def _make_clock(loop: asyncio.AbstractEventLoop) -> LoopClock:
     if not sys.platform.startswith("linux"):
         return LoopClock(loop)
     try:

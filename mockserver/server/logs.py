@@ -8,7 +8,7 @@ answering does.
 import asyncio
 import logging
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
@@ -18,8 +18,6 @@ import orjson
 from mockserver.core.generation import Usage
 from mockserver.core.secrets import masked_text
 from mockserver.state.journal.exchanges import Exchange
-from mockserver.state.plan import Plan
-from mockserver.state.stubs.registry import NearMiss
 
 log = logging.getLogger("mockserver")
 
@@ -50,41 +48,68 @@ class AccessLine:
         self._exchange = exchange
 
     def __str__(self) -> str:
-        plan, record = self._exchange.plan, self._exchange.record
-        parts = [_outcome(self._exchange)]
-        usage = _usage(plan)
+        exchange, plan, record = self._exchange, self._exchange.plan, self._exchange.record
+        path = masked_text(exchange.path)
+        if len(path) > _LONGEST_PATH:
+            path = f"{_shortened(path, _LONGEST_PATH)} ({len(path):,} characters)"
+        if plan is None:
+            asked = f"{exchange.call.method} {path}"
+        else:
+            operation = plan.context.route.operation
+            asked = f"{plan.context.route.dialect.name} {path if operation is None else operation.name}"
+        status, failure = _status(exchange)
+        space = f"[{exchange.namespace}] " if exchange.namespace else ""
+        parts = [f"{space}{asked} {status}{'' if failure is None else f' {failure}'}"]
+        usage = _usage(exchange)
         if usage is not None:
             cached = f" ({usage.cached_tokens} cached)" if usage.cached_tokens else ""
             parts.append(f"{usage.prompt_tokens}{cached}+{usage.completion_tokens} tokens")
         if plan is not None and plan.timeline.streamed and (first := record.first_token) is not None:
             parts.append(f"first token after {duration(first)}")
         parts.append(f"in {duration(record.seconds)}")
-        if plan is not None:
-            parts += _additions(plan)
+        # Why the answer is not simply what the model would say.
+        if plan is not None and plan.rule is not None:
+            parts.append(f"by stub {plan.rule}")
+        if plan is not None and plan.faults:
+            parts.append(f"struck by {' and '.join(plan.faults)}")
         if record.closed_by == "client":
             parts.append(f"client left after {record.events_sent} events")
         if record.given_up:
             parts.append(f"ended by the server after {record.events_sent} events")
-        if reason := _reason(self._exchange):
-            parts.append(_shortened(reason, _LONGEST_REASON))
+        if reason := _reason(exchange):
+            parts.append(_shortened(masked_text(reason), _LONGEST_REASON))
         return printable(", ".join(parts))
 
     @property
     def facts(self) -> Mapping[str, Any]:
         """The same keys for every exchange; missing values are null."""
-        exchange, record = self._exchange, self._exchange.record
+        exchange, plan, record = self._exchange, self._exchange.plan, self._exchange.record
+        route = None if plan is None else plan.context.route
+        operation = None if route is None else route.operation
+        request = None if plan is None else plan.request
+        (status, failure), usage, reason = _status(exchange), _usage(exchange), _reason(exchange)
         return {
             "namespace": exchange.namespace,
             "number": exchange.number,
             "method": exchange.call.method,
             "path": masked_text(exchange.path),
-            **(_planned(exchange.plan) if exchange.plan is not None else _denied(exchange)),
+            "dialect": None if route is None else route.dialect.name,
+            "operation": None if operation is None else operation.name,
+            "model": None if request is None else request.model,
+            "status": status,
+            "streamed": plan is not None and plan.timeline.streamed,
+            "failure": failure,
+            "rule": None if plan is None else plan.rule,
+            "faults": () if plan is None else plan.faults,
+            "prompt_tokens": None if usage is None else usage.prompt_tokens,
+            "completion_tokens": None if usage is None else usage.completion_tokens,
+            "cached_tokens": None if usage is None else usage.cached_tokens,
             "ttft": record.first_token,
             "events_sent": record.events_sent,
             "tokens_sent": record.tokens_sent,
             "seconds": record.seconds,
             "closed_by": record.closed_by,
-            "reason": _reason(exchange),
+            "reason": None if reason is None else masked_text(reason),
         }
 
 
@@ -188,94 +213,42 @@ def _json_line(instant: float, level: str, logger: str, message: str, more: Mapp
     return orjson.dumps(line, default=str).decode()
 
 
-def _usage(plan: Plan | None) -> Usage | None:
-    generation = plan.visible_generation if plan is not None else None
-    return generation.usage if generation is not None else None
+def _status(exchange: Exchange) -> tuple[int, str | None]:
+    """The status of an answer, and the kind of its failure."""
+    plan, denial = exchange.plan, exchange.denial
+    if plan is not None:
+        return plan.timeline.status, None if plan.rejection is None else str(plan.rejection.kind)
+    assert denial is not None, "an exchange without a plan has been denied"
+    return denial.status, denial.kind
 
 
-def _outcome(exchange: Exchange) -> str:
-    """Who was asked for what, and the status, with the kind of failure."""
-    plan, space = exchange.plan, f"[{exchange.namespace}] " if exchange.namespace else ""
-    if plan is None:
-        denial = exchange.denial
-        assert denial is not None, "an exchange without a plan has been denied"
-        return f"{space}{exchange.call.method} {_shortened_path(exchange.path)} {denial.status} {denial.kind}"
-    route = plan.context.route
-    what = route.operation.name if route.operation is not None else _shortened_path(exchange.path)
-    failure = f" {plan.rejection.kind}" if plan.rejection is not None else ""
-    return f"{space}{route.dialect.name} {what} {plan.timeline.status}{failure}"
-
-
-def _additions(plan: Plan) -> list[str]:
-    """Why the answer is not simply what the model would say: its stub and its faults."""
-    added = [f"by stub {plan.rule}"] if plan.rule is not None else []
-    return [*added, f"struck by {' and '.join(plan.faults)}"] if plan.faults else added
-
-
-def _planned(plan: Plan) -> dict[str, Any]:
-    route, usage = plan.context.route, _usage(plan)
-    return {
-        "dialect": route.dialect.name,
-        "operation": route.operation.name if route.operation is not None else None,
-        "model": plan.request.model if plan.request is not None else None,
-        "status": plan.timeline.status,
-        "streamed": plan.timeline.streamed,
-        "failure": str(plan.rejection.kind) if plan.rejection is not None else None,
-        "rule": plan.rule,
-        "faults": plan.faults,
-        "prompt_tokens": usage.prompt_tokens if usage is not None else None,
-        "completion_tokens": usage.completion_tokens if usage is not None else None,
-        "cached_tokens": usage.cached_tokens if usage is not None else None,
-    }
+def _usage(exchange: Exchange) -> Usage | None:
+    generation = None if exchange.plan is None else exchange.plan.visible_generation
+    return None if generation is None else generation.usage
 
 
 def _reason(exchange: Exchange) -> str | None:
     """Why mockserver itself refused a request, or what the vendor's refusal does not say; None for all others."""
-    reason = _reason_as_it_is(exchange)
-    return None if reason is None else masked_text(reason)
-
-
-def _reason_as_it_is(exchange: Exchange) -> str | None:
     plan, denial = exchange.plan, exchange.denial
     if denial is not None:
-        return _nearest(denial.nearest) if denial.nearest else denial.message
+        return f"nearest: {', '.join(denial.nearest)}" if denial.nearest else denial.message
     if plan is None or plan.rejection is None:
         return None
     if plan.trouble is not None:
         return plan.trouble
     if plan.nearest is not None and plan.context.settings.unmatched == "refuse":
-        return _unmatched(plan.nearest)
+        # In which fields the request differs, without what was asked.
+        fields = (", ".join(dict.fromkeys(each.field for each in near.differences)) for near in plan.nearest)
+        names = [f"{near.name!r} (differs in {places})" for near, places in zip(plan.nearest, fields, strict=True)]
+        return f"no stub matches, nearest: {', '.join(names)}" if names else "there are no stubs"
     # Few clients show the header that names what is served near an unknown path.
     hints = (value.decode("ascii") for name, value in plan.timeline.headers if name == b"x-mockserver-hint")
     return next(hints, None)
 
 
-def _unmatched(nearest: Sequence[NearMiss]) -> str:
-    """That no stub matches, and in which fields the request differs from the nearest, without what was asked."""
-    fields = (", ".join(dict.fromkeys(each.field for each in near.differences)) for near in nearest)
-    names = [f"{near.name!r} (differs in {places})" for near, places in zip(nearest, fields, strict=True)]
-    return f"no stub matches, {_nearest(names)}" if names else "there are no stubs"
-
-
-def _nearest(names: Iterable[str]) -> str:
-    return f"nearest: {', '.join(names)}"
-
-
-def _denied(exchange: Exchange) -> dict[str, Any]:
-    denial = exchange.denial
-    assert denial is not None, "an exchange without a plan has been denied"
-    nothing = ("dialect", "operation", "model", "rule", "prompt_tokens", "completion_tokens", "cached_tokens")
-    return {**dict.fromkeys(nothing), "status": denial.status, "streamed": False, "failure": denial.kind, "faults": ()}
-
-
 def duration(seconds: float) -> str:
     """A duration as people read it."""
     return f"{seconds * 1000:.0f} ms" if seconds < 10 else f"{seconds:.1f} s"
-
-
-def _shortened_path(path: str) -> str:
-    path = masked_text(path)
-    return path if len(path) <= _LONGEST_PATH else f"{_shortened(path, _LONGEST_PATH)} ({len(path):,} characters)"
 
 
 def _shortened(text: str, most: int) -> str:
