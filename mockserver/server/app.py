@@ -17,7 +17,7 @@ from mockserver.core.installed import load_dialects
 from mockserver.routes import Endpoint, RememberingRouter, Routes, mount
 from mockserver.server.admin.api import admin_api
 from mockserver.server.asgi import ROOT, send_json
-from mockserver.server.cors import Gate, GateMiddleware
+from mockserver.server.cors import AccessGuard, AccessMiddleware
 from mockserver.server.files.traces import TraceFiles
 from mockserver.server.handler import Handler
 from mockserver.server.reload import SettingsReader, Watcher
@@ -44,8 +44,8 @@ class App(Starlette):
         self.simulator = self._handler.simulator = Simulator(settings, dialects, self._handler)
         self._watcher = Watcher(reader, self.simulator) if reader else None
         self._admin = admin_api(self.simulator)
-        gate = Middleware(GateMiddleware, gate=self.gate, settings=lambda: self.settings)
-        super().__init__(middleware=[gate], lifespan=_lifespan)
+        guard = Middleware(AccessMiddleware, guard=self.guard, settings=lambda: self.settings)
+        super().__init__(middleware=[guard], lifespan=_lifespan)
         self.router = self._router = RememberingRouter([], Endpoint(None, self._handler), _lifespan)
         self._install(self.simulator.setup.routes)
         self.simulator.on_change = self._install
@@ -56,9 +56,9 @@ class App(Starlette):
         return self.simulator.setup.settings
 
     @property
-    def gate(self) -> Gate:
+    def guard(self) -> AccessGuard:
         """What turns requests away."""
-        return self.simulator.gate
+        return self.simulator.guard
 
     @property
     def is_watched(self) -> bool:

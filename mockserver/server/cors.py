@@ -30,7 +30,7 @@ _LOGGED = 10
 VARY = (b"vary", b"Origin")
 
 
-class Gate:
+class AccessGuard:
     """Turns away requests of foreign pages, and those to names that are not the server's.
 
     Names are only checked if they are listed, or if the server is bound to loopback: then no others are needed. An
@@ -71,16 +71,16 @@ class Gate:
         log.warning("refused with %d: %s%s", denial.status, printable(denial.message), more)
 
 
-class GateMiddleware:
-    """The gate before an ASGI application. What it turns away leaves no trace in the journal of any namespace."""
+class AccessMiddleware:
+    """The guard of an ASGI application. What it turns away leaves no trace in the journal of any namespace."""
 
-    def __init__(self, app: ASGIApp, gate: Gate, settings: Callable[[], Settings]) -> None:
-        self._app, self._gate, self._settings = app, gate, settings
+    def __init__(self, app: ASGIApp, guard: AccessGuard, settings: Callable[[], Settings]) -> None:
+        self._app, self._guard, self._settings = app, guard, settings
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one ASGI scope."""
         if scope["type"] == "http":
-            denial = self._gate.refusal(scope["method"], Headers(scope["headers"]), self._settings())
+            denial = self._guard.refusal(scope["method"], Headers(scope["headers"]), self._settings())
             if denial is not None:
                 await send_json(send, denial.status, denial.body, (VARY,))
                 return

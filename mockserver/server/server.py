@@ -21,7 +21,7 @@ from mockserver.faults.rules import Fault
 from mockserver.server.admin.journal import end_feeds
 from mockserver.server.app import create_app
 from mockserver.server.clock import Monotonic
-from mockserver.server.cors import Gate
+from mockserver.server.cors import AccessGuard
 from mockserver.server.listener import BACKLOG, Handshake, Listener, accept_all_pending, bind
 from mockserver.server.scheduling import Threads
 from mockserver.server.simulator import Simulator
@@ -63,9 +63,9 @@ class _Server(uvicorn.Server):
 
     config: _Config
 
-    def __init__(self, config: _Config, faults: Sequence[Fault], gate: Gate) -> None:
+    def __init__(self, config: _Config, faults: Sequence[Fault], guard: AccessGuard) -> None:
         super().__init__(config)
-        self._faults, self._gate = faults, gate
+        self._faults, self._guard = faults, guard
         self._stopping = asyncio.Event()
         self.grace = _GRACE
         self.lifeline: int | None = None
@@ -76,7 +76,7 @@ class _Server(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Serve the one socket, unless a listener fault takes effect at once."""
         assert sockets, "the socket is bound before the server starts"
-        self._gate.bound_to(sockets[0].getsockname()[0])
+        self._guard.bound_to(sockets[0].getsockname()[0])
         asyncio.get_running_loop().set_default_executor(self._threads)
         await super().startup([])
         self.config.batch = Batch(asyncio.get_running_loop())
@@ -163,7 +163,7 @@ class ServedApp(Protocol):
     """An application that a server can serve."""
 
     @property
-    def gate(self) -> Gate:
+    def guard(self) -> AccessGuard:
         """What turns requests away, which depends on where the server is bound."""
 
     @property
@@ -192,7 +192,7 @@ def uvicorn_server(app: ServedApp, loop: Loop = "auto") -> _Server:
             timeout_keep_alive=75,
         ),
         [fault for fault in settings.fault if FAULTS[fault.kind].listens],
-        app.gate,
+        app.guard,
     )
 
 

@@ -10,7 +10,7 @@ from weakref import WeakKeyDictionary, ref
 from mockserver.core.dialects import Dialect
 from mockserver.routes import Routes, Serve
 from mockserver.server.clock import Monotonic, ShiftedClock, clock_of
-from mockserver.server.cors import Gate
+from mockserver.server.cors import AccessGuard
 from mockserver.server.files.sources import Sources
 from mockserver.server.files.stubs import standing_stubs
 from mockserver.server.metrics import Metrics
@@ -43,7 +43,7 @@ class Simulator:
     def __init__(self, settings: Settings, dialects: Mapping[str, Dialect], serve: Serve) -> None:
         self.dialects = dialects
         self.operations = operations_of(dialects)
-        self.gate = Gate(dialects)
+        self.guard = AccessGuard(dialects)
         self.namespaces = Namespaces(settings.journal)
         self.metrics = Metrics()
         self.stub_sources = Sources()

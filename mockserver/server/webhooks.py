@@ -32,55 +32,44 @@ _LATER = 0.000_1
 
 
 class WebhookSender:
-    """Carries out what answers have ordered. It is used in the server's loop."""
+    """Makes the requests that answers have ordered. It is used in the server's loop."""
 
     def __init__(self, simulator: Simulator, application: Starlette) -> None:
-        self._simulator = simulator
-        self._application = application
-        self._rounds: dict[tuple[str, str], _Round] = {}
+        self.simulator = simulator
+        self.application = application
+        self._queues: dict[tuple[str, str], _Queue] = {}
 
     def take(self, namespace: Namespace, dialect: Dialect, orders: tuple[object, ...]) -> None:
         """Give orders to the outbox of a dialect, and begin what is due."""
         outbox = namespace.deliveries.outbox(dialect)
         assert outbox is not None, "only dialects with an outbox give orders"
-        round = self._round(namespace, dialect, outbox)
-        for order in orders:
-            outbox.take(order, round.now)
-        round.go_on()
-
-    def _round(self, namespace: Namespace, dialect: Dialect, outbox: Outbox) -> "_Round":
-        clock, key = self._simulator.clock(namespace), (namespace.name, dialect.name)
-        known = self._rounds.get(key)
+        clock, key = self.simulator.clock(namespace), (namespace.name, dialect.name)
+        queue = self._queues.get(key)
         # An application that is called in process may run on several loops in turn, with a clock for each.
-        if known is None or known.clock is not clock:
-            known = self._rounds[key] = _Round(namespace, dialect, outbox, clock, self._application, self._simulator)
+        if queue is None or queue.clock is not clock:
+            queue = self._queues[key] = _Queue(self, namespace, dialect, outbox, clock)
             namespace.deliveries.on_reset(partial(self._close, key))
-        return known
+        for order in orders:
+            outbox.take(order, queue.now)
+        queue.go_on()
 
     def _close(self, key: tuple[str, str]) -> None:
-        round = self._rounds.pop(key, None)
-        if round is not None:
-            round.close()
+        queue = self._queues.pop(key, None)
+        if queue is not None:
+            queue.close()
 
 
-class _Round:
+class _Queue:
     """The requests of one outbox: those under way, with their deadlines, and the alarm for what comes next."""
 
     def __init__(
-        self,
-        namespace: Namespace,
-        dialect: Dialect,
-        outbox: Outbox,
-        clock: ShiftedClock,
-        application: Starlette,
-        simulator: Simulator,
+        self, sender: WebhookSender, namespace: Namespace, dialect: Dialect, outbox: Outbox, clock: ShiftedClock
     ) -> None:
         self.clock = clock
+        self._sender = sender
         self._namespace = namespace
-        self._simulator = simulator
         self._dialect = dialect
         self._outbox = outbox
-        self._application = application
         # The two clocks are apart by a constant: the namespace's counts from an arbitrary instant.
         self._epoch = time.time() + namespace.shift - clock.now()
         self._alarm: Alarm = clock.alarm(self._wake)
@@ -106,9 +95,9 @@ class _Round:
             limit.reschedule(asyncio.get_running_loop().time())
         room = _MOST - len(self._under_way)
         for task in self._outbox.due(Times(instant + self._epoch, time.time()), room) if room else ():
-            carrying = asyncio.ensure_future(self._carry(task))
-            self._under_way.add(carrying)
-            carrying.add_done_callback(self._under_way.discard)
+            request = asyncio.ensure_future(self._make(task))
+            self._under_way.add(request)
+            request.add_done_callback(self._under_way.discard)
         return self._next()
 
     def _next(self) -> float | None:
@@ -121,11 +110,19 @@ class _Round:
         if instant is not None and self._is_open:
             self._alarm.set(instant)
 
-    async def _carry(self, task: Task) -> None:
+    async def _make(self, task: Task) -> None:
         """Make a request, and report its outcome."""
         deliveries, began = self._namespace.deliveries, self.clock.now()
         delivery = None if task.is_internal else deliveries.begin(self._dialect.name, task, began + self._epoch)
-        outcome = await self._outcome(task)
+        try:
+            outcome = await self._outcome(task, began + task.timeout)
+        except TimeoutError:
+            outcome = Outcome(error=f"no answer within {task.timeout:g} s")
+        except UnsentError as error:
+            outcome = Outcome(error=str(error))
+        except Exception as error:
+            log.error("an error in mockserver itself, in a request to %s", task.url, exc_info=error)
+            outcome = Outcome(error="an error in mockserver itself")
         if not self._is_open:
             return
         now = self.clock.now()
@@ -142,32 +139,24 @@ class _Round:
                 log.info("delivered to %s: %d", task.url, outcome.status)
         asyncio.get_running_loop().call_soon(self.go_on)
 
-    async def _outcome(self, task: Task) -> Outcome:
-        """The outcome of a request, which fails if it takes too long on the namespace's clock."""
-        try:
-            async with asyncio.timeout(None) as limit:
-                self._deadlines[limit] = self.clock.now() + task.timeout
-                self._set_alarm(self._next())
-                try:
-                    own = f"/{self._dialect.name}{task.url}"
-                    return await (self._ask(task, own) if task.is_internal else self._send(task))
-                finally:
-                    self._deadlines.pop(limit, None)
-        except TimeoutError:
-            return Outcome(error=f"no answer within {task.timeout:g} s")
-        except UnsentError as error:
-            return Outcome(error=str(error))
-        except Exception as error:
-            log.error("an error in mockserver itself, in a request to %s", task.url, exc_info=error)
-            return Outcome(error="an error in mockserver itself")
-
-    async def _send(self, task: Task) -> Outcome:
-        """The answer of an application, or of the dialect whose vendor has the host of the URL."""
-        parts = urlsplit(task.url)
-        if any(parts.hostname in dialect.hosts for dialect in self._simulator.dialects.values()):
-            headers = (*((name.lower(), value) for name, value in task.headers), (b"host", parts.netloc.encode()))
-            return await self._ask(task._replace(headers=headers), f"{unquote(parts.path) or '/'}?{parts.query}")
-        return await send(task, self._simulator.setup_of(self._namespace).settings.deliver)
+    async def _outcome(self, task: Task, deadline: float) -> Outcome:
+        """The answer of an application, or of this server: to the dialect itself, and to hosts of vendors that it
+        simulates. Raises TimeoutError at the deadline on the namespace's clock, and UnsentError."""
+        simulator = self._sender.simulator
+        async with asyncio.timeout(None) as limit:
+            self._deadlines[limit] = deadline
+            self._set_alarm(self._next())
+            try:
+                if task.is_internal:
+                    return await self._ask(task, f"/{self._dialect.name}{task.url}")
+                parts = urlsplit(task.url)
+                if any(parts.hostname in dialect.hosts for dialect in simulator.dialects.values()):
+                    own = (*((name.lower(), value) for name, value in task.headers), (b"host", parts.netloc.encode()))
+                    target = f"{unquote(parts.path) or '/'}?{parts.query}"
+                    return await self._ask(task._replace(headers=own), target)
+                return await send(task, simulator.setup_of(self._namespace).settings.deliver)
+            finally:
+                self._deadlines.pop(limit, None)
 
     async def _ask(self, task: Task, target: str) -> Outcome:
         """The answer of this server to a request of its own, at a path with or without a query."""
@@ -180,12 +169,12 @@ class _Round:
             "query_string": query.encode("latin-1"),
             "headers": list(task.headers),
             "extensions": {Transport.EXTENSION: answer},
-            "app": self._application,
+            "app": self._sender.application,
             ROOT: "",
         }
         try:
-            # Past the gate, which is for others.
-            await self._application.router(scope, answer.receive, answer.refuse)
+            # Past the guard, which is for others.
+            await self._sender.application.router(scope, answer.receive, answer.refuse)
             return await answer.outcome
         finally:
             answer.leave()
@@ -194,10 +183,10 @@ class _Round:
         """Break off what is under way, and begin nothing more."""
         self._is_open = False
         self._alarm.cancel()
-        for carrying in self._under_way:
+        for request in self._under_way:
             # The loop may have been closed, of an application that is called in process.
             with suppress(RuntimeError):
-                carrying.cancel()
+                request.cancel()
 
 
 class _AnswerCollector(Transport):

@@ -37,6 +37,7 @@ from mockserver.state.abilities import check_abilities
 from mockserver.state.settings import ConfigError
 from mockserver.state.stubs.notation import NOTES, check_names, read_stub
 from mockserver.state.stubs.registry import Stub, use_of
+from mockserver.state.stubs.saving import WRITERS
 from mockserver.state.stubs.values import StubError
 
 _LISTED_STUB = table(
@@ -115,9 +116,6 @@ def _saved(request: AdminRequest, wanted: str) -> Response:
     """The stubs that were added, as a stub file."""
     if wanted not in _FORMATS:
         raise BadRequestError(f"format: {unknown('format', wanted[:40], _FORMATS)}")
-    # Few servers have stubs to save: without this import the others start sooner.
-    from mockserver.state.stubs.saving import WRITERS
-
     file = WRITERS[wanted](stub for stub, _ in request.namespace.stubs.listed())
     return Response(file, media_type=_FORMATS[wanted])
 

@@ -18,7 +18,7 @@ from mockserver.core.calls import Call, Headers
 from mockserver.core.dialects import Dialect
 from mockserver.core.timeline import Ending, RawHeaders
 from mockserver.server.asgi import WELL, ClientLeftError, live, read_body, refuse_websocket, send_json
-from mockserver.server.cors import VARY, Gate, answer_preflight, reader_of, shared_headers
+from mockserver.server.cors import VARY, AccessGuard, answer_preflight, reader_of, shared_headers
 from mockserver.server.logs import log
 from mockserver.server.recording.forwarding import forwarded, reason
 from mockserver.server.recording.logbook import Logbook
@@ -77,7 +77,7 @@ class Recorder:
         journal: "Journal | None" = None,
     ) -> None:
         self.settings, self.replayed = settings, 0
-        self.gate = Gate(dialects)
+        self.guard = AccessGuard(dialects)
         self._replays = replays
         self._targets = Targets(dialects, settings, upstreams)
         self._tape, self._client, self._clock = tape, client, clock
@@ -95,7 +95,7 @@ class Recorder:
             await live(receive, send, self._client.aclose)
         elif scope["type"] != "http":
             await refuse_websocket(send)
-        elif denial := self.gate.refusal(scope["method"], headers := Headers(scope["headers"]), self.settings):
+        elif denial := self.guard.refusal(scope["method"], headers := Headers(scope["headers"]), self.settings):
             await send_json(send, denial.status, denial.body, (VARY,))
         elif scope["path"] == HEALTH and scope["method"] in ("GET", "HEAD"):
             await send_json(send, 200, WELL)
