@@ -3,11 +3,11 @@
 import { ADMIN, catalogue, get, space } from "./base/api.js";
 import { fill, h, select } from "./base/dom.js";
 import { Exchanges } from "./base/exchanges.js";
-import { Live } from "./base/live.js";
+import { Live } from "./base/event-source.js";
 import { failure } from "./parts/states.js";
 import { Controls } from "./views/controls.js";
 import { Playground } from "./views/playground.js";
-import { askForToken } from "./views/token.js";
+import { askForToken } from "./views/admin-token.js";
 import { Traffic } from "./views/traffic.js";
 
 const main = /** @type {HTMLElement} */ (document.getElementById("main"));

@@ -3,7 +3,7 @@
 import { perFrame } from "./dom.js";
 
 /**
- * A line of the journal, as made by `control/journal/transcripts.py`.
+ * A line of the journal, as made by `state/journal/transcripts.py`.
  * @typedef {{number: number, at: number, method: string, path: string, dialect?: string, operation?: string,
  *   edition?: string, seed?: number, status: number, streamed?: boolean, model?: string, prompt?: string,
  *   usage?: any, finish_reasons?: string[], planned?: any, ahead: number,

@@ -4,7 +4,7 @@
  */
 
 import { h, fill, perFrame } from "../base/dom.js";
-import { counted, duration, shortened } from "../base/words.js";
+import { counted, duration, shortened } from "../base/format.js";
 
 /**
  * @typedef {{due: number | null, sent: number | null, tokens: number, text: string}} Mark in seconds after arrival

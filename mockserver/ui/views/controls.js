@@ -3,7 +3,7 @@
 import { ADMIN, ask, get, getExactly, inSpace, patch, post, space } from "../base/api.js";
 import { field, fill, h, select } from "../base/dom.js";
 import { tomlLines } from "../base/toml.js";
-import { duration } from "../base/words.js";
+import { duration } from "../base/format.js";
 import { confirmed } from "../parts/confirm.js";
 import { copy, download, toast, trying } from "../parts/toasts.js";
 import { Faults } from "./faults.js";

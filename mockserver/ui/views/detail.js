@@ -2,9 +2,9 @@
 
 import { get, inSpace } from "../base/api.js";
 import { fill, h } from "../base/dom.js";
-import { dataOf, json, saidBy, textOf, thoughtBy, thoughtOf } from "../base/says.js";
-import { clockTime, counted, duration } from "../base/words.js";
-import { asCurl, asPytest, asStub, pathOf, replay, servedPaths } from "../parts/copies.js";
+import { dataOf, json, saidBy, textOf, thoughtBy, thoughtOf } from "../base/answer-text.js";
+import { clockTime, counted, duration } from "../base/format.js";
+import { asCurl, asPytest, asStub, pathOf, replay, servedPaths } from "../parts/export.js";
 import { Chart } from "../parts/chart.js";
 import { code } from "../parts/code.js";
 import { VirtualList } from "../parts/list.js";

@@ -3,7 +3,7 @@
 import { get, inSpace, post, remove } from "../base/api.js";
 import { field, fill, h, select } from "../base/dom.js";
 import { tomlLines, tomlValue } from "../base/toml.js";
-import { duration } from "../base/words.js";
+import { duration } from "../base/format.js";
 import { toast, trying } from "../parts/toasts.js";
 
 const LIVES = /** @type {[string, string][]} */ ([["30", "30 seconds"], ["10", "10 seconds"], ["120", "2 minutes"], ["600", "10 minutes"], ["", "until removed"]]);

@@ -2,7 +2,7 @@
 
 import { ADMIN, get, patch } from "../base/api.js";
 import { field, fill, h, select } from "../base/dom.js";
-import { dots } from "../parts/dots.js";
+import { dots } from "../parts/dot-plot.js";
 import { toast, trying } from "../parts/toasts.js";
 
 const EASY = ["realistic", "off", "slow", "flaky-wifi", "overloaded"];

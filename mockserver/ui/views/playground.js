@@ -1,7 +1,7 @@
 /** The playground: a prompt for one dialect, or for two side by side. */
 
 import { h } from "../base/dom.js";
-import { Pane } from "./pane.js";
+import { Panel } from "./panel.js";
 
 export class Playground {
   title = "Playground";
@@ -9,8 +9,8 @@ export class Playground {
   /** @param {any} catalogue */
   constructor(catalogue) {
     this.catalogue = catalogue;
-    const first = new Pane(catalogue, catalogue.dialects[0].name, "A");
-    /** @type {Pane[]} */
+    const first = new Panel(catalogue, catalogue.dialects[0].name, "A");
+    /** @type {Panel[]} */
     this.panes = [first];
     this.prompt = h("textarea", { id: "prompt", value: "What is the capital of Turkey, and what would you show a guest there?", oninput: () => this.#tell(), onkeydown: (event) => event.key === "Enter" && (event.ctrlKey || event.metaKey) && this.#ask() });
     this.send = h("button", { class: "main", onclick: () => this.#ask() }, "Send");
@@ -48,7 +48,7 @@ export class Playground {
     const two = this.panes.length === 1;
     if (two) {
       const { dialects } = this.catalogue;
-      const second = new Pane(this.catalogue, (dialects[1] ?? dialects[0]).name, "B");
+      const second = new Panel(this.catalogue, (dialects[1] ?? dialects[0]).name, "B");
       this.panes.push(second);
       this.both.append(second.element);
     } else {

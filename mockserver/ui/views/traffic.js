@@ -3,7 +3,7 @@
 import { PREFIX, inSpace, remove, space } from "../base/api.js";
 import { fill, h, select } from "../base/dom.js";
 import { hasLeft, isRefused, isRunning, isStruck, isUnmatched } from "../base/exchanges.js";
-import { clockTime, counted, duration, shortened } from "../base/words.js";
+import { clockTime, counted, duration, shortened } from "../base/format.js";
 import { confirmed } from "../parts/confirm.js";
 import { VirtualList } from "../parts/list.js";
 import { state } from "../parts/states.js";

@@ -1,29 +1,29 @@
 /** A request to a dialect, watched from the first byte to the last. */
 
 import { serverEvents } from "./sse.js";
-import { json, textOf, thoughtOf } from "./says.js";
+import { json, textOf, thoughtOf } from "./answer-text.js";
 import { PREFIX, space } from "./api.js";
 
 /**
- * @typedef {{path: string, method: string, body: any, latency: string, keyed: boolean}} Wish
+ * @typedef {{path: string, method: string, body: any, latency: string, keyed: boolean}} PlaygroundRequest
  * @typedef {{raw: string, text: string, thought: string, at: number}} Arrival `at` in seconds after the request
  * @typedef {{status: number, seconds: number, broken: string | null}} End `status` is 0 if there was no answer
  */
 
 /**
  * Sends a request, and reports everything that arrives.
- * @param {Wish} wish
+ * @param {PlaygroundRequest} request
  * @param {(arrival: Arrival) => void} watch
  * @param {AbortSignal} signal
  * @returns {Promise<End>}
  */
-export async function send(wish, watch, signal) {
+export async function send(request, watch, signal) {
   const began = performance.now();
   const since = () => (performance.now() - began) / 1000;
   const headers = {
-    ...(wish.keyed && { authorization: "Bearer playground" }),
-    ...(wish.body !== undefined && { "content-type": "application/json" }),
-    ...(wish.latency && { "x-mockserver-latency": wish.latency }),
+    ...(request.keyed && { authorization: "Bearer playground" }),
+    ...(request.body !== undefined && { "content-type": "application/json" }),
+    ...(request.latency && { "x-mockserver-latency": request.latency }),
     ...(space.name && { "x-mockserver-namespace": space.name }),
   };
   /** @param {string} raw @param {any} document */
@@ -31,7 +31,7 @@ export async function send(wish, watch, signal) {
   /** @type {Response | undefined} */
   let answer;
   try {
-    answer = await fetch(PREFIX + wish.path, { method: wish.method, headers, body: wish.body === undefined ? undefined : JSON.stringify(wish.body), signal, cache: "no-store" });
+    answer = await fetch(PREFIX + request.path, { method: request.method, headers, body: request.body === undefined ? undefined : JSON.stringify(request.body), signal, cache: "no-store" });
     if (answer.headers.get("content-type")?.includes("event-stream") && answer.body) {
       for await (const { raw, data } of serverEvents(answer.body)) arrived(raw, json(data));
     } else {

@@ -1,6 +1,6 @@
 /** An exchange in other forms: a curl command, a test, a stub, and the same request once more. */
 
-import { json, saidBy, thoughtBy } from "../base/says.js";
+import { json, saidBy, thoughtBy } from "../base/answer-text.js";
 import { isWritable, tomlLines } from "../base/toml.js";
 import { ADMIN, PREFIX, get, space } from "../base/api.js";
 

@@ -11,7 +11,7 @@ from tests.clients.environments import javascript
 from tests.support.asking import ask
 from tests.support.shapes import SHAPES, Shape
 
-SAYS = (Path(__file__).parents[2] / "mockserver" / "ui" / "base" / "says.js").as_uri()
+SAYS = (Path(__file__).parents[2] / "mockserver" / "ui" / "base" / "answer-text.js").as_uri()
 READ = """
 import {{ textOf, thoughtOf }} from {module};
 const read = (documents) => [textOf, thoughtOf].map((of) => documents.map(of).join(""));

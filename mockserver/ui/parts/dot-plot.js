@@ -1,6 +1,6 @@
 /** A distribution as a quantile dot plot: a hundred dots for a hundred answers. */
 
-import { duration } from "../base/words.js";
+import { duration } from "../base/format.js";
 
 const SVG = "http://www.w3.org/2000/svg";
 const WIDTH = 320;

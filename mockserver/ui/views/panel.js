@@ -2,9 +2,9 @@
 
 import { get } from "../base/api.js";
 import { check, field, fill, h, perFrame, select } from "../base/dom.js";
-import { json } from "../base/says.js";
-import { send } from "../base/send.js";
-import { duration } from "../base/words.js";
+import { json } from "../base/answer-text.js";
+import { send } from "../base/request.js";
+import { duration } from "../base/format.js";
 import { Chart } from "../parts/chart.js";
 import { inputsOf, labelled, propertiesOf } from "../parts/form.js";
 import { failure } from "../parts/states.js";
@@ -19,7 +19,7 @@ let panes = 0;
 /** @type {Map<string, Promise<any>>} the contracts read so far, by dialect */
 const contracts = new Map();
 
-export class Pane {
+export class Panel {
   /** @type {AbortController | null} */
   #running = null;
   /** @type {import("../parts/form.js").Input[]} */
@@ -154,13 +154,13 @@ export class Pane {
     this.stop();
     const running = (this.#running = new AbortController());
     const operation = this.#chosen();
-    const wish = { path: operation.paths[0], method: operation.method, body, latency: this.latency.value.trim(), keyed: this.#vendor().keyed };
-    await this.#watch(wish, running);
+    const request = { path: operation.paths[0], method: operation.method, body, latency: this.latency.value.trim(), keyed: this.#vendor().keyed };
+    await this.#watch(request, running);
   }
 
-  /** @param {import("../base/send.js").Wish} wish @param {AbortController} running */
-  async #watch(wish, running) {
-    /** @type {import("../base/send.js").Arrival[]} */
+  /** @param {import("../base/request.js").PlaygroundRequest} request @param {AbortController} running */
+  async #watch(request, running) {
+    /** @type {import("../base/request.js").Arrival[]} */
     const arrivals = [];
     let shown = 0;
     fill(this.text);
@@ -175,19 +175,19 @@ export class Pane {
       follow(this.raw, fresh.map((each) => each.raw).join(""));
       this.#tellTiming(arrivals, null);
     });
-    const end = await send(wish, (arrival) => { arrivals.push(arrival); draw(); }, running.signal);
+    const end = await send(request, (arrival) => { arrivals.push(arrival); draw(); }, running.signal);
     draw();
     requestAnimationFrame(() => this.#running === running && this.#tellEnd(arrivals, end));
   }
 
-  /** @param {import("../base/send.js").Arrival[]} arrivals @param {import("../base/send.js").End | null} end */
+  /** @param {import("../base/request.js").Arrival[]} arrivals @param {import("../base/request.js").End | null} end */
   #tellTiming(arrivals, end) {
     this.chart.element.hidden = false;
     const marks = arrivals.map(({ at, text, thought, raw }) => ({ due: null, sent: at, tokens: text || thought ? 1 : 0, text: text || thought || raw }));
     this.chart.show({ marks, end: end ? { at: end.seconds, text: end.broken ?? "", broken: end.broken !== null } : undefined });
   }
 
-  /** @param {import("../base/send.js").Arrival[]} arrivals @param {import("../base/send.js").End} end */
+  /** @param {import("../base/request.js").Arrival[]} arrivals @param {import("../base/request.js").End} end */
   #tellEnd(arrivals, end) {
     const kind = end.broken || end.status >= 500 || !end.status ? "bad" : end.status >= 400 ? "warn" : "good";
     const faults = end.broken ? h("span", { class: "badge bad" }, end.broken) : null;
@@ -219,7 +219,7 @@ function follow(element, text, kind) {
   if (there) element.scrollTop = element.scrollHeight;
 }
 
-/** The message of a refusal. @param {import("../base/send.js").Arrival[]} arrivals */
+/** The message of a refusal. @param {import("../base/request.js").Arrival[]} arrivals */
 function refusal(arrivals) {
   const body = json(arrivals[0]?.raw ?? "");
   const error = body?.error ?? body;
