@@ -12,7 +12,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from mockserver.core.calls import Headers
 from mockserver.core.dialects import Dialect
-from mockserver.core.timeline import Ending, RawHeaders, Timeline
+from mockserver.core.timeline import RawHeaders, Timeline
 from mockserver.faults.connections import HEAD
 from mockserver.server.asgi import send_json
 from mockserver.server.logs import log, printable
@@ -121,15 +121,13 @@ def reader_of(headers: Headers, settings: Settings) -> str | None:
     return origin if may_read else None
 
 
-def page_headers(headers: Headers, settings: Settings) -> RawHeaders:
-    """The headers of an answer of our own that let a page of an allowed origin read it."""
-    origin = headers.get("origin")
-    return _opened(origin) if origin is not None and allows_origin(settings.cors, origin) else (VARY,)
-
-
 def shared(timeline: Timeline, origin: str) -> Timeline:
     """The timeline with headers that let a page of that origin read everything."""
-    ending = _ending_shared(timeline.ending, origin)
+    ending = timeline.ending
+    if ending is not None and ending.raw.startswith(HEAD):
+        # The raw bytes begin with a complete head.
+        lines = b"".join(b"%b: %b\r\n" % header for header in _opened(origin))
+        ending = ending._replace(raw=HEAD + lines + ending.raw[len(HEAD) :])
     return timeline._replace(headers=shared_headers(timeline.headers, origin), ending=ending)
 
 
@@ -141,14 +139,6 @@ def shared_headers(headers: RawHeaders, origin: str) -> RawHeaders:
     kept = tuple(header for header in headers if not header[0].startswith(_OURS))
     exposed = b", ".join(dict.fromkeys(name for name, _ in kept))
     return (*kept, *_opened(origin), (b"access-control-expose-headers", exposed))
-
-
-def _ending_shared(ending: Ending | None, origin: str) -> Ending | None:
-    """The ending, with the headers inserted into the raw head that it sends, if it sends a complete one."""
-    if ending is None or not ending.raw.startswith(HEAD):
-        return ending
-    lines = b"".join(b"%b: %b\r\n" % header for header in _opened(origin))
-    return ending._replace(raw=HEAD + lines + ending.raw[len(HEAD) :])
 
 
 def _opened(origin: str) -> RawHeaders:
@@ -164,9 +154,11 @@ def open_to_pages(api: ASGIApp, settings: Callable[[], Settings]) -> ASGIApp:
 
     async def opened(scope: Any, receive: Receive, send: Send) -> None:
         headers = Headers(scope.get("headers", ()))
-        more = page_headers(headers, settings())
-        if more != (VARY,) and await answer_preflight(scope["method"], headers, send):
+        origin = headers.get("origin")
+        may_read = origin is not None and allows_origin(settings().cors, origin)
+        if may_read and await answer_preflight(scope["method"], headers, send):
             return
+        more = _opened(origin) if origin is not None and may_read else (VARY,)
 
         async def send_opened(message: Any) -> None:
             if message["type"] == "http.response.start":
