@@ -12,12 +12,10 @@ from mockserver.core.naming import unknown
 from mockserver.core.seeding import derive
 from mockserver.faults.catalogue import FAULTS, Kind
 from mockserver.faults.scenarios import SCENARIOS
-from mockserver.faults.values import PLACE_KEYS, Setting
+from mockserver.faults.values import PLACE_KEYS
 from mockserver.latency.notation import NotationError, read_profile
 from mockserver.latency.pace import pace
 from mockserver.latency.presets import OFF, presets
-from mockserver.latency.profiles import Profile
-from mockserver.latency.traces import Traces
 from mockserver.server.admin.endpoint import (
     AdminRequest,
     BadRequestError,
@@ -137,10 +135,15 @@ async def latency(request: AdminRequest) -> Response:
     name = request.query.get("dialect", next(iter(dialects)))
     if name not in dialects:
         raise BadRequestError(f"dialect: {unknown('dialect', name, dialects)}")
+    text = request.query.get("of", settings.latency)
     try:
-        return admin_json(_picture(request.query.get("of", settings.latency), dialects[name], settings.traces))
+        profile = None if text == OFF else read_profile(text, dialects[name].realistic, settings.traces)
     except NotationError as error:
         raise BadRequestError(f"of: {error}") from None
+    paces = [pace(profile, _TOKENS, _PROMPT, derive(0, "picture", number)) for number in range(_SAMPLES)]
+    schedules = [each.schedule or (0.0,) * _TOKENS for each in paces]
+    gaps = [later - earlier for each in schedules for earlier, later in pairwise(each)]
+    return admin_json({"of": text, "ttft": _quantiles([each[0] for each in schedules]), "gaps": _quantiles(gaps)})
 
 
 def _dialect(dialect: Dialect) -> dict[str, Any]:
@@ -171,7 +174,16 @@ def _kind(name: str, kind: Kind) -> dict[str, Any]:
     return {
         "kind": name,
         "summary": kind.summary,
-        "settings": [_setting(key, setting) for key, setting in kind.settings.items()],
+        "settings": [
+            {
+                "name": key,
+                "type": setting.type,
+                "default": setting.default,
+                "summary": setting.summary,
+                "choices": setting.choices,
+            }
+            for key, setting in kind.settings.items()
+        ],
         "places": kind.places,
         "streams": kind.streams,
         "listens": kind.listens,
@@ -179,27 +191,8 @@ def _kind(name: str, kind: Kind) -> dict[str, Any]:
     }
 
 
-def _setting(name: str, setting: Setting) -> dict[str, Any]:
-    own = {"name": name, "type": setting.type, "default": setting.default, "summary": setting.summary}
-    return {**own, "choices": setting.choices}
-
-
-def _picture(text: str, dialect: Dialect, traces: Traces) -> Mapping[str, Any]:
-    """First-token times and gaps in seconds as evenly spaced quantiles of samples, without the setting `speed`."""
-    profile = _profile(text, dialect, traces)
-    paces = [pace(profile, _TOKENS, _PROMPT, derive(0, "picture", number)) for number in range(_SAMPLES)]
-    schedules = [each.schedule or (0.0,) * _TOKENS for each in paces]
-    gaps = [later - earlier for each in schedules for earlier, later in pairwise(each)]
-    return {"of": text, "ttft": _quantiles([each[0] for each in schedules]), "gaps": _quantiles(gaps)}
-
-
-def _profile(text: str, dialect: Dialect, traces: Traces) -> Profile | None:
-    if text == OFF:
-        return None
-    return read_profile(text, dialect.realistic, traces)
-
-
 def _quantiles(values: list[float]) -> list[float]:
+    """A hundred evenly spaced quantiles."""
     ordered = sorted(values)
     return [ordered[(2 * number + 1) * len(ordered) // (2 * _QUANTILES)] for number in range(_QUANTILES)]
 

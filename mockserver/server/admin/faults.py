@@ -1,7 +1,6 @@
 """The admin API of the faults: list, arm, disarm."""
 
 from collections.abc import Mapping
-from typing import Any
 
 from starlette.responses import Response
 
@@ -35,7 +34,6 @@ from mockserver.server.admin.schemas import (
     rows,
     table,
 )
-from mockserver.server.listener import Listener
 from mockserver.state.configuration.names import check_matches
 from mockserver.state.settings import ConfigError
 from mockserver.state.strikes import Count
@@ -75,18 +73,28 @@ async def faults(request: AdminRequest) -> Response:
 @endpoint("POST", per_namespace("/faults"), {201: table({"armed": TEXT})}, takes=reference("Fault"), refuses=(400,))
 async def arm(request: AdminRequest) -> Response:
     """Arm a fault or a scenario."""
-    name, faults = _named(await request.json("A fault", _EXAMPLE))
+    table = await request.json("A fault", _EXAMPLE)
+    try:
+        faults = read_table({key: value for key, value in table.items() if key != "name"})
+    except FaultError as error:
+        raise BadRequestError(f"{error}. An example: {_EXAMPLE}") from None
     try:
         check_matches(faults, request.simulator.operations)
     except ConfigError as error:
         raise BadRequestError(str(error)) from None
+    # A scenario has several faults. By default the kind is the name.
+    name = str(table.get("name") or table.get("scenario") or table["kind"])
     rules, now = request.namespace.faults, request.now
     for number, fault in enumerate(faults):
-        if FAULTS[fault.kind].listens:
-            _listener(request).apply(fault)
-        else:
+        if not FAULTS[fault.kind].listens:
             own = name if len(faults) == 1 else f"{name} {number + 1}"
             rules.arm(own, fault, now, scenario=name)
+        elif request.namespace_name:
+            raise BadRequestError("A fault of the listener affects all namespaces; arm it without a namespace")
+        elif request.listener is None:
+            raise BadRequestError("A fault of the listener needs a socket, which a server in process does not have")
+        else:
+            request.listener.apply(fault)
     return admin_json({"armed": name}, 201)
 
 
@@ -106,24 +114,6 @@ async def disarm(request: AdminRequest) -> Response:
         return admin_json({"disarmed": name})
     known = ", ".join(name for name, _, _ in rules.armed()) or "none"
     return admin_error(404, f"No fault {shortened(name)} is armed here. Armed: {known}")
-
-
-def _listener(request: AdminRequest) -> Listener:
-    """The listener of a request. Raises BadRequestError if there is none, or if the request is for one namespace."""
-    if request.namespace_name:
-        raise BadRequestError("A fault of the listener affects all namespaces; arm it without a namespace")
-    if request.listener is None:
-        raise BadRequestError("A fault of the listener needs a socket, which a server in process does not have")
-    return request.listener
-
-
-def _named(table: Mapping[str, Any]) -> tuple[str, tuple[Fault, ...]]:
-    """The name and the faults of a JSON object (a scenario has several); by default the kind is the name."""
-    try:
-        faults = read_table({key: value for key, value in table.items() if key != "name"})
-    except FaultError as error:
-        raise BadRequestError(f"{error}. An example: {_EXAMPLE}") from None
-    return str(table.get("name") or table.get("scenario") or table["kind"]), faults
 
 
 def _shown(name: str, fault: Fault, count: Count) -> Mapping[str, object]:

@@ -103,21 +103,14 @@ _FORMATS = {"toml": "application/toml", "json": "application/json"}
 )
 async def stubs(request: AdminRequest) -> Response:
     """All stubs in their order of precedence, with how often each was used; or the added ones as a stub file."""
-    wanted = request.query.get("format")
+    book, wanted = request.namespace.stubs, request.query.get("format")
     if wanted is not None:
-        return _saved(request, wanted)
-    book = request.namespace.stubs
+        if wanted not in _FORMATS:
+            raise BadRequestError(f"format: {unknown('format', wanted[:40], _FORMATS)}")
+        return Response(WRITERS[wanted](stub for stub, _ in book.listed()), media_type=_FORMATS[wanted])
     listed = book.listed(request.simulator.setup.stubs)
     hint = {} if book.listed() else {"hint": _NOTHING_ADDED}
     return admin_json({"stubs": [_shown(stub, used) for stub, used in listed], **hint})
-
-
-def _saved(request: AdminRequest, wanted: str) -> Response:
-    """The stubs that were added, as a stub file."""
-    if wanted not in _FORMATS:
-        raise BadRequestError(f"format: {unknown('format', wanted[:40], _FORMATS)}")
-    file = WRITERS[wanted](stub for stub, _ in request.namespace.stubs.listed())
-    return Response(file, media_type=_FORMATS[wanted])
 
 
 @endpoint("POST", per_namespace("/stubs"), {201: _ADDED}, takes=_STUBS, refuses=(400,))
