@@ -62,7 +62,7 @@ def _serve_until_interrupted(options: argparse.Namespace, beside: Callable[[str]
     listeners = [bind(settings)] if settings.workers == 1 else _sockets_of_workers(app)
     url = url_of(listeners[0], secure=settings.is_secure)
     greeting = Greeting(
-        url, settings, list(app.simulator.dialects), config_path(options), len(app.simulator.setup.stubs)
+        url, settings, list(app.app_state.dialects), config_path(options), len(app.app_state.setup.stubs)
     )
     announce(greeting.json() if settings.log_format == "json" else greeting.text())
     beside(url)

@@ -16,12 +16,12 @@ from mockserver.core.dialects import Dialect
 from mockserver.core.installed import load_dialects
 from mockserver.routes import Endpoint, RememberingRouter, Routes, mount
 from mockserver.server.admin.api import admin_api
+from mockserver.server.app_state import AppState
 from mockserver.server.asgi import ROOT, send_json
 from mockserver.server.cors import AccessGuard, AccessMiddleware
 from mockserver.server.files.traces import TraceFiles
 from mockserver.server.handler import Handler
 from mockserver.server.reload import SettingsReader, Watcher
-from mockserver.server.simulator import Simulator
 from mockserver.server.urls import ADMIN
 from mockserver.state.configuration.options import checked, from_names
 from mockserver.state.journal.exchanges import Denial
@@ -41,24 +41,24 @@ class App(Starlette):
         self, settings: Settings, dialects: Mapping[str, Dialect], reader: SettingsReader | None = None
     ) -> None:
         self._handler = Handler()
-        self.simulator = self._handler.simulator = Simulator(settings, dialects, self._handler)
-        self._watcher = Watcher(reader, self.simulator) if reader else None
-        self._admin = admin_api(self.simulator)
+        self.app_state = self._handler.app_state = AppState(settings, dialects, self._handler)
+        self._watcher = Watcher(reader, self.app_state) if reader else None
+        self._admin = admin_api(self.app_state)
         guard = Middleware(AccessMiddleware, guard=self.guard, settings=lambda: self.settings)
         super().__init__(middleware=[guard], lifespan=_lifespan)
         self.router = self._router = RememberingRouter([], Endpoint(None, self._handler), _lifespan)
-        self._install(self.simulator.setup.routes)
-        self.simulator.on_change = self._install
+        self._install(self.app_state.setup.routes)
+        self.app_state.on_change = self._install
 
     @property
     def settings(self) -> Settings:
         """The settings in force."""
-        return self.simulator.setup.settings
+        return self.app_state.setup.settings
 
     @property
     def guard(self) -> AccessGuard:
         """What turns requests away."""
-        return self.simulator.guard
+        return self.app_state.guard
 
     @property
     def is_watched(self) -> bool:
@@ -72,7 +72,7 @@ class App(Starlette):
 
     def become_worker(self, number: int) -> None:
         """Become one of several processes that serve a port."""
-        self.simulator.become_worker(number)
+        self.app_state.become_worker(number)
         self._handler.begin_ids()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -82,7 +82,7 @@ class App(Starlette):
 
     def _install(self, routes: Routes) -> None:
         """Serve these routes from now on."""
-        documents = [Route(f"/{name}/openapi.json", self._admin) for name in self.simulator.dialects]
+        documents = [Route(f"/{name}/openapi.json", self._admin) for name in self.app_state.dialects]
         served: list[BaseRoute] = [*documents, *routes.all]
         namespaced = mount("/ns/{namespace}", RememberingRouter(served, routes.default), "namespace")
         literal = _Literal(self._admin)

@@ -16,13 +16,13 @@ from mockserver.core.calls import Call, Headers
 from mockserver.core.failures import FailureKind, Rejection
 from mockserver.core.json_sizes import MOST_VALUES, has_more_values
 from mockserver.core.timeline import Run, Timeline
+from mockserver.server.app_state import AppState, Setup
 from mockserver.server.asgi import ROOT, ClientLeftError, read_body, refuse_websocket, transport_of
 from mockserver.server.clock import ShiftedClock
 from mockserver.server.cors import preflight, reader_of, shared
 from mockserver.server.logs import log, log_access
 from mockserver.server.not_found import add_hint, no_route, to_live_page
 from mockserver.server.responses import PlayedResponse
-from mockserver.server.simulator import Setup, Simulator
 from mockserver.state.admission import standings_of
 from mockserver.state.context import HeaderError, RequestContext, make_context
 from mockserver.state.costs import answers_long, reads_long
@@ -43,14 +43,14 @@ _CALL_BITS = 40
 class _Incoming:
     """A request on its way: the namespace that it is for, its path there, the setup in force, and the clock."""
 
-    def __init__(self, scope: Scope, simulator: Simulator, name: str, path: str, headers: Headers) -> None:
+    def __init__(self, scope: Scope, app_state: AppState, name: str, path: str, headers: Headers) -> None:
         self.application: Starlette = scope["app"]
         self.method: str = scope["method"]
         self.path, self.headers = path, headers
         self.query = scope["query_string"].decode("latin-1")
-        self.namespace: Namespace = simulator.namespaces.get(name)
-        self.setup: Setup = simulator.setup_of(self.namespace)
-        self.clock: ShiftedClock = simulator.clock(self.namespace)
+        self.namespace: Namespace = app_state.namespaces.get(name)
+        self.setup: Setup = app_state.setup_of(self.namespace)
+        self.clock: ShiftedClock = app_state.clock(self.namespace)
         self.arrived = self.clock.now()
         self.body = b""
         self.has_transport = transport_of(scope) is not None
@@ -64,7 +64,7 @@ class _Incoming:
 class Handler:
     """Answers the requests to the dialects of a simulator, which is to be set."""
 
-    simulator: Simulator
+    app_state: AppState
 
     def __init__(self) -> None:
         self.begin_ids()
@@ -90,7 +90,7 @@ class Handler:
         headers = Headers(scope["headers"])
         name, path = _namespace_of(scope, headers)
         is_known = name == DEFAULT or is_name(name)
-        incoming = _Incoming(scope, self.simulator, name if is_known else DEFAULT, path, headers)
+        incoming = _Incoming(scope, self.app_state, name if is_known else DEFAULT, path, headers)
         settings = incoming.setup.settings
         allowed = preflight(incoming.method, headers) if reader_of(headers, settings) is not None else None
         if allowed is not None:
@@ -119,7 +119,7 @@ class Handler:
             context = self._context(incoming, route)
             is_long = reads_long(context.call)
             plan = await asyncio.to_thread(pipeline.parse, context) if is_long else pipeline.parse(context)
-            stateful = self.simulator.worker is not None and (
+            stateful = self.app_state.worker is not None and (
                 stateful_call(context.call, route) or stateful_context(plan.context)
             )
             if stateful:
@@ -170,7 +170,7 @@ class Handler:
             led = to_live_page(incoming.method, incoming.path, incoming.headers, requested)
             if led is not None:
                 return _aside(incoming, led)
-        denial = no_route(incoming.method, incoming.path, self.simulator.dialects, incoming.setup.routes)
+        denial = no_route(incoming.method, incoming.path, self.app_state.dialects, incoming.setup.routes)
         return self._deny(incoming, denial)
 
     def _deny(self, incoming: _Incoming, denial: Denial, route: RouteMatch | None = None) -> PlayedResponse:
@@ -184,13 +184,13 @@ class Handler:
 
     def _play(self, incoming: _Incoming, exchange: Exchange) -> PlayedResponse:
         """The response that plays an exchange of the journal, and does what the answer orders."""
-        namespace, plan, simulator = incoming.namespace, exchange.plan, self.simulator
+        namespace, plan, app_state = incoming.namespace, exchange.plan, self.app_state
         if plan is not None and plan.orders and plan.timeline.status < 400:
             self._send(incoming, plan)
-        simulator.namespaces.trim()
-        simulator.metrics.begun()
+        app_state.namespaces.trim()
+        app_state.metrics.begun()
         noted = namespace.ledgers.begin(exchange)
-        ended = partial(_ended, exchange, namespace, simulator, noted)
+        ended = partial(_ended, exchange, namespace, app_state, noted)
         timeline, joined = _shared(_timeline(exchange), incoming), incoming.setup.settings.writes == "joined"
         return PlayedResponse(timeline, incoming.clock, incoming.arrived, exchange.record, ended, joined=joined)
 
@@ -200,7 +200,7 @@ class Handler:
             # Few answers order any.
             from mockserver.server.webhooks import WebhookSender
 
-            self._webhooks = WebhookSender(self.simulator, incoming.application)
+            self._webhooks = WebhookSender(self.app_state, incoming.application)
         self._webhooks.take(incoming.namespace, plan.context.route.dialect, plan.orders)
 
 
@@ -233,7 +233,7 @@ def _shared(timeline: Timeline, incoming: _Incoming) -> Timeline:
     return timeline if origin is None else shared(timeline, origin)
 
 
-def _ended(exchange: Exchange, namespace: Namespace, simulator: Simulator, noted: Callable[[], None] | None) -> None:
+def _ended(exchange: Exchange, namespace: Namespace, app_state: AppState, noted: Callable[[], None] | None) -> None:
     """Settle an exchange that has ended: quotas, slots, metrics, the dialect's own ledger, journal and log."""
     plan = exchange.plan
     if plan is not None and plan.reservation is not None:
@@ -242,7 +242,7 @@ def _ended(exchange: Exchange, namespace: Namespace, simulator: Simulator, noted
         if plan.slot is not None:
             plan.slot.leave()
         namespace.retries.note_left(plan)
-    simulator.metrics.ended(exchange)
+    app_state.metrics.ended(exchange)
     if noted is not None:
         noted()
     namespace.journal.notify(exchange)

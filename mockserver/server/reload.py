@@ -9,9 +9,9 @@ import time
 from collections.abc import Callable
 from typing import NamedTuple
 
+from mockserver.server.app_state import AppState
 from mockserver.server.files.sources import Sources
 from mockserver.server.files.stubs import standing_stubs
-from mockserver.server.simulator import Simulator
 from mockserver.state.settings import ConfigError, Settings
 
 log = logging.getLogger("mockserver")
@@ -34,10 +34,10 @@ class SettingsReader(NamedTuple):
 class Watcher:
     """Keeps the settings and stubs in force up to date with their files."""
 
-    def __init__(self, reader: SettingsReader, simulator: Simulator) -> None:
+    def __init__(self, reader: SettingsReader, app_state: AppState) -> None:
         self._read = reader.read
-        self._simulator = simulator
-        self._settings_from, self._stubs_from = reader.sources, simulator.stub_sources
+        self._app_state = app_state
+        self._settings_from, self._stubs_from = reader.sources, app_state.stub_sources
         # Whether the settings must be read again; stays true after a failure, until it succeeds.
         self._stale = False
 
@@ -73,27 +73,27 @@ class Watcher:
         try:
             await (self._take_up_all() if self._stale else self._take_up_stubs())
         except ConfigError as error:
-            self._simulator.config_fault = str(error)
+            self._app_state.config_fault = str(error)
             log.error("%s, and the old ones stay in force: %s", what, error)
             return
         except Exception as error:
             # Whatever the error is, the next version of the file may be valid.
-            self._simulator.config_fault = f"{changed}: {type(error).__name__}: {error}"
+            self._app_state.config_fault = f"{changed}: {type(error).__name__}: {error}"
             log.exception("%s, and the old ones stay in force", what)
             return
         self._stale = False
-        self._simulator.config_fault = None
+        self._app_state.config_fault = None
         log.warning("%s has changed and is in force", changed)
 
     async def _take_up_all(self) -> None:
         self._settings_from, self._stubs_from = Sources(), await asyncio.to_thread(self._stubs_from.anew)
         settings = await asyncio.to_thread(self._read, self._settings_from)
         self._stubs_from = Sources()
-        stubs = await asyncio.to_thread(standing_stubs, settings, self._simulator.dialects, self._stubs_from)
-        self._simulator.adopt(settings, stubs)
+        stubs = await asyncio.to_thread(standing_stubs, settings, self._app_state.dialects, self._stubs_from)
+        self._app_state.adopt(settings, stubs)
 
     async def _take_up_stubs(self) -> None:
         """Reload only the stubs: settings changed through the admin API stay, and so do the counts of rules."""
-        settings, self._stubs_from = self._simulator.setup.settings, Sources()
-        stubs = await asyncio.to_thread(standing_stubs, settings, self._simulator.dialects, self._stubs_from)
-        self._simulator.restock(stubs)
+        settings, self._stubs_from = self._app_state.setup.settings, Sources()
+        stubs = await asyncio.to_thread(standing_stubs, settings, self._app_state.dialects, self._stubs_from)
+        self._app_state.restock(stubs)

@@ -20,11 +20,11 @@ from mockserver.faults.catalogue import FAULTS
 from mockserver.faults.rules import Fault
 from mockserver.server.admin.journal import end_feeds
 from mockserver.server.app import create_app
+from mockserver.server.app_state import AppState
 from mockserver.server.clock import Monotonic
 from mockserver.server.cors import AccessGuard
 from mockserver.server.listener import BACKLOG, Handshake, Listener, accept_all_pending, bind
 from mockserver.server.scheduling import Threads
-from mockserver.server.simulator import Simulator
 from mockserver.server.sockets.connection import HttpProtocol
 from mockserver.server.sockets.write_coalescing import Batch
 from mockserver.server.urls import url_of
@@ -316,6 +316,6 @@ class ServerThread(AppThread):
         self._app = app
 
     @property
-    def simulator(self) -> Simulator:
-        """The simulator behind the server; only to be used in the server's thread."""
-        return self._app.simulator
+    def app_state(self) -> AppState:
+        """The state of the application; only to be used in the server's thread."""
+        return self._app.app_state

@@ -17,12 +17,12 @@ from starlette.types import Message
 from mockserver.core.dialects import Dialect
 from mockserver.core.outbox import Outbox, Outcome, Task, Times
 from mockserver.core.timeline import Ending, RawHeaders
+from mockserver.server.app_state import AppState
 from mockserver.server.asgi import ROOT, Transport
 from mockserver.server.clock import Alarm, ShiftedClock
 from mockserver.server.http_client import UnsentError, send
 from mockserver.server.logs import log
 from mockserver.server.player import Callback, Playback
-from mockserver.server.simulator import Simulator
 from mockserver.state.namespaces import DEFAULT, Namespace
 
 # How many requests of a namespace are under way at once, at most: a simple server has room for few connections.
@@ -34,8 +34,8 @@ _LATER = 0.000_1
 class WebhookSender:
     """Makes the requests that answers have ordered. It is used in the server's loop."""
 
-    def __init__(self, simulator: Simulator, application: Starlette) -> None:
-        self.simulator = simulator
+    def __init__(self, app_state: AppState, application: Starlette) -> None:
+        self.app_state = app_state
         self.application = application
         self._queues: dict[tuple[str, str], _Queue] = {}
 
@@ -43,7 +43,7 @@ class WebhookSender:
         """Give orders to the outbox of a dialect, and begin what is due."""
         outbox = namespace.deliveries.outbox(dialect)
         assert outbox is not None, "only dialects with an outbox give orders"
-        clock, key = self.simulator.clock(namespace), (namespace.name, dialect.name)
+        clock, key = self.app_state.clock(namespace), (namespace.name, dialect.name)
         queue = self._queues.get(key)
         # An application that is called in process may run on several loops in turn, with a clock for each.
         if queue is None or queue.clock is not clock:
@@ -142,7 +142,7 @@ class _Queue:
     async def _outcome(self, task: Task, deadline: float) -> Outcome:
         """The answer of an application, or of this server: to the dialect itself, and to hosts of vendors that it
         simulates. Raises TimeoutError at the deadline on the namespace's clock, and UnsentError."""
-        simulator = self._sender.simulator
+        app_state = self._sender.app_state
         async with asyncio.timeout(None) as limit:
             self._deadlines[limit] = deadline
             self._set_alarm(self._next())
@@ -150,11 +150,11 @@ class _Queue:
                 if task.is_internal:
                     return await self._ask(task, f"/{self._dialect.name}{task.url}")
                 parts = urlsplit(task.url)
-                if any(parts.hostname in dialect.hosts for dialect in simulator.dialects.values()):
+                if any(parts.hostname in dialect.hosts for dialect in app_state.dialects.values()):
                     own = (*((name.lower(), value) for name, value in task.headers), (b"host", parts.netloc.encode()))
                     target = f"{unquote(parts.path) or '/'}?{parts.query}"
                     return await self._ask(task._replace(headers=own), target)
-                return await send(task, simulator.setup_of(self._namespace).settings.deliver)
+                return await send(task, app_state.setup_of(self._namespace).settings.deliver)
             finally:
                 self._deadlines.pop(limit, None)
 

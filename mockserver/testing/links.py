@@ -163,17 +163,17 @@ class LocalLink(JournalLink):
     """Access to a namespace of a simulator in this process."""
 
     def __init__(self, thread: "ServerThread", namespace: str) -> None:
-        super().__init__(thread, namespace, thread.simulator.dialects)
+        super().__init__(thread, namespace, thread.app_state.dialects)
         self._thread = thread
 
     def add_stub(self, table: Mapping[str, Any]) -> str:
         """Add a stub, or replace the one of the same name."""
         stub = read_stub(table)
         check_names(stub, operations_of(self._dialects))
-        simulator = self._thread.simulator
+        app_state = self._thread.app_state
 
         def add() -> str:
-            check_abilities(stub, self._dialects, simulator.setup_of(self._space).settings)
+            check_abilities(stub, self._dialects, app_state.setup_of(self._space).settings)
             return self._space.stubs.add(stub)
 
         return self._thread.call(add)
@@ -187,9 +187,9 @@ class LocalLink(JournalLink):
         # Imported when first needed: few tests have a recording.
         from mockserver.server.files.recordings import replay_from
 
-        simulator = self._thread.simulator
-        settings = self._thread.call(lambda: simulator.setup_of(self._space).settings)
-        found = replay_from(data, source, settings, simulator.dialects, paced=paced)
+        app_state = self._thread.app_state
+        settings = self._thread.call(lambda: app_state.setup_of(self._space).settings)
+        found = replay_from(data, source, settings, app_state.dialects, paced=paced)
         self._thread.call(lambda: [self._space.stubs.add(stub) for stub in found.stubs])
         return found.left_out
 
@@ -208,17 +208,17 @@ class LocalLink(JournalLink):
 
     def clock(self) -> Instant:
         """The present state of the clock."""
-        simulator = self._thread.simulator
-        return self._thread.call(lambda: Instant(simulator.clock(self._space).now(), self._space.shift))
+        app_state = self._thread.app_state
+        return self._thread.call(lambda: Instant(app_state.clock(self._space).now(), self._space.shift))
 
     def advance(self, seconds: float) -> float:
         """Advance the clock."""
-        return self._thread.call(lambda: self._thread.simulator.advance(self._space, seconds))
+        return self._thread.call(lambda: self._thread.app_state.advance(self._space, seconds))
 
     def settle(self, settings: Mapping[str, Any]) -> None:
         """Set settings of the namespace's own; others are unchanged."""
-        simulator = self._thread.simulator
-        own = read_namespace_settings(settings, simulator.dialects, simulator.setup.settings.traces)
+        app_state = self._thread.app_state
+        own = read_namespace_settings(settings, app_state.dialects, app_state.setup.settings.traces)
 
         def settle() -> None:
             self._space.own = {**self._space.own, **own}
@@ -235,7 +235,7 @@ class LocalLink(JournalLink):
 
     @property
     def _space(self) -> "Namespace":
-        return self._thread.simulator.namespaces.get(self.namespace)
+        return self._thread.app_state.namespaces.get(self.namespace)
 
 
 class RemoteLink:

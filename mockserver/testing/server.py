@@ -79,7 +79,7 @@ class MockServer(Handle):
 
     def namespaces(self) -> list[str]:
         """The names of the namespaces in use; the default one's is empty."""
-        spaces = self._thread.simulator.namespaces
+        spaces = self._thread.app_state.namespaces
         return sorted(self._thread.call(lambda: [space.name for space in spaces.all()]))
 
     def in_namespace(self, name: str, dialect: str | None = None, folder: str | Path = "") -> Handle:

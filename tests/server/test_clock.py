@@ -80,18 +80,18 @@ def test_a_shifted_clock_rings_what_an_advance_has_reached_and_forgets_it() -> N
 
 
 def test_the_clock_of_a_namespace_goes_by_the_loop_that_runs_and_keeps_its_shift() -> None:
-    simulator = create_app(Settings(latency="off")).simulator
-    space = simulator.namespaces.get("mine")
+    app_state = create_app(Settings(latency="off")).app_state
+    space = app_state.namespaces.get("mine")
 
     async def shift_of_a_clock_that_rings() -> float:
-        clock, rung = simulator.clock(space), asyncio.get_running_loop().create_future()
-        assert simulator.clock(space) is clock
+        clock, rung = app_state.clock(space), asyncio.get_running_loop().create_future()
+        assert app_state.clock(space) is clock
         clock.alarm(lambda now: rung.set_result(None)).set(clock.now())
         await asyncio.wait_for(rung, 10)
         return clock.shift
 
     async def advance() -> float:
-        return simulator.advance(space, 60)
+        return app_state.advance(space, 60)
 
     assert [asyncio.run(story()) for story in (shift_of_a_clock_that_rings, advance, shift_of_a_clock_that_rings)] == [
         0.0, 60.0, 60.0,

@@ -57,7 +57,7 @@ def stocked(folder: Path, files: Mapping[str, str]) -> tuple[Watcher, App]:
 
 def prepared(app: App) -> dict[str, str]:
     """The stubs in force, each with the body of its reply."""
-    return {stub.name: bytes(stub.steps[0].prepared.content.body).decode() for stub in app.simulator.setup.stubs}  # type: ignore[union-attr]
+    return {stub.name: bytes(stub.steps[0].prepared.content.body).decode() for stub in app.app_state.setup.stubs}  # type: ignore[union-attr]
 
 
 async def ready(app: App) -> tuple[int, Any]:
@@ -84,7 +84,7 @@ def test_a_changed_file_is_in_force_for_the_next_request_and_a_bad_one_leaves_th
         path.write_text("seed = 2\n[[route]]\npath = '/mine'\ndialect = 'ovms'\noperation = 'completions'")
         await watcher.look()
         assert app.settings.seed == 2
-        assert "/mine" in app.simulator.setup.routes.served()
+        assert "/mine" in app.app_state.setup.routes.served()
         path.write_text("sede = 3")
         await watcher.look()
         assert app.settings.seed == 2
@@ -103,7 +103,7 @@ def test_a_change_that_a_running_server_cannot_make_is_refused_whole(tmp_path: P
     path.write_text("seed = 2\nport = 9000")
     asyncio.run(watcher.look())
     assert app.settings.seed == 1
-    assert app.simulator.config_fault == "port: cannot be changed while the server runs; restart it"
+    assert app.app_state.config_fault == "port: cannot be changed while the server runs; restart it"
 
 
 def test_a_file_is_told_from_its_next_version_even_while_it_is_away(tmp_path: Path) -> None:
@@ -120,7 +120,7 @@ def test_what_is_settled_at_the_start_is_not_said_to_be_in_force(tmp_path: Path,
     path, watcher, app = started(tmp_path)
     path.write_text(f"{name} = {value!r}")
     asyncio.run(watcher.look())
-    assert app.simulator.config_fault == f"{name}: cannot be changed while the server runs; restart it"
+    assert app.app_state.config_fault == f"{name}: cannot be changed while the server runs; restart it"
 
 
 def test_whatever_is_wrong_with_a_file_its_next_version_is_taken_up(
@@ -134,15 +134,15 @@ def test_whatever_is_wrong_with_a_file_its_next_version_is_taken_up(
 
     path.write_text(f"seed = {'[' * 5000}")
     asyncio.run(watcher.look())
-    assert "nested too deep" in str(app.simulator.config_fault)
+    assert "nested too deep" in str(app.app_state.config_fault)
     path.write_text("seed = 22")
     with monkeypatch.context() as broken:
         broken.setattr(watcher, "_read", fail)
         asyncio.run(watcher.look())
-    assert "ZeroDivisionError: nobody has thought of that" in str(app.simulator.config_fault)
+    assert "ZeroDivisionError: nobody has thought of that" in str(app.app_state.config_fault)
     path.write_text("seed = 2")
     asyncio.run(watcher.look())
-    assert (app.simulator.config_fault, app.settings.seed) == (None, 2)
+    assert (app.app_state.config_fault, app.settings.seed) == (None, 2)
 
 
 def test_stub_files_that_change_come_and_go_are_in_force_without_any_config(
@@ -213,24 +213,24 @@ def test_a_config_and_its_stubs_are_taken_up_together_or_not_at_all(tmp_path: Pa
         path.write_text('seed = 22\nstubs = "stubs"')
         stub.write_text("{")
         await watcher.look()
-        assert (app.settings.seed, app.simulator.setup.stubs) == (1, ())
-        assert "a.json: " in str(app.simulator.config_fault)
+        assert (app.settings.seed, app.app_state.setup.stubs) == (1, ())
+        assert "a.json: " in str(app.app_state.config_fault)
         stub.write_text('{"name": "a", "reply": {"body": "1"}}')
         await watcher.look()
-        assert (app.settings.seed, prepared(app), app.simulator.config_fault) == (22, {"a": "1"}, None)
+        assert (app.settings.seed, prepared(app), app.app_state.config_fault) == (22, {"a": "1"}, None)
         path.write_text("seed = [")
         stub.write_text('{"name": "b", "reply": {"body": "1"}}')
         await watcher.look()
-        said = app.simulator.config_fault
+        said = app.app_state.config_fault
         await watcher.look()
-        assert (prepared(app), app.simulator.config_fault) == ({"a": "1"}, said)
+        assert (prepared(app), app.app_state.config_fault) == ({"a": "1"}, said)
 
     asyncio.run(story())
 
 
 def test_changed_stubs_leave_alone_what_was_settled_at_run_time(tmp_path: Path) -> None:
     watcher, app = stocked(tmp_path, {"a.json": '{"name": "a", "reply": {"body": "1"}}'})
-    app.simulator.adopt(settle({"latency": "off", "stubs": str(tmp_path), "seed": 9}))
+    app.app_state.adopt(settle({"latency": "off", "stubs": str(tmp_path), "seed": 9}))
     (tmp_path / "a.json").write_text('{"name": "another", "reply": {"body": "1"}}')
     asyncio.run(watcher.look())
     assert (prepared(app), app.settings.seed) == ({"another": "1"}, 9)

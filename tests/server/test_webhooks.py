@@ -508,7 +508,7 @@ def test_a_dialect_of_ones_own_can_send_requests_too(app: Application) -> None:
         async with httpx.AsyncClient(transport=httpx.ASGITransport(served), base_url="http://mock") as client:
             status = (await client.post("/acme/jobs")).status_code
         taken = await asyncio.to_thread(app.next)
-        deliveries = served.simulator.namespaces.get("").deliveries
+        deliveries = served.app_state.namespaces.get("").deliveries
         assert await wait_for_deliveries(deliveries, 1, 5.0)
         outbox = deliveries.outbox(acme)
         assert isinstance(outbox, Hooks)

@@ -40,8 +40,8 @@ from mockserver.server.admin.endpoint import (
     per_server,
 )
 from mockserver.server.admin.schemas import DOCUMENT, TAKEN, TEXT, WHOLE, Schema, one_of, reference, table
+from mockserver.server.app_state import AppState
 from mockserver.server.cors import open_to_pages
-from mockserver.server.simulator import Simulator
 from mockserver.server.urls import ADMIN
 from mockserver.state.origins import is_loopback, is_own
 from mockserver.state.processes import needs_one_process
@@ -95,34 +95,34 @@ SCHEMAS: Mapping[str, Schema] = {
 }
 
 
-def admin_api(simulator: Simulator) -> Starlette:
+def admin_api(app_state: AppState) -> Starlette:
     """The ASGI application behind `/_mockserver/...` and `/<dialect>/openapi.json`."""
     # Within the mount, but for the few that are beside it.
     routes = [
-        Route(path.removeprefix(ADMIN) or path, partial(_answer, simulator, each), methods=[each.method])
+        Route(path.removeprefix(ADMIN) or path, partial(_answer, app_state, each), methods=[each.method])
         for each in ENDPOINTS
         for path in (*each.paths, *each.also)
     ]
     return Starlette(
         routes=routes,
-        middleware=[Middleware(open_to_pages, lambda: simulator.setup.settings)],
+        middleware=[Middleware(open_to_pages, lambda: app_state.setup.settings)],
         exception_handlers={404: _not_found, 405: _wrong_method, BadRequestError: _bad_request},
     )
 
 
-async def _answer(simulator: Simulator, endpoint: AdminEndpoint, request: Request) -> Response:
+async def _answer(app_state: AppState, endpoint: AdminEndpoint, request: Request) -> Response:
     """Process a request: check whether it is allowed, and call its handler."""
-    why_not = None if endpoint.opens else _refusal(simulator.setup.settings, request)
+    why_not = None if endpoint.opens else _refusal(app_state.setup.settings, request)
     if why_not is not None:
         return why_not
-    if simulator.worker is not None and endpoint.name not in _STATELESS:
+    if app_state.worker is not None and endpoint.name not in _STATELESS:
         return admin_error(409, f"{needs_one_process(f'{request.method} {request.url.path}')}.")
     known = [parameter.name for parameter in endpoint.query]
     for name in request.query_params if known else ():
         if name not in known:
             return admin_error(400, unknown("parameter", name, known))
     try:
-        return await endpoint.handle(AdminRequest(simulator, request))
+        return await endpoint.handle(AdminRequest(app_state, request))
     except asyncio.CancelledError:
         # The server is stopping while a request waits, which is no error of either side.
         return admin_error(503, "The server is stopping")

@@ -109,7 +109,7 @@ async def catalogue(request: AdminRequest) -> Response:
     """Dialects with operations and models, kinds of faults, scenarios, failures, presets."""
     return admin_json(
         {
-            "dialects": [_dialect(each) for each in request.simulator.dialects.values()],
+            "dialects": [_dialect(each) for each in request.app_state.dialects.values()],
             "editions": EDITIONS,
             "faults": [_kind(name, kind) for name, kind in FAULTS.items()],
             "scenarios": [{"name": name, "summary": each.summary} for name, each in SCENARIOS.items()],
@@ -131,7 +131,7 @@ async def catalogue(request: AdminRequest) -> Response:
 )
 async def latency(request: AdminRequest) -> Response:
     """Times to the first token and gaps between tokens of a latency at speed 1, as a hundred quantiles in seconds."""
-    settings, dialects = request.simulator.setup.settings, request.simulator.dialects
+    settings, dialects = request.app_state.setup.settings, request.app_state.dialects
     name = request.query.get("dialect", next(iter(dialects)))
     if name not in dialects:
         raise BadRequestError(f"dialect: {unknown('dialect', name, dialects)}")

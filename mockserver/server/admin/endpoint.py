@@ -12,9 +12,9 @@ from starlette.responses import Response
 
 from mockserver.core.json_sizes import MOST_VALUES, has_more_values
 from mockserver.server.admin.schemas import Schema
+from mockserver.server.app_state import AppState
 from mockserver.server.asgi import ClientLeftError, read_body
 from mockserver.server.listener import Listener
-from mockserver.server.simulator import Simulator
 from mockserver.server.sockets.wire import LISTENER
 from mockserver.server.urls import ADMIN
 from mockserver.state.namespaces import BAD_NAME, Namespace, is_name
@@ -30,7 +30,7 @@ class BadRequestError(Exception):
 class AdminRequest(NamedTuple):
     """A request to the admin API. Invalid parts raise BadRequestError as soon as they are read."""
 
-    simulator: Simulator
+    app_state: AppState
     http: Request
 
     @property
@@ -49,12 +49,12 @@ class AdminRequest(NamedTuple):
         name = self.namespace_name
         if not is_name(name):
             raise BadRequestError(BAD_NAME)
-        return self.simulator.namespaces.get(name)
+        return self.app_state.namespaces.get(name)
 
     @property
     def now(self) -> float:
         """The time on the clock of that namespace, in seconds."""
-        return self.simulator.clock(self.namespace).now()
+        return self.app_state.clock(self.namespace).now()
 
     @property
     def listener(self) -> Listener | None:
@@ -80,7 +80,7 @@ class AdminRequest(NamedTuple):
 
     async def json(self, what: str, example: str) -> dict[str, Any]:
         """The JSON object in the body; otherwise the error says that `what` is expected, and shows an example."""
-        most = self.simulator.setup.settings.max_body
+        most = self.app_state.setup.settings.max_body
         try:
             body = await read_body(self.http.scope, self.http.receive, most)
         except ClientLeftError:

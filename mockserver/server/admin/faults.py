@@ -79,7 +79,7 @@ async def arm(request: AdminRequest) -> Response:
     except FaultError as error:
         raise BadRequestError(f"{error}. An example: {_EXAMPLE}") from None
     try:
-        check_matches(faults, request.simulator.operations)
+        check_matches(faults, request.app_state.operations)
     except ConfigError as error:
         raise BadRequestError(str(error)) from None
     # A scenario has several faults. By default the kind is the name.

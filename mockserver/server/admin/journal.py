@@ -256,7 +256,7 @@ async def sift(request: AdminRequest) -> Response:
     wanted = await request.json("The body", '{"match": {"model": "m"}}')
     for name in wanted.keys() - {"match"}:
         raise BadRequestError(unknown("key", name, ("match",)))
-    journal, operations = request.namespace.journal, request.simulator.operations
+    journal, operations = request.namespace.journal, request.app_state.operations
     forgotten = journal.forgotten
     try:
         match, before = wanted.get("match", {}), forgotten.questions

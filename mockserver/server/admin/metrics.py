@@ -13,9 +13,9 @@ from starlette.responses import Response
 
 from mockserver.core.version import __version__
 from mockserver.server.admin.endpoint import AdminRequest, endpoint, per_server
+from mockserver.server.app_state import AppState
 from mockserver.server.metrics import Histogram
 from mockserver.server.scheduling import in_slices
-from mockserver.server.simulator import Simulator
 from mockserver.state.namespaces import Namespace
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
@@ -54,18 +54,18 @@ class _Totals:
 @endpoint("GET", per_server("/metrics"), {200: "text/plain"})
 async def metrics(request: AdminRequest) -> Response:
     """All metrics, for Prometheus."""
-    simulator, totals = request.simulator, _Totals()
+    app_state, totals = request.app_state, _Totals()
     # Each of several processes that serve one port returns its own metrics.
-    everywhere = {} if simulator.worker is None else {"worker": str(simulator.worker)}
+    everywhere = {} if app_state.worker is None else {"worker": str(app_state.worker)}
     # There may be thousands of namespaces.
-    await in_slices(lambda space: totals.add(space, simulator.clock(space).now()), simulator.namespaces.all())
-    found = (*_of_answers(simulator), *_of_state(simulator, totals), *_of_process(simulator.started))
+    await in_slices(lambda space: totals.add(space, app_state.clock(space).now()), app_state.namespaces.all())
+    found = (*_of_answers(app_state), *_of_state(app_state, totals), *_of_process(app_state.started))
     return Response(as_text(found, everywhere), headers={"content-type": CONTENT_TYPE})
 
 
-def _of_answers(simulator: Simulator) -> Iterator[Metric]:
+def _of_answers(app_state: AppState) -> Iterator[Metric]:
     """What has been counted of all answers so far."""
-    counted = simulator.metrics
+    counted = app_state.metrics
     tallies = sorted(counted.tallies(), key=attrgetter("dialect", "operation", "status"))
     rows = [({"dialect": it.dialect, "operation": it.operation, "status": str(it.status)}, it) for it in tallies]
     tokens: Counter[tuple[str, str]] = Counter()
@@ -120,21 +120,21 @@ def _of_answers(simulator: Simulator) -> Iterator[Metric]:
     )
 
 
-def _of_state(simulator: Simulator, totals: _Totals) -> Iterator[Metric]:
+def _of_state(app_state: AppState, totals: _Totals) -> Iterator[Metric]:
     """The present state."""
-    yield _gauge("mockserver_in_flight", "Answers in progress.", simulator.metrics.in_flight)
+    yield _gauge("mockserver_in_flight", "Answers in progress.", app_state.metrics.in_flight)
     serving = "Requests that engines are serving, and those that wait."
     yield Metric("mockserver_engine_requests", "gauge", serving, _by("state", totals.slots))
     running = [({"dialect": name}, count) for name, count in sorted(totals.running.items())]
     yield Metric("mockserver_quota_running", "gauge", "Requests that count towards a quota of concurrency.", running)
     yield _gauge("mockserver_namespaces", "Namespaces in use.", totals.namespaces)
     yield _gauge("mockserver_journal_exchanges", "Exchanges that the journals keep.", totals.exchanges)
-    held, most = simulator.namespaces.weight
+    held, most = app_state.namespaces.weight
     yield _gauge("mockserver_journal_bytes", "Approximate memory that the journals take.", held)
     yield _gauge("mockserver_journal_bytes_limit", "The most memory that the journals may take.", most)
-    armed = len(simulator.setup.settings.fault) + totals.armed
+    armed = len(app_state.setup.settings.fault) + totals.armed
     yield _gauge("mockserver_faults_armed", "Fault rules in force, of the settings and of all namespaces.", armed)
-    valid = simulator.config_fault is None
+    valid = app_state.config_fault is None
     yield _gauge("mockserver_config_ok", "0 if the latest config or stub files are invalid and not in force.", valid)
 
 

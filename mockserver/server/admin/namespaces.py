@@ -70,7 +70,7 @@ _CLOCK = table(
 )
 async def namespaces(request: AdminRequest) -> Response:
     """The namespaces in use."""
-    return admin_json({"namespaces": [_shown(each) for each in request.simulator.namespaces.all()]})
+    return admin_json({"namespaces": [_shown(each) for each in request.app_state.namespaces.all()]})
 
 
 @endpoint("GET", per_namespace("/clock"), {200: _CLOCK})
@@ -92,7 +92,7 @@ async def advance(request: AdminRequest) -> Response:
     for name in body.keys() - {"advance"}:
         raise BadRequestError(unknown("key", name, ("advance",)))
     try:
-        return admin_json({"ahead": request.simulator.advance(request.namespace, body.get("advance", inf))})
+        return admin_json({"ahead": request.app_state.advance(request.namespace, body.get("advance", inf))})
     except ValueError as error:
         raise BadRequestError(f'{error}; as in {{"advance": 60}}') from None
 

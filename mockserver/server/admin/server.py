@@ -36,8 +36,8 @@ async def health(request: AdminRequest) -> Response:
 @endpoint("GET", per_server("/ready"), {200: _STATE, 503: _STATE}, opens=True)
 async def ready(request: AdminRequest) -> Response:
     """Whether the latest config and stub files are in force and the server accepts connections."""
-    dialects = list(request.simulator.dialects)
-    fault = request.simulator.config_fault
+    dialects = list(request.app_state.dialects)
+    fault = request.app_state.config_fault
     if fault is not None:
         return admin_json({"status": "old config", "error": fault, "dialects": dialects}, 503)
     if request.listener is not None and request.listener.state != "open":
@@ -61,7 +61,7 @@ async def routes(request: AdminRequest) -> Response:
     """All routes."""
     listed = [
         {"method": method, "path": path, "dialect": dialect.name, "operation": operation.name}
-        for method, path, dialect, operation in request.simulator.setup.routes.table()
+        for method, path, dialect, operation in request.app_state.setup.routes.table()
     ]
     return admin_json({"routes": listed})
 
@@ -76,17 +76,17 @@ async def routes(request: AdminRequest) -> Response:
 )
 async def dialect(request: AdminRequest) -> Response:
     """The OpenAPI 3.1 document of a dialect."""
-    simulator = request.simulator
+    app_state = request.app_state
     # The path is next to the dialect's own routes, and may have a namespace like them.
     name = request.namespace_name or namespace_of("/", Headers(request.http.headers.raw))[0]
     if not is_name(name):
         raise BadRequestError(BAD_NAME)
-    usual = simulator.setup_of(simulator.namespaces.get(name)).settings.edition
+    usual = app_state.setup_of(app_state.namespaces.get(name)).settings.edition
     wanted = request.query.get("edition", usual)
     edition = next((edition for edition in EDITIONS if edition == wanted), None)
     if edition is None:
         return admin_error(400, f"unknown edition {shortened(wanted)}. Known: {', '.join(EDITIONS)}")
-    document = openapi_document(simulator.dialects[request.variable("dialect")], edition)
+    document = openapi_document(app_state.dialects[request.variable("dialect")], edition)
     return Response(orjson.dumps(document), media_type="application/json")
 
 

@@ -70,7 +70,7 @@ _WORDS: Mapping[str, Callable[[Any], str]] = {"fault": fault_in_words, "quota": 
 @endpoint("GET", per_server("/settings"), {200: reference("Settings")})
 async def settings(request: AdminRequest) -> Response:
     """The settings in force, without secrets."""
-    settings = request.simulator.setup.settings
+    settings = request.app_state.setup.settings
     shown: dict[str, Any] = {item.name: _shown(item.name, getattr(settings, item.name)) for item in fields(settings)}
     shown["admin_token"] = "set" if settings.admin_token else None
     shown["routes"] = [
@@ -90,9 +90,9 @@ async def change_settings(request: AdminRequest) -> Response:
     for name in changes:
         if name not in LIVE:
             raise BadRequestError(f"settings: {unknown('setting', name, LIVE)}. {_NOT_LIVE}")
-    settings = request.simulator.setup.settings
+    settings = request.app_state.setup.settings
     try:
-        request.simulator.adopt(replace(settings, **from_texts(changes, "settings:", settings.traces)))
+        request.app_state.adopt(replace(settings, **from_texts(changes, "settings:", settings.traces)))
     except ConfigError as error:
         raise BadRequestError(str(error)) from None
     return admin_json({"changed": list(changes)})
@@ -115,10 +115,10 @@ async def own_settings(request: AdminRequest) -> Response:
 async def settle(request: AdminRequest) -> Response:
     """Set the namespace's own settings, replacing those that it has."""
     wanted = await request.json("The settings", '{"seed": 7, "latency": "off"}')
-    simulator, space = request.simulator, request.namespace
+    app_state, space = request.app_state, request.namespace
     kept = space.own if request.is_set("merge") else {}
     try:
-        space.own = {**kept, **read_namespace_settings(wanted, simulator.dialects, simulator.setup.settings.traces)}
+        space.own = {**kept, **read_namespace_settings(wanted, app_state.dialects, app_state.setup.settings.traces)}
     except ConfigError as error:
         raise BadRequestError(str(error)) from None
     return await own_settings.handle(request)

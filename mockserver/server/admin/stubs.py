@@ -108,7 +108,7 @@ async def stubs(request: AdminRequest) -> Response:
         if wanted not in _FORMATS:
             raise BadRequestError(f"format: {unknown('format', wanted[:40], _FORMATS)}")
         return Response(WRITERS[wanted](stub for stub, _ in book.listed()), media_type=_FORMATS[wanted])
-    listed = book.listed(request.simulator.setup.stubs)
+    listed = book.listed(request.app_state.setup.stubs)
     hint = {} if book.listed() else {"hint": _NOTHING_ADDED}
     return admin_json({"stubs": [_shown(stub, used) for stub, used in listed], **hint})
 
@@ -139,7 +139,7 @@ async def replay(request: AdminRequest) -> Response:
     from mockserver.server.files.recordings import replay_from
 
     space = request.namespace
-    settings, dialects = request.simulator.setup_of(space).settings, request.simulator.dialects
+    settings, dialects = request.app_state.setup_of(space).settings, request.app_state.dialects
     read = partial(replay_from, text.encode("utf-8", "replace"), name, settings, dialects, paced=paced)
     try:
         found = await asyncio.to_thread(read)
@@ -203,8 +203,8 @@ def _read_several(request: AdminRequest, body: Mapping[str, Any]) -> tuple[Stub,
 def _read(request: AdminRequest, table: object, place: str = "stub") -> Stub:
     try:
         stub = read_stub(table, place)
-        check_names(stub, request.simulator.operations, "" if stub.name else place)
-        check_abilities(stub, request.simulator.dialects, request.simulator.setup_of(request.namespace).settings)
+        check_names(stub, request.app_state.operations, "" if stub.name else place)
+        check_abilities(stub, request.app_state.dialects, request.app_state.setup_of(request.namespace).settings)
     except StubError as error:
         raise BadRequestError(f"{error}. An example: {_EXAMPLE}") from None
     return stub

@@ -167,7 +167,7 @@ async def verify(request: AdminRequest) -> Response:
     body = await request.json("The body", _EXAMPLE)
     space = request.namespace
     exchanges, forgotten, stubs = space.journal.exchanges(), space.journal.forgotten, space.stubs.uses()
-    find = partial(sift, exchanges, operations=request.simulator.operations, before=forgotten.questions)
+    find = partial(sift, exchanges, operations=request.app_state.operations, before=forgotten.questions)
     evidence = Evidence(await _views(exchanges), find, stubs, request.now, space.shift, forgotten)
     try:
         results = await asyncio.to_thread(partial(run_checks, body.get("checks"), evidence))

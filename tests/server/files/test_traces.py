@@ -165,7 +165,7 @@ def test_a_config_that_is_taken_up_anew_reads_its_traces_again() -> None:
     options = main._parser(arguments).parse_args(arguments)
     sources = Sources()
     app = create_app(settings_of(options, sources))
-    watcher = Watcher(SettingsReader(lambda anew: settings_of(options, anew), sources), app.simulator)
+    watcher = Watcher(SettingsReader(lambda anew: settings_of(options, anew), sources), app.app_state)
 
     def recorded() -> list[tuple[float, ...]]:
         return list(app.settings.traces.known.values())
@@ -178,6 +178,6 @@ def test_a_config_that_is_taken_up_anew_reads_its_traces_again() -> None:
         Path("conf/ttft.txt").write_text("soon\n")
         await watcher.look()
         assert recorded() == [(0.03,)]
-        assert "ttft.txt, line 1: 'soon' is not a duration" in str(app.simulator.config_fault)
+        assert "ttft.txt, line 1: 'soon' is not a duration" in str(app.app_state.config_fault)
 
     asyncio.run(story())

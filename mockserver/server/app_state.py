@@ -32,7 +32,7 @@ class Setup(NamedTuple):
     stubs: tuple[Stub, ...] = ()
 
 
-class Simulator:
+class AppState:
     """The state of a server.
 
     `operations` are the paths of every operation of its dialects; `config_fault` says why the latest change of the
