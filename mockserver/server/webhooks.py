@@ -37,29 +37,29 @@ class WebhookSender:
     def __init__(self, app_state: AppState, application: Starlette) -> None:
         self.app_state = app_state
         self.application = application
-        self._queues: dict[tuple[str, str], _Queue] = {}
+        self._dispatchers: dict[tuple[str, str], _Dispatcher] = {}
 
     def take(self, namespace: Namespace, dialect: Dialect, orders: tuple[object, ...]) -> None:
         """Give orders to the outbox of a dialect, and begin what is due."""
         outbox = namespace.deliveries.outbox(dialect)
         assert outbox is not None, "only dialects with an outbox give orders"
         clock, key = self.app_state.clock(namespace), (namespace.name, dialect.name)
-        queue = self._queues.get(key)
+        dispatcher = self._dispatchers.get(key)
         # An application that is called in process may run on several loops in turn, with a clock for each.
-        if queue is None or queue.clock is not clock:
-            queue = self._queues[key] = _Queue(self, namespace, dialect, outbox, clock)
+        if dispatcher is None or dispatcher.clock is not clock:
+            dispatcher = self._dispatchers[key] = _Dispatcher(self, namespace, dialect, outbox, clock)
             namespace.deliveries.on_reset(partial(self._close, key))
         for order in orders:
-            outbox.take(order, queue.now)
-        queue.go_on()
+            outbox.take(order, dispatcher.now)
+        dispatcher.go_on()
 
     def _close(self, key: tuple[str, str]) -> None:
-        queue = self._queues.pop(key, None)
-        if queue is not None:
-            queue.close()
+        dispatcher = self._dispatchers.pop(key, None)
+        if dispatcher is not None:
+            dispatcher.close()
 
 
-class _Queue:
+class _Dispatcher:
     """The requests of one outbox: those under way, with their deadlines, and the alarm for what comes next."""
 
     def __init__(

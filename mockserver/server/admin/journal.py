@@ -278,7 +278,7 @@ async def forget(request: AdminRequest) -> Response:
 @endpoint("GET", per_namespace("/events"), {200: "text/event-stream"})
 async def events(request: AdminRequest) -> Response:
     """Exchanges as they begin and end: a stream of server-sent events `exchange`, each with an Exchange as its data."""
-    return StreamingResponse(listen(request.namespace.journal), media_type="text/event-stream")
+    return StreamingResponse(subscribe(request.namespace.journal), media_type="text/event-stream")
 
 
 def _line(exchange: Exchange) -> bytes:
@@ -312,14 +312,14 @@ def _is_whole(text: str) -> bool:
 
 # --- the live feed ---
 
-# How many unread events a listener may have; it misses later ones.
+# How many unread events a subscriber may have; it misses later ones.
 _LONGEST_QUEUE = 1000
 # The interval of comments that keep idle connections from being considered broken.
 _HEARTBEAT_SECONDS = 15.0
 
 
-class _Listener:
-    """The events that a listener has not read yet, and how many it has missed; b"" ends them."""
+class _Subscriber:
+    """The events that a subscriber has not read yet, and how many it has missed; b"" ends them."""
 
     def __init__(self) -> None:
         self.events: asyncio.Queue[bytes] = asyncio.Queue(_LONGEST_QUEUE)
@@ -333,62 +333,62 @@ class _Listener:
             self.events.put_nowait(event)
 
     def end(self) -> None:
-        """End the feed of a listener, discarding unread events."""
+        """End the feed of a subscriber, discarding unread events."""
         while not self.events.empty():
             self.events.get_nowait()
         self.events.put_nowait(b"")
 
 
 class _Feed:
-    """All listeners to one journal."""
+    """All subscribers to one journal."""
 
     def __init__(self, journal: Journal) -> None:
-        self.listeners: list[_Listener] = []
+        self.subscribers: list[_Subscriber] = []
         self.stop: Callable[[], None] = journal.watch(self._publish)
 
     def _publish(self, exchange: Exchange) -> None:
         # Serialised now, because the exchange changes while the event waits to be read.
         event = b"event: exchange\ndata: %b\n\n" % orjson.dumps(summary_of(exchange))
-        for listener in self.listeners:
-            listener.put(event)
+        for subscriber in self.subscribers:
+            subscriber.put(event)
 
 
-# The feeds of the journals that have listeners.
+# The feeds of the journals that have subscribers.
 _feeds: dict[Journal, _Feed] = {}
 
 
 def end_feeds() -> None:
-    """End the feeds of all listeners on this loop, so that their server need not break them off."""
+    """End the feeds of all subscribers on this loop, so that their server need not break them off."""
     own = asyncio.get_running_loop()
     for feed in _feeds.values():
-        for listener in feed.listeners:
-            if listener.loop is own:
-                listener.end()
+        for subscriber in feed.subscribers:
+            if subscriber.loop is own:
+                subscriber.end()
 
 
-async def listen(journal: Journal) -> AsyncIterator[bytes]:
-    """The events of a journal, until the listener or the server stops."""
-    listener, feed = _Listener(), _feeds.get(journal)
+async def subscribe(journal: Journal) -> AsyncIterator[bytes]:
+    """The events of a journal, until the subscriber or the server stops."""
+    subscriber, feed = _Subscriber(), _feeds.get(journal)
     if feed is None:
         feed = _feeds[journal] = _Feed(journal)
-    feed.listeners.append(listener)
+    feed.subscribers.append(subscriber)
     try:
         yield b": listening\n\n"
         while True:
             try:
-                event = await asyncio.wait_for(listener.events.get(), _HEARTBEAT_SECONDS)
+                event = await asyncio.wait_for(subscriber.events.get(), _HEARTBEAT_SECONDS)
             except TimeoutError:
                 yield b": still here\n\n"
                 continue
             if not event:
                 return
-            if listener.missed:
-                yield b'event: missed\ndata: {"count": %d}\n\n' % listener.missed
-                listener.missed = 0
+            if subscriber.missed:
+                yield b'event: missed\ndata: {"count": %d}\n\n' % subscriber.missed
+                subscriber.missed = 0
             yield event
     finally:
-        feed.listeners.remove(listener)
-        if not feed.listeners:
+        feed.subscribers.remove(subscriber)
+        if not feed.subscribers:
             feed.stop()
             del _feeds[journal]
 
