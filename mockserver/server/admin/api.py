@@ -33,9 +33,10 @@ from mockserver.server.admin import (
 )
 from mockserver.server.admin.endpoint import (
     AdminEndpoint,
+    AdminError,
     AdminRequest,
-    BadRequestError,
     admin_error,
+    admin_json,
     endpoint,
     per_server,
 )
@@ -106,7 +107,7 @@ def admin_api(app_state: AppState) -> Starlette:
     return Starlette(
         routes=routes,
         middleware=[Middleware(open_to_pages, lambda: app_state.setup.settings)],
-        exception_handlers={404: _not_found, 405: _wrong_method, BadRequestError: _bad_request},
+        exception_handlers={404: _not_found, 405: _wrong_method, AdminError: _refused},
     )
 
 
@@ -122,10 +123,11 @@ async def _answer(app_state: AppState, endpoint: AdminEndpoint, request: Request
         if name not in known:
             return admin_error(400, unknown("parameter", name, known))
     try:
-        return await endpoint.handle(AdminRequest(app_state, request))
+        answer = await endpoint.handle(AdminRequest(app_state, request))
     except asyncio.CancelledError:
         # The server is stopping while a request waits, which is no error of either side.
         return admin_error(503, "The server is stopping")
+    return answer if isinstance(answer, Response) else admin_json(answer, next(iter(endpoint.gives)))
 
 
 def _refusal(settings: Settings, request: Request) -> Response | None:
@@ -142,8 +144,9 @@ def _refusal(settings: Settings, request: Request) -> Response | None:
     return None if is_loopback(settings.host) else admin_error(401, _CLOSED)
 
 
-async def _bad_request(request: Request, error: Exception) -> Response:
-    return admin_error(400, str(error))
+async def _refused(request: Request, error: Exception) -> Response:
+    assert isinstance(error, AdminError), "only these are handled here"
+    return admin_error(error.status, str(error))
 
 
 async def _wrong_method(request: Request, error: Exception) -> Response:

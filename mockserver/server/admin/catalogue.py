@@ -4,8 +4,6 @@ from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any
 
-from starlette.responses import Response
-
 from mockserver.core.dialects import EDITIONS, Dialect
 from mockserver.core.failures import FailureKind
 from mockserver.core.naming import unknown
@@ -17,10 +15,9 @@ from mockserver.latency.notation import NotationError, read_profile
 from mockserver.latency.pace import pace
 from mockserver.latency.presets import OFF, presets
 from mockserver.server.admin.endpoint import (
+    AdminError,
     AdminRequest,
-    BadRequestError,
     QueryParameter,
-    admin_json,
     endpoint,
     per_server,
 )
@@ -105,18 +102,16 @@ _QUANTILES = 100
 
 
 @endpoint("GET", per_server("/catalogue"), {200: reference("Catalogue")})
-async def catalogue(request: AdminRequest) -> Response:
+async def catalogue(request: AdminRequest) -> object:
     """Dialects with operations and models, kinds of faults, scenarios, failures, presets."""
-    return admin_json(
-        {
-            "dialects": [_dialect(each) for each in request.app_state.dialects.values()],
-            "editions": EDITIONS,
-            "faults": [_kind(name, kind) for name, kind in FAULTS.items()],
-            "scenarios": [{"name": name, "summary": each.summary} for name, each in SCENARIOS.items()],
-            "failures": list(FailureKind),
-            "presets": [{"name": name, **each._asdict()} for name, each in presets().items()],
-        }
-    )
+    return {
+        "dialects": [_dialect(each) for each in request.app_state.dialects.values()],
+        "editions": EDITIONS,
+        "faults": [_kind(name, kind) for name, kind in FAULTS.items()],
+        "scenarios": [{"name": name, "summary": each.summary} for name, each in SCENARIOS.items()],
+        "failures": list(FailureKind),
+        "presets": [{"name": name, **each._asdict()} for name, each in presets().items()],
+    }
 
 
 @endpoint(
@@ -129,21 +124,21 @@ async def catalogue(request: AdminRequest) -> Response:
     ),
     refuses=(400,),
 )
-async def latency(request: AdminRequest) -> Response:
+async def latency(request: AdminRequest) -> object:
     """Times to the first token and gaps between tokens of a latency at speed 1, as a hundred quantiles in seconds."""
     settings, dialects = request.app_state.setup.settings, request.app_state.dialects
     name = request.query.get("dialect", next(iter(dialects)))
     if name not in dialects:
-        raise BadRequestError(f"dialect: {unknown('dialect', name, dialects)}")
+        raise AdminError(f"dialect: {unknown('dialect', name, dialects)}")
     text = request.query.get("of", settings.latency)
     try:
         profile = None if text == OFF else read_profile(text, dialects[name].realistic, settings.traces)
     except NotationError as error:
-        raise BadRequestError(f"of: {error}") from None
+        raise AdminError(f"of: {error}") from None
     paces = [pace(profile, _TOKENS, _PROMPT, derive(0, "picture", number)) for number in range(_SAMPLES)]
     schedules = [each.schedule or (0.0,) * _TOKENS for each in paces]
     gaps = [later - earlier for each in schedules for earlier, later in pairwise(each)]
-    return admin_json({"of": text, "ttft": _quantiles([each[0] for each in schedules]), "gaps": _quantiles(gaps)})
+    return {"of": text, "ttft": _quantiles([each[0] for each in schedules]), "gaps": _quantiles(gaps)}
 
 
 def _dialect(dialect: Dialect) -> dict[str, Any]:

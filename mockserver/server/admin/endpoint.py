@@ -23,12 +23,16 @@ from mockserver.state.namespaces import BAD_NAME, Namespace, is_name
 _LONGEST_MESSAGE = 8192
 
 
-class BadRequestError(Exception):
+class AdminError(Exception):
     """An invalid request to the admin API; the message says what would have been valid."""
+
+    def __init__(self, message: str, status: int = 400) -> None:
+        super().__init__(message)
+        self.status = status
 
 
 class AdminRequest(NamedTuple):
-    """A request to the admin API. Invalid parts raise BadRequestError as soon as they are read."""
+    """A request to the admin API. Invalid parts raise AdminError as soon as they are read."""
 
     app_state: AppState
     http: Request
@@ -45,10 +49,10 @@ class AdminRequest(NamedTuple):
 
     @property
     def namespace(self) -> Namespace:
-        """The namespace that the path names, else the default one. Raises BadRequestError for an invalid name."""
+        """The namespace that the path names, else the default one. Raises AdminError for an invalid name."""
         name = self.namespace_name
         if not is_name(name):
-            raise BadRequestError(BAD_NAME)
+            raise AdminError(BAD_NAME)
         return self.app_state.namespaces.get(name)
 
     @property
@@ -71,7 +75,7 @@ class AdminRequest(NamedTuple):
         """Whether the query sets a flag, with the value `1`."""
         value = self.query.get(name, "0")
         if value not in ("0", "1"):
-            raise BadRequestError(f"{name}: {value[:40]!r} must be 1 or 0")
+            raise AdminError(f"{name}: {value[:40]!r} must be 1 or 0")
         return value == "1"
 
     def variable(self, name: str) -> str:
@@ -84,17 +88,17 @@ class AdminRequest(NamedTuple):
         try:
             body = await read_body(self.http.scope, self.http.receive, most)
         except ClientLeftError:
-            raise BadRequestError(f"{what} is incomplete: the request ended too early") from None
+            raise AdminError(f"{what} is incomplete: the request ended too early") from None
         if body is None:
-            raise BadRequestError(f"{what} has more than {most} bytes (--max-body)")
+            raise AdminError(f"{what} has more than {most} bytes (--max-body)")
         if has_more_values(body):
-            raise BadRequestError(f"{what} has more than {MOST_VALUES} values")
+            raise AdminError(f"{what} has more than {MOST_VALUES} values")
         try:
             value = orjson.loads(body)
         except orjson.JSONDecodeError as error:
-            raise BadRequestError(f"{what} must be a JSON object such as {example}: {error}") from None
+            raise AdminError(f"{what} must be a JSON object such as {example}: {error}") from None
         if not isinstance(value, dict):
-            raise BadRequestError(f"{what} must be a JSON object such as {example}")
+            raise AdminError(f"{what} must be a JSON object such as {example}")
         return value
 
 
@@ -110,7 +114,8 @@ def admin_error(status: int, message: str) -> Response:
     return admin_json({"error": {"message": message, "type": "mockserver_admin"}}, status)
 
 
-Handler = Callable[[AdminRequest], Awaitable[Response]]
+# Gives a response, or a value that is written as JSON. Raises AdminError.
+AdminHandler = Callable[[AdminRequest], Awaitable[object]]
 
 
 class QueryParameter(NamedTuple):
@@ -125,7 +130,8 @@ class QueryParameter(NamedTuple):
 class AdminEndpoint:
     """A method at some paths, and its handler.
 
-    - `gives`: the schema of the answer by status; a string is a content type other than JSON, or empty for no content.
+    - `gives`: the schema of the answer by status, of which the first is the usual one; a string is a content type other
+      than JSON, or empty for no content.
     - `writes`: further content types in which a query can ask for the answer, as text.
     - `takes`: the schema of the body.
     - `refuses`: the statuses of its errors.
@@ -136,7 +142,7 @@ class AdminEndpoint:
     name: str
     method: str
     paths: tuple[str, ...]
-    handle: Handler
+    handle: AdminHandler
     summary: str
     gives: Mapping[int, Schema | str]
     takes: Schema | None = None
@@ -149,11 +155,11 @@ class AdminEndpoint:
 
 def endpoint(
     method: str, paths: tuple[str, ...], gives: Mapping[int, Schema | str], **more: Any
-) -> Callable[[Handler], AdminEndpoint]:
+) -> Callable[[AdminHandler], AdminEndpoint]:
     """Make an endpoint of a handler: its name in the document is the function's in camel case, its summary the
     docstring. `more` are further fields of the endpoint."""
 
-    def decorate(handle: Handler) -> AdminEndpoint:
+    def decorate(handle: AdminHandler) -> AdminEndpoint:
         name = re.sub(r"_(\w)", lambda found: found[1].upper(), handle.__name__)
         summary = " ".join((handle.__doc__ or "").split()).removesuffix(".")
         return AdminEndpoint(name, method, paths, handle, summary, gives, **more)

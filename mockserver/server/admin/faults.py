@@ -2,8 +2,6 @@
 
 from collections.abc import Mapping
 
-from starlette.responses import Response
-
 from mockserver.core.criteria import in_words
 from mockserver.core.naming import shortened
 from mockserver.faults.catalogue import FAULTS
@@ -11,10 +9,8 @@ from mockserver.faults.notation import FaultError, read_table
 from mockserver.faults.rules import Fault
 from mockserver.faults.values import PLACE_KEYS
 from mockserver.server.admin.endpoint import (
+    AdminError,
     AdminRequest,
-    BadRequestError,
-    admin_error,
-    admin_json,
     endpoint,
     per_namespace,
 )
@@ -65,23 +61,23 @@ _EXAMPLE = '{"kind": "cut", "after_event": 5}'
 
 
 @endpoint("GET", per_namespace("/faults"), {200: table({"faults": rows(reference("ArmedFault"))})})
-async def faults(request: AdminRequest) -> Response:
+async def faults(request: AdminRequest) -> object:
     """The armed faults, and how often they have struck."""
-    return admin_json({"faults": [_shown(*row) for row in request.namespace.faults.armed()]})
+    return {"faults": [_shown(*row) for row in request.namespace.faults.armed()]}
 
 
 @endpoint("POST", per_namespace("/faults"), {201: table({"armed": TEXT})}, takes=reference("Fault"), refuses=(400,))
-async def arm(request: AdminRequest) -> Response:
+async def arm(request: AdminRequest) -> object:
     """Arm a fault or a scenario."""
     table = await request.json("A fault", _EXAMPLE)
     try:
         faults = read_table({key: value for key, value in table.items() if key != "name"})
     except FaultError as error:
-        raise BadRequestError(f"{error}. An example: {_EXAMPLE}") from None
+        raise AdminError(f"{error}. An example: {_EXAMPLE}") from None
     try:
         check_matches(faults, request.app_state.operations)
     except ConfigError as error:
-        raise BadRequestError(str(error)) from None
+        raise AdminError(str(error)) from None
     # A scenario has several faults. By default the kind is the name.
     name = str(table.get("name") or table.get("scenario") or table["kind"])
     rules, now = request.namespace.faults, request.now
@@ -90,30 +86,30 @@ async def arm(request: AdminRequest) -> Response:
             own = name if len(faults) == 1 else f"{name} {number + 1}"
             rules.arm(own, fault, now, scenario=name)
         elif request.namespace_name:
-            raise BadRequestError("A fault of the listener affects all namespaces; arm it without a namespace")
+            raise AdminError("A fault of the listener affects all namespaces; arm it without a namespace")
         elif request.listener is None:
-            raise BadRequestError("A fault of the listener needs a socket, which a server in process does not have")
+            raise AdminError("A fault of the listener needs a socket, which a server in process does not have")
         else:
             request.listener.apply(fault)
-    return admin_json({"armed": name}, 201)
+    return {"armed": name}
 
 
 @endpoint("DELETE", per_namespace("/faults"), {200: table({"faults": rows({})})})
-async def disarm_all(request: AdminRequest) -> Response:
+async def disarm_all(request: AdminRequest) -> object:
     """Remove all armed faults, and make the listener work again."""
     request.namespace.faults.reset()
     await request.recover_listener()
-    return admin_json({"faults": []})
+    return {"faults": []}
 
 
 @endpoint("DELETE", per_namespace("/faults/{rule:path}"), {200: table({"disarmed": TEXT})}, refuses=(404,))
-async def disarm(request: AdminRequest) -> Response:
+async def disarm(request: AdminRequest) -> object:
     """Remove one fault or scenario."""
     rules, name = request.namespace.faults, request.variable("rule")
     if rules.disarm(name):
-        return admin_json({"disarmed": name})
+        return {"disarmed": name}
     known = ", ".join(name for name, _, _ in rules.armed()) or "none"
-    return admin_error(404, f"No fault {shortened(name)} is armed here. Armed: {known}")
+    raise AdminError(f"No fault {shortened(name)} is armed here. Armed: {known}", 404)
 
 
 def _shown(name: str, fault: Fault, count: Count) -> Mapping[str, object]:

@@ -14,11 +14,9 @@ from mockserver.core.criteria import CriteriaError
 from mockserver.core.dialects import EDITIONS
 from mockserver.core.naming import unknown
 from mockserver.server.admin.endpoint import (
+    AdminError,
     AdminRequest,
-    BadRequestError,
     QueryParameter,
-    admin_error,
-    admin_json,
     endpoint,
     per_namespace,
 )
@@ -239,7 +237,7 @@ async def exchange(request: AdminRequest) -> Response:
     number = request.variable("number")
     exchange = request.namespace.journal.find(int(number)) if _is_whole(number) else None
     if exchange is None:
-        return admin_error(404, f"The journal has no exchange {number}: it was forgotten, or has not happened yet")
+        raise AdminError(f"The journal has no exchange {number}: it was forgotten, or has not happened yet", 404)
     [body] = await _whole([exchange], option=orjson.OPT_INDENT_2)
     return Response(body, media_type="application/json")
 
@@ -251,28 +249,28 @@ async def exchange(request: AdminRequest) -> Response:
     takes=table({}, {"match": reference("Match")}),
     refuses=(400,),
 )
-async def sift(request: AdminRequest) -> Response:
+async def sift(request: AdminRequest) -> object:
     """For each exchange, where it differs from a match."""
     wanted = await request.json("The body", '{"match": {"model": "m"}}')
     for name in wanted.keys() - {"match"}:
-        raise BadRequestError(unknown("key", name, ("match",)))
+        raise AdminError(unknown("key", name, ("match",)))
     journal, operations = request.namespace.journal, request.app_state.operations
     forgotten = journal.forgotten
     try:
         match, before = wanted.get("match", {}), forgotten.questions
         found = await asyncio.to_thread(partial(differences_of, journal.exchanges(), match, operations, before))
     except CriteriaError as error:
-        raise BadRequestError(str(error)) from None
+        raise AdminError(str(error)) from None
     matching = [number for number, differences in found.items() if not differences]
     by_number = {str(number): differences for number, differences in found.items()}
-    return admin_json({"matching": matching, "differences": by_number, "forgotten": forgotten._asdict()})
+    return {"matching": matching, "differences": by_number, "forgotten": forgotten._asdict()}
 
 
 @endpoint("DELETE", per_namespace("/journal"), {200: table({"exchanges": rows({})})})
-async def forget(request: AdminRequest) -> Response:
+async def forget(request: AdminRequest) -> object:
     """Clear the journal; numbers start at 1 again."""
     request.namespace.journal.clear()
-    return admin_json({"exchanges": []})
+    return {"exchanges": []}
 
 
 @endpoint("GET", per_namespace("/events"), {200: "text/event-stream"})
@@ -302,7 +300,7 @@ def _slice(request: AdminRequest, most: int | None = None) -> list[Exchange]:
 def _number(request: AdminRequest, name: str, otherwise: int | None) -> int | None:
     text = request.query.get(name)
     if text is not None and not _is_whole(text):
-        raise BadRequestError(f"{name}: {text[:40]!r} is not a whole number of at least 0")
+        raise AdminError(f"{name}: {text[:40]!r} is not a whole number of at least 0")
     return otherwise if text is None else int(text)
 
 

@@ -4,14 +4,11 @@ from collections.abc import Mapping
 from math import inf
 from typing import Any
 
-from starlette.responses import Response
-
 from mockserver.core.caches import forget_large
 from mockserver.core.naming import unknown
 from mockserver.server.admin.endpoint import (
+    AdminError,
     AdminRequest,
-    BadRequestError,
-    admin_json,
     endpoint,
     per_namespace,
     per_server,
@@ -68,15 +65,15 @@ _CLOCK = table(
     per_server("/namespaces"),
     {200: table({"namespaces": rows(table({"name": TEXT, "ahead": NUMBER, "exchanges": WHOLE, "faults": WHOLE}))})},
 )
-async def namespaces(request: AdminRequest) -> Response:
+async def namespaces(request: AdminRequest) -> object:
     """The namespaces in use."""
-    return admin_json({"namespaces": [_shown(each) for each in request.app_state.namespaces.all()]})
+    return {"namespaces": [_shown(each) for each in request.app_state.namespaces.all()]}
 
 
 @endpoint("GET", per_namespace("/clock"), {200: _CLOCK})
-async def clock(request: AdminRequest) -> Response:
+async def clock(request: AdminRequest) -> object:
     """The clock of the namespace."""
-    return admin_json({"ahead": request.namespace.shift, "now": request.now})
+    return {"ahead": request.namespace.shift, "now": request.now}
 
 
 @endpoint(
@@ -86,25 +83,25 @@ async def clock(request: AdminRequest) -> Response:
     takes=table({"advance": described({"type": "number", "minimum": 0}, "seconds")}),
     refuses=(400,),
 )
-async def advance(request: AdminRequest) -> Response:
+async def advance(request: AdminRequest) -> object:
     """Advance the clock."""
     body = await request.json("The body", '{"advance": 60}')
     for name in body.keys() - {"advance"}:
-        raise BadRequestError(unknown("key", name, ("advance",)))
+        raise AdminError(unknown("key", name, ("advance",)))
     try:
-        return admin_json({"ahead": request.app_state.advance(request.namespace, body.get("advance", inf))})
+        return {"ahead": request.app_state.advance(request.namespace, body.get("advance", inf))}
     except ValueError as error:
-        raise BadRequestError(f'{error}; as in {{"advance": 60}}') from None
+        raise AdminError(f'{error}; as in {{"advance": 60}}') from None
 
 
 @endpoint("POST", per_namespace("/reset"), {200: table({"reset": described(TEXT, "the namespace")})})
-async def reset(request: AdminRequest) -> Response:
+async def reset(request: AdminRequest) -> object:
     """Remove stubs and armed faults, and clear counters and the journal; settings and clock stay."""
     held = request.namespace.journal.held
     request.namespace.reset()
     forget_large(held)
     await request.recover_listener()
-    return admin_json({"reset": request.namespace_name})
+    return {"reset": request.namespace_name}
 
 
 def _shown(namespace: Namespace) -> dict[str, Any]:
@@ -129,11 +126,11 @@ def _shown(namespace: Namespace) -> dict[str, Any]:
         )
     },
 )
-async def deliveries(request: AdminRequest) -> Response:
+async def deliveries(request: AdminRequest) -> object:
     """The requests that were made to applications, such as callbacks, oldest first."""
     deliveries = request.namespace.deliveries
     listed = [shown(each)._asdict() for each in deliveries.all()]
-    return admin_json({"begun": deliveries.begun, "ended": deliveries.ended, "deliveries": listed})
+    return {"begun": deliveries.begun, "ended": deliveries.ended, "deliveries": listed}
 
 
 ENDPOINTS = (namespaces, clock, advance, reset)

@@ -10,8 +10,8 @@ from pathlib import Path
 from starlette.responses import RedirectResponse, Response
 
 from mockserver.server.admin.endpoint import (
+    AdminError,
     AdminRequest,
-    admin_error,
     endpoint,
     per_server,
 )
@@ -44,7 +44,7 @@ async def page_file(request: AdminRequest) -> Response:
     """The live page (without a path) and its files."""
     file = _files().get(request.variable("path") or "index.html")
     if file is None:
-        return admin_error(404, f"The live page has no file {request.variable('path')!r}; it is at {ADMIN}/ui/")
+        raise AdminError(f"The live page has no file {request.variable('path')!r}; it is at {ADMIN}/ui/", 404)
     data, content_type, etag = file
     headers = {
         "etag": etag,

@@ -9,10 +9,9 @@ from mockserver.core.naming import shortened
 from mockserver.core.version import __version__
 from mockserver.dialects.openapi import openapi_document
 from mockserver.server.admin.endpoint import (
+    AdminError,
     AdminRequest,
-    BadRequestError,
     QueryParameter,
-    admin_error,
     admin_json,
     endpoint,
     per_server,
@@ -34,7 +33,7 @@ async def health(request: AdminRequest) -> Response:
 
 
 @endpoint("GET", per_server("/ready"), {200: _STATE, 503: _STATE}, opens=True)
-async def ready(request: AdminRequest) -> Response:
+async def ready(request: AdminRequest) -> object:
     """Whether the latest config and stub files are in force and the server accepts connections."""
     dialects = list(request.app_state.dialects)
     fault = request.app_state.config_fault
@@ -43,13 +42,13 @@ async def ready(request: AdminRequest) -> Response:
     if request.listener is not None and request.listener.state != "open":
         fault = f"the listener does not accept connections: {request.listener.state}"
         return admin_json({"status": "listener", "error": fault, "dialects": dialects}, 503)
-    return admin_json({"status": "ready", "dialects": dialects})
+    return {"status": "ready", "dialects": dialects}
 
 
 @endpoint("GET", per_server("/version"), {200: table({"name": TEXT, "version": TEXT})}, opens=True)
-async def version(request: AdminRequest) -> Response:
+async def version(request: AdminRequest) -> object:
     """The version that runs."""
-    return admin_json({"name": "mockserver", "version": __version__})
+    return {"name": "mockserver", "version": __version__}
 
 
 @endpoint(
@@ -57,13 +56,13 @@ async def version(request: AdminRequest) -> Response:
     per_server("/routes"),
     {200: table({"routes": rows(table({"method": TEXT, "path": TEXT, "dialect": TEXT, "operation": TEXT}))})},
 )
-async def routes(request: AdminRequest) -> Response:
+async def routes(request: AdminRequest) -> object:
     """All routes."""
     listed = [
         {"method": method, "path": path, "dialect": dialect.name, "operation": operation.name}
         for method, path, dialect, operation in request.app_state.setup.routes.table()
     ]
-    return admin_json({"routes": listed})
+    return {"routes": listed}
 
 
 @endpoint(
@@ -80,12 +79,12 @@ async def dialect(request: AdminRequest) -> Response:
     # The path is next to the dialect's own routes, and may have a namespace like them.
     name = request.namespace_name or namespace_of("/", Headers(request.http.headers.raw))[0]
     if not is_name(name):
-        raise BadRequestError(BAD_NAME)
+        raise AdminError(BAD_NAME)
     usual = app_state.setup_of(app_state.namespaces.get(name)).settings.edition
     wanted = request.query.get("edition", usual)
     edition = next((edition for edition in EDITIONS if edition == wanted), None)
     if edition is None:
-        return admin_error(400, f"unknown edition {shortened(wanted)}. Known: {', '.join(EDITIONS)}")
+        raise AdminError(f"unknown edition {shortened(wanted)}. Known: {', '.join(EDITIONS)}")
     document = openapi_document(app_state.dialects[request.variable("dialect")], edition)
     return Response(orjson.dumps(document), media_type="application/json")
 

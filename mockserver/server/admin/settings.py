@@ -4,15 +4,12 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, fields, replace
 from typing import Any
 
-from starlette.responses import Response
-
 from mockserver.core.naming import unknown
 from mockserver.faults.notation import fault_in_words
 from mockserver.server.admin.endpoint import (
+    AdminError,
     AdminRequest,
-    BadRequestError,
     QueryParameter,
-    admin_json,
     endpoint,
     per_namespace,
     per_server,
@@ -68,7 +65,7 @@ _WORDS: Mapping[str, Callable[[Any], str]] = {"fault": fault_in_words, "quota": 
 
 
 @endpoint("GET", per_server("/settings"), {200: reference("Settings")})
-async def settings(request: AdminRequest) -> Response:
+async def settings(request: AdminRequest) -> object:
     """The settings in force, without secrets."""
     settings = request.app_state.setup.settings
     shown: dict[str, Any] = {item.name: _shown(item.name, getattr(settings, item.name)) for item in fields(settings)}
@@ -78,30 +75,30 @@ async def settings(request: AdminRequest) -> Response:
     ]
     shown["stub"] = [stub.name for stub in settings.stub]
     shown["traces"] = sorted({recording.file for recording in settings.traces.known})
-    return admin_json({**shown, "pinned": sorted(settings.pinned)})
+    return {**shown, "pinned": sorted(settings.pinned)}
 
 
 @endpoint(
     "PATCH", per_server("/settings"), {200: table({"changed": rows(TEXT)})}, takes=reference("Changes"), refuses=(400,)
 )
-async def change_settings(request: AdminRequest) -> Response:
+async def change_settings(request: AdminRequest) -> object:
     """Change settings for all further requests."""
     changes = await request.json("The body", '{"seed": 7, "latency": "slow"}')
     for name in changes:
         if name not in LIVE:
-            raise BadRequestError(f"settings: {unknown('setting', name, LIVE)}. {_NOT_LIVE}")
+            raise AdminError(f"settings: {unknown('setting', name, LIVE)}. {_NOT_LIVE}")
     settings = request.app_state.setup.settings
     try:
         request.app_state.adopt(replace(settings, **from_texts(changes, "settings:", settings.traces)))
     except ConfigError as error:
-        raise BadRequestError(str(error)) from None
-    return admin_json({"changed": list(changes)})
+        raise AdminError(str(error)) from None
+    return {"changed": list(changes)}
 
 
 @endpoint("GET", (f"{ADMIN}/ns/{{namespace}}/settings",), {200: reference("OwnSettings")})
-async def own_settings(request: AdminRequest) -> Response:
+async def own_settings(request: AdminRequest) -> object:
     """The namespace's own settings."""
-    return admin_json({name: _shown(name, value) for name, value in request.namespace.own.items()})
+    return {name: _shown(name, value) for name, value in request.namespace.own.items()}
 
 
 @endpoint(
@@ -112,7 +109,7 @@ async def own_settings(request: AdminRequest) -> Response:
     takes=reference("OwnSettings"),
     refuses=(400,),
 )
-async def settle(request: AdminRequest) -> Response:
+async def settle(request: AdminRequest) -> object:
     """Set the namespace's own settings, replacing those that it has."""
     wanted = await request.json("The settings", '{"seed": 7, "latency": "off"}')
     app_state, space = request.app_state, request.namespace
@@ -120,7 +117,7 @@ async def settle(request: AdminRequest) -> Response:
     try:
         space.own = {**kept, **read_namespace_settings(wanted, app_state.dialects, app_state.setup.settings.traces)}
     except ConfigError as error:
-        raise BadRequestError(str(error)) from None
+        raise AdminError(str(error)) from None
     return await own_settings.handle(request)
 
 
@@ -132,9 +129,9 @@ def _shown(name: str, value: Any) -> Any:
 
 
 @endpoint("GET", per_namespace("/quotas"), {200: reference("Quotas")})
-async def quotas(request: AdminRequest) -> Response:
+async def quotas(request: AdminRequest) -> object:
     """How much of the quotas is used, and what is running."""
-    return admin_json(request.namespace.quotas.describe(request.now))
+    return request.namespace.quotas.describe(request.now)
 
 
 ENDPOINTS = (settings, own_settings, change_settings, settle, quotas)

@@ -10,11 +10,9 @@ from starlette.responses import Response
 
 from mockserver.core.naming import shortened, unknown
 from mockserver.server.admin.endpoint import (
+    AdminError,
     AdminRequest,
-    BadRequestError,
     QueryParameter,
-    admin_error,
-    admin_json,
     endpoint,
     per_namespace,
 )
@@ -101,40 +99,40 @@ _FORMATS = {"toml": "application/toml", "json": "application/json"}
     query=(QueryParameter("format", one_of(_FORMATS), "a stub file of the added stubs, in this format"),),
     refuses=(400,),
 )
-async def stubs(request: AdminRequest) -> Response:
+async def stubs(request: AdminRequest) -> object:
     """All stubs in their order of precedence, with how often each was used; or the added ones as a stub file."""
     book, wanted = request.namespace.stubs, request.query.get("format")
     if wanted is not None:
         if wanted not in _FORMATS:
-            raise BadRequestError(f"format: {unknown('format', wanted[:40], _FORMATS)}")
+            raise AdminError(f"format: {unknown('format', wanted[:40], _FORMATS)}")
         return Response(WRITERS[wanted](stub for stub, _ in book.listed()), media_type=_FORMATS[wanted])
     listed = book.listed(request.app_state.setup.stubs)
     hint = {} if book.listed() else {"hint": _NOTHING_ADDED}
-    return admin_json({"stubs": [_shown(stub, used) for stub, used in listed], **hint})
+    return {"stubs": [_shown(stub, used) for stub, used in listed], **hint}
 
 
 @endpoint("POST", per_namespace("/stubs"), {201: _ADDED}, takes=_STUBS, refuses=(400,))
-async def add_stubs(request: AdminRequest) -> Response:
+async def add_stubs(request: AdminRequest) -> object:
     """Add stubs."""
     stubs = await _several(request)
-    return admin_json({"added": _added(request, stubs)}, 201)
+    return {"added": _added(request, stubs)}
 
 
 def _added(request: AdminRequest, stubs: Sequence[Stub]) -> list[str]:
     """Add stubs, as far as there is room: each is tried for every request."""
     book = request.namespace.stubs
     if book.count + len(stubs) > _MOST_STUBS:
-        raise BadRequestError(f"A namespace has room for {_MOST_STUBS:,} added stubs. Files of stubs may have more.")
+        raise AdminError(f"A namespace has room for {_MOST_STUBS:,} added stubs. Files of stubs may have more.")
     return [book.add(stub) for stub in stubs]
 
 
 @endpoint("POST", per_namespace("/replay"), {201: _REPLAYED}, takes=_TAKES_RECORDING, refuses=(400,))
-async def replay(request: AdminRequest) -> Response:
+async def replay(request: AdminRequest) -> object:
     """Add stubs that answer as a recording says."""
     given = await request.json("A recording", _RECORDING)
     text, name, paced = given.pop("recording", None), given.pop("name", "recorded"), given.pop("pace", False)
     if not isinstance(text, str) or not isinstance(name, str) or not isinstance(paced, bool) or given:
-        raise BadRequestError(f"A recording must be a JSON object such as {_RECORDING}, of which the text is needed")
+        raise AdminError(f"A recording must be a JSON object such as {_RECORDING}, of which the text is needed")
     # Imported when first needed: a server starts sooner without.
     from mockserver.server.files.recordings import replay_from
 
@@ -144,42 +142,42 @@ async def replay(request: AdminRequest) -> Response:
     try:
         found = await asyncio.to_thread(read)
     except ConfigError as error:
-        raise BadRequestError(str(error)) from None
-    return admin_json({"added": _added(request, found.stubs), "left_out": found.left_out}, 201)
+        raise AdminError(str(error)) from None
+    return {"added": _added(request, found.stubs), "left_out": found.left_out}
 
 
 @endpoint("PUT", per_namespace("/stubs"), {200: _ADDED}, takes=_STUBS, refuses=(400,))
-async def put_stubs(request: AdminRequest) -> Response:
+async def put_stubs(request: AdminRequest) -> object:
     """Replace all added stubs with these."""
     stubs = await _several(request)
     if len(stubs) > _MOST_STUBS:
-        raise BadRequestError(f"A namespace has room for {_MOST_STUBS:,} added stubs. Files of stubs may have more.")
-    return admin_json({"added": request.namespace.stubs.put(stubs)})
+        raise AdminError(f"A namespace has room for {_MOST_STUBS:,} added stubs. Files of stubs may have more.")
+    return {"added": request.namespace.stubs.put(stubs)}
 
 
 @endpoint("PUT", per_namespace("/stubs/{stub:path}"), {200: _ADDED}, takes=reference("Stub"), refuses=(400, 404))
-async def put_stub(request: AdminRequest) -> Response:
+async def put_stub(request: AdminRequest) -> object:
     """Add or replace the stub with this name."""
     table = await request.json("A stub", _EXAMPLE)
     stub = await asyncio.to_thread(partial(_read, request, {**table, "name": request.variable("stub")}))
-    return admin_json({"added": _added(request, (stub,))})
+    return {"added": _added(request, (stub,))}
 
 
 @endpoint("DELETE", per_namespace("/stubs"), {200: table({"stubs": rows({})})})
-async def remove_stubs(request: AdminRequest) -> Response:
+async def remove_stubs(request: AdminRequest) -> object:
     """Remove all added stubs."""
     request.namespace.stubs.put(())
-    return admin_json({"stubs": []})
+    return {"stubs": []}
 
 
 @endpoint("DELETE", per_namespace("/stubs/{stub:path}"), {200: table({"removed": TEXT})}, refuses=(404,))
-async def remove_stub(request: AdminRequest) -> Response:
+async def remove_stub(request: AdminRequest) -> object:
     """Remove one stub."""
     book, name = request.namespace.stubs, request.variable("stub")
     if book.remove(name):
-        return admin_json({"removed": name})
+        return {"removed": name}
     known = ", ".join(stub.name for stub, _ in book.listed()) or "none"
-    return admin_error(404, f"No stub {shortened(name)} was added here. Added: {known}")
+    raise AdminError(f"No stub {shortened(name)} was added here. Added: {known}", 404)
 
 
 async def _several(request: AdminRequest) -> tuple[Stub, ...]:
@@ -196,7 +194,7 @@ def _read_several(request: AdminRequest, body: Mapping[str, Any]) -> tuple[Stub,
     if key not in ("stubs", "stub"):
         return (_read(request, table),)
     if not isinstance(table[key], list):
-        raise BadRequestError(f'{key}: must be a list of stubs, such as {{"stubs": [{_EXAMPLE}]}}')
+        raise AdminError(f'{key}: must be a list of stubs, such as {{"stubs": [{_EXAMPLE}]}}')
     return tuple(_read(request, each, f"{key}[{number}]") for number, each in enumerate(table[key]))
 
 
@@ -206,7 +204,7 @@ def _read(request: AdminRequest, table: object, place: str = "stub") -> Stub:
         check_names(stub, request.app_state.operations, "" if stub.name else place)
         check_abilities(stub, request.app_state.dialects, request.app_state.setup_of(request.namespace).settings)
     except StubError as error:
-        raise BadRequestError(f"{error}. An example: {_EXAMPLE}") from None
+        raise AdminError(f"{error}. An example: {_EXAMPLE}") from None
     return stub
 
 

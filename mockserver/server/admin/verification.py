@@ -5,13 +5,11 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import get_args
 
-from starlette.responses import Response
-
 from mockserver.core.criteria import CriteriaError
 from mockserver.core.naming import shortened
 from mockserver.server.admin.endpoint import (
+    AdminError,
     AdminRequest,
-    BadRequestError,
     QueryParameter,
     admin_json,
     endpoint,
@@ -141,18 +139,18 @@ _CHECKED = table(
     ),
     refuses=(400,),
 )
-async def wait(request: AdminRequest) -> Response:
+async def wait(request: AdminRequest) -> object:
     """Wait for this many requests or deliveries; without a number, until all answers have ended."""
     seconds = _number(request.query.get("seconds", "5"), "seconds", _LONGEST_WAIT)
     wanted, delivered = request.query.get("requests"), request.query.get("deliveries")
     if wanted is not None and delivered is not None:
-        raise BadRequestError("requests and deliveries: wait for one, and then for the other")
+        raise AdminError("requests and deliveries: wait for one, and then for the other")
     if delivered is not None:
         deliveries, number = request.namespace.deliveries, int(_number(delivered, "deliveries", 1e9))
         happened = await wait_for_deliveries(deliveries, number, seconds)
-        return admin_json({"happened": happened, "opened": request.namespace.journal.opened})
+        return {"happened": happened, "opened": request.namespace.journal.opened}
     journal, count = request.namespace.journal, None if wanted is None else int(_number(wanted, "requests", 1e9))
-    return admin_json({"happened": await wait_for_requests(journal, count, seconds), "opened": journal.opened})
+    return {"happened": await wait_for_requests(journal, count, seconds), "opened": journal.opened}
 
 
 @endpoint(
@@ -162,7 +160,7 @@ async def wait(request: AdminRequest) -> Response:
     takes=table({"checks": rows(reference("Check"))}),
     refuses=(400,),
 )
-async def verify(request: AdminRequest) -> Response:
+async def verify(request: AdminRequest) -> object:
     """Check what clients have done; status 417 if a check fails."""
     body = await request.json("The body", _EXAMPLE)
     space = request.namespace
@@ -172,7 +170,7 @@ async def verify(request: AdminRequest) -> Response:
     try:
         results = await asyncio.to_thread(partial(run_checks, body.get("checks"), evidence))
     except (CheckError, CriteriaError, DeclarationError) as error:
-        raise BadRequestError(f"{error}. An example: {_EXAMPLE}") from None
+        raise AdminError(f"{error}. An example: {_EXAMPLE}") from None
     passed = all(result["passed"] for result in results)
     return admin_json({"passed": passed, "checks": results}, 200 if passed else 417)
 
@@ -184,17 +182,17 @@ async def verify(request: AdminRequest) -> Response:
     query=tuple(QueryParameter(name, schema, schema["description"]) for name, schema in _DECLARED.items()),
     refuses=(400,),
 )
-async def report(request: AdminRequest) -> Response:
+async def report(request: AdminRequest) -> object:
     """The verdict: how clients behaved when the server failed."""
     try:
         declared = declaration_of(request.query)
     except DeclarationError as error:
-        raise BadRequestError(str(error)) from None
+        raise AdminError(str(error)) from None
     space = request.namespace
     exchanges, forgotten = space.journal.exchanges(), space.journal.forgotten.questions
     seen = await _views(exchanges)
     judged = partial(judge, seen, declared, now=request.now, ahead=space.shift, forgotten=forgotten)
-    return admin_json(await asyncio.to_thread(lambda: judged().as_json()))
+    return await asyncio.to_thread(lambda: judged().as_json())
 
 
 async def _views(exchanges: Sequence[Exchange]) -> list[View]:
@@ -207,7 +205,7 @@ def _number(text: str, name: str, most: float) -> float:
     except ValueError:
         number = -1.0
     if not 0 <= number <= most:
-        raise BadRequestError(f"{name}: {shortened(text)} is not a number from 0 to {most:g}")
+        raise AdminError(f"{name}: {shortened(text)} is not a number from 0 to {most:g}")
     return number
 
 
