@@ -122,7 +122,9 @@ async def send(task: Task, deliver: str) -> Outcome:
     except (OSError, UnicodeError) as error:
         raise UnsentError(f"{host}:{port}: {_reason(error)}") from None
     try:
-        return await _exchange(task, parts.netloc.rpartition("@")[2], _target(task.url), reader, writer)
+        # What stands of the URL in the request line.
+        target = quote((parts.path or "/") + (f"?{parts.query}" if parts.query else ""), safe=_PLAIN)
+        return await _exchange(task, parts.netloc.rpartition("@")[2], target, reader, writer)
     except (OSError, EOFError, UnicodeError, h11.ProtocolError) as error:
         raise UnsentError(f"{host}:{port}: {_reason(error)}") from None
     finally:
@@ -220,31 +222,18 @@ async def _exchange(
         elif isinstance(event, h11.Data):
             body += event.data
         if answer is not None and (isinstance(event, h11.EndOfMessage) or len(body) >= _MOST):
-            return _outcome(answer, bytes(body[:_MOST]))
+            break
         if isinstance(event, h11.ConnectionClosed):
             raise EOFError("the connection was closed before the answer")
-
-
-def _outcome(answer: h11.Response, body: bytes) -> Outcome:
-    """The answer, decompressed if it is compressed: then without the headers that describe the compressed body."""
-    headers = tuple((bytes(name), bytes(value)) for name, value in answer.headers)
-    if (b"content-encoding", b"gzip") not in headers:
-        return Outcome(answer.status_code, headers, body)
-    about = (b"content-encoding", b"content-length")
-    return Outcome(answer.status_code, tuple(each for each in headers if each[0] not in about), _unzipped(body))
-
-
-def _unzipped(body: bytes) -> bytes:
-    try:
-        return zlib.decompressobj(_GZIP).decompress(body, _MOST)
-    except zlib.error as error:
-        raise EOFError(f"the answer is not valid gzip: {error}") from None
-
-
-def _target(url: str) -> str:
-    """What stands of a URL in the request line: its path and its query."""
-    parts = urlsplit(url)
-    return quote((parts.path or "/") + (f"?{parts.query}" if parts.query else ""), safe=_PLAIN)
+    received, data = tuple((bytes(name), bytes(value)) for name, value in answer.headers), bytes(body[:_MOST])
+    if (b"content-encoding", b"gzip") in received:
+        # Decompressed, and without the headers that describe the compressed body.
+        received = tuple(each for each in received if each[0] not in (b"content-encoding", b"content-length"))
+        try:
+            data = zlib.decompressobj(_GZIP).decompress(data, _MOST)
+        except zlib.error as error:
+            raise EOFError(f"the answer is not valid gzip: {error}") from None
+    return Outcome(answer.status_code, received, data)
 
 
 def _reason(error: Exception) -> str:

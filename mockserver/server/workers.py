@@ -12,8 +12,6 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
-from types import FrameType
 from typing import NoReturn
 
 from mockserver.server.app import App
@@ -31,12 +29,6 @@ _PATIENCE = KILL_SECONDS
 
 Work = Callable[[int, socket.socket], None]
 SignalWaiter = Callable[[float | None], list[int]]
-
-
-@dataclass(frozen=True, slots=True)
-class _Worker:
-    number: int
-    began: float
 
 
 def listeners_for(app: App, count: int) -> list[socket.socket]:
@@ -76,7 +68,8 @@ class WorkerPool:
         self._family, self._address = listeners[0].family, listeners[0].getsockname()
         self._listeners = dict(enumerate(listeners, start=1))
         self._work = work
-        self._workers: dict[int, _Worker] = {}
+        # The number of each worker, and when it began, by its process.
+        self._workers: dict[int, tuple[int, float]] = {}
         self._early_deaths = 0
 
     def run(self) -> int:
@@ -97,7 +90,7 @@ class WorkerPool:
             pid = os.fork()
             if pid == 0:
                 self._become(number, listener)
-        self._workers[pid] = _Worker(number, time.monotonic())
+        self._workers[pid] = (number, time.monotonic())
 
     def _become(self, number: int, listener: socket.socket) -> NoReturn:
         """Be a worker in a forked process, which exits at the end in any case."""
@@ -122,27 +115,27 @@ class WorkerPool:
 
     def _replace_the_dead(self) -> bool:
         """Restart workers that have died; return False if that has become pointless."""
-        for worker, how in self._reap():
-            early = time.monotonic() - worker.began < _EARLY
+        for number, began, how in self._reap():
+            early = time.monotonic() - began < _EARLY
             self._early_deaths = self._early_deaths + 1 if early else 0
             if self._early_deaths >= _MOST_EARLY:
-                log.error("worker %d has ended (%s) soon after its start, like others", worker.number, how)
+                log.error("worker %d has ended (%s) soon after its start, like others", number, how)
                 return False
-            log.warning("worker %d has ended (%s); a new one takes its place", worker.number, how)
-            self._start(worker.number)
+            log.warning("worker %d has ended (%s); a new one takes its place", number, how)
+            self._start(number)
         return True
 
-    def _reap(self) -> list[tuple[_Worker, str]]:
-        """The workers that have ended, and how."""
-        ended: list[tuple[_Worker, str]] = []
+    def _reap(self) -> list[tuple[int, float, str]]:
+        """The workers that have ended: their numbers, when they began, and how they ended."""
+        ended: list[tuple[int, float, str]] = []
         while self._workers:
             pid, status = os.waitpid(-1, os.WNOHANG)
             if pid == 0:
                 break
-            worker = self._workers.pop(pid, None)
-            if worker is not None:
+            if pid in self._workers:
                 code = os.waitstatus_to_exitcode(status)
-                ended.append((worker, f"exit code {code}" if code >= 0 else signal.Signals(-code).name))
+                how = f"exit code {code}" if code >= 0 else signal.Signals(-code).name
+                ended.append((*self._workers.pop(pid), how))
         return ended
 
     def _stop(self, wait: SignalWaiter) -> None:
@@ -166,7 +159,8 @@ def _signals_as_values() -> Iterator[SignalWaiter]:
     ours, theirs = socket.socketpair()
     theirs.setblocking(False)
     wanted = (signal.SIGTERM, signal.SIGINT, signal.SIGCHLD)
-    before = {each: signal.signal(each, _nothing) for each in wanted}
+    # The numbers arrive through the wake-up socket.
+    before = {each: signal.signal(each, lambda number, frame: None) for each in wanted}
     signal.set_wakeup_fd(theirs.fileno())
 
     def wait(seconds: float | None) -> list[int]:
@@ -181,7 +175,3 @@ def _signals_as_values() -> Iterator[SignalWaiter]:
             signal.signal(each, handler)
         ours.close()
         theirs.close()
-
-
-def _nothing(number: int, frame: FrameType | None) -> None:
-    """Do nothing: the signal's number arrives through the wake-up socket."""
