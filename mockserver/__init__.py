@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from mockserver.state.settings import ConfigError, Settings
     from mockserver.state.stubs.values import StubError
     from mockserver.testing.handle import Handle
-    from mockserver.testing.notation import (
+    from mockserver.testing.matchers import (
         anything,
         as_json,
         at_least,
@@ -41,7 +41,7 @@ _HOMES = {
     "mockserver.core.version": ("__version__",),
     "mockserver.server.app": ("create_app",),
     "mockserver.testing.handle": ("Handle",),
-    "mockserver.testing.notation": (
+    "mockserver.testing.matchers": (
         *("anything", "as_json", "at_least", "at_most", "but_not", "chunk", "contains", "error", "nothing", "one_of"),
         *("raw", "refusal", "regex", "template", "tool_call"),
     ),

@@ -50,7 +50,7 @@ _PACKAGE = "mockserver"
 # What these modules raise themselves is addressed to tests.
 _FOR_TESTS = (
     *("mockserver.core.naming", "mockserver.state.namespaces", "mockserver.testing.environment"),
-    *("mockserver.testing.handle", "mockserver.testing.verifying"),
+    *("mockserver.testing.handle", "mockserver.testing.verify"),
 )
 
 _HANDLE = pytest.StashKey["Handle"]()
@@ -167,7 +167,7 @@ def llm_mockserver(
     from mockserver.state.configuration.options import BY_NAME, OWN, from_texts
     from mockserver.state.settings import ConfigError
     from mockserver.state.verify.declarations import DECLARED
-    from mockserver.testing.links import LinkError
+    from mockserver.testing.backend import BackendError
 
     item, config = request.node, request.config
     recorder: AbstractContextManager[Handle] | None = None
@@ -202,7 +202,7 @@ def llm_mockserver(
             variables = handle.environ()
         except (ConfigError, ValueError) as error:
             raise pytest.fail.Exception(f"mockserver: invalid marker or option: {error}", pytrace=False) from None
-        except LinkError as error:
+        except BackendError as error:
             place = "--mockserver-url" if recorder is None else "invalid marker or option"
             raise pytest.fail.Exception(f"mockserver: {place}: {error}", pytrace=False) from None
         item.stash[_HANDLE] = handle
@@ -382,9 +382,9 @@ def _kept(handle: "Handle | None", passed: bool) -> int:
     """How many exchanges a test has recorded that stay."""
     if handle is None or not handle.is_recording:
         return 0
-    from mockserver.testing.recording import Recording
+    from mockserver.testing.cassettes import RecordingHandle
 
-    return handle.kept(passed=passed) if isinstance(handle, Recording) else 0
+    return handle.kept(passed=passed) if isinstance(handle, RecordingHandle) else 0
 
 
 def _namespace(item: pytest.Item) -> str:

@@ -19,8 +19,8 @@ import yaml
 
 import mockserver
 from mockserver import MockServer
-from mockserver.cli.main import _parser, main
-from mockserver.cli.settled import settings_of
+from mockserver.cli.command import load_command, settings_of
+from mockserver.cli.main import main
 from mockserver.core.criteria_notation import MATCHERS
 from mockserver.core.installed import load_dialects
 from mockserver.faults.catalogue import FAULTS
@@ -38,7 +38,7 @@ from mockserver.state.stubs.notation import check_names as check_stub_names
 from mockserver.state.stubs.replies import REPLY_KEYS, read_header_reply
 from mockserver.state.verify.checks import CHECKS
 from mockserver.testing.handle import Handle
-from mockserver.testing.verifying import Verify
+from mockserver.testing.verify import Verifier
 from tests.clients.environments import javascript
 from tests.support.http import exchange
 from tests.support.pages import ABOUTS, ADDRESS, DOCS, PAGES, ROOT, TEXTS, Block, anchors, blocks, commands, links, page
@@ -183,7 +183,7 @@ def test_every_command_of_a_job_is_one(block: Block) -> None:
     assert [words[0] for words in ours] == ["check", "run"]
     for words in ours:
         before = words[: words.index("--")] if "--" in words else words
-        assert _parser(before).parse_args(before).config == Path("deploy/mock.toml")
+        assert load_command(before[0]).parser(before[0]).parse_args(before[1:]).config == Path("deploy/mock.toml")
 
 
 WISHES: dict[str, Callable[[str], object]] = {
@@ -223,7 +223,7 @@ OWN = [block for block in commands() if re.match(r"(\w+=\S+ )*mockserver ", bloc
 def test_every_command_of_the_examples_is_one(block: Block) -> None:
     words = shlex.split(block.code)
     arguments = words[words.index("mockserver") + 1 :]
-    options = _parser(arguments).parse_args(arguments)
+    options = load_command(arguments[0]).parser(arguments[0]).parse_args(arguments[1:])
     if options.command.takes_settings:
         options.config = None
         check_names(settings_of(options), operations_of(load_dialects()))
@@ -376,7 +376,7 @@ def test_every_check_has_its_line() -> None:
 
 def test_every_word_of_the_fixture_has_its_line() -> None:
     named = page("tests") + page("verify")
-    words = [name for name in (*vars(Handle), *vars(Verify)) if not name.startswith("_")]
+    words = [name for name in (*vars(Handle), *vars(Verifier)) if not name.startswith("_")]
     assert [word for word in words if not re.search(rf"[`.]{word}\b", named)] == []
     assert [name for name in mockserver.__all__ if not re.search(rf"\b{name}\b", named) and name[0] != "_"] == []
     assert [name for name in (*PYTEST_OPTIONS, "strict") if f"`--mockserver-{name}`" not in named] == []

@@ -8,16 +8,17 @@ import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from importlib.util import find_spec
 from ipaddress import ip_address
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+from cryptography import x509
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, load_pem_private_key
+from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from mockserver.state.settings import ConfigError
-
-if TYPE_CHECKING:
-    from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey
-    from cryptography.x509 import Certificate, CertificateBuilder, GeneralName, KeyUsage
 
 LOCAL = ("localhost", "127.0.0.1", "::1")
 
@@ -44,9 +45,8 @@ class Bundle:
 def ensure_certificates(folder: Path, hosts: Sequence[str]) -> tuple[Bundle, bool]:
     """Certificates for the hosts in a folder, and whether they are new: existing valid ones are kept.
 
-    Raises ConfigError if a host name is invalid, the folder cannot be written, or the library is missing.
+    Raises ConfigError if a host name is invalid or the folder cannot be written.
     """
-    _check_library()
     bundle = Bundle.of(folder)
     names = tuple(dict.fromkeys(host.lower() for host in (*hosts, *LOCAL)))
     general = [_general(name) for name in names]
@@ -62,22 +62,11 @@ def ensure_certificates(folder: Path, hosts: Sequence[str]) -> tuple[Bundle, boo
 
 def names_of(certificate: Path) -> set[str]:
     """The host names and addresses of a certificate."""
-    from cryptography import x509
-
     return _names(x509.load_pem_x509_certificate(certificate.read_bytes()))
-
-
-def _check_library() -> None:
-    if find_spec("cryptography") is None:
-        raise ConfigError("certs: certificates need the library cryptography: pip install 'llm-mockserver[tls]'")
 
 
 def _are_good(bundle: Bundle, names: Iterable[str]) -> bool:
     """Whether the files exist, belong together, cover all the names and are valid for a while."""
-    from cryptography import x509
-    from cryptography.exceptions import InvalidSignature
-    from cryptography.hazmat.primitives.serialization import load_pem_private_key
-
     try:
         authority = x509.load_pem_x509_certificate(bundle.authority.read_bytes())
         certificate = x509.load_pem_x509_certificate(bundle.certificate.read_bytes())
@@ -89,21 +78,13 @@ def _are_good(bundle: Bundle, names: Iterable[str]) -> bool:
     return lasts and key.public_key() == certificate.public_key() and set(names) <= _names(certificate)
 
 
-def _names(certificate: "Certificate") -> set[str]:
-    from cryptography import x509
-
+def _names(certificate: x509.Certificate) -> set[str]:
     found = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
     return {*found.get_values_for_type(x509.DNSName), *map(str, found.get_values_for_type(x509.IPAddress))}
 
 
-def _make(bundle: Bundle, names: "Sequence[GeneralName]") -> None:
+def _make(bundle: Bundle, names: Sequence[x509.GeneralName]) -> None:
     """Create an authority and a certificate signed by it, and write everything except the authority's key."""
-    from cryptography import x509
-    from cryptography.hazmat.primitives import hashes
-    from cryptography.hazmat.primitives.asymmetric import ec
-    from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
-    from cryptography.x509.oid import ExtendedKeyUsageOID
-
     signing, serving = ec.generate_private_key(ec.SECP256R1()), ec.generate_private_key(ec.SECP256R1())
     sha = hashes.SHA256()
     authority = (
@@ -129,11 +110,8 @@ def _make(bundle: Bundle, names: "Sequence[GeneralName]") -> None:
     _write(bundle.authority, authority.public_bytes(Encoding.PEM), 0o644)
 
 
-def _begun(name: str, issuer: str, key: "EllipticCurvePrivateKey") -> "CertificateBuilder":
+def _begun(name: str, issuer: str, key: ec.EllipticCurvePrivateKey) -> x509.CertificateBuilder:
     """A certificate builder with subject, issuer, key and period of validity."""
-    from cryptography import x509
-    from cryptography.x509.oid import NameOID
-
     now = datetime.now(UTC)
     return (
         x509.CertificateBuilder()
@@ -146,9 +124,7 @@ def _begun(name: str, issuer: str, key: "EllipticCurvePrivateKey") -> "Certifica
     )
 
 
-def _usage(*, signs: bool) -> "KeyUsage":
-    from cryptography import x509
-
+def _usage(*, signs: bool) -> x509.KeyUsage:
     return x509.KeyUsage(
         digital_signature=not signs,
         key_cert_sign=signs,
@@ -162,10 +138,8 @@ def _usage(*, signs: bool) -> "KeyUsage":
     )
 
 
-def _general(host: str) -> "GeneralName":
+def _general(host: str) -> x509.GeneralName:
     """A host as a name in a certificate. Raises ConfigError if it is invalid."""
-    from cryptography import x509
-
     try:
         return x509.IPAddress(ip_address(host))
     except ValueError:

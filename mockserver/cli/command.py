@@ -1,14 +1,62 @@
-"""The definition of a command, and its output."""
+"""What a command is, and what commands share: settings, input and output."""
 
 import argparse
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from contextlib import suppress
+from importlib import import_module
+from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
+
+from mockserver.core.installed import load_dialects
+from mockserver.server.files import Sources, settings_by, standing_stubs
+from mockserver.server.logs import log, set_up_logs
+from mockserver.state.configuration.names import check_all
+from mockserver.state.configuration.options import BY_NAME, OPTIONS, from_environment, from_texts, strange_variables
+from mockserver.state.origins import ANY, ANY_MEANS
+from mockserver.state.settings import ConfigError, Settings
+from mockserver.state.stubs.registry import Stub
+
+# The commands, each the module of its name, with their lines in the help.
+COMMANDS: Mapping[str, str] = {
+    "serve": "serve the dialects until interrupted",
+    "dev": "serve beside a frontend: open the live page and print examples for the project",
+    "run": "serve while a command runs, with its clients pointed to the server; exit with its exit code",
+    "routes": "list all routes",
+    "check": "check a config file, a stub file or a folder of stub files",
+    "plan": "show the answer to a request and its timing, without a server",
+    "presets": "list the latency presets",
+    "schema": "print the JSON Schema of config or stub files, for completion in editors",
+    "record": "forward requests to the vendors, and record what they answer",
+    "stubs": "make stubs from recorded traffic: a journal, an HTTP Archive (HAR) or a cassette of vcrpy",
+    "certs": "make certificates for the vendors' host names",
+    "client": "write the handle for tests in JavaScript and TypeScript: mockserver.mjs and its types",
+    "tokenizer": "write the tokenizer in the format of Hugging Face, for tools that count tokens themselves",
+    "verdict": "report how clients behaved; exit code 1 if there are faults of conduct",
+    "drift": "compare recorded answers with those of mockserver; exit code 1 if their form differs",
+    "health": "check a running server; exit code 0 if it is healthy",
+    "completion": "print a completion script for bash and zsh",
+}
 
 # The notation of positional arguments that are optional or repeatable.
 _MANY = {"?": "[{}]", "*": "{} ...", "+": "{} ..."}
+
+# The settings in groups, for help.
+GROUPS: Mapping[str, tuple[str, ...]] = {
+    "answers": (
+        *("dialect", "edition", "seed", "stubs", "unmatched", "strict", "created", "ids", "auth", "cors", "max_body"),
+        *("deliver", "output_tokens"),
+    ),
+    "timing": ("latency", "speed", "prompt_cache", "writes"),
+    "faults and limits": ("fault", "quota"),
+    "network": ("host", "port", "tls_cert", "tls_key", "allow_host", "admin_token", "workers"),
+    "journal and log": ("journal", "log_level", "log_format"),
+}
+_SETTINGS = "Each can also be set by an environment variable, such as MOCKSERVER_LATENCY=off, and in a config file."
+_OTHERS = f"{_SETTINGS} All other settings of mockserver serve are accepted too."
+
 
 Argument = tuple[tuple[str, ...], Mapping[str, Any]]
 
@@ -16,13 +64,11 @@ Argument = tuple[tuple[str, ...], Mapping[str, Any]]
 class Command(NamedTuple):
     """A command: the function that runs it, its own arguments, and whether it also takes all settings.
 
-    `about` is the description in its help; `help` is its line in the list of commands. Its help lists the settings that
-    `matter`, or all. `words` are the possible values of its first positional argument.
+    `about` is the description in its help, which lists the settings that `matter`, or all. `words` are the possible
+    values of its first positional argument.
     """
 
-    name: str
     run: Callable[[argparse.Namespace], int]
-    help: str
     arguments: tuple[Argument, ...] = ()
     takes_settings: bool = False
     about: str = ""
@@ -30,16 +76,28 @@ class Command(NamedTuple):
     words: tuple[str, ...] = ()
 
     @property
-    def usage(self) -> str:
-        """Its usage line."""
+    def flags(self) -> tuple[str, ...]:
+        """The options that it takes."""
+        own = tuple(name for names, _ in self.arguments for name in names if name.startswith("--"))
+        return (*own, "--config", *(option.flag for option in OPTIONS)) if self.takes_settings else own
+
+    def parser(self, name: str) -> argparse.ArgumentParser:
+        """The parser of its arguments."""
         places = (how for names, how in self.arguments if not names[0].startswith("-"))
         words = (_MANY.get(how.get("nargs", ""), "{}").format(how["metavar"]) for how in places)
-        return " ".join(("mockserver", self.name, "[options]", *words))
+        usage = " ".join(("mockserver", name, "[options]", *words))
+        parser = argparse.ArgumentParser(prog=f"mockserver {name}", usage=usage, description=self.about or None)
+        for names, how in self.arguments:
+            parser.add_argument(*names, **how)
+        if self.takes_settings:
+            _add_settings(parser, self.matter)
+        return parser
 
-    @property
-    def own_flags(self) -> tuple[str, ...]:
-        """The options that it takes besides settings."""
-        return tuple(name for names, _ in self.arguments for name in names if name.startswith("--"))
+
+def load_command(name: str) -> Command:
+    """The command of a name. Only what it needs is imported."""
+    command: Command = import_module(f"mockserver.cli.{name}").COMMAND
+    return command
 
 
 def argument(*names: str, **how: Any) -> Argument:
@@ -47,7 +105,81 @@ def argument(*names: str, **how: Any) -> Argument:
     return names, how
 
 
-def announce(words: str) -> None:
+def _add_settings(parser: argparse.ArgumentParser, matter: Container[str]) -> None:
+    """Add an option for each setting; the help lists those that `matter`, or all."""
+    settings = parser.add_argument_group("settings", _OTHERS if matter else _SETTINGS)
+    settings.add_argument("--config", type=Path, metavar="FILE", help="a TOML file with settings")
+    for title, names in GROUPS.items():
+        group = settings if matter else parser.add_argument_group(title)
+        for name in names:
+            option = BY_NAME[name]
+            text = option.help if not matter or name in matter else argparse.SUPPRESS
+            action = "append" if option.often else "store"
+            argument = group.add_argument(option.flag, action=action, dest=name, metavar=option.metavar, help=text)
+            if option.switch:
+                argument.nargs, argument.const = "?", "true"
+
+
+def settings_of(
+    options: argparse.Namespace, sources: Sources | None = None, usual: Mapping[str, Any] = MappingProxyType({})
+) -> Settings:
+    """Settings from the command line, over the environment, over the config file, over the defaults.
+
+    `usual` are the command's own defaults. The files that they are read from are noted in the `sources`.
+    """
+    given = {option.name: getattr(options, option.name) for option in OPTIONS}
+    command_line = {name: value for name, value in given.items() if value is not None}
+    return settings_by(
+        config_path(options),
+        lambda traces: from_environment(os.environ, traces) | from_texts(command_line, "option", traces),
+        usual=usual,
+        sources=sources,
+    )
+
+
+def config_path(options: argparse.Namespace) -> Path | None:
+    """The config file named by an option or the environment."""
+    named = os.environ.get("MOCKSERVER_CONFIG")
+    return options.config or (Path(named) if named else None)
+
+
+def checked_names(settings: Settings) -> tuple[Stub, ...]:
+    """Check the names in settings; return the stubs of the settings."""
+    dialects = load_dialects()
+    check_all(settings, dialects)
+    return standing_stubs(settings, dialects)
+
+
+def begin_to_log(settings: Settings) -> None:
+    """Set up logging, and warn first of unknown environment variables, and of pages that may do everything."""
+    set_up_logs(settings.log_level, settings.log_format)
+    for complaint in strange_variables(os.environ):
+        log.warning("%s", complaint)
+    if settings.cors == ANY:
+        log.warning("%s", ANY_MEANS)
+
+
+def read_input(source: str) -> bytes:
+    """The content of a file, or of standard input for `-`. Raises ConfigError."""
+    try:
+        return sys.stdin.buffer.read() if source == "-" else Path(source).read_bytes()
+    except OSError as error:
+        raise ConfigError(f"{source}: {error.strerror}") from None
+
+
+def write_files(files: Mapping[str, str], folder: Path) -> None:
+    """Write files, each by its name, to a folder that need not exist yet. Raises ConfigError."""
+    if folder.is_file():
+        raise ConfigError(f"{folder}: is a file; --out names a folder")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, text in files.items():
+            (folder / name).write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise ConfigError(f"{folder}: {error.strerror}") from None
+
+
+def print_message(words: str) -> None:
     """Write a server's message to standard output. The server continues if nobody reads it to the end, as in
     `mockserver serve | head -1`, or if it cannot be written."""
     if sys.stdout is None:
@@ -58,7 +190,7 @@ def announce(words: str) -> None:
         sys.stdout.flush()
     except OSError as error:
         if not isinstance(error, BrokenPipeError):
-            complain(f"cannot write to standard output: {error.strerror}")
+            print_error(f"cannot write to standard output: {error.strerror}")
         # What could not be written must not be written at exit either.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
@@ -71,6 +203,6 @@ def flush_outputs() -> None:
                 output.flush()
 
 
-def complain(words: str) -> None:
+def print_error(words: str) -> None:
     """Write an error message to standard error."""
     print(f"mockserver: {words}", file=sys.stderr)

@@ -1,8 +1,4 @@
-"""The command line.
-
-Its commands: serve, dev, run, routes, check, plan, presets, schema, record, stubs, certs, client, tokenizer, verdict,
-drift, health, completion.
-"""
+"""The command line: finds the command, parses its arguments and runs it."""
 
 import argparse
 import os
@@ -11,39 +7,10 @@ from collections.abc import Sequence
 from io import TextIOWrapper
 from typing import TextIO
 
-from mockserver.cli.command import Command, complain
-from mockserver.cli.judging import JUDGING
-from mockserver.cli.looking import LOOKING
-from mockserver.cli.making import MAKING
-from mockserver.cli.recording import RECORDING
-from mockserver.cli.serving import SERVING
-from mockserver.cli.settled import add_settings
+from mockserver.cli.command import COMMANDS, Command, load_command, print_error
 from mockserver.core.naming import unknown
 from mockserver.core.version import __version__
-from mockserver.state.configuration.options import OPTIONS
 from mockserver.state.settings import ConfigError
-
-
-def _completion(options: argparse.Namespace) -> int:
-    from mockserver.cli.completing import completion
-
-    sys.stdout.write(completion(COMMANDS))
-    return 0
-
-
-COMMANDS: tuple[Command, ...] = (
-    *SERVING,
-    *LOOKING,
-    *RECORDING,
-    *MAKING,
-    *JUDGING,
-    Command(
-        "completion",
-        _completion,
-        "print a completion script for bash and zsh",
-        about='In ~/.bashrc or ~/.zshrc: eval "$(mockserver completion)"',
-    ),
-)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -52,23 +19,27 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _open_standard_files()
         _take_any_text(sys.stdout)
     arguments = sys.argv[1:] if arguments is None else list(arguments)
-    arguments, behind = _parted(arguments)
     if not arguments:
-        _parser(arguments).print_help(sys.stderr)
+        _overview().print_help(sys.stderr)
         return 2
-    names = [command.name for command in COMMANDS]
-    if not arguments[0].startswith("-") and arguments[0] not in names:
-        complain(unknown("command", arguments[0], names))
+    name = arguments[0]
+    if name.startswith("-"):
+        parser = _overview()
+        parser.parse_args(arguments)
+        parser.error("the command comes first")
+    if name not in COMMANDS:
+        print_error(unknown("command", name, COMMANDS))
         return 2
-    options, strange = _parser(arguments).parse_known_args(arguments)
-    options.behind = behind
-    command: Command = options.command
+    command = load_command(name)
+    arguments, child = _parted(name, arguments[1:])
+    options, strange = command.parser(name).parse_known_args(arguments)
+    options.child = child
     try:
         if strange:
-            raise ConfigError(_complaint_of(strange[0], command))
+            raise ConfigError(_complaint_of(strange[0], name, command))
         return command.run(options)
     except ConfigError as error:
-        complain(str(error))
+        print_error(str(error))
         return 2
     except KeyboardInterrupt:
         return 130
@@ -93,31 +64,26 @@ def _take_any_text(output: TextIO | None) -> None:
         output.reconfigure(encoding=output.encoding if output.isatty() else "utf-8", errors="replace")
 
 
-def _parted(arguments: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
-    """The arguments, and those after `--` that are executed as a command of its own, which are not parsed."""
-    if arguments[:1] not in (["run"], ["record"]) or "--" not in arguments:
+def _parted(name: str, arguments: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
+    """The arguments of a command, and those after `--` that are executed as a command of its own and not parsed."""
+    if name not in ("run", "record") or "--" not in arguments:
         return arguments, ()
     end = arguments.index("--")
     return arguments[:end], arguments[end + 1 :]
 
 
-def _complaint_of(word: str, command: Command) -> str:
+def _complaint_of(word: str, name: str, command: Command) -> str:
     """The complaint about an argument that a command does not take."""
-    if not word.startswith("--"):
-        flag = _meant(word) if command.takes_settings else None
-        way_out = f"did you mean {flag} {word}?" if flag else f"see mockserver {command.name} --help"
-        return f"{word!r} is an unexpected argument; {way_out}"
-    settings = ("--config", *(option.flag for option in OPTIONS)) if command.takes_settings else ()
-    return unknown("option", word.partition("=")[0], (*command.own_flags, *settings))
+    if word.startswith("--"):
+        return unknown("option", word.partition("=")[0], command.flags)
+    # The option whose value a word without an option looks like.
+    meant = "--config" if word.endswith(".toml") else "--port" if word.isdecimal() else None
+    way_out = f"did you mean {meant} {word}?" if meant and command.takes_settings else f"see mockserver {name} --help"
+    return f"{word!r} is an unexpected argument; {way_out}"
 
 
-def _meant(word: str) -> str | None:
-    """The option whose value a word without an option looks like."""
-    return "--config" if word.endswith(".toml") else "--port" if word.isdecimal() else None
-
-
-def _parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
-    """The parser of the arguments, with the settings of the command in them."""
+def _overview() -> argparse.ArgumentParser:
+    """The parser of what stands before a command, whose help lists the commands."""
     parser = argparse.ArgumentParser(
         prog="mockserver",
         usage="mockserver [-h] [--version] COMMAND ...",
@@ -125,15 +91,7 @@ def _parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
         epilog="Help on a command: mockserver COMMAND --help. To get started: mockserver serve",
     )
     parser.add_argument("--version", action="version", version=f"mockserver {__version__}")
-    subparsers = parser.add_subparsers(required=True, title="commands", metavar="COMMAND", prog="mockserver")
-    for command in COMMANDS:
-        subparser = subparsers.add_parser(
-            command.name, help=command.help, description=command.about or None, usage=command.usage
-        )
-        for names, how in command.arguments:
-            subparser.add_argument(*names, **how)
-        # Adding those of all commands would take a fiftieth of the server's start.
-        if command.takes_settings and command.name in arguments[:1]:
-            add_settings(subparser, command.matter)
-        subparser.set_defaults(command=command)
+    commands = parser.add_subparsers(required=True, title="commands", metavar="COMMAND", prog="mockserver")
+    for name, line in COMMANDS.items():
+        commands.add_parser(name, help=line)
     return parser

@@ -6,27 +6,52 @@ body. Secrets and request headers are never written.
 """
 
 import re
+from base64 import b64encode
 from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import orjson
 
+from mockserver.core.dialects import Dialect
 from mockserver.core.failures import Rejection
 from mockserver.core.json_values import identity
 from mockserver.core.secrets import is_secret, masked_body
 from mockserver.core.toml_writing import is_writable
 from mockserver.pipeline import parse
-from mockserver.recordings.recorded import Lost, Recorded
-from mockserver.recordings.replies import Answers, essence
-from mockserver.recordings.requests import PASSING, call_of, route_of
+from mockserver.recordings.recorded import (
+    VARYING_FIELDS,
+    Lost,
+    Recorded,
+    call_of,
+    can_be_sent,
+    is_significant,
+    route_of,
+)
+from mockserver.recordings.traffic import exchanges_in
 from mockserver.routes import Routes
 from mockserver.state.context import HeaderError, make_context
 from mockserver.state.facts import RequestFacts
 from mockserver.state.routing import RouteMatch
-from mockserver.state.settings import Settings
+from mockserver.state.settings import ConfigError, Settings
+from mockserver.state.stubs.bodies import is_stream
+from mockserver.state.stubs.notation import read_stub
+from mockserver.state.stubs.registry import Stub
 
 # Keys of a body that may hold a batch: prompts to complete, texts to embed, or documents to rank by a query.
 _BATCHES = ("prompt", "input", "query", "documents")
+# How many exchanges without a stub are listed individually: a browser records everything that a page loads.
+_MOST_LISTED = 20
+# Longer bodies are written to files of their own, as are streams.
+_LONG = 1500
+# Headers that differ from one answer to the next.
+_VARYING = re.compile(r".*rate-?limit.*|(?:x-)?request-id")
+_SUFFIXES = {"text/event-stream": ".sse", "application/json": ".json", "text/html": ".html", "text/plain": ".txt"}
+_STREAM = "text/event-stream"
+_TIMES_HEAD = "# When each event was sent, in seconds after the request.\n"
+# Times are rounded to microseconds.
+_DIGITS = 6
 _PLAIN_KEY = re.compile(r"\w+")
 _NOTHING = {"exists": False}
 
@@ -39,6 +64,13 @@ class Made(NamedTuple):
     stubs: list[dict[str, Any]]
     files: Mapping[str, bytes]
     lost: list[Lost]
+
+
+class Replayed(NamedTuple):
+    """The stubs that answer as a recording says, and a line for each exchange that was left out, with the reason."""
+
+    stubs: tuple[Stub, ...]
+    left_out: tuple[str, ...]
 
 
 class _Asked(NamedTuple):
@@ -55,7 +87,7 @@ class _Asked(NamedTuple):
         """The relevant keys of the body; none if it is not an object."""
         body = self.facts.body
         keys = body if isinstance(body, dict) else {}
-        return {key: value for key, value in keys.items() if key not in PASSING}
+        return {key: value for key, value in keys.items() if key not in VARYING_FIELDS}
 
     @property
     def has_several_prompts(self) -> bool:
@@ -85,7 +117,7 @@ def stubs_of(
         else:
             asked.setdefault(understood.same_as, []).append(understood)
     matches = _matches([group[0] for group in asked.values()])
-    answers = Answers(name, paced=paced)
+    answers = _Replies(name, paced=paced)
     stubs: list[dict[str, Any]] = []
     for group, match in zip(asked.values(), matches, strict=True):
         if isinstance(match, str):
@@ -93,12 +125,51 @@ def stubs_of(
             continue
         stub_name = f"{name}-{len(stubs) + 1}"
         replies = [answers.reply(each.recorded, stub_name, asks_model=each.asks_model) for each in group]
-        several = any(essence(reply) != essence(replies[0]) for reply in replies)
+        several = any(_significant_part(reply) != _significant_part(replies[0]) for reply in replies)
         # A batch might also match the stub of each of its prompts.
         before = {"priority": 1} if group[0].has_several_prompts else {}
         answer = {"replies": replies} if several else {"reply": replies[0]}
         stubs.append({"name": stub_name, **before, "match": match, **answer})
     return Made(stubs, answers.files, lost)
+
+
+def stubs_from(
+    data: bytes,
+    source: str,
+    settings: Settings,
+    dialects: Mapping[str, Dialect],
+    *,
+    paced: bool,
+    command: str = "stubs",
+) -> Made:
+    """The stubs of a recording from the file `source`. Raises ConfigError, which names the command, if it is not a
+    recording."""
+    exchanges = exchanges_in(command, data, source)
+    # Keys in a recording are masked, and were valid at the time.
+    anybody = replace(settings, auth="off")
+    return stubs_of(exchanges, Routes(dialects, anybody), anybody, stem_of(source), paced=paced)
+
+
+def replay_from(
+    data: bytes, source: str, settings: Settings, dialects: Mapping[str, Dialect], *, paced: bool
+) -> Replayed:
+    """The same stubs as a server uses them. Raises ConfigError if there is none."""
+    made = stubs_from(data, source, settings, dialects, paced=paced, command="replay")
+    left_out = complaints(made.lost)
+    if not made.stubs:
+        raise ConfigError("\n".join([f"replay: {source}: no stub can be made from it", *left_out]))
+    return Replayed(tuple(read_stub(table, files=made.files.__getitem__) for table in made.stubs), tuple(left_out))
+
+
+def stem_of(source: str) -> str:
+    """The prefix of the names of stubs and files made of a recording."""
+    return re.sub(r"[^\w-]+", "-", Path(source).stem).strip("-_") or "recorded"
+
+
+def complaints(lost: Sequence[Lost]) -> list[str]:
+    """A line for each exchange that was left out, with the reason; beyond a limit only their number."""
+    lines = [f"{each.place}: {each.why}; left out" for each in lost[:_MOST_LISTED]]
+    return lines + [f"and {len(lost) - _MOST_LISTED} more were left out"] * (len(lost) > _MOST_LISTED)
 
 
 # --- what was asked ----------------------------------------------------------------------------------------------
@@ -267,3 +338,72 @@ def _rank(key: str) -> tuple[int, str]:
     first = ("tool_result", "turn", "last_message", "system")
     last = ("prompt", *(f"$.{key}" for key in (*_BATCHES, "tools", "messages")))
     return (first.index(key) if key in first else len(first) + (last.index(key) + 1 if key in last else 0)), key
+
+
+# --- what to answer -----------------------------------------------------------------------------------------------
+
+
+class _Replies:
+    """Makes replies, and collects the files that they name, in a folder that is not searched for stub files."""
+
+    def __init__(self, name: str, *, paced: bool) -> None:
+        self.files: dict[str, bytes] = {}
+        self._folder, self._paced = f"_{name}", paced
+        self._names: dict[tuple[bytes, str], str] = {}
+
+    def reply(self, recorded: Recorded, name: str, *, asks_model: bool) -> dict[str, Any]:
+        """The reply that replays a recorded answer; `name` is the name of its file, if it needs one."""
+        kind = recorded.answered.get("content-type", "").strip()
+        reply: dict[str, Any] = {"status": recorded.status}
+        if recorded.answer and recorded.status not in (204, 304):
+            reply |= {"content_type": kind} if kind and can_be_sent(kind) else {}
+            reply |= self._body(masked_body(recorded.answer), kind.partition(";")[0].strip().lower(), name)
+        headers = {key: value for key, value in recorded.answered.items() if is_significant(key, value)}
+        reply |= {"headers": headers} if headers else {}
+        if self._paced and asks_model:
+            reply |= self._timing(recorded, name, streamed=bool(recorded.answer) and is_stream(kind))
+        return reply
+
+    def _timing(self, recorded: Recorded, name: str, *, streamed: bool) -> Mapping[str, str]:
+        """When the answer is sent: each event of a stream at its recorded time, else by the average gap."""
+        if streamed and recorded.times:
+            lines = "".join(f"{round(time, _DIGITS):.{_DIGITS}f}\n" for time in recorded.times)
+            return {"event_times": self._file(f"{_TIMES_HEAD}{lines}".encode(), name, ".times")}
+        return {"latency": _latency(recorded.first, recorded.gap)} if recorded.first is not None else {}
+
+    def _body(self, body: bytes, kind: str, name: str) -> Mapping[str, str]:
+        """The body in the stub itself, or in a file next to it."""
+        text = _text(body)
+        if kind != _STREAM and len(body) <= _LONG:
+            return {"body_base64": b64encode(body).decode()} if text is None else {"body": text}
+        return {"file": self._file(body, name, _SUFFIXES.get(kind, ".bin" if text is None else ".txt"))}
+
+    def _file(self, data: bytes, name: str, suffix: str) -> str:
+        """The name of the file with this content; equal contents share a file."""
+        known = self._names.get((data, suffix))
+        if known is None:
+            stem = f"{self._folder}/{name}"
+            taken = sum(each.endswith(suffix) and each.startswith((f"{stem}.", f"{stem}-")) for each in self.files)
+            known = f"{stem}{f'-{taken + 1}' if taken else ''}{suffix}"
+            self._names[data, suffix], self.files[known] = known, data
+        return known
+
+
+def _significant_part(reply: Mapping[str, Any]) -> dict[str, Any]:
+    """The part of a reply that is the same for equal replies: without times, the state of limits and request ids."""
+    timing = ("latency", "event_times")
+    headers = {name: value for name, value in reply.get("headers", {}).items() if not _VARYING.fullmatch(name)}
+    return {**{key: value for key, value in reply.items() if key not in timing}, "headers": headers}
+
+
+def _text(body: bytes) -> str | None:
+    try:
+        return body.decode()
+    except UnicodeDecodeError:
+        return None
+
+
+def _latency(first: float, gap: float | None) -> str:
+    """A latency with the same time to the first token, and the same average time between events."""
+    between = f", itl={round(gap * 1000, _DIGITS - 3):g}ms" if gap is not None else ""
+    return f"ttft={round(first * 1000, _DIGITS - 3):g}ms{between}"

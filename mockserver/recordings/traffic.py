@@ -7,23 +7,28 @@ An incomplete exchange (no body kept, a WebSocket, an answer that broke off) bec
 import base64
 import json
 import re
+import zlib
 from binascii import Error as Base64Error
 from bisect import bisect_left
 from codecs import BOM_UTF8
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from itertools import accumulate, pairwise
 from typing import Any
 from urllib.parse import urlsplit
 
 import orjson
 
-from mockserver.recordings.cassettes import of_cassette
-from mockserver.recordings.packing import unpacked
 from mockserver.recordings.recorded import Lost, LostError, Recorded, RecordingError, by_lower_name
 from mockserver.state.journal.transcripts import MOST_EVENTS
+from mockserver.state.settings import ConfigError
 from mockserver.state.stubs.bodies import events_in
 
 _WANTED = "expected a journal (journal.jsonl of the admin API), an HTTP Archive (HAR) or a cassette of vcrpy"
+# With this flag, zlib detects gzip or zlib headers by itself.
+_EITHER = 32 + zlib.MAX_WBITS
+# Some servers send "deflate" without the zlib header.
+_PACKINGS = {"gzip": (_EITHER,), "x-gzip": (_EITHER,), "deflate": (_EITHER, -zlib.MAX_WBITS)}
 # The beginning of a YAML cassette.
 _CASSETTE = re.compile(rb"(?:\s|#.*\n|---)*(?:interactions|version):")
 # The beginning of an archive, up to its entries, and what stands between these.
@@ -32,12 +37,20 @@ _ENTRIES = re.compile(r'"entries"\s*:\s*\[\s*')
 _BETWEEN = re.compile(r"\s*,?\s*")
 
 
-def read_recording(data: bytes, yaml: Callable[[bytes], object]) -> list[Recorded | Lost]:
-    """Every exchange of a recording, in order; `yaml` parses YAML. Raises RecordingError."""
+def exchanges_in(command: str, data: bytes, source: str) -> list[Recorded | Lost]:
+    """The exchanges of a recording from the file `source`. Raises ConfigError, which names the command."""
+    try:
+        return read_recording(data)
+    except RecordingError as error:
+        raise ConfigError(f"{command}: {source}: {error}") from None
+
+
+def read_recording(data: bytes) -> list[Recorded | Lost]:
+    """Every exchange of a recording, in order. Raises RecordingError."""
     # HAR 1.2 asks readers to ignore a byte order mark.
     data = data.removeprefix(BOM_UTF8)
     try:
-        whole = yaml(data) if _CASSETTE.match(data) else orjson.loads(data)
+        whole = _yaml(data) if _CASSETTE.match(data) else orjson.loads(data)
     except orjson.JSONDecodeError:
         entries = _whole_entries(data)
         if entries:
@@ -48,10 +61,24 @@ def read_recording(data: bytes, yaml: Callable[[bytes], object]) -> list[Recorde
         if isinstance(entries, list):
             return list(_each("entry", list(enumerate(entries, 1)), _of_archive))
     if isinstance(whole, dict) and isinstance(whole.get("interactions"), list):
-        return list(_each("interaction", list(enumerate(whole["interactions"], 1)), of_cassette))
+        return list(_each("interaction", list(enumerate(whole["interactions"], 1)), _of_cassette))
     if isinstance(whole, dict) and "number" in whole:
         return list(_each("line", [(1, whole)], _of_journal))
     raise RecordingError(f"is not a recording; {_WANTED}")
+
+
+def _yaml(data: bytes) -> object:
+    """The value of a YAML document. Raises RecordingError."""
+    try:
+        import yaml
+    except ModuleNotFoundError:
+        raise RecordingError("is YAML, which needs PyYAML: pip install pyyaml") from None
+    # The C loader, if available, reads a long cassette ten times as fast.
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    try:
+        return yaml.load(data, loader)
+    except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:
+        raise RecordingError(f"is not valid YAML: {' '.join(str(error).split())}") from None
 
 
 def _whole_entries(data: bytes) -> list[tuple[int, Any]]:
@@ -126,7 +153,7 @@ def _of_journal(place: str, exchange: Mapping[str, Any]) -> Recorded:
     answered = by_lower_name(answer["headers"].items())
     pieces = [_bytes_under("data", event) for event in events] if streamed else []
     body = b"".join(pieces) if streamed else _bytes_under("body", answer)
-    read = unpacked(body, answered)
+    read = _decompressed(body, answered)
     times = [event["sent"] for event in events if event["sent"] is not None]
     return Recorded(
         place=place,
@@ -240,3 +267,118 @@ def _seconds(milliseconds: float | None) -> float | None:
 
 def _shared(seconds: float | None, count: int) -> float | None:
     return None if seconds is None or count < 1 else seconds / count
+
+
+# --- an interaction of a cassette --------------------------------------------------------------------------------
+
+
+def _of_cassette(place: str, interaction: Mapping[str, Any]) -> Recorded:
+    """One interaction. Raises LostError if it cannot be replayed."""
+    request, response = interaction["request"], interaction["response"]
+    target = urlsplit(request["uri"])
+    answered = _headers_of(response)
+    return Recorded(
+        place=place,
+        method=request["method"],
+        host=target.hostname or "",
+        path=target.path or "/",
+        query=target.query,
+        headers=_headers_of(request),
+        body=_body_of(request, "body"),
+        status=_status_of(response),
+        answered=answered,
+        answer=_decompressed(_body_of(response, "content" if "content" in response else "body"), answered),
+    )
+
+
+def _status_of(response: Mapping[str, Any]) -> int:
+    """The status, at its place in current cassettes or in those of older versions."""
+    code = response["status"]["code"] if "status" in response else response["status_code"]
+    if not isinstance(code, int):
+        raise TypeError("status: not a number")
+    return code
+
+
+def _headers_of(message: Mapping[str, Any]) -> Mapping[str, str]:
+    """Headers, each of which has a value or a list of values."""
+    pairs = (
+        (name, value[0] if isinstance(value, list) else value) for name, value in message["headers"].items() if value
+    )
+    return by_lower_name((name, str(value)) for name, value in pairs)
+
+
+def _body_of(message: Mapping[str, Any], key: str) -> bytes:
+    """A body: text, bytes, nothing, a table with one of them, or (from some serializers) parsed JSON."""
+    if "parsed_body" in message:
+        return orjson.dumps(message["parsed_body"])
+    value = message.get(key)
+    if isinstance(value, Mapping):
+        if "base64_string" in value:
+            return base64.b64decode(value["base64_string"], validate=True)
+        value = value.get("string")
+    if value is None:
+        return b""
+    if isinstance(value, str):
+        return value.encode()
+    if not isinstance(value, bytes):
+        raise TypeError(f"{key}: not a string or bytes")
+    return value
+
+
+# --- compressed bodies -------------------------------------------------------------------------------------------
+
+
+class Decompressor:
+    """Decompresses a body piece by piece. Raises zlib.error for one that is not compressed as it says."""
+
+    __slots__ = ("_stream", "_ways")
+
+    def __init__(self, ways: tuple[int, ...]) -> None:
+        first, *self._ways = ways
+        self._stream = zlib.decompressobj(first)
+
+    @classmethod
+    def of(cls, packing: str) -> "Decompressor | None":
+        """The decompressor of a content encoding; None if it is not one that can be unpacked here."""
+        ways = _PACKINGS.get(packing.strip().lower())
+        return None if ways is None else cls(ways)
+
+    def feed(self, data: bytes) -> bytes:
+        """What can be read of the body with this piece of it."""
+        try:
+            read = self._stream.decompress(data)
+        except zlib.error:
+            if not self._ways:
+                raise
+            self._stream = zlib.decompressobj(self._ways.pop())
+            read = self._stream.decompress(data)
+        # The way is known as soon as a piece could be read.
+        self._ways.clear()
+        return read
+
+    @property
+    def is_at_the_end(self) -> bool:
+        """Whether the body is complete."""
+        return self._stream.eof
+
+    def rest(self) -> bytes:
+        """What can be read after the last piece."""
+        return self._stream.flush()
+
+
+def _decompressed(body: bytes, headers: Mapping[str, str]) -> bytes:
+    """A body as the client read it, decompressed. Raises LostError."""
+    packing = headers.get("content-encoding", "identity").strip().lower()
+    if not body or packing == "identity" or body[:1] in (b"{", b"[") or body.startswith((b"data:", b"event:")):
+        # Some recorders decompress bodies but keep the header.
+        return body
+    decompressor = Decompressor.of(packing)
+    if decompressor is None:
+        raise LostError(
+            f"its answer is compressed ({packing}); record it decompressed (vcrpy: decode_compressed_response=True)"
+        )
+    with suppress(zlib.error):
+        read = decompressor.feed(body)
+        if decompressor.is_at_the_end:
+            return read
+    raise LostError(f"its answer is not compressed, although its header says so ({packing})")

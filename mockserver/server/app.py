@@ -19,7 +19,7 @@ from mockserver.server.admin.api import admin_api
 from mockserver.server.app_state import AppState
 from mockserver.server.asgi import ROOT, send_json
 from mockserver.server.cors import AccessGuard, AccessMiddleware
-from mockserver.server.files.traces import TraceFiles
+from mockserver.server.files import TraceFiles
 from mockserver.server.handler import Handler
 from mockserver.server.reload import SettingsReader, Watcher
 from mockserver.server.urls import ADMIN

@@ -11,8 +11,7 @@ from mockserver.core.dialects import Dialect
 from mockserver.routes import Routes, Serve
 from mockserver.server.clock import Monotonic, ShiftedClock, clock_of
 from mockserver.server.cors import AccessGuard
-from mockserver.server.files.sources import Sources
-from mockserver.server.files.stubs import standing_stubs
+from mockserver.server.files import Sources, standing_stubs
 from mockserver.server.metrics import Metrics
 from mockserver.state.configuration.names import check_all
 from mockserver.state.configuration.options import FIXED

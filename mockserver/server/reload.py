@@ -10,8 +10,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from mockserver.server.app_state import AppState
-from mockserver.server.files.sources import Sources
-from mockserver.server.files.stubs import standing_stubs
+from mockserver.server.files import Sources, standing_stubs
 from mockserver.state.settings import ConfigError, Settings
 
 log = logging.getLogger("mockserver")

@@ -2,10 +2,13 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
+from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote
+
+from anyio import to_thread
 
 from mockserver.core.naming import attribute_of, counted
 from mockserver.state.deliveries import Delivered
@@ -18,13 +21,10 @@ from mockserver.state.verify.declarations import declared_by
 from mockserver.state.verify.expectations import all_matched, all_used, contract, no_trouble
 from mockserver.state.verify.subjects import everyone
 from mockserver.state.verify.verdict import Verdict
+from mockserver.testing.backend import HandleBackend, Instant
 from mockserver.testing.environment import clients_of, environment, patched
-from mockserver.testing.links import Instant, Link
-from mockserver.testing.stubbing import NEXT, Stubbing, complaint_of
-from mockserver.testing.verifying import Verify
-
-if TYPE_CHECKING:
-    from mockserver.testing.aio import Aio
+from mockserver.testing.stubs import NEXT, StubBuilder, complaint_of
+from mockserver.testing.verify import Verifier
 
 # How many seconds to wait for open answers before reading the journal, since clients disconnect without notice.
 _SETTLING = 0.1
@@ -36,8 +36,8 @@ _HERE = Path()
 class Clock:
     """The clock of a namespace: advancing it makes due what waits for it, including quotas and limits."""
 
-    def __init__(self, link: Link) -> None:
-        self._link = link
+    def __init__(self, backend: HandleBackend) -> None:
+        self._backend = backend
 
     @property
     def now(self) -> float:
@@ -52,10 +52,10 @@ class Clock:
     def advance(self, seconds: float) -> float:
         """Advance it, and return how far it is ahead now. The clients' own clocks are not affected."""
         check_advance(seconds)
-        return self._link.advance(seconds)
+        return self._backend.advance(seconds)
 
     def _read(self) -> Instant:
-        return self._link.clock()
+        return self._backend.clock()
 
 
 class _Replayed(NamedTuple):
@@ -76,15 +76,15 @@ class Handle:
     Relative paths of recordings begin at the `folder`. Raises ValueError if the namespace's name is invalid.
     """
 
-    def __init__(self, link: Link, dialect: str | None = None, folder: Path = _HERE) -> None:
-        if not is_name(link.namespace):
-            raise ValueError(f"namespace {link.namespace!r}: {BAD_NAME}")
-        self._link = link
+    def __init__(self, backend: HandleBackend, dialect: str | None = None, folder: Path = _HERE) -> None:
+        if not is_name(backend.namespace):
+            raise ValueError(f"namespace {backend.namespace!r}: {BAD_NAME}")
+        self._backend = backend
         self._dialect = dialect
         self._folder = folder
         self._replayed: dict[str, _Replayed] = {}
         self._passing = count(1)
-        self._unfinished: list[Stubbing] = []
+        self._unfinished: list[StubBuilder] = []
         self._declared: dict[str, Any] = {}
 
     # --- where clients find it ---------------------------------------------------------------------------------
@@ -92,12 +92,12 @@ class Handle:
     @property
     def url(self) -> str:
         """The base URL of the namespace, without a trailing slash; the dialects are below it."""
-        return f"{self._link.server}/ns/{quote(self.namespace, safe='')}" if self.namespace else self._link.server
+        return f"{self._backend.server}/ns/{quote(self.namespace, safe='')}" if self.namespace else self._backend.server
 
     @property
     def namespace(self) -> str:
         """The namespace's name; empty for a server's default one."""
-        return self._link.namespace
+        return self._backend.namespace
 
     @property
     def api_key(self) -> str:
@@ -131,22 +131,22 @@ class Handle:
 
     # --- what clients are answered -----------------------------------------------------------------------------
 
-    def on(self, **match: Any) -> Stubbing:
+    def on(self, **match: Any) -> StubBuilder:
         """A stub for matching requests; its answer is defined by the methods of the result."""
-        return Stubbing(self._link, match, self._unfinished)
+        return StubBuilder(self._backend, match, self._unfinished)
 
-    def next(self, requests: int = 1) -> Stubbing:
+    def next(self, requests: int = 1) -> StubBuilder:
         """A stub for the next requests, with precedence over all others."""
         name = f"{PASSING}{next(self._passing)}"
-        return Stubbing(self._link, {}, self._unfinished, name=name, times=requests, priority=NEXT)
+        return StubBuilder(self._backend, {}, self._unfinished, name=name, times=requests, priority=NEXT)
 
-    def script(self, steps: Iterable[Any], **match: Any) -> Stubbing:
+    def script(self, steps: Iterable[Any], **match: Any) -> StubBuilder:
         """Answer matching requests with these steps, one after the other."""
         return self.on(**match).script(steps)
 
     def stub(self, **table: Any) -> str:
         """Add a stub by its table, as in a stub file, and return its name."""
-        return self._link.add_stub(table)
+        return self._backend.add_stub(table)
 
     def replay(
         self, recording: str | Path, *, pace: bool = False, unmatched: str = "refuse", shared: bool = False
@@ -158,7 +158,7 @@ class Handle:
         for here are no problem, even if strict. Raises ConfigError.
         """
         # Imported when first needed: few tests have a recording.
-        from mockserver.server.files.recordings import stem_of
+        from mockserver.recordings.stubs import stem_of
 
         path = self._folder / recording
         stem = stem_of(path.name)
@@ -170,22 +170,22 @@ class Handle:
         except OSError as error:
             raise ConfigError(f"replay: {path}: {error.strerror}") from None
         self.settle(unmatched=unmatched)
-        self._replayed[stem] = _Replayed(path, self._link.replay(data, str(path), paced=pace), shared)
+        self._replayed[stem] = _Replayed(path, self._backend.replay(data, str(path), paced=pace), shared)
 
     def settle(self, **settings: Any) -> None:
         """Set settings of the namespace's own: `seed`, `latency`, `edition`, `quota`, ...; others are unchanged."""
-        self._link.settle(settings)
+        self._backend.settle(settings)
 
     @property
     def clock(self) -> Clock:
         """The namespace's clock."""
-        return Clock(self._link)
+        return Clock(self._backend)
 
     def reset(self) -> None:
         """Forget all stubs, armed faults, counts, messages, deliveries and the journal; settings and clock stay."""
         self._unfinished.clear()
         self._replayed.clear()
-        self._link.reset()
+        self._backend.reset()
 
     # --- what clients have done --------------------------------------------------------------------------------
 
@@ -202,12 +202,12 @@ class Handle:
     @property
     def last(self) -> View:
         """The latest exchange in which a model was asked. Raises LookupError if there is none."""
-        view = self._link.latest()
+        view = self._backend.latest()
         if view is not None and not view.is_closed:
-            self._link.wait(_SETTLING)
-            view = self._link.latest()
+            self._backend.wait(_SETTLING)
+            view = self._backend.latest()
         if view is None:
-            forgotten = self._link.past().forgotten.questions
+            forgotten = self._backend.past().forgotten.questions
             if forgotten:
                 raise LookupError(loss(forgotten))
             raise LookupError(
@@ -221,9 +221,9 @@ class Handle:
         return [view for view in self.requests if view.is_unmatched]
 
     @property
-    def verify(self) -> Verify:
+    def verify(self) -> Verifier:
         """Checks of what clients have done."""
-        return Verify(self._link, self._declared)
+        return Verifier(self._backend, self._declared)
 
     def declare(self, **declared: Any) -> None:
         """Declare what correct handling is, as in `verify.resilience`, for later verdicts. Raises DeclarationError."""
@@ -239,7 +239,7 @@ class Handle:
 
         If `strict`, also requests that no stub matched or that broke the vendor's contract, and unused stubs.
         """
-        past = self._link.past()
+        past = self._backend.past()
         problems = [no_trouble(past.views), *map(complaint_of, self._unfinished)]
         if strict:
             problems += [all_matched(everyone(past)), contract(everyone(past)), all_used(self._own_stubs())]
@@ -247,7 +247,7 @@ class Handle:
 
     def story(self) -> list[str]:
         """What has happened: a line for each exchange and each delivery, and why stubs did not match."""
-        past = self._link.past()
+        past = self._backend.past()
         seed = next((view.seed for view in past.views if view.seed is not None), None)
         lines = _lines(past) or ["There were no requests."]
         missed = [view for view in past.views if view.is_unmatched]
@@ -262,24 +262,24 @@ class Handle:
     @property
     def stubs(self) -> list[Mapping[str, Any]]:
         """The stubs: `name`, `match`, `used`, and `most` (None if unlimited)."""
-        return self._link.stubs()
+        return self._backend.stubs()
 
     def wait_for_requests(self, number: int, timeout: float = _TIMEOUT) -> list[View]:
         """Wait until a model was asked so many times; return the exchanges in the journal. Raises TimeoutError."""
         wanted, seconds = read_whole(number, "wait_for_requests"), read_seconds(timeout, "timeout")
-        if not self._link.wait(seconds, wanted):
+        if not self._backend.wait(seconds, wanted):
             raise TimeoutError(self._late(f"{counted(number, 'request')} did not arrive within {timeout:g} s"))
-        return [view for view in self._link.past().views if view.is_question]
+        return [view for view in self._backend.past().views if view.is_question]
 
     def wait_idle(self, timeout: float = _TIMEOUT) -> None:
         """Wait until every answer has ended. Raises TimeoutError."""
-        if not self._link.wait(read_seconds(timeout, "timeout")):
+        if not self._backend.wait(read_seconds(timeout, "timeout")):
             raise TimeoutError(self._late(f"Some answers had not ended after {timeout:g} s"))
 
     @property
     def deliveries(self) -> list[Delivered]:
         """The requests that dialects have made to applications by themselves, such as callbacks, oldest first."""
-        return self._link.deliveries()
+        return self._backend.deliveries()
 
     def wait_for_deliveries(self, number: int, timeout: float = _TIMEOUT) -> list[Delivered]:
         """Wait until so many deliveries have ended, and return those that are kept. Raises TimeoutError.
@@ -287,7 +287,7 @@ class Handle:
         What follows from them is settled then: a retry, if there is one, waits for the clock.
         """
         wanted, seconds = read_whole(number, "wait_for_deliveries"), read_seconds(timeout, "timeout")
-        if not self._link.wait_for_deliveries(seconds, wanted):
+        if not self._backend.wait_for_deliveries(seconds, wanted):
             ended = sum(each.ended for each in self.deliveries)
             raise TimeoutError(self._late(f"Waited {timeout:g} s for {number} deliveries, of which {ended} ended"))
         return self.deliveries
@@ -297,11 +297,9 @@ class Handle:
         return "\n".join(_lines(self._settled()))
 
     @property
-    def aio(self) -> "Aio":
+    def aio(self) -> "AsyncHandle":
         """The waiting methods in a form that can be awaited, under asyncio and trio."""
-        from mockserver.testing.aio import Aio
-
-        return Aio(self)
+        return AsyncHandle(self)
 
     def _named(self, dialect: str | None) -> str:
         name = dialect or self._dialect
@@ -310,12 +308,12 @@ class Handle:
         return name
 
     def _late(self, what: str) -> str:
-        return "\n".join([f"{what}. The journal:", *(_lines(self._link.past()) or ["   (empty)"])])
+        return "\n".join([f"{what}. The journal:", *(_lines(self._backend.past()) or ["   (empty)"])])
 
     def _own_stubs(self) -> list[Mapping[str, Any]]:
         """The stubs without those of shared recordings, which are called `NAME-1` and so on."""
         shared = {stem for stem, replayed in self._replayed.items() if replayed.shared}
-        named = ((stub, str(stub["name"]).rpartition("-")) for stub in self._link.stubs())
+        named = ((stub, str(stub["name"]).rpartition("-")) for stub in self._backend.stubs())
         return [stub for stub, (stem, _, number) in named if not (stem in shared and number.isdigit())]
 
     def _left_out(self) -> Iterator[str]:
@@ -327,11 +325,11 @@ class Handle:
 
     def _settled(self) -> Past:
         """The journal, after a short wait for open answers to end."""
-        past = self._link.past()
+        past = self._backend.past()
         if all(view.is_closed for view in past.views):
             return past
-        self._link.wait(_SETTLING)
-        return self._link.past()
+        self._backend.wait(_SETTLING)
+        return self._backend.past()
 
     if not TYPE_CHECKING:
         __getattr__ = attribute_of
@@ -344,3 +342,41 @@ def _lines(past: Past) -> list[str]:
     """A journal as lines: what it has forgotten, and each exchange that it keeps."""
     forgotten = past.forgotten.exchanges
     return [*([loss(forgotten)] if forgotten else []), *journal_lines(past.views)]
+
+
+class AsyncHandle:
+    """A handle whose waiting methods can be awaited, under asyncio and trio: they wait in a thread."""
+
+    def __init__(self, handle: Handle) -> None:
+        self._handle = handle
+
+    async def wait_for_requests(self, count: int, timeout: float = _TIMEOUT) -> list[View]:
+        """Wait until a model was asked so many times. Raises TimeoutError."""
+        return await _in_thread(partial(self._handle.wait_for_requests, count, timeout))
+
+    async def wait_for_deliveries(self, count: int, timeout: float = _TIMEOUT) -> list[Delivered]:
+        """Wait until so many deliveries have ended. Raises TimeoutError."""
+        return await _in_thread(partial(self._handle.wait_for_deliveries, count, timeout))
+
+    async def wait_idle(self, timeout: float = _TIMEOUT) -> None:
+        """Wait until every answer has ended. Raises TimeoutError."""
+        await _in_thread(partial(self._handle.wait_idle, timeout))
+
+    async def advance(self, seconds: float) -> float:
+        """Advance the namespace's clock, and return how far it is ahead now."""
+        return await _in_thread(partial(self._handle.clock.advance, seconds))
+
+    async def requests(self) -> list[View]:
+        """The exchanges in which a model was asked, oldest first."""
+        return await _in_thread(lambda: self._handle.requests)
+
+    async def last(self) -> View:
+        """The latest exchange in which a model was asked."""
+        return await _in_thread(lambda: self._handle.last)
+
+    async def reset(self) -> None:
+        """Forget all stubs, armed faults, counts, messages, deliveries and the journal."""
+        await _in_thread(self._handle.reset)
+
+
+_in_thread = partial(to_thread.run_sync, abandon_on_cancel=True)

@@ -8,13 +8,12 @@ from typing import Any, Self
 
 from uvicorn.server import ServerState
 
-from mockserver.server.files.config import settings_by
-from mockserver.server.files.traces import TraceFiles
+from mockserver.server.files import TraceFiles, settings_by
 from mockserver.server.server import Loop, ServerThread
 from mockserver.state.configuration.options import from_names, settle
 from mockserver.state.settings import ConfigError, Settings
+from mockserver.testing.backend import InProcess, OverHttp
 from mockserver.testing.handle import Handle
-from mockserver.testing.links import LocalLink, RemoteLink
 
 _DEFAULTS = {"port": 0, "latency": "off", "log_level": "warning"}
 # Settings in a config file that are meant for servers that people start, not for those of tests: where they listen, who
@@ -48,7 +47,7 @@ class MockServer(Handle):
         else:
             raise ConfigError("MockServer: give either settings=Settings(...) or config=..., not both")
         self._thread = ServerThread(settled, loop)
-        super().__init__(LocalLink(self._thread, ""))
+        super().__init__(InProcess(self._thread, ""))
 
     def __enter__(self) -> Self:
         self.start()
@@ -87,7 +86,7 @@ class MockServer(Handle):
 
         Paths of recordings begin at the `folder`, without one at the working directory.
         """
-        return Handle(LocalLink(self._thread, name), dialect, Path(folder))
+        return Handle(InProcess(self._thread, name), dialect, Path(folder))
 
 
 def _settled(base: Settings, options: Mapping[str, Any]) -> Settings:
@@ -114,8 +113,8 @@ class RemoteServer(Handle):
 
     def __init__(self, url: str, token: str | None = None) -> None:
         self._token = token
-        super().__init__(RemoteLink(url, "", token))
+        super().__init__(OverHttp(url, "", token))
 
     def in_namespace(self, name: str, dialect: str | None = None, folder: str | Path = "") -> Handle:
         """The handle on a namespace of the server; paths of recordings begin at the `folder`."""
-        return Handle(RemoteLink(self._link.server, name, self._token), dialect, Path(folder))
+        return Handle(OverHttp(self._backend.server, name, self._token), dialect, Path(folder))

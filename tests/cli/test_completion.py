@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from mockserver.cli.main import COMMANDS, main
+from mockserver.cli.command import COMMANDS, load_command
+from mockserver.cli.main import main
 from mockserver.core.installed import load_dialects
 from mockserver.faults.catalogue import FAULTS
 from mockserver.latency.presets import presets
@@ -40,10 +41,11 @@ def completed(script: Path, *words: str) -> list[str]:
 
 
 def test_every_command_and_every_option_is_offered(script: Path) -> None:
-    assert completed(script, "") == [*(command.name for command in COMMANDS), "--help", "--version"]
-    for command in COMMANDS:
+    assert completed(script, "") == [*COMMANDS, "--help", "--version"]
+    for name, command in ((name, load_command(name)) for name in COMMANDS):
+        own = [flag for names, _ in command.arguments for flag in names if flag.startswith("--")]
         settings = ["--config", *(option.flag for option in OPTIONS)] if command.takes_settings else []
-        assert completed(script, command.name, "--") == [*command.own_flags, *settings, "--help"]
+        assert completed(script, name, "--") == [*own, *settings, "--help"]
 
 
 @pytest.mark.parametrize(

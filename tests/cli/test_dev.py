@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from mockserver.cli.frontend import EXAMPLES, examples_for
+from mockserver.cli.dev import EXAMPLES, examples_for
 from tests.support.printing import printed_until
 
 URL = "http://127.0.0.1:8000"

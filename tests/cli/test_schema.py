@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from jsonschema import Draft7Validator, Draft202012Validator
 
-from mockserver.cli.file_schemas import FILES
 from mockserver.cli.main import main
+from mockserver.cli.schema import FILES
 from mockserver.core.criteria import COMPOUND, FIELDS
 from mockserver.core.criteria_notation import MATCHERS
 from mockserver.core.installed import load_dialects
@@ -20,7 +20,7 @@ from mockserver.faults.values import PLACE_KEYS
 from mockserver.latency.notation import SETTINGS, NotationError, read_profile
 from mockserver.latency.presets import presets
 from mockserver.server.admin.api import SCHEMAS
-from mockserver.server.files.stubs import load_stubs
+from mockserver.server.files import load_stubs
 from mockserver.state.configuration.config import from_toml
 from mockserver.state.configuration.options import OPTIONS
 from mockserver.state.routing import operations_of
@@ -203,7 +203,7 @@ def test_a_misspelt_key_is_refused_by_reader_and_schema() -> None:
     [
         ({"port": 70_000}, "$.port: 70000 is greater than the maximum of 65535"),
         ({"edition": "today"}, "$.edition: 'today' is not one of ['documented', 'observed']"),
-        ({"dialect": "openai"}, "$.dialect: 'openai' is not one of ["),
+        ({"dialect": "nobody"}, "$.dialect: 'nobody' is not one of ["),
         ({"strict": "perhaps"}, "$.strict: 'perhaps' is not of type 'boolean'"),
         ({"latency": {"ttft": 2}}, "$.latency.ttft: 2 is not of type 'string'"),
         ({"quota": {"requests": "30/fortnight"}}, "$.quota.requests: '30/fortnight' does not match"),
@@ -342,7 +342,7 @@ def test_check_takes_a_folder_of_stub_files_and_a_file_in_json(
 @pytest.mark.parametrize(
     "name, text, complaint",
     [
-        ("a.json", '{"match": {"dialect": "openai"}, "reply": "x"}', "a.json: stub[0].match.dialect: "),
+        ("a.json", '{"match": {"dialect": "nobody"}, "reply": "x"}', "a.json: stub[0].match.dialect: "),
         ("a.toml", '[[stub]]\nreply = "x"\n\n[[stub]]\nreplly = "x"\n', "a.toml, line 5: "),
         ("a.json", '[{"name": "n", "reply": "x"}, {"name": "n", "reply": "x"}]', "two stubs are named 'n'"),
         ("a.json", "{", "a.json: Expecting property name"),

@@ -4,7 +4,7 @@ import openai
 import pytest
 
 from mockserver import MockServer
-from mockserver.cli.frontend import EXAMPLES, Example
+from mockserver.cli.dev import EXAMPLES, Example
 from tests.support.pages import ADDRESS, Block, blocks
 
 from .environments import node, with_frameworks, with_packages

@@ -305,7 +305,7 @@ def test_what_goes_wrong_while_a_test_is_recorded_is_told(pytester: pytest.Pytes
             "mockserver: invalid marker or option: upstream: OpenVINO Model Server has no host of its own: say where "
             "yours is, as in --mockserver-upstream ovms=http://HOST:PORT",
             "mockserver: invalid marker or option: cassette: *tape.yaml: the name of what is recorded ends in *",
-            "*LinkError: A stub is impossible while the test is recorded, since the vendor itself answers. Write*",
+            "*BackendError: A stub is impossible while the test is recorded, since the vendor itself answers. Write*",
             "Not recorded:",
             "*Say whose API the openai client is for: @pytest.mark.mockserver(dialect=...)",
             "*#1 cerebras completions llama3.1-8b 'Oslo?' -> 200, 1 event, done after*",

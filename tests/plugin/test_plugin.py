@@ -586,7 +586,7 @@ def test_a_traceback_ends_where_the_test_has_called_us_unless_all_of_it_is_asked
             "test_it.py:16: in test_last",
             "E   LookupError: There was no request yet. *",
             "test_it.py:19: in test_misnamed",
-            "E   AttributeError: Verify: unknown attribute 'call'. Did you mean 'calls'? Known: all_matched, *",
+            "E   AttributeError: Verifier: unknown attribute 'call'. Did you mean 'calls'? Known: all_matched, *",
             "test_it.py:22: in test_matcher",
             "E   mockserver.CriteriaError: match.model.contains: 3 is not a string",
             "test_it.py:25: in test_clock",

@@ -9,9 +9,8 @@ import pytest
 
 from mockserver.core.dialects import EDITIONS
 from mockserver.core.installed import load_dialects
-from mockserver.recordings.drift import Compared, compare
+from mockserver.recordings.drift import Compared, Difference, compare
 from mockserver.recordings.recorded import Lost, Recorded
-from mockserver.recordings.shapes import Difference
 from mockserver.routes import Routes
 from mockserver.state.settings import Settings
 from tests.support.goldens import FIXTURES, golden

@@ -14,16 +14,12 @@ def entry(number: int) -> dict[str, Any]:
     return {"request": request, "response": {"status": 200, "headers": [], "content": {"text": "é{}"}}}
 
 
-def read(data: bytes) -> list[Recorded | Lost]:
-    return read_recording(data, json.loads)
-
-
 @pytest.mark.parametrize("indent", [None, 2])
 def test_of_a_torn_archive_the_whole_entries_are_read(indent: int | None) -> None:
     data = json.dumps({"log": {"entries": [entry(1), entry(2), entry(3)]}}, indent=indent, ensure_ascii=False).encode()
     begins = [data.index(b"models/%d" % number) for number in (2, 3)]
     for end in range(begins[0], len(data)):
-        read_now = read(data[:end])
+        read_now = read_recording(data[:end])
         whole = [each.path for each in read_now if isinstance(each, Recorded)]
         assert whole == [f"/v1/models/{number + 1}" for number in range(len(whole))]
         assert 1 + (end > begins[1]) <= len(whole)
@@ -36,4 +32,4 @@ def test_of_a_torn_archive_the_whole_entries_are_read(indent: int | None) -> Non
 )
 def test_a_torn_archive_without_any_whole_entry_is_no_recording(data: bytes) -> None:
     with pytest.raises(RecordingError):
-        read(data)
+        read_recording(data)

@@ -11,9 +11,7 @@ import pytest
 
 from mockserver.core.installed import load_dialects
 from mockserver.server.app import App
-from mockserver.server.files.config import read_config
-from mockserver.server.files.sources import Sources, stamp_of
-from mockserver.server.files.traces import TraceFiles
+from mockserver.server.files import Sources, TraceFiles, read_config, stamp_of
 from mockserver.server.reload import SettingsReader, Watcher
 from mockserver.state.configuration.options import settle
 from mockserver.state.settings import Settings

@@ -26,8 +26,8 @@ from mockserver.server.app import App
 from mockserver.server.http_client import _tls_context, reach_of
 from mockserver.server.waiting import wait_for_deliveries
 from mockserver.state.settings import Settings
+from mockserver.testing.backend import OverHttp
 from mockserver.testing.handle import Handle
-from mockserver.testing.links import RemoteLink
 from tests.support.applications import Application, Said, Taken, application
 from tests.support.certificates import write_certificate
 from tests.support.http import exchange
@@ -237,7 +237,7 @@ def test_namespaces_have_messages_of_their_own(server: MockServer, app: Applicat
 
 
 def test_a_handle_of_another_process_sees_the_same(handle: Handle, app: Application) -> None:
-    remote = Handle(RemoteLink(handle.url.partition("/ns/")[0], handle.namespace))
+    remote = Handle(OverHttp(handle.url.partition("/ns/")[0], handle.namespace))
     publish(handle, app, upstash_callback_forward_x_user="7")
     (delivered,) = remote.wait_for_deliveries(1)
     assert [delivered] == handle.deliveries

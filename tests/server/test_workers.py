@@ -23,7 +23,7 @@ from mockserver.cli.main import main
 from mockserver.core.installed import load_dialects
 from mockserver.server.admin.api import ENDPOINTS
 from mockserver.server.server import Loop
-from mockserver.testing.links import LinkError
+from mockserver.testing.backend import BackendError
 from tests.support.http import exchange
 from tests.support.printing import printed_until
 from tests.support.waiting import until
@@ -117,9 +117,9 @@ def test_workers_refuse_whatever_depends_on_earlier_requests() -> None:
         slots = {"x-mockserver-latency": "itl=0, slots=1"}
         assert exchange(server.url, "POST", PATH, QUESTION, slots).status == 409
         handle = RemoteServer(server.url).in_namespace("test")
-        with pytest.raises(LinkError, match=REFUSED):
+        with pytest.raises(BackendError, match=REFUSED):
             handle.next().reply("x")
-        with pytest.raises(LinkError, match=REFUSED):
+        with pytest.raises(BackendError, match=REFUSED):
             handle.verify.calls(0)
 
 

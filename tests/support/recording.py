@@ -11,10 +11,9 @@ from typing import Any
 from mockserver import MockServer
 from mockserver.core.installed import load_dialects
 from mockserver.server.listener import bind
-from mockserver.server.recording.forwarding import vendor_client
-from mockserver.server.recording.recorder import Recorder
-from mockserver.server.recording.replays import replays_in
-from mockserver.server.recording.tapes import Tape
+from mockserver.server.recording.recorder import Recorder, vendor_client
+from mockserver.server.recording.recording_file import RecordingFile
+from mockserver.server.recording.replay import replays_in
 from mockserver.server.recording.upstreams import read_upstreams
 from mockserver.server.server import uvicorn_server
 from mockserver.server.urls import url_of
@@ -42,8 +41,8 @@ def recorder(
     settings = Settings(port=0, log_level="warning", **options)
     given = read_upstreams([f"{name}={url}" for name, url in upstreams.items()], DIALECTS)
     replays = replays_in(path) if only_new else None
-    tape = Tape(path, settings)
-    app = Recorder(settings, DIALECTS, given, tape, vendor_client(given.given.values(), silence), clock, replays)
+    file = RecordingFile(path, settings)
+    app = Recorder(settings, DIALECTS, given, file, vendor_client(given.given.values(), silence), clock, replays)
     listener = bind(settings)
     server = uvicorn_server(app)
     server.grace = 0.03
@@ -54,7 +53,7 @@ def recorder(
     finally:
         server.should_exit = True
         thread.join(10)
-        tape.close()
+        file.close()
 
 
 def lines_of(path: Path) -> list[dict[str, Any]]:

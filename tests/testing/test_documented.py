@@ -10,8 +10,8 @@ from mockserver import pytest_plugin
 from mockserver.state.verify import verdict
 from mockserver.state.verify.checks import CHECKS
 from mockserver.testing.handle import Handle
-from mockserver.testing.stubbing import Stubbing
-from mockserver.testing.verifying import Verify
+from mockserver.testing.stubs import StubBuilder
+from mockserver.testing.verify import Verifier
 from tests.support.pages import page
 
 DOCUMENTED = page("tests") + page("verify")
@@ -44,12 +44,12 @@ def test_every_option_of_the_plugin_has_its_line(name: str) -> None:
     assert f"| `--mockserver-{name}`, `mockserver_{name}` |" in DOCUMENTED
 
 
-@pytest.mark.parametrize("name", words_of(Verify))
+@pytest.mark.parametrize("name", words_of(Verifier))
 def test_every_check_of_the_fixture_has_its_line(name: str) -> None:
     assert f".{name}(" in DOCUMENTED or name == "verdict"
 
 
-@pytest.mark.parametrize("name", sorted({*words_of(Handle), *words_of(Stubbing)}))
+@pytest.mark.parametrize("name", sorted({*words_of(Handle), *words_of(StubBuilder)}))
 def test_every_word_of_the_fixture_has_its_line(name: str) -> None:
     assert f".{name}" in DOCUMENTED
 

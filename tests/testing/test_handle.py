@@ -34,7 +34,7 @@ from mockserver import (
 from mockserver.core.criteria import CriteriaError
 from mockserver.state.settings import ConfigError
 from mockserver.state.stubs.values import StubError
-from mockserver.testing.links import LinkError
+from mockserver.testing.backend import BackendError
 from tests.support.http import exchange
 from tests.support.questions import ask
 from tests.testing.conduct import BODY, CHAT, MODEL, Wire, cancelling
@@ -280,9 +280,9 @@ def test_what_cannot_be_meant_is_refused_with_a_way_out(handle: Handle) -> None:
 
 def test_only_values_go_to_a_server_elsewhere(server: MockServer) -> None:
     remote = RemoteServer(server.url).in_namespace("values")
-    with pytest.raises(LinkError, match="can get only values, not functions"):
+    with pytest.raises(BackendError, match="can get only values, not functions"):
         remote.on(last_user=lambda text: True).reply("no")
-    with pytest.raises(LinkError, match="Connection refused"):
+    with pytest.raises(BackendError, match="Connection refused"):
         RemoteServer("http://127.0.0.1:9").journal()
 
 

@@ -13,15 +13,15 @@ import pytest
 from mockserver import ConfigError, Handle, MockServer, View
 from mockserver.faults.rules import Fault
 from mockserver.state.settings import RouteSettings, Settings
-from mockserver.testing.links import LinkError
-from mockserver.testing.recording import Recording, recording
+from mockserver.testing.backend import BackendError
+from mockserver.testing.cassettes import RecordingHandle, recording
 from tests.support.http import exchange
 from tests.support.recording import led_to, lines_of
 
 COMPLETIONS = "/cerebras/v1/completions"
 BODY = {"model": "llama3.1-8b", "prompt": "Tell me about tides", "max_tokens": 8}
 
-Record = Callable[..., AbstractContextManager[Recording]]
+Record = Callable[..., AbstractContextManager[RecordingHandle]]
 
 
 @pytest.fixture
@@ -130,16 +130,16 @@ def test_clients_find_the_recorder_and_keep_their_own_keys(record: Record, monke
         assert "OPENAI_API_KEY" not in os.environ
     monkeypatch.delenv("CEREBRAS_API_KEY")
     own_key = "Recording needs your own API key in the environment: CEREBRAS_API_KEY"
-    with record("cerebras") as handle, pytest.raises(LinkError, match=own_key):
+    with record("cerebras") as handle, pytest.raises(BackendError, match=own_key):
         _ = handle.api_key
     with record() as handle:
-        with pytest.raises(LinkError, match="Recording needs to know whose key is wanted"):
+        with pytest.raises(BackendError, match="Recording needs to know whose key is wanted"):
             _ = handle.api_key
         assert handle.openai_base_url("yandex") == f"{handle.url}/yandex/v1"
         path = urlsplit(handle.openai_base_url()).path
         exchange(handle.url, "POST", f"{path}/embeddings", {"model": "m", "input": "x"})
         [problem] = handle.problems()
-    assert "404 no_route (Nothing is recorded at POST /openai/v1/embeddings." in problem
+    assert "404 no_route (Nothing is recorded at POST /undeclared/v1/embeddings." in problem
     assert problem.endswith("Say whose API the openai client is for: @pytest.mark.mockserver(dialect=...)")
     with record(dialect=None) as handle:
         assert handle.openai_base_url("yandex") == f"{handle.url}/yandex/v1"
@@ -159,7 +159,10 @@ def test_clients_find_the_recorder_and_keep_their_own_keys(record: Record, monke
     ],
 )
 def test_what_only_a_simulator_can_do_is_refused(record: Record, words: Callable[[Handle], Any], what: str) -> None:
-    with record() as handle, pytest.raises(LinkError, match=f"{what} is impossible while the test is recorded, since"):
+    with (
+        record() as handle,
+        pytest.raises(BackendError, match=f"{what} is impossible while the test is recorded, since"),
+    ):
         words(handle)
 
 
@@ -225,7 +228,7 @@ def test_a_recorder_that_cannot_work_is_refused_at_once(cassette: Path, monkeypa
             begin(*upstreams, dialect=dialect)
     with pytest.raises(ValueError, match=r"unknown dialect 'cerebra'\. Did you mean 'cerebras'"):
         begin(dialect="cerebra")
-    monkeypatch.setattr("mockserver.server.recording.studio.find_spec", lambda name: None)
+    monkeypatch.setattr("mockserver.server.recording.setup.find_spec", lambda name: None)
     with pytest.raises(ConfigError, match=r"pip install 'llm-mockserver\[record\]'"):
         begin()
     assert not cassette.exists()

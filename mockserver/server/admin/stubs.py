@@ -134,7 +134,7 @@ async def replay(request: AdminRequest) -> object:
     if not isinstance(text, str) or not isinstance(name, str) or not isinstance(paced, bool) or given:
         raise AdminError(f"A recording must be a JSON object such as {_RECORDING}, of which the text is needed")
     # Imported when first needed: a server starts sooner without.
-    from mockserver.server.files.recordings import replay_from
+    from mockserver.recordings.stubs import replay_from
 
     space = request.namespace
     settings, dialects = request.app_state.setup_of(space).settings, request.app_state.dialects

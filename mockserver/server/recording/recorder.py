@@ -1,14 +1,18 @@
 """The recorder: an ASGI application that forwards requests to the vendors, and records what they answer.
 
-target -> request to the vendor -> head, pieces, end: to the client at once, and into a take -> tape
+target -> request to the vendor -> head, pieces, end: to the client at once, and into an exchange -> file
 """
 
 import asyncio
+import logging
+import socket
+import ssl
 import time
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import aclosing
-from typing import TYPE_CHECKING, Any, NamedTuple
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import anyio.lowlevel
 import httpx
@@ -16,26 +20,32 @@ from starlette.types import Receive, Send
 
 from mockserver.core.calls import Call, Headers
 from mockserver.core.dialects import Dialect
-from mockserver.core.timeline import Ending, RawHeaders
+from mockserver.core.secrets import masked_text
+from mockserver.core.timeline import Ending, RawHeaders, Run, Timeline
+from mockserver.pipeline import parse
 from mockserver.server.asgi import WELL, ClientLeftError, live, read_body, refuse_websocket, send_json
 from mockserver.server.cors import VARY, AccessGuard, answer_preflight, reader_of, shared_headers
-from mockserver.server.logs import log
-from mockserver.server.recording.forwarding import forwarded, reason
-from mockserver.server.recording.logbook import Logbook
-from mockserver.server.recording.messages import refusal, replayed, summary, unanswered
-from mockserver.server.recording.takes import Take
-from mockserver.server.recording.tapes import Tape
-from mockserver.server.recording.targets import Targets
-from mockserver.server.recording.upstreams import Upstreams
+from mockserver.server.logs import duration, log, printable
+from mockserver.server.recording.exchanges import RecordedExchange, end_to_end, exchange_of
+from mockserver.server.recording.recording_file import RecordingFile
+from mockserver.server.recording.replay import Replay, Replays
+from mockserver.server.recording.upstreams import Target, Targets, Upstream, Upstreams
 from mockserver.server.sockets.wire import WIRE, Wire
-from mockserver.server.urls import HEALTH
-from mockserver.state.journal.exchanges import Denial
+from mockserver.server.urls import HEALTH, tls_refused
+from mockserver.state.context import make_context
+from mockserver.state.journal.exchanges import Denial, Journal
+from mockserver.state.plan import NOTHING_YET, Plan
 from mockserver.state.settings import Settings
+from mockserver.state.stubs.bodies import events_in, is_stream
 
-if TYPE_CHECKING:
-    from mockserver.server.recording.replays import Replay, Replays
-    from mockserver.state.journal.exchanges import Journal
-
+# How long making a connection may take, in seconds.
+_CONNECT = 10.0
+# Headers of a request that the forwarded one has values of its own for.
+_SETTLED = frozenset((b"host", b"content-length", b"accept-encoding", b"expect"))
+# Loggers that would show the whole URL of each request, with the keys in its query.
+_LOGGERS = ("httpx", "httpcore")
+# How many characters of a path are shown.
+_MOST_SHOWN = 160
 # How an answer ends here if the vendor's is broken off, by the error that says so.
 _ENDINGS: tuple[tuple[type[Exception], Ending], ...] = (
     (httpx.TimeoutException, Ending("hang")),
@@ -47,20 +57,80 @@ _OURS = b"x-mockserver-"
 _BREAKS = (httpx.TransportError, zlib.error)
 
 
-class _Guest(NamedTuple):
+class _Peer(NamedTuple):
     """The client of one request: what it may be sent, its connection, and the origin of its page."""
 
     send: Send
     wire: Wire | None
     origin: str | None
 
-    def opened(self, headers: RawHeaders = ()) -> RawHeaders:
+    def shared(self, headers: RawHeaders = ()) -> RawHeaders:
         """The headers of an answer, with those that let a page of another origin read it."""
         return headers if self.origin is None else shared_headers(headers, self.origin)
 
 
+class RecorderJournal:
+    """Notes in a journal what comes and what is answered; without a journal nothing."""
+
+    def __init__(self, journal: Journal | None, settings: Settings) -> None:
+        self._journal = journal
+        # Whose key is accepted is for the vendor to say.
+        self._settings = replace(settings, auth="off")
+
+    def begin(self, recorded: RecordedExchange) -> None:
+        """A request is forwarded."""
+        if self._journal is not None:
+            target, plan = recorded.target, self._planned(recorded.target, recorded.call, NOTHING_YET)
+            recorded.noted = self._journal.open(
+                target.namespace, target.path, recorded.call, plan, arrived=recorded.began
+            )
+
+    def end(self, recorded: RecordedExchange) -> None:
+        """The vendor's answer has ended."""
+        noted = recorded.noted
+        if self._journal is not None and noted is not None and noted.plan is not None:
+            told = exchange_of(recorded, noted.number, self._settings)
+            assert told.plan is not None, "what was recorded has a plan"
+            noted.plan.timeline, noted.record = told.plan.timeline, told.record
+            self._journal.notify(noted)
+
+    def give_up(self, recorded: RecordedExchange, denial: Denial, instant: float) -> None:
+        """The vendor has not answered; the client is given an answer of our own."""
+        noted = recorded.noted
+        if self._journal is not None and noted is not None:
+            noted.plan, noted.denial = None, denial
+            noted.record.closed_by, noted.record.seconds = "server", instant - recorded.began
+            self._journal.notify(noted)
+
+    def deny(self, method: str, path: str, headers: Headers, denial: Denial, instant: float) -> None:
+        """A request is not forwarded."""
+        if self._journal is not None:
+            call = Call(method, path, headers, b"", "", time.time())
+            noted = self._journal.open("", path, call, denial=denial, arrived=instant)
+            noted.record.closed_by = "server"
+            self._journal.notify(noted)
+
+    def replay(self, target: Target, call: Call, replay: Replay, instant: float) -> None:
+        """A request is answered from the recording, at once."""
+        if self._journal is None:
+            return
+        count, kind = len(replay.pieces), dict(replay.headers).get(b"content-type", b"")
+        run = Run(replay.pieces, (0.0,) * count, (0,) * count)
+        timeline = Timeline(replay.status, replay.headers, (run,), is_stream(kind.decode("latin-1")))
+        plan = self._planned(target, call, timeline)
+        noted = self._journal.open(target.namespace, target.path, call, plan, arrived=instant)
+        noted.record.wrote_each(run.tokens, 0.0)
+        noted.record.closed_by = "server"
+        self._journal.notify(noted)
+
+    def _planned(self, target: Target, call: Call, timeline: Timeline) -> Plan:
+        """The plan of an answer, with what the dialect understands of its request."""
+        plan = parse(make_context(call, target.route, self._settings))
+        return Plan(plan.context, plan.request, timeline=timeline)
+
+
 class Recorder:
-    """Forwards requests, by `client`, and writes the exchanges to a `tape`; `clock` gives the instant, in seconds.
+    """Forwards requests, by `client`, and writes the exchanges to a `file`; `clock` gives the instant, in seconds.
 
     Requests to which the `replays` have an answer get that instead; `replayed` counts them. A `journal` tells of all.
     """
@@ -70,18 +140,18 @@ class Recorder:
         settings: Settings,
         dialects: Mapping[str, Dialect],
         upstreams: Upstreams,
-        tape: Tape,
+        file: RecordingFile,
         client: httpx.AsyncClient,
         clock: Callable[[], float] = time.monotonic,
-        replays: "Replays | None" = None,
-        journal: "Journal | None" = None,
+        replays: Replays | None = None,
+        journal: Journal | None = None,
     ) -> None:
         self.settings, self.replayed = settings, 0
         self.guard = AccessGuard(dialects)
         self._replays = replays
         self._targets = Targets(dialects, settings, upstreams)
-        self._tape, self._client, self._clock = tape, client, clock
-        self._logbook = Logbook(journal, settings)
+        self.file, self._client, self._clock = file, client, clock
+        self._journal = RecorderJournal(journal, settings)
 
     def answers_at_once(self, path: str) -> bool:
         """Whether an answer is made within the turn of the loop in which its request has come: not a vendor's."""
@@ -107,11 +177,11 @@ class Recorder:
         origin = reader_of(headers, self.settings)
         if origin is not None and await answer_preflight(method, headers, send):
             return
-        guest = _Guest(send, scope.get("extensions", {}).get(WIRE), origin)
+        peer = _Peer(send, scope.get("extensions", {}).get(WIRE), origin)
         target = self._targets.find(method, path, scope["raw_path"], query, headers)
         if isinstance(target, Denial):
-            self._logbook.deny(method, path, headers, target, self._clock())
-            await _deny(guest, method, path, target)
+            self._journal.deny(method, path, headers, target, self._clock())
+            await _deny(peer, method, path, target)
             return
         try:
             body = await read_body(scope, receive, self.settings.max_body)
@@ -120,111 +190,113 @@ class Recorder:
         if body is None:
             message = f"The body has more than {self.settings.max_body} bytes; --max-body says how many it may have."
             too_large = Denial(413, "body_too_large", message)
-            self._logbook.deny(method, path, headers, too_large, self._clock())
-            await _deny(guest, method, path, too_large)
+            self._journal.deny(method, path, headers, too_large, self._clock())
+            await _deny(peer, method, path, too_large)
             return
         sent = tuple(header for header in headers.raw if not header[0].startswith(_OURS))
         call = Call(method, target.route.path, Headers(sent), body, query.decode("latin-1"), time.time())
         replay = None if self._replays is None else self._replays.answer(target, call)
         if replay is not None:
             self.replayed += 1
-            self._logbook.replay(target, call, replay, self._clock())
-            log.info("%s", replayed(target, call, replay))
-            await _replay(replay, guest)
+            self._journal.replay(target, call, replay, self._clock())
+            log.info("%s", _replay_summary(target, call, replay))
+            await _replay(replay, peer)
             return
-        take = Take(target, call, self._clock())
-        self._logbook.begin(take)
-        await self._perform(take, guest, receive)
+        recorded = RecordedExchange(target, call, self._clock())
+        self._journal.begin(recorded)
+        await self._perform(recorded, peer, receive)
 
-    async def _perform(self, take: Take, guest: _Guest, receive: Receive) -> None:
+    async def _perform(self, recorded: RecordedExchange, peer: _Peer, receive: Receive) -> None:
         """Relay an answer until it ends, its client leaves, or the recorder is stopped."""
-        relay = asyncio.ensure_future(self._relay(take, guest))
+        relay = asyncio.ensure_future(self._relay(recorded, peer))
         leaving = asyncio.ensure_future(_left(receive))
         try:
             await asyncio.wait((relay, leaving), return_when=asyncio.FIRST_COMPLETED)
-            if take.closed_by is None and not relay.done():
-                take.end("client", self._clock())
+            if recorded.closed_by is None and not relay.done():
+                recorded.end("client", self._clock())
                 relay.cancel()
         except asyncio.CancelledError:
             # What was sent as a whole is not broken off.
-            if take.closed_by is None:
-                take.end("server", self._clock(), Ending("close"))
+            if recorded.closed_by is None:
+                recorded.end("server", self._clock(), Ending("close"))
             relay.cancel()
         await _over(relay)
-        self._keep(take)
-        if take.ending is not None:
-            await _break_off(take.ending, guest.wire)
+        self._keep(recorded)
+        if recorded.ending is not None:
+            await _break_off(recorded.ending, peer.wire)
             # The server wants to hear that the connection is gone before its request is done with.
             await _over(leaving)
         leaving.cancel()
         if not relay.cancelled():
             relay.result()
 
-    async def _relay(self, take: Take, guest: _Guest) -> None:
+    async def _relay(self, recorded: RecordedExchange, peer: _Peer) -> None:
         """Ask the vendor, and pass the answer to the client as it comes."""
         try:
-            response = await self._client.send(forwarded(take.target, take.call), stream=True)
+            response = await self._client.send(_forwarded(recorded.target, recorded.call), stream=True)
         except httpx.TransportError as error:
-            await self._give_up(take, unanswered(take, reason(error, self._client.timeout.read or 0.0)), guest)
+            await self._give_up(recorded, _unanswered(recorded, _reason(error, self._client.timeout.read or 0.0)), peer)
             return
         except httpx.InvalidURL as error:
-            await self._give_up(take, Denial(400, "bad_url", f"{error}."), guest)
+            await self._give_up(recorded, Denial(400, "bad_url", f"{error}."), peer)
             return
         try:
             async with aclosing(response):
-                take.answered(response.status_code, tuple(response.headers.raw), self._clock())
-                await self._pass(take, response, guest)
+                recorded.answered(response.status_code, tuple(response.headers.raw), self._clock())
+                await self._pass(recorded, response, peer)
         except _BREAKS as error:
             ending = next(ending for kind, ending in _ENDINGS if isinstance(error, kind))
-            take.end("server", self._clock(), ending)
+            recorded.end("server", self._clock(), ending)
 
-    async def _give_up(self, take: Take, denial: Denial, guest: _Guest) -> None:
-        self._logbook.give_up(take, denial, self._clock())
-        await _deny(guest, take.call.method, take.target.path, denial)
+    async def _give_up(self, recorded: RecordedExchange, denial: Denial, peer: _Peer) -> None:
+        self._journal.give_up(recorded, denial, self._clock())
+        await _deny(peer, recorded.call.method, recorded.target.path, denial)
 
-    async def _pass(self, take: Take, response: httpx.Response, guest: _Guest) -> None:
-        send, headers = guest.send, guest.opened(take.headers)
-        await send({"type": "http.response.start", "status": take.status, "headers": list(headers)})
+    async def _pass(self, recorded: RecordedExchange, response: httpx.Response, peer: _Peer) -> None:
+        send, headers = peer.send, peer.shared(recorded.headers)
+        await send({"type": "http.response.start", "status": recorded.status, "headers": list(headers)})
         async for piece in response.aiter_raw():
-            data = take.add(piece, self._clock())
-            if take.is_whole:
-                self._finish(take)
+            data = recorded.add(piece, self._clock())
+            if recorded.is_whole:
+                self._finish(recorded)
             if data:
                 await send({"type": "http.response.body", "body": data, "more_body": True})
-        rest = take.rest(self._clock())
-        self._finish(take)
+        rest = recorded.rest(self._clock())
+        self._finish(recorded)
         await send({"type": "http.response.body", "body": rest})
 
-    def _finish(self, take: Take) -> None:
+    def _finish(self, recorded: RecordedExchange) -> None:
         """The answer is complete; it is recorded before the client can know that."""
-        if take.closed_by is None:
-            take.end("server", self._clock())
-            self._keep(take)
+        if recorded.closed_by is None:
+            recorded.end("server", self._clock())
+            self._keep(recorded)
 
-    def _keep(self, take: Take) -> None:
-        """Record a take that has ended, unless it is recorded already, or the vendor has not answered."""
-        if take.closed_by is None or take.is_kept:
+    def _keep(self, recorded: RecordedExchange) -> None:
+        """Record an exchange that has ended, unless it is recorded already, or the vendor has not answered."""
+        if recorded.closed_by is None or recorded.is_kept:
             return
-        take.is_kept = True
-        self._logbook.end(take)
-        if take.status:
+        recorded.is_kept = True
+        self._journal.end(recorded)
+        if recorded.status:
             # The client's answer does not depend on the file.
             try:
-                self._tape.write(take)
+                self.file.write(recorded)
             except OSError as error:
-                log.error("%s: %s: this exchange is not recorded: %s", self._tape.path, error.strerror, summary(take))
+                log.error(
+                    "%s: %s: this exchange is not recorded: %s", self.file.path, error.strerror, _summary(recorded)
+                )
             except Exception:
                 log.exception("an error in mockserver itself: this exchange is not recorded")
-        log.info("%s", summary(take))
+        log.info("%s", _summary(recorded))
 
 
-async def _replay(replay: "Replay", guest: _Guest) -> None:
+async def _replay(replay: Replay, peer: _Peer) -> None:
     """Send a recorded answer again, each event of a stream by itself."""
-    headers = [*guest.opened(replay.headers)]
-    await guest.send({"type": "http.response.start", "status": replay.status, "headers": headers})
+    headers = [*peer.shared(replay.headers)]
+    await peer.send({"type": "http.response.start", "status": replay.status, "headers": headers})
     for piece in replay.pieces:
-        await guest.send({"type": "http.response.body", "body": piece, "more_body": True})
-    await guest.send({"type": "http.response.body", "body": b""})
+        await peer.send({"type": "http.response.body", "body": piece, "more_body": True})
+    await peer.send({"type": "http.response.body", "body": b""})
 
 
 async def _over(task: asyncio.Future[None]) -> None:
@@ -253,7 +325,111 @@ async def _break_off(ending: Ending, wire: Wire | None) -> None:
         wire.close()
 
 
-async def _deny(guest: _Guest, method: str, path: str, denial: Denial) -> None:
+async def _deny(peer: _Peer, method: str, path: str, denial: Denial) -> None:
     """Answer in our own words, which are not recorded."""
-    log.warning("%s", refusal(method, path, denial))
-    await send_json(guest.send, denial.status, denial.body, guest.opened())
+    log.warning("%s", _refusal(method, path, denial))
+    await send_json(peer.send, denial.status, denial.body, peer.shared())
+
+
+# --- the upstreams ------------------------------------------------------------------------------------------------
+
+
+def vendor_client(upstreams: Iterable[Upstream], silence: float) -> httpx.AsyncClient:
+    """An HTTP client for the upstreams, which times out after so many seconds of `silence`.
+
+    Proxies and certificates are those of the environment; an upstream on this machine is reached without a proxy.
+    """
+    for name in _LOGGERS:
+        logging.getLogger(name).setLevel(logging.WARNING)
+    direct = {f"all://{_bracketed(each.host)}": None for each in upstreams if each.is_local}
+    return httpx.AsyncClient(
+        timeout=httpx.Timeout(silence, connect=min(_CONNECT, silence), pool=None),
+        limits=httpx.Limits(max_connections=None, max_keepalive_connections=20),
+        mounts=direct,
+    )
+
+
+def _forwarded(target: Target, call: Call) -> httpx.Request:
+    """The request for the upstream: all of a call but what concerns its connection.
+
+    It asks for an answer that is not compressed, so that the recording is readable. Raises httpx.InvalidURL.
+    """
+    kept = [header for header in end_to_end(call.headers.raw) if header[0] not in _SETTLED]
+    url = httpx.URL(target.upstream.origin).copy_with(raw_path=target.raw_path)
+    headers = [*kept, (b"accept-encoding", b"identity")]
+    return httpx.Request(call.method, url, headers=headers, content=call.body or None)
+
+
+def _reason(error: httpx.TransportError, silence: float) -> str:
+    """Why an upstream did not answer, in few words."""
+    if isinstance(error, httpx.ConnectTimeout):
+        return f"no connection within {min(_CONNECT, silence):g} s"
+    if isinstance(error, httpx.TimeoutException):
+        return f"silent for {silence:g} s"
+    causes = list(_causes(error))
+    for cause in causes:
+        if isinstance(cause, ssl.SSLError):
+            return tls_refused(cause) or f"TLS: {getattr(cause, 'verify_message', '') or cause.reason or cause}"
+    for cause in causes:
+        if isinstance(cause, OSError) and cause.strerror:
+            return f"its name is not found: {cause.strerror}" if isinstance(cause, socket.gaierror) else cause.strerror
+    return str(error) or type(error).__name__
+
+
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
+    """What an error was raised from, the nearest first."""
+    while error is not None:
+        yield error
+        grouped = isinstance(error, BaseExceptionGroup)
+        error = error.exceptions[0] if isinstance(error, BaseExceptionGroup) else error.__cause__ or error.__context__
+        assert error is not None or not grouped, "a group has at least one error"
+
+
+def _bracketed(host: str) -> str:
+    return f"[{host}]" if ":" in host else host
+
+
+# --- the log ------------------------------------------------------------------------------------------------------
+
+
+def _summary(recorded: RecordedExchange) -> str:
+    """An exchange in one line."""
+    target = recorded.target
+    where = f"{target.route.dialect.name} {recorded.call.method} {_shown(target.path)}"
+    return printable(f"{where} -> {', '.join(_course(recorded))}")
+
+
+def _replay_summary(target: Target, call: Call, replay: "Replay") -> str:
+    """An answer from the recording in one line."""
+    where = f"{target.route.dialect.name} {call.method} {_shown(target.path)}"
+    return printable(f"{where} -> {replay.status}, from the recording ({replay.place})")
+
+
+def _refusal(method: str, path: str, denial: Denial) -> str:
+    """An answer of our own in one line."""
+    return printable(f"{method} {_shown(path)} -> {denial.status}: {denial.message}")
+
+
+def _unanswered(recorded: RecordedExchange, why: str) -> Denial:
+    """The answer of our own for a request that the vendor has not answered."""
+    message = f"{recorded.target.upstream.url} did not answer: {why}. Nothing was recorded."
+    return Denial(502, "bad_gateway", message)
+
+
+def _shown(path: str) -> str:
+    path = masked_text(path)
+    return path if len(path) <= _MOST_SHOWN else f"{path[:_MOST_SHOWN]}..."
+
+
+def _course(recorded: RecordedExchange) -> Iterator[str]:
+    """How an answer went, in parts."""
+    yield str(recorded.status or "no answer")
+    if recorded.first is not None:
+        yield f"first byte after {duration(recorded.first)}"
+    yield f"in {duration(recorded.seconds)}"
+    if is_stream(recorded.content_type):
+        yield f"{len(events_in(b''.join(recorded.pieces)))} events"
+    if recorded.ending is not None:
+        yield f"broken off ({recorded.ending.how})"
+    if recorded.closed_by == "client":
+        yield "client left"

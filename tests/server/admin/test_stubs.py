@@ -10,7 +10,7 @@ import pytest
 from mockserver import MockServer
 from mockserver.cli.main import main
 from mockserver.core.installed import load_dialects
-from mockserver.server.files.stubs import load_stubs, standing_stubs
+from mockserver.server.files import load_stubs, standing_stubs
 from mockserver.state.settings import ConfigError, Settings
 from tests.support.goldens import FIXTURES
 from tests.support.http import Transcript, exchange

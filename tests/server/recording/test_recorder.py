@@ -21,11 +21,10 @@ import pytest
 from mockserver import MockServer, raw
 from mockserver.cli.main import main
 from mockserver.core.calls import Headers
+from mockserver.server.recording.exchanges import RecordedExchange
 from mockserver.server.recording.recorder import Recorder
-from mockserver.server.recording.takes import Take
-from mockserver.server.recording.tapes import Tape
-from mockserver.server.recording.targets import Targets
-from mockserver.server.recording.upstreams import read_upstreams
+from mockserver.server.recording.recording_file import RecordingFile
+from mockserver.server.recording.upstreams import Targets, read_upstreams
 from mockserver.state.journal.exchanges import Denial
 from mockserver.state.settings import ConfigError, RouteSettings, Settings
 from tests.support.certificates import write_certificate
@@ -478,7 +477,7 @@ def taped(vendor: Vendor, path: Path, body: object = STREAM) -> bytes:
 
     async def ask() -> bytes:
         settings = Settings()
-        tape = Tape(path, settings)
+        tape = RecordingFile(path, settings)
         async with httpx.AsyncClient(transport=vendor) as client:
             app = Recorder(settings, DIALECTS, read_upstreams((), DIALECTS), tape, client, lambda: vendor.now)
             async with httpx.AsyncClient(transport=httpx.ASGITransport(app)) as asking:
@@ -585,7 +584,7 @@ def test_a_piece_is_passed_on_before_the_next_one_is_asked_for(tmp_path: Path) -
         async def receive() -> Any:
             return body.pop() if body else await asyncio.Future()
 
-        tape = Tape(tmp_path / "tape.jsonl", Settings())
+        tape = RecordingFile(tmp_path / "tape.jsonl", Settings())
         async with httpx.AsyncClient(transport=Told([])) as client:
             app = Recorder(Settings(), DIALECTS, read_upstreams((), DIALECTS), tape, client)
             await app({**scope, "query_string": b"", "headers": []}, receive, send)
@@ -620,7 +619,7 @@ def test_a_recorder_that_stops_just_after_an_answer_was_sent_has_recorded_it_and
             if message["type"] == "http.response.body" and not message.get("more_body"):
                 sent.set()
 
-        tape = Tape(tmp_path / "tape.jsonl", Settings())
+        tape = RecordingFile(tmp_path / "tape.jsonl", Settings())
         async with httpx.AsyncClient(transport=Vendor(PIECES)) as client:
             app = Recorder(Settings(), DIALECTS, read_upstreams((), DIALECTS), tape, client)
             serving = asyncio.ensure_future(app({**scope, "query_string": b"", "headers": []}, receive, send))
@@ -816,20 +815,20 @@ def test_a_file_that_is_no_recording_is_left_alone_unless_forced(
     if content is not None:
         path.write_bytes(content)
     with pytest.raises(ConfigError, match=complaint):
-        Tape(path, Settings())
+        RecordingFile(path, Settings())
     assert (path.read_bytes() if path.exists() else None) == content
     if content is not None:
-        Tape(path, Settings(), force=True).close()
+        RecordingFile(path, Settings(), force=True).close()
         assert not path.exists()
 
 
 def test_a_client_has_its_answer_even_if_the_file_takes_nothing(
     vendor: MockServer, tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def full(tape: Tape, take: Take) -> None:
+    def full(tape: RecordingFile, take: RecordedExchange) -> None:
         raise OSError(ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(Tape, "write", full)
+    monkeypatch.setattr(RecordingFile, "write", full)
     tape = tmp_path / "tape.jsonl"
     with recorder(tape, led_to(vendor)) as url:
         answer = exchange(url, "POST", COMPLETIONS, BODY)
@@ -839,5 +838,5 @@ def test_a_client_has_its_answer_even_if_the_file_takes_nothing(
 
 def test_a_recording_of_nothing_leaves_no_file(tmp_path: Path) -> None:
     for name in ("tape.jsonl", "tape.har"):
-        Tape(tmp_path / name, Settings()).close()
+        RecordingFile(tmp_path / name, Settings()).close()
     assert list(tmp_path.iterdir()) == []

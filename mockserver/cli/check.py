@@ -1,0 +1,31 @@
+"""`mockserver check`: whether a config file, a stub file or a folder of them is valid."""
+
+import argparse
+from pathlib import Path
+
+from mockserver.cli.command import Command, argument, checked_names
+from mockserver.core.installed import load_dialects
+from mockserver.core.naming import counted
+from mockserver.server.files import TraceFiles, read_config, stubs_at
+from mockserver.state.configuration.options import settle
+from mockserver.state.routing import operations_of
+
+
+def check(options: argparse.Namespace) -> int:
+    """Read the file as a server would, and say what is in it."""
+    path: Path = options.config
+    if path.is_dir() or path.suffix == ".json":
+        stubs = stubs_at(path, operations_of(load_dialects()))
+        print(f"{path}: valid, with {counted(len(stubs), 'stub')}")
+        return 0
+    settings = settle(read_config(path, TraceFiles(path.parent)))
+    stubs = checked_names(settings)
+    prepared = f" and {counted(len(stubs), 'stub')}" if stubs else ""
+    print(f"{path}: valid, with {counted(len(settings.routes), 'route')} of its own{prepared}")
+    return 0
+
+
+COMMAND = Command(
+    check,
+    (argument("config", type=Path, metavar="FILE|DIR", help="a config or stub file, or a folder of stub files"),),
+)

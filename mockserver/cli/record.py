@@ -1,0 +1,210 @@
+"""`mockserver record`: requests forwarded to the vendors, and their answers recorded."""
+
+import argparse
+import json
+import os
+import shlex
+import signal
+from collections.abc import Mapping
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from mockserver.cli.command import (
+    Command,
+    argument,
+    begin_to_log,
+    checked_names,
+    print_error,
+    print_message,
+    settings_of,
+)
+from mockserver.cli.run import exit_code
+from mockserver.core.dialects import Dialect
+from mockserver.core.installed import load_dialects
+from mockserver.core.naming import counted
+from mockserver.core.version import __version__
+from mockserver.server.listener import bind
+from mockserver.server.recording.setup import check_library, for_recording, make_recorder
+from mockserver.server.recording.upstreams import Upstreams, read_upstreams
+from mockserver.server.server import serve, serving
+from mockserver.server.urls import url_of
+from mockserver.state.settings import ConfigError, Settings
+from mockserver.testing.environment import recorder_environment
+
+if TYPE_CHECKING:
+    from mockserver.server.recording.recorder import Recorder
+
+_WARNING = (
+    "Requests are forwarded with the keys that they carry. In the file, keys and cookies are masked (their last four "
+    "characters remain); prompts and answers are written as they are."
+)
+# The defaults beside a command, which has the terminal.
+_DEFAULTS: Mapping[str, Any] = {"port": 0, "log_level": "warning"}
+
+
+def record(options: argparse.Namespace) -> int:
+
+    check_library()
+    if options.words:
+        example = shlex.join(options.words)
+        raise ConfigError(
+            f"record: give a command after two dashes: mockserver record --out {options.out} -- {example}"
+        )
+    settings = for_recording(settings_of(options, usual=_DEFAULTS if options.child else {}))
+    checked_names(settings)
+    begin_to_log(settings)
+    if options.child:
+        return _record_beside(settings, options)
+    before = signal.signal(signal.SIGTERM, _interrupt)
+    try:
+        return _record_until_interrupted(settings, options)
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _record_until_interrupted(settings: Settings, options: argparse.Namespace) -> int:
+    dialects = load_dialects()
+    upstreams = read_upstreams(options.upstream, dialects)
+    recorder = _recorder(settings, options, upstreams)
+    try:
+        listener = bind(settings)
+        url = url_of(listener, secure=settings.is_secure)
+        _tell(settings, _greeting(url, recorder.file.path, dialects, upstreams), url)
+        serve(recorder, listener)
+    except KeyboardInterrupt:
+        # The usual end.
+        pass
+    finally:
+        recorder.file.close()
+    _tell(settings, _farewell(recorder), url)
+    return 1 if recorder.file.lost else 0
+
+
+def _record_beside(settings: Settings, options: argparse.Namespace) -> int:
+    """Record while a command runs, to which standard output belongs, and return its exit code."""
+    recorder = _recorder(settings, options, read_upstreams(options.upstream, load_dialects()))
+    try:
+        listener = bind(settings)
+        variables = recorder_environment(url_of(listener, secure=settings.is_secure), settings.dialect)
+        with serving(recorder, listener):
+            code = exit_code(options.child, {**os.environ, **variables})
+    finally:
+        recorder.file.close()
+    print_error(_farewell(recorder))
+    return code or (1 if recorder.file.lost else 0)
+
+
+def _recorder(settings: Settings, options: argparse.Namespace, upstreams: Upstreams) -> "Recorder":
+    """A recorder as the options want it. Raises ConfigError."""
+    if options.only_new and options.force:
+        raise ConfigError("record: give either --only-new or --force, which begins the recording anew")
+    return make_recorder(
+        settings,
+        options.out,
+        upstreams,
+        load_dialects(),
+        silence=options.timeout,
+        only_new=options.only_new,
+        force=options.force,
+    )
+
+
+def _greeting(url: str, path: Path, dialects: Mapping[str, Dialect], upstreams: Upstreams) -> str:
+    """The message at the start: where requests are forwarded to, where they are recorded, and what is masked."""
+    routes = (f"  {url}/{name} -> {_destination(dialect, upstreams)}" for name, dialect in dialects.items())
+    return "\n".join((f"mockserver {__version__} records on {url} into {path}", *routes, _WARNING, "Stop with Ctrl-C."))
+
+
+def _farewell(recorder: "Recorder") -> str:
+    """The message at the end: how much was recorded, what could not be, and the commands that use it."""
+    file, again = recorder.file, recorder.replayed
+    known = f"; {counted(again, 'answer')} from it" if again else ""
+    lost = [f"{counted(file.lost, 'exchange')} could not be recorded, as the log says."] if file.lost else []
+    if not file.written:
+        nothing = f"Nothing new was recorded in {file.path}{known}." if again else "Nothing was recorded."
+        return "\n".join([nothing, *lost])
+    name = shlex.quote(str(file.path))
+    return "\n".join(
+        (
+            f"{counted(file.written, 'exchange')} recorded in {file.path}{known}",
+            *lost,
+            f"Stubs: mockserver stubs {name} --pace --out stubs",
+            f"Drift: mockserver drift {name} --edition observed",
+        )
+    )
+
+
+def _destination(dialect: Dialect, upstreams: Upstreams) -> str:
+    upstream = upstreams.of(dialect)
+    return upstream.url if upstream is not None else f"nowhere: {upstreams.missing(dialect)}"
+
+
+def _tell(settings: Settings, words: str, url: str) -> None:
+    """Print a message, as one object if the log is made of objects."""
+    if settings.log_format == "text":
+        print_message(words)
+        return
+    line = {"level": "info", "logger": "mockserver", "message": words, "url": url}
+    print_message(json.dumps(line, ensure_ascii=False))
+
+
+def _interrupt(number: int, frame: FrameType | None) -> NoReturn:
+    """The signal handler that ends a recorder as an interrupt from the keyboard does."""
+    raise KeyboardInterrupt
+
+
+def seconds(text: str) -> float:
+    """A number of seconds from an option."""
+    found = float(text)
+    if not 0 < found < 1e6:
+        raise ValueError(text)
+    return found
+
+
+COMMAND = Command(
+    record,
+    (
+        argument(
+            "--out",
+            type=Path,
+            required=True,
+            metavar="FILE",
+            help="the recording: *.jsonl (a journal; appended to), or *.har (an HTTP Archive)",
+        ),
+        argument(
+            "--upstream",
+            action="append",
+            default=[],
+            metavar="NAME=URL",
+            help="where a dialect's requests go, as in ovms=http://localhost:9000 (default: the vendor's host)",
+        ),
+        argument(
+            "--timeout",
+            type=seconds,
+            default=600.0,
+            metavar="SECONDS",
+            help="how long a vendor may be silent (default: 600)",
+        ),
+        argument(
+            "--only-new",
+            action="store_true",
+            help="forward only requests that the recording has no answer to, and answer the others from it",
+        ),
+        argument("--force", action="store_true", help="begin an existing recording anew"),
+        argument("words", nargs="*", metavar="-- COMMAND", help="record only while this command runs"),
+    ),
+    takes_settings=True,
+    matter=(
+        *("host", "port", "dialect", "cors", "allow_host", "max_body", "tls_cert", "tls_key", "log_level"),
+        "log_format",
+    ),
+    about="Listens at the same routes as mockserver serve, forwards each request to its vendor with the key it "
+    "carries, and passes the answer to the client as it arrives. No other command uses the network. Make stubs of "
+    "the recording with mockserver stubs, or compare it with the dialects with mockserver drift. Keys and cookies "
+    "are masked in the file. Proxies and certificates are those of the environment (HTTPS_PROXY, SSL_CERT_FILE). "
+    "With a command after two dashes, it listens on a free port while that runs, and clients in it find it through "
+    "environment variables (CEREBRAS_BASE_URL, QSTASH_URL, MOCKSERVER_URL; with --dialect also OPENAI_BASE_URL). "
+    "The exit code is then the command's. It is 1 instead of 0 if an exchange could not be written, as to a full "
+    "disk; the file ends with the last whole one.",
+)

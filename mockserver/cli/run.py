@@ -1,0 +1,166 @@
+"""`mockserver run`: a server for as long as a command runs, to which the clients in it are directed."""
+
+import argparse
+import logging
+import os
+import shlex
+import signal
+import subprocess
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from types import FrameType
+from typing import Any
+
+from mockserver.cli.command import Command, argument, begin_to_log, print_error, settings_of
+from mockserver.cli.verdict import DECLARED, declared_by, declared_in
+from mockserver.state.processes import needs_one_process
+from mockserver.state.settings import ConfigError
+from mockserver.state.verify.declarations import Declaration
+from mockserver.testing.environment import sparing_loopback
+from mockserver.testing.server import MockServer
+
+# Different defaults than for `serve`: no latency, as in tests, and a quiet log, since the command has the terminal.
+_DEFAULTS: Mapping[str, Any] = {"port": 0, "latency": "off", "log_level": "warning"}
+
+# Exit codes of shells for a command that does not exist, and for one that cannot be executed; signals are added to 128.
+_NOT_FOUND, _NOT_EXECUTABLE, _SIGNALLED = 127, 126, 128
+_PASSED_ON = tuple(
+    signal.Signals[name]
+    for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2")
+    if name in signal.Signals.__members__
+)
+# The signals that a terminal's keys send to all processes in its foreground.
+_KEYS = ("SIGINT", "SIGQUIT")
+
+log = logging.getLogger("mockserver")
+
+
+def _variables(server: MockServer) -> dict[str, str]:
+    """The variables with which clients, and users of the admin API, find the server."""
+    settings = server.settings
+    place = server.in_namespace("", settings.dialect)
+    variables = place.environment()
+    if not isinstance(settings.auth, str):
+        # If only some keys are accepted, clients get the first of them.
+        variables = {name: settings.auth[0] if value == place.api_key else value for name, value in variables.items()}
+    token = {"MOCKSERVER_ADMIN_TOKEN": settings.admin_token} if settings.admin_token else {}
+    return {**sparing_loopback(), **variables, "MOCKSERVER_URL": server.url, **token}
+
+
+def exit_code(command: Sequence[str], environment: Mapping[str, str]) -> int:
+    """Run a command to its end, forwarding the signals that we receive; its exit code is as a shell would have it."""
+    with _passed_on() as take:
+        try:
+            process = subprocess.Popen(command, env=environment)
+        except OSError as error:
+            print_error(f"{command[0]}: {error.strerror or error}")
+            return _NOT_FOUND if isinstance(error, FileNotFoundError) else _NOT_EXECUTABLE
+        take(process)
+        code = process.wait()
+    return code if code >= 0 else _SIGNALLED - code
+
+
+@contextmanager
+def _passed_on() -> Iterator[Callable[["subprocess.Popen[bytes]"], None]]:
+    """Forward signals to the process that the result is called with, including those that arrive before that."""
+    processes: list[subprocess.Popen[bytes]] = []
+    early: list[int] = []
+
+    def forward(number: int, frame: FrameType | None) -> None:
+        if not processes:
+            early.append(number)
+        elif not (signal.Signals(number).name in _KEYS and _was_a_key()):
+            processes[0].send_signal(number)
+
+    def take(process: "subprocess.Popen[bytes]") -> None:
+        processes.append(process)
+        for number in early:
+            process.send_signal(number)
+
+    # Signals that we inherited as ignored (from nohup, say) are also ignored by the command.
+    wanted = [each for each in _PASSED_ON if signal.getsignal(each) is not signal.SIG_IGN]
+    before = {each: signal.signal(each, forward) for each in wanted}
+    try:
+        yield take
+    finally:
+        for each, handler in before.items():
+            signal.signal(each, handler)
+
+
+def _was_a_key() -> bool:
+    """Whether we are in the foreground of a terminal. Then its keys send their signals to the command as well, and many
+    programs abort their cleanup at a second signal."""
+    try:
+        terminal = os.open("/dev/tty", os.O_RDONLY | os.O_NOCTTY)
+    except OSError:
+        return False
+    try:
+        return os.tcgetpgrp(terminal) == os.getpgrp()
+    except OSError:
+        return False
+    finally:
+        os.close(terminal)
+
+
+def _verdict(server: MockServer, declared: Declaration) -> tuple[bool, str]:
+    """Whether the clients of every namespace behaved well, and a description."""
+    verdicts = []
+    handles = [place for place in map(server.in_namespace, server.namespaces()) if place.requests]
+    for place in handles:
+        verdict = place.verify.verdict(
+            declared.handles,
+            declared.outcome,
+            patience=declared.patience,
+            least_attempts=declared.least_attempts,
+            most_attempts=declared.most_attempts,
+        )
+        name = f"[{place.namespace}] " if place.namespace else ""
+        verdicts.append((verdict.is_clean, f"{name}{verdict.as_text()}"))
+    if not verdicts:
+        return True, (
+            "no model was asked. Do the clients read their URL from the environment (OPENAI_BASE_URL, ...)? "
+            f"The server was at {server.url}"
+        )
+    return all(clean for clean, _ in verdicts), "\n".join(words for _, words in verdicts)
+
+
+def run_command(options: argparse.Namespace) -> int:
+    """Run what stands after the two dashes beside a server; the exit code is its own, as a shell would have it.
+
+    With a declaration, faults of conduct turn exit code 0 into 1.
+    """
+    if not options.child:
+        example = shlex.join(options.words) or "npm test"
+        raise ConfigError(f"run: give the command after two dashes: mockserver run --seed 7 -- {example}")
+    declared = declared_by("run", options) if options.report or declared_in(options) else None
+    settings = settings_of(options, usual=_DEFAULTS)
+    begin_to_log(settings)
+    if settings.workers != 1:
+        raise ConfigError(f"workers: {needs_one_process('run')}")
+    with MockServer(settings) as server:
+        log.info("serving on %s", server.url)
+        code = exit_code(options.child, {**os.environ, **_variables(server)})
+        if declared is None:
+            return code
+        clean, words = _verdict(server, declared)
+        for line in words.splitlines():
+            print_error(line)
+        return code if clean else code or 1
+
+
+COMMAND = Command(
+    run_command,
+    (
+        argument("words", nargs="*", metavar="-- COMMAND", help="the command to run, with its arguments"),
+        argument(
+            "--report",
+            action="store_true",
+            help="report on standard error how its clients behaved; faults of conduct turn exit code 0 into 1",
+        ),
+        *DECLARED,
+    ),
+    takes_settings=True,
+    about="Serves on a free port while a command runs, by default without latency. Clients in the command find the "
+    "server through environment variables (OPENAI_BASE_URL, CEREBRAS_BASE_URL, MOCKSERVER_URL, ...). Signals are "
+    "passed on. The exit code is the command's, or 127 or 126 if the command cannot be run.",
+)

@@ -1,0 +1,76 @@
+"""`mockserver stubs`: stubs made from recorded traffic."""
+
+import argparse
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+from mockserver.cli.command import Command, argument, checked_names, print_error, read_input, settings_of
+from mockserver.core.installed import load_dialects
+from mockserver.core.naming import counted
+from mockserver.core.toml_writing import toml_of
+from mockserver.recordings.stubs import Made, complaints, stem_of, stubs_from
+from mockserver.state.settings import ConfigError
+
+
+def make_stubs(options: argparse.Namespace) -> int:
+    """Print the stubs of a recording, or write them to a folder; exit code 1 if there is none."""
+    # Existing stubs must not influence how a request is read.
+    settings = replace(settings_of(options), stubs=None, stub=())
+    checked_names(settings)
+    source = str(options.recording)
+    made = stubs_from(read_input(source), source, settings, load_dialects(), paced=options.pace)
+    for complaint in complaints(made.lost):
+        print_error(f"{source}, {complaint}")
+    if not made.stubs:
+        print_error(f"{source}: no stub can be made from it")
+        return 1
+    if options.out is None:
+        sys.stdout.write(_text(made))
+        return 0
+    path = _write_stubs(made, stem_of(source), options.out)
+    files = counted(len(made.files), "file")
+    print(f"Written: {path}, with {counted(len(made.stubs), 'stub')}, and {files} beside it")
+    print(f"Serve: mockserver serve --stubs {options.out}")
+    return 0
+
+
+def _text(made: Made) -> str:
+    """The stub file, if everything fits into one file. Raises ConfigError."""
+    if made.files:
+        bodies = counted(len(made.files), "stream or long body needs a file", "streams or long bodies need files")
+        raise ConfigError(f"stubs: {bodies} beside the stub file; choose a folder with --out DIR")
+    return toml_of("stub", made.stubs)
+
+
+def _write_stubs(made: Made, stem: str, out: Path) -> Path:
+    """Write the stub file and the bodies that it names. Raises ConfigError if the stub file exists already."""
+    path = out / f"{stem}.toml"
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        if not path.exists():
+            for name, body in made.files.items():
+                (out / name).parent.mkdir(exist_ok=True)
+                (out / name).write_bytes(body)
+        with path.open("x", encoding="utf-8", newline="\n") as file:
+            file.write(toml_of("stub", made.stubs))
+    except FileExistsError:
+        raise ConfigError(f"stubs: {path} exists already; remove it, or choose another folder with --out") from None
+    except OSError as error:
+        raise ConfigError(f"stubs: {error.filename or out}: {error.strerror}") from None
+    return path
+
+
+COMMAND = Command(
+    make_stubs,
+    (
+        argument("recording", type=Path, metavar="FILE", help="*.jsonl, *.har or *.yaml; - for standard input"),
+        argument("--out", type=Path, metavar="DIR", help="the folder for the stub file and long bodies"),
+        argument("--pace", action="store_true", help="answer as fast as recorded"),
+    ),
+    takes_settings=True,
+    matter=("dialect", "edition"),
+    about="Each stub matches requests like the recorded one and returns the recorded answer byte for byte. API "
+    "keys and cookies are left out. Without --out the stubs are printed, unless a body needs a file of its own. "
+    "Use the settings of the server that will use the stubs: its routes and its edition matter.",
+)

@@ -1,0 +1,176 @@
+"""`mockserver verdict`: on a journal file, on the report of a test run, or on a running server."""
+
+import argparse
+import json
+import os
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+from urllib.parse import unquote
+
+from mockserver.cli.command import Command, argument, read_input
+from mockserver.core.naming import counted
+from mockserver.state.journal.views import View
+from mockserver.state.settings import ConfigError
+from mockserver.state.verify.conduct import Unjudged
+from mockserver.state.verify.declarations import Declaration, DeclarationError
+from mockserver.state.verify.verdict import Verdict, judge
+from mockserver.testing.backend import BackendError, OverHttp
+
+_KINDS = "a journal (journal.jsonl of the admin API) or a report of --mockserver-report"
+
+# What commands that judge clients let one declare.
+DECLARED = (
+    argument("--handles", metavar="WORD", help="how the client should handle failures: retry, raise or fallback"),
+    argument("--outcome", metavar="WORD", help="what the application got in the end: answer, error or cancelled"),
+    argument(
+        "--patience",
+        type=float,
+        metavar="SECONDS",
+        help="the longest silence that a client should endure (default: 60)",
+    ),
+    argument(
+        "--least-attempts", type=int, metavar="COUNT", help="fewer attempts count as giving up early (default: 3)"
+    ),
+    argument("--most-attempts", type=int, metavar="COUNT", help="more attempts count as a storm (default: 10)"),
+)
+
+
+def declared_by(command: str, options: argparse.Namespace) -> Declaration:
+    """The declaration from a command's options."""
+    try:
+        return Declaration(**declared_in(options))
+    except DeclarationError as error:
+        raise ConfigError(f"{command}: {error}") from None
+
+
+def declared_in(options: argparse.Namespace) -> dict[str, Any]:
+    """What a command's options declare, by the fields of a declaration."""
+    fields = [names[0].removeprefix("--").replace("-", "_") for names, _ in DECLARED]
+    return {field: value for field in fields if (value := getattr(options, field)) is not None}
+
+
+def verdict_on(source: str, declared: Declaration, namespace: str, token: str | None) -> tuple[bool, str, Any]:
+    """Whether the clients behaved well, as text and as JSON. Raises ConfigError if the source is unusable.
+
+    `source` is a file, `-` for standard input, or a server's URL, which may end in `/ns/<name>`.
+    """
+    if source.startswith(("http://", "https://")):
+        return _summed(_of_server(source, declared, namespace, token))
+    text = _text(source)
+    report = _report(text)
+    if report is not None:
+        return _of_report(report)
+    views, torn = _views(text, source)
+    verdict, missing = judge(views, declared), _missing(views)
+    if torn:
+        verdict = replace(verdict, unjudged=(*torn, *verdict.unjudged), forgotten=len(torn))
+    if missing:
+        message = f"{source} lacks {counted(missing, 'exchange')} of the journal, which cannot be judged"
+        verdict = replace(verdict, unjudged=(Unjudged("conduct", message), *verdict.unjudged), forgotten=missing)
+    return _summed(verdict)
+
+
+def _of_server(url: str, declared: Declaration, namespace: str, token: str | None) -> Verdict:
+    server, _, named = url.rstrip("/").partition("/ns/")
+    backend = OverHttp(server, unquote(named) or namespace, token)
+    try:
+        clock = backend.clock()
+        views, forgotten = backend.past()
+        return judge(views, declared, now=clock.now, ahead=clock.ahead, forgotten=forgotten.questions)
+    except BackendError as error:
+        raise ConfigError(f"verdict: {error}") from None
+
+
+def _text(source: str) -> str:
+    try:
+        return read_input(source).decode("utf-8-sig")
+    except ConfigError as error:
+        raise ConfigError(f"verdict: {error}") from None
+    except UnicodeDecodeError:
+        raise ConfigError(f"verdict: {source}: is not UTF-8 text") from None
+
+
+def _report(text: str) -> dict[str, Any] | None:
+    """The report in a text; None if it is something else."""
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return None
+    return value if isinstance(value, dict) and isinstance(value.get("tests"), list) else None
+
+
+def _of_report(report: dict[str, Any]) -> tuple[bool, str, Any]:
+    lines = [
+        f"{test['test']}: {finding['fault']}: {finding['message']}"
+        for test in report["tests"]
+        for finding in test.get("verdict", {}).get("findings", [])
+    ]
+    return not lines, "\n".join(lines or [f"No faults of conduct in {counted(len(report['tests']), 'test')}."]), report
+
+
+def _views(text: str, name: str) -> tuple[list[View], list[Unjudged]]:
+    """The exchanges of a journal, and what is said of lines that are no whole JSON, if others are."""
+    views: list[View] = []
+    torn: list[Unjudged] = []
+    # At line breaks only: a text in JSON may contain other separators.
+    for number, line in enumerate(text.split("\n"), 1):
+        if not line.strip():
+            continue
+        try:
+            exchange = json.loads(line)
+            views.append(View({"number": exchange["number"], "at": exchange["at"], **exchange}))
+        except json.JSONDecodeError as error:
+            torn.append(Unjudged("conduct", f"{name}, line {number}: is not an exchange ({error}); expected {_KINDS}"))
+        except (ValueError, KeyError, TypeError) as error:
+            why = f"it has no {error}" if isinstance(error, KeyError) else error
+            raise ConfigError(
+                f"verdict: {name}, line {number}: is not an exchange ({why}); expected {_KINDS}"
+            ) from None
+    if torn and not views:
+        raise ConfigError(f"verdict: {torn[0].why}")
+    if not views:
+        raise ConfigError(f"verdict: {name}: is empty; expected {_KINDS}")
+    return views, torn
+
+
+def _missing(views: Sequence[View]) -> int:
+    """How many exchanges are missing: each namespace numbers its own from 1 on."""
+    numbers = defaultdict[str, set[int]](set)
+    for view in views:
+        numbers[str(view.data.get("namespace", ""))].add(view.number)
+    return sum(max(own) - len(own) for own in numbers.values())
+
+
+def _summed(verdict: Verdict) -> tuple[bool, str, Any]:
+    return verdict.is_clean, verdict.as_text(), verdict.as_json()
+
+
+def report_verdict(options: argparse.Namespace) -> int:
+    """Print how clients behaved; exit code 1 if there are faults of conduct."""
+    declared = declared_by("verdict", options)
+    token = options.admin_token or os.environ.get("MOCKSERVER_ADMIN_TOKEN")
+    clean, words, verdict = verdict_on(options.source, declared, options.namespace, token)
+    print(json.dumps(verdict, indent=2) if options.json else words)
+    return 0 if clean else 1
+
+
+COMMAND = Command(
+    report_verdict,
+    (
+        argument(
+            "source",
+            metavar="FILE|URL",
+            help="a journal as JSON lines or the report of a test run (- for standard input), or a server",
+        ),
+        *DECLARED,
+        argument("--namespace", default="", metavar="NAME", help="with a server: the namespace to judge"),
+        argument(
+            "--admin-token",
+            metavar="TOKEN",
+            help="with a server: its admin token (default: MOCKSERVER_ADMIN_TOKEN)",
+        ),
+        argument("--json", action="store_true", help="print the full verdict as JSON"),
+    ),
+)

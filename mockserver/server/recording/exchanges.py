@@ -1,0 +1,143 @@
+"""Exchanges with a vendor: what it answers to one request, and when.
+
+A recorded answer is a plan whose timeline is what happened, so everything that tells of a journal tells of it too.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from itertools import accumulate, chain
+from typing import Any
+
+from mockserver.core.calls import Call
+from mockserver.core.timeline import Closer, Ending, RawHeaders, Record, Run, Timeline
+from mockserver.recordings.traffic import Decompressor
+from mockserver.server.recording.upstreams import Target
+from mockserver.state.context import make_context
+from mockserver.state.journal.exchanges import Exchange
+from mockserver.state.plan import Plan
+from mockserver.state.settings import Settings
+from mockserver.state.stubs.bodies import events_in, is_stream
+
+# Headers that concern one connection only (RFC 9110, 7.6.1), with those that proxies have taken for such.
+_HOP_BY_HOP = frozenset(
+    (
+        *(b"connection", b"keep-alive", b"proxy-authenticate", b"proxy-authorization", b"proxy-connection"),
+        *(b"te", b"trailer", b"transfer-encoding", b"upgrade"),
+    )
+)
+# What the vendor said of a body that the client is given in another form.
+_OF_PACKED = (b"content-encoding", b"content-length")
+# Statuses without a body, whatever their headers say.
+_BODILESS = (204, 304)
+
+
+@dataclass(slots=True)
+class RecordedExchange:
+    """One answer while it is relayed. Times are in seconds after the request was received, at `began`.
+
+    `pieces` are the parts of the body as the client is given them, each with its time in `times`. `closed_by` is who
+    ended the answer, and `ending` how it was broken off, if it was. One that `is_kept` has been recorded. `noted` is
+    its exchange in a journal, if there is one.
+    """
+
+    target: Target
+    call: Call
+    began: float
+    status: int = 0
+    headers: RawHeaders = ()
+    head: float = 0.0
+    pieces: list[bytes] = field(default_factory=list)
+    times: list[float] = field(default_factory=list)
+    closed_by: Closer | None = None
+    ending: Ending | None = None
+    seconds: float = 0.0
+    is_kept: bool = False
+    noted: Exchange | None = None
+    _decompressor: Decompressor | None = None
+    _left: int | None = None
+
+    def answered(self, status: int, headers: RawHeaders, instant: float) -> None:
+        """The head of the answer has come."""
+        self.status, self.headers, self.head = status, end_to_end(headers), instant - self.began
+        known = dict(reversed(self.headers))
+        if self.call.method != "HEAD" and status not in _BODILESS:
+            self._decompressor = Decompressor.of(known.get(b"content-encoding", b"").decode("latin-1"))
+            self._left = int(known.get(b"content-length", b"-1")) if self._decompressor is None else None
+        dropped = _OF_PACKED if self._decompressor is not None else _OF_PACKED[1:] if status in _BODILESS else ()
+        self.headers = tuple(each for each in self.headers if each[0] not in dropped)
+
+    def add(self, data: bytes, instant: float) -> bytes:
+        """A part of the body has come; return what the client is given of it."""
+        if self._left is not None:
+            self._left -= len(data)
+        return self._note(data if self._decompressor is None else self._decompressor.feed(data), instant)
+
+    def rest(self, instant: float) -> bytes:
+        """The body has ended; return what the client has not been given of it yet."""
+        return b"" if self._decompressor is None else self._note(self._decompressor.rest(), instant)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether as much of the body has come as the client has been told to expect."""
+        return self._left == 0
+
+    @property
+    def first(self) -> float | None:
+        """When the body began; None if there is none."""
+        return self.times[0] if self.times else None
+
+    @property
+    def content_type(self) -> str:
+        """The type of the body; empty if it is not said."""
+        return next((value.decode("latin-1") for name, value in self.headers if name == b"content-type"), "")
+
+    def end(self, closer: Closer, instant: float, ending: Ending | None = None) -> None:
+        """The answer has ended, properly unless there is an ending."""
+        self.closed_by, self.ending, self.seconds = closer, ending, instant - self.began
+
+    def _note(self, data: bytes, instant: float) -> bytes:
+        if data:
+            self.pieces.append(data)
+            self.times.append(instant - self.began)
+        return data
+
+
+def exchange_of(recorded: RecordedExchange, number: int, settings: Settings) -> Exchange:
+    """What was recorded as an exchange of a journal. Each event of a stream is as late as its last part."""
+    body, streamed = b"".join(recorded.pieces), is_stream(recorded.content_type)
+    events = events_in(body) if streamed else [body]
+    times = _arrivals(events, recorded) if streamed else [recorded.times[-1] if recorded.times else recorded.head]
+    runs = (Run(events, times, (0,) * len(events)),)
+    timeline = Timeline(recorded.status, recorded.headers, runs, streamed, recorded.ending)
+    record = Record(closed_by=recorded.closed_by, seconds=recorded.seconds, given_up=recorded.ending is not None)
+    for time in times:
+        record.wrote(1, 0, time)
+    target = recorded.target
+    plan = Plan(make_context(recorded.call, target.route, settings), timeline=timeline)
+    return Exchange(number, target.namespace, target.path, recorded.call, plan, arrived=recorded.began, record=record)
+
+
+def end_to_end(headers: Iterable[tuple[bytes, bytes]]) -> RawHeaders:
+    """The headers, with lower-case names, that a proxy passes on."""
+    lowered = [(name.lower(), value) for name, value in headers]
+    named = chain.from_iterable(value.split(b",") for name, value in lowered if name == b"connection")
+    dropped = _HOP_BY_HOP | {name.strip().lower() for name in named}
+    return tuple(each for each in lowered if each[0] not in dropped)
+
+
+def by_vendor(told: Mapping[str, Any]) -> dict[str, Any]:
+    """What is told of an exchange, without what only a simulator can say of it."""
+    known = {key: value for key, value in told.items() if key not in ("seed", "edition")}
+    return known | {"decision": {"by": "vendor", "faults": [], "struck": []}}
+
+
+def _arrivals(events: list[bytes], recorded: RecordedExchange) -> list[float]:
+    """When each event of a stream was complete."""
+    arrivals: list[float] = []
+    pieces = zip(accumulate(map(len, recorded.pieces)), recorded.times, strict=True)
+    end, time = 0, recorded.head
+    for wanted in accumulate(map(len, events)):
+        while end < wanted:
+            end, time = next(pieces)
+        arrivals.append(time)
+    return arrivals

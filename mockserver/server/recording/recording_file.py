@@ -1,0 +1,199 @@
+"""The file of a recorder, to which each exchange is written when it has ended: it stays if the recorder dies."""
+
+import os
+from collections import Counter
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from io import SEEK_END
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple
+
+import orjson
+
+from mockserver.recordings.model_output import speaks
+from mockserver.recordings.recorded import events_of
+from mockserver.server.logs import log
+from mockserver.server.recording.exchanges import RecordedExchange, by_vendor, exchange_of
+from mockserver.state.journal.archives import ARCHIVE_BEGIN, ARCHIVE_END, har_entry
+from mockserver.state.journal.exchanges import Exchange
+from mockserver.state.journal.transcripts import exact_transcript_of
+from mockserver.state.settings import ConfigError, Settings
+from mockserver.state.stubs.bodies import events_in, is_stream
+
+# What becomes of a line that is torn: the last one, and any other.
+_CUT, _LEFT = ", and was cut off", "; it stays as it is"
+
+
+class _Form(NamedTuple):
+    """A format of files: `write` makes the item of an exchange, `begin` readies a file for items and counts what it
+    has of them, by namespace. Items are separated by `between`; `end` follows the last one.
+    """
+
+    write: Callable[[RecordedExchange, int, Settings], bytes]
+    begin: Callable[[BinaryIO, Path, bool], Counter[str]]
+    between: bytes
+    end: bytes
+
+
+class RecordingFile:
+    """A file to which exchanges are appended, for its owner's eyes only. Raises ConfigError if it cannot be one.
+
+    `written` counts the exchanges that are written, `lost` those that could not be.
+    """
+
+    def __init__(self, path: Path, settings: Settings, *, force: bool = False) -> None:
+        form = _FORMS.get(path.suffix.lower())
+        if form is None:
+            raise ConfigError(f"record: {path}: the name of a recording ends in {' or '.join(_FORMS)}")
+        self.path, self.written, self.lost = path, 0, 0
+        self._form, self._settings = form, settings
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._file = _opened(path)
+        except OSError as error:
+            raise ConfigError(f"record: {error.filename or path}: {error.strerror}") from None
+        try:
+            self._counts = form.begin(self._file, path, force)
+        except BaseException as error:
+            self._file.close()
+            if isinstance(error, OSError):
+                raise ConfigError(f"record: {path}: {error.strerror}") from None
+            raise
+
+    def write(self, recorded: RecordedExchange) -> None:
+        """Append an exchange. Raises OSError if it cannot be written; then the file is as before."""
+        self.lost += 1
+        form, namespace = self._form, recorded.target.namespace
+        # Each namespace numbers its own exchanges, as in a journal.
+        item = form.write(recorded, self._counts[namespace] + 1, self._settings)
+        place = self._file.seek(-len(form.end), SEEK_END)
+        try:
+            _write(self._file, (form.between if self._counts.total() else b"") + item + form.end)
+        except OSError:
+            self._file.truncate(place)
+            self._file.seek(place)
+            # What was there before has room again.
+            _write(self._file, form.end)
+            raise
+        self._counts[namespace] += 1
+        self.written += 1
+        self.lost -= 1
+
+    def close(self) -> None:
+        """Close the file, and remove it if it holds nothing."""
+        self._file.close()
+        if not self._counts.total():
+            self.path.unlink(missing_ok=True)
+
+
+def _opened(path: Path) -> BinaryIO:
+    """A file for reading and writing that only its owner may read. It is not buffered: what a full disk does not take
+    must not be tried again later."""
+
+    def opener(name: str, flags: int) -> int:
+        return os.open(name, flags | os.O_CREAT, 0o600)
+
+    file = open(path, "r+b", buffering=0, opener=opener)  # noqa: SIM115 (its owner closes it)
+    # One that was there before may have been open to all.
+    with suppress(OSError):
+        path.chmod(0o600)
+    return file
+
+
+def _write(file: BinaryIO, data: bytes) -> None:
+    """Write all of the data, of which a file may take less at a time."""
+    rest = memoryview(data)
+    while rest:
+        rest = rest[file.write(rest) :]
+
+
+def _begin_lines(file: BinaryIO, path: Path, force: bool) -> Counter[str]:
+    """Go on after the lines of a journal; with `force` the file is emptied. A last line that is torn is cut off."""
+    if force:
+        file.truncate(0)
+    counts, torn, is_recorded = Counter[str](), list[int](), False
+    lines = file.read().splitlines(keepends=True)
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        try:
+            known = orjson.loads(line)
+            counts[_namespace(known, f"record: {path}, line {number}")] += 1
+            is_recorded = is_recorded or "answer" in known
+        except orjson.JSONDecodeError:
+            torn.append(number)
+    # What is torn in a file of something else may be all right there.
+    if torn and not is_recorded:
+        raise ConfigError(_no_exchange(f"record: {path}, line {torn[0]}"))
+    for number in torn:
+        log.warning("%s, line %d: is no whole exchange%s", path, number, _CUT if number == len(lines) else _LEFT)
+    if len(lines) in torn:
+        file.truncate(file.seek(-len(lines[-1]), SEEK_END))
+    elif lines and not lines[-1].endswith(b"\n"):
+        _write(file, b"\n")
+    return counts
+
+
+def _namespace(known: object, place: str) -> str:
+    """The namespace of an exchange in a journal. Raises ConfigError if it is none."""
+    if not isinstance(known, Mapping) or "number" not in known:
+        raise ConfigError(_no_exchange(place))
+    return str(known.get("namespace", ""))
+
+
+def _no_exchange(place: str) -> str:
+    return f"{place}: is no exchange of a journal; choose another name, or --force"
+
+
+def _begin_archive(file: BinaryIO, path: Path, force: bool) -> Counter[str]:
+    """Begin an archive; an older one is only replaced by `force`."""
+    if file.read(1) and not force:
+        raise ConfigError(f"record: {path} is there already; --force replaces it, and a .jsonl is appended to")
+    file.seek(0)
+    file.truncate()
+    _write(file, ARCHIVE_BEGIN + ARCHIVE_END)
+    return Counter()
+
+
+def _line_of(recorded: RecordedExchange, number: int, settings: Settings) -> bytes:
+    """An exchange as a line of a journal, with all its events, where it came from, and its timing."""
+    exchange = exchange_of(recorded, number, settings)
+    whole = exact_transcript_of(exchange, most_events=None)
+    model = whole["request"]["body"].get("model") if isinstance(whole["request"].get("body"), dict) else None
+    named = {"model": model} if isinstance(model, str) else {}
+    line = _in_a_file(whole) | named | {"upstream": recorded.target.url, "timing": _timing(recorded, exchange)}
+    return orjson.dumps(line) + b"\n"
+
+
+def _archive_entry(recorded: RecordedExchange, number: int, settings: Settings) -> bytes:
+    """An exchange as an entry of an HTTP Archive, with the URL of the vendor."""
+    entry = har_entry(exchange_of(recorded, number, settings))
+    request = entry["request"] | {"url": recorded.target.url}
+    return orjson.dumps(entry | {"request": request, "_mockserver": _in_a_file(entry["_mockserver"])})
+
+
+def _timing(recorded: RecordedExchange, exchange: Exchange) -> dict[str, Any]:
+    """When the first token came, and the gaps between the events from there on.
+
+    A stream may begin with events that only announce an answer, such as `response.created`.
+    """
+    instants, announced = [*exchange.record.event_instants()], 0
+    if is_stream(recorded.content_type):
+        events = events_in(b"".join(recorded.pieces))
+        announced = next(
+            (place for place, event in enumerate(events) if any(map(speaks, events_of(event, streamed=True)))), 0
+        )
+    gaps = [later - earlier for earlier, later in pairwise(instants[announced:])]
+    return {"ttft": instants[announced] if announced else recorded.first, "gaps": gaps}
+
+
+def _in_a_file(told: Mapping[str, Any]) -> dict[str, Any]:
+    """The same without times on clocks that run within one process, since a file may be appended to by another."""
+    return {key: value for key, value in by_vendor(told).items() if key not in ("arrived", "ahead")}
+
+
+_FORMS: Mapping[str, _Form] = {
+    ".jsonl": _Form(_line_of, _begin_lines, b"", b""),
+    ".har": _Form(_archive_entry, _begin_archive, b",", ARCHIVE_END),
+}

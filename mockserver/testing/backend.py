@@ -1,0 +1,384 @@
+"""How a handle accesses its namespace: directly in a server of this process, or through the admin API of any other.
+
+Both behave the same, but the admin API only accepts plain values, no functions.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from functools import cache
+from http.client import HTTPException
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from urllib.error import HTTPError, URLError
+from urllib.parse import quote
+from urllib.request import (
+    HTTPDefaultErrorHandler,
+    HTTPErrorProcessor,
+    HTTPHandler,
+    OpenerDirector,
+    ProxyHandler,
+    Request,
+    UnknownHandler,
+    build_opener,
+)
+
+from mockserver.core.criteria import CriteriaError
+from mockserver.core.dialects import Dialect
+from mockserver.server.urls import other_scheme
+from mockserver.server.waiting import wait_for_deliveries, wait_for_requests
+from mockserver.state.abilities import check_abilities
+from mockserver.state.configuration.namespace_settings import read_namespace_settings
+from mockserver.state.deliveries import Delivered, shown
+from mockserver.state.journal.exchanges import Exchange, Forgotten, Journal
+from mockserver.state.journal.sifting import sift
+from mockserver.state.journal.transcripts import transcript_of
+from mockserver.state.journal.views import Past, View
+from mockserver.state.routing import ADMIN, operations_of
+from mockserver.state.settings import ConfigError
+from mockserver.state.stubs.notation import check_names, read_stub
+from mockserver.state.stubs.values import StubError
+
+if TYPE_CHECKING:
+    from mockserver.server.server import AppThread, ServerThread
+    from mockserver.state.namespaces import Namespace
+
+# How long the admin API may take to answer, in addition to the time that it is asked to wait, in seconds.
+_DEADLINE = 10.0
+# What a server refuses to sift, and to replay; all else that it refuses is about a stub.
+_REFUSALS: Mapping[str, type[Exception]] = {"sift": CriteriaError, "replay": ConfigError}
+# Among so many of the latest exchanges one is looked for first.
+_LATEST = 20
+
+
+class BackendError(Exception):
+    """A server that cannot be reached, or that refuses a handle's request; the message says why."""
+
+
+class Instant(NamedTuple):
+    """A namespace's clock: the present in seconds, and how far it is ahead."""
+
+    now: float
+    ahead: float
+
+
+class HandleBackend(Protocol):
+    """Access to one namespace of a server whose base URL is `server`."""
+
+    server: str
+    namespace: str
+
+    def past(self) -> Past:
+        """Every exchange that the journal keeps, oldest first, and how many it has forgotten."""
+
+    def latest(self) -> View | None:
+        """The latest exchange in which a model was asked."""
+
+    def sift(self, match: Mapping[str, Any]) -> Mapping[int, Sequence[str]]:
+        """The differences of each exchange from a match, by its number."""
+
+    def add_stub(self, table: Mapping[str, Any]) -> str:
+        """Add a stub, or replace the one of the same name, and return its name."""
+
+    def remove_stub(self, name: str) -> None:
+        """Remove a stub; nothing happens if there is none of that name."""
+
+    def replay(self, data: bytes, source: str, *, paced: bool) -> Sequence[str]:
+        """Add the stubs of a recording from the file `source`; return a line for each exchange that was left out."""
+
+    def stubs(self) -> list[Mapping[str, Any]]:
+        """The stubs: `name`, `match`, `used`, and `most` (None if unlimited)."""
+
+    def wait(self, seconds: float, requests: int | None = None) -> bool:
+        """Wait for so many requests, or (without a number) for every answer to end; return False on timeout."""
+
+    def deliveries(self) -> list[Delivered]:
+        """The requests that dialects have made to applications, oldest first."""
+
+    def wait_for_deliveries(self, seconds: float, number: int) -> bool:
+        """Wait until so many deliveries have ended; return False on timeout."""
+
+    def clock(self) -> Instant:
+        """The present state of the clock."""
+
+    def advance(self, seconds: float) -> float:
+        """Advance the clock, and return how far it is ahead."""
+
+    def settle(self, settings: Mapping[str, Any]) -> None:
+        """Set settings of the namespace's own; others are unchanged."""
+
+    def reset(self) -> None:
+        """Forget all stubs, armed faults, counts, messages, deliveries and the journal."""
+
+
+class InProcessJournal:
+    """The part of a backend that reads a journal in a server of this process: its state is only used in its thread."""
+
+    def __init__(self, thread: "AppThread", namespace: str, dialects: Mapping[str, Dialect]) -> None:
+        self.server, self.namespace = thread.url, namespace
+        self._in_thread, self._dialects = thread, dialects
+
+    def past(self) -> Past:
+        """Every exchange that the journal keeps, oldest first, and how many it has forgotten."""
+
+        def past() -> Past:
+            journal = self._journal
+            return Past([self._view(each) for each in journal.exchanges()], journal.forgotten)
+
+        return self._in_thread.call(past)
+
+    def latest(self) -> View | None:
+        """The latest exchange in which a model was asked."""
+
+        def latest() -> View | None:
+            questions = (each for each in reversed(self._journal.exchanges()) if each.is_question)
+            return next((self._view(each) for each in questions), None)
+
+        return self._in_thread.call(latest)
+
+    def sift(self, match: Mapping[str, Any]) -> Mapping[int, Sequence[str]]:
+        """The differences of each exchange from a match, by its number."""
+        operations = operations_of(self._dialects)
+
+        def sifted() -> Mapping[int, Sequence[str]]:
+            journal = self._journal
+            return sift(journal.exchanges(), match, operations, journal.forgotten.questions)
+
+        return self._in_thread.call(sifted)
+
+    def wait(self, seconds: float, requests: int | None = None) -> bool:
+        """Wait for so many requests, or for every answer to end."""
+        journal = self._in_thread.call(lambda: self._journal)
+        return self._in_thread.wait(wait_for_requests(journal, requests, seconds), seconds)
+
+    @property
+    def _journal(self) -> Journal:
+        raise NotImplementedError
+
+    @staticmethod
+    def _view(exchange: Exchange) -> View:
+        return View(transcript_of(exchange))
+
+
+class InProcess(InProcessJournal):
+    """Access to a namespace of a simulator in this process."""
+
+    def __init__(self, thread: "ServerThread", namespace: str) -> None:
+        super().__init__(thread, namespace, thread.app_state.dialects)
+        self._thread = thread
+
+    def add_stub(self, table: Mapping[str, Any]) -> str:
+        """Add a stub, or replace the one of the same name."""
+        stub = read_stub(table)
+        check_names(stub, operations_of(self._dialects))
+        app_state = self._thread.app_state
+
+        def add() -> str:
+            check_abilities(stub, self._dialects, app_state.setup_of(self._space).settings)
+            return self._space.stubs.add(stub)
+
+        return self._thread.call(add)
+
+    def remove_stub(self, name: str) -> None:
+        """Remove a stub."""
+        self._thread.call(lambda: self._space.stubs.remove(name))
+
+    def replay(self, data: bytes, source: str, *, paced: bool) -> Sequence[str]:
+        """Add the stubs of a recording."""
+        # Imported when first needed: few tests have a recording.
+        from mockserver.recordings.stubs import replay_from
+
+        app_state = self._thread.app_state
+        settings = self._thread.call(lambda: app_state.setup_of(self._space).settings)
+        found = replay_from(data, source, settings, app_state.dialects, paced=paced)
+        self._thread.call(lambda: [self._space.stubs.add(stub) for stub in found.stubs])
+        return found.left_out
+
+    def stubs(self) -> list[Mapping[str, Any]]:
+        """The stubs that were added."""
+        return self._thread.call(lambda: self._space.stubs.uses())
+
+    def deliveries(self) -> list[Delivered]:
+        """The requests that dialects have made to applications, oldest first."""
+        return self._thread.call(lambda: [shown(each) for each in self._space.deliveries.all()])
+
+    def wait_for_deliveries(self, seconds: float, number: int) -> bool:
+        """Wait until so many deliveries have ended."""
+        deliveries = self._thread.call(lambda: self._space.deliveries)
+        return self._thread.wait(wait_for_deliveries(deliveries, number, seconds), seconds)
+
+    def clock(self) -> Instant:
+        """The present state of the clock."""
+        app_state = self._thread.app_state
+        return self._thread.call(lambda: Instant(app_state.clock(self._space).now(), self._space.shift))
+
+    def advance(self, seconds: float) -> float:
+        """Advance the clock."""
+        return self._thread.call(lambda: self._thread.app_state.advance(self._space, seconds))
+
+    def settle(self, settings: Mapping[str, Any]) -> None:
+        """Set settings of the namespace's own; others are unchanged."""
+        app_state = self._thread.app_state
+        own = read_namespace_settings(settings, app_state.dialects, app_state.setup.settings.traces)
+
+        def settle() -> None:
+            self._space.own = {**self._space.own, **own}
+
+        self._thread.call(settle)
+
+    def reset(self) -> None:
+        """Forget all stubs, armed faults, counts, messages, deliveries and the journal."""
+        self._thread.call(lambda: self._space.reset())
+
+    @property
+    def _journal(self) -> Journal:
+        return self._space.journal
+
+    @property
+    def _space(self) -> "Namespace":
+        return self._thread.app_state.namespaces.get(self.namespace)
+
+
+class OverHttp:
+    """Access to a namespace of any server, through its admin API."""
+
+    def __init__(self, server: str, namespace: str, token: str | None = None) -> None:
+        self.server, self.namespace = server.rstrip("/"), namespace
+        self._token = token
+        # Proxies in the environment are ignored: a mock server is never behind one. Authorities are taken from the
+        # environment of now, which a test may have changed; reading them takes a while, and only HTTPS needs them.
+        secure = self.server.startswith("https:")
+        self._open = (build_opener(ProxyHandler({})) if secure else _over_http()).open
+
+    def past(self) -> Past:
+        """Every exchange that the journal keeps, oldest first, and how many it has forgotten."""
+        journal = self._ask("GET", "/journal?full=1&limit=1000000")
+        return Past([View(each) for each in journal["exchanges"]], Forgotten(**journal["forgotten"]))
+
+    def latest(self) -> View | None:
+        """The latest exchange in which a model was asked."""
+        limit = _LATEST
+        while True:
+            listed = self._ask("GET", f"/journal?limit={limit}")["exchanges"]
+            found = [each["number"] for each in listed if each["question"]]
+            if found or len(listed) < limit:
+                return View(self._ask("GET", f"/journal/{found[-1]}")) if found else None
+            limit *= 10
+
+    def sift(self, match: Mapping[str, Any]) -> Mapping[int, Sequence[str]]:
+        """The differences of each exchange from a match, by its number."""
+        differences = self._ask("POST", "/journal/sift", {"match": match})["differences"]
+        return {int(number): found for number, found in differences.items()}
+
+    def add_stub(self, table: Mapping[str, Any]) -> str:
+        """Add a stub, or replace the one of the same name."""
+        return str(self._ask("POST", "/stubs", table)["added"][0])
+
+    def remove_stub(self, name: str) -> None:
+        """Remove a stub."""
+        with suppress(BackendError):
+            self._ask("DELETE", f"/stubs/{quote(name, safe='')}")
+
+    def replay(self, data: bytes, source: str, *, paced: bool) -> Sequence[str]:
+        """Add the stubs of a recording."""
+        try:
+            text = data.decode()
+        except UnicodeDecodeError as error:
+            raise ConfigError(f"replay: {source}: is not a recording, since it is not text in UTF-8: {error}") from None
+        left_out: Sequence[str] = self._ask("POST", "/replay", {"recording": text, "name": source, "pace": paced})[
+            "left_out"
+        ]
+        return left_out
+
+    def stubs(self) -> list[Mapping[str, Any]]:
+        """The stubs that were added."""
+        listed: list[Mapping[str, Any]] = self._ask("GET", "/stubs")["stubs"]
+        return [stub for stub in listed if stub["origin"] == "added"]
+
+    def wait(self, seconds: float, requests: int | None = None) -> bool:
+        """Wait for so many requests, or for every answer to end."""
+        what = "" if requests is None else f"&requests={requests}"
+        return bool(self._ask("GET", f"/wait?seconds={seconds}{what}", seconds=seconds)["happened"])
+
+    def deliveries(self) -> list[Delivered]:
+        """The requests that dialects have made to applications, oldest first."""
+        return [Delivered(**each) for each in self._ask("GET", "/deliveries")["deliveries"]]
+
+    def wait_for_deliveries(self, seconds: float, number: int) -> bool:
+        """Wait until so many deliveries have ended."""
+        path = f"/wait?seconds={seconds}&deliveries={number}"
+        return bool(self._ask("GET", path, seconds=seconds)["happened"])
+
+    def clock(self) -> Instant:
+        """The present state of the clock."""
+        clock = self._ask("GET", "/clock")
+        return Instant(clock["now"], clock["ahead"])
+
+    def advance(self, seconds: float) -> float:
+        """Advance the clock."""
+        return float(self._ask("POST", "/clock", {"advance": seconds})["ahead"])
+
+    def settle(self, settings: Mapping[str, Any]) -> None:
+        """Set settings of the namespace's own; others are unchanged."""
+        self._ask("PUT", "/settings?merge=1", settings)
+
+    def reset(self) -> None:
+        """Forget all stubs, armed faults, counts, messages, deliveries and the journal."""
+        self._ask("POST", "/reset")
+
+    def _ask(self, method: str, path: str, body: object = None, seconds: float = 0.0) -> Any:
+        prefix = f"{ADMIN}/ns/{quote(self.namespace, safe='')}" if self.namespace else ADMIN
+        headers = {"content-type": "application/json"}
+        if self._token:
+            headers["authorization"] = f"Bearer {self._token}"
+        data = None if body is None else _json(body)
+        request = Request(f"{self.server}{prefix}{path}", data, headers, method=method)
+        try:
+            with self._open(request, timeout=seconds + _DEADLINE) as answer:
+                return json.load(answer)
+        except HTTPError as error:
+            with error:
+                raise _refused(error) from None
+        except (URLError, HTTPException, OSError, ValueError) as error:
+            reason = getattr(error, "reason", error)
+            advice = other_scheme(self.server, reason) if isinstance(reason, OSError | HTTPException) else ""
+            raise BackendError(f"{self.server}: {advice or _with_way_out(reason)}") from None
+
+
+@cache
+def _over_http() -> OpenerDirector:
+    """What opens plain HTTP, and says of any other scheme that it is unknown."""
+    opener = OpenerDirector()
+    for handler in (HTTPHandler(), HTTPDefaultErrorHandler(), HTTPErrorProcessor(), UnknownHandler()):
+        opener.add_handler(handler)
+    return opener
+
+
+def _with_way_out(reason: object) -> str:
+    """Why a server cannot be reached, and what to do."""
+    if isinstance(reason, ConnectionRefusedError):
+        return "Connection refused. Nothing listens there: start the server (`mockserver serve`), or correct the URL"
+    if "CERTIFICATE_VERIFY_FAILED" not in str(reason):
+        return str(reason)
+    # It must not be trusted blindly: its owner would get the token.
+    return (
+        f"{reason}. To trust the server's certificate, set SSL_CERT_FILE to its file, or to the ca.pem of "
+        "`mockserver certs`"
+    )
+
+
+def _json(value: object) -> bytes:
+    try:
+        return json.dumps(value).encode()
+    except TypeError as error:
+        raise BackendError(f"A server elsewhere can get only values, not functions: {error}") from None
+
+
+def _refused(error: HTTPError) -> Exception:
+    """An error of the admin API as the exception that a server in this process would raise, if known."""
+    try:
+        message = str(json.loads(error.read())["error"]["message"])
+    except (ValueError, KeyError, TypeError):
+        return BackendError(f"{error.url}: {error.code} {error.reason}")
+    if error.code == 400:
+        return _REFUSALS.get(error.url.rpartition("/")[2], StubError)(message)
+    return BackendError(f"{error.url}: {message}")
