@@ -62,8 +62,8 @@ def phrase(text: str) -> Phrase:
 
 def fresh_phrase(text: str) -> Phrase:
     """The phrase of a text that is unlikely to be used again; not cached."""
-    ids = tuple(tokens.encode(text))
-    return Phrase(ids, tuple(tokens.texts(ids)))
+    ids, texts = tokens.pieces(text)
+    return Phrase(tuple(ids), tuple(texts))
 
 
 def _sections(path: str, *, keep_blank: bool = False) -> dict[str, list[str]]:

@@ -28,7 +28,7 @@ _TURN = (
 # What templates write after a turn.
 _TURN_END = r"<\|\w+\|>|<｜[^｜\n]{1,40}｜>|<end_of_turn>|</s>|\[/INST\]"
 # The start of a dialogue that may end without a label for the model's turn, as LangChain formats messages.
-_BEGUN = r"\s{0,4}(?:System|Human|User|AI|Assistant|Пользователь):[ \t\n]"
+_BEGUN = re.compile(r"\s{0,4}(?:System|Human|User|AI|Assistant|Пользователь):[ \t\n]", re.IGNORECASE)
 _LONGEST_LABEL = 20
 _LAST_SIGNS = (":", ">", "]", "assistant", "model", "Assistant", "Response")
 # The last character rules out most texts.
@@ -47,6 +47,8 @@ def is_dialogue(text: str) -> bool:
 
 def last_turn(text: str) -> str:
     """The last turn addressed to the model in a dialogue; any other text unchanged."""
+    if text[-1:] not in _LAST_CHARACTERS and ":" not in text[:_LONGEST_LABEL]:
+        return text
     given = _word_given(text)
     if given is None and not _is_begun(text):
         return text
@@ -65,4 +67,4 @@ def _word_given(text: str) -> re.Match[str] | None:
 
 
 def _is_begun(text: str) -> bool:
-    return ":" in text[:_LONGEST_LABEL] and re.match(_BEGUN, text, re.IGNORECASE) is not None
+    return ":" in text[:_LONGEST_LABEL] and _BEGUN.match(text) is not None

@@ -7,6 +7,7 @@ again.
 """
 
 from collections.abc import Iterator, Sequence
+from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 import orjson
@@ -46,6 +47,8 @@ if TYPE_CHECKING:
 # How many more candidates a search draws at most, in place of those that say the same as another.
 _SPARE = 16
 
+_text_of, _tokens_of = attrgetter("text"), attrgetter("answer_tokens")
+
 
 class _Draft(NamedTuple):
     """A choice before it has an index. `seed` is the seed that it states, `key` decides how likely its tokens are.
@@ -69,8 +72,8 @@ def generate(request: GenerationRequest, seed: int) -> Generation:
     """Generate all choices for all prompts, in order: the choices of the first prompt, then those of the next."""
     if not request.speaks:
         return silent(request, seed)
-    names = [name_of(prompt.text) for prompt in request.prompts]
-    form = _form_of(request.constraint)
+    names = [*map(name_of, map(_text_of, request.prompts))]
+    form = repr(None) if request.constraint is None else _form_of(request.constraint)
     stated = derive(seed, "request", request.model, form, *names)
     choices: list[Choice] = []
     occurrences: dict[str, int] = {}
@@ -85,9 +88,9 @@ def generate(request: GenerationRequest, seed: int) -> Generation:
     return Generation(request, tuple(choices), _usage(request, choices), derive(stated, *request.sampling.seeds))
 
 
-def _form_of(constraint: Constraint | None) -> str:
+def _form_of(constraint: Constraint) -> str:
     """A text for a constraint, from which seeds are derived."""
-    if constraint is None or type(constraint.schema) is not dict:
+    if type(constraint.schema) is not dict:
         return repr(constraint)
     try:
         key = constraint.kind, orjson.dumps(constraint.schema)
@@ -107,16 +110,16 @@ _forms: Cache[tuple[Form, bytes], str] = Cache(2 * 2**20)
 
 def silent(request: GenerationRequest, seed: int) -> Generation:
     """The generation of a model that reads the prompts and generates nothing."""
-    names = (name_of(prompt.text) for prompt in request.prompts)
+    names = map(name_of, map(_text_of, request.prompts))
     return Generation(request, (), Usage(request.prompt_tokens, 0), derive(seed, "read", request.model, *names))
 
 
 def _usage(request: GenerationRequest, choices: Sequence[Choice]) -> Usage:
-    visible = sum(choice.answer_tokens for choice in choices)
+    prompt_tokens, visible = request.prompt_tokens, sum(map(_tokens_of, choices))
     if request.effort is None and request.prediction is None:
-        return Usage(request.prompt_tokens, visible)
+        return Usage(prompt_tokens, visible)
     more = unseen(request, choices)
-    return Usage(request.prompt_tokens, visible + more.reasoning + more.rejected, unseen=more)
+    return Usage(prompt_tokens, visible + more.reasoning + more.rejected, unseen=more)
 
 
 def _drafts(request: GenerationRequest, prompt: Prompt, names: tuple[str, str], time: int, seed: int) -> list[_Draft]:
@@ -178,16 +181,21 @@ def _choice_seeds(request: GenerationRequest, content: int, time: int) -> list[i
     """One seed per candidate: those of the request, or derived ones in place of a server's random ones."""
     given = request.sampling.seeds
     wanted = max(request.n, request.best_of)
+    if len(given) >= wanted:
+        return [*given[:wanted]]
     if not given:
         return [derive(content, "seed", time, index) >> 33 for index in range(wanted)]
     return [given[index] if index < len(given) else derive(given[-1], "seed", index) >> 33 for index in range(wanted)]
 
 
 def _draft(request: GenerationRequest, prompt: Prompt, source: ChoiceSeeds, seed: int, own: int) -> _Draft:
-    calls = _calls(request, prompt, source, own) if request.tools else ()
-    room = _limit(request, prompt)
+    calls, limits = _calls(request, prompt, source, own) if request.tools else (), request.limits
+    # The request's limit, or what the context window leaves.
+    room = max(min(limits.context - prompt.token_count, LONGEST_CHOICE), 0)
+    if limits.max_tokens is not None:
+        room = min(limits.max_tokens, room)
     length = None
-    if request.limits.lengths is not None and not calls:
+    if limits.lengths is not None and not calls:
         length = drawn_length(request, prompt, source.content, own)
     if request.effort is None:
         return _answer_draft(request, prompt, source, seed, own, calls, room, length)
@@ -253,13 +261,6 @@ def _cut_calls(request: GenerationRequest, calls: Sequence[ToolCall], limit: int
 def _thoughts(prompt: Prompt, count: int, own: int) -> Sequence[str]:
     """The texts of `count` tokens of reasoning about a prompt."""
     return think(prompt, count, derive(own, "thoughts"))
-
-
-def _limit(request: GenerationRequest, prompt: Prompt) -> int:
-    """The maximum number of tokens of a choice: the request's limit, or what the context window leaves."""
-    room = max(min(request.limits.context - prompt.token_count, LONGEST_CHOICE), 0)
-    limit = request.limits.max_tokens
-    return room if limit is None else min(limit, room)
 
 
 def _best(drafts: list[_Draft], request: GenerationRequest, prompt: Prompt) -> list[_Draft]:

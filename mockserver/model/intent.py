@@ -6,6 +6,7 @@ prompts have none of them.
 """
 
 import re
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -105,8 +106,8 @@ class Intent(NamedTuple):
     """What a prompt asks for.
 
     `subject` is in the prompt's own words; a generic one unless the prompt `names_subject`. `kind` is the kind of
-    answer, with its length in `words` or `sentences` and its number of `items` if stated. If there are
-    `literal_answers`, one of them is the answer. `wanted` is the part of the prompt that was read, in lower case.
+    answer, with its length in `words` or `sentences` if stated. If there are `literal_answers`, one of them is the
+    answer. `wanted` is the part of the prompt that was read, in lower case.
     """
 
     language: str
@@ -115,7 +116,6 @@ class Intent(NamedTuple):
     kind: str = "plain"
     words: int | None = None
     sentences: int | None = None
-    items: int | None = None
     wanted: str = ""
     literal_answers: tuple[str, ...] = ()
 
@@ -123,6 +123,12 @@ class Intent(NamedTuple):
     def length(self) -> int:
         """About how many words the prompt asks for; 0 if it does not say."""
         return self.words or (self.sentences or 0) * _WORDS_PER_SENTENCE
+
+    @property
+    def items(self) -> int | None:
+        """The first small number in the prompt, which may be that of the items asked for; None if it has none."""
+        number = _NUMBER.search(self.wanted)
+        return None if number is None else _number(number[1])
 
 
 def stretch_of(text: str) -> str:
@@ -147,14 +153,12 @@ def _detect(stretch: str) -> Intent:
         language, rest = requested_language(stretch) or (own, stretch)
     subject = _subject_in(rest, own, cues)
     names, subject = bool(subject), subject or _GENERIC[language]
-    counts = not cues.isdisjoint(_NUMBERS) or any(map(str.isdigit, lowered))
-    items = _number_of_items(stretch) if counts else None
     if not cues:
-        return Intent(language, subject, names, items=items, wanted=lowered)
+        return Intent(language, subject, names, wanted=lowered)
     literal = literal_answers(stretch) if not cues.isdisjoint(_LITERAL) else ()
     kind = _kind_of(stretch, cues)
     length, sentences = _length_of(stretch) if not cues.isdisjoint(_COUNTABLE) else (None, None)
-    return Intent(language, subject, names, kind, length, sentences, items, lowered, literal)
+    return Intent(language, subject, names, kind, length, sentences, lowered, literal)
 
 
 def _words_in(lowered: str) -> frozenset[str]:
@@ -169,12 +173,6 @@ def _kind_of(text: str, cues: frozenset[str]) -> str:
         if not cues.isdisjoint(words) and pattern.search(text):
             return name
     return "plain"
-
-
-def _number_of_items(text: str) -> int | None:
-    """The first small number in a text, which may be that of the items asked for; None if it has none."""
-    number = _NUMBER.search(text)
-    return None if number is None else _number(number[1])
 
 
 def _length_of(text: str) -> tuple[int | None, int | None]:
@@ -234,11 +232,19 @@ def _subject_in(text: str, language: str, cues: frozenset[str]) -> str:
         return _unbroken(marked[1].strip())
     stopwords = corpus.stopwords(language)
     points, formed = not cues.isdisjoint(_ABOUT_WORDS), not cues.isdisjoint(_FORMATS)
-    for labelled in _sentences(text):
-        if labelled.isdecimal() and labelled != text.strip():
+    text = text.strip()
+    sentences: Iterable[str] = _sentences(text)
+    if text.endswith("?"):
+        # The last question first.
+        every = [*sentences]
+        sentences = every[-1:] + every[:-1]
+    for labelled in sentences:
+        if labelled.isdecimal() and labelled != text:
             # The number of an item.
             continue
-        sentence = _without_label(labelled)
+        sentence = labelled if labelled[0].isalpha() else _NUMBERING.sub("", labelled, 1)
+        if ":" in sentence:
+            sentence = _without_label(sentence)
         if formed:
             sentence = _FORMED.sub("", sentence, 1)
         about = _ABOUT.search(sentence) if points else None
@@ -248,19 +254,19 @@ def _subject_in(text: str, language: str, cues: frozenset[str]) -> str:
     return ""
 
 
-def _sentences(text: str) -> list[str]:
-    """The sentences that may name the subject: the last question first, then from the beginning."""
-    parts = [part for part in map(str.strip, _SENTENCE_END.split(text)) if part]
-    return parts[-1:] + parts[:-1] if text.rstrip().endswith("?") else parts
+def _sentences(text: str) -> Iterator[str]:
+    """The sentences of a text, as far as they are needed: the first one usually names the subject."""
+    start = 0
+    for end in _SENTENCE_END.finditer(text):
+        if sentence := text[start : end.start()].strip():
+            yield sentence
+        start = end.end()
+    if start < len(text):
+        yield text[start:].strip()
 
 
 def _without_label(sentence: str) -> str:
-    """A sentence without a number, or a label such as `Task:` or `Answer briefly:`, at its beginning; empty if it is
-    only a label."""
-    if not sentence[0].isalpha():
-        sentence = _NUMBERING.sub("", sentence, 1)
-    if ":" not in sentence:
-        return sentence
+    """A sentence without a label such as `Task:` or `Answer briefly:` at its beginning; empty if it is only a label."""
     label, _, rest = sentence.partition(":")
     words = label.split()
     if not words or len(words) > _LONGEST_LABEL:

@@ -6,6 +6,7 @@ natural end is marked by None among them, and what follows is only used if the r
 """
 
 import re
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from functools import cache, lru_cache
 from itertools import chain
@@ -129,17 +130,16 @@ class _Writer:
         self.draws = draws
         self._intent = intent
         self._language = intent.language
-        self._used: set[tuple[str, int]] = set()
+        # The places of the sentences that were used, by section.
+        self._used: defaultdict[str, set[int]] = defaultdict(set)
 
     def _place(self, section: _Section) -> int:
         """The place of a sentence that has not been used, if there is one."""
-        name, count, used = section.name, len(section.next), self._used
+        count, used = len(section.next), self._used[section.name]
         place = (self.draws.bits() * count) >> 64
-        for _ in range(count):
-            if (name, place) not in used:
-                break
+        while place in used and len(used) < count:
             place = (place + 1) % count
-        used.add((name, place))
+        used.add(place)
         return place
 
     def _first(self, name: str) -> Phrase:
@@ -206,9 +206,15 @@ class _Writer:
 
     def _plain(self) -> Iterator[Phrase]:
         yield self._opener()
-        body = _section(self._language, "body")
-        for _ in range(2 + self.draws.below(4)):
-            yield body.next[self._place(body)]
+        body, bits = _section(self._language, "body"), self.draws.bits
+        following, count, used = body.next, len(body.next), self._used["body"]
+        for _ in range(2 + (bits() * 4 >> 64)):
+            # As `_place` does it, without a call for each sentence.
+            place = (bits() * count) >> 64
+            while place in used and len(used) < count:
+                place = (place + 1) % count
+            used.add(place)
+            yield following[place]
         yield self._next("closers")
 
     def _of_sentences(self, count: int) -> Iterator[Phrase]:

@@ -14,6 +14,8 @@ from mockserver.core.seeding import Draws, derive
 _LEAST_SHARE = 0.2
 _NO_RIVAL = 0.8
 _ALL_TOKENS = 40
+# All fields but the seeds, as most requests have them: then nothing holds a choice back, and no word is changed.
+_USUAL = Sampling()[1:]
 
 # The share of words replaced per unit of temperature above 1, and if likely tokens are always excluded (XTC).
 _STRAY_BY_HEAT = 0.15
@@ -22,6 +24,8 @@ _STRAY_BY_EXCLUSION = 0.2
 
 def freedom(sampling: Sampling) -> float:
     """The share of turns that a choice decides by itself: from 0.0 (greedy: the seed does not matter) to 1.0."""
+    if sampling[1:] == _USUAL:
+        return 1.0
     if sampling.temperature == 0 or sampling.top_k == 1:
         return 0.0
     return min(sampling.temperature, 1.0) ** 2 * _kept(sampling)
@@ -39,7 +43,7 @@ def straying(sampling: Sampling) -> float:
 
 def is_plain(sampling: Sampling) -> bool:
     """Whether stories stay as they are, since no sampling parameter changes their words."""
-    return not (
+    return sampling[1:] == _USUAL or not (
         sampling.logit_bias
         or sampling.bad_words
         or sampling.bad_tokens

@@ -59,13 +59,13 @@ def choice_tokens(
     It does not end before it has `least` tokens.
     """
     key = derive(seeds.content, "text", own)
-    free = _freedom(seeds, own)
+    free = _freedom(seeds, own) if seeds.searched or seeds.free == 0 else seeds.free
     if constraint is not None:
         if free < 1 and Draws(derive(key, "form")).unit() >= free:
             key = derive(seeds.greedy, "text", GREEDY)
         return first_tokens(_writers()[constraint.kind](prompt, key, constraint.schema), limit, least)
     plain = is_plain(sampling)
-    if free == 1 and plain:
+    if plain and free == 1:
         return first_tokens(write_prose(prompt, Draws(key)), limit, least)
     greedy = derive(seeds.greedy, "text", GREEDY)
     pieces = write_prose(prompt, _draws(key, greedy, free))
