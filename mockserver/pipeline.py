@@ -46,7 +46,7 @@ from mockserver.state.settings import Settings
 from mockserver.state.strikes import Strike, take_back
 from mockserver.state.stub_rendering import check_calls, checked_measures, render, reply_of, unmatched
 from mockserver.state.stub_selection import check_faults, choose, requested_reply
-from mockserver.state.stubs.registry import HandlerError, Raw, Stub
+from mockserver.state.stubs.registry import HandlerError, Prepared, Raw, Stub
 
 
 def answer(
@@ -82,9 +82,12 @@ def parse(context: RequestContext) -> Plan:
     request = operation.read(context.call, context.site)
     if isinstance(request, Rejection):
         return Plan(context, rejection=request)
-    request = with_lengths(request, context.lengths)
+    if request.limits.lengths is not context.lengths:
+        request = with_lengths(request, context.lengths)
     refused = too_much(request)
-    return Plan(context, rejection=refused) if refused is not None else Plan(paced(context, request.model), request)
+    if refused is not None:
+        return Plan(context, rejection=refused)
+    return Plan(context if context.profile is None else paced(context, request.model), request)
 
 
 def resolve(plan: Plan, namespace: Namespace, now: float, since: float = 0.0, stubs: Sequence[Stub] = ()) -> None:
@@ -93,19 +96,24 @@ def resolve(plan: Plan, namespace: Namespace, now: float, since: float = 0.0, st
     Raises HeaderError if a header of our own cannot be obeyed; whoever calls gives back (`release`) what was counted.
     """
     renew_patience()
-    number = namespace.retries.count() if plan.asks_model else 0
+    asks_model, settings = plan.asks_model, plan.context.settings
+    number = namespace.retries.count() if asks_model else 0
     plan.facts = RequestFacts(plan.context, plan.request, number, namespace.retries.attempt(plan.context))
-    requested = tuple(Strike(fault, "header") for fault in requested_faults(plan))
-    if plan.asks_model:
-        requested_reply(plan.context)
+    requested: tuple[Strike, ...] = ()
+    if plan.context.overrides:
+        requested = tuple(Strike(fault, "header") for fault in requested_faults(plan))
+        if asks_model:
+            requested_reply(plan.context)
+    if asks_model and settings.quota:
         admit(plan, namespace.quotas, now)
         if plan.rejection is not None:
             return
     choose(plan, namespace.stubs, stubs)
-    _override(plan)
+    if plan.prepared is not None:
+        _override(plan, plan.prepared)
     plan.meant = (*namespace.faults.pick(plan, now, since), *requested)
     if plan.request is not None and not (plan.prepared is not None and isinstance(plan.prepared.content, Raw)):
-        caching = plan.context.route.dialect.prompt_caching if plan.context.settings.prompt_cache else None
+        caching = plan.context.route.dialect.prompt_caching if settings.prompt_cache else None
         dialect = plan.context.route.dialect.name
         plan.engine = namespace.engines.state(dialect, plan.request, plan.context.profile, caching, now)
 
@@ -127,7 +135,8 @@ def generate(plan: Plan) -> None:
     try:
         if plan.trouble is not None:
             raise HandlerError(plan.trouble)
-        render(plan)
+        if plan.prepared is not None:
+            plan.prepared = render(plan.prepared, plan)
     except HandlerError as error:
         plan.trouble = str(error)
         plan.rejection = Rejection(FailureKind.SERVER_ERROR, plan.trouble)
@@ -141,9 +150,11 @@ def generate(plan: Plan) -> None:
     if isinstance(content, Raw):
         plan.rejection, plan.reply = None, reply_of(content)
         plan.pace = _body_pace(plan, content.times)
-    elif plan.asks_model and plan.nearest is not None and plan.context.settings.unmatched == "refuse":
+    elif not plan.asks_model:
+        return
+    elif plan.nearest is not None and plan.context.settings.unmatched == "refuse":
         plan.rejection = unmatched(plan.nearest)
-    elif plan.asks_model:
+    else:
         _generate(plan, content if isinstance(content, Speech | Measures) else None)
 
 
@@ -183,7 +194,8 @@ def record(plan: Plan, namespace: Namespace, path: str, now: float) -> Exchange:
         settle(plan, namespace.quotas, now)
     if plan.reuse is not None and plan.visible_generation is not None:
         plan.reuse.keep()
-    take_back(plan.meant, plan.struck)
+    if plan.meant:
+        take_back(plan.meant, plan.struck)
     namespace.retries.note(plan)
     return namespace.journal.open(namespace.name, path, plan.context.call, plan, arrived=now, ahead=namespace.shift)
 
@@ -214,13 +226,12 @@ def _check_credentials(context: RequestContext, operation: Operation) -> Rejecti
     return None if auth == "any" or key in accepted else Rejection(FailureKind.UNAUTHORIZED, key=key)
 
 
-def _override(plan: Plan) -> None:
+def _override(plan: Plan, prepared: Prepared) -> None:
     """Put the seed, the latency and the lengths of the prepared answer in force."""
-    prepared, request = plan.prepared, plan.request
-    if prepared is None or request is None:
-        return
-    plan.context = overridden(plan.context, request.model, prepared.seed, prepared.latency, prepared.output_tokens)
-    plan.request = with_lengths(request, plan.context.lengths)
+    request = plan.request
+    if request is not None:
+        plan.context = overridden(plan.context, request.model, prepared.seed, prepared.latency, prepared.output_tokens)
+        plan.request = with_lengths(request, plan.context.lengths)
 
 
 def _generate(plan: Plan, content: Speech | Measures | None) -> None:
@@ -235,13 +246,20 @@ def _generate(plan: Plan, content: Speech | Measures | None) -> None:
         generation = generate_text(request, context.site.seed)
     if isinstance(content, Measures):
         generation = generation._replace(measures=checked_measures(content, plan), prepared=True)
-    generation = word_refusals(_with_model_faults(plan, generation) if plan.meant else generation)
+    if plan.meant:
+        generation = _with_model_faults(plan, generation)
+    if plan.meant or speech is not None:
+        # The model itself refuses nothing.
+        generation = word_refusals(generation)
     if engine is not None and engine.prompts is not None:
         plan.reuse = engine.prompts.look_up(request)
         if speech is None or speech.counts.cached_tokens is None:
             usage = generation.usage._replace(cached_tokens=plan.reuse.cached, written_tokens=plan.reuse.written)
             generation = generation._replace(usage=usage)
-    timing = _draw_pace(plan, generation, speech)
+    if context.profile is None and speech is None:
+        timing = instant(generation.steps)
+    else:
+        timing = _draw_pace(plan, generation, speech)
     if engine is not None and engine.slots is not None:
         taken = engine.slots.take(timing)
         if isinstance(taken, Rejection):

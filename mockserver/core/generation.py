@@ -2,10 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Literal, NamedTuple, Protocol
 
 FinishReason = Literal["stop", "length", "content_filter", "tool_calls", "function_call"]
 Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh"]
+
+_token_count, _steps = attrgetter("token_count"), attrgetter("steps")
 
 
 class Message(NamedTuple):
@@ -194,7 +197,7 @@ class GenerationRequest(NamedTuple):
     @property
     def prompt_tokens(self) -> int:
         """The number of tokens in all prompts together."""
-        return sum(prompt.token_count for prompt in self.prompts)
+        return sum(map(_token_count, self.prompts))
 
 
 class Position(NamedTuple):
@@ -280,12 +283,12 @@ class Choice:
     @property
     def answer_tokens(self) -> int:
         """How many tokens its text and its calls have."""
-        return len(self.ids) + sum(call.steps for call in self.calls)
+        return len(self.ids) + (sum(map(_steps, self.calls)) if self.calls else 0)
 
     @property
     def steps(self) -> int:
         """How many decoding steps a client can see: one for each token shown, thoughts included."""
-        return len(self.thoughts) + self.answer_tokens
+        return len(self.thoughts) + len(self.ids) + (sum(map(_steps, self.calls)) if self.calls else 0)
 
     @property
     def last_step(self) -> int:
@@ -359,12 +362,12 @@ class Generation(NamedTuple):
     @property
     def steps(self) -> int:
         """How many decoding steps the longest choice takes; choices are decoded in parallel."""
-        return max((choice.steps for choice in self.choices), default=0)
+        return max(map(_steps, self.choices), default=0)
 
     @property
     def last_step(self) -> int:
         """The decoding step that completes the last choice."""
-        return max(self.steps - 1, 0)
+        return max(max(map(_steps, self.choices), default=0) - 1, 0)
 
     @property
     def last_choice(self) -> Choice:

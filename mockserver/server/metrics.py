@@ -102,9 +102,9 @@ class Metrics:
             return
         route = plan.context.route
         dialect, operation = route.dialect.name, route.operation
-        tally = self._tally(dialect, "" if operation is None else operation.name, plan.timeline.status)
-        _note(tally, record)
-        visible = plan.visible_generation
+        tally = self._note(dialect, "" if operation is None else operation.name, plan.timeline.status, record)
+        # Few answers are struck by faults.
+        visible = plan.visible_generation if plan.struck else plan.generation
         if visible is not None:
             usage = visible.usage
             tally.prompt_tokens += usage.prompt_tokens
@@ -112,30 +112,28 @@ class Metrics:
             tally.completion_tokens += usage.completion_tokens
         if plan.rejection is not None:
             self.failures[dialect, plan.rejection.kind] += 1
-        for kind in plan.faults:
-            self.faults[dialect, kind] += 1
+        if plan.struck:
+            self.faults.update((dialect, kind) for kind in plan.faults)
         if plan.timeline.streamed and record.tokens_sent:
             _note_times(self.streams[dialect], plan, record)
 
     def _denied(self, exchange: Exchange) -> None:
         denial = exchange.denial
         assert denial is not None, "an exchange without a plan has been denied"
-        _note(self._tally("", "", denial.status), exchange.record)
+        self._note("", "", denial.status, exchange.record)
         self.failures["", denial.kind] += 1
 
-    def _tally(self, dialect: str, operation: str, status: int) -> Tally:
+    def _note(self, dialect: str, operation: str, status: int, record: Record) -> Tally:
+        """Count an answer, and return the tally in which it is counted."""
         key = dialect, operation, status
         tally = self._tallies.get(key)
         if tally is None:
             tally = self._tallies[key] = Tally(dialect, operation, status)
+        tally.requests += 1
+        tally.seconds.note(record.seconds)
+        if record.closed_by == "client":
+            tally.left += 1
         return tally
-
-
-def _note(tally: Tally, record: Record) -> None:
-    tally.requests += 1
-    tally.seconds.note(record.seconds)
-    if record.closed_by == "client":
-        tally.left += 1
 
 
 def _note_times(times: StreamTimes, plan: Plan, record: Record) -> None:

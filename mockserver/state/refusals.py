@@ -32,11 +32,12 @@ def refuse(rejection: Rejection, context: RequestContext, request: GenerationReq
 
 def with_headers(reply: Reply, context: RequestContext) -> Reply:
     """The reply with the headers of every answer: the vendor's, and our own."""
-    own: RawHeaders = ()
+    status, headers, frames, streamed, orders = reply
+    headers = (*headers, *context.route.dialect.headers(context.call, context.site))
     if not context.settings.strict:
-        own = (
+        headers = (
+            *headers,
             (b"x-mockserver-request-id", hex_digits(context.site.identity, 16, "request").encode()),
             (b"x-mockserver-seed", b"%d" % context.site.seed),
         )
-    headers = (*reply.headers, *context.route.dialect.headers(context.call, context.site), *own)
-    return reply._replace(headers=headers)
+    return Reply(status, headers, frames, streamed, orders)

@@ -30,10 +30,10 @@ class Retries:
         return 1 + self._failed.get(_key(context.route.dialect.name, context.call), 0) if self._failed else 1
 
     def note(self, plan: Plan) -> None:
-        """Record how a request is answered."""
-        failed = _fails(plan)
-        if not failed and not self._failed:
+        """Record how a request is answered: it may have failed even for a client that reads the answer to its end."""
+        if not self._failed and not plan.struck and 200 <= plan.timeline.status < 300:
             return
+        failed = not 200 <= plan.timeline.status < 300 or any(strike.kind.harm != "none" for strike in plan.struck)
         key = _key(plan.context.route.dialect.name, plan.context.call)
         count = self._failed.pop(key, 0)
         if failed:
@@ -47,11 +47,6 @@ class Retries:
         self._failed[key] = max(count, self._failed.get(key, 0))
         if len(self._failed) > _REMEMBERED:
             self._failed.popitem(last=False)
-
-
-def _fails(plan: Plan) -> bool:
-    """Whether an answer is a failure even for a client that reads it to the end."""
-    return not 200 <= plan.timeline.status < 300 or any(strike.kind.harm != "none" for strike in plan.struck)
 
 
 def _key(dialect: str, call: Call) -> int:

@@ -18,13 +18,8 @@ from mockserver.state.stubs.templates import TemplateError, fill_all
 from mockserver.state.stubs.values import StubError
 
 
-def render(plan: Plan) -> None:
-    """Fill the templates and call the functions of the prepared answer. Raises HandlerError."""
-    if plan.prepared is not None:
-        plan.prepared = _rendered(plan.prepared, plan)
-
-
-def _rendered(prepared: Prepared, plan: Plan) -> Prepared:
+def render(prepared: Prepared, plan: Plan) -> Prepared:
+    """The prepared answer of a plan, its templates filled and its functions called. Raises HandlerError."""
     if prepared.template is not None:
         facts = plan.facts
         assert facts is not None, "a request that has met a stub has facts"
@@ -65,7 +60,7 @@ def _returned(handler: Handler, plan: Plan) -> Prepared:
             f"{plan.by}: its function returned a function, a seed, a latency or output_tokens; set these in the stub "
             "itself"
         )
-    return _rendered(returned, plan)
+    return render(returned, plan)
 
 
 def unmatched(nearest: Sequence[NearMiss]) -> Rejection:

@@ -20,16 +20,16 @@ def choose(plan: Plan, book: StubRegistry, standing: Sequence[Stub] = ()) -> Non
     """
     if plan.rejection is not None:
         return
+    requested = requested_reply(plan.context) if plan.context.overrides else None
+    if requested is None and book.is_empty(standing):
+        # If only stubs may answer, having no stubs at all also counts as no match.
+        plan.nearest = () if plan.context.settings.unmatched == "refuse" and plan.asks_model else None
+        return
     fits = _fits_for(plan)
-    requested = requested_reply(plan.context)
     if requested is not None:
         if not fits(requested):
             raise HeaderError(f"X-Mockserver-Reply: {_misfit(plan)}")
         plan.prepared = requested
-        return
-    if book.is_empty(standing):
-        # If only stubs may answer, having no stubs at all also counts as no match.
-        plan.nearest = () if plan.asks_model and plan.context.settings.unmatched == "refuse" else None
         return
     facts = plan.facts
     assert facts is not None, "a request that meets stubs has facts"

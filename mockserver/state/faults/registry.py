@@ -75,7 +75,10 @@ class FaultRules:
         They count as having struck; only the answer shows which of them have no effect (`take_back`). The windows of
         the settings' and the routes' rules are counted from `since`.
         """
-        rules = (*_standing(plan.context, since), *self._armed.values())
+        context = plan.context
+        if not self._armed and not context.settings.fault and context.route.configured is None:
+            return ()
+        rules = (*_standing(context, since), *self._armed.values())
         if not rules:
             return ()
         facts = plan.facts
@@ -84,7 +87,7 @@ class FaultRules:
         for rule, decision in decisions:
             if decision is None:
                 self._count(rule).undecided += 1
-        meant = [rule for rule, met in decisions if met and self._count_and_draw(plan.context, rule, now)]
+        meant = [rule for rule, met in decisions if met and self._count_and_draw(context, rule, now)]
         return tuple(Strike(rule.fault, rule.by, _own_name(rule), self._count(rule)) for rule in meant)
 
     def _count(self, rule: FaultRule) -> Count:
@@ -106,13 +109,11 @@ class FaultRules:
 
 def _standing(context: RequestContext, since: float) -> Iterator[FaultRule]:
     """The rules of the request's route and those of the settings."""
-    route, settings = context.route.configured, context.settings
-    if route is None and not settings.fault:
-        return
+    route = context.route.configured
     if route is not None:
         for number, fault in enumerate(route.faults):
             yield FaultRule(f"{route.path} {number}", fault, since, "route")
-    for number, fault in enumerate(settings.fault):
+    for number, fault in enumerate(context.settings.fault):
         yield FaultRule(f"settings {number}", fault, since, "settings")
 
 

@@ -193,10 +193,15 @@ class Journal:
         exchange = Exchange(self._opened, namespace, path, call, plan, denial, arrived, ahead)
         self._asked += exchange.is_question
         self._unended.add(exchange)
-        self._keep(exchange, exchange.weight)
+        weight = exchange.weight
+        self._exchanges.append(exchange)
+        self._weights.append(weight)
+        self._held += weight
+        self._budget.held += weight
         if len(self._exchanges) > self._most:
             self.forget_oldest()
-        self.notify(exchange)
+        for watcher in self._watchers.each:
+            watcher(exchange)
         return exchange
 
     def forget_oldest(self) -> bool:
@@ -228,9 +233,3 @@ class Journal:
             self._unended.discard(exchange)
         for watcher in self._watchers.each:
             watcher(exchange)
-
-    def _keep(self, exchange: Exchange, weight: int) -> None:
-        self._exchanges.append(exchange)
-        self._weights.append(weight)
-        self._held += weight
-        self._budget.held += weight
