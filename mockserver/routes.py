@@ -68,7 +68,7 @@ class RememberingRouter(Router):
         lifespan: Lifespan[Any] | None = None,
     ) -> None:
         super().__init__(routes, redirect_slashes=False, default=default, lifespan=lifespan)
-        self._remembered: dict[tuple[str, str, str, bytes], tuple[BaseRoute, Scope]] = {}
+        self._remembered: dict[tuple[str, str, str, bytes], tuple[ASGIApp, Scope]] = {}
 
     def replace(self, routes: Sequence[BaseRoute], default: "Endpoint | RememberingRouter") -> None:
         """Serve other routes from now on."""
@@ -80,22 +80,36 @@ class RememberingRouter(Router):
         if scope["type"] != "http":
             await super().app(scope, receive, send)
             return
-        host = next((value for name, value in scope["headers"] if name == b"host"), b"")
+        host = b""
+        for name, value in scope["headers"]:
+            if name == b"host":
+                host = value
+                break
         key = (scope["method"], scope["path"], scope.get("root_path", ""), host)
-        known = self._remembered.get(key)
-        if known is None:
-            known = matching(self.routes, scope)
-            if known is None:
-                await self.default(scope, receive, send)
-                return
-            if len(scope["path"]) <= _LONGEST_REMEMBERED:
-                if len(self._remembered) >= _MOST_REMEMBERED:
-                    self._remembered.clear()
-                self._remembered[key] = known
-        route, child_scope = known
-        scope["route"] = route
+        app, child_scope = self._remembered.get(key) or self._find(scope, key)
         scope.update(child_scope)
-        await route.handle(scope, receive, send)
+        await app(scope, receive, send)
+
+    def _find(self, scope: Scope, key: tuple[str, str, str, bytes]) -> tuple[ASGIApp, Scope]:
+        """What serves a scope, by the routes here and in the routers of ours that they lead to, and what these routes
+        add to the scope; remembered under the key if there is such a route."""
+        router, more = self, dict[str, Any]()
+        while True:
+            known = matching(router.routes, {**scope, **more})
+            if known is None:
+                app: ASGIApp = router.default
+            else:
+                route, child_scope = known
+                more = {**more, **child_scope, "route": route}
+                app = route.app  # type: ignore[attr-defined]
+            if not isinstance(app, RememberingRouter):
+                break
+            router = app
+        if known is not None and len(scope["path"]) <= _LONGEST_REMEMBERED:
+            if len(self._remembered) >= _MOST_REMEMBERED:
+                self._remembered.clear()
+            self._remembered[key] = app, more
+        return app, more
 
 
 def mount(path: str, app: ASGIApp, name: str) -> Mount:

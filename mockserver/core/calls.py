@@ -7,19 +7,15 @@ from urllib.parse import parse_qsl
 from mockserver.core.seeding import fingerprint
 
 
-class Headers:
-    """Request headers as received, looked up by lower-case name; of several with the same name the first counts."""
+class Headers(dict[str, str]):
+    """Request headers by lower-case name, and `raw` as received; of several with the same name the first counts."""
 
-    __slots__ = ("_first", "raw")
+    __slots__ = ("raw",)
 
     def __init__(self, raw: Iterable[tuple[bytes, bytes]] = ()) -> None:
         self.raw = tuple(raw)
-        self._first = dict(reversed(self.raw))
-
-    def get(self, name: str) -> str | None:
-        """The value of a header, or None. `name` is in lower case."""
-        value = self._first.get(name.encode("latin-1"))
-        return None if value is None else value.decode("latin-1")
+        for name, value in reversed(self.raw):
+            self[name.decode("latin-1")] = value.decode("latin-1")
 
 
 class Call(NamedTuple):

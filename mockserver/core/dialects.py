@@ -150,7 +150,7 @@ class Operation(NamedTuple):
 
     def looks_back(self, call: Call) -> bool:
         """Whether the answer to a call may depend on earlier ones: it asks no model, or recalls an answer."""
-        return self.answer is not None or any(text in call.body for text in self.recalls)
+        return self.answer is not None or (bool(self.recalls) and any(text in call.body for text in self.recalls))
 
     def serves(self, path: str, edition: Edition) -> bool:
         """Whether an edition serves a path of this operation, rather than refuse every request there."""

@@ -44,7 +44,7 @@ class App(Starlette):
         self.app_state = self._handler.app_state = AppState(settings, dialects, self._handler)
         self._watcher = Watcher(reader, self.app_state) if reader else None
         self._admin = admin_api(self.app_state)
-        guard = Middleware(AccessMiddleware, guard=self.guard, settings=lambda: self.settings)
+        guard = Middleware(AccessMiddleware, guard=self.guard, settings=lambda: self.app_state.setup.settings)
         super().__init__(middleware=[guard], lifespan=_lifespan)
         self.router = self._router = RememberingRouter([], Endpoint(None, self._handler), _lifespan)
         self._install(self.app_state.setup.routes)
@@ -68,7 +68,7 @@ class App(Starlette):
     def answers_at_once(self, path: str) -> bool:
         """Whether a request may be answered within the turn of the loop in which it has arrived: neither the admin API
         nor middleware of the user's, which may want to know their task, has a part in it."""
-        return not self.is_watched and not path.startswith(ADMIN)
+        return len(self.user_middleware) <= 1 and not path.startswith(ADMIN)
 
     def become_worker(self, number: int) -> None:
         """Become one of several processes that serve a port."""

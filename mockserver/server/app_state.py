@@ -55,6 +55,8 @@ class AppState:
         self.started = time.time()
         self._clocks: WeakKeyDictionary[Namespace, tuple[ref[asyncio.AbstractEventLoop], ShiftedClock]]
         self._clocks = WeakKeyDictionary()
+        # The clock that was asked for last, which mostly is asked for again.
+        self._latest_clock: tuple[Namespace, ref[asyncio.AbstractEventLoop], ShiftedClock] | None = None
         self._setups: WeakKeyDictionary[Namespace, tuple[Setup, Mapping[str, Any], Setup]] = WeakKeyDictionary()
 
     def become_worker(self, number: int) -> None:
@@ -101,13 +103,15 @@ class AppState:
 
     def clock(self, namespace: Namespace) -> ShiftedClock:
         """The clock of a namespace, in the running loop."""
-        loop, known = asyncio.get_running_loop(), self._clocks.get(namespace)
-        if known is not None and known[0]() is loop:
-            return known[1]
-        # An application that is called in process may run on several loops in turn, as in tests.
-        clock = ShiftedClock(clock_of(loop), namespace.shift)
-        self._clocks[namespace] = (ref(loop), clock)
-        return clock
+        loop, latest = asyncio.get_running_loop(), self._latest_clock
+        if latest is not None and latest[0] is namespace and latest[1]() is loop:
+            return latest[2]
+        known = self._clocks.get(namespace)
+        if known is None or known[0]() is not loop:
+            # An application that is called in process may run on several loops in turn, as in tests.
+            known = self._clocks[namespace] = (ref(loop), ShiftedClock(clock_of(loop), namespace.shift))
+        self._latest_clock = (namespace, *known)
+        return known[1]
 
     def advance(self, namespace: Namespace, seconds: float) -> float:
         """Advance the clock of a namespace, and return how far it is ahead now, in seconds.

@@ -15,6 +15,8 @@ from mockserver.server.player import Callback, Playback, ResponseWriter
 
 # The key in a scope for the path of our application within the one that it is part of.
 ROOT = "mockserver.root_path"
+# The key in a scope for its `Headers`, once they have been read.
+HEADERS = "mockserver.headers"
 # The answer to a health check, which only shows that the process responds.
 WELL = b'{\n  "status": "ok"\n}'
 
@@ -152,7 +154,7 @@ def transport_of(scope: Scope) -> Transport | None:
 
 async def read_body(scope: Scope, receive: Receive, limit: int) -> bytes | None:
     """The whole body, or None if it is larger than the limit, in bytes. Raises ClientLeftError."""
-    transport = transport_of(scope)
+    transport = scope.get("extensions", {}).get(Transport.EXTENSION)
     if transport is not None and transport.too_large:
         return None
     chunks: list[bytes] = []

@@ -14,7 +14,7 @@ from mockserver.core.calls import Headers
 from mockserver.core.dialects import Dialect
 from mockserver.core.timeline import RawHeaders, Timeline
 from mockserver.faults.connections import HEAD
-from mockserver.server.asgi import send_json
+from mockserver.server.asgi import HEADERS, send_json
 from mockserver.server.logs import log, printable
 from mockserver.state.journal.exchanges import Denial
 from mockserver.state.origins import VENDOR, allows_origin, host_refusal, is_loopback, page_refusal
@@ -52,7 +52,8 @@ class AccessGuard:
         # No browser leaves out the host.
         if host is not None and (self._is_local or settings.allow_host):
             denial = host_refusal(host, self._vendors + settings.allow_host)
-        denial = denial or page_refusal(method, headers, settings.cors)
+        if denial is None and ("origin" in headers or "sec-fetch-site" in headers):
+            denial = page_refusal(method, headers, settings.cors)
         if denial is not None:
             self._log(denial)
         return denial
@@ -80,7 +81,8 @@ class AccessMiddleware:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one ASGI scope."""
         if scope["type"] == "http":
-            denial = self._guard.refusal(scope["method"], Headers(scope["headers"]), self._settings())
+            headers = scope[HEADERS] = Headers(scope["headers"])
+            denial = self._guard.refusal(scope["method"], headers, self._settings())
             if denial is not None:
                 await send_json(send, denial.status, denial.body, (VARY,))
                 return

@@ -3,9 +3,10 @@
 import asyncio
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from itertools import count
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from starlette.applications import Starlette
@@ -17,7 +18,7 @@ from mockserver.core.failures import FailureKind, Rejection
 from mockserver.core.json_sizes import MOST_VALUES, has_more_values
 from mockserver.core.timeline import Run, Timeline
 from mockserver.server.app_state import AppState, Setup
-from mockserver.server.asgi import ROOT, ClientLeftError, read_body, refuse_websocket, transport_of
+from mockserver.server.asgi import HEADERS, ROOT, ClientLeftError, read_body, refuse_websocket, transport_of
 from mockserver.server.clock import ShiftedClock
 from mockserver.server.cors import preflight, reader_of, shared
 from mockserver.server.logs import log, log_access
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 
 # The number of bits for counting the calls of a process, below random ones of its start.
 _CALL_BITS = 40
+_NONE: Mapping[str, str] = MappingProxyType({})
 
 
 class _Incoming:
@@ -49,11 +51,13 @@ class _Incoming:
         self.path, self.headers = path, headers
         self.query = scope["query_string"].decode("latin-1")
         self.namespace: Namespace = app_state.namespaces.get(name)
-        self.setup: Setup = app_state.setup_of(self.namespace)
+        self.setup: Setup = app_state.setup_of(self.namespace) if self.namespace.own else app_state.setup
         self.clock: ShiftedClock = app_state.clock(self.namespace)
         self.arrived = self.clock.now()
         self.body = b""
-        self.has_transport = transport_of(scope) is not None
+        self.transport = transport_of(scope)
+        # The page that may read the answer.
+        self.reader = reader_of(headers, self.setup.settings) if "origin" in headers else None
 
     def call(self, path: str) -> Call:
         """The call under the dialect's native path."""
@@ -87,15 +91,14 @@ class Handler:
 
     async def respond(self, route: RouteMatch | None, scope: Scope, receive: Receive) -> PlayedResponse:
         """The response to a request that has landed somewhere, or nowhere. Raises ClientLeftError."""
-        headers = Headers(scope["headers"])
+        headers: Headers = scope.get(HEADERS) or Headers(scope["headers"])
         name, path = _namespace_of(scope, headers)
         is_known = name == DEFAULT or is_name(name)
         incoming = _Incoming(scope, self.app_state, name if is_known else DEFAULT, path, headers)
-        settings = incoming.setup.settings
-        allowed = preflight(incoming.method, headers) if reader_of(headers, settings) is not None else None
+        allowed = preflight(incoming.method, headers) if incoming.reader is not None else None
         if allowed is not None:
             return _aside(incoming, allowed)
-        body = await read_body(scope, receive, settings.max_body)
+        body = await read_body(scope, receive, incoming.setup.settings.max_body)
         incoming.body = body or b""
         if not is_known:
             return self._deny(incoming, Denial(400, "bad_namespace", BAD_NAME))
@@ -137,7 +140,7 @@ class Handler:
             message = "an error in mockserver itself, answered as a server error: %s %s"
             log.error(message, incoming.method, route.path, exc_info=error)
             return self._refuse(incoming, route, FailureKind.SERVER_ERROR)
-        if plan.timeline.ending is not None and not incoming.has_transport:
+        if plan.timeline.ending is not None and incoming.transport is None:
             pipeline.release(plan, namespace)
             message = f"{' and '.join(plan.faults)}: needs a socket, which a server in process does not have."
             return self._deny(incoming, Denial(501, "no_wire", message), route)
@@ -150,7 +153,7 @@ class Handler:
         settings, namespace = incoming.setup.settings, incoming.namespace
         call = incoming.call(route.path)
         salt = next(self._calls) if settings.ids == "unique" else 0
-        standings = standings_of(call, route, settings, namespace.quotas, incoming.arrived)
+        standings = standings_of(call, route, settings, namespace.quotas, incoming.arrived) if settings.quota else ()
         context = make_context(call, route, settings, salt, standings)
         operation, dialect = route.operation, route.dialect
         if operation is None or not operation.looks_back(call):
@@ -185,13 +188,17 @@ class Handler:
     def _play(self, incoming: _Incoming, exchange: Exchange) -> PlayedResponse:
         """The response that plays an exchange of the journal, and does what the answer orders."""
         namespace, plan, app_state = incoming.namespace, exchange.plan, self.app_state
-        if plan is not None and plan.orders and plan.timeline.status < 400:
+        if plan is not None and plan.reply is not None and plan.reply.orders and plan.timeline.status < 400:
             self._send(incoming, plan)
         app_state.namespaces.trim()
         app_state.metrics.begun()
         noted = namespace.ledgers.begin(exchange)
         ended = partial(_ended, exchange, namespace, app_state, noted)
-        timeline, joined = _shared(_timeline(exchange), incoming), incoming.setup.settings.writes == "joined"
+        timeline = plan.timeline if plan is not None else _denial_timeline(exchange)
+        if incoming.reader is not None:
+            # With headers that let pages of other origins read it.
+            timeline = shared(timeline, incoming.reader)
+        joined = incoming.setup.settings.writes == "joined"
         return PlayedResponse(timeline, incoming.clock, incoming.arrived, exchange.record, ended, joined=joined)
 
     def _send(self, incoming: _Incoming, plan: Plan) -> None:
@@ -207,7 +214,7 @@ class Handler:
 def _namespace_of(scope: Scope, headers: Headers) -> tuple[str, str]:
     """The namespace of a request, and its path there, without the prefix of an application that this one is part of."""
     path = scope["path"].removeprefix(scope[ROOT])
-    named = scope.get("path_params", {}).get("namespace")
+    named = scope.get("path_params", _NONE).get("namespace")
     if named is not None:
         return named, path.removeprefix(f"/ns/{named}")
     return namespace_of(path, headers, scope["query_string"].decode("latin-1"))
@@ -218,19 +225,11 @@ def _aside(incoming: _Incoming, timeline: Timeline) -> PlayedResponse:
     return PlayedResponse(timeline, incoming.clock, incoming.arrived)
 
 
-def _timeline(exchange: Exchange) -> Timeline:
-    """The plan's timeline, or that of our own refusal."""
-    if exchange.plan is not None:
-        return exchange.plan.timeline
+def _denial_timeline(exchange: Exchange) -> Timeline:
+    """The timeline of our own refusal."""
     denial = exchange.denial
     assert denial is not None, "an exchange without a plan has been denied"
     return Timeline(denial.status, ((b"content-type", b"application/json"),), (Run((denial.body,), (0.0,), (0,)),))
-
-
-def _shared(timeline: Timeline, incoming: _Incoming) -> Timeline:
-    """The timeline, with headers that let pages of other origins read it."""
-    origin = reader_of(incoming.headers, incoming.setup.settings)
-    return timeline if origin is None else shared(timeline, origin)
 
 
 def _ended(exchange: Exchange, namespace: Namespace, app_state: AppState, noted: Callable[[], None] | None) -> None:

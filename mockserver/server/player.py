@@ -148,8 +148,12 @@ class Playback:
             return False
         frame, self._begun = data[0], True
         self._writer.begin(status, headers, len(frame))
-        self._record.wrote(1, tokens[0], elapsed)
-        self._end_well()
+        record = self._record
+        record.wrote(1, tokens[0], elapsed)
+        self._over = True
+        if record.closed_by is None:
+            record.closed_by, record.seconds = "server", elapsed
+            self._ended()
         self._writer.write(frame, last=True)
         return True
 

@@ -42,8 +42,9 @@ class PlayedResponse(Response):
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Play the answer to the end; on a transport of our own, begin to."""
         transport = transport_of(scope)
-        watched = getattr(scope.get("app"), "is_watched", False)
-        if transport is not None and (self.timeline.ending is not None or not watched):
+        if transport is not None and (
+            self.timeline.ending is not None or not getattr(scope.get("app"), "is_watched", False)
+        ):
             transport.play(self.playback(transport))
             return
         writer = AsgiWriter()

@@ -9,7 +9,6 @@ import orjson
 from mockserver.core.calls import Call
 from mockserver.core.failures import Rejection
 from mockserver.core.generation import INSTRUCTING, GenerationRequest, Message, Prompt
-from mockserver.core.headers import by_name
 from mockserver.core.json_paths import Path, values_at
 from mockserver.core.json_values import nests_absurdly
 from mockserver.state.context import RequestContext
@@ -68,10 +67,10 @@ class RequestFacts:
         credentials = self._route.dialect.credentials
         return credentials(self.call) if credentials is not None else None
 
-    @cached_property
+    @property
     def headers(self) -> Mapping[str, str]:
         """The headers by name in lower case; of several with the same name the first counts."""
-        return by_name(self.call.headers.raw)
+        return self.call.headers
 
     @cached_property
     def body(self) -> Any:

@@ -89,8 +89,8 @@ class Answer(Transport):
             self._body = b""
 
     def send_continue(self) -> None:
-        """Send `100 Continue` if the client expects it (`Expect: 100-continue`), unless the body will be too large."""
-        if self._awaits_continue and self.more_body and not self._body:
+        """Send the `100 Continue` that the client awaits, unless the body will be too large."""
+        if self.more_body and not self._body:
             length = next((value for name, value in self.scope["headers"] if name == b"content-length"), b"")
             self.too_large = length.isdigit() and int(length[:20]) > self._max_body
             if self.too_large:
@@ -101,7 +101,8 @@ class Answer(Transport):
 
     def start(self) -> None:
         """Call the application if the request is complete; to be called when its turn has come."""
-        self.send_continue()
+        if self._awaits_continue:
+            self.send_continue()
         if self._taken or (self.more_body and not self.too_large) or self.disconnected:
             return
         self._taken = True
@@ -164,7 +165,7 @@ class Answer(Transport):
         bodiless = status in _BODILESS
         if length is not None and not bodiless:
             lines.append(b"content-length: %d" % length)
-        elif not bodiless and not _has_length(headers):
+        elif not bodiless and not any(name == b"content-length" for name, _ in headers):
             if self._old:
                 self.keep_alive = False
             else:
@@ -261,7 +262,7 @@ class Answer(Transport):
         self._send = None
         gone, self._gone, self._resume, self._interrupted = self._gone, None, None, None
         self._body = None
-        self._part_from_scope()
+        self.scope["extensions"].pop(self.EXTENSION, None)
         if self._left is not None:
             self._left.set()
         if gone is not None:
@@ -295,7 +296,8 @@ class Answer(Transport):
 
     def _complete(self) -> None:
         self.response_complete = True
-        self._part_from_scope()
+        # Answer and scope refer to each other: without that cycle they are freed without garbage collection.
+        self.scope["extensions"].pop(self.EXTENSION, None)
         if self._left is not None:
             self._left.set()
         # Answer and playback refer to each other: without that cycle they are freed without garbage collection.
@@ -304,14 +306,6 @@ class Answer(Transport):
             self._protocol.transport.close()
         self._protocol.on_response_complete()
 
-    def _part_from_scope(self) -> None:
-        """Answer and scope refer to each other: without that cycle they are freed without garbage collection."""
-        self.scope["extensions"].pop(self.EXTENSION, None)
-
 
 def _chunk(data: bytes) -> bytes:
     return b"%x\r\n%b\r\n" % (len(data), data)
-
-
-def _has_length(headers: RawHeaders) -> bool:
-    return any(name == b"content-length" for name, _ in headers)

@@ -28,7 +28,7 @@ class HttpProtocol(WireProtocol):
     def on_headers_complete(self) -> None:
         """Begin an answer, or let the request wait."""
         self.check_head()
-        if self.is_offer():
+        if self.parser.should_upgrade() and self.is_offer():
             return
         app: Any = self.config.loaded_app
         scope = self._scope()

@@ -25,10 +25,6 @@ class IdleProtocol(HttpToolsProtocol):
         self.become_idle()
         self._look_after(LOOK_SECONDS)
 
-    def busy(self) -> None:
-        """Mark the connection as not idle, because a request has begun to arrive."""
-        self._idle_since = None
-
     def become_idle(self) -> None:
         """Mark the connection as idle from now on."""
         self._idle_since = self.loop.time()

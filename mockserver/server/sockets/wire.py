@@ -268,7 +268,8 @@ class WireProtocol(IdleProtocol):
         if self.has_more():
             self.go_on_soon()
         else:
-            self.flow.resume_reading()
+            if self.flow.read_paused:
+                self.flow.resume_reading()
             self.become_idle()
 
     def go_on_soon(self) -> None:
@@ -310,14 +311,9 @@ class WireProtocol(IdleProtocol):
         self._has_begun = True
         super()._start_asgi_task(cycle, app)
 
-    def must_wait(self) -> bool:
-        """Whether a request whose head has just arrived is not begun yet: others are before it, or it is not the first
-        of this turn, or the client does not take its answers."""
-        return bool(self.pipeline) or self._has_begun or self.flow.write_paused or not self._is_free()
-
     def _start_asgi_task(self, cycle: Any, app: Any) -> None:
-        """Begin a request, or let it wait."""
-        if self.must_wait():
+        """Begin a request; or let it wait, if it is not the first of this turn or the client takes no more answers."""
+        if self.pipeline or self._has_begun or self.flow.write_paused or not self._is_free():
             self.pipeline.appendleft((cycle, app))
         else:
             self.begin(cycle, app)
@@ -405,7 +401,7 @@ class WireProtocol(IdleProtocol):
         self._host = b""
         self._coding = self._since = None
         self._in_body = False
-        self.busy()
+        self._idle_since = None
 
     def on_header(self, name: bytes, value: bytes) -> None:
         """Add a field to the head. Those of a trailer are dropped: nothing here asks for them."""

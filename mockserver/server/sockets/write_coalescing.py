@@ -36,18 +36,21 @@ class Batch:
 
     def keeps(self, connection: "BatchedTransport") -> bool:
         """Whether an answer on a connection is to wait until the connection is told to send it."""
-        self.begin_turn()
+        if not self._in_turn:
+            self.begin_turn()
         now = self._now()
         if now - self._sent < _PATIENCE:
             self._waiting.append(connection)
             return True
         self._sent = now
-        self._send()
+        if self._waiting:
+            self._send()
         return False
 
     def _end_turn(self) -> None:
         self._in_turn = False
-        self._send()
+        if self._waiting:
+            self._send()
 
     def _send(self) -> None:
         waiting, self._waiting = self._waiting, []
@@ -61,18 +64,17 @@ class BatchedTransport(asyncio.Transport):
     Whatever else happens to the connection happens after that answer is sent, so that none is lost or out of order.
     """
 
-    __slots__ = ("_batch", "_transport", "_unsent", "write_now")
+    __slots__ = ("_batch", "_transport", "_unsent", "begin_answer", "is_closing", "write_now")
 
     def __init__(self, transport: asyncio.Transport, batch: Batch) -> None:
         self._transport = transport
         self._batch = batch
         self._unsent = b""
+        # To be called when an answer begins, which may be written soon.
+        self.begin_answer = batch.begin_turn
+        self.is_closing = transport.is_closing  # type: ignore[method-assign]
         # The transport's own write, for the rest of an answer of which a part is written already: nothing waits then.
         self.write_now: Callable[[bytes], object] = transport.write
-
-    def begin_answer(self) -> None:
-        """Begin an answer, which may be written soon."""
-        self._batch.begin_turn()
 
     def write_soon(self, data: bytes) -> None:
         """Write a whole answer before the turn of the event loop in which it began is over."""
@@ -113,10 +115,6 @@ class BatchedTransport(asyncio.Transport):
         """Tell the end of what is written, once everything is."""
         self.send()
         self._transport.write_eof()
-
-    def is_closing(self) -> bool:
-        """Whether the connection is closed or about to be."""
-        return self._transport.is_closing()
 
     def get_extra_info(self, name: str, default: Any = None) -> Any:
         """A fact about the connection, such as its `socket`."""
