@@ -42,10 +42,12 @@ class Endpoint:
     def __init__(self, match: RouteMatch | None, serve: Serve) -> None:
         self.match = match
         self._serve = serve
+        # Whether a request there may have more to it than the match.
+        self._varies = match is not None and (not match.path or "{" in match.path)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one ASGI scope."""
-        await self._serve(self.match_of(scope), scope, receive, send)
+        await self._serve(self.match_of(scope) if self._varies else self.match, scope, receive, send)
 
     def match_of(self, scope: Scope) -> RouteMatch | None:
         """What the request of a scope that has come here is for, with what stands for the names in the path."""

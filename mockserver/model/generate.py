@@ -132,8 +132,10 @@ def _drafts(request: GenerationRequest, prompt: Prompt, names: tuple[str, str], 
         if asked is not None:
             request = request._replace(constraint=asked)
     searched, free = request.sampling.beams > 1, freedom(request.sampling)
-    content = _content(request, prompt, names, seed)
-    likely = content if free == 1 else _content(request, prompt, names, GREEDY_SEED)
+    # Everything that the choices of a prompt share.
+    shared = (request.model, *names, name_of(prompt.topic) if prompt.chat else "", int(prompt.chat))
+    content = derive(seed, "content", *shared)
+    likely = content if free == 1 else derive(GREEDY_SEED, "content", *shared)
     # The seeds that the choices state, and those that decide them.
     seeds = owns = _choice_seeds(request, content, time)
     if searched and free == 0:
@@ -169,12 +171,6 @@ def _unlike(drafts: list[_Draft], spare: Iterator[_Draft]) -> list[_Draft]:
 
 def _saying(draft: _Draft) -> object:
     return tuple(draft.texts), tuple((call.name, call.arguments) for call in draft.calls)
-
-
-def _content(request: GenerationRequest, prompt: Prompt, names: tuple[str, str], seed: int) -> int:
-    """A seed derived from everything that the choices of a prompt share."""
-    topic = name_of(prompt.topic) if prompt.chat else ""
-    return derive(seed, "content", request.model, *names, topic, int(prompt.chat))
 
 
 def _choice_seeds(request: GenerationRequest, content: int, time: int) -> list[int]:

@@ -30,7 +30,10 @@ _SCRIPTS = (
 )
 _SMALL_CYRILLIC = "[а-я]"
 # Letters that identify a language by themselves.
-_LETTERS = {"de": "äöüß", "fr": "èêàœù", "es": "ñ¿¡", "pt": "ãõ", "tr": "ışğ", "it": "ìò"}
+_LETTERS = {
+    name: frozenset(letters)
+    for name, letters in {"de": "äöüß", "fr": "èêàœù", "es": "ñ¿¡", "pt": "ãõ", "tr": "ışğ", "it": "ìò"}.items()
+}
 # Languages by the names that prompts have for them; in Russian by the beginnings: `на английском`, `по-английски`.
 LANGUAGE_NAMES = {
     "english": "en", "russian": "ru", "german": "de", "french": "fr", "spanish": "es", "italian": "it",
@@ -61,13 +64,15 @@ def language_of(text: str, lowered: str, words: frozenset[str]) -> str:
     if words <= _MARKERS["en"] and ascii_only:
         # Then no other language can have more markers.
         return "en"
-    scores = {name: len(words & markers) for name, markers in _MARKERS.items()}
-    if not ascii_only:
-        letters = set(lowered)
-        for name, own in _LETTERS.items():
-            scores[name] += 2 * len(letters & set(own))
-    best = max(scores, key=lambda name: (scores[name], name == "en"))
-    return best if scores[best] >= 2 else "en"
+    letters = frozenset() if ascii_only else frozenset(lowered)
+    best, most = "en", max(len(words & _MARKERS["en"]), 1)
+    for name, markers in _MARKERS.items():
+        score = len(words & markers)
+        if letters and name in _LETTERS:
+            score += 2 * len(letters & _LETTERS[name])
+        if score > most:
+            best, most = name, score
+    return best
 
 
 def requested_language(text: str) -> tuple[str, str] | None:

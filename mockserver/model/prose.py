@@ -193,7 +193,7 @@ class _Writer:
             first = comma + (space if comma else lead) + first[0].lower() + first[1:]
         elif stripped:
             first = lead + first
-        yield fresh_phrase(first)
+        yield phrase(first)
         for _ in range(2 + self.draws.below(6)):
             yield self._next("continuations")
 

@@ -151,7 +151,8 @@ class Handler:
     def _context(self, incoming: _Incoming, route: RouteMatch) -> RequestContext:
         """The context of a call: what it asks for by headers, and what an operation may know of the namespace."""
         settings, namespace = incoming.setup.settings, incoming.namespace
-        call = incoming.call(route.path)
+        now = time.time() + namespace.shift
+        call = Call(incoming.method, route.path, incoming.headers, incoming.body, incoming.query, now)
         salt = next(self._calls) if settings.ids == "unique" else 0
         standings = standings_of(call, route, settings, namespace.quotas, incoming.arrived) if settings.quota else ()
         context = make_context(call, route, settings, salt, standings)

@@ -49,14 +49,14 @@ class AccessLine:
 
     def __str__(self) -> str:
         exchange, plan, record = self._exchange, self._exchange.plan, self._exchange.record
-        path = masked_text(exchange.path)
-        if len(path) > _LONGEST_PATH:
-            path = f"{_shortened(path, _LONGEST_PATH)} ({len(path):,} characters)"
-        if plan is None:
-            asked = f"{exchange.call.method} {path}"
+        operation = None if plan is None else plan.context.route.operation
+        if operation is not None:
+            asked = operation.name
         else:
-            operation = plan.context.route.operation
-            asked = f"{plan.context.route.dialect.name} {path if operation is None else operation.name}"
+            asked = masked_text(exchange.path)
+            if len(asked) > _LONGEST_PATH:
+                asked = f"{_shortened(asked, _LONGEST_PATH)} ({len(asked):,} characters)"
+        asked = f"{exchange.call.method if plan is None else plan.context.route.dialect.name} {asked}"
         status, failure = _status(exchange)
         space = f"[{exchange.namespace}] " if exchange.namespace else ""
         parts = [f"{space}{asked} {status}{'' if failure is None else f' {failure}'}"]
@@ -70,13 +70,13 @@ class AccessLine:
         # Why the answer is not simply what the model would say.
         if plan is not None and plan.rule is not None:
             parts.append(f"by stub {plan.rule}")
-        if plan is not None and plan.faults:
+        if plan is not None and plan.struck:
             parts.append(f"struck by {' and '.join(plan.faults)}")
         if record.closed_by == "client":
             parts.append(f"client left after {record.events_sent} events")
         if record.given_up:
             parts.append(f"ended by the server after {record.events_sent} events")
-        if reason := _reason(exchange):
+        if (plan is None or plan.rejection is not None) and (reason := _reason(exchange)):
             parts.append(_shortened(masked_text(reason), _LONGEST_REASON))
         return printable(", ".join(parts))
 
@@ -223,7 +223,11 @@ def _status(exchange: Exchange) -> tuple[int, str | None]:
 
 
 def _usage(exchange: Exchange) -> Usage | None:
-    generation = None if exchange.plan is None else exchange.plan.visible_generation
+    plan = exchange.plan
+    if plan is None:
+        return None
+    # Few answers are struck by faults.
+    generation = plan.visible_generation if plan.struck else plan.generation
     return None if generation is None else generation.usage
 
 

@@ -15,7 +15,7 @@ from mockserver.core.dialects import EDITIONS, Edition, Model, Site
 from mockserver.core.generation import GenerationRequest, Lengths
 from mockserver.core.naming import shortened, unknown
 from mockserver.core.quotas import Standing
-from mockserver.core.seeding import SEEDS, derive
+from mockserver.core.seeding import SEEDS, derive, fingerprint
 from mockserver.latency.notation import NotationError, complaint_of, read_lengths, read_profile
 from mockserver.latency.presets import OFF, REALISTIC
 from mockserver.latency.profiles import Profile
@@ -64,17 +64,17 @@ def make_context(
     Raises HeaderError for headers that cannot be obeyed.
     """
     overrides = _overrides(call.headers)
-    usual = _routed(settings, route.configured)
-    seed = _seed(overrides.get("seed", ""), usual.seed)
-    edition = _edition(overrides.get("edition") or usual.edition)
+    usual = settings if route.configured is None else _routed(settings, route.configured)
+    seed, edition, latency, output_tokens = usual.seed, usual.edition, usual.latency, usual.output_tokens
+    if overrides:
+        seed = _seed(overrides.get("seed", ""), seed)
+        edition = _edition(overrides.get("edition") or edition)
+        latency = overrides.get("latency") or latency
+        output_tokens = overrides.get("output-tokens") or output_tokens
     if route.operation is not None:
         edition = route.operation.edition or edition
-    latency = overrides.get("latency") or usual.latency
-    profile = _profile_in_force(latency, route.dialect.realistic, settings)
-    site = _site(call, route, settings, seed, edition, salt)
-    if standings:
-        site = site._replace(standings=standings)
-    output_tokens = overrides.get("output-tokens") or usual.output_tokens
+    profile = profile_of(latency, route.dialect.realistic, settings.speed, settings.traces)
+    site = _site(call, route, settings, seed, edition, salt, standings)
     lengths = lengths_of(output_tokens, settings.traces)
     return RequestContext(call, route, settings, site, profile, latency, lengths, overrides)
 
@@ -87,16 +87,22 @@ def paced(context: RequestContext, model: str) -> RequestContext:
     return context._replace(profile=_profile_in_force(context.latency, preset_of(model), context.settings))
 
 
-def _routed(settings: Settings, route: RouteSettings | None) -> Settings:
+def _routed(settings: Settings, route: RouteSettings) -> Settings:
     """The settings with those of the route, which only yield to the command line and the environment."""
-    if route is None:
-        return settings
     names = ("seed", "edition", "latency", "output_tokens")
     own = {name: getattr(route, name) for name in names if name not in settings.pinned}
     return replace(settings, **{name: value for name, value in own.items() if value is not None})
 
 
-def _site(call: Call, route: RouteMatch, settings: Settings, seed: int, edition: Edition, salt: int) -> Site:
+def _site(
+    call: Call,
+    route: RouteMatch,
+    settings: Settings,
+    seed: int,
+    edition: Edition,
+    salt: int,
+    standings: tuple[Standing, ...],
+) -> Site:
     models = route.dialect.models
     catalogue = settings.models.get(route.dialect.name)
     if catalogue is not None:
@@ -106,10 +112,13 @@ def _site(call: Call, route: RouteMatch, settings: Settings, seed: int, edition:
         edition=edition,
         now=call.received_at if settings.created is None else settings.created,
         seed=seed,
-        identity=derive(seed, "identity", route.path, *route.variables.values(), call.query, call.fingerprint, salt),
+        identity=derive(
+            seed, "identity", route.path, *route.variables.values(), call.query, fingerprint(call.body), salt
+        ),
         models=models,
         closed_catalogue=catalogue is not None,
         variables=route.variables,
+        standings=standings,
     )
 
 

@@ -49,6 +49,8 @@ def too_much(request: GenerationRequest) -> Rejection | None:
     length = min(most, limits.context if limits.ignore_eos else max(_USUAL_ANSWER, limits.min_tokens, drawn))
     choices = max(request.n, request.best_of, request.sampling.beams) * len(request.prompts)
     echoed = request.prompt_tokens * request.n if request.output.echo else 0
+    if (length * choices + echoed) * (_CARE + rivals) <= _HEAVIEST:
+        return None
     care = 1 if is_plain(request.sampling) else _CARE
     weight = (length * choices + echoed) * (care + rivals)
     if not request.speaks or weight <= _HEAVIEST:
