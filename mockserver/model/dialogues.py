@@ -40,9 +40,9 @@ def gives_the_word(text: str) -> bool:
     return _word_given(text) is not None
 
 
-def is_dialogue(text: str) -> bool:
-    """Whether a text is a dialogue, with or without a label for the model's turn at its end."""
-    return _is_begun(text) or gives_the_word(text)
+def is_begun(text: str) -> bool:
+    """Whether a text begins like a dialogue, which may have no label for the model's turn at its end."""
+    return ":" in text[:_LONGEST_LABEL] and _BEGUN.match(text) is not None
 
 
 def last_turn(text: str) -> str:
@@ -50,7 +50,7 @@ def last_turn(text: str) -> str:
     if text[-1:] not in _LAST_CHARACTERS and ":" not in text[:_LONGEST_LABEL]:
         return text
     given = _word_given(text)
-    if given is None and not _is_begun(text):
+    if given is None and not is_begun(text):
         return text
     end = text[-_REACH:] if given is None else text[-_REACH - _TAIL : len(text) - len(given[0])]
     starts = [turn.end() for turn in re.finditer(_TURN, end, re.IGNORECASE | re.DOTALL)]
@@ -64,7 +64,3 @@ def _word_given(text: str) -> re.Match[str] | None:
         return None
     tail = text[-_TAIL:]
     return re.search(_WORD_GIVEN, tail, re.IGNORECASE) if tail.rstrip().endswith(_LAST_SIGNS) else None
-
-
-def _is_begun(text: str) -> bool:
-    return ":" in text[:_LONGEST_LABEL] and _BEGUN.match(text) is not None

@@ -16,7 +16,7 @@ from mockserver.core.generation import Prompt
 from mockserver.core.seeding import Draws
 from mockserver.model import corpus
 from mockserver.model.corpus import Phrase, fresh_phrase, phrase
-from mockserver.model.dialogues import gives_the_word, is_dialogue
+from mockserver.model.dialogues import gives_the_word, is_begun
 from mockserver.model.intent import Intent, detect_intent
 from mockserver.model.literal_answers import sentence_to_say, sentiment
 from mockserver.model.tool_reports import report, results
@@ -84,18 +84,16 @@ def _answer(prompt: Prompt, intent: Intent, writer: "_Writer") -> Iterator[Phras
 def _completion(prompt: Prompt, intent: Intent, writer: "_Writer") -> Iterator[Phrase]:
     """The answer to a dialogue, a question or an order that was written out as one text; else its continuation."""
     topic = prompt.topic
+    if gives_the_word(topic):
+        answer = _answer(prompt, intent, writer)
+        return answer if topic[-1] in _ENDS_OF_TURNS else chain((phrase(" "),), answer)
     begun = code_begun(topic[-200:])
-    if begun is not None and not gives_the_word(topic):
-        yield writer.rest_of_code(begun)
-    elif gives_the_word(topic):
-        if topic[-1] not in _ENDS_OF_TURNS:
-            yield phrase(" ")
-        yield from _answer(prompt, intent, writer)
-    elif _asks(topic) or is_dialogue(topic) or intent.literal_answers:
-        yield phrase(" " if topic.rstrip().endswith((":", ">")) else "\n\n")
-        yield from _answer(prompt, intent, writer)
-    else:
-        yield from writer.continuation(prompt.text)
+    if begun is not None:
+        return iter((writer.rest_of_code(begun),))
+    if _asks(topic) or is_begun(topic) or intent.literal_answers:
+        gap = phrase(" " if topic.rstrip().endswith((":", ">")) else "\n\n")
+        return chain((gap,), _answer(prompt, intent, writer))
+    return writer.continuation(prompt.text)
 
 
 def _asks(topic: str) -> bool:
@@ -194,8 +192,9 @@ class _Writer:
         elif stripped:
             first = lead + first
         yield phrase(first)
+        section = _section(self._language, "continuations")
         for _ in range(2 + self.draws.below(6)):
-            yield self._next("continuations")
+            yield section.next[self._place(section)]
 
     def rest_of_code(self, begun: re.Match[str]) -> Phrase:
         """The rest of a function whose first line ends the prompt."""

@@ -6,7 +6,7 @@ import pytest
 
 from mockserver.core.generation import Prompt
 from mockserver.core.seeding import Draws
-from mockserver.model.dialogues import gives_the_word, is_dialogue, last_turn
+from mockserver.model.dialogues import gives_the_word, is_begun, last_turn
 from mockserver.model.intent import detect_intent
 from mockserver.model.prose import write_prose
 
@@ -54,7 +54,7 @@ def test_it_is_answered_in_the_form_that_the_last_turn_asks_for(written_out: str
 
 def test_messages_that_langchain_joins_give_nobody_the_word() -> None:
     text = f"System: You are helpful.\nHuman: {ASKED}"
-    assert (last_turn(text), gives_the_word(text), is_dialogue(text)) == (ASKED, False, True)
+    assert (last_turn(text), gives_the_word(text), is_begun(text)) == (ASKED, False, True)
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ def test_messages_that_langchain_joins_give_nobody_the_word() -> None:
     ],
 )
 def test_any_other_text_stays_as_it_is(text: str) -> None:
-    assert (last_turn(text), gives_the_word(text), is_dialogue(text)) == (text, False, False)
+    assert (last_turn(text), gives_the_word(text), is_begun(text)) == (text, False, False)
 
 
 def test_a_last_turn_that_says_nothing_leaves_the_whole_text() -> None:
