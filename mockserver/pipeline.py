@@ -28,8 +28,7 @@ from mockserver.faults.speech import give_the_same_answer, with_changed_choices
 from mockserver.latency.assemble import assemble
 from mockserver.latency.pace import delayed, instant, pace, recorded
 from mockserver.model.generate import generate as generate_text
-from mockserver.model.prepared import Speech, speak
-from mockserver.model.refusals import word_refusals
+from mockserver.model.prepared import Speech, speak, word_refusals
 from mockserver.model.unseen import with_prediction_recounted
 from mockserver.state.admission import admit, settle
 from mockserver.state.context import RequestContext, make_context, overridden, paced, with_lengths

@@ -28,17 +28,14 @@ from mockserver.core.generation import (
     Usage,
 )
 from mockserver.core.seeding import derive
-from mockserver.model.beams import ranked
-from mockserver.model.echo import NO_ECHO, echo_of
 from mockserver.model.format_instructions import requested_format
 from mockserver.model.intent import detect_intent
-from mockserver.model.lengths import drawn_length
-from mockserver.model.positions import asked_positions
+from mockserver.model.logprobs import NO_ECHO, asked_positions, echo_of, positions, ranked, scale
 from mockserver.model.prose import think
 from mockserver.model.sampling import freedom
 from mockserver.model.stops import cut_at_stop
-from mockserver.model.text_stream import GREEDY, GREEDY_SEED, ChoiceSeeds, choice_tokens
-from mockserver.model.token_counts import name_of
+from mockserver.model.text_stream import GREEDY, GREEDY_SEED, ChoiceSeeds, choice_tokens, drawn_length
+from mockserver.model.tokens import name_of
 from mockserver.model.unseen import thinking, unseen
 
 if TYPE_CHECKING:
@@ -261,9 +258,6 @@ def _thoughts(prompt: Prompt, count: int, own: int) -> Sequence[str]:
 
 def _best(drafts: list[_Draft], request: GenerationRequest, prompt: Prompt) -> list[_Draft]:
     """The `n` likeliest candidates, best first."""
-    # Few requests want the best of several: without this import the server starts sooner.
-    from mockserver.model.logprobs import positions, scale
-
     language = detect_intent(prompt.topic).language
     scales = [scale(request.sampling, language, found=not draft.likeliest) for draft in drafts]
     scored = [positions(it.ids, it.texts, 0, it.key, likely) for it, likely in zip(drafts, scales, strict=True)]

@@ -10,14 +10,14 @@ move logits, and banned tokens are not among the rivals.
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, lru_cache, partial
 from itertools import accumulate
-from math import exp, floor, log
+from math import exp, floor, inf, log
 from typing import NamedTuple
 
-from mockserver.core.generation import Position, Sampling
+from mockserver.core.generation import GenerationRequest, Position, Prompt, Sampling
 from mockserver.core.seeding import Draws
 from mockserver.model import corpus, tokens
-from mockserver.model.sampling import freedom, straying
-from mockserver.model.sampling_controls import UNEXPECTED
+from mockserver.model.intent import detect_intent
+from mockserver.model.sampling import UNEXPECTED, freedom, straying
 from mockserver.model.token_filter import NEVER, BannedTokens, banned_tokens
 from mockserver.model.tokens import token_bytes
 
@@ -36,6 +36,23 @@ class Scale(NamedTuple):
     sampling: Sampling
     greedy: bool
     language: str
+
+
+def asked_positions(
+    request: GenerationRequest,
+    prompt: Prompt,
+    ids: Sequence[int],
+    texts: Sequence[str],
+    key: int,
+    sampling: Sampling,
+    *,
+    found: bool = False,
+) -> Sequence[Position]:
+    """The positions of tokens that follow a prompt; empty if the request asks for no log-probabilities."""
+    alternatives = request.output.logprobs
+    if alternatives is None:
+        return ()
+    return positions(ids, texts, alternatives, key, scale(sampling, detect_intent(prompt.topic).language, found=found))
 
 
 def positions(
@@ -226,3 +243,49 @@ def _all_rivals(language: str) -> tuple[tuple[int, str], ...]:
                 seen.setdefault(text, token)
     mixed = sorted(seen.items(), key=lambda item: (item[1] * 0x9E3779B97F4A7C15) & ((1 << 64) - 1))
     return tuple((token, text) for text, token in mixed)
+
+
+# The echo of a prompt: its tokens before those of the answer.
+
+
+class Echo(NamedTuple):
+    """The tokens of a prompt as an answer repeats them, with log-probabilities if these are requested."""
+
+    texts: Sequence[str] = ()
+    positions: Sequence[Position] = ()
+
+
+NO_ECHO = Echo()
+
+
+def echo_of(request: GenerationRequest, prompt: Prompt, key: int) -> Echo:
+    """The echo of a prompt; empty if the request asks for none. The key decides how likely its tokens are."""
+    if not request.output.echo:
+        return NO_ECHO
+    ids = prompt.ids or tokens.encode(prompt.text)
+    texts = tokens.texts(ids)
+    # A prompt is not sampled, so the request's sampling parameters do not apply.
+    return Echo(texts, asked_positions(request, prompt, ids, texts, key, Sampling()))
+
+
+# The best of several candidates, in a beam search or among independent samples. A candidate's score is the sum of its
+# log-probabilities divided by its length to the power of `length_penalty`: 1 compares means, more favours long answers,
+# less than 1 short ones.
+
+
+def ranked(candidates: Sequence[Sequence[Position]], sampling: Sampling) -> list[int]:
+    """The indices of the candidates, best first.
+
+    With `early_stopping` the search ends when `beams` candidates have ended, so that only the shortest are compared.
+    """
+    order = list(range(len(candidates)))
+    if sampling.early_stopping and sampling.beams > 1:
+        order = sorted(order, key=lambda place: len(candidates[place]))[: sampling.beams]
+    return sorted(order, key=lambda place: badness(candidates[place], sampling.length_penalty))
+
+
+def badness(positions: Sequence[Position], length_penalty: float) -> float:
+    """The logarithm of the negated score of a candidate; infinite, the worst, for one without tokens."""
+    total = -sum(position.logprob for position in positions)
+    # As a logarithm, since the power of a length may exceed the range of floats.
+    return log(total) - length_penalty * log(len(positions)) if total > 0 else inf

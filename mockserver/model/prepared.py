@@ -4,6 +4,7 @@ Neither limits nor stops shorten them. Log-probabilities, token ids and usage ar
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 from mockserver.core.generation import (
@@ -16,10 +17,11 @@ from mockserver.core.generation import (
     Unseen,
     Usage,
 )
-from mockserver.core.seeding import derive
-from mockserver.model import tokens
-from mockserver.model.echo import echo_of
-from mockserver.model.positions import asked_positions
+from mockserver.core.seeding import Draws, derive
+from mockserver.model import corpus, tokens
+from mockserver.model.corpus import phrase
+from mockserver.model.intent import detect_intent
+from mockserver.model.logprobs import asked_positions, echo_of
 from mockserver.model.unseen import foreseen
 
 
@@ -133,3 +135,30 @@ def _usage(request: GenerationRequest, choices: Sequence[Choice], speech: Speech
 
 def _or(stated: int | None, counted: int) -> int:
     return counted if stated is None else stated
+
+
+def word_refusals(generation: Generation) -> Generation:
+    """The generation with a text for every choice that refuses without one."""
+    if not any(_is_silent(choice) for choice in generation.choices):
+        return generation
+    choices = (_worded(choice, generation.request) if _is_silent(choice) else choice for choice in generation.choices)
+    return generation.with_choices(tuple(choices))
+
+
+def _is_silent(choice: Choice) -> bool:
+    return choice.refusal and not choice.texts
+
+
+def _worded(choice: Choice, request: GenerationRequest) -> Choice:
+    language = detect_intent(choice.prompt.topic).language
+    wording = phrase(Draws(derive(choice.seed, "refusal")).pick(corpus.language(language)["refusals"]))
+    most = request.limits.max_tokens
+    limit = None if most is None else max(most - choice.reasoning, 0)
+    ids, texts = wording.ids[:limit], wording.texts[:limit]
+    return replace(
+        choice,
+        ids=ids,
+        texts=texts,
+        finish_reason="stop" if len(ids) == len(wording.ids) else "length",
+        positions=asked_positions(request, choice.prompt, ids, texts, choice.seed, request.sampling),
+    )

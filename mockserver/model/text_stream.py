@@ -12,12 +12,12 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from mockserver.core.generation import Constraint, Prompt, Sampling
+from mockserver.core.generation import LONGEST_CHOICE, Constraint, GenerationRequest, Prompt, Sampling
 from mockserver.core.seeding import Draws, derive
 from mockserver.model.corpus import Phrase
-from mockserver.model.prose import write_prose
-from mockserver.model.sampling import Blend, is_plain
-from mockserver.model.sampling_controls import apply_sampling
+from mockserver.model.prose import is_dictated, write_prose
+from mockserver.model.sampling import Blend, apply_sampling, is_plain
+from mockserver.model.tokens import EOS
 
 if TYPE_CHECKING:
     from mockserver.model.output_formats import FormatWriter
@@ -95,6 +95,21 @@ def first_tokens(pieces: Iterator[Phrase | None], limit: int, least: int) -> Tok
     if len(ids) >= limit:
         return ids[:limit], texts[:limit], False
     return ids, texts, True
+
+
+def drawn_length(request: GenerationRequest, prompt: Prompt, content: int, own: int) -> int | None:
+    """After how many tokens an answer in words ends, thoughts included, if load tests have it drawn; None if its text
+    decides, as it does where an answer must have a form, is dictated, or must not end.
+
+    `content` and `own` are the seeds of its text, so that equal requests have answers of equal length.
+    """
+    limits = request.limits
+    if limits.lengths is None or limits.ignore_eos or request.constraint is not None:
+        return None
+    if any(token == EOS for token, _ in request.sampling.logit_bias) or is_dictated(prompt):
+        return None
+    drawn = limits.lengths.quantile(Draws(derive(content, "length", own)).unit())
+    return min(max(round(drawn), 1), LONGEST_CHOICE)
 
 
 def _freedom(seeds: ChoiceSeeds, own: int) -> float:

@@ -20,9 +20,9 @@ from mockserver.core.generation import (
     Unseen,
 )
 from mockserver.model import corpus, tokens
-from mockserver.model.beams import ranked
 from mockserver.model.corpus import phrase
 from mockserver.model.generate import generate
+from mockserver.model.logprobs import ranked
 from mockserver.model.sampling import freedom, straying
 from mockserver.model.token_filter import units, vocabulary
 

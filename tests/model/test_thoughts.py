@@ -11,7 +11,7 @@ from mockserver.faults.speech import with_changed_choices
 from mockserver.model.generate import generate
 from mockserver.model.prepared import Counts, Speech, speak
 from mockserver.model.prose import think
-from mockserver.model.token_counts import token_count
+from mockserver.model.tokens import token_count
 
 TURKEY = Prompt("What is the capital of Turkey?", "What is the capital of Turkey?", 7, chat=True)
 ALOUD = GenerationRequest("m", (TURKEY,), output=Output(reasoning=True), effort="low")

@@ -3,7 +3,7 @@
 import pytest
 
 from mockserver.model import tokens
-from mockserver.model.token_counts import name_of, token_count
+from mockserver.model.tokens import name_of, token_count
 
 LONG = "The tide comes in, and the tide goes out. " * 2_000
 

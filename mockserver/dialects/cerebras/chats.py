@@ -22,7 +22,7 @@ from mockserver.dialects.openai.images import image_size
 from mockserver.dialects.openai.messages import called, chat_prompt, image_of, with_media
 from mockserver.dialects.openai.tools import Offer, function_tools, parameters_fault, tool_choice, unknown_tool
 from mockserver.model.schema import schema_fault
-from mockserver.model.token_counts import token_count
+from mockserver.model.tokens import token_count
 
 Messages = Sequence[Mapping[str, Any]]
 

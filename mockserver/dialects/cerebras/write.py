@@ -22,7 +22,7 @@ from mockserver.dialects.openai.flavour import NOTHING, Flavour, Members, Render
 from mockserver.dialects.openai.flavour import write as write_answer
 from mockserver.dialects.openai.logprobs import chat_logprobs, legacy_logprobs
 from mockserver.model import tokens
-from mockserver.model.positions import asked_positions
+from mockserver.model.logprobs import asked_positions
 
 # What the service adds to queue, prompt and completion time before it looks at the clock again (recorded: 1.5 to 4 ms).
 _BOOKKEEPING = 0.002

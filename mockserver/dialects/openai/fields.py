@@ -10,7 +10,7 @@ from mockserver.core.failures import FailureKind, Rejection
 from mockserver.core.generation import Prompt, Sampling
 from mockserver.core.json_values import DEEPEST, is_shallow
 from mockserver.model import tokens
-from mockserver.model.token_counts import token_count
+from mockserver.model.tokens import token_count
 
 # The body of a request, or an object in it, by the names of its fields.
 Body = Mapping[str, Any]

@@ -7,7 +7,7 @@ import orjson
 
 from mockserver.core.generation import Message, Prompt
 from mockserver.core.seeding import fingerprint
-from mockserver.model.token_counts import token_count
+from mockserver.model.tokens import token_count
 
 # The tokens that a chat template adds to each message, and in front of the answer.
 _MESSAGE_OVERHEAD = 4
