@@ -7,8 +7,13 @@ from bench.servers import ask, events_of
 from bench.wire import NUMBER, request
 
 PATH = "/cerebras/v1/completions"
+_CHAT = "/cerebras/v1/chat/completions"
 # The number makes every prompt a new one if it is filled in; otherwise it is plain text.
 PROMPT = f"{NUMBER} " + "Explain how a suspension bridge carries its load. " * 6
+# A conversation: how many turns it grows to, and what is said in each of them.
+_TURNS = 16
+_SAID = "The towers carry the main cables, from which hangers lead down to the deck, and anchors hold their ends. " * 4
+_ASKED = "And what happens to the cables when a long train crosses the deck on a windy day in January?"
 # How many events of a stream precede its first token (an empty one, as the vendor sends it).
 BEFORE = 1
 
@@ -51,6 +56,22 @@ def bare_plain(tokens: int) -> bytes:
 def bare_stream(tokens: int) -> bytes:
     """The same request of a stream for the bare server."""
     return request("/stream", _body(tokens) | {"stream": True})
+
+
+def conversation(tokens: int, path: str = _CHAT) -> list[bytes]:
+    """The requests of a conversation, each a turn longer than the one before, with a place for its number."""
+    messages = [{"role": "user", "content": PROMPT}]
+    sent: list[bytes] = []
+    for _ in range(_TURNS):
+        body = {"model": "llama3.1-8b", "messages": messages, "max_tokens": tokens, "min_tokens": tokens}
+        sent.append(request(path, body))
+        messages += [{"role": "assistant", "content": _SAID}, {"role": "user", "content": _ASKED}]
+    return sent
+
+
+def bare_conversation(tokens: int) -> list[bytes]:
+    """The same requests for the bare server."""
+    return conversation(tokens, "/plain")
 
 
 def answers(address: Address, tokens: int) -> tuple[bytes, bytes]:

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import count, repeat
 from typing import Any
 
@@ -41,6 +41,14 @@ def numbered(sent: bytes, first: int = 0) -> Iterator[bytes]:
     before, mark, after = sent.partition(NUMBER.encode())
     assert mark, "the pattern has a place for the number"
     return (b"%b%09d%b" % (before, number, after) for number in count(first))
+
+
+def growing(turns: Sequence[bytes], conversations: int) -> Iterator[bytes]:
+    """The requests of so many conversations at once, turn by turn; after their last turns come as many others."""
+    for first in count(0, conversations):
+        for turn in turns:
+            for number in range(first, first + conversations):
+                yield turn.replace(NUMBER.encode(), b"%09d" % number)
 
 
 class Reader:

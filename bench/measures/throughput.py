@@ -9,13 +9,15 @@ from bench.load import Load, load
 from bench.rounds import alternate, ratio
 from bench.section import Section
 from bench.servers import bare, product
-from bench.wire import again, numbered
+from bench.wire import again, growing, numbered
 
 # The rows by the names of their facts: the title of each, and the name of the row that it is compared with.
 _ROWS = {
     "bare plain": ("plain, bare Starlette + orjson", "bare plain"),
     "plain": ("plain, mockserver, the same prompt", "bare plain"),
     "plain new": ("plain, mockserver, a new prompt each time", "bare plain"),
+    "bare growing": ("a conversation that grows by a turn each time, bare Starlette + orjson", "bare growing"),
+    "growing": ("a conversation that grows by a turn each time, mockserver", "bare growing"),
     "bare stream": ("stream, bare ASGI, one write per event", "bare stream"),
     "stream single": ("stream, mockserver, one write per event", "bare stream"),
     "stream joined": ("stream, mockserver, due events joined", "bare stream"),
@@ -34,6 +36,11 @@ def measure(effort: Effort) -> Section:
                 "bare plain": (base.address, again(probe)),
                 "plain": (joined.address, again(plain)),
                 "plain new": (joined.address, numbered(plain)),
+                "bare growing": (
+                    base.address,
+                    growing(questions.bare_conversation(effort.tokens), effort.connections),
+                ),
+                "growing": (joined.address, growing(questions.conversation(effort.tokens), effort.connections)),
                 "bare stream": (base.address, again(streamed)),
                 "stream single": (single.address, again(stream)),
                 "stream joined": (joined.address, again(stream)),

@@ -1,11 +1,13 @@
 """The benchmark's own parts: its statistics, its reader of answers, its pictures and its page; and one short run."""
 
+import json
 import math
 import re
 import subprocess
 import sys
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Callable
+from itertools import islice
 from pathlib import Path
 
 import pytest
@@ -13,14 +15,14 @@ import pytest
 from bench.__main__ import main
 from bench.measures import MEASURES
 from bench.pacing import Heard, Pace, precision
-from bench.questions import long_text
+from bench.questions import conversation, long_text
 from bench.report import Report, as_page, as_text, from_json, to_json, write_page
 from bench.rounds import alternate, excess, percentile, ratio
 from bench.section import Chart, Section
 from bench.servers import events_of
 from bench.svg import draw, number
 from bench.targets import TARGETS, Target
-from bench.wire import NUMBER, BadAnswerError, Reader, numbered, request
+from bench.wire import NUMBER, BadAnswerError, Reader, growing, numbered, request
 
 ROOT = Path(__file__).parent.parent.parent
 HEAD = b"HTTP/1.1 200 OK\r\n"
@@ -100,6 +102,15 @@ def test_an_answer_that_no_figure_may_be_made_of_is_an_error(answer: bytes) -> N
 
 def test_chunks_are_joined_to_what_they_hold() -> None:
     assert events_of(STREAM.partition(b"\r\n\r\n")[2]) == b"data: a\n\ndata: b\n\n"
+
+
+def test_conversations_grow_by_a_turn_each_time_and_differ() -> None:
+    turns = conversation(8)
+    requests = [*islice(growing(turns, 3), 3 * len(turns) + 1)]
+    messages = [[each["content"] for each in json.loads(it.partition(b"\r\n\r\n")[2])["messages"]] for it in requests]
+    assert len({texts[0] for texts in messages}) == 4
+    assert [len(texts) for texts in messages] == [*(2 * turn + 1 for turn in range(len(turns)) for _ in range(3)), 1]
+    assert all(later[: len(texts)] == texts for texts, later in zip(messages, messages[3:-1], strict=False))
 
 
 def test_numbered_requests_differ_and_are_equally_long() -> None:
