@@ -27,6 +27,7 @@ from mockserver.core.timeline import Pace, Reply
 from mockserver.faults.speech import give_the_same_answer, with_changed_choices
 from mockserver.latency.assemble import assemble
 from mockserver.latency.pace import delayed, instant, pace, recorded
+from mockserver.model.generate import fingerprint_of
 from mockserver.model.generate import generate as generate_text
 from mockserver.model.prepared import Speech, speak, word_refusals
 from mockserver.model.unseen import with_prediction_recounted
@@ -291,7 +292,8 @@ def _draw_pace(plan: Plan, generation: Generation, speech: Speech | None) -> Pac
     if context.profile is None:
         timing = instant(generation.steps)
     else:
-        key = derive(context.site.seed, "pace", generation.fingerprint)
+        seed, asked = context.site.seed, generation.fingerprint
+        key = derive(seed, "pace", fingerprint_of(request, seed) if asked is None else asked)
         prompt_tokens = max(request.prompt_tokens - generation.usage.cached_tokens, 0)
         timing = pace(context.profile, generation.steps, prompt_tokens, key, hidden)
     if speech is None:

@@ -338,7 +338,7 @@ class Measures(NamedTuple):
 
 
 class Generation(NamedTuple):
-    """Everything that the model generates for one request; `prepared` if a stub has dictated it.
+    """Everything that the model generates for one request; `prepared` if a stub has dictated it, with a `fingerprint`.
 
     `measures` replace what a model that only reads would state.
     """
@@ -346,7 +346,7 @@ class Generation(NamedTuple):
     request: GenerationRequest
     choices: tuple[Choice, ...]
     usage: Usage
-    fingerprint: int = 0
+    fingerprint: int | None = None
     prepared: bool = False
     measures: Measures | None = None
 

@@ -68,10 +68,10 @@ class _Draft(NamedTuple):
 def generate(request: GenerationRequest, seed: int) -> Generation:
     """Generate all choices for all prompts, in order: the choices of the first prompt, then those of the next."""
     if not request.speaks:
-        return silent(request, seed)
+        # The model only reads.
+        return Generation(request, (), Usage(request.prompt_tokens, 0))
     names = [*map(name_of, map(_text_of, request.prompts))]
     form = repr(None) if request.constraint is None else _form_of(request.constraint)
-    stated = derive(seed, "request", request.model, form, *names)
     choices: list[Choice] = []
     occurrences: dict[str, int] = {}
     for prompt, name in zip(request.prompts, names, strict=True):
@@ -82,7 +82,16 @@ def generate(request: GenerationRequest, seed: int) -> Generation:
         echo_key = derive(drafts[0].key, "echo") if request.output.echo else 0
         for draft in drafts if request.best_of == 1 else _best(drafts, request, prompt):
             choices.append(_choice(draft, len(choices), request, prompt, echo_key))
-    return Generation(request, tuple(choices), _usage(request, choices), derive(stated, *request.sampling.seeds))
+    return Generation(request, tuple(choices), _usage(request, choices))
+
+
+def fingerprint_of(request: GenerationRequest, seed: int) -> int:
+    """A number for everything that is asked, from which the pace of the answer is derived."""
+    names = map(name_of, map(_text_of, request.prompts))
+    if not request.speaks:
+        return derive(seed, "read", request.model, *names)
+    form = repr(None) if request.constraint is None else _form_of(request.constraint)
+    return derive(derive(seed, "request", request.model, form, *names), *request.sampling.seeds)
 
 
 def _form_of(constraint: Constraint) -> str:
@@ -103,12 +112,6 @@ def _form_of(constraint: Constraint) -> str:
 
 # The texts for schemas: `repr` takes ten times as long as it takes to find one.
 _forms: Cache[tuple[Form, bytes], str] = Cache(2 * 2**20)
-
-
-def silent(request: GenerationRequest, seed: int) -> Generation:
-    """The generation of a model that reads the prompts and generates nothing."""
-    names = map(name_of, map(_text_of, request.prompts))
-    return Generation(request, (), Usage(request.prompt_tokens, 0), derive(seed, "read", request.model, *names))
 
 
 def _usage(request: GenerationRequest, choices: Sequence[Choice]) -> Usage:
