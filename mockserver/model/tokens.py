@@ -49,7 +49,7 @@ _PART = 8192
 _WINDOW = 1 << 11
 _REMEMBERED_PRETOKENS = 1 << 13
 _LONGEST_WORD = 64
-_LOOSE_SPACE = re.compile(r" (?!\S)")
+_LOOSE_SPACE = re.compile(r" (?=\s)")
 _REPLACEMENT = "\ufffd"
 
 
@@ -188,8 +188,8 @@ def _windows(text: str, size: int) -> Iterator[list[str]]:
 
 def _words(text: str) -> Iterable[str]:
     """The parts of a text at whose spaces it is cut anyway, which are found faster than its pretokens: no pretoken goes
-    beyond a space with something visible behind it. Its pretokens, if there are other spaces."""
-    if _LOOSE_SPACE.search(text) is not None:
+    beyond a single space. Its pretokens, if there is a space beside other white space."""
+    if _LOOSE_SPACE.search(text) is not None or (text.endswith(" ") and text[-2:-1].isspace()):
         return pretoken(ascii=text.isascii()).findall(text)
     first, *others = text.split(" ")
     return chain((first,), map(" ".__add__, others))
