@@ -113,9 +113,10 @@ def resolve(plan: Plan, namespace: Namespace, now: float, since: float = 0.0, st
         _override(plan, plan.prepared)
     plan.meant = (*namespace.faults.pick(plan, now, since), *requested)
     if plan.request is not None and not (plan.prepared is not None and isinstance(plan.prepared.content, Raw)):
-        caching = plan.context.route.dialect.prompt_caching if settings.prompt_cache else None
-        dialect = plan.context.route.dialect.name
-        plan.engine = namespace.engines.state(dialect, plan.request, plan.context.profile, caching, now)
+        dialect, profile = plan.context.route.dialect, plan.context.profile
+        caching = dialect.prompt_caching if settings.prompt_cache else None
+        if profile is not None or caching is not None:
+            plan.engine = namespace.engines.state(dialect.name, plan.request, profile, caching, now)
 
 
 def complete(plan: Plan) -> None:

@@ -146,12 +146,6 @@ async def send_json(send: Send, status: int, body: bytes, headers: RawHeaders = 
     await send({"type": "http.response.body", "body": body})
 
 
-def transport_of(scope: Scope) -> Transport | None:
-    """The connection of our own server, if it is one that serves the scope."""
-    transport: Transport | None = scope.get("extensions", {}).get(Transport.EXTENSION)
-    return transport
-
-
 async def read_body(scope: Scope, receive: Receive, limit: int) -> bytes | None:
     """The whole body, or None if it is larger than the limit, in bytes. Raises ClientLeftError."""
     transport = scope.get("extensions", {}).get(Transport.EXTENSION)

@@ -17,7 +17,7 @@ from mockserver.faults.connections import HEAD
 from mockserver.server.asgi import HEADERS, send_json
 from mockserver.server.logs import log, printable
 from mockserver.state.journal.exchanges import Denial
-from mockserver.state.origins import VENDOR, allows_origin, host_refusal, is_loopback, page_refusal
+from mockserver.state.origins import VENDOR, allows_host, allows_origin, host_refusal, is_loopback, page_refusal
 from mockserver.state.settings import Settings
 
 # How many seconds browsers cache a preflight.
@@ -51,7 +51,8 @@ class AccessGuard:
         denial, host = None, headers.get("host")
         # No browser leaves out the host.
         if host is not None and (self._is_local or settings.allow_host):
-            denial = host_refusal(host, self._vendors + settings.allow_host)
+            allowed = self._vendors + settings.allow_host
+            denial = None if allows_host(host, allowed) else host_refusal(host)
         if denial is None and ("origin" in headers or "sec-fetch-site" in headers):
             denial = page_refusal(method, headers, settings.cors)
         if denial is not None:

@@ -18,7 +18,7 @@ from mockserver.core.failures import FailureKind, Rejection
 from mockserver.core.json_sizes import MOST_VALUES, has_more_values
 from mockserver.core.timeline import Run, Timeline
 from mockserver.server.app_state import AppState, Setup
-from mockserver.server.asgi import HEADERS, ROOT, ClientLeftError, read_body, refuse_websocket, transport_of
+from mockserver.server.asgi import HEADERS, ROOT, ClientLeftError, Transport, read_body, refuse_websocket
 from mockserver.server.clock import ShiftedClock
 from mockserver.server.cors import preflight, reader_of, shared
 from mockserver.server.logs import log, log_access
@@ -55,7 +55,7 @@ class _Incoming:
         self.clock: ShiftedClock = app_state.clock(self.namespace)
         self.arrived = self.clock.now()
         self.body = b""
-        self.transport = transport_of(scope)
+        self.has_transport = Transport.EXTENSION in scope.get("extensions", {})
         # The page that may read the answer.
         self.reader = reader_of(headers, self.setup.settings) if "origin" in headers else None
 
@@ -140,7 +140,7 @@ class Handler:
             message = "an error in mockserver itself, answered as a server error: %s %s"
             log.error(message, incoming.method, route.path, exc_info=error)
             return self._refuse(incoming, route, FailureKind.SERVER_ERROR)
-        if plan.timeline.ending is not None and incoming.transport is None:
+        if plan.timeline.ending is not None and not incoming.has_transport:
             pipeline.release(plan, namespace)
             message = f"{' and '.join(plan.faults)}: needs a socket, which a server in process does not have."
             return self._deny(incoming, Denial(501, "no_wire", message), route)

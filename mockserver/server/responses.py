@@ -4,7 +4,7 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from mockserver.core.timeline import Record, Timeline
-from mockserver.server.asgi import AsgiWriter, play, transport_of
+from mockserver.server.asgi import AsgiWriter, Transport, play
 from mockserver.server.clock import ShiftedClock
 from mockserver.server.player import Callback, Playback, ResponseWriter
 
@@ -41,7 +41,7 @@ class PlayedResponse(Response):
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Play the answer to the end; on a transport of our own, begin to."""
-        transport = transport_of(scope)
+        transport: Transport | None = scope.get("extensions", {}).get(Transport.EXTENSION)
         if transport is not None and (
             self.timeline.ending is not None or not getattr(scope.get("app"), "is_watched", False)
         ):

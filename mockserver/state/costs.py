@@ -93,7 +93,7 @@ def weight(request: GenerationRequest) -> int:
     words; an echoed prompt counts too. If nothing is generated, what is read counts.
     """
     limits = request.limits
-    if not request.speaks:
+    if request.n < 1:
         return _READ_TOKEN * request.prompt_tokens + _READ_TEXT * len(request.prompts)
     most = limits.max_tokens
     if most is None:

@@ -153,10 +153,8 @@ def page_refusal(method: str, headers: Headers, cors: str | tuple[str, ...]) -> 
     return Denial(403, "foreign_origin", message)
 
 
-def host_refusal(host: str, allowed: Collection[str]) -> Denial | None:
-    """The refusal of a request to a name that is not the server's; None for all others."""
-    if allows_host(host, allowed):
-        return None
+def host_refusal(host: str) -> Denial:
+    """The refusal of a request to a name that is not the server's."""
     message = (
         f"This server does not answer to the host {shortened(host)}: a web page could have led that name to this "
         "machine. If it is yours, allow it with --allow-host (MOCKSERVER_ALLOW_HOST, or allow_host in the config)."

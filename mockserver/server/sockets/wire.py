@@ -265,7 +265,7 @@ class WireProtocol(IdleProtocol):
         self.server_state.total_requests += 1
         if self.transport.is_closing():
             return
-        if self.has_more():
+        if self.pipeline or self._rest or self._refusal is not None:
             self.go_on_soon()
         else:
             if self.flow.read_paused:
@@ -313,7 +313,9 @@ class WireProtocol(IdleProtocol):
 
     def _start_asgi_task(self, cycle: Any, app: Any) -> None:
         """Begin a request; or let it wait, if it is not the first of this turn or the client takes no more answers."""
-        if self.pipeline or self._has_begun or self.flow.write_paused or not self._is_free():
+        current = self._current
+        is_free = current is None or current.response_complete
+        if self.pipeline or self._has_begun or self.flow.write_paused or not is_free:
             self.pipeline.appendleft((cycle, app))
         else:
             self.begin(cycle, app)
