@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from mockserver.core.criteria import CriteriaError
+    from mockserver.core.matching.values import CriteriaError
     from mockserver.core.version import __version__
     from mockserver.server.app import create_app
     from mockserver.state.journal.views import View
@@ -37,7 +37,7 @@ _HOMES = {
     "mockserver.state.settings": ("ConfigError", "Settings"),
     "mockserver.state.stubs.values": ("StubError",),
     "mockserver.state.journal.views": ("View",),
-    "mockserver.core.criteria": ("CriteriaError",),
+    "mockserver.core.matching.requests": ("CriteriaError",),
     "mockserver.core.version": ("__version__",),
     "mockserver.server.app": ("create_app",),
     "mockserver.testing.handle": ("Handle",),

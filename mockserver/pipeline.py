@@ -16,36 +16,40 @@ resolve and record belong to the thread of the server's event loop.
 
 from collections.abc import Sequence
 
-from mockserver.core.calls import Call
+from mockserver.core.calls import Call, joined
 from mockserver.core.dialects import Operation
-from mockserver.core.failures import FailureKind, Rejection
+from mockserver.core.failures import FailureKind, Refusal
 from mockserver.core.generation import Generation, Measures
-from mockserver.core.headers import joined
 from mockserver.core.regexes import renew_patience
 from mockserver.core.seeding import derive
-from mockserver.core.timeline import Pace, Reply
-from mockserver.faults.speech import give_the_same_answer, with_changed_choices
-from mockserver.latency.assemble import assemble
-from mockserver.latency.pace import delayed, instant, pace, recorded
+from mockserver.core.timeline import Reply, TokenTiming
+from mockserver.faults.model_output import give_the_same_answer, with_changed_choices
+from mockserver.faults.triggered import TriggeredFault, refund_counts
+from mockserver.latency.timing import delayed, draw_timing, instant, recorded, to_timeline
 from mockserver.model.generate import fingerprint_of
 from mockserver.model.generate import generate as generate_text
 from mockserver.model.prepared import Speech, speak, word_refusals
 from mockserver.model.unseen import with_prediction_recounted
 from mockserver.state.admission import admit, settle
-from mockserver.state.context import RequestContext, make_context, overridden, paced, with_lengths
+from mockserver.state.context import RequestContext, RouteMatch, make_context, overridden, paced, with_lengths
 from mockserver.state.costs import too_much
 from mockserver.state.facts import RequestFacts
-from mockserver.state.faults.effects import apply_faults
-from mockserver.state.faults.overrides import requested_faults
+from mockserver.state.fault_rules import apply_faults, requested_faults
 from mockserver.state.journal.exchanges import Exchange
 from mockserver.state.namespaces import Namespace
 from mockserver.state.plan import Plan
 from mockserver.state.refusals import refuse, with_headers
-from mockserver.state.routing import RouteMatch
 from mockserver.state.settings import Settings
-from mockserver.state.strikes import Strike, take_back
-from mockserver.state.stub_rendering import check_calls, checked_measures, render, reply_of, unmatched
-from mockserver.state.stub_selection import check_faults, choose, requested_reply
+from mockserver.state.stub_answers import (
+    check_calls,
+    check_faults,
+    checked_measures,
+    choose,
+    render,
+    reply_of,
+    requested_reply,
+    unmatched,
+)
 from mockserver.state.stubs.registry import HandlerError, Prepared, Raw, Stub
 
 
@@ -73,20 +77,20 @@ def parse(context: RequestContext) -> Plan:
     """What a call asks of a model; or the reply of an operation without one; or why it is refused."""
     operation, dialect = context.route.operation, context.route.dialect
     if operation is None:
-        return _without_model(context, dialect.unrouted(context.call, context.site, context.route.allowed))
+        return _without_model(context, dialect.unrouted(context.call, context.scope, context.route.allowed))
     refused = _check_credentials(context, operation)
     if refused is not None:
-        return Plan(context, rejection=refused)
-    if operation.answer is not None:
-        return _without_model(context, operation.answer(context.call, context.site))
-    request = operation.read(context.call, context.site)
-    if isinstance(request, Rejection):
-        return Plan(context, rejection=request)
+        return Plan(context, refusal=refused)
+    if operation.handler is not None:
+        return _without_model(context, operation.handler(context.call, context.scope))
+    request = operation.read(context.call, context.scope)
+    if isinstance(request, Refusal):
+        return Plan(context, refusal=request)
     if request.limits.lengths is not context.lengths:
         request = with_lengths(request, context.lengths)
     refused = too_much(request)
     if refused is not None:
-        return Plan(context, rejection=refused)
+        return Plan(context, refusal=refused)
     return Plan(context if context.profile is None else paced(context, request.model), request)
 
 
@@ -97,16 +101,16 @@ def resolve(plan: Plan, namespace: Namespace, now: float, since: float = 0.0, st
     """
     renew_patience()
     asks_model, settings = plan.asks_model, plan.context.settings
-    number = namespace.retries.count() if asks_model else 0
-    plan.facts = RequestFacts(plan.context, plan.request, number, namespace.retries.attempt(plan.context))
-    requested: tuple[Strike, ...] = ()
+    number = namespace.attempts.count() if asks_model else 0
+    plan.facts = RequestFacts(plan.context, plan.request, number, namespace.attempts.attempt_of(plan.context))
+    requested: tuple[TriggeredFault, ...] = ()
     if plan.context.overrides:
-        requested = tuple(Strike(fault, "header") for fault in requested_faults(plan))
+        requested = tuple(TriggeredFault(fault, "header") for fault in requested_faults(plan))
         if asks_model:
             requested_reply(plan.context)
     if asks_model and settings.quota:
         admit(plan, namespace.quotas, now)
-        if plan.rejection is not None:
+        if plan.refusal is not None:
             return
     choose(plan, namespace.stubs, stubs)
     if plan.prepared is not None:
@@ -140,21 +144,21 @@ def generate(plan: Plan) -> None:
             plan.prepared = render(plan.prepared, plan)
     except HandlerError as error:
         plan.trouble = str(error)
-        plan.rejection = Rejection(FailureKind.SERVER_ERROR, plan.trouble)
+        plan.refusal = Refusal(FailureKind.SERVER_ERROR, plan.trouble)
         return
     prepared = plan.prepared
     if prepared is not None and prepared.faults:
         check_faults(prepared, plan)
-        own = (Strike(fault, "header" if plan.rule is None else "stub") for fault in prepared.faults)
+        own = (TriggeredFault(fault, "header" if plan.rule is None else "stub") for fault in prepared.faults)
         plan.meant = (*own, *plan.meant)
     content = prepared.content if prepared is not None else None
     if isinstance(content, Raw):
-        plan.rejection, plan.reply = None, reply_of(content)
+        plan.refusal, plan.reply = None, reply_of(content)
         plan.pace = _body_pace(plan, content.times)
     elif not plan.asks_model:
         return
     elif plan.nearest is not None and plan.context.settings.unmatched == "refuse":
-        plan.rejection = unmatched(plan.nearest)
+        plan.refusal = unmatched(plan.nearest)
     else:
         _generate(plan, content if isinstance(content, Speech | Measures) else None)
 
@@ -162,18 +166,18 @@ def generate(plan: Plan) -> None:
 def write(plan: Plan) -> None:
     """Write the reply in the vendor's format: the generation, a refusal, or what is given; with all its headers."""
     context, operation = plan.context, plan.context.route.operation
-    if plan.generation is not None and plan.rejection is None:
+    if plan.generation is not None and plan.refusal is None:
         assert operation is not None, "an operation has asked the model"
         assert plan.pace is not None, "what is generated has a pace"
-        written = operation.write(plan.generation, plan.pace, context.site)
-        if isinstance(written, Rejection):
-            plan.rejection, plan.generation, plan.pace = written, None, None
+        written = operation.write(plan.generation, plan.pace, context.scope)
+        if isinstance(written, Refusal):
+            plan.refusal, plan.generation, plan.pace = written, None, None
         else:
             plan.reply = with_headers(written, context)
     elif plan.reply is not None:
         plan.reply = with_headers(plan.reply, context)
-    if plan.rejection is not None:
-        plan.reply = refuse(plan.rejection, context, plan.request)
+    if plan.refusal is not None:
+        plan.reply = refuse(plan.refusal, context, plan.request)
     assert plan.reply is not None, "what is neither generated nor refused is given"
     if plan.prepared is not None:
         headers = plan.reply.headers
@@ -186,7 +190,7 @@ def write(plan: Plan) -> None:
 def schedule(plan: Plan) -> None:
     """Give every frame of the reply its due time."""
     assert plan.reply is not None, "the reply is written"
-    plan.timeline = assemble(plan.reply, plan.pace or instant(0))
+    plan.timeline = to_timeline(plan.reply, plan.pace or instant(0))
 
 
 def record(plan: Plan, namespace: Namespace, path: str, now: float) -> Exchange:
@@ -196,35 +200,35 @@ def record(plan: Plan, namespace: Namespace, path: str, now: float) -> Exchange:
     if plan.reuse is not None and plan.visible_generation is not None:
         plan.reuse.keep()
     if plan.meant:
-        take_back(plan.meant, plan.struck)
-    namespace.retries.note(plan)
+        refund_counts(plan.meant, plan.struck)
+    namespace.attempts.record(plan)
     return namespace.journal.open(namespace.name, path, plan.context.call, plan, arrived=now, ahead=namespace.shift)
 
 
 def release(plan: Plan, namespace: Namespace) -> None:
     """Give back what a request has been counted for, since it gets no answer after all."""
     if plan.reservation is not None:
-        namespace.quotas.leave(plan.reservation)
-    take_back(plan.meant)
+        namespace.quotas.release(plan.reservation)
+    refund_counts(plan.meant)
 
 
 # --- what the stations need --------------------------------------------------------------------------------------
 
 
-def _without_model(context: RequestContext, outcome: Reply | Rejection) -> Plan:
-    return Plan(context, rejection=outcome) if isinstance(outcome, Rejection) else Plan(context, reply=outcome)
+def _without_model(context: RequestContext, outcome: Reply | Refusal) -> Plan:
+    return Plan(context, refusal=outcome) if isinstance(outcome, Refusal) else Plan(context, reply=outcome)
 
 
-def _check_credentials(context: RequestContext, operation: Operation) -> Rejection | None:
+def _check_credentials(context: RequestContext, operation: Operation) -> Refusal | None:
     """Why the credentials of a call are not accepted; None if they are, or if the operation needs none."""
     credentials, auth = context.route.dialect.credentials, context.settings.auth
     if auth == "off" or credentials is None or not operation.secured:
         return None
     key = credentials(context.call)
     if key is None:
-        return Rejection(FailureKind.MISSING_CREDENTIALS)
+        return Refusal(FailureKind.MISSING_CREDENTIALS)
     accepted = (auth,) if isinstance(auth, str) else auth
-    return None if auth == "any" or key in accepted else Rejection(FailureKind.UNAUTHORIZED, key=key)
+    return None if auth == "any" or key in accepted else Refusal(FailureKind.UNAUTHORIZED, key=key)
 
 
 def _override(plan: Plan, prepared: Prepared) -> None:
@@ -242,9 +246,9 @@ def _generate(plan: Plan, content: Speech | Measures | None) -> None:
     speech = content if isinstance(content, Speech) else None
     if speech is not None:
         check_calls(speech, plan)
-        generation = speak(request, speech, context.site.seed)
+        generation = speak(request, speech, context.scope.seed)
     else:
-        generation = generate_text(request, context.site.seed)
+        generation = generate_text(request, context.scope.seed)
     if isinstance(content, Measures):
         generation = generation._replace(measures=checked_measures(content, plan), prepared=True)
     if plan.meant:
@@ -263,8 +267,8 @@ def _generate(plan: Plan, content: Speech | Measures | None) -> None:
         timing = _draw_pace(plan, generation, speech)
     if engine is not None and engine.slots is not None:
         taken = engine.slots.take(timing)
-        if isinstance(taken, Rejection):
-            plan.rejection = taken
+        if isinstance(taken, Refusal):
+            plan.refusal = taken
             return
         timing, plan.slot = taken
     plan.generation, plan.pace = generation, timing
@@ -284,7 +288,7 @@ def _with_model_faults(plan: Plan, generation: Generation) -> Generation:
     return generation
 
 
-def _draw_pace(plan: Plan, generation: Generation, speech: Speech | None) -> Pace:
+def _draw_pace(plan: Plan, generation: Generation, speech: Speech | None) -> TokenTiming:
     """The pace of the engine, with the delays that a prepared answer prescribes."""
     context, request, unseen = plan.context, generation.request, generation.usage.unseen
     # Thoughts that are shown take decoding steps like the rest of the answer; hidden ones take time before it.
@@ -293,17 +297,17 @@ def _draw_pace(plan: Plan, generation: Generation, speech: Speech | None) -> Pac
     if context.profile is None:
         timing = instant(generation.steps)
     else:
-        seed, asked = context.site.seed, generation.fingerprint
+        seed, asked = context.scope.seed, generation.fingerprint
         key = derive(seed, "pace", fingerprint_of(request, seed) if asked is None else asked)
         prompt_tokens = max(request.prompt_tokens - generation.usage.cached_tokens, 0)
-        timing = pace(context.profile, generation.steps, prompt_tokens, key, hidden)
+        timing = draw_timing(context.profile, generation.steps, prompt_tokens, key, hidden)
     if speech is None:
         return timing
     delays = (*[None] * shown, *speech.delays)
     return delayed(timing, delays, generation.steps, apart=request.output.stream and bool(speech.pieces))
 
 
-def _body_pace(plan: Plan, times: Sequence[float]) -> Pace:
+def _body_pace(plan: Plan, times: Sequence[float]) -> TokenTiming:
     """The pace of a prepared body: that of a generated answer with as many tokens as it has events.
 
     If it has `times`, its events are sent at these, unless the request's own header sets the latency.
@@ -315,4 +319,6 @@ def _body_pace(plan: Plan, times: Sequence[float]) -> Pace:
     steps = sum(len(frames.data) for frames in reply.frames)
     if request is None:
         return instant(steps)
-    return pace(context.profile, steps, request.prompt_tokens, derive(context.site.seed, "pace", context.site.identity))
+    return draw_timing(
+        context.profile, steps, request.prompt_tokens, derive(context.scope.seed, "pace", context.scope.identity)
+    )

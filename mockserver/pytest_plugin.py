@@ -49,7 +49,7 @@ _LONGEST_SLUG = 40
 _PACKAGE = "mockserver"
 # What these modules raise themselves is addressed to tests.
 _FOR_TESTS = (
-    *("mockserver.core.naming", "mockserver.state.namespaces", "mockserver.testing.environment"),
+    *("mockserver.core.messages", "mockserver.state.namespaces", "mockserver.testing.environment"),
     *("mockserver.testing.handle", "mockserver.testing.verify"),
 )
 
@@ -163,10 +163,10 @@ def llm_mockserver(
     mockserver_settings: "Mapping[str, Any] | Settings",
 ) -> "Iterator[Handle]":
     """The test's own namespace of the session's server, to which the clients' environment variables point."""
-    from mockserver.core.naming import unknown
-    from mockserver.state.configuration.options import BY_NAME, OWN, from_texts
+    from mockserver.core.messages import unknown_name
     from mockserver.state.settings import ConfigError
-    from mockserver.state.verify.declarations import DECLARED
+    from mockserver.state.settings.options import BY_NAME, OWN, from_texts
+    from mockserver.state.verify.client_facts import CLIENT_FACTS
     from mockserver.testing.backend import BackendError
 
     item, config = request.node, request.config
@@ -185,9 +185,9 @@ def llm_mockserver(
                     passed=lambda: item.stash.get(_PASSED, False),
                 )
             strict = marked.pop("strict", None)
-            declared = {name: marked.pop(name) for name in DECLARED if name in marked}
+            declared = {name: marked.pop(name) for name in CLIENT_FACTS if name in marked}
             for name in marked.keys() - BY_NAME.keys():
-                raise ValueError(unknown("argument", name, (*_MARKED, *OWN, *DECLARED)))
+                raise ValueError(unknown_name("argument", name, (*_MARKED, *OWN, *CLIENT_FACTS)))
             own = {"seed": _seed(item), "latency": _latency(config, mockserver_settings), **marked}
             given = _option(config, "strict") if strict is None else strict
             strictly = from_texts({"strict": given}, "setting")["strict"]
@@ -283,15 +283,15 @@ class _ReportFile:
             json.dump({"clean": clean, "tests": tests}, file, indent=2)
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
-        """Write a line for each fault of conduct."""
-        from mockserver.core.naming import counted
+        """Write a line for each client mistake."""
+        from mockserver.core.messages import pluralize
 
         terminalreporter.section("mockserver report")
         for judged in self._tests:
             for finding in self._findings(judged):
                 terminalreporter.line(f"{judged['test']}: {finding['fault']}: {finding['message']}")
         terminalreporter.line(
-            f"Written: {self._path}, with the verdict on the clients of {counted(len(self._tests), 'test')}"
+            f"Written: {self._path}, with the verdict on the clients of {pluralize(len(self._tests), 'test')}"
         )
 
     @staticmethod
@@ -316,12 +316,12 @@ class _Recorded:
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         """Write how much was recorded, or why nothing was."""
-        from mockserver.core.naming import counted
+        from mockserver.core.messages import pluralize
 
         numbers = [number for number in self._exchanges.values() if number]
         said = "nothing was recorded"
         if numbers:
-            said = f"{counted(sum(numbers), 'exchange')} recorded in {counted(len(numbers), 'cassette')}"
+            said = f"{pluralize(sum(numbers), 'exchange')} recorded in {pluralize(len(numbers), 'cassette')}"
         elif not self._exchanges:
             said += "; name the cassette of a test in its marker, as in @pytest.mark.mockserver(cassette=True)"
         terminalreporter.line(f"mockserver: {said}")

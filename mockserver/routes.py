@@ -14,9 +14,10 @@ from starlette.routing import BaseRoute, Host, Match, Mount, Route, Router
 from starlette.types import ASGIApp, Lifespan, Receive, Scope, Send
 
 from mockserver.core.dialects import Dialect, Operation
-from mockserver.core.naming import close_matches
-from mockserver.state.routing import RouteMatch, configured
+from mockserver.core.messages import close_matches
+from mockserver.state.context import RouteMatch
 from mockserver.state.settings import Settings
+from mockserver.state.settings.checks import operation_of
 
 # How many requests' routes are remembered, and how many characters their paths may have.
 _MOST_REMEMBERED = 1024
@@ -251,7 +252,7 @@ def _paths(dialect: Dialect) -> Iterator[tuple[Operation, str]]:
 def _own(dialects: Mapping[str, Dialect], settings: Settings) -> Iterator[tuple[str, RouteMatch]]:
     """The user's own routes."""
     for route in settings.routes:
-        operation = configured(route, dialects[route.dialect])
+        operation = operation_of(route, dialects[route.dialect])
         yield route.path, RouteMatch(dialects[route.dialect], operation, operation.paths[0], configured=route)
 
 

@@ -22,10 +22,10 @@ import pytest
 from mockserver import MockServer
 from mockserver.cli.command import COMMANDS, GROUPS, Command, load_command
 from mockserver.cli.main import main
-from mockserver.latency.presets import presets
+from mockserver.latency.profiles import presets
 from mockserver.server.server import Loop
-from mockserver.state.configuration.options import BY_NAME, OPTIONS
 from mockserver.state.settings import Settings
+from mockserver.state.settings.options import BY_NAME, OPTIONS
 from tests.support.certificates import write_certificate
 from tests.support.http import exchange
 from tests.support.printing import printed_until

@@ -21,21 +21,19 @@ import mockserver
 from mockserver import MockServer
 from mockserver.cli.command import load_command, settings_of
 from mockserver.cli.main import main
-from mockserver.core.criteria_notation import MATCHERS
-from mockserver.core.installed import load_dialects
+from mockserver.core.dialects import load_dialects
+from mockserver.core.matching.values import MATCHERS
 from mockserver.faults.catalogue import FAULTS
-from mockserver.faults.notation import read_faults
-from mockserver.faults.scenarios import SCENARIOS
-from mockserver.latency.notation import SETTINGS
+from mockserver.faults.parse_faults import SCENARIOS, read_faults
+from mockserver.latency.parse_latency import SETTINGS
 from mockserver.pytest_plugin import _OPTIONS as PYTEST_OPTIONS
-from mockserver.state.configuration.config import from_toml
-from mockserver.state.configuration.names import check_names
-from mockserver.state.configuration.options import OPTIONS, from_environment, from_texts, settle, strange_variables
 from mockserver.state.context import lengths_of, profile_of
-from mockserver.state.routing import operations_of
-from mockserver.state.stubs.notation import STUB_KEYS, read_stubs
-from mockserver.state.stubs.notation import check_names as check_stub_names
-from mockserver.state.stubs.replies import REPLY_KEYS, read_header_reply
+from mockserver.state.settings.checks import check_names, operations_of
+from mockserver.state.settings.config_file import from_toml
+from mockserver.state.settings.options import OPTIONS, from_environment, from_texts, settle, strange_variables
+from mockserver.state.stubs.parse_replies import REPLY_KEYS, read_header_reply
+from mockserver.state.stubs.parse_stubs import STUB_KEYS, read_stubs
+from mockserver.state.stubs.parse_stubs import check_names as check_stub_names
 from mockserver.state.verify.checks import CHECKS
 from mockserver.testing.handle import Handle
 from mockserver.testing.verify import Verifier
@@ -223,8 +221,10 @@ OWN = [block for block in commands() if re.match(r"(\w+=\S+ )*mockserver ", bloc
 def test_every_command_of_the_examples_is_one(block: Block) -> None:
     words = shlex.split(block.code)
     arguments = words[words.index("mockserver") + 1 :]
-    options = load_command(arguments[0]).parser(arguments[0]).parse_args(arguments[1:])
-    if options.command.takes_settings:
+    command = load_command(arguments[0])
+    own = arguments[1 : arguments.index("--")] if "--" in arguments else arguments[1:]
+    options = command.parser(arguments[0]).parse_args(own)
+    if command.takes_settings:
         options.config = None
         check_names(settings_of(options), operations_of(load_dialects()))
 

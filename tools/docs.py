@@ -18,18 +18,17 @@ from urllib.parse import urlsplit
 from urllib.request import Request, urlopen
 
 from mockserver import MockServer
-from mockserver.core.criteria import FIELDS
-from mockserver.core.dialects import Dialect
+from mockserver.core.dialects import Dialect, load_dialects
 from mockserver.core.failures import FailureKind
-from mockserver.core.installed import load_dialects
+from mockserver.core.matching.requests import FIELDS
 from mockserver.core.quotas import Limit
-from mockserver.faults.catalogue import FAULTS, Kind
-from mockserver.faults.scenarios import SCENARIOS, Act
-from mockserver.faults.values import PLACE_KEYS, Setting
-from mockserver.latency.presets import presets as known_presets
+from mockserver.faults.catalogue import FAULTS, FaultKind
+from mockserver.faults.parse_faults import SCENARIOS, Act
+from mockserver.faults.rules import PLACE_KEYS, FaultSetting
+from mockserver.latency.profiles import presets as known_presets
 from mockserver.server.admin.api import admin_document
-from mockserver.state.configuration.options import LIVE, OPTIONS, OWN
 from mockserver.state.settings import Settings
+from mockserver.state.settings.options import LIVE, OPTIONS, OWN
 
 PAGES = Path(__file__).parents[1] / "mockserver" / "docs"
 PART = re.compile(r"(<!-- made by tools/docs\.py: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
@@ -160,7 +159,7 @@ def faults() -> str:
     return table(("kind", "what happens", "strikes", "its own keys, with their defaults"), rows)
 
 
-def _strikes(kind: Kind) -> str:
+def _strikes(kind: FaultKind) -> str:
     if kind.listens:
         return "the listener"
     whom = "answers that call a tool" if kind.calls else "what a model says" if kind.says else "any answer"
@@ -172,7 +171,7 @@ def _strikes(kind: Kind) -> str:
     return f"{whom}, {codes(kind.places)}" if kind.places else whom
 
 
-def _key(name: str, setting: Setting) -> str:
+def _key(name: str, setting: FaultSetting) -> str:
     default = code(json.dumps(setting.default)) if setting.default not in (None, "") else "none"
     words = f" ({codes(setting.choices)})" if 0 < len(setting.choices) < 5 else ""
     return f"`{name}` ({default}): {setting.summary}{words}"

@@ -4,11 +4,11 @@ import argparse
 from pathlib import Path
 
 from mockserver.cli.command import Command, argument, checked_names
-from mockserver.core.installed import load_dialects
-from mockserver.core.naming import counted
+from mockserver.core.dialects import load_dialects
+from mockserver.core.messages import pluralize
 from mockserver.server.files import TraceFiles, read_config, stubs_at
-from mockserver.state.configuration.options import settle
-from mockserver.state.routing import operations_of
+from mockserver.state.settings.checks import operations_of
+from mockserver.state.settings.options import settle
 
 
 def check(options: argparse.Namespace) -> int:
@@ -16,12 +16,12 @@ def check(options: argparse.Namespace) -> int:
     path: Path = options.config
     if path.is_dir() or path.suffix == ".json":
         stubs = stubs_at(path, operations_of(load_dialects()))
-        print(f"{path}: valid, with {counted(len(stubs), 'stub')}")
+        print(f"{path}: valid, with {pluralize(len(stubs), 'stub')}")
         return 0
     settings = settle(read_config(path, TraceFiles(path.parent)))
     stubs = checked_names(settings)
-    prepared = f" and {counted(len(stubs), 'stub')}" if stubs else ""
-    print(f"{path}: valid, with {counted(len(settings.routes), 'route')} of its own{prepared}")
+    prepared = f" and {pluralize(len(stubs), 'stub')}" if stubs else ""
+    print(f"{path}: valid, with {pluralize(len(settings.routes), 'route')} of its own{prepared}")
     return 0
 
 

@@ -10,13 +10,13 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from mockserver.core.installed import load_dialects
+from mockserver.core.dialects import load_dialects
 from mockserver.server.files import Sources, settings_by, standing_stubs
 from mockserver.server.logs import log, set_up_logs
-from mockserver.state.configuration.names import check_all
-from mockserver.state.configuration.options import BY_NAME, OPTIONS, from_environment, from_texts, strange_variables
-from mockserver.state.origins import ANY, ANY_MEANS
 from mockserver.state.settings import ConfigError, Settings
+from mockserver.state.settings.checks import check_all
+from mockserver.state.settings.options import BY_NAME, OPTIONS, from_environment, from_texts, strange_variables
+from mockserver.state.settings.origins import ANY, ANY_MEANS
 from mockserver.state.stubs.registry import Stub
 
 # The commands, each the module of its name, with their lines in the help.
@@ -34,7 +34,7 @@ COMMANDS: Mapping[str, str] = {
     "certs": "make certificates for the vendors' host names",
     "client": "write the handle for tests in JavaScript and TypeScript: mockserver.mjs and its types",
     "tokenizer": "write the tokenizer in the format of Hugging Face, for tools that count tokens themselves",
-    "verdict": "report how clients behaved; exit code 1 if there are faults of conduct",
+    "verdict": "report how clients behaved; exit code 1 if there are client mistakes",
     "drift": "compare recorded answers with those of mockserver; exit code 1 if their form differs",
     "health": "check a running server; exit code 0 if it is healthy",
     "completion": "print a completion script for bash and zsh",

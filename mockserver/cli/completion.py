@@ -7,11 +7,11 @@ from collections.abc import Iterable, Mapping
 from typing import get_args
 
 from mockserver.cli.command import COMMANDS, Command, load_command
-from mockserver.core.installed import load_dialects
+from mockserver.core.dialects import load_dialects
 from mockserver.faults.catalogue import FAULTS
-from mockserver.latency.presets import OFF, REALISTIC, presets
-from mockserver.state.configuration.options import OPTIONS, Option
-from mockserver.state.verify.declarations import Handling, Outcome
+from mockserver.latency.profiles import OFF, REALISTIC, presets
+from mockserver.state.settings.options import OPTIONS, Option
+from mockserver.state.verify.client_facts import Handling, Outcome
 
 # Completes words only: where there are none, the shell completes files.
 _SCRIPT = """\

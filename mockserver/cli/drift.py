@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from mockserver.cli.command import Command, argument, checked_names, print_error, read_input, settings_of
-from mockserver.core.installed import load_dialects
-from mockserver.core.naming import counted
+from mockserver.core.dialects import load_dialects
+from mockserver.core.messages import pluralize
 from mockserver.recordings.drift import Compared, Difference, compare
 from mockserver.recordings.recorded import Lost
 from mockserver.recordings.stubs import complaints
@@ -50,8 +50,8 @@ def _report(found: Sequence[Compared | Lost]) -> str:
     compared = [each for each in found if isinstance(each, Compared)]
     otherwise = [each for each in compared if each.differences]
     alike = f"{len(compared) - len(otherwise)} alike, {len(otherwise)} different"
-    lost = f"; {counted(len(found) - len(compared), 'exchange')} not compared" if len(found) > len(compared) else ""
-    lines = [f"{counted(len(compared), 'answer')} compared: {alike}{lost}"]
+    lost = f"; {pluralize(len(found) - len(compared), 'exchange')} not compared" if len(found) > len(compared) else ""
+    lines = [f"{pluralize(len(compared), 'answer')} compared: {alike}{lost}"]
     kinds: dict[str, list[Compared]] = {}
     for each in otherwise:
         streamed = ", streamed" if each.streamed else ""

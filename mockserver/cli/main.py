@@ -8,7 +8,7 @@ from io import TextIOWrapper
 from typing import TextIO
 
 from mockserver.cli.command import COMMANDS, Command, load_command, print_error
-from mockserver.core.naming import unknown
+from mockserver.core.messages import unknown_name
 from mockserver.core.version import __version__
 from mockserver.state.settings import ConfigError
 
@@ -28,7 +28,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.parse_args(arguments)
         parser.error("the command comes first")
     if name not in COMMANDS:
-        print_error(unknown("command", name, COMMANDS))
+        print_error(unknown_name("command", name, COMMANDS))
         return 2
     command = load_command(name)
     arguments, child = _parted(name, arguments[1:])
@@ -75,7 +75,7 @@ def _parted(name: str, arguments: Sequence[str]) -> tuple[Sequence[str], Sequenc
 def _complaint_of(word: str, name: str, command: Command) -> str:
     """The complaint about an argument that a command does not take."""
     if word.startswith("--"):
-        return unknown("option", word.partition("=")[0], command.flags)
+        return unknown_name("option", word.partition("=")[0], command.flags)
     # The option whose value a word without an option looks like.
     meant = "--config" if word.endswith(".toml") else "--port" if word.isdecimal() else None
     way_out = f"did you mean {meant} {word}?" if meant and command.takes_settings else f"see mockserver {name} --help"

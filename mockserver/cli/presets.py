@@ -5,9 +5,9 @@ from pathlib import Path
 from textwrap import fill
 
 from mockserver.cli.command import Command, argument
-from mockserver.latency.notation import NotationError, preset_profile, read_profile
+from mockserver.latency.parse_latency import NotationError, preset_profile, read_profile
 from mockserver.latency.pictures import PROMPT_TOKENS, picture
-from mockserver.latency.presets import OFF, REALISTIC, presets
+from mockserver.latency.profiles import OFF, REALISTIC, presets
 from mockserver.server.files import TraceFiles
 from mockserver.state.settings import ConfigError
 

@@ -20,9 +20,8 @@ from mockserver.cli.command import (
     settings_of,
 )
 from mockserver.cli.run import exit_code
-from mockserver.core.dialects import Dialect
-from mockserver.core.installed import load_dialects
-from mockserver.core.naming import counted
+from mockserver.core.dialects import Dialect, load_dialects
+from mockserver.core.messages import pluralize
 from mockserver.core.version import __version__
 from mockserver.server.listener import bind
 from mockserver.server.recording.setup import check_library, for_recording, make_recorder
@@ -119,15 +118,15 @@ def _greeting(url: str, path: Path, dialects: Mapping[str, Dialect], upstreams: 
 def _farewell(recorder: "Recorder") -> str:
     """The message at the end: how much was recorded, what could not be, and the commands that use it."""
     file, again = recorder.file, recorder.replayed
-    known = f"; {counted(again, 'answer')} from it" if again else ""
-    lost = [f"{counted(file.lost, 'exchange')} could not be recorded, as the log says."] if file.lost else []
+    known = f"; {pluralize(again, 'answer')} from it" if again else ""
+    lost = [f"{pluralize(file.lost, 'exchange')} could not be recorded, as the log says."] if file.lost else []
     if not file.written:
         nothing = f"Nothing new was recorded in {file.path}{known}." if again else "Nothing was recorded."
         return "\n".join([nothing, *lost])
     name = shlex.quote(str(file.path))
     return "\n".join(
         (
-            f"{counted(file.written, 'exchange')} recorded in {file.path}{known}",
+            f"{pluralize(file.written, 'exchange')} recorded in {file.path}{known}",
             *lost,
             f"Stubs: mockserver stubs {name} --pace --out stubs",
             f"Drift: mockserver drift {name} --edition observed",

@@ -13,9 +13,9 @@ from typing import Any
 
 from mockserver.cli.command import Command, argument, begin_to_log, print_error, settings_of
 from mockserver.cli.verdict import DECLARED, declared_by, declared_in
-from mockserver.state.processes import needs_one_process
+from mockserver.state.multi_process import needs_one_process
 from mockserver.state.settings import ConfigError
-from mockserver.state.verify.declarations import Declaration
+from mockserver.state.verify.client_facts import ClientFacts
 from mockserver.testing.environment import sparing_loopback
 from mockserver.testing.server import MockServer
 
@@ -102,7 +102,7 @@ def _was_a_key() -> bool:
         os.close(terminal)
 
 
-def _verdict(server: MockServer, declared: Declaration) -> tuple[bool, str]:
+def _verdict(server: MockServer, declared: ClientFacts) -> tuple[bool, str]:
     """Whether the clients of every namespace behaved well, and a description."""
     verdicts = []
     handles = [place for place in map(server.in_namespace, server.namespaces()) if place.requests]
@@ -127,7 +127,7 @@ def _verdict(server: MockServer, declared: Declaration) -> tuple[bool, str]:
 def run_command(options: argparse.Namespace) -> int:
     """Run what stands after the two dashes beside a server; the exit code is its own, as a shell would have it.
 
-    With a declaration, faults of conduct turn exit code 0 into 1.
+    With a declaration, client mistakes turn exit code 0 into 1.
     """
     if not options.child:
         example = shlex.join(options.words) or "npm test"
@@ -155,7 +155,7 @@ COMMAND = Command(
         argument(
             "--report",
             action="store_true",
-            help="report on standard error how its clients behaved; faults of conduct turn exit code 0 into 1",
+            help="report on standard error how its clients behaved; client mistakes turn exit code 0 into 1",
         ),
         *DECLARED,
     ),

@@ -12,9 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from mockserver.cli.command import Command, argument
-from mockserver.core.dialects import EDITIONS, Dialect
-from mockserver.core.installed import load_dialects
-from mockserver.core.naming import unknown
+from mockserver.core.dialects import EDITIONS, Dialect, load_dialects
+from mockserver.core.messages import unknown_name
 from mockserver.core.seeding import SEEDS
 from mockserver.server.admin.schemas import (
     COUNT,
@@ -31,9 +30,9 @@ from mockserver.server.admin.schemas import (
     reference,
     rows,
 )
-from mockserver.state.configuration.options import OPTIONS, Option
 from mockserver.state.settings import ConfigError
-from mockserver.state.stubs.notation import NOTES
+from mockserver.state.settings.options import OPTIONS, Option
+from mockserver.state.stubs.parse_stubs import NOTES
 
 _DRAFT = "http://json-schema.org/draft-07/schema#"
 _REFERENCE = re.compile(r"^#/components/schemas/")
@@ -181,7 +180,7 @@ def _value_of(option: Option, dialects: Mapping[str, Dialect]) -> Schema:
 def print_schema(options: argparse.Namespace) -> int:
     """Print the schema of a kind of file, or write it to a file."""
     if options.file not in FILES:
-        raise ConfigError(f"schema: {unknown('kind of file', options.file, FILES)}")
+        raise ConfigError(f"schema: {unknown_name('kind of file', options.file, FILES)}")
     text = json.dumps(FILES[options.file](load_dialects()), indent=1, ensure_ascii=False)
     if options.out is None:
         print(text)

@@ -16,8 +16,8 @@ import orjson
 
 from mockserver.cli.command import Command, begin_to_log, config_path, flush_outputs, print_message, settings_of
 from mockserver.core.version import __version__
-from mockserver.faults.notation import fault_in_words
-from mockserver.latency.presets import OFF
+from mockserver.faults.parse_faults import fault_in_words
+from mockserver.latency.profiles import OFF
 from mockserver.server.app import App, create_app
 from mockserver.server.files import Sources
 from mockserver.server.listener import bind
@@ -25,9 +25,9 @@ from mockserver.server.reload import SettingsReader
 from mockserver.server.server import serve
 from mockserver.server.urls import ADMIN, url_of
 from mockserver.server.workers import listeners_for, serve_by_workers
-from mockserver.state.origins import is_loopback
-from mockserver.state.quotas.rules import quota_in_words
+from mockserver.state.quotas import quota_in_words
 from mockserver.state.settings import Settings
+from mockserver.state.settings.origins import is_loopback
 
 _WORKERS = (
     "{} processes serve this port, with the same settings, config file and stub files. What depends on earlier "

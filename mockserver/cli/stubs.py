@@ -6,9 +6,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from mockserver.cli.command import Command, argument, checked_names, print_error, read_input, settings_of
-from mockserver.core.installed import load_dialects
-from mockserver.core.naming import counted
-from mockserver.core.toml_writing import toml_of
+from mockserver.core.dialects import load_dialects
+from mockserver.core.messages import pluralize
+from mockserver.core.toml import toml_of
 from mockserver.recordings.stubs import Made, complaints, stem_of, stubs_from
 from mockserver.state.settings import ConfigError
 
@@ -29,8 +29,8 @@ def make_stubs(options: argparse.Namespace) -> int:
         sys.stdout.write(_text(made))
         return 0
     path = _write_stubs(made, stem_of(source), options.out)
-    files = counted(len(made.files), "file")
-    print(f"Written: {path}, with {counted(len(made.stubs), 'stub')}, and {files} beside it")
+    files = pluralize(len(made.files), "file")
+    print(f"Written: {path}, with {pluralize(len(made.stubs), 'stub')}, and {files} beside it")
     print(f"Serve: mockserver serve --stubs {options.out}")
     return 0
 
@@ -38,7 +38,7 @@ def make_stubs(options: argparse.Namespace) -> int:
 def _text(made: Made) -> str:
     """The stub file, if everything fits into one file. Raises ConfigError."""
     if made.files:
-        bodies = counted(len(made.files), "stream or long body needs a file", "streams or long bodies need files")
+        bodies = pluralize(len(made.files), "stream or long body needs a file", "streams or long bodies need files")
         raise ConfigError(f"stubs: {bodies} beside the stub file; choose a folder with --out DIR")
     return toml_of("stub", made.stubs)
 

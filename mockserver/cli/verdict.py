@@ -10,12 +10,11 @@ from typing import Any
 from urllib.parse import unquote
 
 from mockserver.cli.command import Command, argument, read_input
-from mockserver.core.naming import counted
+from mockserver.core.messages import pluralize
 from mockserver.state.journal.views import View
 from mockserver.state.settings import ConfigError
-from mockserver.state.verify.conduct import Unjudged
-from mockserver.state.verify.declarations import Declaration, DeclarationError
-from mockserver.state.verify.verdict import Verdict, judge
+from mockserver.state.verify.client_facts import ClientFacts, ClientFactsError
+from mockserver.state.verify.client_review import Unjudged, Verdict, review_client
 from mockserver.testing.backend import BackendError, OverHttp
 
 _KINDS = "a journal (journal.jsonl of the admin API) or a report of --mockserver-report"
@@ -37,11 +36,11 @@ DECLARED = (
 )
 
 
-def declared_by(command: str, options: argparse.Namespace) -> Declaration:
+def declared_by(command: str, options: argparse.Namespace) -> ClientFacts:
     """The declaration from a command's options."""
     try:
-        return Declaration(**declared_in(options))
-    except DeclarationError as error:
+        return ClientFacts(**declared_in(options))
+    except ClientFactsError as error:
         raise ConfigError(f"{command}: {error}") from None
 
 
@@ -51,7 +50,7 @@ def declared_in(options: argparse.Namespace) -> dict[str, Any]:
     return {field: value for field in fields if (value := getattr(options, field)) is not None}
 
 
-def verdict_on(source: str, declared: Declaration, namespace: str, token: str | None) -> tuple[bool, str, Any]:
+def verdict_on(source: str, declared: ClientFacts, namespace: str, token: str | None) -> tuple[bool, str, Any]:
     """Whether the clients behaved well, as text and as JSON. Raises ConfigError if the source is unusable.
 
     `source` is a file, `-` for standard input, or a server's URL, which may end in `/ns/<name>`.
@@ -63,22 +62,22 @@ def verdict_on(source: str, declared: Declaration, namespace: str, token: str | 
     if report is not None:
         return _of_report(report)
     views, torn = _views(text, source)
-    verdict, missing = judge(views, declared), _missing(views)
+    verdict, missing = review_client(views, declared), _missing(views)
     if torn:
         verdict = replace(verdict, unjudged=(*torn, *verdict.unjudged), forgotten=len(torn))
     if missing:
-        message = f"{source} lacks {counted(missing, 'exchange')} of the journal, which cannot be judged"
-        verdict = replace(verdict, unjudged=(Unjudged("conduct", message), *verdict.unjudged), forgotten=missing)
+        message = f"{source} lacks {pluralize(missing, 'exchange')} of the journal, which cannot be judged"
+        verdict = replace(verdict, unjudged=(Unjudged("client", message), *verdict.unjudged), forgotten=missing)
     return _summed(verdict)
 
 
-def _of_server(url: str, declared: Declaration, namespace: str, token: str | None) -> Verdict:
+def _of_server(url: str, declared: ClientFacts, namespace: str, token: str | None) -> Verdict:
     server, _, named = url.rstrip("/").partition("/ns/")
     backend = OverHttp(server, unquote(named) or namespace, token)
     try:
         clock = backend.clock()
         views, forgotten = backend.past()
-        return judge(views, declared, now=clock.now, ahead=clock.ahead, forgotten=forgotten.questions)
+        return review_client(views, declared, now=clock.now, ahead=clock.ahead, forgotten=forgotten.questions)
     except BackendError as error:
         raise ConfigError(f"verdict: {error}") from None
 
@@ -107,7 +106,11 @@ def _of_report(report: dict[str, Any]) -> tuple[bool, str, Any]:
         for test in report["tests"]
         for finding in test.get("verdict", {}).get("findings", [])
     ]
-    return not lines, "\n".join(lines or [f"No faults of conduct in {counted(len(report['tests']), 'test')}."]), report
+    return (
+        not lines,
+        "\n".join(lines or [f"No client mistakes in {pluralize(len(report['tests']), 'test')}."]),
+        report,
+    )
 
 
 def _views(text: str, name: str) -> tuple[list[View], list[Unjudged]]:
@@ -122,7 +125,7 @@ def _views(text: str, name: str) -> tuple[list[View], list[Unjudged]]:
             exchange = json.loads(line)
             views.append(View({"number": exchange["number"], "at": exchange["at"], **exchange}))
         except json.JSONDecodeError as error:
-            torn.append(Unjudged("conduct", f"{name}, line {number}: is not an exchange ({error}); expected {_KINDS}"))
+            torn.append(Unjudged("client", f"{name}, line {number}: is not an exchange ({error}); expected {_KINDS}"))
         except (ValueError, KeyError, TypeError) as error:
             why = f"it has no {error}" if isinstance(error, KeyError) else error
             raise ConfigError(
@@ -148,7 +151,7 @@ def _summed(verdict: Verdict) -> tuple[bool, str, Any]:
 
 
 def report_verdict(options: argparse.Namespace) -> int:
-    """Print how clients behaved; exit code 1 if there are faults of conduct."""
+    """Print how clients behaved; exit code 1 if there are client mistakes."""
     declared = declared_by("verdict", options)
     token = options.admin_token or os.environ.get("MOCKSERVER_ADMIN_TOKEN")
     clean, words, verdict = verdict_on(options.source, declared, options.namespace, token)

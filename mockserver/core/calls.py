@@ -1,10 +1,12 @@
-"""The incoming side: one HTTP request as a value, free of any framework."""
+"""The incoming side: one HTTP request as a value, free of any framework; and headers, looked up by name and put
+together."""
 
 from collections.abc import Iterable
 from typing import NamedTuple
 from urllib.parse import parse_qsl
 
 from mockserver.core.seeding import fingerprint
+from mockserver.core.timeline import RawHeaders
 
 
 class Headers(dict[str, str]):
@@ -36,3 +38,17 @@ class Call(NamedTuple):
     def query_value(self, name: str) -> str | None:
         """The first value of a query parameter, or None."""
         return next((value for key, value in parse_qsl(self.query, keep_blank_values=True) if key == name), None)
+
+
+def by_name(headers: RawHeaders) -> dict[str, str]:
+    """Headers as text by name; of several with the same name the first counts."""
+    found: dict[str, str] = {}
+    for name, value in headers:
+        found.setdefault(name.decode("latin-1"), value.decode("latin-1"))
+    return found
+
+
+def joined(first: RawHeaders, rest: RawHeaders) -> RawHeaders:
+    """Headers before others; of these, names that the first ones have are left out."""
+    names = {name for name, _ in first}
+    return (*first, *(header for header in rest if header[0] not in names))

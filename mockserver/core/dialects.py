@@ -1,24 +1,26 @@
-"""What a dialect is: a value whose parts are tables and plain functions.
+"""What a dialect is: a value whose parts are tables and plain functions; and which dialects are installed.
 
 To add a dialect, write a folder whose `dialect.py` holds one `Dialect`, and name that in the entry-point group
-`mockserver.dialects`.
+`mockserver.dialects`. Built-in or not, all are found through it.
 """
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from importlib import import_module
+from operator import attrgetter
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, get_args
 
 from mockserver.core.calls import Call
-from mockserver.core.failures import FailureKind, Rejection
+from mockserver.core.dialect_state import ResponseHistory, WebhookQueue
+from mockserver.core.failures import FailureKind, Refusal
 from mockserver.core.generation import FinishReason, Generation, GenerationRequest, Measure
-from mockserver.core.ledgers import Ledger
-from mockserver.core.outbox import Outbox
-from mockserver.core.quotas import QuotaPolicy, Standing
-from mockserver.core.timeline import Pace, RawHeaders, Reply
+from mockserver.core.quotas import LimitState, QuotaPolicy
+from mockserver.core.timeline import RawHeaders, Reply, TokenTiming
 
 Edition = Literal["documented", "observed"]
 
@@ -34,7 +36,7 @@ class Model(NamedTuple):
     max_output: int | None = None
 
 
-class Site(NamedTuple):
+class RequestScope(NamedTuple):
     """Everything that an operation may know of a request, beside the call itself.
 
     - `now`: when the call arrived, in Unix seconds (frozen if the settings say so).
@@ -44,9 +46,9 @@ class Site(NamedTuple):
     - `variables`: what stands for the names in the operation's path.
     - `standings`: how the caller's quotas stand, none if quotas are off.
     - `refused`: why the call is refused, when the headers of its answer are made; otherwise None.
-    - `outbox`: what the dialect still has to send in the namespace, to be read only; None if it sends nothing, and for
-      operations that ask a model.
-    - `ledger`: what the dialect remembers of its answers in the namespace; None if it remembers nothing, and for
+    - `webhooks`: what the dialect still has to send in the namespace, to be read only; None if it sends nothing, and
+      for operations that ask a model.
+    - `history`: what the dialect remembers of its answers in the namespace; None if it remembers nothing, and for
       requests to a model that need nothing of it.
     """
 
@@ -57,10 +59,10 @@ class Site(NamedTuple):
     models: tuple[Model, ...] = ()
     closed_catalogue: bool = False
     variables: Mapping[str, str] = MappingProxyType({})
-    standings: tuple[Standing, ...] = ()
+    standings: tuple[LimitState, ...] = ()
     refused: FailureKind | None = None
-    outbox: Outbox | None = None
-    ledger: Ledger | None = None
+    webhooks: WebhookQueue | None = None
+    history: ResponseHistory | None = None
 
     def model(self, name: str) -> Model | None:
         """The model of that name: one on offer, else one made up for the name, unless the catalogue is closed.
@@ -73,22 +75,22 @@ class Site(NamedTuple):
         return None if self.closed_catalogue or not name else Model(name)
 
 
-Read = Callable[[Call, Site], GenerationRequest | Rejection]
-Write = Callable[[Generation, Pace, Site], Reply | Rejection]
-Answer = Callable[[Call, Site], Reply | Rejection]
+Read = Callable[[Call, RequestScope], GenerationRequest | Refusal]
+Write = Callable[[Generation, TokenTiming, RequestScope], Reply | Refusal]
+OperationHandler = Callable[[Call, RequestScope], Reply | Refusal]
 
 
-def no_read(call: Call, site: Site) -> Rejection:
+def no_read(call: Call, scope: RequestScope) -> Refusal:
     """The `read` of an operation that generates nothing."""
-    return Rejection(FailureKind.SERVER_ERROR)
+    return Refusal(FailureKind.SERVER_ERROR)
 
 
-def no_write(generation: Generation, pace: Pace, site: Site) -> Reply:
+def no_write(generation: Generation, pace: TokenTiming, scope: RequestScope) -> Reply:
     """The `write` of an operation that generates nothing."""
     raise NotImplementedError("this operation generates nothing")
 
 
-def on_demand(name: str) -> Callable[..., Any]:
+def lazy_codec(name: str) -> Callable[..., Any]:
     """A function by the name of its module and its own (`package.module:function`), which is imported when it is first
     called: every server starts, but few use all that they could do."""
 
@@ -110,21 +112,21 @@ class Schemas(NamedTuple):
 
 
 class Operation(NamedTuple):
-    """One endpoint: `read` and `write` around a generation, or `answer` alone where nothing is generated.
+    """One endpoint: `read` and `write` around a generation, or a `handler` alone where nothing is generated.
 
     - `paths`: the first is the documented one; `{name}` in a path stands for any text, slashes included.
     - `schemas`: its schemas in the dialect's contract.
     - `edition`: the edition that it always speaks, if its path alone decides that.
     - `secured`: whether it requires the vendor's credentials.
-    - `calls_tools`: whether its requests may offer tools.
+    - `supports_tools`: whether its requests may offer tools.
     - `lacks`: what its answers never have in an edition: "tool_calls", "reasoning", or any "text".
-    - `speaks`: whether its model generates text; one that embeds or ranks only reads.
+    - `generates`: whether its model generates text; one that embeds or ranks only reads.
     - `measure`: what a model that only reads states of its prompts; the last one of a request for scores is the query.
     - `served`: the paths that an edition serves, if not all; at the others the operation itself refuses.
     - `stream_error`: makes the events that end a failing stream, if the dialect's own `stream_error` does not do.
     - `statuses`: those of its answers that are no refusals.
-    - `recalls`: the body of every request to a model that depends on earlier answers, or of which later ones depend,
-      has one of these texts.
+    - `history_markers`: the body of every request to a model that depends on earlier answers, or of which later ones
+      depend, has one of these texts.
     - `remembers`: whether without a model it tells of earlier requests, or changes what later ones are told.
     """
 
@@ -134,35 +136,37 @@ class Operation(NamedTuple):
     schemas: Schemas = Schemas()
     read: Read = no_read
     write: Write = no_write
-    answer: Answer | None = None
+    handler: OperationHandler | None = None
     edition: Edition | None = None
     secured: bool = True
-    calls_tools: bool = False
-    speaks: bool = True
+    supports_tools: bool = False
+    generates: bool = True
     summary: str = ""
     served: Mapping[Edition, tuple[str, ...]] = MappingProxyType({})
     stream_error: "Callable[[Broken], bytes] | None" = None
     statuses: tuple[int, ...] = (200,)
-    recalls: tuple[bytes, ...] = ()
+    history_markers: tuple[bytes, ...] = ()
     remembers: bool = False
     lacks: Mapping[Edition, tuple[str, ...]] = MappingProxyType({})
     measure: Measure | None = None
 
-    def looks_back(self, call: Call) -> bool:
+    def needs_history(self, call: Call) -> bool:
         """Whether the answer to a call may depend on earlier ones: it asks no model, or recalls an answer."""
-        return self.answer is not None or (bool(self.recalls) and any(text in call.body for text in self.recalls))
+        return self.handler is not None or (
+            bool(self.history_markers) and any(text in call.body for text in self.history_markers)
+        )
 
     def serves(self, path: str, edition: Edition) -> bool:
         """Whether an edition serves a path of this operation, rather than refuse every request there."""
         return path in self.served.get(edition, self.paths)
 
 
-class Refusal(NamedTuple):
+class ErrorTemplate(NamedTuple):
     """A row of an error table.
 
-    - `message`: the wording if the rejection has none of its own.
+    - `message`: the wording if the refusal has none of its own.
     - `midstream_message`: the wording within a stream that has begun, if it differs.
-    - `body`: makes the body of the answer from the rejection and the wording: a JSON value, or bytes that are sent as
+    - `body`: makes the body of the answer from the refusal and the wording: a JSON value, or bytes that are sent as
       they are, as `content_type`.
     - `streamed`: the row for requests that asked for a stream, if the vendor answers those differently.
     - `resets`: headers whose value is a Unix time, each with its distance from now in seconds.
@@ -170,10 +174,10 @@ class Refusal(NamedTuple):
 
     status: int
     message: str
-    body: Callable[[Rejection, str], object]
+    body: Callable[[Refusal, str], object]
     headers: tuple[tuple[bytes, bytes], ...] = ()
     content_type: bytes = b"application/json"
-    streamed: "Refusal | None" = None
+    streamed: "ErrorTemplate | None" = None
     midstream_message: str = ""
     resets: tuple[tuple[bytes, int], ...] = ()
 
@@ -181,12 +185,12 @@ class Refusal(NamedTuple):
 # The OpenAPI security scheme of an API key in `Authorization: Bearer`, under a name of our own.
 BEARER: Mapping[str, Mapping[str, str]] = MappingProxyType({"key": {"type": "http", "scheme": "bearer"}})
 
-ErrorTable = Mapping[FailureKind, Refusal]
+ErrorTable = Mapping[FailureKind, ErrorTemplate]
 
 
-def unrouted(call: Call, site: Site, allowed: tuple[str, ...]) -> Reply | Rejection:
+def unrouted(call: Call, scope: RequestScope, allowed: tuple[str, ...]) -> Reply | Refusal:
     """The usual refusal of a call that no operation serves; `allowed` are the methods that its path supports."""
-    return Rejection(FailureKind.WRONG_METHOD if allowed else FailureKind.UNKNOWN_PATH)
+    return Refusal(FailureKind.WRONG_METHOD if allowed else FailureKind.UNKNOWN_PATH)
 
 
 def error_event(status: int, body: object) -> bytes:
@@ -265,8 +269,8 @@ class Dialect(NamedTuple):
     - `presets`: the latencies that the dialect brings, by name; `realistic` names its default, and `preset_of` that of
       a model, if models differ.
     - `prompt_caching`: how the vendor's engines cache prompts, None if they do not.
-    - `outbox`: makes an empty outbox, if answers may order requests that the dialect makes later by itself.
-    - `ledger`: makes an empty ledger, if operations tell of earlier answers, or of how many there were.
+    - `webhooks`: makes an empty webhook queue, if answers may order requests that the dialect makes later by itself.
+    - `history`: makes an empty history, if operations tell of earlier answers, or of how many there were.
     - `unpacked`: reads the JSON object of a body that is not plain JSON, if the vendor accepts such bodies.
     - `bare`: paths that it shares with other dialects and serves when a request names neither a dialect nor a host; if
       several dialects claim one, the first by name gets it.
@@ -279,9 +283,9 @@ class Dialect(NamedTuple):
     errors: Mapping[Edition, ErrorTable]
     contract: Mapping[Edition, Callable[[], Mapping[str, Any]]]
     models: tuple[Model, ...]
-    headers: Callable[[Call, Site], RawHeaders]
+    headers: Callable[[Call, RequestScope], RawHeaders]
     credentials: Callable[[Call], str | None] | None = None
-    unrouted: Callable[[Call, Site, tuple[str, ...]], Reply | Rejection] = unrouted
+    unrouted: Callable[[Call, RequestScope, tuple[str, ...]], Reply | Refusal] = unrouted
     stream_error: Callable[[int, object], bytes] = error_event
     finishes: re.Pattern[bytes] = FINISH_REASON
     quotas: QuotaPolicy | None = None
@@ -292,8 +296,46 @@ class Dialect(NamedTuple):
     realistic: str = "fast"
     preset_of: Callable[[str], str] | None = None
     prompt_caching: PromptCaching | None = None
-    outbox: Callable[[], Outbox] | None = None
-    ledger: Callable[[], Ledger] | None = None
-    unpacked: Callable[[Call], dict[str, Any] | Rejection] | None = None
+    webhooks: Callable[[], WebhookQueue] | None = None
+    history: Callable[[], ResponseHistory] | None = None
+    unpacked: Callable[[Call], dict[str, Any] | Refusal] | None = None
     bare: tuple[str, ...] = ()
     security: Mapping[str, Mapping[str, str]] = BEARER
+
+
+GROUP = "mockserver.dialects"
+_ENTRIES = re.compile(rf"^\[{re.escape(GROUP)}\]$(.*?)(?=^\[|\Z)", re.MULTILINE | re.DOTALL)
+_ENTRY = re.compile(r"^(\S+) *= *(\S+)$", re.MULTILINE)
+
+
+def load_dialects() -> dict[str, Dialect]:
+    """Every installed dialect by name."""
+    return {name: load_dialect(name) for name in entries()}
+
+
+@cache
+def load_dialect(name: str) -> Dialect:
+    """The installed dialect of that name; KeyError if there is none."""
+    module, _, place = entries()[name].partition(":")
+    dialect: Dialect = attrgetter(place)(import_module(module))
+    return dialect
+
+
+@cache
+def entries() -> dict[str, str]:
+    """The entry point of each dialect (`module:attribute`), by its name."""
+    # `importlib.metadata` would take a tenth of the server's start, so it is only asked when no folder has any entry:
+    # packages may be imported from an archive.
+    found = {name: place for folder in reversed(sys.path) for name, place in _entries_in(folder)}
+    if not found:
+        from importlib.metadata import entry_points
+
+        found = {entry.name: entry.value for entry in entry_points(group=GROUP)}
+    return dict(sorted(found.items()))
+
+
+def _entries_in(folder: str) -> Iterator[tuple[str, str]]:
+    """The entry points of the packages installed in a folder; none if there is no such folder."""
+    for file in Path(folder).glob("*.*-info/entry_points.txt"):
+        for group in _ENTRIES.findall(file.read_text("utf-8", errors="replace")):
+            yield from _ENTRY.findall(group)

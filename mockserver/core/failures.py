@@ -1,5 +1,6 @@
 """Failures as values: a neutral kind, which each dialect's error table translates into the vendor's own answer."""
 
+import json
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -47,7 +48,7 @@ class Violation(NamedTuple):
         return text.removeprefix(".")
 
 
-class Rejection(NamedTuple):
+class Refusal(NamedTuple):
     """A refusal, before the dialect's error table has made an answer of it.
 
     - `message`: the wording; if empty, the table's own.
@@ -69,3 +70,23 @@ class Rejection(NamedTuple):
     headers: tuple[tuple[bytes, bytes], ...] = ()
     code: str | None = None
     model: str | None = None
+
+
+class SimulatorError(NamedTuple):
+    """An error of the simulator's own, outside any vendor's format: nothing is served there, or a header of ours cannot
+    be obeyed.
+
+    `nearest` are served paths that may have been meant, if nothing is served there.
+    """
+
+    status: int
+    kind: str
+    message: str
+    nearest: tuple[str, ...] = ()
+
+    @property
+    def body(self) -> bytes:
+        """The answer as JSON, in a format that every OpenAI-style client can show."""
+        nearest = {"nearest": self.nearest} if self.nearest else {}
+        error = {"message": self.message, "type": f"mockserver_{self.kind}", **nearest}
+        return json.dumps({"error": error}, indent=2, ensure_ascii=False).encode("utf-8", "replace")

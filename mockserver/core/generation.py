@@ -190,7 +190,7 @@ class GenerationRequest(NamedTuple):
     extra: object = None
 
     @property
-    def speaks(self) -> bool:
+    def generates(self) -> bool:
         """Whether the model generates anything, rather than only read."""
         return self.n > 0
 

@@ -1,7 +1,16 @@
-"""JSON values: when two are equal, what type one has, how deeply it nests, and its text without whitespace."""
+"""JSON values: when two are equal, what type one has, places in one, how deeply it nests, how many values a text has.
+
+Places are written in a subset of JSONPath: `$.messages[0].content`, `messages[-1]['role']`, `$.tools[*].type`. It has
+keys, indexes (negative ones count from the end), and `[*]` for every item.
+
+A parser blocks the whole process: tens of megabytes of prose take it some hundredths of a second, but as many bytes of
+small values take seconds, and a gigabyte of memory. So the values of a text can be estimated without parsing it.
+"""
 
 import re
 from collections.abc import Hashable, Iterable, Iterator
+
+from mockserver.core.messages import short_repr
 
 # The most levels to which a value may nest.
 DEEPEST = 100
@@ -104,3 +113,121 @@ def without_blanks(text: str) -> str:
     """A JSON text, complete or cut short, without the whitespace between its tokens."""
     # The pattern is compiled on first use: hardly any server needs it.
     return re.sub(_BLANK, lambda match: match[1] or "", text)
+
+
+# The steps to a place: keys, indexes, and EVERY.
+Path = tuple[str | int | None, ...]
+EVERY = None
+
+_STEP = re.compile(r"""\.?(?P<key>[^.\[\]'"\s$][^.\[\]'"]*)|\[(?P<index>-?\d{1,9})\]|\[(?P<every>\*)\]"""
+                   r"""|\[(?:'(?P<single>[^']*)'|"(?P<double>[^"]*)")\]""")  # fmt: skip
+
+
+def read_path(text: str) -> Path:
+    """Parse a path; the leading `$` may be omitted. Raises ValueError."""
+    at, steps = int(text.startswith("$")), []
+    while at < len(text):
+        step = _STEP.match(text, at)
+        if step is None or (at == 1 and text[0] == "$" and text[1] not in ".["):
+            raise ValueError(
+                f"{short_repr(text)} is not a path such as '$.messages[0].content': cannot read {short_repr(text[at:])}"
+            )
+        steps.append(_step(step))
+        at = step.end()
+    return tuple(steps)
+
+
+def _step(step: re.Match[str]) -> str | int | None:
+    if step["every"]:
+        return EVERY
+    if step["index"]:
+        return int(step["index"])
+    return next(key for key in (step["key"], step["single"], step["double"]) if key is not None)
+
+
+def values_at(path: Path, value: object) -> list[object]:
+    """The values at a place: none if there is no such place, several if the path has `[*]`."""
+    found: Iterable[object] = (value,)
+    for step in path:
+        found = [inner for outer in found for inner in _inside(outer, step)]
+    return list(found)
+
+
+def _inside(value: object, step: str | int | None) -> Iterator[object]:
+    if step is EVERY and isinstance(value, list | dict):
+        yield from value.values() if isinstance(value, dict) else value
+    elif isinstance(step, str):
+        if isinstance(value, dict) and step in value:
+            yield value[step]
+    elif step is not EVERY and isinstance(value, list) and -len(value) <= step < len(value):
+        yield value[step]
+
+
+# How many values a body may have: token ids, embeddings and schemas need some hundred thousand at most.
+MOST_VALUES = 500_000
+
+_STARTS = (b",", b"[", b"{")
+# A piece of so many bytes is scanned in a fraction of a millisecond, and so are so many quotes.
+_PIECE = 131_072
+_QUOTES = 250
+_QUOTE = b'"'
+# So many backslashes are skipped at once, which is an even number.
+_RUN = 4096
+_BACKSLASHES = b"\\" * _RUN
+
+
+def has_more_values(text: bytes, most: int = MOST_VALUES) -> bool:
+    """Whether a JSON text has more than `most` values, by the commas and opening brackets outside its strings."""
+    return max(count_values(text, most), default=0) > most
+
+
+def count_values(text: bytes, most: int) -> Iterator[int]:
+    """How many values have been found so far, in steps that take a fraction of a millisecond each.
+
+    The steps end beyond `most`, or if there are no more even with those that only seem to begin, within strings.
+    """
+    if len(text) <= most:
+        return
+    seeming = 0
+    for place in range(0, len(text), _PIECE):
+        seeming += _starts(text, place, place + _PIECE)
+        yield 0
+        if seeming > most:
+            break
+    if seeming > most:
+        yield from _counted_outside_strings(text, most)
+
+
+def _counted_outside_strings(text: bytes, most: int) -> Iterator[int]:
+    count = place = quotes = 0
+    while place < len(text) and count <= most:
+        quote = text.find(_QUOTE, place)
+        end = len(text) if quote < 0 else quote
+        for start in range(place, end, _PIECE):
+            count += _starts(text, start, min(start + _PIECE, end))
+            if end - start > _PIECE:
+                yield count
+        place, opened = end + 1, end + 1
+        while (quote := text.find(_QUOTE, place)) >= 0:
+            quotes += 1
+            if quotes % _QUOTES == 0:
+                yield count
+            place = quote + 1
+            if not _is_escaped(text, quote, opened):
+                break
+        else:
+            place = len(text)
+    yield count
+
+
+def _starts(text: bytes, start: int, end: int) -> int:
+    """How many values begin in a part of a text."""
+    return sum(text.count(each, start, end) for each in _STARTS)
+
+
+def _is_escaped(text: bytes, quote: int, opened: int) -> bool:
+    """Whether a quote in a string, whose content begins at `opened`, has an odd number of backslashes before it."""
+    while quote - _RUN >= opened and text.startswith(_BACKSLASHES, quote - _RUN):
+        quote -= _RUN
+    before = text[max(opened, quote - _RUN) : quote]
+    return (len(before) - len(before.rstrip(b"\\"))) % 2 == 1

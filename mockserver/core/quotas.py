@@ -9,9 +9,9 @@ from collections.abc import Callable, Mapping
 from math import ceil, floor, inf
 from typing import Literal, NamedTuple
 
-from mockserver.core.failures import Rejection
+from mockserver.core.failures import Refusal
 
-Measure = Literal["requests", "tokens"]
+LimitUnit = Literal["requests", "tokens"]
 
 PERIODS: Mapping[str, int] = {"second": 1, "minute": 60, "hour": 3_600, "day": 86_400}
 _PERIOD_OF = {seconds: name for name, seconds in PERIODS.items()}
@@ -26,7 +26,7 @@ class Limit(NamedTuple):
     A window that is `fixed` begins with the first request after the one before has ended.
     """
 
-    measure: Measure
+    measure: LimitUnit
     window: int
     amount: int
     fixed: bool = False
@@ -59,7 +59,7 @@ class Allowance(NamedTuple):
     answer: int | None = None
 
 
-class Standing(NamedTuple):
+class LimitState(NamedTuple):
     """The state of a limit at an instant.
 
     `spent` is what has been taken and is not yet refilled: more than the limit's amount if a long answer has overdrawn
@@ -87,7 +87,7 @@ class Standing(NamedTuple):
         """The whole second in which the bucket is full again, on the clock that `now` was read from."""
         return ceil(now + self.reset - _GRACE / 2)
 
-    def faced_with(self, cost: int) -> "Standing":
+    def faced_with(self, cost: int) -> "LimitState":
         """The same limit as a request that costs so much finds it: with the time that this one has to wait."""
         limit = self.limit
         short = self.spent + cost - limit.amount
@@ -97,13 +97,13 @@ class Standing(NamedTuple):
         return self._replace(wait=inf if cost > limit.amount else wait, cost=cost)
 
 
-def exceeded(standings: tuple[Standing, ...]) -> Standing | None:
+def exceeded(standings: tuple[LimitState, ...]) -> LimitState | None:
     """The limit for which a refused request has to wait longest; None if none of them refuses it."""
     worst = max(standings, key=lambda standing: standing.wait, default=None)
     return worst if worst is not None and worst.wait > 0 else None
 
 
-def tightest(standings: tuple[Standing, ...], measure: Measure, periods: tuple[str, ...]) -> Standing | None:
+def tightest(standings: tuple[LimitState, ...], measure: LimitUnit, periods: tuple[str, ...]) -> LimitState | None:
     """The limit with the least left, of those with this measure and one of these periods; None if there is none."""
     fitting = (each for each in standings if each.limit.measure == measure and each.limit.period in periods)
     return min(fitting, key=lambda standing: (-standing.wait, standing.remaining), default=None)
@@ -115,7 +115,7 @@ class Refused(NamedTuple):
     Either `standings`, one of which makes the request wait, or `crowd`, the number of generations that may run at once.
     """
 
-    standings: tuple[Standing, ...] = ()
+    standings: tuple[LimitState, ...] = ()
     crowd: int | None = None
 
     @property
@@ -134,6 +134,6 @@ class QuotaPolicy(NamedTuple):
     """
 
     tiers: Mapping[str, Allowance]
-    refuse: Callable[[Refused, float], Rejection]
+    refuse: Callable[[Refused, float], Refusal]
     up_front: bool = False
     fixed_windows: bool = False

@@ -17,7 +17,7 @@ Item = TypeVar("Item", covariant=True)
 RawHeaders = tuple[tuple[bytes, bytes], ...]
 
 # Who ended an answer.
-Closer = Literal["server", "client"]
+ClosedBy = Literal["server", "client"]
 
 # How many events a run has at most.
 RUN_LENGTH = 256
@@ -27,7 +27,7 @@ OPENING = -1
 TAKEN = -2
 
 
-class Wrapped(Sequence[bytes]):
+class TemplatedFrames(Sequence[bytes]):
     """Frames that differ in one text alone: each is `before`, its text, and `after`.
 
     Single frames are made when one is looked at; `joined` makes many of them into one piece, at a fraction of the cost.
@@ -80,7 +80,7 @@ class Wrapped(Sequence[bytes]):
         return b"".join((self._before, between.join(self._texts[start:stop]), self._after))
 
 
-class Frames(NamedTuple):
+class FrameBatch(NamedTuple):
     """A run of frames. A frame is one whole event of a stream, or a whole body.
 
     `step[k]` is the decoding step after which frame k can be sent: 0 is that of the first token, OPENING precedes it.
@@ -93,7 +93,7 @@ class Frames(NamedTuple):
     tokens: Sequence[int]
 
 
-class Run(NamedTuple):
+class TimedFrames(NamedTuple):
     """A run of frames and their due times: `due[k]` in seconds after the request was received, never decreasing."""
 
     data: Sequence[bytes]
@@ -102,7 +102,7 @@ class Run(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Lazy(Generic[Item]):
+class LazyFrames(Generic[Item]):
     """An iterable that makes its items anew for each iteration: the same ones every time, none of them kept."""
 
     make: Callable[[], Iterator[Item]]
@@ -114,17 +114,17 @@ class Lazy(Generic[Item]):
 class Reply(NamedTuple):
     """An answer before it is timed: status, headers and frames; `streamed` if it is a stream of events.
 
-    `orders` are what it sets going, for the dialect's outbox.
+    `orders` are what it sets going, for the dialect's webhook queue.
     """
 
     status: int
     headers: RawHeaders
-    frames: Iterable[Frames]
+    frames: Iterable[FrameBatch]
     streamed: bool = False
     orders: tuple[object, ...] = ()
 
 
-class Pace(NamedTuple):
+class TokenTiming(NamedTuple):
     """How long an engine takes over a generation, in seconds.
 
     `queue` lasts until it takes up the request, `prefill` from there to the first token, `decode` from there to the
@@ -147,7 +147,7 @@ class Pace(NamedTuple):
         return [self.schedule[min(max(step, 0), last)] for step in steps]
 
 
-class Ending(NamedTuple):
+class ConnectionFault(NamedTuple):
     """How an answer ends if it does not end properly.
 
     After its frames the bytes `raw` are sent as they are, outside of HTTP framing; then the connection is reset,
@@ -169,9 +169,9 @@ class Timeline(NamedTuple):
 
     status: int
     headers: RawHeaders
-    runs: Iterable[Run]
+    runs: Iterable[TimedFrames]
     streamed: bool = False
-    ending: Ending | None = None
+    ending: ConnectionFault | None = None
     until: float = 0.0
 
     @property
@@ -197,7 +197,7 @@ class Record:
     # One number per token: a thousand streams take turns, and each time nothing of a stream is left in the CPU's cache.
     instants: "array[float]" = field(default_factory=_numbers)
     others: dict[int, tuple[int, int]] = field(default_factory=dict)
-    closed_by: Closer | None = None
+    closed_by: ClosedBy | None = None
     seconds: float = 0.0
     given_up: bool = False
 

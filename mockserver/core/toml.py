@@ -1,6 +1,9 @@
-"""Reading TOML. The parser is imported on first use: most servers start without any TOML."""
+"""TOML, read and written: a stub file is a list of tables."""
 
+import json
 import re
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 # How many parts a dotted key may have, and how deep values may be nested: parsing takes the square of the former.
@@ -19,8 +22,6 @@ class TomlError(ValueError):
 
 def read_toml(text: str) -> dict[str, Any]:
     """Parse a document. Raises TomlError."""
-    import tomllib
-
     if max(map(text.count, ".[{")) > _MOST_LEVELS:
         _check_levels(text)
     try:
@@ -53,3 +54,70 @@ def _check_levels(text: str) -> None:
             raise TomlError(f"a key has more than {_MOST_LEVELS} parts")
         if depth > _MOST_LEVELS:
             raise TomlError("it is nested too deeply")
+
+
+_BARE = re.compile(r"[A-Za-z0-9_-]+")
+# Strings between single quotes have no escapes: they may contain anything but these and the quote.
+_LITERAL = re.compile(r"[^'\x00-\x08\x0a-\x1f\x7f]*")
+# Between triple quotes line feeds are allowed too, and up to two quotes in a row.
+_LINES = re.compile(r"(?:'{0,2}[^'\x00-\x08\x0b-\x1f\x7f])*")
+
+
+def toml_of(name: str, tables: Iterable[Mapping[str, Any]]) -> str:
+    """A list of tables: `[[name]]` for each, with a section of its own for each table, or list of tables, in it."""
+    return "\n".join("".join(_written(name, table)) for table in tables)
+
+
+def is_writable(value: object) -> bool:
+    """Whether TOML can represent all of a value: it must not contain null."""
+    if isinstance(value, Mapping):
+        return all(map(is_writable, value.values()))
+    return all(map(is_writable, value)) if isinstance(value, list) else value is not None
+
+
+def _written(name: str, table: Mapping[str, Any]) -> Iterator[str]:
+    yield f"[[{name}]]\n"
+    parts = {key: value for key, value in table.items() if isinstance(value, Mapping) or _is_list_of_tables(value)}
+    yield from _lines({key: value for key, value in table.items() if key not in parts})
+    for key, part in parts.items():
+        for inner in [part] if isinstance(part, Mapping) else part:
+            yield f"[{name}.{_key(key)}]\n" if isinstance(part, Mapping) else f"[[{name}.{_key(key)}]]\n"
+            yield from _lines(inner)
+
+
+def _is_list_of_tables(value: object) -> bool:
+    return isinstance(value, list) and bool(value) and all(isinstance(each, Mapping) for each in value)
+
+
+def _lines(table: Mapping[str, Any]) -> Iterator[str]:
+    for key, value in table.items():
+        yield f"{_key(key)} = {_text(value) if isinstance(value, str) else _value(value)}\n"
+
+
+def _key(key: str) -> str:
+    return key if _BARE.fullmatch(key) else _quoted(key)
+
+
+def _value(value: object) -> str:
+    if isinstance(value, str):
+        # An inline table must be on one line.
+        return f"'{value}'" if '"' in value and _LITERAL.fullmatch(value) else _quoted(value)
+    if isinstance(value, Mapping):
+        inner = ", ".join(f"{_key(key)} = {_value(item)}" for key, item in value.items())
+        return f"{{ {inner} }}" if inner else "{}"
+    if isinstance(value, list):
+        return f"[{', '.join(map(_value, value))}]"
+    # Numbers and booleans are written as in JSON.
+    return json.dumps(value)
+
+
+def _text(value: str) -> str:
+    """A string, without backslashes if possible."""
+    if '"' in value and _LITERAL.fullmatch(value):
+        return f"'{value}'"
+    return f"'''\n{value}'''" if '"' in value and _LINES.fullmatch(value) else _quoted(value)
+
+
+def _quoted(text: str) -> str:
+    """A basic string of TOML is a JSON string, except for one character."""
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -7,6 +7,7 @@ reasons. Each dialect keeps its contract as OpenAPI components in `contract/<edi
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
+from importlib.resources import files
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,6 @@ import orjson
 
 from mockserver.core.dialects import EDITIONS, Edition
 from mockserver.core.failures import Violation
-from mockserver.core.package_data import read_data
 
 if TYPE_CHECKING:
     from jsonschema import ValidationError
@@ -31,7 +31,7 @@ def components(package: str, name: str) -> Callable[[], Components]:
     """
 
     def load() -> Components:
-        return orjson.loads(read_data(package, f"contract/{name}.json"))["components"]  # type: ignore[no-any-return]
+        return orjson.loads((files(package) / f"contract/{name}.json").read_bytes())["components"]  # type: ignore[no-any-return]
 
     return load
 

@@ -12,11 +12,10 @@ from typing import Literal, get_args
 from mockserver.core.failures import FailureKind
 from mockserver.core.generation import FinishReason
 from mockserver.core.timeline import Timeline
-from mockserver.faults import answers, connections, fields, streams
-from mockserver.faults.events import Words, goes_on, goes_on_twice, reaches
-from mockserver.faults.rules import Fault, Place
-from mockserver.faults.speech import Change, break_calls, decline, finish, repeat, silence, whitespace
-from mockserver.faults.values import NUMBER, PLACE_KEYS, TEXT, WHOLE, Setting
+from mockserver.faults import responses, streams
+from mockserver.faults.model_output import Change, break_calls, decline, finish, repeat, silence, whitespace
+from mockserver.faults.rules import NUMBER, PLACE_KEYS, TEXT, WHOLE, Fault, FaultSetting, Place
+from mockserver.faults.streams import Words, goes_on, goes_on_twice, reaches
 
 Harm = Literal["none", "truncates", "spoils"]
 
@@ -24,7 +23,7 @@ _ANYWHERE = tuple(PLACE_KEYS)
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class FaultKind:
     """A kind of fault: a function over timelines (`apply`), or over what the model says (`says`), or neither.
 
     - `settings`: its own keys in a fault's table.
@@ -41,11 +40,11 @@ class Kind:
 
     apply: Callable[[Timeline, Fault, Words], Timeline] | None
     summary: str
-    settings: Mapping[str, Setting] = field(default_factory=dict)
+    settings: Mapping[str, FaultSetting] = field(default_factory=dict)
     streams: bool = False
     places: tuple[str, ...] = ()
     says: Change | None = None
-    needs: Callable[[Timeline], bool] | None = None
+    needs: Callable[[Timeline, Fault], bool] | None = None
     within: Callable[[Timeline, Place], bool] | None = None
     calls: bool = False
     listens: bool = False
@@ -54,52 +53,56 @@ class Kind:
     harm: Harm = field(kw_only=True)
 
 
-_SECONDS = {"seconds": Setting(NUMBER, 5.0, "how long, in seconds")}
+_SECONDS = {"seconds": FaultSetting(NUMBER, 5.0, "how long, in seconds")}
 _FAILURES = tuple(FailureKind)
 _FAILURE = {
-    "error": Setting(TEXT, "server_error", "the failure, by its neutral name", _FAILURES),
-    "message": Setting(TEXT, "", "a message instead of the vendor's"),
+    "error": FaultSetting(TEXT, "server_error", "the failure, by its neutral name", _FAILURES),
+    "message": FaultSetting(TEXT, "", "a message instead of the vendor's"),
 }
 
 # Kinds that strike a stream at a place which something follows; and kinds that break an answer off at a place.
-_at_an_event = partial(Kind, streams=True, places=_ANYWHERE, within=goes_on)
-_broken_off = partial(Kind, places=_ANYWHERE, within=reaches, ends=True, harm="truncates")
+_at_an_event = partial(FaultKind, streams=True, places=_ANYWHERE, within=goes_on)
+_broken_off = partial(FaultKind, places=_ANYWHERE, within=reaches, ends=True, harm="truncates")
 
-FAULTS: dict[str, Kind] = {
-    "error": Kind(
-        answers.error,
+FAULTS: dict[str, FaultKind] = {
+    "error": FaultKind(
+        responses.error,
         "the vendor's own error instead of an answer",
         _FAILURE
         | {
-            "error": Setting(TEXT, "server_error", "the failure, which is worded as the vendor does", _FAILURES),
-            "retry_after": Setting(NUMBER, None, "how long the answer asks the client to wait, in seconds"),
-            "retry_after_as": Setting(TEXT, "seconds", "how the wait is written", ("seconds", "ms", "date")),
+            "error": FaultSetting(TEXT, "server_error", "the failure, which is worded as the vendor does", _FAILURES),
+            "retry_after": FaultSetting(NUMBER, None, "how long the answer asks the client to wait, in seconds"),
+            "retry_after_as": FaultSetting(TEXT, "seconds", "how the wait is written", ("seconds", "ms", "date")),
         },
         ends=True,
         harm="none",
     ),
-    "status": Kind(
-        answers.status,
+    "status": FaultKind(
+        responses.status,
         "any status, with any body",
         {
-            "status": Setting(WHOLE, 503, "the HTTP status"),
-            "body": Setting(TEXT, "", "the body"),
-            "content_type": Setting(TEXT, "text/plain", "the body's content type"),
+            "status": FaultSetting(WHOLE, 503, "the HTTP status"),
+            "body": FaultSetting(TEXT, "", "the body"),
+            "content_type": FaultSetting(TEXT, "text/plain", "the body's content type"),
         },
         ends=True,
         harm="spoils",
     ),
-    "html": Kind(answers.html, "a sign-in page with status 200, as a captive portal gives", ends=True, harm="spoils"),
-    "empty": Kind(answers.empty, "no body at all", ends=True, harm="truncates"),
-    "truncated": Kind(answers.truncated, "half of the body, although its length states all of it", harm="truncates"),
-    "content_type": Kind(
-        answers.content_type,
+    "html": FaultKind(
+        responses.html, "a sign-in page with status 200, as a captive portal gives", ends=True, harm="spoils"
+    ),
+    "empty": FaultKind(responses.empty, "no body at all", ends=True, harm="truncates"),
+    "truncated": FaultKind(
+        responses.truncated, "half of the body, although its length states all of it", harm="truncates"
+    ),
+    "content_type": FaultKind(
+        responses.content_type,
         "a wrong content type",
-        {"value": Setting(TEXT, "text/plain", "the content type")},
+        {"value": FaultSetting(TEXT, "text/plain", "the content type")},
         head=True,
         harm="none",
     ),
-    "error_event": Kind(
+    "error_event": FaultKind(
         streams.error_event,
         "the vendor's error in the middle of a stream",
         _FAILURE,
@@ -117,14 +120,20 @@ FAULTS: dict[str, Kind] = {
         harm="truncates",
     ),
     "malformed": _at_an_event(streams.over(streams.malformed), "an event that is not JSON", harm="spoils"),
-    "no_finish": Kind(
-        fields.no_finish,
+    "no_finish": FaultKind(
+        streams.over(streams.no_finish),
         "a stream without a finish reason",
         streams=True,
-        needs=fields.has_finish,
+        needs=streams.changes_any(streams.no_finish),
         harm="truncates",
     ),
-    "no_usage": Kind(fields.no_usage, "a stream without usage", streams=True, needs=fields.has_usage, harm="none"),
+    "no_usage": FaultKind(
+        streams.over(streams.no_usage),
+        "a stream without usage",
+        streams=True,
+        needs=streams.changes_any(streams.no_usage),
+        harm="none",
+    ),
     "drop": _at_an_event(streams.over(streams.drop), "an event is missing", harm="none"),
     "duplicate": _at_an_event(streams.over(streams.duplicate), "an event comes twice", harm="none"),
     "swap": _at_an_event(
@@ -133,7 +142,7 @@ FAULTS: dict[str, Kind] = {
         harm="none",
         within=goes_on_twice,
     ),
-    "stall": Kind(
+    "stall": FaultKind(
         streams.over(streams.stall),
         "a pause in which nothing is sent",
         _SECONDS,
@@ -145,114 +154,116 @@ FAULTS: dict[str, Kind] = {
         streams.over(streams.keep_alive),
         "a pause in which only comment lines are sent",
         {
-            "seconds": Setting(NUMBER, 1.0, "seconds between comment lines"),
-            "count": Setting(WHOLE, 3, "how many comment lines", least=1),
-            "text": Setting(TEXT, "keep-alive", "the comment"),
+            "seconds": FaultSetting(NUMBER, 1.0, "seconds between comment lines"),
+            "count": FaultSetting(WHOLE, 3, "how many comment lines", least=1),
+            "text": FaultSetting(TEXT, "keep-alive", "the comment"),
         },
         harm="none",
     ),
-    "burst": Kind(
+    "burst": FaultKind(
         streams.over(streams.burst),
         "several events in one write",
-        {"events": Setting(WHOLE, 4, "how many events are held back and sent together", least=2)},
+        {"events": FaultSetting(WHOLE, 4, "how many events are held back and sent together", least=2)},
         streams=True,
         harm="none",
     ),
-    "split": Kind(
+    "split": FaultKind(
         streams.over(streams.split),
         "events in pieces, if possible cut within a character",
         {
-            "pieces": Setting(WHOLE, 3, "into how many pieces an event is cut", least=2),
-            "gap": Setting(NUMBER, 0.002, "seconds between pieces"),
+            "pieces": FaultSetting(WHOLE, 3, "into how many pieces an event is cut", least=2),
+            "gap": FaultSetting(NUMBER, 0.002, "seconds between pieces"),
         },
         streams=True,
         harm="none",
     ),
-    "crlf": Kind(streams.over(streams.crlf), "lines that end in CR LF", streams=True, harm="none"),
-    "comment": Kind(
+    "crlf": FaultKind(streams.over(streams.crlf), "lines that end in CR LF", streams=True, harm="none"),
+    "comment": FaultKind(
         streams.over(streams.comment),
         "comment lines between the events",
-        {"text": Setting(TEXT, "keep-alive", "the comment")},
+        {"text": FaultSetting(TEXT, "keep-alive", "the comment")},
         streams=True,
         harm="none",
     ),
-    "bom": Kind(streams.over(streams.bom), "a byte order mark before the first event", streams=True, harm="none"),
-    "encoding": Kind(
+    "bom": FaultKind(streams.over(streams.bom), "a byte order mark before the first event", streams=True, harm="none"),
+    "encoding": FaultKind(
         streams.over(streams.encoding),
         "bytes in another encoding",
-        {"charset": Setting(TEXT, "utf-16-le", "the encoding, by its name in Python")},
+        {"charset": FaultSetting(TEXT, "utf-16-le", "the encoding, by its name in Python")},
         harm="spoils",
     ),
-    "late_done": Kind(
+    "late_done": FaultKind(
         streams.over(streams.late_done),
         "the last event, which is the terminator, is late",
         _SECONDS,
         streams=True,
         harm="none",
     ),
-    "after_done": Kind(
+    "after_done": FaultKind(
         streams.over(streams.after_done), "one more event after the terminator", streams=True, harm="none"
     ),
-    "reset": _broken_off(connections.broken_off("reset"), "the connection is reset (RST)"),
-    "close": _broken_off(connections.broken_off("close"), "the connection is closed too early (FIN)"),
-    "hang": _broken_off(connections.broken_off("hang"), "nothing more is sent, but the connection stays open"),
+    "reset": _broken_off(responses.broken_off("reset"), "the connection is reset (RST)"),
+    "close": _broken_off(responses.broken_off("close"), "the connection is closed too early (FIN)"),
+    "hang": _broken_off(responses.broken_off("hang"), "nothing more is sent, but the connection stays open"),
     "bad_chunk": _broken_off(
-        connections.broken_off("close", b"XYZ\r\n"),
+        responses.broken_off("close", b"XYZ\r\n"),
         "a chunk whose size is not a number",
         streams=True,
     ),
-    "half_chunk": _broken_off(connections.half_chunk, "the connection is closed within a chunk", streams=True),
+    "half_chunk": _broken_off(responses.half_chunk, "the connection is closed within a chunk", streams=True),
     "half_open": _broken_off(
-        connections.broken_off("half_open"),
+        responses.broken_off("half_open"),
         "the server vanishes: silence, and a reset for clients that send more",
     ),
-    "garbage": Kind(connections.instead(bytes(range(128, 192))), "bytes that are not HTTP", ends=True, harm="spoils"),
-    "bad_status": Kind(
-        connections.instead(b"HTTP/1.1 two-hundred OK\r\n\r\n"), "an invalid status line", ends=True, harm="spoils"
+    "garbage": FaultKind(
+        responses.instead(bytes(range(128, 192))), "bytes that are not HTTP", ends=True, harm="spoils"
     ),
-    "half_head": Kind(
-        connections.half_head,
+    "bad_status": FaultKind(
+        responses.instead(b"HTTP/1.1 two-hundred OK\r\n\r\n"), "an invalid status line", ends=True, harm="spoils"
+    ),
+    "half_head": FaultKind(
+        responses.half_head,
         "half of the response head, then nothing",
-        {"then": Setting(TEXT, "hang", "what follows", ("hang", "reset", "close"))},
+        {"then": FaultSetting(TEXT, "hang", "what follows", ("hang", "reset", "close"))},
         ends=True,
         harm="truncates",
     ),
-    "two_lengths": Kind(
-        connections.instead(connections.HEAD + b"content-length: 2\r\ncontent-length: 4\r\n\r\n{}{}"),
+    "two_lengths": FaultKind(
+        responses.instead(responses.HEAD + b"content-length: 2\r\ncontent-length: 4\r\n\r\n{}{}"),
         "two content lengths that contradict each other",
         ends=True,
         harm="spoils",
     ),
-    "short_body": Kind(
-        connections.instead(connections.HEAD + b'content-length: 99\r\n\r\n{"choices"'),
+    "short_body": FaultKind(
+        responses.instead(responses.HEAD + b'content-length: 99\r\n\r\n{"choices"'),
         "a body that is shorter than its length states",
         ends=True,
         harm="truncates",
     ),
-    "finish": Kind(
+    "finish": FaultKind(
         None,
         "the model stops early, with a finish reason",
-        {"reason": Setting(TEXT, "length", "the finish reason", get_args(FinishReason)[:3])},
+        {"reason": FaultSetting(TEXT, "length", "the finish reason", get_args(FinishReason)[:3])},
         places=("after_token",),
         says=finish,
         harm="none",
     ),
-    "silence": Kind(None, "the model writes nothing", says=silence, harm="none"),
-    "repeat": Kind(None, "the model repeats one token", places=("after_token",), says=repeat, harm="none"),
-    "whitespace": Kind(
+    "silence": FaultKind(None, "the model writes nothing", says=silence, harm="none"),
+    "repeat": FaultKind(None, "the model repeats one token", places=("after_token",), says=repeat, harm="none"),
+    "whitespace": FaultKind(
         None,
         "the model writes line breaks up to its limit, as in JSON mode without a prompt that asks for JSON",
-        {"tokens": Setting(WHOLE, 4096, "how many tokens at most")},
+        {"tokens": FaultSetting(WHOLE, 4096, "how many tokens at most")},
         places=("after_token",),
         says=whitespace,
         harm="none",
     ),
-    "refusal": Kind(None, "the model declines to answer", says=decline, harm="none"),
-    "broken_tool_call": Kind(
+    "refusal": FaultKind(None, "the model declines to answer", says=decline, harm="none"),
+    "broken_tool_call": FaultKind(
         None,
         "the model calls a tool incorrectly",
         {
-            "how": Setting(
+            "how": FaultSetting(
                 TEXT,
                 "json",
                 "json: arguments that break off; name: an unknown tool; schema: a list as arguments, not an object",
@@ -263,21 +274,21 @@ FAULTS: dict[str, Kind] = {
         calls=True,
         harm="none",
     ),
-    "bandwidth": Kind(
-        streams.over(connections.bandwidth),
+    "bandwidth": FaultKind(
+        streams.over(responses.bandwidth),
         "a slow connection that sends small pieces",
         {
-            "bytes_per_second": Setting(NUMBER, 1000, "bytes per second", least=1),
-            "piece": Setting(WHOLE, 16, "the size of a piece, in bytes", least=1),
+            "bytes_per_second": FaultSetting(NUMBER, 1000, "bytes per second", least=1),
+            "piece": FaultSetting(WHOLE, 16, "the size of a piece, in bytes", least=1),
         },
         harm="none",
     ),
-    "drip": Kind(
-        streams.over(connections.drip),
+    "drip": FaultKind(
+        streams.over(responses.drip),
         "an answer byte by byte",
-        {"bytes_per_second": Setting(NUMBER, 100, "bytes per second", least=1)},
+        {"bytes_per_second": FaultSetting(NUMBER, 100, "bytes per second", least=1)},
         harm="none",
     ),
-    "refuse": Kind(None, "connections are refused", listens=True, harm="none"),
-    "accept_nothing": Kind(None, "connections are accepted, but never answered", listens=True, harm="none"),
+    "refuse": FaultKind(None, "connections are refused", listens=True, harm="none"),
+    "accept_nothing": FaultKind(None, "connections are accepted, but never answered", listens=True, harm="none"),
 }

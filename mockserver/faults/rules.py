@@ -1,10 +1,11 @@
-"""Fault rules as values: which fault, where in the answer, how often, and for which requests."""
+"""Fault rules as values: which fault, where in the response, how often, for which requests; and the keys of their
+tables."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
-from mockserver.core.criteria import ANYTHING, Criteria
+from mockserver.core.matching.requests import ANYTHING, RequestMatcher
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +53,7 @@ class Fault:
     settings: Mapping[str, Any] = field(default_factory=dict)
     place: Place = Place()
     chance: Chance = Chance()
-    match: Criteria = ANYTHING
+    match: RequestMatcher = ANYTHING
 
 
 def holds(chance: Chance, elapsed: float) -> bool:
@@ -77,3 +78,36 @@ def _share(chance: Chance, elapsed: float) -> float:
     if chance.share_end is None or not chance.seconds:
         return chance.share
     return chance.share + (chance.share_end - chance.share) * (elapsed - chance.start) / chance.seconds
+
+
+# The type of a value, by its name in error messages.
+ValueType = Literal["text", "whole number", "number"]
+
+TEXT: ValueType = "text"
+WHOLE: ValueType = "whole number"
+NUMBER: ValueType = "number"
+
+_PYTHON_TYPES: Mapping[ValueType, type | tuple[type, ...]] = {TEXT: str, WHOLE: int, NUMBER: (int, float)}
+
+# Keys of any fault's table: where in an answer it strikes, when, and how often.
+PLACE_KEYS: Mapping[str, ValueType] = {"after_event": WHOLE, "after_token": WHOLE, "after_bytes": WHOLE, "at": NUMBER}
+WINDOW_KEYS: Mapping[str, ValueType] = {"from": NUMBER, "for": NUMBER}
+COUNT_KEYS: Mapping[str, ValueType] = {"times": WHOLE, "every": WHOLE, "skip": WHOLE}
+
+
+def fits(value: object, type: ValueType) -> bool:
+    """Whether a value is of a type: an integer is a number too, true and false are neither."""
+    return isinstance(value, _PYTHON_TYPES[type]) and not isinstance(value, bool)
+
+
+class FaultSetting(NamedTuple):
+    """A setting of a kind of fault: its type, its default, and its meaning.
+
+    A text must be one of the `choices`, if there are any; a number must be at least `least`.
+    """
+
+    type: ValueType
+    default: Any
+    summary: str
+    choices: tuple[str, ...] = ()
+    least: float = 0

@@ -1,16 +1,132 @@
-"""Faults of streams: events that are missing, broken, late, doubled, out of order, or encoded differently."""
+"""Faults of streams: events that are missing, broken, late, doubled, out of order, or encoded differently.
 
+Timelines are taken apart into single events: faults are rare, so that their cost does not matter. Where a member of an
+event is removed, its bytes are edited rather than encoded anew, so that everything else stays as the vendor writes it;
+the member becomes null if other events of the stream have it as null.
+"""
+
+import json
 import re
 from codecs import getincrementaldecoder
 from collections.abc import Callable, Iterator
-from itertools import chain, islice, pairwise
+from itertools import chain, islice, pairwise, zip_longest
+from math import inf
+from typing import NamedTuple
 
-from mockserver.core.timeline import Timeline
-from mockserver.faults.events import Event, Events, Words, changed, ended, parted
-from mockserver.faults.rules import Fault
+from mockserver.core.dialects import TYPED_END
+from mockserver.core.timeline import RUN_LENGTH, LazyFrames, TimedFrames, Timeline
+from mockserver.faults.rules import Fault, Place
 
 
-def over(change: Callable[[Events, Fault], Events]) -> Callable[[Timeline, Fault, Words], Timeline]:
+class StreamEvent(NamedTuple):
+    """One frame: its bytes, when it is due (seconds after arrival), and the tokens that it carries."""
+
+    data: bytes
+    due: float
+    tokens: int
+
+
+StreamEvents = Iterator[StreamEvent]
+
+# A vendor's wording of a failure: its answer, or the event that ends a stream.
+Words = Callable[[Fault], Timeline]
+
+
+def events_of(timeline: Timeline) -> StreamEvents:
+    """The events of a timeline, one by one."""
+    for run in timeline.runs:
+        yield from map(StreamEvent, run.data, run.due, run.tokens)
+
+
+def changed(timeline: Timeline, change: Callable[[StreamEvents], StreamEvents]) -> Timeline:
+    """The timeline with its events changed, lazily."""
+
+    def runs() -> Iterator[TimedFrames]:
+        events = change(events_of(timeline))
+        while batch := list(islice(events, RUN_LENGTH)):
+            yield TimedFrames(*zip(*batch, strict=True))
+
+    return timeline._replace(runs=LazyFrames(runs))
+
+
+def ended(timeline: Timeline, place: Place) -> Timeline:
+    """The timeline up to a place. If that is an instant, the end waits for it, since nothing else is due then."""
+    return changed(timeline, lambda events: parted(events, place)[0])._replace(until=place.at or 0.0)
+
+
+def parted(events: StreamEvents, place: Place) -> tuple[StreamEvents, StreamEvents]:
+    """The events before a place, and those after it; the second part must be read only after the first has ended.
+
+    A place within an event (`after_bytes`) cuts it in two, the first of which carries no token.
+    """
+    rest: list[StreamEvent] = []
+
+    def before() -> StreamEvents:
+        sent = tokens = size = 0
+        for event in events:
+            if _reached(place, event, sent, tokens):
+                rest.append(event)
+                return
+            if place.after_bytes is not None and size + len(event.data) > place.after_bytes:
+                cut = place.after_bytes - size
+                if cut:
+                    yield StreamEvent(event.data[:cut], event.due, 0)
+                rest.append(event._replace(data=event.data[cut:]))
+                return
+            sent, tokens, size = sent + 1, tokens + event.tokens, size + len(event.data)
+            yield event
+
+    def after() -> StreamEvents:
+        yield from rest
+        yield from events
+
+    return before(), after()
+
+
+def goes_on(timeline: Timeline, place: Place) -> bool:
+    """Whether a place is within a timeline: whether any event follows it."""
+    return next(_after(events_of(timeline), place), None) is not None
+
+
+def goes_on_twice(timeline: Timeline, place: Place) -> bool:
+    """Whether at least two events follow a place."""
+    return len([*islice(_after(events_of(timeline), place), 2)]) == 2
+
+
+def reaches(timeline: Timeline, place: Place) -> bool:
+    """Whether a timeline reaches a place, if only with its end."""
+    return next(_after(_with_an_end(timeline), place), None) is not None
+
+
+def _with_an_end(timeline: Timeline) -> StreamEvents:
+    """The events of a timeline and one more for its end, which never comes if the answer hangs."""
+    due = timeline.until
+    for event in events_of(timeline):
+        due = max(due, event.due)
+        yield event
+    over = timeline.ending is None or timeline.ending.how in ("reset", "close")
+    yield StreamEvent(b"\0", due if over else inf, 0)
+
+
+def _after(events: StreamEvents, place: Place) -> StreamEvents:
+    before, after = parted(events, place)
+    for _ in before:
+        pass
+    return after
+
+
+def _reached(place: Place, event: StreamEvent, sent: int, tokens: int) -> bool:
+    """Whether the place is before this event."""
+    if place.after_event is not None:
+        return sent >= place.after_event
+    if place.after_token is not None:
+        return tokens >= place.after_token
+    if place.at is not None:
+        return event.due >= place.at
+    return place.after_bytes is None
+
+
+def over(change: Callable[[StreamEvents, Fault], StreamEvents]) -> Callable[[Timeline, Fault, Words], Timeline]:
     """A fault that changes the events of a timeline."""
     return lambda timeline, fault, words: changed(timeline, lambda events: change(events, fault))
 
@@ -19,12 +135,12 @@ def error_event(timeline: Timeline, fault: Fault, words: Words) -> Timeline:
     """The events before the place, and then the vendor's error."""
     failure = [data for run in words(fault).runs for data in run.data]
 
-    def broken(events: Events) -> Events:
+    def broken(events: StreamEvents) -> StreamEvents:
         due = fault.place.at or 0.0
         for event in parted(events, fault.place)[0]:
             due = max(due, event.due)
             yield event
-        yield from (Event(data, due, 0) for data in failure)
+        yield from (StreamEvent(data, due, 0) for data in failure)
 
     return changed(timeline, broken)
 
@@ -34,63 +150,73 @@ def cut(timeline: Timeline, fault: Fault, words: Words) -> Timeline:
     return ended(timeline, fault.place)
 
 
-def half_event(events: Events, fault: Fault) -> Events:
-    """The events before the place, and half of the next one."""
-    before, after = parted(events, fault.place)
-    yield from before
-    for event in after:
+def at_place(change: Callable[[StreamEvents, Fault], StreamEvents]) -> Callable[[StreamEvents, Fault], StreamEvents]:
+    """A change of the events from the fault's place on; those before it stay as they are."""
+
+    def apply(events: StreamEvents, fault: Fault) -> StreamEvents:
+        before, after = parted(events, fault.place)
+        yield from before
+        yield from change(after, fault)
+
+    return apply
+
+
+@at_place
+def half_event(after: StreamEvents, fault: Fault) -> StreamEvents:
+    """Half of the event at the place, and nothing after it."""
+    for event in islice(after, 1):
         due = event.due if fault.place.at is None else fault.place.at
-        yield Event(event.data[: len(event.data) // 2], due, 0)
-        return
+        yield StreamEvent(event.data[: len(event.data) // 2], due, 0)
 
 
-def malformed(events: Events, fault: Fault) -> Events:
+@at_place
+def malformed(after: StreamEvents, fault: Fault) -> StreamEvents:
     """The event at the place is cut within its JSON, but properly terminated."""
-    before, after = parted(events, fault.place)
-    yield from before
-    for event in after:
+    for event in islice(after, 1):
         yield event._replace(data=event.data.rstrip(b"\n")[: len(event.data) * 2 // 3] + b"\n\n", tokens=0)
-        break
     yield from after
 
 
-def drop(events: Events, fault: Fault) -> Events:
+@at_place
+def drop(after: StreamEvents, fault: Fault) -> StreamEvents:
     """The event at the place is missing."""
-    before, after = parted(events, fault.place)
-    yield from before
-    next(after, None)
-    yield from after
+    return islice(after, 1, None)
 
 
-def duplicate(events: Events, fault: Fault) -> Events:
+@at_place
+def duplicate(after: StreamEvents, fault: Fault) -> StreamEvents:
     """The event at the place comes twice."""
-    before, after = parted(events, fault.place)
-    yield from before
-    for event in after:
-        yield event
-        yield event._replace(tokens=0)
-        break
+    for event in islice(after, 1):
+        yield from (event, event._replace(tokens=0))
     yield from after
 
 
-def swap(events: Events, fault: Fault) -> Events:
+@at_place
+def swap(after: StreamEvents, fault: Fault) -> StreamEvents:
     """The event at the place trades places with the next one."""
-    before, after = parted(events, fault.place)
-    yield from before
     pair = list(islice(after, 2))
     dues = [event.due for event in pair]
     yield from (event._replace(due=due) for event, due in zip(reversed(pair), dues, strict=True))
     yield from after
 
 
-def stall(events: Events, fault: Fault) -> Events:
+@at_place
+def stall(after: StreamEvents, fault: Fault) -> StreamEvents:
     """Everything from the place on is late."""
-    before, after = parted(events, fault.place)
-    yield from before
-    yield from (event._replace(due=event.due + fault.settings["seconds"]) for event in after)
+    return (event._replace(due=event.due + fault.settings["seconds"]) for event in after)
 
 
-def split(events: Events, fault: Fault) -> Events:
+@at_place
+def keep_alive(after: StreamEvents, fault: Fault) -> StreamEvents:
+    """At the place there are only comment lines for a while."""
+    text, gap, count = _comment(fault), fault.settings["seconds"], fault.settings["count"]
+    for place, event in enumerate(after):
+        if not place:
+            yield from (StreamEvent(text, event.due + gap * number, 0) for number in range(count))
+        yield event._replace(due=event.due + gap * count)
+
+
+def split(events: StreamEvents, fault: Fault) -> StreamEvents:
     """Every event in pieces, with gaps so that no write holds two of them; one cut is within a multi-byte character, if
     there is any."""
     pieces, gap = fault.settings["pieces"], fault.settings["gap"]
@@ -99,7 +225,7 @@ def split(events: Events, fault: Fault) -> Events:
         borders = _cuts(event.data, pieces)
         for start, stop in pairwise(borders):
             last = stop == len(event.data)
-            yield Event(event.data[start:stop], event.due + late, event.tokens if last else 0)
+            yield StreamEvent(event.data[start:stop], event.due + late, event.tokens if last else 0)
             late += 0.0 if last else gap
 
 
@@ -115,35 +241,22 @@ def _cuts(data: bytes, pieces: int) -> list[int]:
     return sorted(set(borders))
 
 
-def burst(events: Events, fault: Fault) -> Events:
+def burst(events: StreamEvents, fault: Fault) -> StreamEvents:
     """Events are held back and sent with the last of them, in one write."""
     while group := list(islice(events, fault.settings["events"])):
-        yield Event(b"".join(event.data for event in group), group[-1].due, sum(event.tokens for event in group))
+        yield StreamEvent(b"".join(event.data for event in group), group[-1].due, sum(event.tokens for event in group))
 
 
-def keep_alive(events: Events, fault: Fault) -> Events:
-    """At the place there are only comment lines for a while."""
-    before, after = parted(events, fault.place)
-    yield from before
-    text, gap = _comment(fault), fault.settings["seconds"]
-    late = gap * fault.settings["count"]
-    for event in after:
-        yield from (Event(text, event.due + gap * number, 0) for number in range(fault.settings["count"]))
-        yield event._replace(due=event.due + late)
-        break
-    yield from (event._replace(due=event.due + late) for event in after)
-
-
-def crlf(events: Events, fault: Fault) -> Events:
+def crlf(events: StreamEvents, fault: Fault) -> StreamEvents:
     """Lines that end in CR LF."""
     return (event._replace(data=event.data.replace(b"\n", b"\r\n")) for event in events)
 
 
-def comment(events: Events, fault: Fault) -> Events:
+def comment(events: StreamEvents, fault: Fault) -> StreamEvents:
     """A comment line before each event."""
     text = _comment(fault)
     for event in events:
-        yield Event(text, event.due, 0)
+        yield StreamEvent(text, event.due, 0)
         yield event
 
 
@@ -151,20 +264,22 @@ def _comment(fault: Fault) -> bytes:
     return b": %b\n\n" % fault.settings["text"].encode()
 
 
-def bom(events: Events, fault: Fault) -> Events:
+def bom(events: StreamEvents, fault: Fault) -> StreamEvents:
     """A byte order mark before the first event."""
     first = next(events, None)
-    started: Iterator[Event] = iter(()) if first is None else iter((first._replace(data=b"\xef\xbb\xbf" + first.data),))
+    started: Iterator[StreamEvent] = (
+        iter(()) if first is None else iter((first._replace(data=b"\xef\xbb\xbf" + first.data),))
+    )
     return chain(started, events)
 
 
-def encoding(events: Events, fault: Fault) -> Events:
+def encoding(events: StreamEvents, fault: Fault) -> StreamEvents:
     """The same text in another encoding."""
     name, decoder = fault.settings["charset"], getincrementaldecoder("utf-8")("replace")
     return (event._replace(data=decoder.decode(event.data).encode(name, "replace")) for event in events)
 
 
-def late_done(events: Events, fault: Fault) -> Events:
+def late_done(events: StreamEvents, fault: Fault) -> StreamEvents:
     """The last event is late: the terminator, where the dialect has one."""
     held = next(events, None)
     for event in events:
@@ -175,7 +290,7 @@ def late_done(events: Events, fault: Fault) -> Events:
         yield held._replace(due=held.due + fault.settings["seconds"])
 
 
-def after_done(events: Events, fault: Fault) -> Events:
+def after_done(events: StreamEvents, fault: Fault) -> StreamEvents:
     """The last event with a token is repeated after everything else; the first event if none has a token."""
     last = None
     for event in events:
@@ -183,3 +298,64 @@ def after_done(events: Events, fault: Fault) -> Events:
         last = event if event.tokens or last is None else last
     if last is not None:
         yield last._replace(tokens=0)
+
+
+_DECODER = json.JSONDecoder()
+_NO_CHOICES = re.compile(rb'(?<!\\)"choices"\s*:\s*\[\s*\]')
+
+
+def no_finish(events: StreamEvents, fault: Fault) -> StreamEvents:
+    """No event says why the answer ended; a typed one that says nothing else is missing."""
+    return (event for event in _without(events, "finish_reason", str) if not TYPED_END.search(event.data))
+
+
+def no_usage(events: StreamEvents, fault: Fault) -> StreamEvents:
+    """No event states the usage; an event that states nothing else is left out."""
+    return _without(events, "usage", dict)
+
+
+def changes_any(change: Callable[[StreamEvents, Fault], StreamEvents]) -> Callable[[Timeline, Fault], bool]:
+    """Whether a change makes any difference to a timeline."""
+    return lambda timeline, fault: any(
+        before != after for before, after in zip_longest(events_of(timeline), change(events_of(timeline), fault))
+    )
+
+
+def _without(events: StreamEvents, key: str, kind: type) -> StreamEvents:
+    """The events without members that have this key and a value of this kind."""
+    member = re.compile(rf'(?<!\\)"{key}"\s*:\s*')
+    null = re.compile(rf'(?<!\\)"{key}"\s*:\s*null'.encode())
+    blank = False
+    for event in events:
+        blank = blank or null.search(event.data) is not None
+        data = _edited(event.data, member, kind, blank)
+        if data != event.data and kind is dict and _NO_CHOICES.search(data):
+            continue
+        yield event._replace(data=data)
+
+
+def _edited(data: bytes, member: re.Pattern[str], kind: type, blank: bool) -> bytes:
+    """An event with such a member made null, or else cut out together with its comma."""
+    # In Latin-1 every byte is a character, so that positions in the text are positions in the bytes.
+    text, at = data.decode("latin-1"), 0
+    while found := member.search(text, at):
+        at = found.end()
+        value, end = _value(text, at)
+        if not isinstance(value, kind):
+            continue
+        if blank:
+            text = f"{text[:at]}null{text[end:]}"
+        else:
+            before, after = text[: found.start()], text[end:]
+            follower = re.match(r"\s*,\s*", after)
+            text = before + after[follower.end() :] if follower else re.sub(r",\s*\Z", "", before) + after
+            at = found.start()
+    return text.encode("latin-1")
+
+
+def _value(text: str, at: int) -> tuple[object, int]:
+    """The JSON value at a position of a text, and where it ends; None if an earlier fault has broken it."""
+    try:
+        return _DECODER.raw_decode(text, at)
+    except ValueError:
+        return None, at

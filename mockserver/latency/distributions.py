@@ -5,15 +5,18 @@ is a slice of a shuffled grid of quantiles, made once per distribution: a stream
 instead of a thousand draws, and its gaps follow the distribution more closely than independent draws would.
 """
 
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cache, lru_cache
+from functools import lru_cache
 from math import exp, sqrt
+from statistics import NormalDist
 from typing import Protocol
 
 from mockserver.core.seeding import Draws
 
 _GRID = 1024
+_INVERSE = NormalDist().inv_cdf
 _INFINITE = float("inf")
 
 
@@ -33,7 +36,6 @@ class Constant:
     seconds: float
 
     def quantile(self, share: float) -> float:
-        """Seconds at that share of the distribution."""
         return self.seconds
 
 
@@ -45,7 +47,6 @@ class Uniform:
     most: float
 
     def quantile(self, share: float) -> float:
-        """Seconds at that share of the distribution."""
         return self.least + share * (self.most - self.least)
 
 
@@ -59,7 +60,6 @@ class Normal:
     most: float = _INFINITE
 
     def quantile(self, share: float) -> float:
-        """Seconds at that share of the distribution."""
         return min(max(self.mean + self.deviation * _normal(share), self.least, 0.0), self.most)
 
 
@@ -72,7 +72,6 @@ class Lognormal:
     most: float = _INFINITE
 
     def quantile(self, share: float) -> float:
-        """Seconds at that share of the distribution."""
         return min(self.median * exp(self.sigma * _normal(share)), self.most)
 
 
@@ -88,7 +87,6 @@ class Gamma:
     most: float = _INFINITE
 
     def quantile(self, share: float) -> float:
-        """Seconds at that share of the distribution."""
         ninth = 1 / (9 * self.shape)
         cube = max(1 - ninth + _normal(share) * sqrt(ninth), 0.0)
         return min(self.shape * self.scale * cube**3, self.most)
@@ -110,7 +108,6 @@ class Empirical:
         return self._hash
 
     def quantile(self, share: float) -> float:
-        """Seconds at that share of the distribution."""
         return self.seconds[min(int(share * len(self.seconds)), len(self.seconds) - 1)]
 
 
@@ -123,7 +120,6 @@ class Stalling:
     stall: Distribution
 
     def quantile(self, share: float) -> float:
-        """Seconds at that share of the distribution."""
         smooth = 1 - self.share
         if share < smooth:
             return self.usual.quantile(share / smooth)
@@ -143,16 +139,8 @@ def series(distribution: Distribution, count: int, draws: Draws) -> Sequence[flo
     return (grid * rounds)[start : start + count]
 
 
-@cache
-def _inverse() -> Callable[[float], float]:
-    # Imported with the first draw: a server whose latency is off never needs it, and starts sooner.
-    from statistics import NormalDist
-
-    return NormalDist().inv_cdf
-
-
 def _normal(share: float) -> float:
-    return _inverse()(min(max(share, 1e-6), 1 - 1e-6))
+    return _INVERSE(min(max(share, 1e-6), 1 - 1e-6))
 
 
 @lru_cache(maxsize=64)
@@ -161,3 +149,16 @@ def _grid(distribution: Distribution) -> tuple[float, ...]:
         return (distribution.seconds,)
     order = sorted(range(_GRID), key=lambda index: (index * 0x9E3779B97F4A7C15) & ((1 << 64) - 1))
     return tuple(distribution.quantile((index + 0.5) / _GRID) for index in order)
+
+
+UNITS = {"us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0}
+
+_DURATION = re.compile(r"(\d+(?:\.\d+)?|\.\d+)\s*(us|µs|ms|s|min)")
+
+
+def seconds_of(text: str) -> float | None:
+    """The duration that a text states, in seconds; None if it states none."""
+    matched = _DURATION.fullmatch(text)
+    if matched:
+        return float(matched[1]) * UNITS[matched[2]]
+    return 0.0 if text == "0" else None

@@ -10,11 +10,11 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from mockserver.core.timeline import Pace
+from mockserver.core.timeline import TokenTiming
 from mockserver.latency.profiles import Profile
 
 
-class Span(NamedTuple):
+class Occupancy(NamedTuple):
     """When a planned request ends, when the engine starts on it, and when its first token comes."""
 
     end: float
@@ -22,73 +22,75 @@ class Span(NamedTuple):
     first: float
 
 
-class Turn(NamedTuple):
+class SlotGrant(NamedTuple):
     """How many seconds a newcomer waits for a slot, and its place in the queue (0: a slot is free)."""
 
     wait: float = 0.0
     position: int = 0
 
 
-FREE = Turn()
+FREE = SlotGrant()
 
 
-def turn(profile: Profile, running: Sequence[Span], now: float) -> Turn | None:
-    """The turn of a request that arrives now, or None if both the engine and its queue are full.
+def next_slot(profile: Profile, running: Sequence[Occupancy], now: float) -> SlotGrant | None:
+    """The slot for a request that arrives now; None if both the engine and its queue are full.
 
-    `running` are the spans of all earlier requests, in any order; those that have ended do not count.
+    `running` are the occupancies of all earlier requests, in any order; those that have ended do not count.
     """
     if profile.slots is None:
         return FREE
-    ends = sorted(span.end for span in running if span.end > now)
+    ends = sorted(each.end for each in running if each.end > now)
     position = len(ends) - profile.slots + 1
     if position <= 0:
         return FREE
     if profile.waiting is not None and position > profile.waiting:
         return None
-    return Turn(ends[position - 1] - now, position)
+    return SlotGrant(ends[position - 1] - now, position)
 
 
-def loaded(pace: Pace, profile: Profile, running: Sequence[Span], now: float, wait: float) -> Pace:
+def slow_down(
+    pace: TokenTiming, profile: Profile, running: Sequence[Occupancy], now: float, wait: float
+) -> TokenTiming:
     """The pace of a request that arrives now, waits, and then shares the engine: its queue is longer by the wait, and
     its gaps are stretched while others are busy. If latency is off it is unchanged."""
     if not pace.schedule:
         return pace
     first = pace.schedule[0] + wait
     work = [instant - pace.schedule[0] for instant in pace.schedule]
-    others = [span for span in running if span.end > now + first]
+    others = [each for each in running if each.end > now + first]
     times = work if profile.slots is None else _stretched(work, _slowness(profile, others, now + first))
     schedule = tuple(first + time for time in times)
     return pace._replace(queue=pace.queue + wait, decode=schedule[-1] - first, schedule=schedule)
 
 
-def span(pace: Pace, now: float) -> Span:
-    """The span of a request that arrives now, from its loaded pace."""
+def occupancy_of(pace: TokenTiming, now: float) -> Occupancy:
+    """The occupancy of a request that arrives now, from its pace under load."""
     if not pace.schedule:
-        return Span(now, now, now)
+        return Occupancy(now, now, now)
     first = now + pace.schedule[0]
-    return Span(now + pace.schedule[-1], first - pace.prefill, first)
+    return Occupancy(now + pace.schedule[-1], first - pace.prefill, first)
 
 
 class Engine:
     """The slots of one engine: which requests run, which wait, and for how long. Its methods take the current time."""
 
     def __init__(self) -> None:
-        self._running: list[Span] = []
+        self._running: list[Occupancy] = []
 
-    def turn(self, profile: Profile, now: float) -> Turn | None:
-        """The turn of a request that arrives now; None when the engine refuses it."""
+    def next_slot(self, profile: Profile, now: float) -> SlotGrant | None:
+        """The slot for a request that arrives now; None when the engine refuses it."""
         self._forget_ended(now)
-        return turn(profile, self._running, now)
+        return next_slot(profile, self._running, now)
 
-    def take(self, pace: Pace, profile: Profile, now: float, turn: Turn) -> tuple[Pace, Span]:
-        """Accept a request at its turn: its pace under load, and the span with which it can leave early."""
-        made = loaded(pace, profile, self._running, now, turn.wait)
-        taken = span(made, now)
+    def take(self, pace: TokenTiming, profile: Profile, now: float, grant: SlotGrant) -> tuple[TokenTiming, Occupancy]:
+        """Accept a request for its slot: its pace under load, and the occupancy with which it can be released early."""
+        made = slow_down(pace, profile, self._running, now, grant.wait)
+        taken = occupancy_of(made, now)
         if profile.slots is not None and taken.end > now:
             insort(self._running, taken)
         return made, taken
 
-    def leave(self, taken: Span) -> None:
+    def release(self, taken: Occupancy) -> None:
         """Free the slot of a request before its time, as when its client has left; the plans of those that wait do not
         change."""
         if taken in self._running:
@@ -96,12 +98,12 @@ class Engine:
 
     def busy(self, now: float) -> tuple[int, int]:
         """How many requests are being served at an instant, and how many wait."""
-        here = [span for span in self._running if span.end > now]
-        served = sum(span.start <= now for span in here)
+        here = [each for each in self._running if each.end > now]
+        served = sum(each.start <= now for each in here)
         return served, len(here) - served
 
     def _forget_ended(self, now: float) -> None:
-        del self._running[: bisect_right(self._running, now, key=lambda span: span.end)]
+        del self._running[: bisect_right(self._running, now, key=lambda each: each.end)]
 
 
 class _Stretch(NamedTuple):
@@ -111,17 +113,17 @@ class _Stretch(NamedTuple):
     slowness: float
 
 
-def _slowness(profile: Profile, others: Sequence[Span], first: float) -> list[_Stretch]:
+def _slowness(profile: Profile, others: Sequence[Occupancy], first: float) -> list[_Stretch]:
     """How slow the engine is, stretch by stretch, for a request whose first token comes at the instant `first`."""
-    borders = {first, *(border for span in others for border in span if border > first)}
+    borders = {first, *(border for each in others for border in each if border > first)}
     return [_Stretch(begins - first, _slowness_at(profile, others, begins)) for begins in sorted(borders)]
 
 
-def _slowness_at(profile: Profile, others: Sequence[Span], instant: float) -> float:
+def _slowness_at(profile: Profile, others: Sequence[Occupancy], instant: float) -> float:
     """How many seconds a second of decoding takes: more with every other slot that is busy and every prefill."""
     assert profile.slots is not None, "an engine without slots is never busy"
-    busy = sum(span.start <= instant < span.end for span in others)
-    prefills = sum(span.start <= instant < span.first for span in others)
+    busy = sum(each.start <= instant < each.end for each in others)
+    prefills = sum(each.start <= instant < each.first for each in others)
     fullness = min(busy / (profile.slots - 1), 1.0) if profile.slots > 1 else 0.0
     undisturbed = (1 - profile.interference) ** prefills
     factor = 1 + (profile.slowdown - 1) * fullness

@@ -5,8 +5,8 @@ from itertools import pairwise
 from math import log
 from statistics import median
 
-from mockserver.latency.pace import pace
 from mockserver.latency.profiles import Profile
+from mockserver.latency.timing import draw_timing
 
 _BLOCKS = "▁▂▃▄▅▆▇█"
 _BARS = 30
@@ -23,9 +23,9 @@ def picture(profile: Profile) -> list[str]:
 
     The axis is logarithmic, from the value at its left to the one at its right.
     """
-    paces = [pace(profile, 1, PROMPT_TOKENS, key) for key in range(_ANSWERS)]
+    paces = [draw_timing(profile, 1, PROMPT_TOKENS, key) for key in range(_ANSWERS)]
     firsts = [made.schedule[0] if made.schedule else 0.0 for made in paces]
-    instants = dict.fromkeys(pace(profile, _STEPS, PROMPT_TOKENS, 0).schedule)
+    instants = dict.fromkeys(draw_timing(profile, _STEPS, PROMPT_TOKENS, 0).schedule)
     gaps = [after - before for before, after in pairwise(instants)] or [0.0]
     return [_line("first token", firsts), _line("gap", gaps)]
 

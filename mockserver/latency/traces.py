@@ -12,6 +12,7 @@ value (an empty cell, null, an absent key) means that nothing was measured. A mi
 the file and the line. Nothing here opens files: the readers of settings pass in their contents.
 """
 
+import csv
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -19,8 +20,8 @@ from dataclasses import dataclass, field
 from pathlib import PurePath
 from typing import NamedTuple
 
-from mockserver.core.naming import unknown
-from mockserver.latency.durations import UNITS, seconds_of
+from mockserver.core.messages import unknown_name
+from mockserver.latency.distributions import UNITS, seconds_of
 
 _NUMBER = re.compile(r"(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?")
 # No measured time is longer than this, in seconds.
@@ -32,7 +33,7 @@ class TraceError(ValueError):
     """A trace that cannot be read; the message names the file, and the line if one is to blame."""
 
 
-class Recording(NamedTuple):
+class TraceFile(NamedTuple):
     """The times in a file, by the name that it is given, or those in one column of it."""
 
     file: str
@@ -41,7 +42,7 @@ class Recording(NamedTuple):
 
 
 # Gives the times of a recording, in seconds; raises TraceError.
-Tracing = Callable[[Recording], tuple[float, ...]]
+Tracing = Callable[[TraceFile], tuple[float, ...]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -51,9 +52,9 @@ class Traces:
     Instances are compared by identity, even if they hold the same times, so that caches can use them as keys.
     """
 
-    known: Mapping[Recording, tuple[float, ...]] = field(default_factory=dict)
+    known: Mapping[TraceFile, tuple[float, ...]] = field(default_factory=dict)
 
-    def __call__(self, recording: Recording) -> tuple[float, ...]:
+    def __call__(self, recording: TraceFile) -> tuple[float, ...]:
         """The times of a recording. Raises TraceError if it has not been read."""
         found = self.known.get(recording)
         if found is None:
@@ -74,7 +75,7 @@ class Traces:
 NO_TRACES = Traces()
 
 
-def read_trace(recording: Recording, data: bytes) -> tuple[float, ...]:
+def read_trace(recording: TraceFile, data: bytes) -> tuple[float, ...]:
     """The times that a file holds, in seconds and in their order. Raises TraceError."""
     try:
         text = data.decode("utf-8-sig")
@@ -95,7 +96,7 @@ def read_trace(recording: Recording, data: bytes) -> tuple[float, ...]:
 _Cells = Iterator[tuple[int, object]]
 
 
-def _plain_lines(recording: Recording, text: str) -> _Cells:
+def _plain_lines(recording: TraceFile, text: str) -> _Cells:
     if recording.column is not None:
         raise TraceError(f"{recording.file}: column can only be used for files whose names end in {', '.join(_FORMS)}")
     for number, line in enumerate(text.splitlines(), start=1):
@@ -103,10 +104,7 @@ def _plain_lines(recording: Recording, text: str) -> _Cells:
             yield number, line
 
 
-def _table_cells(recording: Recording, text: str) -> _Cells:
-    # Imported with the first recording that is a table; most servers have none.
-    import csv
-
+def _table_cells(recording: TraceFile, text: str) -> _Cells:
     rows = csv.reader(text.splitlines(keepends=True), strict=True)
     try:
         names = [name.strip() for name in next(rows, [])]
@@ -118,7 +116,7 @@ def _table_cells(recording: Recording, text: str) -> _Cells:
         raise TraceError(f"{recording.file}, line {rows.line_num}: {error}") from None
 
 
-def _column(recording: Recording, names: list[str]) -> int:
+def _column(recording: TraceFile, names: list[str]) -> int:
     """Which cell of a row is meant: the one of the column's name, or the only one."""
     if recording.column is None:
         if len(names) == 1 and not _NUMBER.fullmatch(names[0]) and seconds_of(names[0]) is None:
@@ -129,11 +127,11 @@ def _column(recording: Recording, names: list[str]) -> int:
             else f"{recording.file}, line 1: a .csv file must begin with a line that names its columns"
         )
     if recording.column not in names:
-        raise TraceError(f"{recording.file}, line 1: {unknown('column', recording.column, names)}")
+        raise TraceError(f"{recording.file}, line 1: {unknown_name('column', recording.column, names)}")
     return names.index(recording.column)
 
 
-def _json_cells(recording: Recording, text: str) -> _Cells:
+def _json_cells(recording: TraceFile, text: str) -> _Cells:
     for number, line in enumerate(text.split("\n"), start=1):
         if not line.strip():
             continue
@@ -148,21 +146,21 @@ def _json_cells(recording: Recording, text: str) -> _Cells:
                 yield number, cell
 
 
-def _reached(recording: Recording, value: object) -> object:
+def _reached(recording: TraceFile, value: object) -> object:
     """What a column's name leads to, None where it leads nowhere."""
     for key in recording.column.split(".") if recording.column is not None else ():
         value = value.get(key) if isinstance(value, dict) else None
     return value
 
 
-_FORMS: Mapping[str, Callable[[Recording, str], _Cells]] = {
+_FORMS: Mapping[str, Callable[[TraceFile, str], _Cells]] = {
     ".csv": _table_cells,
     ".jsonl": _json_cells,
     ".ndjson": _json_cells,
 }
 
 
-def _seconds(recording: Recording, line: int, cell: object) -> float:
+def _seconds(recording: TraceFile, line: int, cell: object) -> float:
     text = cell.strip() if isinstance(cell, str) else json.dumps(cell)
     seconds = seconds_of(text)
     if seconds is None and _NUMBER.fullmatch(text):
@@ -172,6 +170,6 @@ def _seconds(recording: Recording, line: int, cell: object) -> float:
     return seconds
 
 
-def _described(recording: Recording) -> str:
+def _described(recording: TraceFile) -> str:
     more = {"column": recording.column, "unit": recording.unit}
     return ", ".join([recording.file, *(f"{key}={value}" for key, value in more.items() if value is not None)])

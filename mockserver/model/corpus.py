@@ -6,9 +6,9 @@ separated by `---`. Sentences are tokenised only once: an answer is put together
 
 from collections.abc import Mapping
 from functools import cache, lru_cache
+from importlib.resources import files
 from typing import NamedTuple
 
-from mockserver.core.package_data import read_data
 from mockserver.model import tokens
 
 LANGUAGES = ("en", "ru", "de", "fr", "es", "it", "pt", "tr", "uk", "zh", "ja", "ko")
@@ -69,7 +69,7 @@ def fresh_phrase(text: str) -> Phrase:
 def _sections(path: str, *, keep_blank: bool = False) -> dict[str, list[str]]:
     sections: dict[str, list[str]] = {}
     current: list[str] = []
-    for line in read_data("mockserver.model", path).decode().splitlines():
+    for line in (files("mockserver.model") / path).read_text("utf-8").splitlines():
         if line.startswith("[") and line.endswith("]") and line[1:-1].replace("_", "").isalpha():
             current = sections.setdefault(line[1:-1], [])
         elif keep_blank or (line and not line.startswith("#")):

@@ -67,7 +67,7 @@ class _Draft(NamedTuple):
 
 def generate(request: GenerationRequest, seed: int) -> Generation:
     """Generate all choices for all prompts, in order: the choices of the first prompt, then those of the next."""
-    if not request.speaks:
+    if not request.generates:
         # The model only reads.
         return Generation(request, (), Usage(request.prompt_tokens, 0))
     names = [*map(name_of, map(_text_of, request.prompts))]
@@ -88,7 +88,7 @@ def generate(request: GenerationRequest, seed: int) -> Generation:
 def fingerprint_of(request: GenerationRequest, seed: int) -> int:
     """A number for everything that is asked, from which the pace of the answer is derived."""
     names = map(name_of, map(_text_of, request.prompts))
-    if not request.speaks:
+    if not request.generates:
         return derive(seed, "read", request.model, *names)
     form = repr(None) if request.constraint is None else _form_of(request.constraint)
     return derive(derive(seed, "request", request.model, form, *names), *request.sampling.seeds)

@@ -8,9 +8,8 @@ a description in another.
 import re
 from collections.abc import Iterator, Mapping
 from functools import cache, lru_cache
+from importlib.resources import files
 from typing import NamedTuple
-
-from mockserver.core.package_data import read_data
 
 _WORD = re.compile(r"[^\W\d_]+")
 _CAMEL = re.compile(r"(?<=[a-z\d])(?=[A-Z])")
@@ -146,7 +145,7 @@ def _concepts() -> _Concepts:
 
 def _entries() -> Iterator[tuple[str, str]]:
     """Every word of the table, after the name of its concept, which is the first word of its line."""
-    for line in read_data("mockserver.model", "concepts.txt").decode().splitlines():
+    for line in (files("mockserver.model") / "concepts.txt").read_text("utf-8").splitlines():
         if not line.startswith("#"):
             words = line.split()
             yield from ((f"#{words[0].removesuffix('*')}", word) for word in words)

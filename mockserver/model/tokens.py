@@ -18,10 +18,10 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from functools import cache, lru_cache
+from importlib.resources import files
 from itertools import chain, islice
 from typing import NamedTuple
 
-from mockserver.core.package_data import read_data
 from mockserver.core.seeding import fingerprint
 
 VOCABULARY_SIZE = 49152
@@ -89,7 +89,7 @@ def _white_space() -> list[str]:
 
 def _lines() -> Iterator[str]:
     # Decoded part by part: as one text, because of its Chinese, it would take two bytes for each letter.
-    data = read_data("mockserver.model", "vocabulary.txt").removesuffix(b"\n")
+    data = (files("mockserver.model") / "vocabulary.txt").read_bytes().removesuffix(b"\n")
     start = 0
     while start < len(data):
         end = data.find(b"\n", start + _PART)

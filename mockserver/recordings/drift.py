@@ -13,8 +13,8 @@ from difflib import SequenceMatcher
 from itertools import zip_longest
 from typing import Any, NamedTuple
 
-from mockserver.core.failures import Rejection
-from mockserver.core.headers import by_name
+from mockserver.core.calls import by_name
+from mockserver.core.failures import Refusal
 from mockserver.core.timeline import Reply
 from mockserver.pipeline import complete, parse
 from mockserver.recordings.model_output import speech_of
@@ -32,7 +32,7 @@ from mockserver.routes import Routes
 from mockserver.state.context import HeaderError, make_context
 from mockserver.state.refusals import refuse
 from mockserver.state.settings import Settings
-from mockserver.state.stubs.bodies import is_stream
+from mockserver.state.stubs.parse_replies import is_stream
 from mockserver.state.stubs.registry import Prepared
 
 # Keys whose values are words of the protocol. In a refusal all strings are compared.
@@ -123,9 +123,9 @@ def _compared(exchange: Recorded, router: Routes, settings: Settings) -> Compare
         return Lost(exchange.place, str(error))
     replies: list[Reply] = []
     if recorded.status in CIRCUMSTANCES:
-        rows = route.dialect.errors[plan.context.site.edition]
+        rows = route.dialect.errors[plan.context.scope.edition]
         kinds = [kind for kind, row in rows.items() if row.status == recorded.status]
-        replies = [refuse(Rejection(kind), plan.context, plan.request) for kind in kinds]
+        replies = [refuse(Refusal(kind), plan.context, plan.request) for kind in kinds]
     if not replies:
         if plan.asks_model:
             plan.prepared = Prepared(speech_of(recorded.events))

@@ -10,7 +10,7 @@ from mockserver.core.calls import Call, Headers
 from mockserver.core.json_values import nests_absurdly
 from mockserver.core.secrets import is_secret
 from mockserver.routes import Routes
-from mockserver.state.routing import RouteMatch
+from mockserver.state.context import RouteMatch
 
 # Statuses that are due to the state of the vendor or the caller, not to the request.
 CIRCUMSTANCES = (401, 402, 403, 408, 429, *range(500, 600))

@@ -15,10 +15,10 @@ from typing import Any, NamedTuple
 import orjson
 
 from mockserver.core.dialects import Dialect
-from mockserver.core.failures import Rejection
+from mockserver.core.failures import Refusal
 from mockserver.core.json_values import identity
 from mockserver.core.secrets import is_secret, masked_body
-from mockserver.core.toml_writing import is_writable
+from mockserver.core.toml import is_writable
 from mockserver.pipeline import parse
 from mockserver.recordings.recorded import (
     VARYING_FIELDS,
@@ -31,12 +31,11 @@ from mockserver.recordings.recorded import (
 )
 from mockserver.recordings.traffic import exchanges_in
 from mockserver.routes import Routes
-from mockserver.state.context import HeaderError, make_context
+from mockserver.state.context import HeaderError, RouteMatch, make_context
 from mockserver.state.facts import RequestFacts
-from mockserver.state.routing import RouteMatch
 from mockserver.state.settings import ConfigError, Settings
-from mockserver.state.stubs.bodies import is_stream
-from mockserver.state.stubs.notation import read_stub
+from mockserver.state.stubs.parse_replies import is_stream
+from mockserver.state.stubs.parse_stubs import read_stub
 from mockserver.state.stubs.registry import Stub
 
 # Keys of a body that may hold a batch: prompts to complete, texts to embed, or documents to rank by a query.
@@ -184,8 +183,8 @@ def _understood(recorded: Recorded, router: Routes, settings: Settings) -> _Aske
         plan = parse(make_context(call_of(recorded, route), route, settings))
     except HeaderError as error:
         return Lost(recorded.place, str(error))
-    if plan.rejection is not None:
-        return Lost(recorded.place, _refused(route, plan.rejection))
+    if plan.refusal is not None:
+        return Lost(recorded.place, _refused(route, plan.refusal))
     facts = RequestFacts(plan.context, plan.request)
     return _Asked(recorded, route, facts, _is_own(recorded, route), plan.asks_model)
 
@@ -196,8 +195,8 @@ def _is_own(recorded: Recorded, route: RouteMatch) -> bool:
     return recorded.dialect is not None or recorded.host in hosts or f"/{name}/" in recorded.path
 
 
-def _refused(route: RouteMatch, rejection: Rejection) -> str:
-    why = f": {rejection.message}" if rejection.message else f" ({rejection.kind})"
+def _refused(route: RouteMatch, refusal: Refusal) -> str:
+    why = f": {refusal.message}" if refusal.message else f" ({refusal.kind})"
     return (
         f"{route.dialect.name} refuses this request{why}. A stub cannot answer what the dialect refuses; if the "
         f"request is for another dialect, add a route for its path"

@@ -22,7 +22,7 @@ import orjson
 from mockserver.recordings.recorded import Lost, LostError, Recorded, RecordingError, by_lower_name
 from mockserver.state.journal.transcripts import MOST_EVENTS
 from mockserver.state.settings import ConfigError
-from mockserver.state.stubs.bodies import events_in
+from mockserver.state.stubs.parse_replies import events_in
 
 _WANTED = "expected a journal (journal.jsonl of the admin API), an HTTP Archive (HAR) or a cassette of vcrpy"
 # With this flag, zlib detects gzip or zlib headers by itself.
@@ -140,7 +140,7 @@ def _of_journal(place: str, exchange: Mapping[str, Any]) -> Recorded:
     if "answer" not in exchange:
         raise LostError("has no answer; save journal.jsonl, which contains answers")
     request, answer, outcome = exchange["request"], exchange["answer"], exchange["outcome"]
-    if exchange["decision"]["by"] == "denial":
+    if exchange["decision"]["by"] == "simulator_error":
         raise LostError(f"nothing is served at {exchange['path']}")
     if answer["ending"] is not None:
         raise LostError(f"its answer broke off ({answer['ending']}); use a fault for that")

@@ -12,8 +12,8 @@ from starlette.middleware import Middleware
 from starlette.routing import BaseRoute, Route
 from starlette.types import Receive, Scope, Send
 
-from mockserver.core.dialects import Dialect
-from mockserver.core.installed import load_dialects
+from mockserver.core.dialects import Dialect, load_dialects
+from mockserver.core.failures import SimulatorError
 from mockserver.routes import Endpoint, RememberingRouter, Routes, mount
 from mockserver.server.admin.api import admin_api
 from mockserver.server.app_state import AppState
@@ -23,11 +23,12 @@ from mockserver.server.files import TraceFiles
 from mockserver.server.handler import Handler
 from mockserver.server.reload import SettingsReader, Watcher
 from mockserver.server.urls import ADMIN
-from mockserver.state.configuration.options import checked, from_names
-from mockserver.state.journal.exchanges import Denial
 from mockserver.state.settings import Settings
+from mockserver.state.settings.options import checked, from_names
 
-_DISGUISED = Denial(404, "no_route", f"The admin API is only at {ADMIN}/, without any percent-encoding in that.").body
+_DISGUISED = SimulatorError(
+    404, "no_route", f"The admin API is only at {ADMIN}/, without any percent-encoding in that."
+).body
 
 
 class App(Starlette):

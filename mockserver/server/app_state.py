@@ -13,12 +13,11 @@ from mockserver.server.clock import Monotonic, ShiftedClock, clock_of
 from mockserver.server.cors import AccessGuard
 from mockserver.server.files import Sources, standing_stubs
 from mockserver.server.metrics import Metrics
-from mockserver.state.configuration.names import check_all
-from mockserver.state.configuration.options import FIXED
+from mockserver.state.multi_process import check_processes
 from mockserver.state.namespaces import Namespace, Namespaces, check_advance
-from mockserver.state.processes import check_processes
-from mockserver.state.routing import operations_of
 from mockserver.state.settings import ConfigError, Settings
+from mockserver.state.settings.checks import check_all, operations_of
+from mockserver.state.settings.options import FIXED
 from mockserver.state.stubs.registry import Stub
 
 

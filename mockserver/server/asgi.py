@@ -10,7 +10,7 @@ from typing import ClassVar, Protocol, runtime_checkable
 
 from starlette.types import Message, Receive, Scope, Send
 
-from mockserver.core.timeline import Ending, RawHeaders
+from mockserver.core.timeline import ConnectionFault, RawHeaders
 from mockserver.server.player import Callback, Playback, ResponseWriter
 
 # The key in a scope for the path of our application within the one that it is part of.
@@ -66,7 +66,7 @@ class AsgiWriter(ResponseWriter):
         self._resume = resume if self._messages else None
         return bool(self._messages)
 
-    def break_off(self, ending: Ending, ended: Callback) -> None:
+    def break_off(self, ending: ConnectionFault, ended: Callback) -> None:
         """Impossible without a wire; a timeline with such an ending is only played with one."""
         raise NotImplementedError(f"{ending.how} needs a socket")
 

@@ -12,13 +12,20 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from mockserver.core.calls import Headers
 from mockserver.core.dialects import Dialect
+from mockserver.core.failures import SimulatorError
 from mockserver.core.timeline import RawHeaders, Timeline
-from mockserver.faults.connections import HEAD
+from mockserver.faults.responses import HEAD
 from mockserver.server.asgi import HEADERS, send_json
 from mockserver.server.logs import log, printable
-from mockserver.state.journal.exchanges import Denial
-from mockserver.state.origins import VENDOR, allows_host, allows_origin, host_refusal, is_loopback, page_refusal
 from mockserver.state.settings import Settings
+from mockserver.state.settings.origins import (
+    VENDOR,
+    allows_host,
+    allows_origin,
+    host_refusal,
+    is_loopback,
+    page_refusal,
+)
 
 # How many seconds browsers cache a preflight.
 _REMEMBERED = b"600"
@@ -46,20 +53,20 @@ class AccessGuard:
         """Take note of the address that the server listens on."""
         self._is_local = is_loopback(address)
 
-    def refusal(self, method: str, headers: Headers, settings: Settings) -> Denial | None:
+    def refusal(self, method: str, headers: Headers, settings: Settings) -> SimulatorError | None:
         """Why a request is turned away, which is logged; None if it is let in."""
-        denial, host = None, headers.get("host")
+        simulator_error, host = None, headers.get("host")
         # No browser leaves out the host.
         if host is not None and (self._is_local or settings.allow_host):
             allowed = self._vendors + settings.allow_host
-            denial = None if allows_host(host, allowed) else host_refusal(host)
-        if denial is None and ("origin" in headers or "sec-fetch-site" in headers):
-            denial = page_refusal(method, headers, settings.cors)
-        if denial is not None:
-            self._log(denial)
-        return denial
+            simulator_error = None if allows_host(host, allowed) else host_refusal(host)
+        if simulator_error is None and ("origin" in headers or "sec-fetch-site" in headers):
+            simulator_error = page_refusal(method, headers, settings.cors)
+        if simulator_error is not None:
+            self._log(simulator_error)
+        return simulator_error
 
-    def _log(self, denial: Denial) -> None:
+    def _log(self, simulator_error: SimulatorError) -> None:
         """Log a refusal, unless there are many: a page may send thousands of requests."""
         second = int(time.monotonic())
         if second != self._second:
@@ -70,7 +77,7 @@ class AccessGuard:
         self._logged += 1
         more = f" ({self._unlogged:,} others before it were not logged)" if self._unlogged else ""
         self._unlogged = 0
-        log.warning("refused with %d: %s%s", denial.status, printable(denial.message), more)
+        log.warning("refused with %d: %s%s", simulator_error.status, printable(simulator_error.message), more)
 
 
 class AccessMiddleware:
@@ -83,9 +90,9 @@ class AccessMiddleware:
         """Serve one ASGI scope."""
         if scope["type"] == "http":
             headers = scope[HEADERS] = Headers(scope["headers"])
-            denial = self._guard.refusal(scope["method"], headers, self._settings())
-            if denial is not None:
-                await send_json(send, denial.status, denial.body, (VARY,))
+            simulator_error = self._guard.refusal(scope["method"], headers, self._settings())
+            if simulator_error is not None:
+                await send_json(send, simulator_error.status, simulator_error.body, (VARY,))
                 return
         await self._app(scope, receive, send)
 

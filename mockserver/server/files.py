@@ -7,18 +7,15 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from mockserver.core.dialects import Dialect
-from mockserver.core.installed import load_dialects
+from mockserver.core.dialects import Dialect, load_dialects
 from mockserver.core.toml import read_toml
-from mockserver.latency.traces import NO_TRACES, Recording, TraceError, Traces, read_trace
-from mockserver.state.abilities import check_abilities
-from mockserver.state.configuration.config import from_toml
-from mockserver.state.configuration.names import Operations
-from mockserver.state.configuration.options import settle
-from mockserver.state.configuration.toml_places import located
-from mockserver.state.routing import operations_of
+from mockserver.latency.traces import NO_TRACES, TraceError, TraceFile, Traces, read_trace
 from mockserver.state.settings import ConfigError, Settings
-from mockserver.state.stubs.notation import NOTES, check_names, check_unique, read_stubs
+from mockserver.state.settings.checks import Operations, operations_of
+from mockserver.state.settings.config_file import from_toml, located
+from mockserver.state.settings.options import settle
+from mockserver.state.stub_support import check_abilities
+from mockserver.state.stubs.parse_stubs import NOTES, check_names, check_unique, read_stubs
 from mockserver.state.stubs.registry import Stub
 from mockserver.state.stubs.values import StubError
 
@@ -90,9 +87,9 @@ class TraceFiles:
         self._folder = folder
         self._known = known
         self._sources = Sources() if sources is None else sources
-        self._read: dict[Recording, tuple[float, ...]] = {}
+        self._read: dict[TraceFile, tuple[float, ...]] = {}
 
-    def __call__(self, recording: Recording) -> tuple[float, ...]:
+    def __call__(self, recording: TraceFile) -> tuple[float, ...]:
         """The times of a recording, in seconds. Raises TraceError."""
         found = self._known.known.get(recording) or self._read.get(recording)
         if found is None:

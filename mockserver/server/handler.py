@@ -14,9 +14,9 @@ from starlette.types import Receive, Scope, Send
 
 from mockserver import pipeline
 from mockserver.core.calls import Call, Headers
-from mockserver.core.failures import FailureKind, Rejection
-from mockserver.core.json_sizes import MOST_VALUES, has_more_values
-from mockserver.core.timeline import Run, Timeline
+from mockserver.core.failures import FailureKind, Refusal, SimulatorError
+from mockserver.core.json_values import MOST_VALUES, has_more_values
+from mockserver.core.timeline import TimedFrames, Timeline
 from mockserver.server.app_state import AppState, Setup
 from mockserver.server.asgi import HEADERS, ROOT, ClientLeftError, Transport, read_body, refuse_websocket
 from mockserver.server.clock import ShiftedClock
@@ -25,13 +25,12 @@ from mockserver.server.logs import log, log_access
 from mockserver.server.not_found import add_hint, no_route, to_live_page
 from mockserver.server.responses import PlayedResponse
 from mockserver.state.admission import standings_of
-from mockserver.state.context import HeaderError, RequestContext, make_context
+from mockserver.state.context import HeaderError, RequestContext, RouteMatch, make_context
 from mockserver.state.costs import answers_long, reads_long
-from mockserver.state.journal.exchanges import Denial, Exchange
+from mockserver.state.journal.exchanges import Exchange
+from mockserver.state.multi_process import needs_one_process, stateful_call, stateful_context
 from mockserver.state.namespaces import BAD_NAME, DEFAULT, Namespace, is_name, namespace_of
 from mockserver.state.plan import Plan
-from mockserver.state.processes import needs_one_process, stateful_call, stateful_context
-from mockserver.state.routing import RouteMatch
 
 if TYPE_CHECKING:
     from mockserver.server.webhooks import WebhookSender
@@ -101,7 +100,7 @@ class Handler:
         body = await read_body(scope, receive, incoming.setup.settings.max_body)
         incoming.body = body or b""
         if not is_known:
-            return self._deny(incoming, Denial(400, "bad_namespace", BAD_NAME))
+            return self._deny(incoming, SimulatorError(400, "bad_namespace", BAD_NAME))
         if route is None:
             return self._elsewhere(incoming, scope["path"])
         try:
@@ -113,7 +112,7 @@ class Handler:
                 return self._refuse(incoming, route, FailureKind.BODY_TOO_LARGE)
             return await self._answer(incoming, route)
         except HeaderError as error:
-            return self._deny(incoming, Denial(400, "invalid_header", str(error)), route)
+            return self._deny(incoming, SimulatorError(400, "invalid_header", str(error)), route)
 
     async def _answer(self, incoming: _Incoming, route: RouteMatch) -> PlayedResponse:
         """The way of a request through the pipeline. Raises HeaderError if one of our own headers cannot be obeyed."""
@@ -126,7 +125,9 @@ class Handler:
                 stateful_call(context.call, route) or stateful_context(plan.context)
             )
             if stateful:
-                return self._deny(incoming, Denial(409, "several_processes", f"{needs_one_process(stateful)}."), route)
+                return self._deny(
+                    incoming, SimulatorError(409, "several_processes", f"{needs_one_process(stateful)}."), route
+                )
             pipeline.resolve(plan, namespace, incoming.arrived, setup.since, setup.stubs)
             if is_long or answers_long(plan):
                 await asyncio.to_thread(pipeline.complete, plan)
@@ -143,8 +144,8 @@ class Handler:
         if plan.timeline.ending is not None and not incoming.has_transport:
             pipeline.release(plan, namespace)
             message = f"{' and '.join(plan.faults)}: needs a socket, which a server in process does not have."
-            return self._deny(incoming, Denial(501, "no_wire", message), route)
-        if plan.rejection is not None and not setup.settings.strict:
+            return self._deny(incoming, SimulatorError(501, "no_wire", message), route)
+        if plan.refusal is not None and not setup.settings.strict:
             add_hint(plan, incoming.path, setup.routes)
         return self._play(incoming, pipeline.record(plan, namespace, incoming.path, incoming.arrived))
 
@@ -157,14 +158,16 @@ class Handler:
         standings = standings_of(call, route, settings, namespace.quotas, incoming.arrived) if settings.quota else ()
         context = make_context(call, route, settings, salt, standings)
         operation, dialect = route.operation, route.dialect
-        if operation is None or not operation.looks_back(call):
+        if operation is None or not operation.needs_history(call):
             return context
-        outbox = None if operation.answer is None else namespace.deliveries.outbox(dialect)
-        return context._replace(site=context.site._replace(outbox=outbox, ledger=namespace.ledgers.of(dialect)))
+        webhooks = None if operation.handler is None else namespace.deliveries.webhooks(dialect)
+        return context._replace(
+            scope=context.scope._replace(webhooks=webhooks, history=namespace.histories.of(dialect))
+        )
 
     def _refuse(self, incoming: _Incoming, route: RouteMatch, kind: FailureKind) -> PlayedResponse:
         """The vendor's refusal of a request that the dialect has not read."""
-        plan = Plan(make_context(incoming.call(route.path), route, incoming.setup.settings), rejection=Rejection(kind))
+        plan = Plan(make_context(incoming.call(route.path), route, incoming.setup.settings), refusal=Refusal(kind))
         pipeline.complete(plan)
         return self._play(incoming, pipeline.record(plan, incoming.namespace, incoming.path, incoming.arrived))
 
@@ -174,15 +177,22 @@ class Handler:
             led = to_live_page(incoming.method, incoming.path, incoming.headers, requested)
             if led is not None:
                 return _aside(incoming, led)
-        denial = no_route(incoming.method, incoming.path, self.app_state.dialects, incoming.setup.routes)
-        return self._deny(incoming, denial)
+        simulator_error = no_route(incoming.method, incoming.path, self.app_state.dialects, incoming.setup.routes)
+        return self._deny(incoming, simulator_error)
 
-    def _deny(self, incoming: _Incoming, denial: Denial, route: RouteMatch | None = None) -> PlayedResponse:
+    def _deny(
+        self, incoming: _Incoming, simulator_error: SimulatorError, route: RouteMatch | None = None
+    ) -> PlayedResponse:
         """A refusal in our own format."""
         call = incoming.call(incoming.path if route is None else route.path)
         space = incoming.namespace
         exchange = space.journal.open(
-            space.name, incoming.path, call, denial=denial, arrived=incoming.arrived, ahead=space.shift
+            space.name,
+            incoming.path,
+            call,
+            simulator_error=simulator_error,
+            arrived=incoming.arrived,
+            ahead=space.shift,
         )
         return self._play(incoming, exchange)
 
@@ -193,9 +203,9 @@ class Handler:
             self._send(incoming, plan)
         app_state.namespaces.trim()
         app_state.metrics.begun()
-        noted = namespace.ledgers.begin(exchange)
+        noted = namespace.histories.begin(exchange)
         ended = partial(_ended, exchange, namespace, app_state, noted)
-        timeline = plan.timeline if plan is not None else _denial_timeline(exchange)
+        timeline = plan.timeline if plan is not None else _error_timeline(exchange)
         if incoming.reader is not None:
             # With headers that let pages of other origins read it.
             timeline = shared(timeline, incoming.reader)
@@ -226,22 +236,26 @@ def _aside(incoming: _Incoming, timeline: Timeline) -> PlayedResponse:
     return PlayedResponse(timeline, incoming.clock, incoming.arrived)
 
 
-def _denial_timeline(exchange: Exchange) -> Timeline:
+def _error_timeline(exchange: Exchange) -> Timeline:
     """The timeline of our own refusal."""
-    denial = exchange.denial
-    assert denial is not None, "an exchange without a plan has been denied"
-    return Timeline(denial.status, ((b"content-type", b"application/json"),), (Run((denial.body,), (0.0,), (0,)),))
+    simulator_error = exchange.simulator_error
+    assert simulator_error is not None, "an exchange without a plan has been denied"
+    return Timeline(
+        simulator_error.status,
+        ((b"content-type", b"application/json"),),
+        (TimedFrames((simulator_error.body,), (0.0,), (0,)),),
+    )
 
 
 def _ended(exchange: Exchange, namespace: Namespace, app_state: AppState, noted: Callable[[], None] | None) -> None:
     """Settle an exchange that has ended: quotas, slots, metrics, the dialect's own ledger, journal and log."""
     plan = exchange.plan
     if plan is not None and plan.reservation is not None:
-        namespace.quotas.leave(plan.reservation)
+        namespace.quotas.release(plan.reservation)
     if plan is not None and exchange.record.closed_by == "client":
         if plan.slot is not None:
-            plan.slot.leave()
-        namespace.retries.note_left(plan)
+            plan.slot.release()
+        namespace.attempts.record_cancel(plan)
     app_state.metrics.ended(exchange)
     if noted is not None:
         noted()

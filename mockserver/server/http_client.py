@@ -20,7 +20,7 @@ from urllib.parse import quote, unquote, urlsplit
 
 import h11
 
-from mockserver.core.outbox import Outcome, Task
+from mockserver.core.dialect_state import WebhookRequest, WebhookResult
 from mockserver.server.urls import ADMIN, tls_refused
 
 # The longest answer that is read, in bytes; the rest is ignored.
@@ -105,7 +105,7 @@ def _embedded(address: Address) -> Iterator[IPv4Address]:
         yield IPv4Address(number & 0xFFFF_FFFF)
 
 
-async def send(task: Task, deliver: str) -> Outcome:
+async def send(task: WebhookRequest, deliver: str) -> WebhookResult:
     """Send a request and return its answer. Raises UnsentError if there is none, or if the setting does not let it."""
     try:
         parts = urlsplit(task.url)
@@ -201,8 +201,8 @@ async def _connect(
 
 
 async def _exchange(
-    task: Task, host: str, target: str, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
-) -> Outcome:
+    task: WebhookRequest, host: str, target: str, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+) -> WebhookResult:
     connection = h11.Connection(h11.CLIENT)
     length = [(b"Content-Length", b"%d" % len(task.body))] if task.body or task.method != "GET" else []
     headers = [(b"Host", host.encode("idna" if not host.isascii() else "ascii")), *task.headers, *length]
@@ -233,7 +233,7 @@ async def _exchange(
             data = zlib.decompressobj(_GZIP).decompress(data, _MOST)
         except zlib.error as error:
             raise EOFError(f"the answer is not valid gzip: {error}") from None
-    return Outcome(answer.status_code, received, data)
+    return WebhookResult(answer.status_code, received, data)
 
 
 def _reason(error: Exception) -> str:

@@ -76,7 +76,7 @@ class AccessLine:
             parts.append(f"client left after {record.events_sent} events")
         if record.given_up:
             parts.append(f"ended by the server after {record.events_sent} events")
-        if (plan is None or plan.rejection is not None) and (reason := _reason(exchange)):
+        if (plan is None or plan.refusal is not None) and (reason := _reason(exchange)):
             parts.append(_shortened(masked_text(reason), _LONGEST_REASON))
         return printable(", ".join(parts))
 
@@ -215,11 +215,11 @@ def _json_line(instant: float, level: str, logger: str, message: str, more: Mapp
 
 def _status(exchange: Exchange) -> tuple[int, str | None]:
     """The status of an answer, and the kind of its failure."""
-    plan, denial = exchange.plan, exchange.denial
+    plan, simulator_error = exchange.plan, exchange.simulator_error
     if plan is not None:
-        return plan.timeline.status, None if plan.rejection is None else str(plan.rejection.kind)
-    assert denial is not None, "an exchange without a plan has been denied"
-    return denial.status, denial.kind
+        return plan.timeline.status, None if plan.refusal is None else str(plan.refusal.kind)
+    assert simulator_error is not None, "an exchange without a plan has been denied"
+    return simulator_error.status, simulator_error.kind
 
 
 def _usage(exchange: Exchange) -> Usage | None:
@@ -233,10 +233,10 @@ def _usage(exchange: Exchange) -> Usage | None:
 
 def _reason(exchange: Exchange) -> str | None:
     """Why mockserver itself refused a request, or what the vendor's refusal does not say; None for all others."""
-    plan, denial = exchange.plan, exchange.denial
-    if denial is not None:
-        return f"nearest: {', '.join(denial.nearest)}" if denial.nearest else denial.message
-    if plan is None or plan.rejection is None:
+    plan, simulator_error = exchange.plan, exchange.simulator_error
+    if simulator_error is not None:
+        return f"nearest: {', '.join(simulator_error.nearest)}" if simulator_error.nearest else simulator_error.message
+    if plan is None or plan.refusal is None:
         return None
     if plan.trouble is not None:
         return plan.trouble

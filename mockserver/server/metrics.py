@@ -50,7 +50,7 @@ def _times() -> Histogram:
 
 @dataclass(slots=True)
 class Tally:
-    """The counts for one operation of a dialect and one status. For denials the dialect is empty."""
+    """The counts for one operation of a dialect and one status. For errors of our own the dialect is empty."""
 
     dialect: str
     operation: str
@@ -110,18 +110,18 @@ class Metrics:
             tally.prompt_tokens += usage.prompt_tokens
             tally.cached_tokens += usage.cached_tokens
             tally.completion_tokens += usage.completion_tokens
-        if plan.rejection is not None:
-            self.failures[dialect, plan.rejection.kind] += 1
+        if plan.refusal is not None:
+            self.failures[dialect, plan.refusal.kind] += 1
         if plan.struck:
             self.faults.update((dialect, kind) for kind in plan.faults)
         if plan.timeline.streamed and record.tokens_sent:
             _note_times(self.streams[dialect], plan, record)
 
     def _denied(self, exchange: Exchange) -> None:
-        denial = exchange.denial
-        assert denial is not None, "an exchange without a plan has been denied"
-        self._note("", "", denial.status, exchange.record)
-        self.failures["", denial.kind] += 1
+        simulator_error = exchange.simulator_error
+        assert simulator_error is not None, "an exchange without a plan has been denied"
+        self._note("", "", simulator_error.status, exchange.record)
+        self.failures["", simulator_error.kind] += 1
 
     def _note(self, dialect: str, operation: str, status: int, record: Record) -> Tally:
         """Count an answer, and return the tally in which it is counted."""

@@ -4,18 +4,17 @@ hints for those that a vendor refuses because they were meant for another path."
 from collections.abc import Iterable
 
 from mockserver.core.calls import Headers
-from mockserver.core.failures import FailureKind
+from mockserver.core.failures import FailureKind, SimulatorError
 from mockserver.core.timeline import Timeline
 from mockserver.routes import Routes
-from mockserver.state.journal.exchanges import Denial
 from mockserver.state.plan import Plan
-from mockserver.state.routing import ADMIN
+from mockserver.state.settings.checks import ADMIN
 
 # Endpoints of the admin API that people also look for at the root, as servers of other kinds have them there.
 SOUGHT = ("/health", "/ready", "/version", "/metrics", "/routes", "/openapi.json")
 
 
-def no_route(method: str, path: str, dialects: Iterable[str], routes: Routes) -> Denial:
+def no_route(method: str, path: str, dialects: Iterable[str], routes: Routes) -> SimulatorError:
     """The answer to a request that no dialect has; `dialects` are the names of those that are served."""
     own = f" The server's own is at {ADMIN}{path}." if path in SOUGHT else ""
     message = (
@@ -23,7 +22,7 @@ def no_route(method: str, path: str, dialects: Iterable[str], routes: Routes) ->
         f"({', '.join(f'/{name}/...' for name in dialects)}), or see GET {ADMIN}/routes, "
         f"or the live page: {ADMIN}/ui/.{own}"
     )
-    return Denial(404, "no_route", message, tuple(routes.nearest(path)))
+    return SimulatorError(404, "no_route", message, tuple(routes.nearest(path)))
 
 
 def to_live_page(method: str, path: str, headers: Headers, requested: str) -> Timeline | None:
@@ -54,10 +53,10 @@ def _hint(plan: Plan, path: str, routes: Routes) -> str:
     route = plan.context.route
     if route.allowed and route.operation is None:
         return f"{path} takes {', '.join(route.allowed)}"
-    assert plan.rejection is not None, "only refusals are given hints"
-    if plan.rejection.kind is FailureKind.UNKNOWN_PATH or route.operation is None:
+    assert plan.refusal is not None, "only refusals are given hints"
+    if plan.refusal.kind is FailureKind.UNKNOWN_PATH or route.operation is None:
         return f"nearest: {', '.join(routes.nearest(path))}"
-    if plan.rejection.kind not in (FailureKind.INVALID_REQUEST, FailureKind.UNKNOWN_MODEL):
+    if plan.refusal.kind not in (FailureKind.INVALID_REQUEST, FailureKind.UNKNOWN_MODEL):
         return ""
     others = [] if route.configured else routes.elsewhere(route, path)
     return f"{path} is {route.dialect.name}'s; others: {', '.join(others)}" if others else ""

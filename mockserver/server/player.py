@@ -13,7 +13,15 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from itertools import accumulate
 from typing import Protocol
 
-from mockserver.core.timeline import Closer, Ending, RawHeaders, Record, Run, Timeline, Wrapped
+from mockserver.core.timeline import (
+    ClosedBy,
+    ConnectionFault,
+    RawHeaders,
+    Record,
+    TemplatedFrames,
+    TimedFrames,
+    Timeline,
+)
 from mockserver.server.clock import Alarm, ShiftedClock
 
 log = logging.getLogger("mockserver")
@@ -51,7 +59,7 @@ class ResponseWriter(Protocol):
         return self.write(data, last=False)
 
     def steady(
-        self, frames: Wrapped, interrupted: Callback
+        self, frames: TemplatedFrames, interrupted: Callback
     ) -> "tuple[Sequence[bytes], Callable[[bytes], object]] | None":
         """These frames as they are sent, and the transport's own write, to be used until `interrupted` is called; None
         if there is more to a write than that."""
@@ -64,7 +72,7 @@ class ResponseWriter(Protocol):
     def blocked(self, resume: Callback) -> bool:
         """Whether the client takes no more for now; if so, `resume` is called once it does."""
 
-    def break_off(self, ending: Ending, ended: Callback) -> None:
+    def break_off(self, ending: ConnectionFault, ended: Callback) -> None:
         """Make the answer fail; `ended` is called when nothing more will be sent, unless the client leaves first."""
 
     def abort(self) -> None:
@@ -100,8 +108,8 @@ class Playback:
         self._record = record
         self._ended = ended
         self._longest = writer.longest_write if joined else 0
-        self._runs: Iterator[Run] = iter(timeline.runs)
-        self._run: Run | None = None
+        self._runs: Iterator[TimedFrames] = iter(timeline.runs)
+        self._run: TimedFrames | None = None
         self._position = 0
         self._count = 0
         # Where the frames of the run end, in bytes from its beginning; computed when first needed.
@@ -213,10 +221,10 @@ class Playback:
             self._fail()
             yield None
 
-    def _steady(self, run: Run) -> tuple[Sequence[bytes], Callable[[bytes], object]]:
+    def _steady(self, run: TimedFrames) -> tuple[Sequence[bytes], Callable[[bytes], object]]:
         """What is to be written for each frame of a run, and how."""
         data = run.data
-        if type(data) is not Wrapped:
+        if type(data) is not TemplatedFrames:
             return data, self._writer.write_more
         steady = self._writer.steady(data, self._interrupt) if len(data) <= _MOST_STEADY else None
         return steady or ([*data], self._writer.write_more)
@@ -252,14 +260,14 @@ class Playback:
         """Whether the client takes more; if not, playing resumes when it does."""
         return not self._writer.blocked(self.play)
 
-    def leave(self, closed_by: Closer = "client") -> None:
+    def leave(self, closed_by: ClosedBy = "client") -> None:
         """Stop playing: the client has left or will stay silent for good, or the server gives up the answer."""
         self._over = True
         if self._record.closed_by is None:
             self._record.given_up = closed_by == "server"
         self._end(closed_by)
 
-    def _current(self) -> Run | None:
+    def _current(self) -> TimedFrames | None:
         """The run that has a frame left, or None if all have been played."""
         while self._position == self._count:
             self._run = next(self._runs, None)
@@ -270,11 +278,11 @@ class Playback:
             self._count = len(self._run.due)
         return self._run
 
-    def _write_joined(self, run: Run, until: float, elapsed: float) -> int:
+    def _write_joined(self, run: TimedFrames, until: float, elapsed: float) -> int:
         """Write the frames due by `until`, of this run and later ones, at once. Return how many usual ones they are."""
         parts: list[bytes] = []
         size = events = tokens = 0
-        following: Run | None = run
+        following: TimedFrames | None = run
         while following is not None and following.due[self._position] <= until and size < self._longest:
             start = self._position
             stop = self._fitting(following, until, self._longest - size, alone=not parts)
@@ -294,7 +302,7 @@ class Playback:
         self._writer.write(data, last=last)
         return max(events, size // _FRAME)
 
-    def _fitting(self, run: Run, until: float, room: int, *, alone: bool) -> int:
+    def _fitting(self, run: TimedFrames, until: float, room: int, *, alone: bool) -> int:
         """The end of the next frames of a run that are due and fit into a write; a write's first one always fits."""
         start = self._position
         if alone and start + 1 == self._count:
@@ -307,7 +315,7 @@ class Playback:
         fitting = bisect_right(self._ends, self._ends[start] + room, lo=start, hi=stop + 1) - 1
         return max(fitting, start + 1) if alone else fitting
 
-    def _write_each(self, run: Run, elapsed: float) -> int:
+    def _write_each(self, run: TimedFrames, elapsed: float) -> int:
         """Write each due frame of this run separately, up to a turn's worth. Return how many they were."""
         start = self._position
         stop = min(bisect_right(run.due, elapsed, lo=start), start + _TURN)
@@ -368,7 +376,7 @@ class Playback:
         self._over = True
         self._end("server")
 
-    def _end(self, closed_by: Closer) -> None:
+    def _end(self, closed_by: ClosedBy) -> None:
         """Record who ended the answer, once."""
         if self._alarm is not None:
             self._alarm.cancel()
@@ -390,10 +398,10 @@ def _hastened(due: float, elapsed: float) -> float:
 
 
 def _joined(data: Sequence[bytes], start: int, stop: int) -> bytes:
-    if type(data) is Wrapped:
+    if type(data) is TemplatedFrames:
         return data.joined(start, stop)
     return data[start] if stop == start + 1 else b"".join(data[start:stop])
 
 
 def _ends(data: Sequence[bytes]) -> Sequence[int]:
-    return data.ends() if type(data) is Wrapped else [*accumulate(map(len, data), initial=0)]
+    return data.ends() if type(data) is TemplatedFrames else [*accumulate(map(len, data), initial=0)]

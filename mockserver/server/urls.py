@@ -6,7 +6,7 @@ import ssl
 from http.client import BadStatusLine, HTTPConnection, HTTPException, HTTPSConnection
 from urllib.parse import urlsplit
 
-from mockserver.state.routing import ADMIN as ADMIN
+from mockserver.state.settings.checks import ADMIN as ADMIN
 
 HEALTH = ADMIN + "/health"
 

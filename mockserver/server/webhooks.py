@@ -14,9 +14,9 @@ from urllib.parse import unquote, urlsplit
 from starlette.applications import Starlette
 from starlette.types import Message
 
+from mockserver.core.dialect_state import Timing, WebhookQueue, WebhookRequest, WebhookResult
 from mockserver.core.dialects import Dialect
-from mockserver.core.outbox import Outbox, Outcome, Task, Times
-from mockserver.core.timeline import Ending, RawHeaders
+from mockserver.core.timeline import ConnectionFault, RawHeaders
 from mockserver.server.app_state import AppState
 from mockserver.server.asgi import ROOT, Transport
 from mockserver.server.clock import Alarm, ShiftedClock
@@ -41,16 +41,16 @@ class WebhookSender:
 
     def take(self, namespace: Namespace, dialect: Dialect, orders: tuple[object, ...]) -> None:
         """Give orders to the outbox of a dialect, and begin what is due."""
-        outbox = namespace.deliveries.outbox(dialect)
-        assert outbox is not None, "only dialects with an outbox give orders"
+        webhooks = namespace.deliveries.webhooks(dialect)
+        assert webhooks is not None, "only dialects with an outbox give orders"
         clock, key = self.app_state.clock(namespace), (namespace.name, dialect.name)
         dispatcher = self._dispatchers.get(key)
         # An application that is called in process may run on several loops in turn, with a clock for each.
         if dispatcher is None or dispatcher.clock is not clock:
-            dispatcher = self._dispatchers[key] = _Dispatcher(self, namespace, dialect, outbox, clock)
+            dispatcher = self._dispatchers[key] = _Dispatcher(self, namespace, dialect, webhooks, clock)
             namespace.deliveries.on_reset(partial(self._close, key))
         for order in orders:
-            outbox.take(order, dispatcher.now)
+            webhooks.take(order, dispatcher.now)
         dispatcher.go_on()
 
     def _close(self, key: tuple[str, str]) -> None:
@@ -63,13 +63,13 @@ class _Dispatcher:
     """The requests of one outbox: those under way, with their deadlines, and the alarm for what comes next."""
 
     def __init__(
-        self, sender: WebhookSender, namespace: Namespace, dialect: Dialect, outbox: Outbox, clock: ShiftedClock
+        self, sender: WebhookSender, namespace: Namespace, dialect: Dialect, webhooks: WebhookQueue, clock: ShiftedClock
     ) -> None:
         self.clock = clock
         self._sender = sender
         self._namespace = namespace
         self._dialect = dialect
-        self._outbox = outbox
+        self._outbox = webhooks
         # The two clocks are apart by a constant: the namespace's counts from an arbitrary instant.
         self._epoch = time.time() + namespace.shift - clock.now()
         self._alarm: Alarm = clock.alarm(self._wake)
@@ -94,7 +94,7 @@ class _Dispatcher:
             del self._deadlines[limit]
             limit.reschedule(asyncio.get_running_loop().time())
         room = _MOST - len(self._under_way)
-        for task in self._outbox.due(Times(instant + self._epoch, time.time()), room) if room else ():
+        for task in self._outbox.due(Timing(instant + self._epoch, time.time()), room) if room else ():
             request = asyncio.ensure_future(self._make(task))
             self._under_way.add(request)
             request.add_done_callback(self._under_way.discard)
@@ -110,19 +110,19 @@ class _Dispatcher:
         if instant is not None and self._is_open:
             self._alarm.set(instant)
 
-    async def _make(self, task: Task) -> None:
+    async def _make(self, task: WebhookRequest) -> None:
         """Make a request, and report its outcome."""
         deliveries, began = self._namespace.deliveries, self.clock.now()
         delivery = None if task.is_internal else deliveries.begin(self._dialect.name, task, began + self._epoch)
         try:
             outcome = await self._outcome(task, began + task.timeout)
         except TimeoutError:
-            outcome = Outcome(error=f"no answer within {task.timeout:g} s")
+            outcome = WebhookResult(error=f"no answer within {task.timeout:g} s")
         except UnsentError as error:
-            outcome = Outcome(error=str(error))
+            outcome = WebhookResult(error=str(error))
         except Exception as error:
             log.error("an error in mockserver itself, in a request to %s", task.url, exc_info=error)
-            outcome = Outcome(error="an error in mockserver itself")
+            outcome = WebhookResult(error="an error in mockserver itself")
         if not self._is_open:
             return
         now = self.clock.now()
@@ -139,7 +139,7 @@ class _Dispatcher:
                 log.info("delivered to %s: %d", task.url, outcome.status)
         asyncio.get_running_loop().call_soon(self.go_on)
 
-    async def _outcome(self, task: Task, deadline: float) -> Outcome:
+    async def _outcome(self, task: WebhookRequest, deadline: float) -> WebhookResult:
         """The answer of an application, or of this server: to the dialect itself, and to hosts of vendors that it
         simulates. Raises TimeoutError at the deadline on the namespace's clock, and UnsentError."""
         app_state = self._sender.app_state
@@ -158,7 +158,7 @@ class _Dispatcher:
             finally:
                 self._deadlines.pop(limit, None)
 
-    async def _ask(self, task: Task, target: str) -> Outcome:
+    async def _ask(self, task: WebhookRequest, target: str) -> WebhookResult:
         """The answer of this server to a request of its own, at a path with or without a query."""
         name, (path, _, query) = self._namespace.name, target.partition("?")
         answer = _AnswerCollector(task.body)
@@ -196,7 +196,7 @@ class _AnswerCollector(Transport):
     too_large = False
 
     def __init__(self, body: bytes) -> None:
-        self.outcome: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
+        self.outcome: asyncio.Future[WebhookResult] = asyncio.get_running_loop().create_future()
         self._body = body
         self._playback: Playback | None = None
         self._status = 0
@@ -230,23 +230,23 @@ class _AnswerCollector(Transport):
         """Take a part of the body."""
         self._parts.append(data)
         if last:
-            self._settle(Outcome(self._status, self._headers, b"".join(self._parts)))
+            self._settle(WebhookResult(self._status, self._headers, b"".join(self._parts)))
         return True
 
     def blocked(self, resume: Callback) -> bool:
         """Whether no more can be taken: never."""
         return False
 
-    def break_off(self, ending: Ending, ended: Callback) -> None:
+    def break_off(self, ending: ConnectionFault, ended: Callback) -> None:
         """Fail as the connection does; one that stays open in silence is waited for until the time is up."""
         if ending.how in ("reset", "close"):
             ended()
-            self._settle(Outcome(error=f"the connection was {'reset' if ending.how == 'reset' else 'closed'}"))
+            self._settle(WebhookResult(error=f"the connection was {'reset' if ending.how == 'reset' else 'closed'}"))
 
     def abort(self) -> None:
         """Fail because the answer cannot go on."""
-        self._settle(Outcome(error="the connection was closed"))
+        self._settle(WebhookResult(error="the connection was closed"))
 
-    def _settle(self, outcome: Outcome) -> None:
+    def _settle(self, outcome: WebhookResult) -> None:
         if not self.outcome.done():
             self.outcome.set_result(outcome)

@@ -1,17 +1,17 @@
 """Admission: whether the quotas of a namespace let a request in, and how its limits then stand."""
 
 from mockserver.core.calls import Call
-from mockserver.core.quotas import Refused, Standing
+from mockserver.core.quotas import LimitState, Refused
+from mockserver.state.context import RouteMatch
 from mockserver.state.plan import Plan
-from mockserver.state.quotas.limiter import BucketKey, RateLimiter, charge_of
-from mockserver.state.quotas.rules import allowance_of
-from mockserver.state.routing import RouteMatch
+from mockserver.state.quotas import allowance_of
+from mockserver.state.rate_limiter import BucketKey, RateLimiter, cost_of
 from mockserver.state.settings import Settings
 
 
 def standings_of(
     call: Call, route: RouteMatch, settings: Settings, limiter: RateLimiter, now: float
-) -> tuple[Standing, ...]:
+) -> tuple[LimitState, ...]:
     """The standings of a caller's limits while the model is unknown; none if quotas are off."""
     if not settings.quota:
         return ()
@@ -33,13 +33,13 @@ def admit(plan: Plan, limiter: RateLimiter, now: float) -> None:
     allowance = allowance_of(context.settings.quota, dialect, asker.model, asker.key)
     if allowance is None or dialect.quotas is None:
         return
-    charge = charge_of(request, context.site.model(request.model), dialect.quotas)
-    verdict = limiter.admit(asker, allowance, charge, now)
-    plan.context = context._replace(site=context.site._replace(standings=verdict.standings))
+    charge = cost_of(request, context.scope.model(request.model), dialect.quotas)
+    verdict = limiter.reserve(asker, allowance, charge, now)
+    plan.context = context._replace(scope=context.scope._replace(standings=verdict.standings))
     if isinstance(verdict, Refused):
-        plan.rejection = dialect.quotas.refuse(verdict, context.site.now)._replace(model=request.model)
+        plan.refusal = dialect.quotas.refuse(verdict, context.scope.now)._replace(model=request.model)
     else:
-        plan.reservation = verdict.reservation
+        plan.reservation = verdict
 
 
 def settle(plan: Plan, limiter: RateLimiter, now: float) -> None:

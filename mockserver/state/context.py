@@ -11,16 +11,14 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from mockserver.core.calls import Call, Headers
-from mockserver.core.dialects import EDITIONS, Edition, Model, Site
+from mockserver.core.dialects import EDITIONS, Dialect, Edition, Model, Operation, RequestScope
 from mockserver.core.generation import GenerationRequest, Lengths
-from mockserver.core.naming import shortened, unknown
-from mockserver.core.quotas import Standing
+from mockserver.core.messages import short_repr, unknown_name
+from mockserver.core.quotas import LimitState
 from mockserver.core.seeding import SEEDS, derive, fingerprint
-from mockserver.latency.notation import NotationError, complaint_of, read_lengths, read_profile
-from mockserver.latency.presets import OFF, REALISTIC
-from mockserver.latency.profiles import Profile
+from mockserver.latency.parse_latency import NotationError, complaint_of, read_lengths, read_profile
+from mockserver.latency.profiles import OFF, REALISTIC, Profile
 from mockserver.latency.traces import NO_TRACES, Traces
-from mockserver.state.routing import RouteMatch
 from mockserver.state.settings import RouteSettings, Settings
 
 # The prefix of our own headers: those that requests may send, and those of answers, which a proxy may send back.
@@ -39,6 +37,21 @@ class HeaderError(Exception):
     """An `X-Mockserver-...` header that cannot be obeyed; the message says what would have been valid."""
 
 
+class RouteMatch(NamedTuple):
+    """The target of a request: a dialect, and its operation for the path and the method, None if it has none.
+
+    `path` is the dialect's own path, `allowed` the methods that it supports there, `configured` the user's settings for
+    it.
+    """
+
+    dialect: Dialect
+    operation: Operation | None
+    path: str
+    variables: Mapping[str, str] = MappingProxyType({})
+    allowed: tuple[str, ...] = ()
+    configured: RouteSettings | None = None
+
+
 class RequestContext(NamedTuple):
     """A call, and everything that is decided about it before its body is read.
 
@@ -49,7 +62,7 @@ class RequestContext(NamedTuple):
     call: Call
     route: RouteMatch
     settings: Settings
-    site: Site
+    scope: RequestScope
     profile: Profile | None
     latency: str = OFF
     lengths: Lengths | None = None
@@ -57,7 +70,7 @@ class RequestContext(NamedTuple):
 
 
 def make_context(
-    call: Call, route: RouteMatch, settings: Settings, salt: int = 0, standings: tuple[Standing, ...] = ()
+    call: Call, route: RouteMatch, settings: Settings, salt: int = 0, standings: tuple[LimitState, ...] = ()
 ) -> RequestContext:
     """The context of a call, as the request's own headers prescribe, else its route, else the server's settings.
 
@@ -74,9 +87,9 @@ def make_context(
     if route.operation is not None:
         edition = route.operation.edition or edition
     profile = profile_of(latency, route.dialect.realistic, settings.speed, settings.traces)
-    site = _site(call, route, settings, seed, edition, salt, standings)
+    scope = _site(call, route, settings, seed, edition, salt, standings)
     lengths = lengths_of(output_tokens, settings.traces)
-    return RequestContext(call, route, settings, site, profile, latency, lengths, overrides)
+    return RequestContext(call, route, settings, scope, profile, latency, lengths, overrides)
 
 
 def paced(context: RequestContext, model: str) -> RequestContext:
@@ -101,14 +114,14 @@ def _site(
     seed: int,
     edition: Edition,
     salt: int,
-    standings: tuple[Standing, ...],
-) -> Site:
+    standings: tuple[LimitState, ...],
+) -> RequestScope:
     models = route.dialect.models
     catalogue = settings.models.get(route.dialect.name)
     if catalogue is not None:
         known = {model.id: model for model in models}
         models = tuple(known.get(name, Model(name)) for name in catalogue)
-    return Site(
+    return RequestScope(
         edition=edition,
         now=call.received_at if settings.created is None else settings.created,
         seed=seed,
@@ -128,15 +141,15 @@ def overridden(
     """The context with another seed, latency and lengths if given, unless the request's own headers set them."""
     if seed is None and latency is None and output_tokens is None:
         return context
-    overrides, site = context.overrides, context.site
+    overrides, scope = context.overrides, context.scope
     if seed is not None and not overrides.get("seed"):
-        site = site._replace(seed=seed, identity=derive(seed, "retold", site.identity))
+        scope = scope._replace(seed=seed, identity=derive(seed, "retold", scope.identity))
     if output_tokens is not None and not overrides.get("output-tokens"):
         context = context._replace(lengths=lengths_of(output_tokens, context.settings.traces))
     if latency is not None and not overrides.get("latency"):
         profile = _profile_in_force(latency, context.route.dialect.realistic, context.settings)
-        return paced(context._replace(site=site, profile=profile, latency=latency), model)
-    return context._replace(site=site)
+        return paced(context._replace(scope=scope, profile=profile, latency=latency), model)
+    return context._replace(scope=scope)
 
 
 def with_lengths(request: GenerationRequest, lengths: Lengths | None) -> GenerationRequest:
@@ -157,7 +170,7 @@ def _overrides(headers: Headers) -> Mapping[str, str]:
             continue
         wanted = name.decode("latin-1")
         if wanted[len(_OWN) :] not in (*_REQUEST_HEADERS, *_ANSWER_HEADERS):
-            raise HeaderError(unknown("header", wanted, (f"{_OWN.decode()}{name}" for name in _REQUEST_HEADERS)))
+            raise HeaderError(unknown_name("header", wanted, (f"{_OWN.decode()}{name}" for name in _REQUEST_HEADERS)))
         if len(value) > _LONGEST_OVERRIDE:
             raise HeaderError(
                 f"{wanted}: has {len(value)} bytes, at most {_LONGEST_OVERRIDE} are possible; use a stub, the admin "
@@ -172,7 +185,7 @@ def _seed(requested: str, otherwise: int) -> int:
         return otherwise
     if not _WHOLE.fullmatch(requested) or int(requested) not in SEEDS:
         raise HeaderError(
-            f"X-Mockserver-Seed: {shortened(requested)} is not a whole number from {SEEDS[0]} to {SEEDS[-1]}"
+            f"X-Mockserver-Seed: {short_repr(requested)} is not a whole number from {SEEDS[0]} to {SEEDS[-1]}"
         )
     return int(requested)
 
@@ -181,7 +194,7 @@ def _edition(name: str) -> Edition:
     for edition in EDITIONS:
         if edition == name:
             return edition
-    raise HeaderError(f"X-Mockserver-Edition: unknown edition {shortened(name)}. Known: {', '.join(EDITIONS)}")
+    raise HeaderError(f"X-Mockserver-Edition: unknown edition {short_repr(name)}. Known: {', '.join(EDITIONS)}")
 
 
 def _profile_in_force(text: str, realistic: str, settings: Settings) -> Profile | None:

@@ -4,7 +4,7 @@ import re
 from math import ceil
 
 from mockserver.core.calls import Call
-from mockserver.core.failures import FailureKind, Rejection, Violation
+from mockserver.core.failures import FailureKind, Refusal, Violation
 from mockserver.core.generation import GenerationRequest
 from mockserver.model.intent import detect_intent
 from mockserver.model.prepared import Speech
@@ -38,11 +38,11 @@ _READ_TEXT = 128
 _LONGEST_MODEL = 1_000
 
 
-def too_much(request: GenerationRequest) -> Rejection | None:
+def too_much(request: GenerationRequest) -> Refusal | None:
     """The refusal of a request whose counts come to too much together, however its answers end, or whose model has an
     endless name; None for others."""
     if len(request.model) > _LONGEST_MODEL:
-        return Rejection(FailureKind.UNKNOWN_MODEL, model=request.model[:_LONGEST_MODEL])
+        return Refusal(FailureKind.UNKNOWN_MODEL, model=request.model[:_LONGEST_MODEL])
     limits, rivals = request.limits, request.output.logprobs or 0
     most = limits.context if limits.max_tokens is None else limits.max_tokens
     drawn = ceil(limits.lengths.quantile(1)) if limits.lengths is not None else 0
@@ -53,7 +53,7 @@ def too_much(request: GenerationRequest) -> Rejection | None:
         return None
     care = 1 if is_plain(request.sampling) else _CARE
     weight = (length * choices + echoed) * (care + rivals)
-    if not request.speaks or weight <= _HEAVIEST:
+    if not request.generates or weight <= _HEAVIEST:
         return None
     message = (
         f"The request asks for too much: {choices} choices of up to {length} tokens, with {rivals} alternatives each, "
@@ -61,7 +61,7 @@ def too_much(request: GenerationRequest) -> Rejection | None:
     )
     field, found = ("prompt", len(request.prompts)) if len(request.prompts) > 1 else ("n", request.n)
     violation = Violation((field,), "maximum", message, max(_HEAVIEST * found // weight, 1), found)
-    return Rejection(FailureKind.INVALID_REQUEST, message, field, (violation,), model=request.model)
+    return Refusal(FailureKind.INVALID_REQUEST, message, field, (violation,), model=request.model)
 
 
 def reads_long(call: Call) -> bool:
@@ -79,7 +79,7 @@ def answers_long(plan: Plan) -> bool:
     content = prepared.content if prepared is not None else None
     if callable(content) or (isinstance(content, Speech) and len(content.text) > _LONG_TEXT):
         return True
-    if request is None or plan.rejection is not None:
+    if request is None or plan.refusal is not None:
         return False
     if plan.engine is not None and plan.engine.prompts is not None and request.prompt_tokens > _LONG_PROMPT:
         return True

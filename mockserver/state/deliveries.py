@@ -1,19 +1,18 @@
-"""What the dialects of a namespace send by themselves: their outboxes, and a record of each request to an application.
+"""What the dialects of a namespace send by themselves: their webhook queues, and a record of each request to an
+application.
 
 `Delivered` is a delivery as tests and the admin API see it. Requests that the server answers itself are not recorded
 here: they are exchanges in the journal.
 """
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from mockserver.core.caches import Bounded
+from mockserver.core.dialect_state import WebhookQueue, WebhookRequest, WebhookResult
 from mockserver.core.dialects import Dialect
-from mockserver.core.outbox import Outbox, Outcome, Task
 from mockserver.core.secrets import masked_body, masked_headers, masked_text
-from mockserver.state.watchers import Watchers
-
-if TYPE_CHECKING:
-    from mockserver.core.bounded import Bounded
+from mockserver.state.journal.exchanges import Subscribers
 
 # How many deliveries a namespace keeps, and how many bytes their requests may have together; the oldest are forgotten.
 _MOST, _MOST_BYTES = 1_000, 16 * 1024 * 1024
@@ -29,43 +28,40 @@ class Delivery:
 
     __slots__ = ("at", "dialect", "number", "outcome", "seconds", "task")
 
-    def __init__(self, number: int, dialect: str, task: Task, at: float) -> None:
+    def __init__(self, number: int, dialect: str, task: WebhookRequest, at: float) -> None:
         self.number, self.dialect, self.task, self.at = number, dialect, task, at
-        self.outcome: Outcome | None = None
+        self.outcome: WebhookResult | None = None
         self.seconds = 0.0
 
 
 class Deliveries:
-    """The outboxes of a namespace, and the latest deliveries from them, oldest first."""
+    """The webhook queues of a namespace, and the latest deliveries from them, oldest first."""
 
-    __slots__ = ("_closers", "_kept", "_outboxes", "_watchers", "begun", "ended")
+    __slots__ = ("_closers", "_kept", "_queues", "_watchers", "begun", "ended")
 
     def __init__(self) -> None:
-        self._outboxes: dict[str, Outbox] = {}
+        self._queues: dict[str, WebhookQueue] = {}
         self._kept: Bounded[int, Delivery] | None = None
         self._closers: tuple[Callable[[], None], ...] = ()
-        self._watchers: Watchers[Callable[[], None]] = Watchers()
+        self._watchers = Subscribers()
         self.begun = self.ended = 0
 
-    def outbox(self, dialect: Dialect) -> Outbox | None:
-        """The outbox of a dialect; None if it sends nothing by itself."""
-        if dialect.outbox is None:
+    def webhooks(self, dialect: Dialect) -> WebhookQueue | None:
+        """The webhook queue of a dialect; None if it sends nothing by itself."""
+        if dialect.webhooks is None:
             return None
-        known = self._outboxes.get(dialect.name)
+        known = self._queues.get(dialect.name)
         if known is None:
-            known = self._outboxes[dialect.name] = dialect.outbox()
+            known = self._queues[dialect.name] = dialect.webhooks()
         return known
 
     def all(self) -> list[Delivery]:
         """The deliveries that are kept, oldest first."""
         return list(self._kept or ())
 
-    def begin(self, dialect: str, task: Task, at: float) -> Delivery:
+    def begin(self, dialect: str, task: WebhookRequest, at: float) -> Delivery:
         """Record a delivery that begins."""
         if self._kept is None:
-            # Every server has namespaces, but hardly any delivers anything.
-            from mockserver.core.bounded import Bounded
-
             self._kept = Bounded(_MOST, _MOST_BYTES, lambda each: _size_of(each.task))
         self.begun += 1
         # Only what is shown is kept.
@@ -73,7 +69,7 @@ class Deliveries:
         self._kept.add(delivery.number, delivery)
         return delivery
 
-    def end(self, delivery: Delivery, outcome: Outcome, seconds: float) -> None:
+    def end(self, delivery: Delivery, outcome: WebhookResult, seconds: float) -> None:
         """Record its outcome."""
         # Only what is shown is kept.
         delivery.outcome, delivery.seconds = outcome._replace(headers=(), body=outcome.body[:_ANSWER]), seconds
@@ -86,20 +82,20 @@ class Deliveries:
         return self._watchers.add(watcher)
 
     def on_reset(self, closer: Callable[[], None]) -> None:
-        """Call `closer` when the outboxes are emptied, so that it stops what it has begun for them."""
+        """Call `closer` when the webhook queues are emptied, so that it stops what it has begun for them."""
         self._closers = (*self._closers, closer)
 
     def reset(self) -> None:
-        """Empty the outboxes and forget every delivery; nothing more is sent."""
+        """Empty the webhook queues and forget every delivery; nothing more is sent."""
         closers, self._closers = self._closers, ()
         for close in closers:
             close()
-        self._outboxes.clear()
+        self._queues.clear()
         self._kept = None
         self.begun = self.ended = 0
 
 
-def _size_of(task: Task) -> int:
+def _size_of(task: WebhookRequest) -> int:
     return len(task.url) + len(task.body) + sum(len(name) + len(value) for name, value in task.headers)
 
 

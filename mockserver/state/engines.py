@@ -1,37 +1,47 @@
 """The engines of a namespace, one for each model: a request takes a slot, waits for one, or is refused, and may find
-the beginning of its prompt cached.
+the beginning of its prompt cached. The timing that an engine gives is both kept on the wire and stated in the answer.
 
-The pace that an engine gives is both kept on the wire and stated in the answer.
+A prompt is cached in blocks of tokens. A block is found if an earlier prompt of the same model had it after the same
+beginning and its lifetime is not over; every use renews it. Only whole blocks count, and never the last token of a
+prompt: it has to be computed in any case, since the answer begins with its result.
 """
 
+from array import array
 from collections import OrderedDict
+from collections.abc import Iterator, Sequence
+from itertools import takewhile
 from threading import Lock
 from typing import NamedTuple
 
+import orjson
+
 from mockserver.core.dialects import PromptCaching
-from mockserver.core.failures import FailureKind, Rejection
-from mockserver.core.generation import GenerationRequest
-from mockserver.core.timeline import Pace
-from mockserver.latency.load import Engine, Span, Turn
+from mockserver.core.failures import FailureKind, Refusal
+from mockserver.core.generation import GenerationRequest, Prompt, Tool
+from mockserver.core.seeding import fingerprint
+from mockserver.core.timeline import TokenTiming
+from mockserver.latency.load import Engine, Occupancy, SlotGrant
 from mockserver.latency.profiles import Profile
-from mockserver.state.prompt_cache import CachedPrompts, PromptCache
+from mockserver.model import tokens
 
 _MOST_ENGINES = 256
-# Answers may be planned in several threads at once, but an engine assigns its slots one by one.
-_giving = Lock()
+# An engine remembers about a hundred thousand tokens or more, depending on the size of its blocks.
+_MOST_BLOCKS = 8192
+# Answers may be planned in several threads at once, but an engine assigns its slots and reads its cache one by one.
+_lock = Lock()
 
 
 class Slot(NamedTuple):
-    """What an engine has assigned to a request: its turn, and its span of time."""
+    """What an engine has assigned to a request: which one, and its time."""
 
     engine: Engine
-    turn: Turn
-    span: Span
+    grant: SlotGrant
+    occupancy: Occupancy
 
-    def leave(self) -> None:
+    def release(self) -> None:
         """Free it before its time is over."""
-        with _giving:
-            self.engine.leave(self.span)
+        with _lock:
+            self.engine.release(self.occupancy)
 
 
 class Slots(NamedTuple):
@@ -42,14 +52,87 @@ class Slots(NamedTuple):
     now: float
     patience: float | None = None
 
-    def take(self, pace: Pace) -> tuple[Pace, Slot] | Rejection:
+    def take(self, pace: TokenTiming) -> tuple[TokenTiming, Slot] | Refusal:
         """The pace under the present load, with the slot; or a refusal if the engine is full."""
-        with _giving:
-            turn = self.engine.turn(self.profile, self.now)
-            if turn is None or (self.patience is not None and turn.wait > self.patience):
-                return Rejection(FailureKind.OVERLOADED)
-            loaded, span = self.engine.take(pace, self.profile, self.now, turn)
-            return loaded, Slot(self.engine, turn, span)
+        with _lock:
+            grant = self.engine.next_slot(self.profile, self.now)
+            if grant is None or (self.patience is not None and grant.wait > self.patience):
+                return Refusal(FailureKind.OVERLOADED)
+            loaded, occupancy = self.engine.take(pace, self.profile, self.now, grant)
+            return loaded, Slot(self.engine, grant, occupancy)
+
+
+class PromptCache:
+    """The blocks that one engine has cached, each with the instant at which it expires."""
+
+    def __init__(self) -> None:
+        self._expiries: OrderedDict[str, float] = OrderedDict()
+
+    def found(self, blocks: Sequence[str], now: float) -> int:
+        """How many of the first blocks are cached at an instant."""
+        with _lock:
+            return sum(1 for _ in takewhile(lambda block: self._expiries.get(block, now) > now, blocks))
+
+    def keep(self, blocks: Sequence[str], until: float) -> None:
+        """Cache blocks until an instant; those that were used least recently give way."""
+        with _lock:
+            for block in blocks:
+                self._expiries[block] = until
+                self._expiries.move_to_end(block)
+            while len(self._expiries) > _MOST_BLOCKS:
+                self._expiries.popitem(last=False)
+
+
+class Reuse(NamedTuple):
+    """What a request finds in a prompt cache: `cached` tokens are read from it, `written` ones are new to it."""
+
+    cache: PromptCache
+    blocks: tuple[str, ...]
+    until: float
+    cached: int
+    written: int
+
+    def keep(self) -> None:
+        """Cache the request's prompts, or renew them."""
+        self.cache.keep(self.blocks, self.until)
+
+
+class CachedPrompts(NamedTuple):
+    """The prompt cache of an engine at the instant of a request, and how the engine caches."""
+
+    cache: PromptCache
+    caching: PromptCaching
+    now: float
+
+    def look_up(self, request: GenerationRequest) -> Reuse:
+        """What the prompts of a request find here, before any of them is cached."""
+        size, cached, written, blocks = self.caching.block, 0, 0, list[str]()
+        for prompt in request.prompts:
+            own = tuple(_blocks(_ids(prompt, request.tools), size))
+            found = self.cache.found(own, self.now)
+            # The prompt may be counted a little shorter than its text is here.
+            most = max(prompt.token_count - 1, 0)
+            cached += min(found * size, most)
+            written += max(min(len(own) * size, most) - found * size, 0)
+            blocks += own
+        return Reuse(self.cache, tuple(blocks), self.now + self.caching.lifetime, cached, written)
+
+
+def _ids(prompt: Prompt, tools: Sequence[Tool]) -> Sequence[int]:
+    """The tokens that the model reads; chat templates put the definitions of tools first."""
+    ids = prompt.ids or tokens.encode(prompt.text)
+    if not tools:
+        return ids
+    definitions = orjson.dumps([[tool.name, tool.description, tool.parameters] for tool in tools], default=repr)
+    return [*tokens.encode(definitions.decode()), *ids]
+
+
+def _blocks(ids: Sequence[int], size: int) -> Iterator[str]:
+    """A name for each whole block before the last token, which depends on all tokens up to the block's end."""
+    packed, name = array("Q", ids), ""
+    for end in range(size, len(ids), size):
+        name = fingerprint(name.encode() + packed[end - size : end].tobytes())
+        yield name
 
 
 class EngineState(NamedTuple):
@@ -90,7 +173,7 @@ class Engines:
     ) -> EngineState | None:
         """The state of a request's engine; None if it has neither limited slots nor a prompt cache."""
         limited = profile is not None and profile.slots is not None
-        cached = caching is not None and request.speaks
+        cached = caching is not None and request.generates
         if not (limited or cached):
             return None
         engine, prompts = self._get((dialect, request.model))

@@ -7,10 +7,9 @@ from typing import Any
 import orjson
 
 from mockserver.core.calls import Call
-from mockserver.core.failures import Rejection
+from mockserver.core.failures import Refusal
 from mockserver.core.generation import INSTRUCTING, GenerationRequest, Message, Prompt
-from mockserver.core.json_paths import Path, values_at
-from mockserver.core.json_values import nests_absurdly
+from mockserver.core.json_values import Path, nests_absurdly, values_at
 from mockserver.state.context import RequestContext
 
 
@@ -81,7 +80,7 @@ class RequestFacts:
         except orjson.JSONDecodeError:
             unpacked = self._route.dialect.unpacked
             value = unpacked(self.call) if unpacked is not None else None
-            return None if isinstance(value, Rejection) else value
+            return None if isinstance(value, Refusal) else value
 
     @property
     def prompt(self) -> str | None:

@@ -5,20 +5,22 @@ A request names its namespace by its path, a header, or its API key; the first o
 
 import re
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from heapq import heapify, heapreplace
 from typing import Any
 from urllib.parse import parse_qsl
 
-from mockserver.core.calls import Headers
+from mockserver.core.calls import Call, Headers
+from mockserver.core.dialect_state import Progress, ResponseHistory, ServedResponse
+from mockserver.core.dialects import Dialect
+from mockserver.state.context import RequestContext
 from mockserver.state.deliveries import Deliveries
 from mockserver.state.engines import Engines
-from mockserver.state.faults.registry import FaultRules
-from mockserver.state.journal.exchanges import Budget, Journal
-from mockserver.state.ledgers import Ledgers
-from mockserver.state.quotas.limiter import RateLimiter
-from mockserver.state.retries import Retries
+from mockserver.state.fault_rules import FaultRules
+from mockserver.state.journal.exchanges import Budget, Exchange, Journal
+from mockserver.state.plan import Plan
+from mockserver.state.rate_limiter import RateLimiter
 from mockserver.state.stubs.registry import StubRegistry
 
 DEFAULT = ""
@@ -37,6 +39,103 @@ _ROOM = 128
 _FURTHEST = 3.2e9
 
 
+# How many requests that have failed are remembered.
+_REMEMBERED = 4096
+
+
+class Histories:
+    """The histories of a namespace, one for each dialect that has any."""
+
+    __slots__ = ("_histories",)
+
+    def __init__(self) -> None:
+        self._histories: dict[str, ResponseHistory] = {}
+
+    def of(self, dialect: Dialect) -> ResponseHistory | None:
+        """The history of a dialect; None if it remembers nothing."""
+        if dialect.history is None:
+            return None
+        known = self._histories.get(dialect.name)
+        if known is None:
+            known = self._histories[dialect.name] = dialect.history()
+        return known
+
+    def begin(self, exchange: Exchange) -> Callable[[], None] | None:
+        """Note an answer that begins, and return what notes its end; None if nothing does."""
+        plan = exchange.plan
+        # On the path of every answer, most of which nobody remembers.
+        if plan is None or plan.context.route.dialect.history is None:
+            return None
+        context, record = plan.context, exchange.record
+        operation, history = context.route.operation, self.of(context.route.dialect)
+        if operation is None or history is None or operation.name not in history.operations:
+            return None
+        end = history.begin(
+            ServedResponse(
+                operation.name,
+                context.call,
+                context.scope,
+                plan.request,
+                plan.refusal,
+                plan.timeline.status,
+                plan.visible_generation,
+                plan.pace,
+            )
+        )
+        if end is None:
+            return None
+        return lambda: end(Progress(record.events_sent, record.seconds, record.closed_by == "server"))
+
+    def reset(self) -> None:
+        """Forget everything; answers in progress end in the history in which they began."""
+        self._histories.clear()
+
+
+class AttemptCounter:
+    """Counts the questions of a namespace, and how often in a row each distinct request has failed.
+
+    Two requests are the same if their dialect, path and body are. An answer has failed if its status says so, if a
+    fault has truncated or spoilt it, or if the client has left before its end.
+    """
+
+    def __init__(self) -> None:
+        self._asked = 0
+        self._failed: OrderedDict[int, int] = OrderedDict()
+
+    def count(self) -> int:
+        """Count a question and return its number, from 1 on."""
+        self._asked += 1
+        return self._asked
+
+    def attempt_of(self, context: RequestContext) -> int:
+        """Which attempt a request is, from 1 on."""
+        return 1 + self._failed.get(_key(context.route.dialect.name, context.call), 0) if self._failed else 1
+
+    def record(self, plan: Plan) -> None:
+        """Record how a request is answered: it may have failed even for a client that reads the answer to its end."""
+        succeeds = 200 <= plan.timeline.status < 300
+        if not self._failed and not plan.struck and succeeds:
+            return
+        failed = not succeeds or any(strike.kind.harm != "none" for strike in plan.struck)
+        key = _key(plan.context.route.dialect.name, plan.context.call)
+        count = self._failed.pop(key, 0)
+        if failed:
+            self._keep(key, count + 1)
+
+    def record_cancel(self, plan: Plan) -> None:
+        """Record that the client left before the end of an answer, which makes it a failure whatever its status."""
+        self._keep(_key(plan.context.route.dialect.name, plan.context.call), plan.attempt)
+
+    def _keep(self, key: int, count: int) -> None:
+        self._failed[key] = max(count, self._failed.get(key, 0))
+        if len(self._failed) > _REMEMBERED:
+            self._failed.popitem(last=False)
+
+
+def _key(dialect: str, call: Call) -> int:
+    return hash((dialect, call.method, call.path, call.body))
+
+
 @dataclass(slots=True, eq=False, weakref_slot=True)
 class Namespace:
     """Everything that a server remembers for one namespace.
@@ -51,9 +150,9 @@ class Namespace:
     engines: Engines = field(default_factory=Engines)
     quotas: RateLimiter = field(default_factory=RateLimiter)
     stubs: StubRegistry = field(default_factory=StubRegistry)
-    retries: Retries = field(default_factory=Retries)
+    attempts: AttemptCounter = field(default_factory=AttemptCounter)
     deliveries: Deliveries = field(default_factory=Deliveries)
-    ledgers: Ledgers = field(default_factory=Ledgers)
+    histories: Histories = field(default_factory=Histories)
     shift: float = 0.0
     own: Mapping[str, Any] = field(default_factory=dict)
 
@@ -65,9 +164,9 @@ class Namespace:
         self.quotas.reset()
         self.stubs.reset()
         self.deliveries.reset()
-        self.ledgers.reset()
+        self.histories.reset()
         # Answers that are still being sent stay with the journal in which they began.
-        self.retries = Retries()
+        self.attempts = AttemptCounter()
 
 
 def check_advance(seconds: object) -> None:

@@ -3,16 +3,15 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from mockserver.core.criteria import Criteria
-from mockserver.core.failures import Rejection
+from mockserver.core.failures import Refusal
 from mockserver.core.generation import Generation, GenerationRequest
-from mockserver.core.timeline import Pace, Reply, Timeline
+from mockserver.core.matching.requests import RequestMatcher
+from mockserver.core.timeline import Reply, Timeline, TokenTiming
+from mockserver.faults.triggered import TriggeredFault
 from mockserver.state.context import RequestContext
-from mockserver.state.engines import EngineState, Slot
+from mockserver.state.engines import EngineState, Reuse, Slot
 from mockserver.state.facts import RequestFacts
-from mockserver.state.prompt_cache import Reuse
-from mockserver.state.quotas.limiter import Reservation
-from mockserver.state.strikes import Strike
+from mockserver.state.rate_limiter import Reservation
 from mockserver.state.stubs.registry import NearMiss, Prepared
 
 # What is known of an answer before it is scheduled: no status, and no event.
@@ -23,7 +22,7 @@ NOTHING_YET = Timeline(0, (), ())
 class Plan:
     """A request, what will be answered, and why. `context` is the request with all that was settled before it was read.
 
-    - parse: what the `request` asks of a model; or the `reply` of an operation that asks none; or the `rejection`.
+    - parse: what the `request` asks of a model; or the `reply` of an operation that asks none; or the `refusal`.
     - resolve: the `facts` of the request; the stub named `rule` with its `prepared` answer and the `criteria` that the
       request has met, or the `nearest` stubs if there are some and none matches; the faults `meant` for it; the state
       of its `engine`, and the `reservation` of its quotas. `trouble` is what a function of the user's has raised.
@@ -33,33 +32,33 @@ class Plan:
 
     context: RequestContext
     request: GenerationRequest | None = None
-    rejection: Rejection | None = None
+    refusal: Refusal | None = None
     reply: Reply | None = None
     facts: RequestFacts | None = None
     rule: str | None = None
     prepared: Prepared | None = None
-    criteria: tuple[Criteria, ...] = ()
+    criteria: tuple[RequestMatcher, ...] = ()
     nearest: tuple[NearMiss, ...] | None = None
     trouble: str | None = None
-    meant: tuple[Strike, ...] = ()
+    meant: tuple[TriggeredFault, ...] = ()
     engine: EngineState | None = None
     reservation: Reservation | None = None
     generation: Generation | None = None
-    pace: Pace | None = None
+    pace: TokenTiming | None = None
     slot: Slot | None = None
     reuse: Reuse | None = None
     timeline: Timeline = NOTHING_YET
-    struck: Sequence[Strike] = ()
+    struck: Sequence[TriggeredFault] = ()
 
     @property
     def asks_model(self) -> bool:
         """Whether a model is to answer: the request was accepted, and its operation asks one."""
-        return self.request is not None and self.rejection is None
+        return self.request is not None and self.refusal is None
 
     @property
-    def speaks(self) -> bool:
+    def generates(self) -> bool:
         """Whether a model generates something for it, rather than only reads."""
-        return self.request is not None and self.rejection is None and self.request.speaks
+        return self.request is not None and self.refusal is None and self.request.generates
 
     @property
     def attempt(self) -> int:
@@ -73,7 +72,7 @@ class Plan:
 
     @property
     def orders(self) -> tuple[object, ...]:
-        """What the answer sets going, for the dialect's outbox."""
+        """What the answer sets going, for the dialect's webhook queue."""
         return self.reply.orders if self.reply is not None else ()
 
     @property

@@ -4,28 +4,28 @@ from math import ceil
 
 import orjson
 
-from mockserver.core.failures import Rejection
+from mockserver.core.failures import Refusal
 from mockserver.core.generation import GenerationRequest
 from mockserver.core.seeding import hex_digits
-from mockserver.core.timeline import Frames, RawHeaders, Reply
+from mockserver.core.timeline import FrameBatch, RawHeaders, Reply
 from mockserver.state.context import RequestContext
 
 
-def refuse(rejection: Rejection, context: RequestContext, request: GenerationRequest | None = None) -> Reply:
+def refuse(refusal: Refusal, context: RequestContext, request: GenerationRequest | None = None) -> Reply:
     """The vendor's refusal, with all its headers; in its words for streams if the request asks for one."""
-    row = context.route.dialect.errors[context.site.edition][rejection.kind]
-    streams = rejection.streamed or (request is not None and request.output.stream and rejection.status is None)
+    row = context.route.dialect.errors[context.scope.edition][refusal.kind]
+    streams = refusal.streamed or (request is not None and request.output.stream and refusal.status is None)
     streamed = streams and row.streamed is not None
     if streams and row.streamed is not None:
         row = row.streamed
-    body = row.body(rejection, rejection.message or row.message)
+    body = row.body(refusal, refusal.message or row.message)
     data = body if isinstance(body, bytes) else orjson.dumps(body)
-    resets = tuple((name, b"%d" % ceil(context.site.now + seconds)) for name, seconds in row.resets)
-    headers: RawHeaders = ((b"content-type", row.content_type), *row.headers, *resets, *rejection.headers)
+    resets = tuple((name, b"%d" % ceil(context.scope.now + seconds)) for name, seconds in row.resets)
+    headers: RawHeaders = ((b"content-type", row.content_type), *row.headers, *resets, *refusal.headers)
     if row.status == 405:
         headers = (*headers, (b"allow", ", ".join(context.route.allowed).encode()))
-    reply = Reply(rejection.status or row.status, headers, (Frames((data,), (0,), (0,)),), streamed)
-    reply = with_headers(reply, context._replace(site=context.site._replace(refused=rejection.kind)))
+    reply = Reply(refusal.status or row.status, headers, (FrameBatch((data,), (0,), (0,)),), streamed)
+    reply = with_headers(reply, context._replace(scope=context.scope._replace(refused=refusal.kind)))
     # Counted limits, which come last, replace the examples in the vendor's error table.
     return reply._replace(headers=tuple(dict(reply.headers).items()))
 
@@ -33,11 +33,11 @@ def refuse(rejection: Rejection, context: RequestContext, request: GenerationReq
 def with_headers(reply: Reply, context: RequestContext) -> Reply:
     """The reply with the headers of every answer: the vendor's, and our own."""
     status, headers, frames, streamed, orders = reply
-    headers = (*headers, *context.route.dialect.headers(context.call, context.site))
+    headers = (*headers, *context.route.dialect.headers(context.call, context.scope))
     if not context.settings.strict:
         headers = (
             *headers,
-            (b"x-mockserver-request-id", hex_digits(context.site.identity, 16, "request").encode()),
-            (b"x-mockserver-seed", b"%d" % context.site.seed),
+            (b"x-mockserver-request-id", hex_digits(context.scope.identity, 16, "request").encode()),
+            (b"x-mockserver-seed", b"%d" % context.scope.seed),
         )
     return Reply(status, headers, frames, streamed, orders)

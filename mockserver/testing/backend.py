@@ -22,21 +22,20 @@ from urllib.request import (
     build_opener,
 )
 
-from mockserver.core.criteria import CriteriaError
 from mockserver.core.dialects import Dialect
+from mockserver.core.matching.values import CriteriaError
 from mockserver.server.urls import other_scheme
 from mockserver.server.waiting import wait_for_deliveries, wait_for_requests
-from mockserver.state.abilities import check_abilities
-from mockserver.state.configuration.namespace_settings import read_namespace_settings
 from mockserver.state.deliveries import Delivered, shown
 from mockserver.state.journal.exchanges import Exchange, Forgotten, Journal
-from mockserver.state.journal.sifting import sift
 from mockserver.state.journal.transcripts import transcript_of
 from mockserver.state.journal.views import Past, View
-from mockserver.state.routing import ADMIN, operations_of
 from mockserver.state.settings import ConfigError
-from mockserver.state.stubs.notation import check_names, read_stub
+from mockserver.state.settings.checks import ADMIN, operations_of, read_namespace_settings
+from mockserver.state.stub_support import check_abilities
+from mockserver.state.stubs.parse_stubs import check_names, read_stub
 from mockserver.state.stubs.values import StubError
+from mockserver.state.verify.selection import filter_exchanges
 
 if TYPE_CHECKING:
     from mockserver.server.server import AppThread, ServerThread
@@ -73,7 +72,7 @@ class HandleBackend(Protocol):
     def latest(self) -> View | None:
         """The latest exchange in which a model was asked."""
 
-    def sift(self, match: Mapping[str, Any]) -> Mapping[int, Sequence[str]]:
+    def filter_exchanges(self, match: Mapping[str, Any]) -> Mapping[int, Sequence[str]]:
         """The differences of each exchange from a match, by its number."""
 
     def add_stub(self, table: Mapping[str, Any]) -> str:
@@ -135,13 +134,13 @@ class InProcessJournal:
 
         return self._in_thread.call(latest)
 
-    def sift(self, match: Mapping[str, Any]) -> Mapping[int, Sequence[str]]:
+    def filter_exchanges(self, match: Mapping[str, Any]) -> Mapping[int, Sequence[str]]:
         """The differences of each exchange from a match, by its number."""
         operations = operations_of(self._dialects)
 
         def sifted() -> Mapping[int, Sequence[str]]:
             journal = self._journal
-            return sift(journal.exchanges(), match, operations, journal.forgotten.questions)
+            return filter_exchanges(journal.exchanges(), match, operations, journal.forgotten.questions)
 
         return self._in_thread.call(sifted)
 
@@ -264,7 +263,7 @@ class OverHttp:
                 return View(self._ask("GET", f"/journal/{found[-1]}")) if found else None
             limit *= 10
 
-    def sift(self, match: Mapping[str, Any]) -> Mapping[int, Sequence[str]]:
+    def filter_exchanges(self, match: Mapping[str, Any]) -> Mapping[int, Sequence[str]]:
         """The differences of each exchange from a match, by its number."""
         differences = self._ask("POST", "/journal/sift", {"match": match})["differences"]
         return {int(number): found for number, found in differences.items()}

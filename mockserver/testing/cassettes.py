@@ -11,22 +11,20 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
-from mockserver.core.dialects import Dialect
-from mockserver.core.installed import load_dialects
-from mockserver.core.naming import counted
+from mockserver.core.dialects import Dialect, load_dialects
+from mockserver.core.messages import pluralize
 from mockserver.recordings.stubs import complaints, stubs_from
 from mockserver.server.clock import Monotonic
 from mockserver.server.recording.exchanges import by_vendor
 from mockserver.server.recording.setup import check_library, for_recording, make_recorder
 from mockserver.server.recording.upstreams import read_upstreams
 from mockserver.server.server import AppThread
-from mockserver.state.configuration.namespace_settings import read_namespace_settings
 from mockserver.state.deliveries import Delivered
 from mockserver.state.journal.exchanges import Exchange, Journal
-from mockserver.state.journal.lines import line
 from mockserver.state.journal.transcripts import transcript_of
-from mockserver.state.journal.views import View
+from mockserver.state.journal.views import View, line
 from mockserver.state.settings import ConfigError, Settings
+from mockserver.state.settings.checks import read_namespace_settings
 from mockserver.testing.backend import BackendError, InProcessJournal, Instant
 from mockserver.testing.environment import OPENAI_KEY, OPENAI_URLS, clients_of, recorder_environment
 from mockserver.testing.handle import Handle
@@ -197,7 +195,7 @@ class RecordingHandle(Handle):
             *super().problems(strict=strict),
             *(["\n".join(["Not recorded:", *denied])] if denied else []),
             *(
-                [f"{counted(failed, 'exchange')} could not be written to {self._path}, as the log says"]
+                [f"{pluralize(failed, 'exchange')} could not be written to {self._path}, as the log says"]
                 if failed
                 else []
             ),
@@ -208,7 +206,7 @@ class RecordingHandle(Handle):
         """What has happened: a line for each exchange, and what becomes of the recording."""
         taken = self._recorder.file.written
         kept = "added to" if self._adds else "not kept, since the test has failed, in"
-        made = f"{counted(taken, 'exchange')}, {kept} {self._path}" if taken else "nothing"
+        made = f"{pluralize(taken, 'exchange')}, {kept} {self._path}" if taken else "nothing"
         return [*super().story(), f"Recorded: {made}"]
 
     def _lost(self) -> Sequence[str]:

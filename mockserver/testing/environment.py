@@ -6,9 +6,8 @@ from contextlib import contextmanager
 from functools import cache
 from typing import Protocol
 
-from mockserver.core.dialects import Clients, Dialect
-from mockserver.core.installed import load_dialects
-from mockserver.core.naming import unknown
+from mockserver.core.dialects import Clients, Dialect, load_dialects
+from mockserver.core.messages import unknown_name
 
 # LlamaIndex reads only the older name of the URL, and LangChain reads it first.
 OPENAI_URLS = ("OPENAI_BASE_URL", "OPENAI_API_BASE")
@@ -36,7 +35,7 @@ def clients_of(dialect: str) -> Clients:
     """How clients are directed to a dialect. Raises ValueError if there is no dialect of that name."""
     known = _dialects()
     if dialect not in list(known):  # a list as a marker's dialect has no hash
-        raise ValueError(unknown("dialect", dialect, known))
+        raise ValueError(unknown_name("dialect", dialect, known))
     return known[dialect].clients
 
 

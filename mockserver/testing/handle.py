@@ -10,17 +10,16 @@ from urllib.parse import quote
 
 from anyio import to_thread
 
-from mockserver.core.naming import attribute_of, counted
+from mockserver.core.messages import attribute_of, pluralize
 from mockserver.state.deliveries import Delivered
-from mockserver.state.journal.lines import explain_misses, journal_lines, loss
-from mockserver.state.journal.views import PASSING, Past, View
+from mockserver.state.journal.views import PASSING, Past, View, explain_misses, journal_lines, loss
 from mockserver.state.namespaces import BAD_NAME, check_advance, is_name
 from mockserver.state.settings import ConfigError
-from mockserver.state.verify.arguments import read_seconds, read_whole
-from mockserver.state.verify.declarations import declared_by
+from mockserver.state.verify.checks import read_seconds, read_whole
+from mockserver.state.verify.client_facts import client_facts_of
+from mockserver.state.verify.client_review import Verdict
 from mockserver.state.verify.expectations import all_matched, all_used, contract, no_trouble
-from mockserver.state.verify.subjects import everyone
-from mockserver.state.verify.verdict import Verdict
+from mockserver.state.verify.selection import everyone
 from mockserver.testing.backend import HandleBackend, Instant
 from mockserver.testing.environment import clients_of, environment, patched
 from mockserver.testing.stubs import NEXT, StubBuilder, complaint_of
@@ -227,7 +226,7 @@ class Handle:
 
     def declare(self, **declared: Any) -> None:
         """Declare what correct handling is, as in `verify.resilience`, for later verdicts. Raises DeclarationError."""
-        declared_by(self._declared | declared)
+        client_facts_of(self._declared | declared)
         self._declared |= declared
 
     def verdict(self) -> Verdict:
@@ -268,7 +267,7 @@ class Handle:
         """Wait until a model was asked so many times; return the exchanges in the journal. Raises TimeoutError."""
         wanted, seconds = read_whole(number, "wait_for_requests"), read_seconds(timeout, "timeout")
         if not self._backend.wait(seconds, wanted):
-            raise TimeoutError(self._late(f"{counted(number, 'request')} did not arrive within {timeout:g} s"))
+            raise TimeoutError(self._late(f"{pluralize(number, 'request')} did not arrive within {timeout:g} s"))
         return [view for view in self._backend.past().views if view.is_question]
 
     def wait_idle(self, timeout: float = _TIMEOUT) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from mockserver.core.installed import load_dialects
+from mockserver.core.dialects import load_dialects
 from mockserver.core.version import __version__
 from mockserver.server.admin.api import SCHEMAS
 

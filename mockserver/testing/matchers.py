@@ -7,7 +7,7 @@ from functools import reduce
 from operator import or_
 from typing import Any
 
-from mockserver.core.criteria import CriteriaError
+from mockserver.core.matching.values import CriteriaError
 from mockserver.state.stubs.values import StubError
 
 Table = dict[str, Any]

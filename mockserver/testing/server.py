@@ -10,8 +10,8 @@ from uvicorn.server import ServerState
 
 from mockserver.server.files import TraceFiles, settings_by
 from mockserver.server.server import Loop, ServerThread
-from mockserver.state.configuration.options import from_names, settle
 from mockserver.state.settings import ConfigError, Settings
+from mockserver.state.settings.options import from_names, settle
 from mockserver.testing.backend import InProcess, OverHttp
 from mockserver.testing.handle import Handle
 

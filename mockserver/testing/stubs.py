@@ -6,9 +6,9 @@ The first method that defines an answer puts the stub into force; settings that 
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Self
 
-from mockserver.core.naming import attribute_of
+from mockserver.core.messages import attribute_of
 from mockserver.state.stubs.values import StubError
-from mockserver.state.verify.subjects import PLACES, asked_for
+from mockserver.state.verify.selection import PLACES, asked_for
 from mockserver.testing.backend import HandleBackend
 from mockserver.testing.matchers import match_table, reply_value, step_value
 

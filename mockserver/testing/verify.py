@@ -3,21 +3,14 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
-from mockserver.core.naming import attribute_of
-from mockserver.state.journal.lines import journal_lines
+from mockserver.core.messages import attribute_of
+from mockserver.state.journal.views import journal_lines
 from mockserver.state.verify import expectations
-from mockserver.state.verify.arguments import (
-    Bounds,
-    read_amount,
-    read_bounds,
-    read_matches,
-    read_prices,
-    read_seconds,
-    read_whole,
-)
-from mockserver.state.verify.declarations import Handling, Outcome, declared_by
-from mockserver.state.verify.subjects import Match, Subject
-from mockserver.state.verify.verdict import Verdict, judge
+from mockserver.state.verify.checks import read_amount, read_bounds, read_matches, read_prices, read_seconds, read_whole
+from mockserver.state.verify.client_facts import Handling, Outcome, client_facts_of
+from mockserver.state.verify.client_review import Verdict, review_client
+from mockserver.state.verify.expectations import Bounds
+from mockserver.state.verify.selection import Match, Selector
 from mockserver.testing.backend import HandleBackend
 from mockserver.testing.matchers import match_table, matcher_value
 
@@ -31,10 +24,10 @@ class Verifier:
     Every check returns these exchanges, so that checks can be chained. Invalid arguments raise ValueError.
     """
 
-    def __init__(self, backend: HandleBackend, declared: dict[str, Any], subject: Subject | None = None) -> None:
+    def __init__(self, backend: HandleBackend, declared: dict[str, Any], subject: Selector | None = None) -> None:
         self._backend = backend
         self._declared = declared
-        self._subject = subject or Subject(backend.past, backend.sift)
+        self._subject = subject or Selector(backend.past, backend.filter_exchanges)
 
     if not TYPE_CHECKING:
         __getattr__ = attribute_of
@@ -46,13 +39,13 @@ class Verifier:
         __tracebackhide__ = True
         bounds = _bounds(count, at_least, at_most, "calls")
         found = self._subject.narrowed(match_table(match), ("at_least", "at_most"))
-        _raise(expectations.calls(found.sifted(), bounds))
+        _raise(expectations.calls(found.select(), bounds))
         return Verifier(self._backend, self._declared, found)
 
     def never(self, **match: Any) -> Self:
         """Expect no matching request."""
         __tracebackhide__ = True
-        _raise(expectations.never(self._subject.narrowed(match_table(match)).sifted()))
+        _raise(expectations.never(self._subject.narrowed(match_table(match)).select()))
         return self
 
     def spaced_at_least(self, seconds: float) -> Self:
@@ -60,7 +53,7 @@ class Verifier:
         __tracebackhide__ = True
         least = read_seconds(seconds, "spaced_at_least")
         self._backend.wait(_SETTLING)
-        _raise(expectations.spaced_at_least(self._subject.sifted(), least))
+        _raise(expectations.spaced_at_least(self._subject.select(), least))
         return self
 
     def in_order(self, *matches: Match) -> Self:
@@ -69,25 +62,25 @@ class Verifier:
         if not matches:
             raise TypeError("in_order needs matches, such as in_order({'turn': 1}, {'turn': 2})")
         groups = [self._subject.narrowed(match_table(match)) for match in read_matches(matches, "in_order")]
-        _raise(expectations.in_order([group.sifted() for group in groups], self._subject.sifted()))
+        _raise(expectations.in_order([group.select() for group in groups], self._subject.select()))
         return self
 
     def concurrency(self, *, at_most: int) -> Self:
         """Expect no more concurrent requests than this."""
         __tracebackhide__ = True
-        _raise(expectations.concurrency(self._subject.sifted(), read_whole(at_most, "concurrency: at_most")))
+        _raise(expectations.concurrency(self._subject.select(), read_whole(at_most, "concurrency: at_most")))
         return self
 
     def tokens(self, *, at_most: int) -> Self:
         """Expect no more tokens than this in all prompts and completions together."""
         __tracebackhide__ = True
-        _raise(expectations.tokens(self._subject.sifted(), read_amount(at_most, "tokens: at_most")))
+        _raise(expectations.tokens(self._subject.select(), read_amount(at_most, "tokens: at_most")))
         return self
 
     def cached_tokens(self, *, at_least: int) -> Self:
         """Expect at least this many tokens of the prompts to have come from the engine's prompt cache."""
         __tracebackhide__ = True
-        _raise(expectations.cached_tokens(self._subject.sifted(), read_amount(at_least, "cached_tokens: at_least")))
+        _raise(expectations.cached_tokens(self._subject.select(), read_amount(at_least, "cached_tokens: at_least")))
         return self
 
     def cost(self, *, at_most: float, prices: Mapping[str, Sequence[float]]) -> Self:
@@ -95,26 +88,26 @@ class Verifier:
         and of cached prompts if they are cheaper."""
         __tracebackhide__ = True
         most, priced = read_amount(at_most, "cost: at_most"), read_prices(prices, "cost: prices")
-        _raise(expectations.cost(self._subject.sifted(), most, priced))
+        _raise(expectations.cost(self._subject.select(), most, priced))
         return self
 
     def tool_called(self, name: str, **arguments: Any) -> Self:
         """Expect an answer that calls a tool with these arguments (values or matchers), and possibly others."""
         __tracebackhide__ = True
         wanted = {key: matcher_value(value) for key, value in arguments.items()}
-        _raise(expectations.tool_called(self._subject.sifted(), name, wanted))
+        _raise(expectations.tool_called(self._subject.select(), name, wanted))
         return self
 
     def tool_answered(self, name: str, result: Any = None) -> Self:
         """Expect a request with the result of a tool: any result, or one that equals or matches `result`."""
         __tracebackhide__ = True
-        _raise(expectations.tool_answered(self._subject.sifted(), name, matcher_value(result)))
+        _raise(expectations.tool_answered(self._subject.select(), name, matcher_value(result)))
         return self
 
     def schema(self, schema: Mapping[str, Any] | None = None) -> Self:
         """Expect every request to conform to a JSON Schema; without one, to the vendor's contract."""
         __tracebackhide__ = True
-        found = self._subject.sifted()
+        found = self._subject.select()
         _raise(expectations.contract(found) if schema is None else expectations.schema(found, schema))
         return self
 
@@ -123,7 +116,7 @@ class Verifier:
         __tracebackhide__ = True
         bounds = _bounds(count, at_least, at_most, "cancelled")
         self._backend.wait(_SETTLING)
-        _raise(expectations.cancelled(self._subject.sifted(), bounds))
+        _raise(expectations.cancelled(self._subject.select(), bounds))
         return self
 
     def all_used(self) -> Self:
@@ -135,7 +128,7 @@ class Verifier:
     def all_matched(self) -> Self:
         """Expect every request to be answered by a stub, if there are any."""
         __tracebackhide__ = True
-        _raise(expectations.all_matched(self._subject.sifted()))
+        _raise(expectations.all_matched(self._subject.select()))
         return self
 
     def resilience(
@@ -153,7 +146,7 @@ class Verifier:
         __tracebackhide__ = True
         verdict = self.verdict(handles, outcome, **limits)
         if not verdict.is_proven:
-            lines = [verdict.as_text(), "The exchanges:", *journal_lines(self._subject.sifted().matching)]
+            lines = [verdict.as_text(), "The exchanges:", *journal_lines(self._subject.select().matching)]
             _raise("\n".join(lines))
         return verdict
 
@@ -166,12 +159,12 @@ class Verifier:
         """The same verdict, without raising AssertionError."""
         outcome_word: Any = "error" if isinstance(outcome, BaseException) else outcome
         words = {name: value for name, value in (("handles", handles), ("outcome", outcome_word)) if value is not None}
-        declared = declared_by(self._declared | words | limits)
+        declared = client_facts_of(self._declared | words | limits)
         # Declared values also apply to the report.
         self._declared |= {**words, **limits}
         self._backend.wait(_SETTLING)
-        found, clock = self._subject.sifted(), self._backend.clock()
-        return judge(found.matching, declared, now=clock.now, ahead=clock.ahead, forgotten=found.forgotten)
+        found, clock = self._subject.select(), self._backend.clock()
+        return review_client(found.matching, declared, now=clock.now, ahead=clock.ahead, forgotten=found.forgotten)
 
 
 def _bounds(count: int | None, least: int | None, most: int | None, place: str) -> Bounds:

@@ -9,10 +9,10 @@ import pytest
 
 from mockserver.cli.command import COMMANDS, load_command
 from mockserver.cli.main import main
-from mockserver.core.installed import load_dialects
+from mockserver.core.dialects import load_dialects
 from mockserver.faults.catalogue import FAULTS
-from mockserver.latency.presets import presets
-from mockserver.state.configuration.options import OPTIONS
+from mockserver.latency.profiles import presets
+from mockserver.state.settings.options import OPTIONS
 
 # Completes the words that it is given, the last of which is being written.
 ASK = """

@@ -129,7 +129,7 @@ def test_the_report_says_how_clients_behaved_and_faults_make_one_of_zero() -> No
     ran = run("--fault", fault, *twice)
     assert (ran.returncode, ran.stderr) == (0, "")
     ran = run("--report", *twice)
-    assert (ran.returncode, ran.stderr) == (0, "mockserver: No faults of conduct in 2 calls.\n")
+    assert (ran.returncode, ran.stderr) == (0, "mockserver: No client mistakes in 2 calls.\n")
     ran = run("--fault", fault, "--handles", "retry", *python(ASKING + "sys.exit(5)", "CEREBRAS_BASE_URL"))
     assert ran.returncode == 5
     assert ran.stderr.startswith("mockserver: gave_up: ")
@@ -151,14 +151,14 @@ def test_the_report_heeds_how_many_attempts_are_right(option: list[str], fault: 
 def test_any_declaration_asks_for_a_report() -> None:
     asking = python(ASKING, "CEREBRAS_BASE_URL")
     for option in ("--patience", "--least-attempts", "--most-attempts"):
-        assert run(option, "5", *asking).stderr == "mockserver: No faults of conduct in 1 call.\n"
+        assert run(option, "5", *asking).stderr == "mockserver: No client mistakes in 1 call.\n"
     assert run(*asking).stderr == ""
 
 
 def test_the_report_is_on_every_namespace_and_on_none() -> None:
     code = "import os; os.environ['OPENAI_BASE_URL'] = os.environ['MOCKSERVER_URL'] + '/ns/a/ovms/v3'\n" + ASKING
     ran = run("--report", *python(code, "OPENAI_BASE_URL"))
-    assert (ran.returncode, ran.stderr) == (0, "mockserver: [a] No faults of conduct in 1 call.\n")
+    assert (ran.returncode, ran.stderr) == (0, "mockserver: [a] No client mistakes in 1 call.\n")
     ran = run("--report", *python("pass"))
     assert (ran.returncode, ran.stderr.startswith("mockserver: no model was asked. ")) == (0, True)
 

@@ -11,24 +11,24 @@ from jsonschema import Draft7Validator, Draft202012Validator
 
 from mockserver.cli.main import main
 from mockserver.cli.schema import FILES
-from mockserver.core.criteria import COMPOUND, FIELDS
-from mockserver.core.criteria_notation import MATCHERS
-from mockserver.core.installed import load_dialects
-from mockserver.faults.catalogue import FAULTS, Kind
-from mockserver.faults.scenarios import SCENARIOS
-from mockserver.faults.values import PLACE_KEYS
-from mockserver.latency.notation import SETTINGS, NotationError, read_profile
-from mockserver.latency.presets import presets
+from mockserver.core.dialects import load_dialects
+from mockserver.core.matching.requests import COMPOUND, FIELDS
+from mockserver.core.matching.values import MATCHERS
+from mockserver.faults.catalogue import FAULTS, FaultKind
+from mockserver.faults.parse_faults import SCENARIOS
+from mockserver.faults.rules import PLACE_KEYS
+from mockserver.latency.parse_latency import SETTINGS, NotationError, read_profile
+from mockserver.latency.profiles import presets
 from mockserver.server.admin.api import SCHEMAS
 from mockserver.server.files import load_stubs
-from mockserver.state.configuration.config import from_toml
-from mockserver.state.configuration.options import OPTIONS
-from mockserver.state.routing import operations_of
 from mockserver.state.settings import ConfigError
-from mockserver.state.stubs.notation import STUB_KEYS, read_stubs
-from mockserver.state.stubs.replies import REPLY_KEYS
+from mockserver.state.settings.checks import operations_of
+from mockserver.state.settings.config_file import from_toml
+from mockserver.state.settings.options import OPTIONS
+from mockserver.state.stubs.parse_replies import REPLY_KEYS
+from mockserver.state.stubs.parse_stubs import STUB_KEYS, read_stubs
 from mockserver.state.stubs.values import StubError
-from mockserver.state.verify.subjects import ANSWER_FIELDS
+from mockserver.state.verify.selection import ANSWER_FIELDS
 
 CONFIG, STUBS = (json.loads(json.dumps(FILES[name](load_dialects()))) for name in ("config", "stubs"))
 # Tables whose keys are anybody's.
@@ -57,7 +57,7 @@ def refused(document: Mapping[str, Any]) -> bool:
     return False
 
 
-def whole(kind: Kind, name: str) -> dict[str, Any]:
+def whole(kind: FaultKind, name: str) -> dict[str, Any]:
     """A fault of a kind with all that can be said of it, but for places, of which there is one."""
     settings = {key: setting.default for key, setting in kind.settings.items() if setting.default is not None}
     window = {"from": 1, "for": 2.5}

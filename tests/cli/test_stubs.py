@@ -19,8 +19,8 @@ import yaml
 
 from mockserver import MockServer, raw
 from mockserver.cli.main import main
-from mockserver.state.configuration.config import from_toml
-from mockserver.state.configuration.options import settle
+from mockserver.state.settings.config_file import from_toml
+from mockserver.state.settings.options import settle
 from tests.support.http import Transcript, exchange
 
 CHAT = {"model": "gpt://f/yandexgpt/latest", "messages": [{"role": "user", "content": 'Say "hi", it\'s me'}]}

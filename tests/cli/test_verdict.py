@@ -30,7 +30,7 @@ def test_a_running_server_is_judged(server: MockServer, capsys: pytest.CaptureFi
     assert main(["verdict", f"{server.url}/ns/hasty"]) == 1
     assert capsys.readouterr().out.startswith("retry_after_ignored: asked to wait 5 s, the client came back after 0.")
     assert main(["verdict", server.url, "--namespace", "fine", "--handles", "retry"]) == 0
-    assert capsys.readouterr().out == "No faults of conduct in 1 call.\n"
+    assert capsys.readouterr().out == "No client mistakes in 1 call.\n"
 
 
 def test_a_journal_in_a_file_is_judged(server: MockServer, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -25,7 +25,7 @@ from yandex_ai_studio_sdk import AIStudio
 
 from mockserver import MockServer
 from mockserver.faults.catalogue import FAULTS
-from mockserver.faults.notation import read_faults
+from mockserver.faults.parse_faults import read_faults
 from mockserver.state.settings import Settings
 from tests.support.http import exchange
 

@@ -1,6 +1,6 @@
 """Collections that forget their oldest items."""
 
-from mockserver.core.bounded import Bounded
+from mockserver.core.caches import Bounded
 
 
 def collected(most: int, heaviest: int, items: list[str]) -> list[str]:

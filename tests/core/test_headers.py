@@ -1,6 +1,6 @@
 """Headers as pairs of bytes."""
 
-from mockserver.core.headers import by_name, joined
+from mockserver.core.calls import by_name, joined
 
 RETRY, OTHER_RETRY, TYPE = (b"retry-after", b"2"), (b"retry-after", b"9"), (b"content-type", b"text/plain; \xe9")
 

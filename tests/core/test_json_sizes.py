@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mockserver.core.json_sizes import counted, has_more_values
+from mockserver.core.json_values import count_values, has_more_values
 
 VALUES = st.recursive(
     st.none() | st.integers() | st.text('a\\",[{\n é', max_size=8),
@@ -58,7 +58,7 @@ def test_a_quote_ends_a_string_unless_an_odd_number_of_backslashes_is_before_it(
 def test_no_step_looks_at_much(text: str) -> None:
     data = Watched(text.encode())
     most = 0
-    for _ in counted(data, 99_000):
+    for _ in count_values(data, 99_000):
         most, data.steps = max(most, data.steps), 0
     assert most < 2000
 

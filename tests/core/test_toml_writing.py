@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from mockserver.core.toml_writing import is_writable, toml_of
+from mockserver.core.toml import is_writable, toml_of
 
 TEXTS = [
     *("", "plain", 'a "quote"', "it's", "'''", '"it\'s"', '"two\nlines"\n', "\"it's\"\nso'", "'\"\n", "\"''\n'", '\n"'),

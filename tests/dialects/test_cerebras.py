@@ -9,10 +9,10 @@ from typing import Any
 import orjson
 import pytest
 
-from mockserver.core.dialects import EDITIONS, Edition, Site
-from mockserver.core.failures import FailureKind, Rejection
+from mockserver.core.dialects import EDITIONS, Edition, RequestScope
+from mockserver.core.failures import FailureKind, Refusal
 from mockserver.core.generation import Choice, Generation, GenerationRequest, Output, Prompt, Usage
-from mockserver.core.timeline import Pace
+from mockserver.core.timeline import TokenTiming
 from mockserver.dialects.cerebras.dialect import CEREBRAS
 from mockserver.dialects.cerebras.errors import ERRORS
 from mockserver.dialects.cerebras.write import write
@@ -520,7 +520,7 @@ def test_a_path_that_nobody_routes_is_answered_with_nothing_at_all() -> None:
 @pytest.mark.parametrize("kind", FailureKind)
 def test_every_failure_has_a_row_in_the_shape_of_its_edition(kind: FailureKind, edition: Edition) -> None:
     row = ERRORS[edition][kind]
-    body = row.body(Rejection(kind), row.message)
+    body = row.body(Refusal(kind), row.message)
     if kind is FailureKind.UNKNOWN_PATH:
         assert body == b""
         return
@@ -535,7 +535,7 @@ def test_every_failure_has_a_row_in_the_shape_of_its_edition(kind: FailureKind, 
 
 def test_the_observed_server_error_has_an_empty_id_as_captured() -> None:
     row = ERRORS["observed"][FailureKind.SERVER_ERROR]
-    assert row.body(Rejection(FailureKind.SERVER_ERROR), row.message) == {
+    assert row.body(Refusal(FailureKind.SERVER_ERROR), row.message) == {
         "message": "Encountered a server error, please try again.",
         "type": "server_error",
         "param": "",
@@ -556,7 +556,7 @@ def test_limits_are_refused_in_the_recorded_words(
     kind: FailureKind, status: int, type: str, param: str, code: str
 ) -> None:
     row = ERRORS["observed"][kind]
-    body = row.body(Rejection(kind), row.message)
+    body = row.body(Refusal(kind), row.message)
     assert (row.status, body) == (status, {"message": row.message, "type": type, "param": param, "code": code})
 
 
@@ -718,7 +718,9 @@ def test_the_usage_is_in_the_last_chunk_even_when_a_choice_is_empty() -> None:
     request = GenerationRequest(MODEL, prompts, Output(stream=True))
     full = Choice(0, 0, (65,), ("A",), "stop", prompts[0])
     empty = Choice(1, 0, (), (), "stop", prompts[1])
-    reply = write(Generation(request, (full, empty), Usage(2, 1)), Pace(), Site("documented", FROZEN, 42))
+    reply = write(
+        Generation(request, (full, empty), Usage(2, 1)), TokenTiming(), RequestScope("documented", FROZEN, 42)
+    )
     events = [event for frames in reply.frames for event in frames.data]
     assert [b'"usage"' in event for event in events] == [False] * (len(events) - 2) + [True, False]
 

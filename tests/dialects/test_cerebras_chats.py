@@ -19,7 +19,7 @@ from mockserver.dialects.cerebras.models import effort_of, family_of, shown_of
 from mockserver.model import tokens
 from mockserver.state.namespaces import Namespace
 from mockserver.state.settings import Settings
-from mockserver.state.stubs.notation import read_stub
+from mockserver.state.stubs.parse_stubs import read_stub
 from tests.support.asking import FROZEN, Answer, ask
 from tests.support.reading import choice, joined, message, parts
 

@@ -11,7 +11,7 @@ import pytest
 from jsonschema_rs import Draft202012Validator
 
 from mockserver.core.dialects import Edition
-from mockserver.core.failures import FailureKind, Rejection
+from mockserver.core.failures import FailureKind, Refusal
 from mockserver.core.generation import Constraint, GenerationRequest
 from mockserver.dialects.friendli.dialect import FRIENDLI
 from mockserver.dialects.friendli.reasoning import ChatOptions, options_of
@@ -715,7 +715,7 @@ def test_a_schema_that_nests_too_deeply_is_no_schema() -> None:
 def test_every_kind_of_failure_of_the_page_has_a_body_of_one_of_the_two_shapes() -> None:
     for kind in FailureKind:
         row = FRIENDLI.errors["documented"][kind]
-        body = row.body(Rejection(kind), row.message)
+        body = row.body(Refusal(kind), row.message)
         assert keeps_to("documented", "ErrorResponse", body)
         assert isinstance(body, dict)
         assert ("detail" in body) == (row.status == 422)
@@ -735,7 +735,7 @@ def test_every_kind_of_failure_of_the_page_has_a_body_of_one_of_the_two_shapes()
 )
 def test_todays_gateway_says_detail_and_its_engine_says_message(kind: FailureKind, status: int, body: object) -> None:
     row = FRIENDLI.errors["observed"][kind]
-    assert (row.status, row.body(Rejection(kind), row.message)) == (status, body)
+    assert (row.status, row.body(Refusal(kind), row.message)) == (status, body)
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from mockserver.dialects.friendli.models import MODELS, mind_of
 from mockserver.dialects.friendli.schemas import CONTRACT
 from mockserver.model import tokens
 from mockserver.state.namespaces import Namespace
-from mockserver.state.stubs.notation import read_stub
+from mockserver.state.stubs.parse_stubs import read_stub
 from tests.support.asking import FROZEN, QUIET, Answer, ask
 from tests.support.reading import gathered, message, parts
 

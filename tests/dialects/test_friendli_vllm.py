@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 
-from mockserver.core.installed import load_dialects
+from mockserver.core.dialects import load_dialects
 from mockserver.recordings.drift import Compared, compare
 from mockserver.recordings.recorded import Recorded
 from mockserver.routes import Routes
 from mockserver.state.namespaces import Namespace
 from mockserver.state.settings import Settings
-from mockserver.state.stubs.notation import read_stub
+from mockserver.state.stubs.parse_stubs import read_stub
 from tests.support.asking import FROZEN, Answer, ask
 from tests.support.reading import joined, parts
 

@@ -7,9 +7,9 @@ import orjson
 import pytest
 
 from mockserver.core.calls import Call, Headers
-from mockserver.core.dialects import Model, Site
-from mockserver.core.failures import FailureKind, Rejection
-from mockserver.core.quotas import Limit, Refused, Standing
+from mockserver.core.dialects import Model, RequestScope
+from mockserver.core.failures import FailureKind, Refusal
+from mockserver.core.quotas import Limit, LimitState, Refused
 from mockserver.dialects.contracts import Contract, components
 from mockserver.dialects.openai.conflicts import chat_conflict, completion_conflict, embedding_conflict
 from mockserver.dialects.openai.errors import ERRORS, stream_error, unrouted
@@ -49,7 +49,7 @@ for _ in range(11):
     LEVELS = {"type": "object", "properties": {"a": LEVELS}, "required": ["a"], "additionalProperties": False}
 
 
-def refusal(endpoint: str, changes: Mapping[str, Any]) -> Rejection | None:
+def refusal(endpoint: str, changes: Mapping[str, Any]) -> Refusal | None:
     body = {name: value for name, value in {**BASES[endpoint], **changes}.items() if value is not ...}
     contract, conflict = CONTRACTS[endpoint], CHECKS[endpoint][1]
     if not contract.accepts(body):
@@ -57,14 +57,14 @@ def refusal(endpoint: str, changes: Mapping[str, Any]) -> Rejection | None:
     return conflict(body, family_of(body["model"]), body["model"])
 
 
-def told(rejection: Rejection | None) -> tuple[object, ...]:
+def told(refusal: Refusal | None) -> tuple[object, ...]:
     """The status, the message, the parameter and the code that a refusal has on the wire."""
-    assert rejection is not None, "nothing is refused"
-    row = ERRORS[rejection.kind]
-    body: Any = row.body(rejection, rejection.message or row.message)
+    assert refusal is not None, "nothing is refused"
+    row = ERRORS[refusal.kind]
+    body: Any = row.body(refusal, refusal.message or row.message)
     error = orjson.loads(body)["error"]
     assert list(error) == ["message", "type", "param", "code"]
-    return rejection.status or row.status, error["message"], error["param"], error["code"]
+    return refusal.status or row.status, error["message"], error["param"], error["code"]
 
 
 def strict(schema: object, name: str = "plan") -> dict[str, Any]:
@@ -696,7 +696,7 @@ def test_models_and_stored_objects_that_do_not_exist() -> None:
 
 
 def test_keys_and_urls() -> None:
-    wrong = Rejection(FailureKind.UNAUTHORIZED, key="sk-proj-0123456789abcd")
+    wrong = Refusal(FailureKind.UNAUTHORIZED, key="sk-proj-0123456789abcd")
     assert told(wrong) == (
         401,
         "Incorrect API key provided: sk-proj-**********abcd. You can find your API key at "
@@ -704,16 +704,16 @@ def test_keys_and_urls() -> None:
         None,
         "invalid_api_key",
     )
-    call, site = Call("POST", "/v1/{model}", Headers()), Site("observed", 0.0, 1)
-    assert told(unrouted(call, site, ())) == (404, "Invalid URL (POST /v1/{model})", None, None)
-    assert told(unrouted(call, site, ("GET",))) == (
+    call, scope = Call("POST", "/v1/{model}", Headers()), RequestScope("observed", 0.0, 1)
+    assert told(unrouted(call, scope, ())) == (404, "Invalid URL (POST /v1/{model})", None, None)
+    assert told(unrouted(call, scope, ("GET",))) == (
         405,
         "Not allowed to POST on /v1/{model}. (HINT: Perhaps you meant to use a different HTTP method?)",
         None,
         None,
     )
     row = ERRORS[FailureKind.SERVER_ERROR]
-    event = stream_error(500, row.body(Rejection(FailureKind.SERVER_ERROR), row.message))
+    event = stream_error(500, row.body(Refusal(FailureKind.SERVER_ERROR), row.message))
     assert event == (
         b'data: {"error":{"message":"The server had an error while processing your request. Sorry about that!",'
         b'"type":"server_error","param":null,"code":null}}\n\n'
@@ -722,19 +722,19 @@ def test_keys_and_urls() -> None:
 
 LIMITED = [
     (
-        Standing(Limit("tokens", 60, 30_000), 18_928).faced_with(11_159),
+        LimitState(Limit("tokens", 60, 30_000), 18_928).faced_with(11_159),
         "tokens",
         "Rate limit reached for gpt-4.1 in organization {org} on tokens per min (TPM): Limit 30000, Used 18928, "
         "Requested 11159. Please try again in 174ms.",
     ),
     (
-        Standing(Limit("requests", 60, 3), 3).faced_with(1),
+        LimitState(Limit("requests", 60, 3), 3).faced_with(1),
         "requests",
         "Rate limit reached for gpt-4.1 in organization {org} on requests per min (RPM): Limit 3, Used 3, Requested 1. "
         "Please try again in 20s.",
     ),
     (
-        Standing(Limit("tokens", 86_400, 30_000)).faced_with(31_538),
+        LimitState(Limit("tokens", 86_400, 30_000)).faced_with(31_538),
         "tokens",
         "Request too large for gpt-4.1 in organization {org} on tokens per day (TPD): Limit 30000, Requested 31538. "
         "The input or output tokens must be reduced in order to run successfully.",
@@ -743,10 +743,10 @@ LIMITED = [
 
 
 @pytest.mark.parametrize("standing, kind, message", LIMITED)
-def test_a_request_beyond_a_limit_is_told_which(standing: Standing, kind: str, message: str) -> None:
-    rejection = QUOTAS.refuse(Refused((standing,)), 0.0)._replace(model="gpt-4.1")
-    row = ERRORS[rejection.kind]
-    body: Any = row.body(rejection, rejection.message)
+def test_a_request_beyond_a_limit_is_told_which(standing: LimitState, kind: str, message: str) -> None:
+    refusal = QUOTAS.refuse(Refused((standing,)), 0.0)._replace(model="gpt-4.1")
+    row = ERRORS[refusal.kind]
+    body: Any = row.body(refusal, refusal.message)
     error = orjson.loads(body)["error"]
     org = error["message"].split("organization ")[1].split()[0]
     end = " Visit https://platform.openai.com/account/rate-limits to learn more."
@@ -761,8 +761,8 @@ def test_a_request_beyond_a_limit_is_told_which(standing: Standing, kind: str, m
 def test_headers_state_limits_and_durations() -> None:
     times = {0.006: "6ms", 8.64: "8.64s", 127.93: "2m7.93s", 0: "0s", 0.12: "120ms", 7200: "2h0m0s"}
     assert {seconds: go_duration(seconds) for seconds in times} == times
-    call, site = Call("POST", "/v1/chat/completions", Headers()), Site("observed", 1.7e9, 1)
-    headers = dict(every_answer(call, site))
+    call, scope = Call("POST", "/v1/chat/completions", Headers()), RequestScope("observed", 1.7e9, 1)
+    headers = dict(every_answer(call, scope))
     limits = {name[12:]: value for name, value in headers.items() if name.startswith(b"x-ratelimit-")}
     assert limits == {
         b"limit-requests": b"10000",
@@ -773,7 +773,7 @@ def test_headers_state_limits_and_durations() -> None:
         b"reset-tokens": b"2ms",
     }
     assert b"openai-processing-ms" in headers
-    missing = dict(every_answer(call, site._replace(refused=FailureKind.UNKNOWN_MODEL)))
+    missing = dict(every_answer(call, scope._replace(refused=FailureKind.UNKNOWN_MODEL)))
     assert not {name for name in missing if name.startswith((b"x-ratelimit", b"openai-processing"))}
 
 

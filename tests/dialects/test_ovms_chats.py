@@ -13,7 +13,7 @@ from mockserver.dialects.ovms.streams import by_delay, by_words
 from mockserver.model import tokens
 from mockserver.state.namespaces import Namespace
 from mockserver.state.settings import Settings
-from mockserver.state.stubs.notation import read_stub
+from mockserver.state.stubs.parse_stubs import read_stub
 from tests.support.asking import FROZEN, QUIET, Answer, ask
 from tests.support.reading import choice, message
 

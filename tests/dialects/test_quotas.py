@@ -9,15 +9,14 @@ from typing import NamedTuple
 import pytest
 
 from mockserver.core.calls import Call, Headers
-from mockserver.core.dialects import Edition
-from mockserver.core.installed import load_dialect
+from mockserver.core.dialects import Edition, load_dialect
 from mockserver.core.seeding import Draws, derive
 from mockserver.pipeline import complete, parse
 from mockserver.routes import Routes
 from mockserver.state.admission import admit, settle, standings_of
 from mockserver.state.context import make_context
-from mockserver.state.quotas.limiter import RateLimiter, Reservation
-from mockserver.state.quotas.rules import allowance_of, read_quotas
+from mockserver.state.quotas import allowance_of, read_quotas
+from mockserver.state.rate_limiter import RateLimiter, Reservation
 from mockserver.state.settings import Settings
 from tests.support.asking import Answer, ask
 from tests.support.buckets import Tanks
@@ -185,7 +184,7 @@ def test_an_hour_of_headers_and_refusals_is_that_of_an_exact_token_bucket(dialec
         elif dialect != "cerebras":
             mine.spend(said.json()["usage"]["completion_tokens"], step.now)
         if said.reservation is not None:
-            client.limiter.leave(said.reservation)
+            client.limiter.release(said.reservation)
     assert refusals > 10
 
 
@@ -342,7 +341,7 @@ def test_yandex_lets_the_next_one_in_as_soon_as_one_has_ended() -> None:
     tickets = [client.ask(YANDEX).reservation for _ in range(10)]
     assert client.ask(YANDEX).status == 429
     assert tickets[3] is not None
-    client.limiter.leave(tickets[3])
+    client.limiter.release(tickets[3])
     assert [client.ask(YANDEX).status for _ in range(2)] == [200, 429]
 
 

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from mockserver.model import tokens
-from mockserver.state.configuration.options import settle
 from mockserver.state.context import HeaderError
 from mockserver.state.namespaces import Namespace
-from mockserver.state.stubs.notation import read_stub
+from mockserver.state.settings.options import settle
+from mockserver.state.stubs.parse_stubs import read_stub
 from tests.support.asking import FROZEN, QUIET, Answer, ask
 from tests.support.shapes import SHAPES, Shape
 
@@ -212,7 +212,7 @@ TOOLS: list[dict[str, Any]] = [
     for name in ("get_weather", "get_time")
 ]
 FLAT = [{"type": "function", **tool["function"]} for tool in TOOLS]
-TOOLED = [s for s in SHAPES if s.responds or (s.dialect in ("friendli", "yandex") and s.calls_tools)]
+TOOLED = [s for s in SHAPES if s.responds or (s.dialect in ("friendli", "yandex") and s.supports_tools)]
 CALLS = [
     {"name": "get_weather", "arguments": {"city": "Oslo", "days": 2}},
     {"name": "get_time", "arguments": '{"zone":'},
@@ -262,7 +262,7 @@ def test_the_older_form_of_functions_has_its_own_reason() -> None:
     assert answer.json()["choices"][0]["finish_reason"] == "function_call"
 
 
-@pytest.mark.parametrize("shape", [s for s in SHAPES if not s.calls_tools], ids=lambda shape: shape.id)
+@pytest.mark.parametrize("shape", [s for s in SHAPES if not s.supports_tools], ids=lambda shape: shape.id)
 @STREAM
 def test_a_dialect_that_knows_no_tools_refuses_calls(shape: Shape, stream: bool) -> None:
     with pytest.raises(

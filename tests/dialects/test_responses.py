@@ -14,10 +14,10 @@ from mockserver.core.dialects import Edition
 from mockserver.dialects.openai.responses.items import messages_of
 from mockserver.dialects.ovms.schemas import CONTRACT
 from mockserver.dialects.yandex.read import request_fields
-from mockserver.state.configuration.options import settle
 from mockserver.state.namespaces import Namespace
 from mockserver.state.settings import Settings
-from mockserver.state.stubs.notation import read_stub
+from mockserver.state.settings.options import settle
+from mockserver.state.stubs.parse_stubs import read_stub
 from tests.support.asking import FROZEN, QUIET, Answer, ask
 
 

@@ -6,11 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from mockserver.core.dialects import EDITIONS, Dialect, Edition
-from mockserver.core.failures import FailureKind, Rejection
-from mockserver.core.installed import load_dialects
+from mockserver.core.dialects import EDITIONS, Dialect, Edition, load_dialects
+from mockserver.core.failures import FailureKind, Refusal
 from mockserver.dialects.openapi import openapi_document
-from mockserver.latency.presets import presets
+from mockserver.latency.profiles import presets
 from tests.support.asking import ask
 from tests.support.conformity import contract
 from tests.support.questions import EMBEDDERS
@@ -31,7 +30,7 @@ def test_every_failure_has_an_answer_in_the_vendors_shape(
 ) -> None:
     row = dialect.errors[edition][kind]
     for each in filter(None, (row, row.streamed)):
-        body = each.body(Rejection(kind), each.message)
+        body = each.body(Refusal(kind), each.message)
         if not isinstance(body, bytes):
             assert contract(dialect.name, edition, dialect.error_schema).violations(json.loads(json.dumps(body))) == ()
     assert 400 <= row.status < 600

@@ -9,10 +9,10 @@ from typing import Any
 import orjson
 import pytest
 
-from mockserver.core.dialects import EDITIONS, Edition, Site
-from mockserver.core.failures import FailureKind, Rejection
+from mockserver.core.dialects import EDITIONS, Edition, RequestScope
+from mockserver.core.failures import FailureKind, Refusal
 from mockserver.core.generation import Choice, Generation, GenerationRequest, Output, Position, Prompt, Usage
-from mockserver.core.timeline import Pace
+from mockserver.core.timeline import TokenTiming
 from mockserver.dialects.upstash.dialect import UPSTASH
 from mockserver.dialects.upstash.errors import ERRORS
 from mockserver.dialects.upstash.limits import reset
@@ -184,7 +184,9 @@ def test_the_usage_is_in_the_last_chunk_even_when_a_choice_is_empty() -> None:
     request = GenerationRequest(LLAMA, (Prompt("", "", 7),), Output(stream=True), n=2)
     full = Choice(0, 0, (65,), ("A",), "stop", request.prompts[0])
     empty = Choice(1, 0, (), (), "stop", request.prompts[0], stop="B")
-    reply = write(Generation(request, (full, empty), Usage(7, 1)), Pace(), Site("documented", FROZEN, 42))
+    reply = write(
+        Generation(request, (full, empty), Usage(7, 1)), TokenTiming(), RequestScope("documented", FROZEN, 42)
+    )
     events = [event for frames in reply.frames for event in frames.data]
     assert [b'"usage"' in event for event in events] == [False] * (len(events) - 2) + [True, False]
 
@@ -230,7 +232,7 @@ def test_a_token_that_twenty_others_outdo_gets_the_pages_figure_for_unlikely_one
     request = GenerationRequest(LLAMA, (Prompt("", "", 7),), Output(logprobs=20))
     positions = (Position(-40.5, rivals, 20), Position(-66.0, rivals))
     choice = Choice(0, 0, (65, 66), ("A", "B"), "stop", request.prompts[0], positions=positions)
-    reply = write(Generation(request, (choice,), Usage(7, 2)), Pace(), Site("documented", FROZEN, 42))
+    reply = write(Generation(request, (choice,), Usage(7, 2)), TokenTiming(), RequestScope("documented", FROZEN, 42))
     (frames,) = reply.frames
     rows = json.loads(frames.data[0])["choices"][0]["logprobs"]["content"]
     assert [row["logprob"] for row in rows] == [-9999.0, -66.0]
@@ -370,7 +372,7 @@ def test_a_value_nested_a_thousand_deep_is_refused() -> None:
 @pytest.mark.parametrize("kind", FailureKind)
 def test_every_failure_has_a_row_whose_body_keeps_to_the_contract(kind: FailureKind, edition: Edition) -> None:
     row = ERRORS[edition][kind]
-    body = row.body(Rejection(kind), row.message)
+    body = row.body(Refusal(kind), row.message)
     assert isinstance(body, dict)
     if "error" in body:
         assert body == {"error": row.message}

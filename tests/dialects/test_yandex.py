@@ -10,7 +10,7 @@ import pytest
 
 from mockserver.core.calls import Call, Headers
 from mockserver.core.dialects import EDITIONS, Edition
-from mockserver.core.failures import FailureKind, Rejection
+from mockserver.core.failures import FailureKind, Refusal
 from mockserver.core.generation import Constraint, GenerationRequest, Tool, ToolChoice
 from mockserver.dialects.yandex.dialect import YANDEX
 from mockserver.dialects.yandex.limits import credentials
@@ -872,10 +872,10 @@ def test_a_wrong_key_is_unknown(edition: Edition) -> None:
 )
 def test_an_unknown_key_is_told_by_its_ends_alone(key: str, masked: str) -> None:
     row = YANDEX.errors["documented"][FailureKind.UNAUTHORIZED]
-    assert row.body(Rejection(FailureKind.UNAUTHORIZED, key=key), row.message) == {
+    assert row.body(Refusal(FailureKind.UNAUTHORIZED, key=key), row.message) == {
         "error": {"message": f"Unknown api key '{masked}'", "type": "authentication_error"}
     }
-    said: Any = row.body(Rejection(FailureKind.UNAUTHORIZED), "The {apikey} has expired")
+    said: Any = row.body(Refusal(FailureKind.UNAUTHORIZED), "The {apikey} has expired")
     assert said["error"]["message"] == "The {apikey} has expired"
 
 
@@ -1080,7 +1080,7 @@ def test_statuses_and_types_of_errors_agree() -> None:
     for table in YANDEX.errors.values():
         assert set(table) == set(FailureKind)
         for kind, row in table.items():
-            body: Any = row.body(Rejection(kind), "words")
+            body: Any = row.body(Refusal(kind), "words")
             expected = "server_error" if row.status >= 500 else types.get(row.status, "invalid_request_error")
             assert body == {"error": {"message": "words", "type": expected}}
             assert list(body["error"]) == ["message", "type"]

@@ -6,27 +6,27 @@ from typing import Any
 import pytest
 
 from mockserver.core.generation import Choice, Generation, GenerationRequest, Prompt, Usage
-from mockserver.core.timeline import Ending, Run, Timeline
+from mockserver.core.timeline import ConnectionFault, TimedFrames, Timeline
 from mockserver.faults.catalogue import FAULTS
-from mockserver.faults.connections import How
-from mockserver.faults.events import goes_on, reaches
-from mockserver.faults.notation import read_fault
+from mockserver.faults.model_output import with_changed_choices
+from mockserver.faults.parse_faults import read_fault
+from mockserver.faults.responses import How
 from mockserver.faults.rules import Fault
-from mockserver.faults.speech import with_changed_choices
+from mockserver.faults.streams import goes_on, reaches
 
 EVENTS = (*(f'data: {{"n":{number},"s":"é"}}\n\n'.encode() for number in range(4)), b"data: [DONE]\n\n")
 STREAM = Timeline(
     200,
     ((b"content-type", b"text/event-stream"),),
-    (Run(EVENTS[:2], (0.0, 0.1), (1, 1)), Run(EVENTS[2:], (0.2, 0.3, 0.3), (1, 1, 0))),
+    (TimedFrames(EVENTS[:2], (0.0, 0.1), (1, 1)), TimedFrames(EVENTS[2:], (0.2, 0.3, 0.3), (1, 1, 0))),
     streamed=True,
 )
-PLAIN = Timeline(200, ((b"content-type", b"application/json"),), (Run((b'{"text":"hello"}',), (0.5,), (7,)),))
+PLAIN = Timeline(200, ((b"content-type", b"application/json"),), (TimedFrames((b'{"text":"hello"}',), (0.5,), (7,)),))
 FAILURE = b'data: {"error":"failed"}\n\n'
 
 
 def words(fault: Fault) -> Timeline:
-    return Timeline(500, (), (Run((FAILURE,), (0.0,), (0,)),))
+    return Timeline(500, (), (TimedFrames((FAILURE,), (0.0,), (0,)),))
 
 
 def struck(timeline: Timeline, kind: str, **table: Any) -> Timeline:
@@ -188,13 +188,13 @@ def test_a_drip_is_one_byte_at_a_time_and_a_bandwidth_so_many_on_any_answer() ->
 def test_half_a_chunk_is_announced_whole() -> None:
     made = struck(STREAM, "half_chunk", after_event=2)
     assert sent(made) == [A, B]
-    assert made.ending == Ending("close", b"%x\r\n%b" % (len(C), C[: len(C) // 2]), head=True)
-    assert struck(STREAM, "half_chunk", after_event=99).ending == Ending("close", b"6\r\ndat", head=True)
+    assert made.ending == ConnectionFault("close", b"%x\r\n%b" % (len(C), C[: len(C) // 2]), head=True)
+    assert struck(STREAM, "half_chunk", after_event=99).ending == ConnectionFault("close", b"6\r\ndat", head=True)
 
 
 @pytest.mark.parametrize("then", ["hang", "reset", "close"])
 def test_half_a_head_is_followed_by_what_the_fault_says(then: How) -> None:
-    assert struck(PLAIN, "half_head", then=then).ending == Ending(then, b"HTTP/1.1 200 OK\r\ncontent-type: a")
+    assert struck(PLAIN, "half_head", then=then).ending == ConnectionFault(then, b"HTTP/1.1 200 OK\r\ncontent-type: a")
 
 
 def test_answers_become_what_the_fault_says() -> None:

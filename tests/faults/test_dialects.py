@@ -43,7 +43,7 @@ def test_a_fault_knows_in_which_streams_there_is_something_to_take_out(shape: Sh
     timeline = shape.stream("Tell me about tides", max_tokens=9).plan.timeline
     needs = FAULTS[kind].needs
     assert needs
-    assert needs(timeline) is (shape.id not in WITHOUT[kind])
+    assert needs(timeline, Fault(kind)) is (shape.id not in WITHOUT[kind])
 
 
 @every_shape

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from mockserver.core.timeline import Run, Timeline
+from mockserver.core.timeline import TimedFrames, Timeline
 from mockserver.faults.catalogue import FAULTS
 from mockserver.faults.rules import Fault
 
@@ -13,7 +13,7 @@ DONE = b"data: [DONE]\n\n"
 
 
 def stream(*events: bytes) -> Timeline:
-    return Timeline(200, (), (Run(events, (0.0,) * len(events), (1,) * len(events)),), streamed=True)
+    return Timeline(200, (), (TimedFrames(events, (0.0,) * len(events), (1,) * len(events)),), streamed=True)
 
 
 def struck(kind: str, *events: bytes) -> tuple[list[bytes], bool]:
@@ -26,7 +26,7 @@ def struck(kind: str, *events: bytes) -> tuple[list[bytes], bool]:
         raise AssertionError("nobody is asked for words")
 
     made = found.apply(timeline, Fault(kind), words)
-    return [data for run in made.runs for data in run.data], found.needs(timeline)
+    return [data for run in made.runs for data in run.data], found.needs(timeline, Fault(kind))
 
 
 @pytest.mark.parametrize(

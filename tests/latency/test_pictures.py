@@ -2,9 +2,9 @@
 
 import pytest
 
-from mockserver.latency.notation import preset_profile, read_profile
+from mockserver.latency.parse_latency import preset_profile, read_profile
 from mockserver.latency.pictures import picture
-from mockserver.latency.presets import presets
+from mockserver.latency.profiles import presets
 
 
 @pytest.mark.parametrize("name", presets())

@@ -6,8 +6,8 @@ import pytest
 
 from mockserver.core.generation import Effort, Generation, GenerationRequest, Limits, Output, Prompt, Tool, ToolChoice
 from mockserver.faults.catalogue import FAULTS
-from mockserver.faults.notation import read_faults
-from mockserver.faults.speech import with_changed_choices
+from mockserver.faults.model_output import with_changed_choices
+from mockserver.faults.parse_faults import read_faults
 from mockserver.model.generate import generate
 from mockserver.model.prepared import Counts, Speech, speak
 from mockserver.model.prose import think

@@ -93,61 +93,61 @@ def outcomes(said: str) -> tuple[int, int]:
 
 
 @pytest.fixture
-def site(tmp_path: Path) -> Site:
+def scope(tmp_path: Path) -> Site:
     return Site(tmp_path / "site")
 
 
-def test_alone_both_names_of_the_fixture_work_and_nothing_is_said(site: Site) -> None:
-    site.install_ours()
-    assert "warning" not in site.pytest(OURS + USUAL, passed=2)
+def test_alone_both_names_of_the_fixture_work_and_nothing_is_said(scope: Site) -> None:
+    scope.install_ours()
+    assert "warning" not in scope.pytest(OURS + USUAL, passed=2)
 
 
 @pytest.mark.parametrize("name", ["mockserver_client", "another_product"])
-def test_who_is_overwritten_says_so_to_its_own_tests_alone(site: Site, name: str) -> None:
-    site.install_ours()
-    site.install_theirs(name)
-    said = site.pytest(PLAIN + THEIRS + OURS + MARKED, passed=2, errors=2)
+def test_who_is_overwritten_says_so_to_its_own_tests_alone(scope: Site, name: str) -> None:
+    scope.install_ours()
+    scope.install_theirs(name)
+    said = scope.pytest(PLAIN + THEIRS + OURS + MARKED, passed=2, errors=2)
     assert f"is a package of {name.replace('_', '-')} 9.2.0, which has the same name" in said
     assert said.count("uninstall both, then install again the one that you need") == 3
 
 
-def test_who_has_lost_its_files_says_so_to_its_own_tests_alone(site: Site) -> None:
-    site.install_ours()
-    site.install_theirs()
-    site.uninstall_theirs()
-    (site.folder.parent / "pytest.ini").write_text(
+def test_who_has_lost_its_files_says_so_to_its_own_tests_alone(scope: Site) -> None:
+    scope.install_ours()
+    scope.install_theirs()
+    scope.uninstall_theirs()
+    (scope.folder.parent / "pytest.ini").write_text(
         "[pytest]\naddopts = --mockserver-seed=7\nmockserver_strict = true\n"
     )
-    said = site.pytest(PLAIN + OURS + MARKED + USUAL + "def test_server(mockserver_server): ...\n", passed=1, errors=4)
+    said = scope.pytest(PLAIN + OURS + MARKED + USUAL + "def test_server(mockserver_server): ...\n", passed=1, errors=4)
     assert said.count("lacks __init__.py and pytest_plugin.py, which are probably gone") == 5
     assert "mockserver: warning: " in said
     assert "--force-reinstall" in said
 
 
-def test_who_has_overwritten_works_and_warns_of_what_uninstalling_would_delete(site: Site) -> None:
-    site.install_theirs()
-    site.install_ours()
-    said = site.pytest(OURS + USUAL + PLAIN, passed=3)
+def test_who_has_overwritten_works_and_warns_of_what_uninstalling_would_delete(scope: Site) -> None:
+    scope.install_theirs()
+    scope.install_ours()
+    said = scope.pytest(OURS + USUAL + PLAIN, passed=3)
     assert "mockserver: warning: mockserver-client 9.2.0 has installed files into the package" in said
 
 
-def test_the_command_says_what_has_happened(site: Site) -> None:
-    site.install_ours()
+def test_the_command_says_what_has_happened(scope: Site) -> None:
+    scope.install_ours()
     command = ("-c", "import sys, llm_mockserver_pytest; sys.exit(llm_mockserver_pytest.main())", "--version")
-    assert site.python(*command).returncode == 0
-    site.install_theirs()
+    assert scope.python(*command).returncode == 0
+    scope.install_theirs()
     for way in (command, ("-m", "mockserver", "--version")):
-        done = site.python(*way)
+        done = scope.python(*way)
         assert done.returncode == 2
         assert "is a package of mockserver-client 9.2.0" in done.stderr
-    site.uninstall_theirs()
-    done = site.python(*command)
+    scope.uninstall_theirs()
+    done = scope.python(*command)
     assert done.returncode == 2
     assert "lacks __init__.py and pytest_plugin.py" in done.stderr
 
 
-def test_a_suite_that_does_not_use_it_imports_the_plugin_alone(site: Site) -> None:
-    site.install_ours()
+def test_a_suite_that_does_not_use_it_imports_the_plugin_alone(scope: Site) -> None:
+    scope.install_ours()
     tests = """
 import sys
 
@@ -156,7 +156,7 @@ def test_it():
     assert loaded == {"mockserver", "mockserver.pytest_plugin", "llm_mockserver_pytest"}
     assert not {"faker", "anyio", "starlette", "uvicorn", "orjson", "asyncio.base_events"} & sys.modules.keys()
 """
-    site.pytest(tests, passed=1)
+    scope.pytest(tests, passed=1)
 
 
 def test_the_entry_knows_the_options_of_the_plugin_and_the_beginnings_of_the_files() -> None:

@@ -27,12 +27,14 @@ FACTS = {
 # A process that logs an error between exchanges which end in the same turn of its loop, and one more at its end.
 LOGGING = """
 import asyncio, sys
-from mockserver.state.journal.exchanges import Denial, Exchange
+from mockserver.state.journal.exchanges import Exchange
+from mockserver.core.failures import SimulatorError
 from mockserver.core.calls import Call, Headers
 from mockserver.server.logs import log, log_access, set_up_logs
 
 def end(path):
-    log_access(Exchange(1, "", path, Call("GET", path, Headers([])), denial=Denial(404, "no_route", "")))
+    error = SimulatorError(404, "no_route", "")
+    log_access(Exchange(1, "", path, Call("GET", path, Headers([])), simulator_error=error))
 
 async def main():
     end("/first")

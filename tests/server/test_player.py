@@ -8,7 +8,15 @@ from typing import Any
 import pytest
 from starlette.types import Receive, Send
 
-from mockserver.core.timeline import Ending, Lazy, RawHeaders, Record, Run, Timeline, Wrapped
+from mockserver.core.timeline import (
+    ConnectionFault,
+    LazyFrames,
+    RawHeaders,
+    Record,
+    TemplatedFrames,
+    TimedFrames,
+    Timeline,
+)
 from mockserver.server.asgi import AsgiWriter, play
 from mockserver.server.clock import LoopClock, ShiftedClock
 from mockserver.server.player import Callback, Playback, ResponseWriter
@@ -53,7 +61,7 @@ def outcome(record: Record) -> tuple[object, ...]:
 
 def stream(*events: tuple[bytes, float]) -> Timeline:
     data, due = zip(*events, strict=True)
-    return Timeline(200, (), (Run(data, due, (1,) * len(data)),), streamed=True)
+    return Timeline(200, (), (TimedFrames(data, due, (1,) * len(data)),), streamed=True)
 
 
 def test_every_event_leaves_at_its_absolute_deadline() -> None:
@@ -89,7 +97,7 @@ class Reader(ResponseWriter):
     def blocked(self, resume: Callback) -> bool:
         return False
 
-    def break_off(self, ending: Ending, ended: Callback) -> None:
+    def break_off(self, ending: ConnectionFault, ended: Callback) -> None:
         raise NotImplementedError
 
     def abort(self) -> None:
@@ -195,13 +203,13 @@ def test_an_answer_is_broken_off_at_its_instant_unless_the_client_has_left(
     class Breaking(Reader):
         broken_at: float | None = None
 
-        def break_off(self, ending: Ending, ended: Callback) -> None:
+        def break_off(self, ending: ConnectionFault, ended: Callback) -> None:
             self.broken_at = asyncio.get_running_loop().time()
             ended()
 
     async def serve() -> tuple[float | None, str | None]:
         loop, record, reader = asyncio.get_running_loop(), Record(), Breaking("a", [])
-        timeline = stream((b"a", 0.1), (b"b", 0.2))._replace(until=0.75, ending=Ending("reset"))
+        timeline = stream((b"a", 0.1), (b"b", 0.2))._replace(until=0.75, ending=ConnectionFault("reset"))
         playback = Playback(timeline, reader, ShiftedClock(LoopClock(loop)), 0.0, record)
         loop.call_at(leaves_at, playback.leave)
         playback.play()
@@ -236,7 +244,7 @@ def test_a_plain_answer_states_its_length() -> None:
     async def send(message: Any) -> None:
         heads.append(message)
 
-    timeline = Timeline(201, ((b"x-a", b"b"),), (Run((b"body",), (0.3,), (7,)),))
+    timeline = Timeline(201, ((b"x-a", b"b"),), (TimedFrames((b"body",), (0.3,), (7,)),))
     record = run_virtually(played(timeline, Client().receive, send))
     assert heads == [
         {"type": "http.response.start", "status": 201, "headers": [(b"x-a", b"b"), (b"content-length", b"4")]},
@@ -246,13 +254,13 @@ def test_a_plain_answer_states_its_length() -> None:
 
 
 def test_a_timeline_that_fails_in_the_middle_ends_the_answer_and_is_logged(caplog: pytest.LogCaptureFixture) -> None:
-    def runs() -> Iterator[Run]:
-        yield Run((b"a",), (0.1,), (1,))
+    def runs() -> Iterator[TimedFrames]:
+        yield TimedFrames((b"a",), (0.1,), (1,))
         raise ZeroDivisionError
 
     client = Client()
     with pytest.raises(RuntimeError, match="cannot continue"):
-        played_virtually(Timeline(200, (), Lazy(runs), streamed=True), client)
+        played_virtually(Timeline(200, (), LazyFrames(runs), streamed=True), client)
     assert client.writes == []
     assert "in the middle of an answer" in caplog.text
 
@@ -274,7 +282,9 @@ class Line(ResponseWriter):
         self.heard.append((round(asyncio.get_running_loop().time(), 6), data))
         return self.reads
 
-    def steady(self, frames: Wrapped, interrupted: Callback) -> tuple[Sequence[bytes], Callable[[bytes], object]]:
+    def steady(
+        self, frames: TemplatedFrames, interrupted: Callback
+    ) -> tuple[Sequence[bytes], Callable[[bytes], object]]:
         def send(data: bytes) -> None:
             self.write(data, last=False)
             if len(self.heard) == 4:
@@ -287,7 +297,7 @@ class Line(ResponseWriter):
         self.resume = resume
         return not self.reads
 
-    def break_off(self, ending: Ending, ended: Callback) -> None:
+    def break_off(self, ending: ConnectionFault, ended: Callback) -> None:
         raise NotImplementedError
 
     def abort(self) -> None:
@@ -301,7 +311,9 @@ class Line(ResponseWriter):
 def test_a_steady_stream_is_written_directly_and_notices_a_client_that_stops_reading() -> None:
     line, record = Line(), Record()
     due = tuple(round(0.1 * number, 1) for number in range(1, 9))
-    run = Run(Wrapped(b"<", [b"%c" % (97 + number) for number in range(8)], b">"), due, (1, 0, 1, 1, 1, 1, 1, 1))
+    run = TimedFrames(
+        TemplatedFrames(b"<", [b"%c" % (97 + number) for number in range(8)], b">"), due, (1, 0, 1, 1, 1, 1, 1, 1)
+    )
 
     async def serve() -> None:
         loop = asyncio.get_running_loop()

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from mockserver.core.installed import load_dialects
+from mockserver.core.dialects import load_dialects
 from mockserver.server.app import App
 from mockserver.server.files import Sources, TraceFiles, read_config, stamp_of
 from mockserver.server.reload import SettingsReader, Watcher
-from mockserver.state.configuration.options import settle
 from mockserver.state.settings import Settings
+from mockserver.state.settings.options import settle
 
 STUB = '[[stub]]\nname = "{name}"\nreply = {{ file = "{file}" }}\n'
 

@@ -18,10 +18,9 @@ import pytest
 
 from mockserver import MockServer
 from mockserver.core.calls import Call
-from mockserver.core.dialects import EDITIONS, Operation, Site
-from mockserver.core.installed import load_dialect
-from mockserver.core.outbox import Outcome, Task, Times
-from mockserver.core.timeline import Frames, Reply
+from mockserver.core.dialect_state import Timing, WebhookRequest, WebhookResult
+from mockserver.core.dialects import EDITIONS, Operation, RequestScope, load_dialect
+from mockserver.core.timeline import FrameBatch, Reply
 from mockserver.server.app import App
 from mockserver.server.http_client import _tls_context, reach_of
 from mockserver.server.waiting import wait_for_deliveries
@@ -469,39 +468,39 @@ class Hooks:
     """The outbox of a vendor that tells an application what its model has said, once and without retries."""
 
     def __init__(self) -> None:
-        self.waiting: list[Task] = []
+        self.waiting: list[WebhookRequest] = []
         self.done_with: list[tuple[str, int | None]] = []
 
     def take(self, order: object, now: float) -> None:
-        assert isinstance(order, Task)
+        assert isinstance(order, WebhookRequest)
         self.waiting.append(order)
 
-    def due(self, times: Times, most: int) -> list[Task]:
+    def due(self, times: Timing, most: int) -> list[WebhookRequest]:
         due, self.waiting = self.waiting[:most], self.waiting[most:]
         return due
 
     def next_due(self) -> float | None:
         return 0.0 if self.waiting else None
 
-    def done(self, task: Task, outcome: Outcome, now: float) -> None:
+    def done(self, task: WebhookRequest, outcome: WebhookResult, now: float) -> None:
         self.done_with.append((task.url, outcome.status))
         if task.is_internal:
-            self.waiting.append(Task(task.message, "POST", task.headers[0][1].decode(), body=outcome.body))
+            self.waiting.append(WebhookRequest(task.message, "POST", task.headers[0][1].decode(), body=outcome.body))
 
 
 def test_a_dialect_of_ones_own_can_send_requests_too(app: Application) -> None:
-    def order(call: Call, site: Site) -> Reply:
-        task = Task("job-1", "GET", "/said", ((b"x-to", app.url.encode()),))
+    def order(call: Call, scope: RequestScope) -> Reply:
+        task = WebhookRequest("job-1", "GET", "/said", ((b"x-to", app.url.encode()),))
         return Reply(202, (), (), orders=(task,))
 
-    def say(call: Call, site: Site) -> Reply:
-        return Reply(200, (), (Frames((b"It rains.",), (0,), (0,)),))
+    def say(call: Call, scope: RequestScope) -> Reply:
+        return Reply(200, (), (FrameBatch((b"It rains.",), (0,), (0,)),))
 
     operations = (
-        Operation("order", "POST", ("/jobs",), answer=order, secured=False),
-        Operation("say", "GET", ("/said",), answer=say, secured=False),
+        Operation("order", "POST", ("/jobs",), handler=order, secured=False),
+        Operation("say", "GET", ("/said",), handler=say, secured=False),
     )
-    acme = load_dialect("upstash")._replace(name="acme", hosts=(), operations=operations, outbox=Hooks)
+    acme = load_dialect("upstash")._replace(name="acme", hosts=(), operations=operations, webhooks=Hooks)
 
     async def ordered() -> tuple[int, Taken, list[tuple[str, int | None]]]:
         served = App(Settings(latency="off"), {"acme": acme})
@@ -510,9 +509,9 @@ def test_a_dialect_of_ones_own_can_send_requests_too(app: Application) -> None:
         taken = await asyncio.to_thread(app.next)
         deliveries = served.app_state.namespaces.get("").deliveries
         assert await wait_for_deliveries(deliveries, 1, 5.0)
-        outbox = deliveries.outbox(acme)
-        assert isinstance(outbox, Hooks)
-        return status, taken, outbox.done_with
+        webhooks = deliveries.webhooks(acme)
+        assert isinstance(webhooks, Hooks)
+        return status, taken, webhooks.done_with
 
     status, taken, done = asyncio.run(ordered())
     assert (status, taken.method, taken.body) == (202, "POST", b"It rains.")

@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 from mockserver.core.calls import Call, Headers
-from mockserver.core.installed import load_dialects
+from mockserver.core.dialects import load_dialects
 from mockserver.pipeline import answer
 from mockserver.routes import Routes
 from mockserver.state.journal.transcripts import summary_of
@@ -40,7 +40,7 @@ def test_who_finds_the_slots_taken_waits_for_the_first_that_ends() -> None:
     plans = [asked(namespace, now, ONE_SLOT) for now in (0.0, 0.5, 0.6)]
     assert [round(plan.pace.queue, 6) for plan in plans if plan.pace] == [0.0, 0.5, 1.4]
     assert [round(plan.pace.schedule[-1], 6) for plan in plans if plan.pace] == [1.0, 1.5, 2.4]
-    assert [plan.slot and plan.slot.turn.position for plan in plans] == [0, 1, 2]
+    assert [plan.slot and plan.slot.grant.position for plan in plans] == [0, 1, 2]
 
 
 def test_the_stated_times_agree_with_the_wire() -> None:
@@ -79,7 +79,7 @@ def test_a_seat_that_is_left_is_free_again() -> None:
     namespace = Namespace("")
     first = asked(namespace, 0.0, ONE_SLOT)
     assert first.slot is not None
-    first.slot.leave()
+    first.slot.release()
     second = asked(namespace, 0.1, ONE_SLOT)
     assert second.pace is not None
     assert second.pace.queue == 0.0

@@ -7,18 +7,17 @@ from typing import Any
 import pytest
 
 from mockserver.core.calls import Call, Headers
-from mockserver.core.dialects import EDITIONS, Edition
-from mockserver.core.installed import load_dialects
+from mockserver.core.dialects import EDITIONS, Edition, load_dialects
 from mockserver.pipeline import parse
 from mockserver.routes import Routes
-from mockserver.state.configuration.config import from_toml
-from mockserver.state.configuration.namespace_settings import read_namespace_settings
-from mockserver.state.configuration.options import checked, from_environment, from_texts, settle
 from mockserver.state.context import HeaderError, make_context
 from mockserver.state.costs import weight
 from mockserver.state.namespaces import Namespace
 from mockserver.state.settings import ConfigError, RouteSettings, Settings
-from mockserver.state.stubs.notation import read_stub
+from mockserver.state.settings.checks import read_namespace_settings
+from mockserver.state.settings.config_file import from_toml
+from mockserver.state.settings.options import checked, from_environment, from_texts, settle
+from mockserver.state.stubs.parse_stubs import read_stub
 from tests.support.asking import QUIET, Answer, ask
 
 SAYING = [

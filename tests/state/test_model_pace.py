@@ -2,10 +2,10 @@
 
 import pytest
 
-from mockserver.latency.notation import preset_profile
+from mockserver.latency.parse_latency import preset_profile
 from mockserver.state.namespaces import Namespace
 from mockserver.state.settings import Settings
-from mockserver.state.stubs.notation import read_stub
+from mockserver.state.stubs.parse_stubs import read_stub
 from tests.support.asking import ask
 
 CHAT = {"messages": [{"role": "user", "content": "hello"}]}

@@ -6,15 +6,15 @@ from typing import Any
 import pytest
 
 from mockserver.core.calls import Call, Headers
-from mockserver.core.installed import load_dialects
+from mockserver.core.dialects import load_dialects
 from mockserver.pipeline import answer, parse, record, resolve
 from mockserver.routes import Routes
-from mockserver.state import prompt_cache
+from mockserver.state import engines as prompt_cache
 from mockserver.state.context import make_context
 from mockserver.state.costs import answers_long
+from mockserver.state.engines import PromptCache
 from mockserver.state.namespaces import Namespace
 from mockserver.state.plan import Plan
-from mockserver.state.prompt_cache import PromptCache
 from mockserver.state.settings import Settings
 
 CACHING = Settings(prompt_cache=True)

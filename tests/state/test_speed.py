@@ -5,17 +5,17 @@ import json
 import pytest
 
 from mockserver.core.calls import Call, Headers
-from mockserver.core.installed import load_dialects
-from mockserver.latency.notation import preset_profile
+from mockserver.core.dialects import load_dialects
+from mockserver.latency.parse_latency import preset_profile
 from mockserver.pipeline import answer
 from mockserver.routes import Routes
-from mockserver.state.configuration.namespace_settings import read_namespace_settings
-from mockserver.state.configuration.options import settle
 from mockserver.state.journal.transcripts import summary_of
 from mockserver.state.namespaces import Namespace
 from mockserver.state.plan import Plan
 from mockserver.state.settings import RouteSettings, Settings
-from mockserver.state.stubs.notation import read_stub
+from mockserver.state.settings.checks import read_namespace_settings
+from mockserver.state.settings.options import settle
+from mockserver.state.stubs.parse_stubs import read_stub
 from mockserver.state.stubs.registry import Stub
 
 DIALECTS = load_dialects()
@@ -92,7 +92,7 @@ def test_a_load_that_comes_ten_times_as_fast_finds_the_same_engine() -> None:
         plans = [
             asked(Settings(latency=busy, speed=speed), now=number * 0.3 / speed, space=space) for number in range(12)
         ]
-        turns = [(plan.slot.turn.position, plan.slot.turn.wait * speed) if plan.slot else (-1, 0) for plan in plans]
+        turns = [(plan.slot.grant.position, plan.slot.grant.wait * speed) if plan.slot else (-1, 0) for plan in plans]
         ends = [schedule(plan)[-1] * speed if plan.slot else 0 for plan in plans]
         stories.append([(*turn, end) for turn, end in zip(turns, ends, strict=True)])
     places = [place for place, _, _ in stories[0]]

@@ -5,8 +5,7 @@ import re
 from functools import cache
 from typing import Any
 
-from mockserver.core.dialects import Edition
-from mockserver.core.installed import load_dialect
+from mockserver.core.dialects import Edition, load_dialect
 from mockserver.dialects.contracts import Contract
 from mockserver.state.plan import Plan
 
@@ -22,9 +21,9 @@ def faults(plan: Plan, body: bytes) -> list[str]:
 
     Refusals in plain text are not checked, since contracts do not describe them.
     """
-    route, edition = plan.context.route, plan.context.site.edition
+    route, edition = plan.context.route, plan.context.scope.edition
     dialect, operation = route.dialect, route.operation
-    if plan.rejection is not None:
+    if plan.refusal is not None:
         if dict(plan.timeline.headers)[b"content-type"].startswith(b"text/plain"):
             return []
         return _faults(dialect.name, edition, dialect.error_schema, json.loads(body))

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from mockserver.core.json_paths import Path, values_at
+from mockserver.core.json_values import Path, values_at
 
 
 class Given:

@@ -4,8 +4,8 @@ import json
 from typing import Any
 
 from mockserver.core.calls import Call, Headers
-from mockserver.core.installed import load_dialect
-from mockserver.core.outbox import Outcome, Task, Times
+from mockserver.core.dialect_state import Timing, WebhookRequest, WebhookResult
+from mockserver.core.dialects import load_dialect
 from mockserver.dialects.upstash.qstash.mailbox import Mailbox
 from mockserver.pipeline import complete, parse
 from mockserver.routes import Routes
@@ -18,7 +18,7 @@ CALLBACK = "http://127.0.0.1:9/callback"
 FAILURE = "http://127.0.0.1:9/failure"
 CHAT = {"model": "m", "messages": [{"role": "user", "content": "Hello"}]}
 LLM = "/v2/publish/api/llm"
-WELL, BROKEN = Outcome(200, ((b"content-type", b"text/plain"),), b"fine"), Outcome(500, (), b"broken")
+WELL, BROKEN = WebhookResult(200, ((b"content-type", b"text/plain"),), b"fine"), WebhookResult(500, (), b"broken")
 
 
 class Post:
@@ -40,7 +40,7 @@ class Post:
         assert route is not None
         raw = Headers((name.encode(), value.encode()) for name, value in sent.items() if value)
         context = make_context(Call(method, route.path, raw, payload, query, self.now), route, QUIET)
-        plan = parse(context._replace(site=context.site._replace(outbox=self.mailbox)))
+        plan = parse(context._replace(scope=context.scope._replace(webhooks=self.mailbox)))
         complete(plan)
         data = b"".join(event for run in plan.timeline.runs for event in run.data)
         assert faults(plan, data) == []
@@ -57,11 +57,11 @@ class Post:
         id: str = answer["messageId"]
         return id
 
-    def due(self) -> list[Task]:
+    def due(self) -> list[WebhookRequest]:
         """What is sent now."""
-        return list(self.mailbox.due(Times(self.now, START), 100))
+        return list(self.mailbox.due(Timing(self.now, START), 100))
 
-    def perform(self, *outcomes: Outcome) -> list[Task]:
+    def perform(self, *outcomes: WebhookResult) -> list[WebhookRequest]:
         """What is sent now, with the outcome of each."""
         tasks = self.due()
         assert len(tasks) == len(outcomes), [task.url for task in tasks]
@@ -84,6 +84,6 @@ class Post:
         return [event["state"] for event in self.events(f"?messageId={id}")]
 
 
-def headers_of(task: Task) -> dict[str, str]:
+def headers_of(task: WebhookRequest) -> dict[str, str]:
     """The headers of a request as text."""
     return {name.decode(): value.decode() for name, value in task.headers}

@@ -4,8 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from mockserver.core.dialects import Edition
-from mockserver.core.installed import load_dialect
+from mockserver.core.dialects import Edition, load_dialect
 from tests.support.asking import QUIET, Answer, ask
 
 Json = Mapping[str, Any]
@@ -85,10 +84,10 @@ class Shape:
     many: bool = True
 
     @property
-    def calls_tools(self) -> bool:
+    def supports_tools(self) -> bool:
         """Whether its operation supports tools."""
         operations = load_dialect(self.dialect).operations
-        return next(each for each in operations if self.path is None or self.path in each.paths).calls_tools
+        return next(each for each in operations if self.path is None or self.path in each.paths).supports_tools
 
     @property
     def responds(self) -> bool:

@@ -1,4 +1,4 @@
-"""The verdict on clients that behave well or badly: it names each fault of conduct, and no other."""
+"""The verdict on clients that behave well or badly: it names each client mistake, and no other."""
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor

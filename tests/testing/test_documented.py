@@ -7,7 +7,7 @@ import pytest
 
 import mockserver
 from mockserver import pytest_plugin
-from mockserver.state.verify import verdict
+from mockserver.state.verify import client_review
 from mockserver.state.verify.checks import CHECKS
 from mockserver.testing.handle import Handle
 from mockserver.testing.stubs import StubBuilder
@@ -23,7 +23,7 @@ def words_of(kind: type) -> list[str]:
 
 def faults_of_conduct() -> set[str]:
     """The names of all findings that the source can make."""
-    calls = [node for node in ast.walk(ast.parse(inspect.getsource(verdict))) if isinstance(node, ast.Call)]
+    calls = [node for node in ast.walk(ast.parse(inspect.getsource(client_review))) if isinstance(node, ast.Call)]
     found = [node.args[0] for node in calls if getattr(node.func, "id", "") == "Finding"]
     named = {str(node.value) for node in found if isinstance(node, ast.Constant)}
     return named | {"retry_after_ignored", "retry_after_cut_short", "truncation_accepted", "damage_accepted"}

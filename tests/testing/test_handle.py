@@ -31,7 +31,7 @@ from mockserver import (
     template,
     tool_call,
 )
-from mockserver.core.criteria import CriteriaError
+from mockserver.core.matching.values import CriteriaError
 from mockserver.state.settings import ConfigError
 from mockserver.state.stubs.values import StubError
 from mockserver.testing.backend import BackendError

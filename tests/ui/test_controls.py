@@ -6,9 +6,9 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from mockserver import MockServer
-from mockserver.state.configuration.config import from_toml
-from mockserver.state.configuration.options import settle
 from mockserver.state.settings import Settings
+from mockserver.state.settings.config_file import from_toml
+from mockserver.state.settings.options import settle
 from tests.support.http import exchange
 from tests.support.questions import ask
 

@@ -13,7 +13,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from mockserver import MockServer, tool_call
-from mockserver.state.configuration.config import from_toml
+from mockserver.state.settings.config_file import from_toml
 from tests.support.http import exchange
 from tests.support.questions import QUESTIONS, ask, ask_in_background, leave_early
 

@@ -7,8 +7,8 @@ from typing import Any
 import orjson
 
 from mockserver.core.calls import Call
-from mockserver.core.failures import FailureKind, Rejection
-from mockserver.core.json_sizes import MOST_VALUES, has_more_values
+from mockserver.core.failures import FailureKind, Refusal
+from mockserver.core.json_values import MOST_VALUES, has_more_values
 from mockserver.dialects.contracts import by_edition, editions
 from mockserver.dialects.openai.fields import json_object
 
@@ -26,22 +26,22 @@ _GZIP = ("gzip", "x-gzip")
 _LONGEST_BODY = 64 * 1024 * 1024
 
 
-def sent_object(call: Call) -> dict[str, Any] | Rejection:
+def sent_object(call: Call) -> dict[str, Any] | Refusal:
     """The object in the body of a call, or why there is none. Any content type but MessagePack's is read as JSON."""
     data = _unpacked(call)
-    if isinstance(data, Rejection):
+    if isinstance(data, Refusal):
         return data
     kind = (call.headers.get("content-type") or "").partition(";")[0].strip().lower()
     if kind == _MESSAGE_PACK:
         return _message_pack_object(data)
     # The size of a body that was not packed has been checked on arrival.
     is_too_large = data is not call.body and has_more_values(data)
-    return Rejection(FailureKind.BODY_TOO_LARGE) if is_too_large else _json_object(data)
+    return Refusal(FailureKind.BODY_TOO_LARGE) if is_too_large else _json_object(data)
 
 
-def _json_object(data: bytes) -> dict[str, Any] | Rejection:
+def _json_object(data: bytes) -> dict[str, Any] | Refusal:
     found = json_object(data)
-    if isinstance(found, Rejection) and found.kind is FailureKind.MALFORMED_JSON:
+    if isinstance(found, Refusal) and found.kind is FailureKind.MALFORMED_JSON:
         from mockserver.dialects.cerebras.json_faults import json_fault  # few bodies are broken
 
         # Recorded: `: Invalid JSON: invalid escape at line 1 column 26527`. No field leads that line.
@@ -49,14 +49,14 @@ def _json_object(data: bytes) -> dict[str, Any] | Rejection:
     return found
 
 
-def _unpacked(call: Call) -> bytes | Rejection:
+def _unpacked(call: Call) -> bytes | Refusal:
     encoding = (call.headers.get("content-encoding") or "").strip().lower()
     if encoding in _PLAIN:
         return call.body
-    return _inflated(call.body) if encoding in _GZIP else Rejection(FailureKind.UNSUPPORTED_MEDIA_TYPE)
+    return _inflated(call.body) if encoding in _GZIP else Refusal(FailureKind.UNSUPPORTED_MEDIA_TYPE)
 
 
-def _inflated(data: bytes) -> bytes | Rejection:
+def _inflated(data: bytes) -> bytes | Refusal:
     """The unpacked body, unless it is damaged, truncated or followed by something else."""
     import gzip  # few clients pack their bodies
     import zlib
@@ -65,8 +65,8 @@ def _inflated(data: bytes) -> bytes | Rejection:
         with gzip.open(BytesIO(data)) as packed:
             body = packed.read(_LONGEST_BODY + 1)
     except (OSError, EOFError, zlib.error):
-        return Rejection(FailureKind.MALFORMED_JSON, "body: the request is not valid gzip")
-    return body if len(body) <= _LONGEST_BODY else Rejection(FailureKind.BODY_TOO_LARGE)
+        return Refusal(FailureKind.MALFORMED_JSON, "body: the request is not valid gzip")
+    return body if len(body) <= _LONGEST_BODY else Refusal(FailureKind.BODY_TOO_LARGE)
 
 
 class _TooManyError(Exception):
@@ -86,7 +86,7 @@ class _Counted:
         return value
 
 
-def _message_pack_object(data: bytes) -> dict[str, Any] | Rejection:
+def _message_pack_object(data: bytes) -> dict[str, Any] | Refusal:
     from msgpack import unpackb  # few clients pack their bodies
 
     counted = _Counted()
@@ -98,9 +98,9 @@ def _message_pack_object(data: bytes) -> dict[str, Any] | Rejection:
         json.dumps(value, allow_nan=False)
         return json_object(orjson.dumps(value))
     except _TooManyError:
-        return Rejection(FailureKind.BODY_TOO_LARGE)
+        return Refusal(FailureKind.BODY_TOO_LARGE)
     except (ValueError, TypeError, RecursionError) as error:
         if "exceeds max_" in str(error) and len(data) > MOST_VALUES:
-            return Rejection(FailureKind.BODY_TOO_LARGE)
+            return Refusal(FailureKind.BODY_TOO_LARGE)
         # Not MessagePack, or something in it that JSON does not have.
-        return Rejection(FailureKind.MALFORMED_JSON, "body: the request is not valid MessagePack")
+        return Refusal(FailureKind.MALFORMED_JSON, "body: the request is not valid MessagePack")

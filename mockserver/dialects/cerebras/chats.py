@@ -8,8 +8,8 @@ from math import sqrt
 from typing import Any
 
 from mockserver.core.calls import Call
-from mockserver.core.dialects import Edition, Site
-from mockserver.core.failures import FailureKind, Rejection
+from mockserver.core.dialects import Edition, RequestScope
+from mockserver.core.failures import FailureKind, Refusal
 from mockserver.core.generation import Constraint, GenerationRequest, Limits, Output, Prompt, Stops, ToolChoice
 from mockserver.dialects.cerebras import strict_schemas
 from mockserver.dialects.cerebras.body import CHAT_REQUEST, sent_object
@@ -75,22 +75,22 @@ _NO_STOPS = Stops()
 _NO_TOOLS, _NO_COMPACT_TOOLS = ToolChoice(), ToolChoice(compact=True)
 
 
-def read_chat(call: Call, site: Site) -> GenerationRequest | Rejection:
+def read_chat(call: Call, scope: RequestScope) -> GenerationRequest | Refusal:
     """The request, or why Cerebras refuses it."""
     body = sent_object(call)
-    if isinstance(body, Rejection):
+    if isinstance(body, Refusal):
         return body
-    contract = CHAT_REQUEST[site.edition]
+    contract = CHAT_REQUEST[scope.edition]
     if not contract.accepts(body):
-        return explain_chat(contract.violations(body), body, site.edition)
-    model, family = site.model(body["model"]), family_of(body["model"])
+        return explain_chat(contract.violations(body), body, scope.edition)
+    model, family = scope.model(body["model"]), family_of(body["model"])
     if model is None:
-        return Rejection(FailureKind.UNKNOWN_MODEL)
-    refusal = _conflict(body, family, site.edition)
+        return Refusal(FailureKind.UNKNOWN_MODEL)
+    refusal = _conflict(body, family, scope.edition)
     if refusal is not None:
         return refusal
-    offer = _NO_OFFER[family.compact] if _TOOL_FIELDS.isdisjoint(body) else read_tools(body, site.edition)
-    if isinstance(offer, Rejection):
+    offer = _NO_OFFER[family.compact] if _TOOL_FIELDS.isdisjoint(body) else read_tools(body, scope.edition)
+    if isinstance(offer, Refusal):
         return offer
     return fitting(_request(body, family, offer, model.context, patience(call)))
 
@@ -143,7 +143,7 @@ def _prediction(predicted: Body | None) -> str | None:
 # --- fields that exclude each other ------------------------------------------------------------------------------
 
 
-def _conflict(body: Body, family: Family, edition: Edition) -> Rejection | None:
+def _conflict(body: Body, family: Family, edition: Edition) -> Refusal | None:
     """The refusal of valid fields that are incompatible with each other, or with this model."""
     for name, conflict in _CONFLICTS[edition].items():
         if body.get(name) is not None:
@@ -155,24 +155,24 @@ def _conflict(body: Body, family: Family, edition: Edition) -> Rejection | None:
     return refusal or (None if form is None else format_fault(form, edition))
 
 
-def _rivals_without_logprobs(body: Body, family: Family) -> Rejection | None:
+def _rivals_without_logprobs(body: Body, family: Family) -> Refusal | None:
     # "logprobs must be set to true if this parameter is used."
     fault = "logprobs must be set to true if top_logprobs is used"
     return None if body.get("logprobs") else refused(fault, "top_logprobs")
 
 
-def _raw_json(body: Body, family: Family) -> Rejection | None:
+def _raw_json(body: Body, family: Family) -> Refusal | None:
     # "The raw format is not compatible with json_object or json_schema response formats."
     both = body["reasoning_format"] == "raw" and read_format(body.get("response_format")) is not None
     return _exclusive("reasoning_format", "response_format", both)
 
 
-def _tools_and_form(body: Body, family: Family) -> Rejection | None:
+def _tools_and_form(body: Body, family: Family) -> Refusal | None:
     # Recorded: '"tools" is incompatible with "response_format"'; reported of any form, that of plain text too.
     return _exclusive("tools", "response_format", bool(body["tools"]) and body.get("response_format") is not None)
 
 
-def _two_limits(body: Body, family: Family) -> Rejection | None:
+def _two_limits(body: Body, family: Family) -> Refusal | None:
     return _exclusive("max_tokens", "max_completion_tokens", body.get("max_completion_tokens") is not None)
 
 
@@ -184,7 +184,7 @@ _NO_EFFORT = (
 )
 
 
-def _thoughtless(body: Body, family: Family) -> Rejection | None:
+def _thoughtless(body: Body, family: Family) -> Refusal | None:
     if body["reasoning_effort"] != "none":
         return None
     if not family.efforts and family.era == "documented":
@@ -194,16 +194,16 @@ def _thoughtless(body: Body, family: Family) -> Rejection | None:
     return refused("reasoning_effort=none is not supported by this model.", "reasoning_effort")
 
 
-def _exclusive(name: str, other: str, both: bool) -> Rejection | None:
+def _exclusive(name: str, other: str, both: bool) -> Refusal | None:
     return refused(f'"{name}" is incompatible with "{other}"', "validation_error") if both else None
 
 
 # By the field without which there is no conflict; the first one is reported.
-_DOCUMENTED: Mapping[str, Callable[[Body, Family], Rejection | None]] = {
+_DOCUMENTED: Mapping[str, Callable[[Body, Family], Refusal | None]] = {
     "top_logprobs": _rivals_without_logprobs,
     "reasoning_format": _raw_json,
 }
-_CONFLICTS: Mapping[Edition, Mapping[str, Callable[[Body, Family], Rejection | None]]] = {
+_CONFLICTS: Mapping[Edition, Mapping[str, Callable[[Body, Family], Refusal | None]]] = {
     "documented": _DOCUMENTED,
     "observed": {
         **_DOCUMENTED,
@@ -241,7 +241,7 @@ def _remembered(messages: Messages, *, forget: bool) -> Iterator[str]:
             yield said if isinstance(said, str) else "".join(part["text"] for part in said)
 
 
-def messages_fault(messages: Messages, family: Family, edition: Edition) -> Rejection | None:
+def messages_fault(messages: Messages, family: Family, edition: Edition) -> Refusal | None:
     """Why the messages are refused, by every model or by this one; None if they are accepted."""
     calling = False
     for message in messages:
@@ -256,7 +256,7 @@ def messages_fault(messages: Messages, family: Family, edition: Edition) -> Reje
     return _images_fault(urls, family, edition) if urls else None
 
 
-def _images_fault(urls: Sequence[str], family: Family, edition: Edition) -> Rejection | None:
+def _images_fault(urls: Sequence[str], family: Family, edition: Edition) -> Refusal | None:
     """The rules for images are today's: earlier it only counted whether a model accepts images."""
     if family.sees is False:
         return refused("Content of type 'image_url' is not supported by this model; only 'text' content is", "messages")
@@ -276,7 +276,7 @@ _TOOL_FIELDS = {"tools", "tool_choice", "parallel_tool_calls"}
 _NO_OFFER = {False: Offer((), _NO_TOOLS), True: Offer((), _NO_COMPACT_TOOLS)}
 
 
-def read_tools(body: Body, edition: Edition) -> Offer | Rejection:
+def read_tools(body: Body, edition: Edition) -> Offer | Refusal:
     """The tools on offer and the choice among them, or why they are refused."""
     tools = function_tools(body.get("tools"))
     choice = tool_choice(body.get("tool_choice"), parallel=body.get("parallel_tool_calls") is not False)
@@ -289,7 +289,7 @@ def read_tools(body: Body, edition: Edition) -> Offer | Rejection:
     return _tools_fault(body, edition) or Offer(tools, choice._replace(compact=compact))
 
 
-def _tools_fault(body: Body, edition: Edition) -> Rejection | None:
+def _tools_fault(body: Body, edition: Edition) -> Refusal | None:
     functions = [row["function"] for row in body.get("tools") or ()]
     if edition == "observed" and len({bool(function.get("strict")) for function in functions}) > 1:
         # Recorded.
@@ -321,7 +321,7 @@ def read_format(form: Body | None) -> Constraint | None:
     return Constraint("json_object") if schema is None else Constraint("json_schema", schema)
 
 
-def format_fault(form: Body, edition: Edition) -> Rejection | None:
+def format_fault(form: Body, edition: Edition) -> Refusal | None:
     """The refusal of a schema that is invalid, unsatisfiable, or not supported by the service."""
     schema = _schema(form)
     if schema is None:

@@ -1,6 +1,6 @@
 """Cerebras Inference: completions, chats, and what every client requests besides (vendor note, part A)."""
 
-from mockserver.core.dialects import Clients, Dialect, Model, Operation, Schemas, on_demand
+from mockserver.core.dialects import Clients, Dialect, Model, Operation, Schemas, lazy_codec
 from mockserver.dialects.cerebras.body import CONTRACT, sent_object
 from mockserver.dialects.cerebras.errors import ERRORS, stream_error
 from mockserver.dialects.cerebras.limits import PRESETS, PROMPT_CACHING, QUOTAS, every_answer, preset_of
@@ -18,8 +18,8 @@ COMPLETIONS = Operation(
     "POST",
     ("/v1/completions",),
     Schemas("CompletionRequest", "CompletionResponse", "CompletionChunk"),
-    read=on_demand("mockserver.dialects.cerebras.read:read"),
-    write=on_demand("mockserver.dialects.cerebras.write:write"),
+    read=lazy_codec("mockserver.dialects.cerebras.read:read"),
+    write=lazy_codec("mockserver.dialects.cerebras.write:write"),
     summary="Continue a text",
 )
 CHAT_COMPLETIONS = Operation(
@@ -27,23 +27,23 @@ CHAT_COMPLETIONS = Operation(
     "POST",
     ("/v1/chat/completions",),
     Schemas("ChatCompletionRequest", "ChatCompletionResponse", "ChatCompletionChunk"),
-    read=on_demand("mockserver.dialects.cerebras.chats:read_chat"),
-    write=on_demand("mockserver.dialects.cerebras.write:write_chat"),
-    calls_tools=True,
+    read=lazy_codec("mockserver.dialects.cerebras.chats:read_chat"),
+    write=lazy_codec("mockserver.dialects.cerebras.write:write_chat"),
+    supports_tools=True,
     summary="Answer a conversation",
 )
 LIST_MODELS = Operation(
-    "models", "GET", ("/v1/models",), Schemas(response="ModelList"), answer=list_models, summary="The models on offer"
+    "models", "GET", ("/v1/models",), Schemas(response="ModelList"), handler=list_models, summary="The models on offer"
 )
 GET_MODEL = Operation(
-    "model", "GET", ("/v1/models/{id}",), Schemas(response="Model"), answer=get_model, summary="One model"
+    "model", "GET", ("/v1/models/{id}",), Schemas(response="Model"), handler=get_model, summary="One model"
 )
 LIST_PUBLIC_MODELS = Operation(
     "public_models",
     "GET",
     ("/public/v1/models",),
     Schemas(response="PublicModelList"),
-    answer=list_public_models,
+    handler=list_public_models,
     secured=False,
     summary="The models on offer, with prices and limits",
 )
@@ -52,13 +52,13 @@ GET_PUBLIC_MODEL = Operation(
     "GET",
     ("/public/v1/models/{id}",),
     Schemas(response="PublicModel"),
-    answer=get_public_model,
+    handler=get_public_model,
     secured=False,
     summary="One model, with its prices and limits",
 )
 # Every SDK constructor calls this, and waits for it.
 TCP_WARMING = Operation(
-    "tcp_warming", "GET", ("/v1/tcp_warming",), answer=warm_up, secured=False, summary="Open a connection, no more"
+    "tcp_warming", "GET", ("/v1/tcp_warming",), handler=warm_up, secured=False, summary="Open a connection, no more"
 )
 
 CEREBRAS = Dialect(

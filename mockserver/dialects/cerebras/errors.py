@@ -9,8 +9,8 @@ each violation on a line of its own, in the words of the service's validator: re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from mockserver.core.dialects import Edition, ErrorTable, Refusal
-from mockserver.core.failures import FailureKind, Rejection, Violation
+from mockserver.core.dialects import Edition, ErrorTable, ErrorTemplate
+from mockserver.core.failures import FailureKind, Refusal, Violation
 from mockserver.dialects.openai.events import event
 from mockserver.dialects.openai.fields import Body
 
@@ -93,37 +93,39 @@ _ROWS: dict[FailureKind, _Row] = {
 _TYPES = {"token_quota_exceeded": "too_many_tokens_error"}
 
 
-def _object(row: _Row, message: str, rejection: Rejection) -> dict[str, str]:
-    param, code = rejection.param or row.param, rejection.code or row.code
+def _object(row: _Row, message: str, refusal: Refusal) -> dict[str, str]:
+    param, code = refusal.param or row.param, refusal.code or row.code
     return {"message": message, "type": _TYPES.get(code, row.type), "param": param, "code": code}
 
 
-def _nested(row: _Row) -> Refusal:
-    return Refusal(row.status, row.message, lambda rejection, words: {"error": _object(row, words, rejection)})
+def _nested(row: _Row) -> ErrorTemplate:
+    return ErrorTemplate(row.status, row.message, lambda refusal, words: {"error": _object(row, words, refusal)})
 
 
-def _flat(row: _Row) -> Refusal:
-    return Refusal(row.status, row.message, lambda rejection, words: _object(row, words, rejection))
+def _flat(row: _Row) -> ErrorTemplate:
+    return ErrorTemplate(row.status, row.message, lambda refusal, words: _object(row, words, refusal))
 
 
-def _flat_with_id(row: _Row) -> Refusal:
+def _flat_with_id(row: _Row) -> ErrorTemplate:
     """What the engine refuses has an id too, which is empty."""
-    return Refusal(row.status, row.message, lambda rejection, words: {**_object(row, words, rejection), "id": ""})
+    return ErrorTemplate(row.status, row.message, lambda refusal, words: {**_object(row, words, refusal), "id": ""})
 
 
 # Recorded with an empty id; of refusals by the service's own validator and quotas, none has one.
 _BY_ENGINE = {FailureKind.CONTEXT_LENGTH, FailureKind.SERVER_ERROR}
 
 # The service's router answers unknown paths with an empty body.
-_NO_ROUTE = Refusal(404, "", lambda rejection, words: b"", content_type=b"text/plain")
+_NO_ROUTE = ErrorTemplate(404, "", lambda refusal, words: b"", content_type=b"text/plain")
 
 ERRORS: dict[Edition, ErrorTable] = {
     "documented": {kind: _nested(row) for kind, row in _ROWS.items()} | {FailureKind.UNKNOWN_PATH: _NO_ROUTE},
     "observed": {kind: (_flat_with_id if kind in _BY_ENGINE else _flat)(row) for kind, row in _ROWS.items()}
     | {
         FailureKind.UNKNOWN_PATH: _NO_ROUTE,
-        FailureKind.MISSING_CREDENTIALS: Refusal(403, "Not authenticated", lambda rejection, words: {"detail": words}),
-        FailureKind.WRONG_METHOD: Refusal(405, "Method Not Allowed", lambda rejection, words: {"detail": words}),
+        FailureKind.MISSING_CREDENTIALS: ErrorTemplate(
+            403, "Not authenticated", lambda refusal, words: {"detail": words}
+        ),
+        FailureKind.WRONG_METHOD: ErrorTemplate(405, "Method Not Allowed", lambda refusal, words: {"detail": words}),
     },
 }
 
@@ -150,9 +152,9 @@ def incompatible(name: str, other: str) -> Violation:
     return Violation((name,), "incompatible", f'"{name}" is incompatible with "{other}"')
 
 
-def explain(violations: Sequence[Violation]) -> Rejection:
+def explain(violations: Sequence[Violation]) -> Refusal:
     """All violations of a body in one message, a line each, as the service words them."""
-    return Rejection(FailureKind.INVALID_REQUEST, "\n".join(map(_line, single_faults(violations))))
+    return Refusal(FailureKind.INVALID_REQUEST, "\n".join(map(_line, single_faults(violations))))
 
 
 def single_faults(violations: Sequence[Violation]) -> Iterator[Violation]:
@@ -191,16 +193,16 @@ def _values(expected: object) -> str:
 _ROLES = ("system", "developer", "user", "assistant", "tool")
 
 
-def refused(message: str, param: str) -> Rejection:
+def refused(message: str, param: str) -> Refusal:
     """A refusal of valid fields that are incompatible, with the parameter to blame."""
-    return Rejection(FailureKind.INVALID_REQUEST, message, param)
+    return Refusal(FailureKind.INVALID_REQUEST, message, param)
 
 
-def explain_chat(violations: Sequence[Violation], body: Body, edition: Edition) -> Rejection:
+def explain_chat(violations: Sequence[Violation], body: Body, edition: Edition) -> Refusal:
     """All violations of a chat in one message, a line each."""
     # A value that is no message at all violates the schema of every role, but is reported once.
     lines = dict.fromkeys(_chat_line(violation, body, edition) for violation in single_faults(violations))
-    return Rejection(FailureKind.INVALID_REQUEST, "\n".join(lines))
+    return Refusal(FailureKind.INVALID_REQUEST, "\n".join(lines))
 
 
 def _chat_line(violation: Violation, body: Body, edition: Edition) -> str:

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from math import isfinite
 
 from mockserver.core.calls import Call
-from mockserver.core.dialects import Edition, Preset, PromptCaching, Site
-from mockserver.core.failures import FailureKind, Rejection
-from mockserver.core.quotas import PERIODS, Allowance, Limit, Measure, QuotaPolicy, Refused, exceeded
+from mockserver.core.dialects import Edition, Preset, PromptCaching, RequestScope
+from mockserver.core.failures import FailureKind, Refusal
+from mockserver.core.quotas import PERIODS, Allowance, Limit, LimitUnit, QuotaPolicy, Refused, exceeded
 from mockserver.core.seeding import hex_digits
 from mockserver.core.timeline import RawHeaders
 from mockserver.dialects.openai.bodies import date_header
@@ -40,13 +40,13 @@ FREE_2026 = Allowance(
 # The two limits whose resets are documented; today's answers state only limit and remaining of the others.
 WITH_RESET = {("requests", "day"), ("tokens", "minute")}
 
-_PAST: dict[Measure, tuple[str, str]] = {
+_PAST: dict[LimitUnit, tuple[str, str]] = {
     "requests": ("too many requests sent.", "request_quota_exceeded"),
     "tokens": ("too many tokens processed.", "token_quota_exceeded"),
 }
 
 
-def refuse(refused: Refused, now: float) -> Rejection:
+def refuse(refused: Refused, now: float) -> Refusal:
     """The refusal of a request beyond a quota; too many generations at once are refused as a full queue.
 
     The client is told to wait until the limit is full again, in whole seconds (recorded: 58 for requests per minute,
@@ -54,20 +54,20 @@ def refuse(refused: Refused, now: float) -> Rejection:
     """
     worst = exceeded(refused.standings)
     if worst is None:
-        return Rejection(FailureKind.OVERLOADED)
+        return Refusal(FailureKind.OVERLOADED)
     past, code = _PAST[worst.limit.measure]
     message = f"{worst.limit.measure.capitalize()} per {worst.limit.period} limit exceeded - {past}"
     headers = ((b"retry-after", b"%d" % worst.full_at()),) if isfinite(worst.wait) else ()
-    return Rejection(FailureKind.RATE_LIMIT, message, code=code, headers=headers)
+    return Refusal(FailureKind.RATE_LIMIT, message, code=code, headers=headers)
 
 
-def limits_left(site: Site) -> RawHeaders:
+def limits_left(scope: RequestScope) -> RawHeaders:
     """The caller's limits, what is left of them, and in how many seconds (a fraction) they are full again."""
-    named = [(f"{each.limit.measure}-{each.limit.period}", each) for each in site.standings]
+    named = [(f"{each.limit.measure}-{each.limit.period}", each) for each in scope.standings]
     resets = [
         (name, each)
         for name, each in named
-        if site.edition == "documented" or (each.limit.measure, each.limit.period) in WITH_RESET
+        if scope.edition == "documented" or (each.limit.measure, each.limit.period) in WITH_RESET
     ]
     return (
         *((b"x-ratelimit-limit-" + name.encode(), b"%d" % each.limit.amount) for name, each in named),
@@ -123,21 +123,21 @@ _EDGE: Mapping[Edition, RawHeaders] = {
 }
 
 
-def every_answer(call: Call, site: Site) -> RawHeaders:
+def every_answer(call: Call, scope: RequestScope) -> RawHeaders:
     """The headers of each answer, errors included; resets are in seconds, as decimal fractions."""
     return (
-        date_header(site.now),
-        *(limits_left(site) if site.standings else _unlimited(site)),
-        (b"cf-ray", f"{hex_digits(site.identity, 16, 'cf-ray')}-FRA".encode()),
-        *_EDGE[site.edition],
+        date_header(scope.now),
+        *(limits_left(scope) if scope.standings else _unlimited(scope)),
+        (b"cf-ray", f"{hex_digits(scope.identity, 16, 'cf-ray')}-FRA".encode()),
+        *_EDGE[scope.edition],
     )
 
 
-def _unlimited(site: Site) -> RawHeaders:
+def _unlimited(scope: RequestScope) -> RawHeaders:
     return (
-        *_LIMITS[site.edition, site.refused is FailureKind.RATE_LIMIT],
-        (b"x-ratelimit-reset-requests-day", b"%r" % (86_400 - site.now % 86_400)),
-        (b"x-ratelimit-reset-tokens-minute", b"%r" % (60 - site.now % 60)),
+        *_LIMITS[scope.edition, scope.refused is FailureKind.RATE_LIMIT],
+        (b"x-ratelimit-reset-requests-day", b"%r" % (86_400 - scope.now % 86_400)),
+        (b"x-ratelimit-reset-tokens-minute", b"%r" % (60 - scope.now % 60)),
     )
 
 

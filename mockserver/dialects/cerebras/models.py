@@ -6,8 +6,8 @@ from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
 from mockserver.core.calls import Call
-from mockserver.core.dialects import Edition, Model, Site
-from mockserver.core.failures import FailureKind, Rejection
+from mockserver.core.dialects import Edition, Model, RequestScope
+from mockserver.core.failures import FailureKind, Refusal
 from mockserver.core.generation import Effort
 from mockserver.core.timeline import Reply
 from mockserver.dialects.openai.bodies import body_reply
@@ -255,40 +255,40 @@ def format_of(asked: str | None) -> Format:
 # --- models ----------------------------------------------------------------------------------------------------------
 
 
-def list_models(call: Call, site: Site) -> Reply:
+def list_models(call: Call, scope: RequestScope) -> Reply:
     """The models on offer; `created` is 0 for all of them (recorded)."""
-    return body_reply({"object": "list", "data": [_model(model) for model in site.models]})
+    return body_reply({"object": "list", "data": [_model(model) for model in scope.models]})
 
 
-def get_model(call: Call, site: Site) -> Reply | Rejection:
+def get_model(call: Call, scope: RequestScope) -> Reply | Refusal:
     """One model of the list, or the vendor's 404."""
-    found = _found(site)
-    return body_reply(_model(found)) if found else Rejection(FailureKind.UNKNOWN_MODEL)
+    found = _found(scope)
+    return body_reply(_model(found)) if found else Refusal(FailureKind.UNKNOWN_MODEL)
 
 
-def list_public_models(call: Call, site: Site) -> Reply:
+def list_public_models(call: Call, scope: RequestScope) -> Reply:
     """The models on offer with their prices, capabilities and limits, for anyone."""
 
     form = format_of(call.query_value("format"))
-    return body_reply({**form.around, "data": [form.model(model) for model in site.models]})
+    return body_reply({**form.around, "data": [form.model(model) for model in scope.models]})
 
 
-def get_public_model(call: Call, site: Site) -> Reply | Rejection:
+def get_public_model(call: Call, scope: RequestScope) -> Reply | Refusal:
     """One model of the public list, or the vendor's 404."""
 
-    found = _found(site)
+    found = _found(scope)
     if found is None:
-        return Rejection(FailureKind.UNKNOWN_MODEL)
+        return Refusal(FailureKind.UNKNOWN_MODEL)
     return body_reply(format_of(call.query_value("format")).model(found))
 
 
-def warm_up(call: Call, site: Site) -> Reply:
+def warm_up(call: Call, scope: RequestScope) -> Reply:
     """An empty answer at once: the SDK's constructor waits for it, and retries a 5xx."""
     return body_reply({})
 
 
-def _found(site: Site) -> Model | None:
-    return next((model for model in site.models if model.id == site.variables["id"]), None)
+def _found(scope: RequestScope) -> Model | None:
+    return next((model for model in scope.models if model.id == scope.variables["id"]), None)
 
 
 def _model(model: Model) -> dict[str, object]:

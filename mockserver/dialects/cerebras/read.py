@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 from mockserver.core.calls import Call
-from mockserver.core.dialects import Site
-from mockserver.core.failures import FailureKind, Rejection, Violation
+from mockserver.core.dialects import RequestScope
+from mockserver.core.failures import FailureKind, Refusal, Violation
 from mockserver.core.generation import Constraint, GenerationRequest, Limits, Output, Stops
 from mockserver.dialects.cerebras.body import REQUEST, sent_object
 from mockserver.dialects.cerebras.errors import explain, incompatible
@@ -14,21 +14,21 @@ from mockserver.dialects.openai.fields import Body, sampling, stop_texts, text_p
 _SERVICE_FIELDS = ("n", "best_of", "frequency_penalty", "presence_penalty", "logit_bias")
 
 
-def read(call: Call, site: Site) -> GenerationRequest | Rejection:
+def read(call: Call, scope: RequestScope) -> GenerationRequest | Refusal:
     """The request, or why Cerebras refuses it."""
     sent = sent_object(call)
-    if isinstance(sent, Rejection):
+    if isinstance(sent, Refusal):
         return sent
-    contract = REQUEST[site.edition]
+    contract = REQUEST[scope.edition]
     if not contract.accepts(sent):
         return explain(contract.violations(sent))
-    body = sent if site.edition == "observed" else {k: v for k, v in sent.items() if k not in _SERVICE_FIELDS}
+    body = sent if scope.edition == "observed" else {k: v for k, v in sent.items() if k not in _SERVICE_FIELDS}
     conflicts = tuple(_conflicts(body))
     if conflicts:
         return explain(conflicts)
-    model = site.model(body["model"])
+    model = scope.model(body["model"])
     if model is None:
-        return Rejection(FailureKind.UNKNOWN_MODEL)
+        return Refusal(FailureKind.UNKNOWN_MODEL)
     root = body.get("grammar_root")
     request = GenerationRequest(
         model=body["model"],
@@ -78,12 +78,12 @@ def least_tokens(value: float | None, context: int) -> int:
     return context if least < 0 else least
 
 
-def fitting(request: GenerationRequest) -> GenerationRequest | Rejection:
+def fitting(request: GenerationRequest) -> GenerationRequest | Refusal:
     """The request, or its refusal if one of its prompts is longer than the model's context window."""
     length, limit = max([prompt.token_count for prompt in request.prompts]), request.limits.context
     if length <= limit:
         return request
-    return Rejection(
+    return Refusal(
         FailureKind.CONTEXT_LENGTH,
         f"Please reduce the length of the messages or completion. Current length is {length} while limit is {limit}",
     )

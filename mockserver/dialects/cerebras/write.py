@@ -11,10 +11,10 @@ from functools import lru_cache, partial
 from itertools import accumulate, chain
 from typing import Any, NamedTuple
 
-from mockserver.core.dialects import Edition, Site
+from mockserver.core.dialects import Edition, RequestScope
 from mockserver.core.generation import Choice, Generation, Unseen
 from mockserver.core.seeding import derive, hex_digits, uuid4_text
-from mockserver.core.timeline import Pace, RawHeaders, Reply
+from mockserver.core.timeline import RawHeaders, Reply, TokenTiming
 from mockserver.dialects.cerebras.models import ALL_DETAILS, Family, Shown, family_of
 from mockserver.dialects.openai.bodies import usage_object
 from mockserver.dialects.openai.events import batches
@@ -41,36 +41,36 @@ class ChatOptions(NamedTuple):
     any_tier: bool = False
 
 
-def write(generation: Generation, pace: Pace, site: Site) -> Reply:
+def write(generation: Generation, pace: TokenTiming, scope: RequestScope) -> Reply:
     """A completion as one body, or as a stream of chunks."""
-    return write_answer(_COMPLETION, generation, pace, site)
+    return write_answer(_COMPLETION, generation, pace, scope)
 
 
-def write_chat(generation: Generation, pace: Pace, site: Site) -> Reply:
+def write_chat(generation: Generation, pace: TokenTiming, scope: RequestScope) -> Reply:
     """A chat as one body, or as a stream of chunks, each with several tokens unless there are log-probabilities."""
-    era = family_of(generation.request.model).era or site.edition
+    era = family_of(generation.request.model).era or scope.edition
     # What a stub says keeps to the stub's pieces.
-    joins = era == site.edition == "observed" and not generation.prepared
+    joins = era == scope.edition == "observed" and not generation.prepared
     joins = joins and generation.request.output.logprobs is None
-    return write_answer(_JOINED_CHAT if joins else _CHAT, generation, pace, site)
+    return write_answer(_JOINED_CHAT if joins else _CHAT, generation, pace, scope)
 
 
 # --- around the choices ------------------------------------------------------------------------------------------
 
 
 def _around(rendering: Rendering) -> Members:
-    model, site = rendering.generation.request.model, rendering.site
+    model, scope = rendering.generation.request.model, rendering.scope
     return {
         "id": _answer_id(rendering),
-        "created": int(site.now),
+        "created": int(scope.now),
         "model": model,
-        "system_fingerprint": _system_fingerprint(site.seed, model),
+        "system_fingerprint": _system_fingerprint(scope.seed, model),
     }
 
 
 def _answer_id(rendering: Rendering) -> str:
     """The id of an answer, which has the prefix of chats even for a completion."""
-    return f"chatcmpl-{uuid4_text(rendering.site.identity, 'id')}"
+    return f"chatcmpl-{uuid4_text(rendering.scope.identity, 'id')}"
 
 
 def _headers(rendering: Rendering) -> RawHeaders:
@@ -84,7 +84,7 @@ def _system_fingerprint(seed: int, model: str) -> str:
 
 def _times(rendering: Rendering) -> Members:
     """The times that the engine states, in seconds to the nanosecond."""
-    pace, site = rendering.pace, rendering.site
+    pace, scope = rendering.pace, rendering.scope
     total = sum((pace.queue, pace.prefill, pace.decode)) + (_BOOKKEEPING if pace.schedule else 0.0)
     return {
         "queue_time": round(pace.queue, 9),
@@ -92,7 +92,7 @@ def _times(rendering: Rendering) -> Members:
         "completion_time": round(pace.decode, 9),
         "total_time": round(total, 9),
         # An integer in the captures of the page's time, a fraction today.
-        "created": int(site.now) if site.edition == "documented" else round(site.now, 6),
+        "created": int(scope.now) if scope.edition == "documented" else round(scope.now, 6),
     }
 
 
@@ -195,7 +195,7 @@ def _style(rendering: Rendering) -> _Style:
     request = rendering.generation.request
     options = request.extra if isinstance(request.extra, ChatOptions) else ChatOptions()
     family = family_of(request.model)
-    return _Style(family, options.shown, family.era or rendering.site.edition, options)
+    return _Style(family, options.shown, family.era or rendering.scope.edition, options)
 
 
 def _chat_counts(rendering: Rendering) -> Members:
@@ -222,14 +222,14 @@ def _chat_counts(rendering: Rendering) -> Members:
 def _chat_times(rendering: Rendering) -> Members:
     """The engine's times, and the tier. Today times begin with `created`, which is a fraction in all recorded chats."""
     _, _, era, options = _style(rendering)
-    stated = {**_times(rendering), "created": round(rendering.site.now, 6)}
+    stated = {**_times(rendering), "created": round(rendering.scope.now, 6)}
     times = stated if era == "documented" else {"created": stated["created"], **stated}
     # "Only present when service_tier was set to auto in the request." Nothing is ever too busy for the default.
     return {"time_info": times, **({"service_tier_used": "default"} if options.any_tier else NOTHING)}
 
 
 def _call_id(rendering: Rendering, choice: Choice, place: int) -> str:
-    return hex_digits(rendering.site.identity, 9, "call", choice.index, place)
+    return hex_digits(rendering.scope.identity, 9, "call", choice.index, place)
 
 
 def _message(rendering: Rendering, choice: Choice) -> Members:

@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from mockserver.core.calls import Call
-from mockserver.core.dialects import Edition, Site
-from mockserver.core.failures import Rejection, Violation
+from mockserver.core.dialects import Edition, RequestScope
+from mockserver.core.failures import Refusal, Violation
 from mockserver.core.generation import GenerationRequest, Output, Prompt, ToolChoice
 from mockserver.dialects.contracts import Contract
 from mockserver.dialects.friendli.checks import CHAT_CHECKS, conflicts, misfits
@@ -68,28 +68,28 @@ def media(messages: Sequence[Mapping[str, Any]]) -> Iterator[tuple[int, int, str
 _NO_THOUGHT = Reasoning(None, "hidden")
 
 
-def read_chat(place: Place, call: Call, site: Site) -> GenerationRequest | Rejection:
+def read_chat(place: Place, call: Call, scope: RequestScope) -> GenerationRequest | Refusal:
     """The request to a place, or its refusal."""
-    body = _valid(call, site, CHATS.at(place, site.edition))
-    if isinstance(body, Rejection):
-        return worded(body, site.edition)
-    asked = place(body.get("model"), site)
-    made = _fitting(body, site.edition, asked)
-    return worded(made, site.edition) if isinstance(made, Rejection) else made
+    body = _valid(call, scope, CHATS.at(place, scope.edition))
+    if isinstance(body, Refusal):
+        return worded(body, scope.edition)
+    asked = place(body.get("model"), scope)
+    made = _fitting(body, scope.edition, asked)
+    return worded(made, scope.edition) if isinstance(made, Refusal) else made
 
 
-def _valid(call: Call, site: Site, contract: Contract) -> Body | Rejection:
+def _valid(call: Call, scope: RequestScope, contract: Contract) -> Body | Refusal:
     """The known fields of the body, if they are valid and compatible; else the refusal."""
     sent = json_body(call.body)
-    if isinstance(sent, Rejection):
+    if isinstance(sent, Refusal):
         return sent
-    known = known_fields(site.edition, "ChatFields")
-    strangers = [] if site.edition == "documented" else [name for name in sent if name not in known]
+    known = known_fields(scope.edition, "ChatFields")
+    strangers = [] if scope.edition == "documented" else [name for name in sent if name not in known]
     body = {name: value for name, value in sent.items() if name in known}
     violations = (
         [Violation((name,), "conflict", f"no such field: '{name}'") for name in strangers]
         or contract.violations(_without_vllms_effort(body))
-        or conflicts(body, CHAT_CHECKS[site.edition])
+        or conflicts(body, CHAT_CHECKS[scope.edition])
     )
     return invalid(violations) if violations else _by_one_name(body)
 
@@ -107,7 +107,7 @@ def _by_one_name(body: Body) -> Body:
     return body if newer is None else {**body, "max_tokens": newer}
 
 
-def _fitting(body: Body, edition: Edition, asked: AskedModel) -> GenerationRequest | Rejection:
+def _fitting(body: Body, edition: Edition, asked: AskedModel) -> GenerationRequest | Refusal:
     """The request, if there is such a model, which accepts its media and is large enough; else the refusal."""
     if asked.model is None:
         return unknown_model(asked.name, edition)

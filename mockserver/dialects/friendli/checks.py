@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from mockserver.core.dialects import Edition, Model
-from mockserver.core.failures import FailureKind, Rejection, Violation
+from mockserver.core.failures import FailureKind, Refusal, Violation
 from mockserver.core.generation import GenerationRequest
 from mockserver.dialects.friendli.errors import invalid
 from mockserver.dialects.friendli.formats import BRANCHES, documented_format, has_several_branches, observed_format
@@ -192,7 +192,7 @@ CHAT_CHECKS: Mapping[Edition, tuple[Check, ...]] = {
 # --- fit -------------------------------------------------------------------------------------------------------------
 
 
-def misfits(body: Body, request: GenerationRequest, model: Model) -> Rejection | None:
+def misfits(body: Body, request: GenerationRequest, model: Model) -> Refusal | None:
     """The refusal of a request that is too large for the model or contradicts itself; None if it fits."""
     too_long = tuple(_too_long(body, request, model))
     if too_long:

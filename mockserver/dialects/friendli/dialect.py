@@ -5,7 +5,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from mockserver.core.dialects import FINISH_REASON, Clients, Dialect, Operation, Schemas, on_demand
+from mockserver.core.dialects import FINISH_REASON, Clients, Dialect, Operation, Schemas, lazy_codec
 from mockserver.dialects.friendli.errors import ERRORS, stream_error
 from mockserver.dialects.friendli.limits import PRESETS, PROMPT_CACHING, QUOTAS, every_answer
 from mockserver.dialects.friendli.models import MODELS, Place, container, dedicated, health, list_models, serverless
@@ -45,31 +45,35 @@ def _completions(place: Place) -> Operation:
 def _chats(place: Place) -> Operation:
     schemas = Schemas("ChatCompletionRequest", "ChatCompletionResponse", "ChatCompletionChunk")
     read, write = _code("chats:read_chat", place), _code("write:write_chat")
-    operation = Operation("chat_completions", "POST", ("/v1/chat/completions",), schemas, read, write, calls_tools=True)
+    operation = Operation(
+        "chat_completions", "POST", ("/v1/chat/completions",), schemas, read, write, supports_tools=True
+    )
     return operation._replace(lacks={"documented": ("reasoning",)})
 
 
 def _responses(place: Place) -> Operation:
     schemas = Schemas("ResponsesRequest", "Response", "ResponsesEvent")
     read, write = _code("responses:read_response", place), _code("response_answers:write_response")
-    operation = Operation("responses", "POST", ("/v1/responses",), schemas, read, write, calls_tools=True)
+    operation = Operation("responses", "POST", ("/v1/responses",), schemas, read, write, supports_tools=True)
     # The Responses API came with the second wire, at a container too.
     return operation._replace(edition="observed", stream_error=_code("response_answers:fail"))
 
 
 def _tokenize(place: Place) -> Operation:
     schemas = Schemas("TokenizationRequest", "TokenizationResponse")
-    return Operation("tokenize", "POST", ("/v1/tokenize",), schemas, answer=_code("tokenization:tokenize", place))
+    return Operation("tokenize", "POST", ("/v1/tokenize",), schemas, handler=_code("tokenization:tokenize", place))
 
 
 def _detokenize(place: Place) -> Operation:
     schemas = Schemas("DetokenizationRequest", "DetokenizationResponse")
-    return Operation("detokenize", "POST", ("/v1/detokenize",), schemas, answer=_code("tokenization:detokenize", place))
+    return Operation(
+        "detokenize", "POST", ("/v1/detokenize",), schemas, handler=_code("tokenization:detokenize", place)
+    )
 
 
 def _code(name: str, *place: Place) -> Callable[..., Any]:
     """A function of this package, loaded on demand, for the requests to a place if one is given."""
-    return partial(on_demand(f"{__package__}.{name}"), *place)
+    return partial(lazy_codec(f"{__package__}.{name}"), *place)
 
 
 LIST_MODELS = Operation(
@@ -77,7 +81,7 @@ LIST_MODELS = Operation(
     "GET",
     ("/serverless/v1/models",),
     Schemas(response="ModelList"),
-    answer=list_models,
+    handler=list_models,
     edition="observed",
     secured=False,
     summary="The models on offer",
@@ -87,7 +91,7 @@ HEALTH = Operation(
     "GET",
     ("/health",),
     Schemas(response="Health"),
-    answer=health,
+    handler=health,
     secured=False,
     summary="Whether a container is well",
 )

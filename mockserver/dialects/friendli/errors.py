@@ -10,8 +10,8 @@ with 500. Guessed: by the page, and in completions to this day, what breaks the 
 from collections.abc import Iterable
 from typing import Any
 
-from mockserver.core.dialects import Edition, ErrorTable, Refusal, error_event
-from mockserver.core.failures import FailureKind, Rejection, Violation
+from mockserver.core.dialects import Edition, ErrorTable, ErrorTemplate, error_event
+from mockserver.core.failures import FailureKind, Refusal, Violation
 from mockserver.dialects.wordings import Words, custom_words, pydantic_words
 
 # Pydantic's prefix of the messages of custom checks.
@@ -48,45 +48,45 @@ _DETAILS: dict[FailureKind, tuple[str, str]] = {
 }
 
 
-def _message(rejection: Rejection, message: str) -> dict[str, Any]:
+def _message(refusal: Refusal, message: str) -> dict[str, Any]:
     return {"message": message, "error": {}}
 
 
-def _gateway(rejection: Rejection, message: str) -> dict[str, Any]:
+def _gateway(refusal: Refusal, message: str) -> dict[str, Any]:
     return {"detail": message}
 
 
-def _no_model(rejection: Rejection, message: str) -> dict[str, Any]:
-    name = rejection.model
-    return _gateway(rejection, _not_found(name) if name and not rejection.message else message)
+def _no_model(refusal: Refusal, message: str) -> dict[str, Any]:
+    name = refusal.model
+    return _gateway(refusal, _not_found(name) if name and not refusal.message else message)
 
 
 def _not_found(name: str) -> str:
     return f"Model '{name}' not found."
 
 
-def _text(rejection: Rejection, message: str) -> bytes:
+def _text(refusal: Refusal, message: str) -> bytes:
     return f"{message}\n".encode()
 
 
-def _detail_of(kind: FailureKind) -> Refusal:
+def _detail_of(kind: FailureKind) -> ErrorTemplate:
     code, wording = _DETAILS[kind]
 
-    def body(rejection: Rejection, message: str) -> dict[str, Any]:
-        whole = {"loc": _place(rejection.param), "msg": message, "type": code}
-        return {"detail": _details(rejection.violations) or [whole]}
+    def body(refusal: Refusal, message: str) -> dict[str, Any]:
+        whole = {"loc": _place(refusal.param), "msg": message, "type": code}
+        return {"detail": _details(refusal.violations) or [whole]}
 
-    return Refusal(422, wording, body)
+    return ErrorTemplate(422, wording, body)
 
 
-def _engine_of(kind: FailureKind) -> Refusal:
+def _engine_of(kind: FailureKind) -> ErrorTemplate:
     """The engine's 422 of today: a message, or in completions the violations one by one."""
 
-    def body(rejection: Rejection, message: str) -> dict[str, Any]:
-        found = _details(rejection.violations)
+    def body(refusal: Refusal, message: str) -> dict[str, Any]:
+        found = _details(refusal.violations)
         return {"detail": found} if found else {"message": message}
 
-    return Refusal(422, _DETAILS[kind][1].removeprefix(_VALUE_ERROR), body)
+    return ErrorTemplate(422, _DETAILS[kind][1].removeprefix(_VALUE_ERROR), body)
 
 
 def _place(param: str | None) -> list[str]:
@@ -94,9 +94,9 @@ def _place(param: str | None) -> list[str]:
 
 
 # Recorded of a wrong key; a missing one is assumed to be refused the same way.
-_UNAUTHORIZED = Refusal(401, "Unauthorized. Please provide a valid credential.", _gateway)
+_UNAUTHORIZED = ErrorTemplate(401, "Unauthorized. Please provide a valid credential.", _gateway)
 # Recorded in September 2026, headers and line end included.
-_FAILED = Refusal(
+_FAILED = ErrorTemplate(
     500,
     "Service Error: Max retries reached for status 500",
     _text,
@@ -105,10 +105,10 @@ _FAILED = Refusal(
     midstream_message=_MESSAGES[FailureKind.SERVER_ERROR][1],
 )
 _DOCUMENTED: ErrorTable = {
-    **{kind: Refusal(status, wording, _message) for kind, (status, wording) in _MESSAGES.items()},
+    **{kind: ErrorTemplate(status, wording, _message) for kind, (status, wording) in _MESSAGES.items()},
     **{kind: _detail_of(kind) for kind in _DETAILS},
     # "Gives the HTTP 429 Too Many Requests response status code."
-    FailureKind.TIMEOUT: Refusal(429, _MESSAGES[FailureKind.TIMEOUT][1], _message),
+    FailureKind.TIMEOUT: ErrorTemplate(429, _MESSAGES[FailureKind.TIMEOUT][1], _message),
 }
 ERRORS: dict[Edition, ErrorTable] = {
     "documented": _DOCUMENTED,
@@ -116,13 +116,13 @@ ERRORS: dict[Edition, ErrorTable] = {
         **_DOCUMENTED,
         **{kind: _engine_of(kind) for kind in _DETAILS},
         # `timeout_microseconds` is gone: today it is a gateway that times out.
-        FailureKind.TIMEOUT: Refusal(*_MESSAGES[FailureKind.TIMEOUT], _message),
+        FailureKind.TIMEOUT: ErrorTemplate(*_MESSAGES[FailureKind.TIMEOUT], _message),
         FailureKind.MISSING_CREDENTIALS: _UNAUTHORIZED,
         FailureKind.UNAUTHORIZED: _UNAUTHORIZED,
-        FailureKind.UNKNOWN_MODEL: Refusal(404, "Model not found.", _no_model),
+        FailureKind.UNKNOWN_MODEL: ErrorTemplate(404, "Model not found.", _no_model),
         FailureKind.SERVER_ERROR: _FAILED,
         # Recorded as far as the full stop.
-        FailureKind.PAYMENT_REQUIRED: Refusal(403, "You've exhausted all your credits.", _gateway),
+        FailureKind.PAYMENT_REQUIRED: ErrorTemplate(403, "You've exhausted all your credits.", _gateway),
     },
 }
 
@@ -132,32 +132,32 @@ def stream_error(status: int, body: object) -> bytes:
     return error_event(status, {"message": body.decode().rstrip(), "error": {}} if isinstance(body, bytes) else body)
 
 
-def invalid(violations: Iterable[Violation], kind: FailureKind = FailureKind.INVALID_REQUEST) -> Rejection:
+def invalid(violations: Iterable[Violation], kind: FailureKind = FailureKind.INVALID_REQUEST) -> Refusal:
     """The refusal of a body for all its violations of the contract."""
-    return Rejection(kind, violations=tuple(violations))
+    return Refusal(kind, violations=tuple(violations))
 
 
-def worded(rejection: Rejection, edition: Edition) -> Rejection:
+def worded(refusal: Refusal, edition: Edition) -> Refusal:
     """The refusal as chats, responses and token ids word it: today's engine tells its violations in one message."""
-    return _in_one_message(rejection) if edition == "observed" and rejection.violations else rejection
+    return _in_one_message(refusal) if edition == "observed" and refusal.violations else refusal
 
 
-def _in_one_message(rejection: Rejection) -> Rejection:
+def _in_one_message(refusal: Refusal) -> Refusal:
     """A refusal as today's engine words it: one message, of the first violation."""
-    first = rejection.violations[0]
+    first = refusal.violations[0]
     if first.field == "reasoning_effort" and isinstance(first.found, str):
         # Recorded: the engine knows the efforts as an enumeration.
-        return Rejection(rejection.kind, f"invalid JSON payload: unknown enum value: '{first.found}'", first.field)
+        return Refusal(refusal.kind, f"invalid JSON payload: unknown enum value: '{first.found}'", first.field)
     words = _words(first)
     # A body that is not JSON has the position of its error, but no field.
     field = first.field if first.rule != "json" else ""
     message = f"{field}: {words[1]}".removeprefix(": ") if words else first.message
-    return Rejection(rejection.kind, message, field or None)
+    return Refusal(refusal.kind, message, field or None)
 
 
-def unknown_model(name: str, edition: Edition) -> Rejection:
+def unknown_model(name: str, edition: Edition) -> Refusal:
     """The refusal of an unknown model, which names it today."""
-    return Rejection(FailureKind.UNKNOWN_MODEL, _not_found(name) if edition == "observed" else "")
+    return Refusal(FailureKind.UNKNOWN_MODEL, _not_found(name) if edition == "observed" else "")
 
 
 # --- one violation as one entry of `detail`, in the words of FastAPI ------------------------------------------------

@@ -4,23 +4,23 @@ from collections.abc import Mapping
 from functools import cache
 
 from mockserver.core.calls import Call
-from mockserver.core.dialects import Edition, Preset, PromptCaching, Site
-from mockserver.core.failures import FailureKind, Rejection
-from mockserver.core.quotas import PERIODS, Allowance, Limit, Measure, QuotaPolicy, Refused, Standing, tightest
+from mockserver.core.dialects import Edition, Preset, PromptCaching, RequestScope
+from mockserver.core.failures import FailureKind, Refusal
+from mockserver.core.quotas import PERIODS, Allowance, Limit, LimitState, LimitUnit, QuotaPolicy, Refused, tightest
 from mockserver.core.timeline import RawHeaders
 from mockserver.dialects.openai.bodies import date_header
 from mockserver.dialects.openai.fields import bearer
 
 _PER_MINUTE = {"tier1": 100, "tier2": 1_000, "tier3": 5_000, "tier4": 10_000}
-_MEASURES: Mapping[Edition, tuple[Measure, ...]] = {"documented": ("requests", "tokens"), "observed": ("requests",)}
+_MEASURES: Mapping[Edition, tuple[LimitUnit, ...]] = {"documented": ("requests", "tokens"), "observed": ("requests",)}
 
 
-def refuse(refused: Refused, now: float) -> Rejection:
+def refuse(refused: Refused, now: float) -> Refusal:
     """The vendor's only 429, whichever limit was exceeded."""
-    return Rejection(FailureKind.RATE_LIMIT)
+    return Refusal(FailureKind.RATE_LIMIT)
 
 
-def limits_left(standings: tuple[Standing, ...], edition: Edition) -> RawHeaders:
+def limits_left(standings: tuple[LimitState, ...], edition: Edition) -> RawHeaders:
     """The tightest limits on requests, and by the old pages on tokens, if any; resets are in whole seconds."""
     found = ((measure.encode(), tightest(standings, measure, tuple(PERIODS))) for measure in _MEASURES[edition])
     named = [(measure, standing) for measure, standing in found if standing is not None]
@@ -48,21 +48,21 @@ _TOKENS = Limit("tokens", _MINUTE, 100_000, fixed=True)
 _SHARED = "/serverless/"
 
 
-def every_answer(call: Call, site: Site) -> RawHeaders:
+def every_answer(call: Call, scope: RequestScope) -> RawHeaders:
     """The headers that each answer carries, errors included; resets are in whole seconds."""
-    limits = limits_left(site.standings, site.edition) if site.standings else _assumed(call, site)
-    return (date_header(site.now), *limits)
+    limits = limits_left(scope.standings, scope.edition) if scope.standings else _assumed(call, scope)
+    return (date_header(scope.now), *limits)
 
 
-def _assumed(call: Call, site: Site) -> RawHeaders:
+def _assumed(call: Call, scope: RequestScope) -> RawHeaders:
     """The limits if no quota is configured.
 
     By the page the minute of the clock counts. Today the window has just begun; containers and endpoints of one's own
     are not limited, nor is what needs no key.
     """
-    used = _REQUESTS.amount if site.refused is FailureKind.RATE_LIMIT else 1
-    if site.edition == "documented":
-        return _after(used, "documented", _MINUTE - int(site.now) % _MINUTE)
+    used = _REQUESTS.amount if scope.refused is FailureKind.RATE_LIMIT else 1
+    if scope.edition == "documented":
+        return _after(used, "documented", _MINUTE - int(scope.now) % _MINUTE)
     limited = call.path.startswith(_SHARED) and call.method == "POST" and bearer(call) is not None
     return _after(used, "observed", _MINUTE) if limited else ()
 
@@ -70,7 +70,7 @@ def _assumed(call: Call, site: Site) -> RawHeaders:
 @cache
 def _after(requests: int, edition: Edition, left: int) -> RawHeaders:
     """The limits after so many requests in a window that has so many seconds left."""
-    return limits_left((Standing(_REQUESTS, requests, left=left), Standing(_TOKENS, left=left)), edition)
+    return limits_left((LimitState(_REQUESTS, requests, left=left), LimitState(_TOKENS, left=left)), edition)
 
 
 # --- latency ---------------------------------------------------------------------------------------------------------

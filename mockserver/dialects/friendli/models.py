@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Literal, NamedTuple
 
 from mockserver.core.calls import Call
-from mockserver.core.dialects import Model, Site
+from mockserver.core.dialects import Model, RequestScope
 from mockserver.core.timeline import Reply
 from mockserver.dialects.openai.bodies import body_reply
 
@@ -121,13 +121,13 @@ def perceives(name: str, medium: str) -> bool:
     return name not in _ROWS or medium in _ROWS[name].senses
 
 
-def list_models(call: Call, site: Site) -> Reply:
+def list_models(call: Call, scope: RequestScope) -> Reply:
     """The models on offer today, or those of the settings; the body has only `data`."""
-    retired = () if site.closed_catalogue else {row.id for row in _RETIRED}
-    return body_reply({"data": [_item(model) for model in site.models if model.id not in retired]})
+    retired = () if scope.closed_catalogue else {row.id for row in _RETIRED}
+    return body_reply({"data": [_item(model) for model in scope.models if model.id not in retired]})
 
 
-def health(call: Call, site: Site) -> Reply:
+def health(call: Call, scope: RequestScope) -> Reply:
     """200 and an empty object: a container is healthy as long as it answers."""
     return body_reply({})
 
@@ -190,19 +190,19 @@ class AskedModel(NamedTuple):
 
 
 # Finds the model by the `model` field of a request.
-Place = Callable[[str | None, Site], AskedModel]
+Place = Callable[[str | None, RequestScope], AskedModel]
 
 
-def container(name: str | None, site: Site) -> AskedModel:
+def container(name: str | None, scope: RequestScope) -> AskedModel:
     """A container needs no name: it has one model, which its answers do not name then."""
-    return AskedModel(name, site.model(name)) if name else AskedModel("", next(iter(site.models), Model("")))
+    return AskedModel(name, scope.model(name)) if name else AskedModel("", next(iter(scope.models), Model("")))
 
 
-def serverless(name: str | None, site: Site) -> AskedModel:
+def serverless(name: str | None, scope: RequestScope) -> AskedModel:
     """The shared endpoints take a code of the catalogue."""
-    return AskedModel(name or "", site.model(name or ""))
+    return AskedModel(name or "", scope.model(name or ""))
 
 
-def dedicated(name: str | None, site: Site) -> AskedModel:
+def dedicated(name: str | None, scope: RequestScope) -> AskedModel:
     """An endpoint of one's own goes by its id, maybe with `:ADAPTER_ROUTE`; answers name the id."""
-    return serverless((name or "").partition(":")[0], site)
+    return serverless((name or "").partition(":")[0], scope)

@@ -12,8 +12,8 @@ from typing import Any
 import orjson
 
 from mockserver.core.calls import Call
-from mockserver.core.dialects import Model, Site
-from mockserver.core.failures import FailureKind, Rejection, Violation
+from mockserver.core.dialects import Model, RequestScope
+from mockserver.core.failures import FailureKind, Refusal, Violation
 from mockserver.core.generation import GenerationRequest, Limits, Output, Prompt, Sampling, Stops
 from mockserver.core.json_values import is_shallow
 from mockserver.dialects.contracts import Contract
@@ -26,7 +26,7 @@ from mockserver.dialects.friendli.schemas import COMPLETIONS, known_fields
 from mockserver.dialects.openai.fields import Body, number_or, text_prompt, text_prompts, token_biases, whole
 
 
-def json_body(data: bytes) -> dict[str, Any] | Rejection:
+def json_body(data: bytes) -> dict[str, Any] | Refusal:
     """The body, or why it is not a JSON object; as in FastAPI, an empty body and `null` count as missing."""
     if not data:
         return _missing()
@@ -39,11 +39,11 @@ def json_body(data: bytes) -> dict[str, Any] | Rejection:
     return value if is_shallow(value) else _too_deep()
 
 
-def _missing() -> Rejection:
+def _missing() -> Refusal:
     return invalid([Violation((), "required", "Field required")])
 
 
-def _too_deep() -> Rejection:
+def _too_deep() -> Refusal:
     # The vendor parses with Python's own parser, which gives up at about a thousand levels.
     return _malformed(0, "JSON decode error, nested too deeply")
 
@@ -61,7 +61,7 @@ def _fault_position(data: bytes) -> int:
     return 0
 
 
-def _malformed(position: int, message: str) -> Rejection:
+def _malformed(position: int, message: str) -> Refusal:
     return invalid([Violation((position,), "json", message)], FailureKind.MALFORMED_JSON)
 
 
@@ -136,22 +136,22 @@ def ints(values: Iterable[float] | None) -> tuple[int, ...]:
 _IN_BATCHES = ("tokens", "forced_output_tokens")
 
 
-def read(place: Place, call: Call, site: Site) -> GenerationRequest | Rejection:
+def read(place: Place, call: Call, scope: RequestScope) -> GenerationRequest | Refusal:
     """The request to a place, or its refusal."""
-    body = _valid(call, site, COMPLETIONS.at(place, site.edition))
-    return body if isinstance(body, Rejection) else _fitting(body, site, place(body.get("model"), site))
+    body = _valid(call, scope, COMPLETIONS.at(place, scope.edition))
+    return body if isinstance(body, Refusal) else _fitting(body, scope, place(body.get("model"), scope))
 
 
-def _valid(call: Call, site: Site, contract: Contract) -> Body | Rejection:
+def _valid(call: Call, scope: RequestScope, contract: Contract) -> Body | Refusal:
     """The known fields of the body, if they are valid and compatible; else the refusal."""
     sent = json_body(call.body)
-    if isinstance(sent, Rejection):
+    if isinstance(sent, Refusal):
         return sent
-    known = known_fields(site.edition, "CompletionFields")
+    known = known_fields(scope.edition, "CompletionFields")
     body = {name: value for name, value in sent.items() if name in known}
-    if site.edition == "documented":
+    if scope.edition == "documented":
         body |= {name: _alone(body[name]) for name in _IN_BATCHES if name in body}
-    violations = contract.violations(body) or conflicts(body, CHECKS[site.edition])
+    violations = contract.violations(body) or conflicts(body, CHECKS[scope.edition])
     return invalid(violations) if violations else body
 
 
@@ -160,15 +160,15 @@ def _alone(value: Any) -> Any:
     return value[0] if isinstance(value, list) and len(value) == 1 and isinstance(value[0], list) else value
 
 
-def _fitting(body: Body, site: Site, asked: AskedModel) -> GenerationRequest | Rejection:
+def _fitting(body: Body, scope: RequestScope, asked: AskedModel) -> GenerationRequest | Refusal:
     """The request, if there is such a model and it is large enough; else the refusal."""
     if asked.model is None:
-        return unknown_model(asked.name, site.edition)
-    request = _request(body, site, asked.name, asked.model)
+        return unknown_model(asked.name, scope.edition)
+    request = _request(body, scope, asked.name, asked.model)
     return misfits(body, request, asked.model) or request
 
 
-def _request(body: Body, site: Site, name: str, model: Model) -> GenerationRequest:
+def _request(body: Body, scope: RequestScope, name: str, model: Model) -> GenerationRequest:
     prompts = _prompts(body)
     forced = ints(body.get("forced_output_tokens"))
     limits = read_limits(body, model, prompts)
@@ -179,7 +179,7 @@ def _request(body: Body, site: Site, name: str, model: Model) -> GenerationReque
         limits=_forced(limits, len(forced)) if forced else limits,
         stops=Stops() if forced else read_stops(body),
         sampling=read_sampling(body),
-        constraint=None if forced else constraint(body, site.edition),
+        constraint=None if forced else constraint(body, scope.edition),
         n=int(number_or(body.get("n"), 1)),
         best_of=_candidates(body),
         extra=_wishes(body, forced),

@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from mockserver.core.dialects import Broken, Site
+from mockserver.core.dialects import Broken, RequestScope
 from mockserver.core.generation import Choice, Generation, Usage
 from mockserver.core.seeding import hex_digits, uuid4_text
-from mockserver.core.timeline import TAKEN, Frames, Lazy, Pace, Reply
+from mockserver.core.timeline import TAKEN, FrameBatch, LazyFrames, Reply, TokenTiming
 from mockserver.dialects.friendli.drafts import accepted
 from mockserver.dialects.friendli.models import is_by_vllm
 from mockserver.dialects.friendli.reasoning import leaked
@@ -50,7 +50,7 @@ class _Answer(NamedTuple):
 
     generation: Generation
     wanted: Wanted
-    site: Site
+    scope: RequestScope
 
     @property
     def choice(self) -> Choice:
@@ -78,16 +78,16 @@ class _Answer(NamedTuple):
 
     def digits(self, *parts: str | int) -> str:
         """Sixteen hexadecimal digits for an id."""
-        return hex_digits(self.site.identity, 16, *parts)
+        return hex_digits(self.scope.identity, 16, *parts)
 
 
-def write_response(generation: Generation, pace: Pace, site: Site) -> Reply:
+def write_response(generation: Generation, pace: TokenTiming, scope: RequestScope) -> Reply:
     """The generation as one body, or as a stream of events."""
     options = generation.request.extra
     wanted = options if isinstance(options, Wanted) else Wanted({}, 1.0, 1.0, 0)
-    answer = _Answer(generation, wanted, site)
+    answer = _Answer(generation, wanted, scope)
     if generation.request.output.stream:
-        return stream_reply(Lazy(partial(_events, answer)), _STREAM)
+        return stream_reply(LazyFrames(partial(_events, answer)), _STREAM)
     return body_reply(_response(answer, _items(answer)), generation)
 
 
@@ -128,8 +128,8 @@ def _response(answer: _Answer, output: Sequence[Mapping[str, Any]] | None) -> di
     reason = incomplete_reason(answer.choice) if over else None
     status = ("incomplete" if reason else "completed") if over else "in_progress"
     return {
-        "id": f"resp_{uuid4_text(answer.site.identity, 'id')}",
-        "created_at": int(answer.site.now),
+        "id": f"resp_{uuid4_text(answer.scope.identity, 'id')}",
+        "created_at": int(answer.scope.now),
         "incomplete_details": {"reason": reason} if reason else None,
         "instructions": body.get("instructions"),
         "metadata": body.get("metadata"),
@@ -235,7 +235,7 @@ def _part(spoken: Spoken, text: str, over: bool) -> Mapping[str, Any]:
 # --- a stream ----------------------------------------------------------------------------------------------------
 
 
-def _events(answer: _Answer) -> Iterator[Frames]:
+def _events(answer: _Answer) -> Iterator[FrameBatch]:
     return numbered(_stages(answer))
 
 

@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from mockserver.core.calls import Call
-from mockserver.core.dialects import Model, Site
-from mockserver.core.failures import FailureKind, Rejection, Violation
+from mockserver.core.dialects import Model, RequestScope
+from mockserver.core.failures import FailureKind, Refusal, Violation
 from mockserver.core.generation import Constraint, GenerationRequest, Limits, Output, Sampling, ToolChoice
 from mockserver.dialects.friendli.chats import REFUSALS, read_prompt
 from mockserver.dialects.friendli.checks import conflicts
@@ -55,18 +55,18 @@ class Wanted(NamedTuple):
     thoughts: Thoughts = "apart"
 
 
-def read_response(place: Place, call: Call, site: Site) -> GenerationRequest | Rejection:
+def read_response(place: Place, call: Call, scope: RequestScope) -> GenerationRequest | Refusal:
     """The request to a place, or its refusal."""
     body = json_body(call.body)
-    if isinstance(body, Rejection):
-        return worded(body, site.edition)
+    if isinstance(body, Refusal):
+        return worded(body, scope.edition)
     violations = (
         conflicts(body, (_unsupported,))
-        or RESPONSES.at(place, site.edition).violations(body)
+        or RESPONSES.at(place, scope.edition).violations(body)
         or conflicts(body, (_tools, _form, _branches))
     )
-    result = invalid(violations) if violations else _fitting(body, place(body.get("model"), site))
-    return worded(result, site.edition) if isinstance(result, Rejection) else result
+    result = invalid(violations) if violations else _fitting(body, place(body.get("model"), scope))
+    return worded(result, scope.edition) if isinstance(result, Refusal) else result
 
 
 def _unsupported(body: Body) -> Iterator[Violation]:
@@ -139,7 +139,7 @@ def _choice(body: Body) -> ToolChoice:
     return tool_choice(wanted, parallel=parallel)
 
 
-def _fitting(body: Body, asked: AskedModel) -> GenerationRequest | Rejection:
+def _fitting(body: Body, asked: AskedModel) -> GenerationRequest | Refusal:
     """The request, if there is such a model, which accepts its media and is large enough; else the refusal."""
     if asked.model is None:
         return unknown_model(asked.name, "observed")
@@ -150,7 +150,7 @@ def _fitting(body: Body, asked: AskedModel) -> GenerationRequest | Rejection:
     functions = _functions(body)
     if body.get("tool_choice") == "required" and not functions:
         # Recorded: the engine fails if all tools on offer are custom ones.
-        return Rejection(FailureKind.SERVER_ERROR) if body.get("tools") else invalid((_nothing_to_call(),))
+        return Refusal(FailureKind.SERVER_ERROR) if body.get("tools") else invalid((_nothing_to_call(),))
     request = _request(body, asked, messages, functions)
     too_long = tuple(_too_long(body, request, asked.model))
     return invalid(too_long, FailureKind.CONTEXT_LENGTH) if too_long else request

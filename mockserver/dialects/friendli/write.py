@@ -16,11 +16,11 @@ from typing import Any
 
 import orjson
 
-from mockserver.core.dialects import Site
-from mockserver.core.failures import FailureKind, Rejection
+from mockserver.core.dialects import RequestScope
+from mockserver.core.failures import FailureKind, Refusal
 from mockserver.core.generation import Choice, Generation
 from mockserver.core.seeding import alphanumerics, hex_digits, uuid4_text
-from mockserver.core.timeline import Frames, Lazy, Pace, Reply
+from mockserver.core.timeline import FrameBatch, LazyFrames, Reply, TokenTiming
 from mockserver.dialects.friendli.drafts import accepted, one_by_one
 from mockserver.dialects.friendli.forced import enforced
 from mockserver.dialects.friendli.models import is_by_vllm
@@ -35,29 +35,29 @@ from mockserver.dialects.openai.logprobs import chat_logprobs, legacy_logprobs
 _LOG_PARTITION = 18.0
 
 
-def write(generation: Generation, pace: Pace, site: Site) -> Reply | Rejection:
+def write(generation: Generation, pace: TokenTiming, scope: RequestScope) -> Reply | Refusal:
     """A completion as in the page, or as today's service sends it; or a refusal if it takes too long."""
     if _is_late(generation, pace):
-        return Rejection(FailureKind.TIMEOUT)
+        return Refusal(FailureKind.TIMEOUT)
     generation = enforced(generation)
-    documented = site.edition == "documented"
-    return _write_sampled(generation) if documented else write_answer(_COMPLETION, generation, pace, site)
+    documented = scope.edition == "documented"
+    return _write_sampled(generation) if documented else write_answer(_COMPLETION, generation, pace, scope)
 
 
-def write_chat(generation: Generation, pace: Pace, site: Site) -> Reply | Rejection:
+def write_chat(generation: Generation, pace: TokenTiming, scope: RequestScope) -> Reply | Refusal:
     """An answer to a conversation, or a refusal if it takes too long."""
     if _is_late(generation, pace):
-        return Rejection(FailureKind.TIMEOUT)
-    if site.edition == "documented":
+        return Refusal(FailureKind.TIMEOUT)
+    if scope.edition == "documented":
         flavour = _PAGE_CHAT
     elif is_by_vllm(generation.request.model):
         flavour = _PREPARED_VLLM_CHAT if generation.prepared else _VLLM_CHAT
     else:
         flavour = _CHAT
-    return write_answer(flavour, generation, pace, site)
+    return write_answer(flavour, generation, pace, scope)
 
 
-def _is_late(generation: Generation, pace: Pace) -> bool:
+def _is_late(generation: Generation, pace: TokenTiming) -> bool:
     """Whether an answer begins later than the timeout of its request: a stream with its first token, a body with its
     last."""
     timeout = options_of(generation.request).timeout
@@ -88,8 +88,8 @@ _TODAY = Encoding(_sorted, json_texts)
 
 def _around(rendering: Rendering) -> Members:
     """Today's members; all chunks but the last have a usage of null. A container may be called without a model."""
-    model, site = rendering.generation.request.model, rendering.site
-    around = {"created": int(site.now), "id": f"chatcmpl-{hex_digits(site.identity, 32, 'id')}", "usage": None}
+    model, scope = rendering.generation.request.model, rendering.scope
+    around = {"created": int(scope.now), "id": f"chatcmpl-{hex_digits(scope.identity, 32, 'id')}", "usage": None}
     return {**around, "model": model} if model else around
 
 
@@ -101,7 +101,7 @@ def _counts(rendering: Rendering) -> Members:
 
 
 def _call_id(rendering: Rendering, choice: Choice, place: int) -> str:
-    return f"call_{alphanumerics(rendering.site.identity, 24, 'call', choice.index, place)}"
+    return f"call_{alphanumerics(rendering.scope.identity, 24, 'call', choice.index, place)}"
 
 
 def _said(rendering: Rendering, choice: Choice) -> tuple[str | None, Members]:
@@ -164,7 +164,7 @@ _CHAT = Flavour(
     encoding=_TODAY,
 )
 _PAGE_CHAT = _CHAT._replace(
-    around=lambda rendering: {"created": int(rendering.site.now)},
+    around=lambda rendering: {"created": int(rendering.scope.now)},
     body=("choices", "usage", "created"),
     chunk=("choices", "created"),
     choice=("index", "message", "finish_reason", "logprobs"),
@@ -177,9 +177,9 @@ _PAGE_CHAT = _CHAT._replace(
 
 
 def _vllm_around(rendering: Rendering) -> Members:
-    site = rendering.site
-    id_ = f"chatcmpl-{uuid4_text(site.identity, 'id')}"
-    return {"id": id_, "created": int(site.now), "model": rendering.generation.request.model}
+    scope = rendering.scope
+    id_ = f"chatcmpl-{uuid4_text(scope.identity, 'id')}"
+    return {"id": id_, "created": int(scope.now), "model": rendering.generation.request.model}
 
 
 def _vllm_counts(rendering: Rendering) -> Members:
@@ -196,7 +196,7 @@ def _vllm_counts(rendering: Rendering) -> Members:
 
 def _vllm_call_ids(rendering: Rendering, choice: Choice) -> list[str]:
     """Recorded of a call in a response."""
-    identity = rendering.site.identity
+    identity = rendering.scope.identity
     return [
         f"chatcmpl-tool-{hex_digits(identity, 16, 'call', choice.index, place)}" for place in range(len(choice.calls))
     ]
@@ -237,8 +237,8 @@ _PREPARED_VLLM_CHAT = _VLLM_CHAT._replace(
 
 def _text_around(rendering: Rendering) -> Members:
     """A body has no `created`, a chunk no `model`. A container is called without a model's name, and states none."""
-    model, site = rendering.generation.request.model, rendering.site
-    around = {"id": f"cmpl-{hex_digits(site.identity, 32, 'id')}", "created": int(site.now)}
+    model, scope = rendering.generation.request.model, rendering.scope
+    around = {"id": f"cmpl-{hex_digits(scope.identity, 32, 'id')}", "created": int(scope.now)}
     return {**around, "model": model} if model else around
 
 
@@ -286,20 +286,20 @@ _COMPLETION = Flavour(
 def _write_sampled(generation: Generation) -> Reply:
     """One body, or an event for each token and one with the whole answer."""
     if generation.request.output.stream:
-        return stream_reply(Lazy(partial(_events, generation)), ((b"content-type", EVENT_STREAM),))
+        return stream_reply(LazyFrames(partial(_events, generation)), ((b"content-type", EVENT_STREAM),))
     return body_reply(_spaced(_answer(generation)), generation)
 
 
-def _events(generation: Generation) -> Iterator[Frames]:
+def _events(generation: Generation) -> Iterator[FrameBatch]:
     yield from weave([_token_events(choice) for choice in generation.choices])
     # On one line, though the page prints it on many, since its client reads line by line; and without a `token`.
     yield at_step(generation.last_step, (_event({"event": "complete", **_answer(generation)}),))
 
 
-def _token_events(choice: Choice) -> Iterator[Frames]:
+def _token_events(choice: Choice) -> Iterator[FrameBatch]:
     for step, (text, token) in enumerate(zip(choice.texts, choice.ids, strict=True)):
         sampled = {"event": "token_sampled", "index": choice.index, "text": text, "token": token}
-        yield Frames((_event(sampled),), (step,), (1,))
+        yield FrameBatch((_event(sampled),), (step,), (1,))
 
 
 def _event(value: Mapping[str, Any]) -> bytes:

@@ -6,7 +6,7 @@ from functools import lru_cache
 import orjson
 
 from mockserver.core.generation import Generation, Usage
-from mockserver.core.timeline import Frames, RawHeaders, Reply
+from mockserver.core.timeline import FrameBatch, RawHeaders, Reply
 
 JSON = b"application/json"
 
@@ -30,7 +30,7 @@ def body_reply(
         step = tokens = 0
     else:
         step, tokens = generation.last_step, generation.usage.completion_tokens
-    return Reply(200, ((b"content-type", content_type), *headers), (Frames((body,), (step,), (tokens,)),))
+    return Reply(200, ((b"content-type", content_type), *headers), (FrameBatch((body,), (step,), (tokens,)),))
 
 
 def usage_object(usage: Usage) -> dict[str, int]:

@@ -1,8 +1,8 @@
 """`GET /v1/models` and `/v1/models/{id}`, and `DELETE` of the latter (facts C1, D)."""
 
 from mockserver.core.calls import Call
-from mockserver.core.dialects import Model, Site
-from mockserver.core.failures import FailureKind, Rejection
+from mockserver.core.dialects import Model, RequestScope
+from mockserver.core.failures import FailureKind, Refusal
 from mockserver.core.timeline import Reply
 from mockserver.dialects.openai.bodies import body_reply
 from mockserver.dialects.openai.chats import pretty
@@ -10,32 +10,32 @@ from mockserver.dialects.openai.families import created_at
 from mockserver.dialects.openai.refusals import refused
 
 
-def list_models(call: Call, site: Site) -> Reply:
+def list_models(call: Call, scope: RequestScope) -> Reply:
     """The models on offer."""
-    return body_reply(pretty({"object": "list", "data": [_row(model) for model in site.models]}))
+    return body_reply(pretty({"object": "list", "data": [_row(model) for model in scope.models]}))
 
 
-def get_model(call: Call, site: Site) -> Reply | Rejection:
+def get_model(call: Call, scope: RequestScope) -> Reply | Refusal:
     """One model of the list, or the vendor's 404."""
-    found = _found(site)
+    found = _found(scope)
     return body_reply(pretty(_row(found))) if isinstance(found, Model) else found
 
 
-def delete_model(call: Call, site: Site) -> Reply | Rejection:
+def delete_model(call: Call, scope: RequestScope) -> Reply | Refusal:
     """The refusal to delete a model that is nobody's own; a fine-tuned one is said to be deleted, but stays."""
-    name = site.variables["id"]
+    name = scope.variables["id"]
     if name.startswith("ft:"):
         return body_reply(pretty({"id": name, "object": "model", "deleted": True}))
-    found = _found(site)
-    if isinstance(found, Rejection):
+    found = _found(scope)
+    if isinstance(found, Refusal):
         return found
     return refused("You have insufficient permissions for this operation.", status=403)
 
 
-def _found(site: Site) -> Model | Rejection:
-    name = site.variables["id"]
-    listed = next((model for model in site.models if model.id == name), None)
-    return listed or Rejection(FailureKind.UNKNOWN_MODEL, model=name)
+def _found(scope: RequestScope) -> Model | Refusal:
+    name = scope.variables["id"]
+    listed = next((model for model in scope.models if model.id == name), None)
+    return listed or Refusal(FailureKind.UNKNOWN_MODEL, model=name)
 
 
 def _row(model: Model) -> dict[str, object]:

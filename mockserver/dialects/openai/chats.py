@@ -8,8 +8,8 @@ from typing import NamedTuple
 import orjson
 
 from mockserver.core.calls import Call
-from mockserver.core.dialects import Site
-from mockserver.core.failures import Rejection
+from mockserver.core.dialects import RequestScope
+from mockserver.core.failures import Refusal
 from mockserver.core.generation import (
     Choice,
     Constraint,
@@ -22,7 +22,7 @@ from mockserver.core.generation import (
     Unseen,
 )
 from mockserver.core.seeding import alphanumerics
-from mockserver.core.timeline import Pace, Reply
+from mockserver.core.timeline import Reply, TokenTiming
 from mockserver.dialects.contracts import Contract, components
 from mockserver.dialects.openai.bodies import usage_object
 from mockserver.dialects.openai.conflicts import chat_conflict
@@ -50,27 +50,27 @@ class ChatOptions(NamedTuple):
 # --- requests ----------------------------------------------------------------------------------------------------
 
 
-Adapt = Callable[[Body, GenerationRequest], GenerationRequest | Rejection]
+Adapt = Callable[[Body, GenerationRequest], GenerationRequest | Refusal]
 
 
 def read_chat(
     call: Call,
-    site: Site,
+    scope: RequestScope,
     contract: Contract = REQUEST,
     family_of: Callable[[str], Family] = family_of,
     adapt: Adapt | None = None,
-) -> GenerationRequest | Rejection:
+) -> GenerationRequest | Refusal:
     """The request, or why OpenAI refuses it.
 
     A vendor that differs a little has a contract and families of its own, and adapts the request to what else is in the
     body.
     """
     body = json_object(call.body)
-    if isinstance(body, Rejection):
+    if isinstance(body, Refusal):
         return body
     if not contract.accepts(body):
         return explain(contract.violations(body))
-    model = site.model(body["model"])
+    model = scope.model(body["model"])
     if model is None:
         return unknown_model(body["model"], "chat")
     family = family_of(model.id)
@@ -134,7 +134,7 @@ def _prediction(predicted: Body | None) -> str | None:
 # --- answers -----------------------------------------------------------------------------------------------------
 
 
-def write_chat(generation: Generation, pace: Pace, site: Site) -> Reply:
+def write_chat(generation: Generation, pace: TokenTiming, scope: RequestScope) -> Reply:
     """The generation as one body, or as a stream of chunks."""
     family, options = family_of(generation.request.model), generation.request.extra
     if isinstance(options, ChatOptions) and options.named and family.named_finish == "stop":
@@ -143,15 +143,15 @@ def write_chat(generation: Generation, pace: Pace, site: Site) -> Reply:
             for choice in generation.choices
         ]
         generation = generation._replace(choices=tuple(choices))
-    return write(CHAT, generation, pace, site)
+    return write(CHAT, generation, pace, scope)
 
 
 def _around(rendering: Rendering) -> Members:
-    generation, site = rendering.generation, rendering.site
+    generation, scope = rendering.generation, rendering.scope
     model, output = generation.request.model, generation.request.output
     return {
-        "id": f"chatcmpl-{alphanumerics(site.identity, 29, 'id')}",
-        "created": int(site.now),
+        "id": f"chatcmpl-{alphanumerics(scope.identity, 29, 'id')}",
+        "created": int(scope.now),
         "model": snapshot_of(model),
         "service_tier": _options(rendering).tier,
         "system_fingerprint": fingerprint_of(model, family_of(model)),
@@ -182,7 +182,7 @@ def chat_counts(rendering: Rendering) -> Members:
 
 def call_id(rendering: Rendering, choice: Choice, place: int) -> str:
     """The id of a call: `call_` and 24 letters and digits."""
-    return f"call_{alphanumerics(rendering.site.identity, 24, 'call', choice.index, place)}"
+    return f"call_{alphanumerics(rendering.scope.identity, 24, 'call', choice.index, place)}"
 
 
 def _choice_members(rendering: Rendering, choice: Choice) -> Members:

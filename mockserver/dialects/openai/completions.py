@@ -5,11 +5,11 @@ from functools import partial
 from itertools import accumulate
 
 from mockserver.core.calls import Call
-from mockserver.core.dialects import Site
-from mockserver.core.failures import Rejection
+from mockserver.core.dialects import RequestScope
+from mockserver.core.failures import Refusal
 from mockserver.core.generation import Choice, Generation, GenerationRequest, Limits, Output, Stops
 from mockserver.core.seeding import alphanumerics
-from mockserver.core.timeline import Pace, Reply
+from mockserver.core.timeline import Reply, TokenTiming
 from mockserver.dialects.contracts import Contract, components
 from mockserver.dialects.openai.bodies import usage_object
 from mockserver.dialects.openai.chats import Adapt, pretty
@@ -28,18 +28,18 @@ _NO_PROMPT, _USUAL_LENGTH = "<|endoftext|>", 16
 
 def read_completion(
     call: Call,
-    site: Site,
+    scope: RequestScope,
     contract: Contract = REQUEST,
     family_of: Callable[[str], Family] = family_of,
     adapt: Adapt | None = None,
-) -> GenerationRequest | Rejection:
+) -> GenerationRequest | Refusal:
     """The request, or why OpenAI refuses it; a vendor that differs a little adapts it, as `read_chat` says."""
     body = json_object(call.body)
-    if isinstance(body, Rejection):
+    if isinstance(body, Refusal):
         return body
     if not contract.accepts(body):
         return explain(contract.violations(body))
-    model = site.model(body["model"])
+    model = scope.model(body["model"])
     if model is None:
         return unknown_model(body["model"], "completions")
     family, prompt, limit = family_of(model.id), body.get("prompt"), whole(body.get("max_tokens"))
@@ -70,17 +70,17 @@ def read_completion(
     return request if adapt is None else adapt(body, request)
 
 
-def write_completion(generation: Generation, pace: Pace, site: Site) -> Reply:
+def write_completion(generation: Generation, pace: TokenTiming, scope: RequestScope) -> Reply:
     """The generation as one body, or as a stream of chunks."""
-    return write(COMPLETION, generation, pace, site)
+    return write(COMPLETION, generation, pace, scope)
 
 
 def _around(rendering: Rendering) -> Members:
-    generation, site = rendering.generation, rendering.site
+    generation, scope = rendering.generation, rendering.scope
     model, output = generation.request.model, generation.request.output
     return {
-        "id": f"cmpl-{alphanumerics(site.identity, 29, 'id')}",
-        "created": int(site.now),
+        "id": f"cmpl-{alphanumerics(scope.identity, 29, 'id')}",
+        "created": int(scope.now),
         "model": snapshot_of(model),
         **({"usage": None} if output.stream and output.include_usage else NOTHING),
     }

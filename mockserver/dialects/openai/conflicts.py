@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from mockserver.core.failures import Rejection
+from mockserver.core.failures import Refusal
 from mockserver.dialects.openai.families import UNKNOWN, Family, effort_asked
 from mockserver.dialects.openai.fields import Body
 from mockserver.dialects.openai.messages import image_urls, parts
@@ -19,23 +19,23 @@ from mockserver.dialects.openai.refusals import (
 )
 from mockserver.dialects.openai.strict_schemas import schema_refusal
 
-Check = Callable[[Body, Family, str], Rejection | None]
+Check = Callable[[Body, Family, str], Refusal | None]
 
 
-def chat_conflict(body: Body, family: Family, model: str) -> Rejection | None:
+def chat_conflict(body: Body, family: Family, model: str) -> Refusal | None:
     """Why a chat that keeps to the contract is refused all the same: for its model, its fields, its history, or a
     schema."""
     checks = (check(body, family, model) for check in _CHAT_CHECKS)
     return misplaced(family, "chat", model) or next(filter(None, checks), None)
 
 
-def completion_conflict(body: Body, family: Family, model: str) -> Rejection | None:
+def completion_conflict(body: Body, family: Family, model: str) -> Refusal | None:
     """The same of a completion."""
     checks = (check(body, family, model) for check in _COMPLETION_CHECKS)
     return misplaced(family, "completions", model) or next(filter(None, checks), None)
 
 
-def embedding_conflict(body: Body, family: Family, model: str) -> Rejection | None:
+def embedding_conflict(body: Body, family: Family, model: str) -> Refusal | None:
     """The same of a request for embeddings."""
     wrong = misplaced(family, "embeddings", model)
     if wrong is None and body.get("dimensions") is not None and not family.shortens:
@@ -48,7 +48,7 @@ def reasons(body: Body, family: Family) -> bool:
     return family.reasoning and effort_asked(body, family) != "none"
 
 
-def _effort(body: Body, family: Family, model: str) -> Rejection | None:
+def _effort(body: Body, family: Family, model: str) -> Refusal | None:
     asked = body.get("reasoning_effort")
     if asked is None or family is UNKNOWN or asked in family.efforts:
         return None
@@ -57,7 +57,7 @@ def _effort(body: Body, family: Family, model: str) -> Rejection | None:
     return unsupported_value("reasoning_effort", f"'{asked}'", f" Supported values are: {supported_efforts(family)}.")
 
 
-def _lengths(body: Body, family: Family, model: str) -> Rejection | None:
+def _lengths(body: Body, family: Family, model: str) -> Refusal | None:
     old, new = body.get("max_tokens"), body.get("max_completion_tokens")
     if old is not None and new is not None:
         words = "Setting 'max_tokens' and 'max_completion_tokens' at the same time is not supported."
@@ -75,7 +75,7 @@ def _lengths(body: Body, family: Family, model: str) -> Rejection | None:
 _NOT_WHILE_REASONING = ("top_p", "frequency_penalty", "presence_penalty", "logit_bias", "logprobs", "top_logprobs")
 
 
-def _sampling(body: Body, family: Family, model: str) -> Rejection | None:
+def _sampling(body: Body, family: Family, model: str) -> Refusal | None:
     if not family.stops and body.get("stop") is not None:
         return unsupported("stop")
     if not reasons(body, family):
@@ -89,7 +89,7 @@ def _sampling(body: Body, family: Family, model: str) -> Rejection | None:
     return None if name is None else unsupported(name)
 
 
-def _biases(body: Body, family: Family, model: str) -> Rejection | None:
+def _biases(body: Body, family: Family, model: str) -> Refusal | None:
     wrong = next((key for key in body.get("logit_bias") or () if not (key.isascii() and key.isdecimal())), None)
     if wrong is None:
         return None
@@ -113,14 +113,14 @@ _NEEDS = (
 )
 
 
-def _lonely(body: Body, family: Family, model: str) -> Rejection | None:
+def _lonely(body: Body, family: Family, model: str) -> Refusal | None:
     for name, other, words in _NEEDS:
         if body.get(name) is not None and not body.get(other):
             return refused(words, name)
     return None
 
 
-def _tools(body: Body, family: Family, model: str) -> Rejection | None:
+def _tools(body: Body, family: Family, model: str) -> Refusal | None:
     tools, older = body.get("tools") or (), body.get("functions") or ()
     functions = bool(older) or any(tool["type"] == "function" for tool in tools)
     if functions and family.chat_tools != "always":
@@ -155,7 +155,7 @@ def _tools(body: Body, family: Family, model: str) -> Rejection | None:
     return None
 
 
-def _form(body: Body, family: Family, model: str) -> Rejection | None:
+def _form(body: Body, family: Family, model: str) -> Refusal | None:
     form = body.get("response_format") or {"type": "text"}
     if form["type"] == "json_schema":
         return schema_refusal(form["json_schema"], "response_format")
@@ -165,7 +165,7 @@ def _form(body: Body, family: Family, model: str) -> Rejection | None:
     return refused(words, "messages")
 
 
-def services(body: Body, family: Family, model: str) -> Rejection | None:
+def services(body: Body, family: Family, model: str) -> Refusal | None:
     """What needs a contract or a model of its own."""
     if body.get("service_tier") == "scale":
         words = "Invalid service_tier argument: The requested service tier is not allowed for this project."
@@ -181,7 +181,7 @@ def services(body: Body, family: Family, model: str) -> Rejection | None:
     return caching(body, family, model)
 
 
-def caching(body: Body, family: Family, model: str) -> Rejection | None:
+def caching(body: Body, family: Family, model: str) -> Refusal | None:
     if body.get("prompt_cache_retention") == "in_memory" and family.cache_retention == "24h":
         return unsupported_value("prompt_cache_retention", "'in_memory'", " Supported values are: '24h'.")
     if body.get("prompt_cache_options") is not None and not family.cache_options and family is not UNKNOWN:
@@ -189,7 +189,7 @@ def caching(body: Body, family: Family, model: str) -> Rejection | None:
     return None
 
 
-def _history(body: Body, family: Family, model: str) -> Rejection | None:
+def _history(body: Body, family: Family, model: str) -> Refusal | None:
     """The refusal of a message without a content, of calls without results, or of results without calls."""
     open_calls: dict[str, None] = {}
     called: set[str] = set()
@@ -220,7 +220,7 @@ def _speaks_otherwise(message: Mapping[str, Any]) -> bool:
     return any(message.get(name) for name in ("tool_calls", "function_call", "refusal", "audio"))
 
 
-def _unanswered(ids: Mapping[str, None], param: str) -> Rejection:
+def _unanswered(ids: Mapping[str, None], param: str) -> Refusal:
     words = (
         "An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'. "
         f"The following tool_call_ids did not have response messages: {', '.join(ids)}"
@@ -228,7 +228,7 @@ def _unanswered(ids: Mapping[str, None], param: str) -> Rejection:
     return refused(words, param)
 
 
-def _media(body: Body, family: Family, model: str) -> Rejection | None:
+def _media(body: Body, family: Family, model: str) -> Refusal | None:
     for place, message in enumerate(body["messages"]):
         for number, part in enumerate(parts(message)):
             if part["type"] == "input_audio":
@@ -245,7 +245,7 @@ _CHAT_CHECKS: tuple[Check, ...] = (
 )  # fmt: skip
 
 
-def _completion_options(body: Body, family: Family, model: str) -> Rejection | None:
+def _completion_options(body: Body, family: Family, model: str) -> Refusal | None:
     if body.get("suffix") is not None and family is not UNKNOWN and "instruct" not in model[:64]:
         return unsupported("suffix")
     n, best = body.get("n") or 1, body.get("best_of")

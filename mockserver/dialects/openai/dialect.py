@@ -1,6 +1,6 @@
 """OpenAI's API, the reference of which the other vendors' are variants (vendor facts: `openai.md`)."""
 
-from mockserver.core.dialects import Clients, Dialect, Operation, Schemas, on_demand
+from mockserver.core.dialects import Clients, Dialect, Operation, Schemas, lazy_codec
 from mockserver.dialects.contracts import components
 from mockserver.dialects.openai.errors import ERRORS, stream_error, unrouted
 from mockserver.dialects.openai.families import MODELS
@@ -15,9 +15,9 @@ CHAT_COMPLETIONS = Operation(
     "POST",
     ("/v1/chat/completions",),
     Schemas("ChatCompletionRequest", "ChatCompletion", "ChatCompletionChunk"),
-    read=on_demand(f"{_HERE}.chats:read_chat"),
-    write=on_demand(f"{_HERE}.chats:write_chat"),
-    calls_tools=True,
+    read=lazy_codec(f"{_HERE}.chats:read_chat"),
+    write=lazy_codec(f"{_HERE}.chats:write_chat"),
+    supports_tools=True,
     summary="Answer a conversation",
 )
 COMPLETIONS = Operation(
@@ -25,8 +25,8 @@ COMPLETIONS = Operation(
     "POST",
     ("/v1/completions",),
     Schemas("CompletionRequest", "Completion", "Completion"),
-    read=on_demand(f"{_HERE}.completions:read_completion"),
-    write=on_demand(f"{_HERE}.completions:write_completion"),
+    read=lazy_codec(f"{_HERE}.completions:read_completion"),
+    write=lazy_codec(f"{_HERE}.completions:write_completion"),
     summary="Continue a text",
 )
 EMBEDDINGS = Operation(
@@ -34,9 +34,9 @@ EMBEDDINGS = Operation(
     "POST",
     ("/v1/embeddings",),
     Schemas("EmbeddingRequest", "EmbeddingList"),
-    read=on_demand(f"{_HERE}.embeddings:read_embedding"),
-    write=on_demand(f"{_HERE}.embeddings:write_embedding"),
-    speaks=False,
+    read=lazy_codec(f"{_HERE}.embeddings:read_embedding"),
+    write=lazy_codec(f"{_HERE}.embeddings:write_embedding"),
+    generates=False,
     measure="embedding",
     summary="Embed texts",
 )
@@ -45,7 +45,7 @@ MODERATIONS = Operation(
     "POST",
     ("/v1/moderations",),
     Schemas("ModerationRequest", "Moderation"),
-    answer=on_demand(f"{_HERE}.moderations:moderate"),
+    handler=lazy_codec(f"{_HERE}.moderations:moderate"),
     summary="Flag what is harmful in texts",
 )
 LIST_MODELS = Operation(
@@ -53,7 +53,7 @@ LIST_MODELS = Operation(
     "GET",
     ("/v1/models",),
     Schemas(response="ModelList"),
-    answer=on_demand(f"{_HERE}.catalogue:list_models"),
+    handler=lazy_codec(f"{_HERE}.catalogue:list_models"),
     summary="The models on offer",
 )
 GET_MODEL = Operation(
@@ -61,14 +61,14 @@ GET_MODEL = Operation(
     "GET",
     ("/v1/models/{id}",),
     Schemas(response="Model"),
-    answer=on_demand(f"{_HERE}.catalogue:get_model"),
+    handler=lazy_codec(f"{_HERE}.catalogue:get_model"),
     summary="One model",
 )
 DELETE_MODEL = Operation(
     "delete_model",
     "DELETE",
     ("/v1/models/{id}",),
-    answer=on_demand(f"{_HERE}.catalogue:delete_model"),
+    handler=lazy_codec(f"{_HERE}.catalogue:delete_model"),
     summary="Delete a fine-tuned model",
 )
 

@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 import orjson
 
 from mockserver.core.calls import Call
-from mockserver.core.dialects import Site
-from mockserver.core.failures import Rejection
+from mockserver.core.dialects import RequestScope
+from mockserver.core.failures import Refusal
 from mockserver.core.generation import Generation, GenerationRequest, Limits, Prompt
 from mockserver.core.seeding import derive
-from mockserver.core.timeline import Pace, Reply
+from mockserver.core.timeline import Reply, TokenTiming
 from mockserver.dialects.contracts import Contract, components
 from mockserver.dialects.openai.bodies import body_reply
 from mockserver.dialects.openai.chats import pretty
@@ -45,14 +45,14 @@ def embedding_request(
     return GenerationRequest(model, text_prompts(texts), limits=Limits(context=context), n=0, extra=form)
 
 
-def read_embedding(call: Call, site: Site) -> GenerationRequest | Rejection:
+def read_embedding(call: Call, scope: RequestScope) -> GenerationRequest | Refusal:
     """The request, or why OpenAI refuses it."""
     body = json_object(call.body)
-    if isinstance(body, Rejection):
+    if isinstance(body, Refusal):
         return body
     if not _REQUEST.accepts(body):
         return explain(_REQUEST.violations(body))
-    model = site.model(body["model"])
+    model = scope.model(body["model"])
     if model is None:
         return unknown_model(body["model"], "embeddings")
     family = family_of(model.id)
@@ -69,7 +69,7 @@ def read_embedding(call: Call, site: Site) -> GenerationRequest | Rejection:
     return too_long(max(counts), model, family, "embeddings", altogether=sum(counts)) or request
 
 
-def write_embedding(generation: Generation, pace: Pace, site: Site) -> Reply:
+def write_embedding(generation: Generation, pace: TokenTiming, scope: RequestScope) -> Reply:
     """The answer: object, data, model, usage."""
     model = generation.request.model
     data = [

@@ -10,8 +10,8 @@ from typing import NamedTuple
 import orjson
 
 from mockserver.core.calls import Call
-from mockserver.core.dialects import ErrorTable, Refusal, Site
-from mockserver.core.failures import FailureKind, Rejection
+from mockserver.core.dialects import ErrorTable, ErrorTemplate, RequestScope
+from mockserver.core.failures import FailureKind, Refusal
 from mockserver.dialects.openai.events import event
 
 INVALID = "invalid_request_error"
@@ -114,19 +114,19 @@ _ROWS: dict[FailureKind, _Row] = {
 _TYPES = {"max_tokens_per_request": "max_tokens_per_request"}
 
 
-def _refusal(row: _Row) -> Refusal:
-    def body(rejection: Rejection, words: str) -> bytes:
+def _refusal(row: _Row) -> ErrorTemplate:
+    def body(refusal: Refusal, words: str) -> bytes:
         # Only in wordings of ours do names in braces stand for anything.
-        if words == row.message or rejection.kind is FailureKind.RATE_LIMIT:
-            words = words.replace("{key}", _masked(rejection.key or "")).replace("{model}", rejection.model or "gpt-4o")
-        code = rejection.code or row.code
+        if words == row.message or refusal.kind is FailureKind.RATE_LIMIT:
+            words = words.replace("{key}", _masked(refusal.key or "")).replace("{model}", refusal.model or "gpt-4o")
+        code = refusal.code or row.code
         kind = "tokens" if row.type == "requests" and "tokens per" in words else _TYPES.get(code or "", row.type)
-        error = {"message": words, "type": kind, "param": rejection.param or row.param, "code": code}
+        error = {"message": words, "type": kind, "param": refusal.param or row.param, "code": code}
         return orjson.dumps({"error": error}, option=orjson.OPT_INDENT_2)
 
     # Recorded: the refusal of an unknown model alone comes from a part of the service that names the character set.
     charset = b"; charset=utf-8" if row.code == "model_not_found" else b""
-    return Refusal(row.status, row.message, body, content_type=b"application/json" + charset)
+    return ErrorTemplate(row.status, row.message, body, content_type=b"application/json" + charset)
 
 
 def _masked(key: str) -> str:
@@ -138,22 +138,22 @@ ERRORS: ErrorTable = {kind: _refusal(row) for kind, row in _ROWS.items()}
 
 
 def error_table(
-    body: Callable[[Rejection, str], object], statuses: Mapping[FailureKind, int] = MappingProxyType({})
+    body: Callable[[Refusal, str], object], statuses: Mapping[FailureKind, int] = MappingProxyType({})
 ) -> ErrorTable:
-    """The table of a vendor with error bodies of its own: `body` makes one of a rejection and its message, which are
+    """The table of a vendor with error bodies of its own: `body` makes one of a refusal and its message, which are
     OpenAI's, as are the statuses that are not given."""
     return {
-        kind: Refusal(statuses.get(kind, row.status), row.message.replace("{model}", "the model"), body)
+        kind: ErrorTemplate(statuses.get(kind, row.status), row.message.replace("{model}", "the model"), body)
         for kind, row in _ROWS.items()
     }
 
 
-def unrouted(call: Call, site: Site, allowed: tuple[str, ...]) -> Rejection:
+def unrouted(call: Call, scope: RequestScope, allowed: tuple[str, ...]) -> Refusal:
     """The refusal of a call that no operation serves, with its method and its path."""
     if allowed:
         hint = "(HINT: Perhaps you meant to use a different HTTP method?)"
-        return Rejection(FailureKind.WRONG_METHOD, f"Not allowed to {call.method} on {call.path}. {hint}")
-    return Rejection(FailureKind.UNKNOWN_PATH, f"Invalid URL ({call.method} {call.path})")
+        return Refusal(FailureKind.WRONG_METHOD, f"Not allowed to {call.method} on {call.path}. {hint}")
+    return Refusal(FailureKind.UNKNOWN_PATH, f"Invalid URL ({call.method} {call.path})")
 
 
 def stream_error(status: int, body: object) -> bytes:

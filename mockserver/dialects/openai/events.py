@@ -10,7 +10,7 @@ import orjson
 
 from mockserver.core.generation import Choice
 from mockserver.core.seeding import Draws, derive
-from mockserver.core.timeline import OPENING, RUN_LENGTH, Frames, Lazy, RawHeaders, Reply, Wrapped
+from mockserver.core.timeline import OPENING, RUN_LENGTH, FrameBatch, LazyFrames, RawHeaders, Reply, TemplatedFrames
 
 EVENT_STREAM = b"text/event-stream"
 DONE = b"data: [DONE]\n\n"
@@ -65,14 +65,14 @@ def template(make: Mapping[str, Any]) -> Template:
     return Template(before, after)
 
 
-def stream_reply(frames: Lazy[Frames], headers: RawHeaders) -> Reply:
+def stream_reply(frames: LazyFrames[FrameBatch], headers: RawHeaders) -> Reply:
     """A reply of server-sent events; `headers` name the content type."""
     return Reply(200, headers, frames, streamed=True)
 
 
 def choice_frames(
     choice: Choice, around: Template, first: Sequence[bytes] = (), last: Sequence[bytes] = ()
-) -> Iterator[Frames]:
+) -> Iterator[FrameBatch]:
     """One event per token, after the events that open the choice and before those that close it."""
     if first:
         yield at_step(OPENING, first)
@@ -83,7 +83,7 @@ def choice_frames(
 
 def token_frames(
     texts: Sequence[str], around: Template, step: int = 0, written: Mapping[str, bytes] = json_texts
-) -> Iterator[Frames]:
+) -> Iterator[FrameBatch]:
     """One event per token; the first is sent after the given decoding step, the others after the following ones.
 
     `written` encodes the texts for the events: as JSON strings, unless the vendor has a way of its own.
@@ -91,8 +91,8 @@ def token_frames(
     write = written.__getitem__
     for start in range(0, len(texts), RUN_LENGTH):
         pieces = [*map(write, texts[start : start + RUN_LENGTH])]
-        data = Wrapped(around.before, pieces, around.after)
-        yield Frames(data, range(step + start, step + start + len(pieces)), (1,) * len(pieces))
+        data = TemplatedFrames(around.before, pieces, around.after)
+        yield FrameBatch(data, range(step + start, step + start + len(pieces)), (1,) * len(pieces))
 
 
 def batches(start: int, stop: int, least: int, most: int, key: int) -> Iterator[range]:
@@ -107,18 +107,18 @@ def batches(start: int, stop: int, least: int, most: int, key: int) -> Iterator[
         start = end
 
 
-def group_frames(groups: Iterator[range], write: Callable[[range], bytes], step: int = 0) -> Iterator[Frames]:
+def group_frames(groups: Iterator[range], write: Callable[[range], bytes], step: int = 0) -> Iterator[FrameBatch]:
     """One event per group of tokens, which leaves with the last of them; the first token has a decoding step."""
     while run := tuple(islice(groups, RUN_LENGTH)):
-        yield Frames([*map(write, run)], [step + group.stop - 1 for group in run], [*map(len, run)])
+        yield FrameBatch([*map(write, run)], [step + group.stop - 1 for group in run], [*map(len, run)])
 
 
-def at_step(step: int, events: Sequence[bytes]) -> Frames:
+def at_step(step: int, events: Sequence[bytes]) -> FrameBatch:
     """Events that carry no token, sent after a decoding step."""
-    return Frames(tuple(events), (step,) * len(events), (0,) * len(events))
+    return FrameBatch(tuple(events), (step,) * len(events), (0,) * len(events))
 
 
-def weave(choices: Sequence[Iterable[Frames]], most: int = RUN_LENGTH) -> Iterator[Frames]:
+def weave(choices: Sequence[Iterable[FrameBatch]], most: int = RUN_LENGTH) -> Iterator[FrameBatch]:
     """The frames of several choices as one stream: step by step, and within a step choice by choice.
 
     Runs have at most `most` frames: fewer than usual if each of them takes long to write.
@@ -128,9 +128,9 @@ def weave(choices: Sequence[Iterable[Frames]], most: int = RUN_LENGTH) -> Iterat
         return
     rows = merge(*map(_rows, choices), key=itemgetter(1))
     while batch := list(islice(rows, most)):
-        yield Frames(*zip(*batch, strict=True))
+        yield FrameBatch(*zip(*batch, strict=True))
 
 
-def _rows(frames: Iterable[Frames]) -> Iterator[tuple[bytes, int, int]]:
+def _rows(frames: Iterable[FrameBatch]) -> Iterator[tuple[bytes, int, int]]:
     for run in frames:
         yield from zip(*run, strict=True)

@@ -6,7 +6,7 @@ from typing import Any
 import orjson
 
 from mockserver.core.calls import Call
-from mockserver.core.failures import FailureKind, Rejection
+from mockserver.core.failures import FailureKind, Refusal
 from mockserver.core.generation import Prompt, Sampling
 from mockserver.core.json_values import DEEPEST, is_shallow
 from mockserver.model import tokens
@@ -16,17 +16,17 @@ from mockserver.model.tokens import token_count
 Body = Mapping[str, Any]
 
 
-def json_object(body: bytes) -> dict[str, Any] | Rejection:
+def json_object(body: bytes) -> dict[str, Any] | Refusal:
     """The body as a JSON object, or why it is none; what nests absurdly deep counts as malformed."""
     try:
         value = orjson.loads(body)
     except orjson.JSONDecodeError:
-        return Rejection(FailureKind.MALFORMED_JSON)
+        return Refusal(FailureKind.MALFORMED_JSON)
     if not isinstance(value, dict):
-        return Rejection(FailureKind.NOT_AN_OBJECT)
+        return Refusal(FailureKind.NOT_AN_OBJECT)
     # Each level has a bracket: few bodies have so many.
     if body.count(b"[") + body.count(b"{") > DEEPEST and not is_shallow(value):
-        return Rejection(FailureKind.MALFORMED_JSON)
+        return Refusal(FailureKind.MALFORMED_JSON)
     return value
 
 

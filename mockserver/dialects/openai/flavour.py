@@ -15,10 +15,19 @@ from zlib import crc32
 
 import orjson
 
-from mockserver.core.dialects import Site
+from mockserver.core.dialects import RequestScope
 from mockserver.core.generation import Choice, Generation
 from mockserver.core.seeding import alphanumerics
-from mockserver.core.timeline import OPENING, RUN_LENGTH, Frames, Lazy, Pace, RawHeaders, Reply, Wrapped
+from mockserver.core.timeline import (
+    OPENING,
+    RUN_LENGTH,
+    FrameBatch,
+    LazyFrames,
+    RawHeaders,
+    Reply,
+    TemplatedFrames,
+    TokenTiming,
+)
 from mockserver.dialects.openai.bodies import JSON, body_reply
 from mockserver.dialects.openai.events import (
     DONE,
@@ -126,16 +135,16 @@ class Rendering(NamedTuple):
 
     flavour: Flavour
     generation: Generation
-    pace: Pace
-    site: Site
+    pace: TokenTiming
+    scope: RequestScope
 
 
-def write(flavour: Flavour, generation: Generation, pace: Pace, site: Site) -> Reply:
+def write(flavour: Flavour, generation: Generation, pace: TokenTiming, scope: RequestScope) -> Reply:
     """The generation as one body, or as a stream of chunks."""
-    rendering = Rendering(flavour, generation, pace, site)
+    rendering = Rendering(flavour, generation, pace, scope)
     headers = flavour.headers(rendering)
     if generation.request.output.stream:
-        frames = Lazy(partial(_frames, rendering))
+        frames = LazyFrames(partial(_frames, rendering))
         return Reply(200, (*flavour.stream_headers, *headers), frames, streamed=True)
     choices = []
     for choice in generation.choices:
@@ -157,13 +166,13 @@ def ordered(names: Sequence[str], values: Members) -> dict[str, Any]:
     return {name: values[name] for name in names if name in values}
 
 
-def _frames(rendering: Rendering) -> Iterator[Frames]:
+def _frames(rendering: Rendering) -> Iterator[FrameBatch]:
     """The stream of all choices, step by step."""
-    flavour, generation, _, site = rendering
+    flavour, generation, _, scope = rendering
     around, unset = {**flavour.around(rendering), "object": flavour.chunk_kind}, flavour.unset(rendering)
     closing = {**flavour.closing_around(rendering), "usage": flavour.counts(rendering)}
     ends = closing if flavour.usage == "last" else NOTHING
-    pad = _padding(site.identity) if flavour.obfuscates(rendering) else None
+    pad = _padding(scope.identity) if flavour.obfuscates(rendering) else None
     last_choice = generation.last_choice
     streams = [
         _Stream(rendering, choice, around, unset, ends if choice is last_choice else NOTHING, pad)
@@ -187,7 +196,7 @@ class _Stream(NamedTuple):
     ends: Members
     pad: Callable[[bytes], bytes] | None
 
-    def frames(self) -> Iterator[Frames]:
+    def frames(self) -> Iterator[FrameBatch]:
         """What opens the choice, its segments, and what closes it, unless its last token does."""
         rendering, choice = self.rendering, self.choice
         flavour = rendering.flavour
@@ -202,12 +211,12 @@ class _Stream(NamedTuple):
         if closing:
             yield at_step(choice.last_step, (self.event({**self.chunk({**closing, **ending}), **self.ends}),))
 
-    def segment(self, segment: Segment, step: int, ending: Members) -> Iterator[Frames]:
+    def segment(self, segment: Segment, step: int, ending: Members) -> Iterator[FrameBatch]:
         """Its head, and a chunk for each text or group of texts; the last one has the members of the `ending`."""
         delta, texts, head, head_tokens, first, beside = segment
         if head is not None:
             members = {"delta": {**first, **head}, **(NOTHING if texts else ending)}
-            yield Frames((self.part(members),), (step + head_tokens - 1,), (head_tokens,))
+            yield FrameBatch((self.part(members),), (step + head_tokens - 1,), (head_tokens,))
             step, first = step + head_tokens, NOTHING
         if not texts:
             return
@@ -232,11 +241,11 @@ class _Stream(NamedTuple):
         else:
             start, stop = 1 if first else 0, size - 1 if ending else size
             if start:
-                yield Frames((chunk(range(1)),), (step,), (1,))
+                yield FrameBatch((chunk(range(1)),), (step,), (1,))
             if start < stop:
                 yield from self.tokens(texts[start:stop], parts, step + start)
             if ending and start <= stop:
-                yield Frames((chunk(range(stop, size)),), (step + stop,), (1,))
+                yield FrameBatch((chunk(range(stop, size)),), (step + stop,), (1,))
             return
         if beside is None:
             yield from group_frames(groups, chunk, step)
@@ -245,7 +254,7 @@ class _Stream(NamedTuple):
             for group in groups:
                 yield from group_frames(iter((group,)), chunk, step)
 
-    def tokens(self, texts: Sequence[str], parts: Sequence[bytes], step: int) -> Iterator[Frames]:
+    def tokens(self, texts: Sequence[str], parts: Sequence[bytes], step: int) -> Iterator[FrameBatch]:
         """A chunk for each text, which differ in nothing else."""
         before, *between, after = parts
         written = self.rendering.flavour.encoding.texts.__getitem__
@@ -253,10 +262,10 @@ class _Stream(NamedTuple):
             pieces = [*map(written, texts[start : start + RUN_LENGTH])]
             if between:
                 pieces = [text + b"".join([each + text for each in between]) for text in pieces]
-            data: Sequence[bytes] = Wrapped(before, pieces, after)
+            data: Sequence[bytes] = TemplatedFrames(before, pieces, after)
             if self.pad is not None:
                 data = [*map(self.pad, data)]
-            yield Frames(data, range(step + start, step + start + len(pieces)), (1,) * len(pieces))
+            yield FrameBatch(data, range(step + start, step + start + len(pieces)), (1,) * len(pieces))
 
     def part(self, members: Members) -> bytes:
         """The chunk with a part of the choice."""

@@ -3,9 +3,9 @@
 from math import isfinite
 
 from mockserver.core.calls import Call
-from mockserver.core.dialects import Preset, PromptCaching, Site
-from mockserver.core.failures import FailureKind, Rejection
-from mockserver.core.quotas import PERIODS, Allowance, Limit, QuotaPolicy, Refused, Standing, exceeded, tightest
+from mockserver.core.dialects import Preset, PromptCaching, RequestScope
+from mockserver.core.failures import FailureKind, Refusal
+from mockserver.core.quotas import PERIODS, Allowance, Limit, LimitState, QuotaPolicy, Refused, exceeded, tightest
 from mockserver.core.seeding import alphanumerics, derive, hex_digits
 from mockserver.core.timeline import RawHeaders
 from mockserver.dialects.openai.bodies import date_header
@@ -33,12 +33,12 @@ _SHORT = {"second": "sec", "minute": "min", "hour": "hour", "day": "day"}
 _VISIT = "Visit https://platform.openai.com/account/rate-limits to learn more."
 
 
-def _refuse(refused: Refused, now: float) -> Rejection:
+def _refuse(refused: Refused, now: float) -> Refusal:
     """The refusal of a request beyond a limit, or of one that no limit would ever let in; the error table puts the
     model's name into it."""
     worst = exceeded(refused.standings)
     if worst is None:
-        return Rejection(FailureKind.OVERLOADED)
+        return Refusal(FailureKind.OVERLOADED)
     limit, cost = worst.limit, max(worst.cost, 1)
     initials = f"{limit.measure[0]}p{limit.period[0]}".upper()
     unit = f"{limit.measure} per {_SHORT[limit.period]} ({initials})"
@@ -49,7 +49,7 @@ def _refuse(refused: Refused, now: float) -> Rejection:
     else:
         state = f"Limit {limit.amount}, Used {round(worst.spent)}, Requested {cost}"
         words = f"Rate limit reached for {where}: {state}. Please try again in {go_duration(worst.wait)}. {_VISIT}"
-    return Rejection(FailureKind.RATE_LIMIT, words)
+    return Refusal(FailureKind.RATE_LIMIT, words)
 
 
 # Charged with the prompt and the longest answer asked for.
@@ -85,21 +85,21 @@ _UNPROCESSED = (*_ANONYMOUS, FailureKind.UNKNOWN_MODEL, FailureKind.UNKNOWN_PATH
 _STATE_LIMITS = (None, FailureKind.RATE_LIMIT)
 
 
-def every_answer(call: Call, site: Site) -> RawHeaders:
+def every_answer(call: Call, scope: RequestScope) -> RawHeaders:
     """The headers of each answer, errors included: of a refusal without rate limits, unless these are its reason."""
     responses = call.path.startswith(_RESPONSES)
-    limits = () if site.refused not in _STATE_LIMITS else _limits(call, site, responses)
+    limits = () if scope.refused not in _STATE_LIMITS else _limits(call, scope, responses)
     return (
-        date_header(site.now),
-        *(() if site.refused in _ANONYMOUS else _caller(call)),
-        *(() if site.refused in _UNPROCESSED else ((b"openai-processing-ms", b"%d" % _milliseconds(site)),)),
+        date_header(scope.now),
+        *(() if scope.refused in _ANONYMOUS else _caller(call)),
+        *(() if scope.refused in _UNPROCESSED else ((b"openai-processing-ms", b"%d" % _milliseconds(scope)),)),
         _VERSION,
-        (b"x-request-id", f"req_{hex_digits(site.identity, 32, 'request')}".encode()),
+        (b"x-request-id", f"req_{hex_digits(scope.identity, 32, 'request')}".encode()),
         *(() if responses else _PROXY),
         *limits,
         *_EDGE,
-        (b"cf-ray", f"{hex_digits(site.identity, 16, 'cf-ray')}-FRA".encode()),
-        _cookie(site),
+        (b"cf-ray", f"{hex_digits(scope.identity, 16, 'cf-ray')}-FRA".encode()),
+        _cookie(scope),
     )
 
 
@@ -122,13 +122,15 @@ def _caller(call: Call) -> RawHeaders:
     return tuple((name.encode(), (call.headers.get(name) or usual).encode("latin-1")) for name, usual in names)
 
 
-def _milliseconds(site: Site) -> int:
-    return 80 + derive(site.identity, "processing") % 900
+def _milliseconds(scope: RequestScope) -> int:
+    return 80 + derive(scope.identity, "processing") % 900
 
 
-def _cookie(site: Site) -> tuple[bytes, bytes]:
-    token = f"{alphanumerics(site.identity, 43, 'cookie')}-{int(site.now)}-1.0.1.1-{alphanumerics(site.identity, 86)}"
-    _, expires = date_header(site.now + 1800)
+def _cookie(scope: RequestScope) -> tuple[bytes, bytes]:
+    token = (
+        f"{alphanumerics(scope.identity, 43, 'cookie')}-{int(scope.now)}-1.0.1.1-{alphanumerics(scope.identity, 86)}"
+    )
+    _, expires = date_header(scope.now + 1800)
     where = b"path=/; expires=" + expires + b"; domain=.api.openai.com; HttpOnly; Secure; SameSite=None"
     return b"set-cookie", b"__cf_bm=" + token.encode() + b"; " + where
 
@@ -136,16 +138,16 @@ def _cookie(site: Site) -> tuple[bytes, bytes]:
 _REQUESTS, _TOKENS = Limit("requests", _MINUTE, 10_000), Limit("tokens", _MINUTE, 250_000)
 
 
-def _limits(call: Call, site: Site, responses: bool) -> RawHeaders:
+def _limits(call: Call, scope: RequestScope, responses: bool) -> RawHeaders:
     """The tightest limits on requests and on tokens. Without a quota they are those of a recorded account after one
     short request; most responses then state none."""
-    standings = site.standings
+    standings = scope.standings
     if not standings:
         if responses or call.path not in _LIMITED:
             return ()
-        used = _REQUESTS.amount if site.refused is not None else 1
-        standings = (Standing(_REQUESTS, used), Standing(_TOKENS, 9))
-    elif responses and site.refused is not None:
+        used = _REQUESTS.amount if scope.refused is not None else 1
+        standings = (LimitState(_REQUESTS, used), LimitState(_TOKENS, 9))
+    elif responses and scope.refused is not None:
         # Reported: a response that is refused for its limits states none of them.
         return ()
     found = [(m.encode(), s) for m in ("requests", "tokens") if (s := tightest(standings, m, tuple(PERIODS)))]

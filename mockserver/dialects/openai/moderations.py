@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from mockserver.core.calls import Call
-from mockserver.core.dialects import Site
-from mockserver.core.failures import Rejection
+from mockserver.core.dialects import RequestScope
+from mockserver.core.failures import Refusal
 from mockserver.core.seeding import Draws, derive, hex_digits
 from mockserver.core.timeline import Reply
 from mockserver.dialects.contracts import Contract, components
@@ -39,30 +39,30 @@ _CATEGORIES: Mapping[str, re.Pattern[str]] = {
 }
 
 
-def moderate(call: Call, site: Site) -> Reply | Rejection:
+def moderate(call: Call, scope: RequestScope) -> Reply | Refusal:
     """A result for each text; parts, which may be images too, have one together."""
     body = json_object(call.body)
-    if isinstance(body, Rejection):
+    if isinstance(body, Refusal):
         return body
     if not _REQUEST.accepts(body):
         return explain(_REQUEST.violations(body))
     name, given = body.get("model") or _USUAL_MODEL, body["input"]
-    if site.model(name) is None:
+    if scope.model(name) is None:
         return unknown_model(name, "moderations")
     rows = given if isinstance(given, list) else [given]
     if any(isinstance(row, dict) for row in rows):
         kinds = {"image" if isinstance(row, dict) and row["type"] == "image_url" else "text" for row in rows}
         texts = [row if isinstance(row, str) else row.get("text", "") for row in rows]
-        results = [_result("\n".join(texts), sorted(kinds, reverse=True), site)]
+        results = [_result("\n".join(texts), sorted(kinds, reverse=True), scope)]
     else:
-        results = [_result(text, ["text"], site) for text in rows]
-    id_ = f"modr-{hex_digits(site.identity, 32, 'id')}"
+        results = [_result(text, ["text"], scope) for text in rows]
+    id_ = f"modr-{hex_digits(scope.identity, 32, 'id')}"
     return body_reply(pretty({"id": id_, "model": snapshot_of(name), "results": results}))
 
 
-def _result(text: str, kinds: list[str], site: Site) -> dict[str, Any]:
+def _result(text: str, kinds: list[str], scope: RequestScope) -> dict[str, Any]:
     found = {category: words.search(text) is not None for category, words in _CATEGORIES.items()}
-    draws = Draws(derive(site.seed, "moderation", text[:65_536]))
+    draws = Draws(derive(scope.seed, "moderation", text[:65_536]))
     scores = {category: _score(draws, flagged=flagged) for category, flagged in found.items()}
     return {
         "flagged": any(found.values()),

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from mockserver.core.dialects import Model
-from mockserver.core.failures import FailureKind, Rejection, Violation
+from mockserver.core.failures import FailureKind, Refusal, Violation
 from mockserver.dialects.openai.errors import NO_MODEL
 from mockserver.dialects.openai.families import EFFORTS, Endpoint, Family
 
@@ -14,22 +14,22 @@ _REFERENCE = "Please check the API reference: https://platform.openai.com/docs/a
 LONGEST_ECHO = 1000
 
 
-def refused(message: str, param: str | None = None, code: str | None = None, status: int | None = None) -> Rejection:
+def refused(message: str, param: str | None = None, code: str | None = None, status: int | None = None) -> Refusal:
     """A refusal with 400, or another status, that blames a parameter."""
-    return Rejection(FailureKind.INVALID_REQUEST, message, param, code=code, status=status)
+    return Refusal(FailureKind.INVALID_REQUEST, message, param, code=code, status=status)
 
 
 # --- what breaks the contract ------------------------------------------------------------------------------------
 
 
-def explain(violations: Sequence[Violation], *, responses: bool = False) -> Rejection:
+def explain(violations: Sequence[Violation], *, responses: bool = False) -> Refusal:
     """The refusal of a body that breaks the contract: for a missing model, unknown fields, or its first violation.
 
     Of `responses`, unknown fields are told like unknown members of objects.
     """
     if not violations:
         # Two validators read the contract, and the strict one alone is asked for reasons.
-        return Rejection(FailureKind.INVALID_REQUEST)
+        return Refusal(FailureKind.INVALID_REQUEST)
     unknown = [str(v.path[0]) for v in violations if v.rule == "additionalProperties" and len(v.path) == 1]
     if not responses and any(v.path == ("model",) and v.found is None for v in violations):
         return refused(NO_MODEL)
@@ -44,11 +44,11 @@ def explain(violations: Sequence[Violation], *, responses: bool = False) -> Reje
     return words._replace(violations=tuple(violations))
 
 
-def _missing(v: Violation) -> Rejection:
+def _missing(v: Violation) -> Refusal:
     return refused(f"Missing required parameter: '{v.field}'.", v.field, "missing_required_parameter")
 
 
-def _unknown(v: Violation) -> Rejection:
+def _unknown(v: Violation) -> Refusal:
     name = v.field[:LONGEST_ECHO]
     return refused(f"Unknown parameter: '{name}'.", name, "unknown_parameter")
 
@@ -70,7 +70,7 @@ def _kind(value: object) -> str:
     return next((name for kind, name in kinds if isinstance(value, kind)), "null")
 
 
-def _mistyped(v: Violation) -> Rejection:
+def _mistyped(v: Violation) -> Refusal:
     allowed = [name for name in (v.expected if isinstance(v.expected, list) else [v.expected]) if name != "null"]
     items = "strings" if v.path[-1] in _OF_STRINGS else "objects"
     nouns = [_NOUNS[str(name)] + f" of {items}" * (name == "array") for name in allowed]
@@ -83,7 +83,7 @@ def _mistyped(v: Violation) -> Rejection:
     )
 
 
-def _not_supported(v: Violation) -> Rejection:
+def _not_supported(v: Violation) -> Refusal:
     values = [value for value in _list(v.expected) if value is not None]
     words = f"Invalid value: '{str(v.found)[:LONGEST_ECHO]}'. Supported values are: {_listed(values)}."
     return refused(words, v.field, "invalid_value")
@@ -98,8 +98,8 @@ def _listed(values: Sequence[object]) -> str:
 _DECIMALS = ("temperature", "top_p", "frequency_penalty", "presence_penalty")
 
 
-def _bound(word: str, sign: str) -> Callable[[Violation], Rejection]:
-    def wording(v: Violation) -> Rejection:
+def _bound(word: str, sign: str) -> Callable[[Violation], Refusal]:
+    def wording(v: Violation) -> Refusal:
         kind = "decimal" if v.path[0] in (*_DECIMALS, "logit_bias") else "integer"
         words = f"{kind} {word} {'minimum' if word == 'below' else 'maximum'} value"
         expected = f"Expected a value {sign} {v.expected}, but got {str(v.found)[:LONGEST_ECHO]} instead."
@@ -110,8 +110,8 @@ def _bound(word: str, sign: str) -> Callable[[Violation], Rejection]:
     return wording
 
 
-def _size(noun: str, word: str, limit: str, code: str) -> Callable[[Violation], Rejection]:
-    def wording(v: Violation) -> Rejection:
+def _size(noun: str, word: str, limit: str, code: str) -> Callable[[Violation], Refusal]:
+    def wording(v: Violation) -> Refusal:
         article = "an" if noun[0] in "ao" else "a"
         found = f"{article} {noun} with length {len(v.found)}" if isinstance(v.found, str | list) else ""
         if word == "empty":
@@ -123,19 +123,19 @@ def _size(noun: str, word: str, limit: str, code: str) -> Callable[[Violation], 
     return wording
 
 
-def _pattern(v: Violation) -> Rejection:
+def _pattern(v: Violation) -> Refusal:
     expected = f"Expected a string that matches the pattern '{v.expected}'."
     return refused(f"Invalid '{v.field}': string does not match pattern. {expected}", v.field, "invalid_value")
 
 
-def _too_many_members(v: Violation) -> Rejection:
+def _too_many_members(v: Violation) -> Refusal:
     found = len(v.found) if isinstance(v.found, dict) else 0
     expected = f"Expected an object with at most {v.expected} properties, but got an object with {found} properties"
     code = "object_above_max_properties"
     return refused(f"Invalid '{v.field}': too many properties. {expected} instead.", v.field, code)
 
 
-def _invalid(v: Violation) -> Rejection:
+def _invalid(v: Violation) -> Refusal:
     """A value that has none of several forms; of a word, those that it might be are told."""
     words = [branch["enum"] for branch in _list(v.expected) if isinstance(branch, dict) and "enum" in branch]
     if isinstance(v.found, str) and words:
@@ -147,7 +147,7 @@ def _list(value: object) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
-_WORDINGS: Mapping[str, Callable[[Violation], Rejection]] = {
+_WORDINGS: Mapping[str, Callable[[Violation], Refusal]] = {
     "required": _missing,
     "additionalProperties": _unknown,
     "type": _mistyped,
@@ -166,17 +166,17 @@ _WORDINGS: Mapping[str, Callable[[Violation], Rejection]] = {
 # --- models ------------------------------------------------------------------------------------------------------
 
 
-def unknown_model(name: str, endpoint: Endpoint) -> Rejection:
+def unknown_model(name: str, endpoint: Endpoint) -> Refusal:
     """The refusal of a model that does not exist: of responses, in other words and with another status."""
     if endpoint != "responses":
-        return Rejection(FailureKind.UNKNOWN_MODEL, model=name[:LONGEST_ECHO])
+        return Refusal(FailureKind.UNKNOWN_MODEL, model=name[:LONGEST_ECHO])
     return refused(f"The requested model '{name[:LONGEST_ECHO]}' does not exist.", "model", "model_not_found")
 
 
 _PATHS: Mapping[str, str] = {"chat": "v1/chat/completions", "completions": "v1/completions"}
 
 
-def misplaced(family: Family, endpoint: Endpoint, model: str) -> Rejection | None:
+def misplaced(family: Family, endpoint: Endpoint, model: str) -> Refusal | None:
     """The refusal of a model that is not served at an endpoint."""
     if endpoint in family.endpoints:
         return None
@@ -202,7 +202,7 @@ def misplaced(family: Family, endpoint: Endpoint, model: str) -> Rejection | Non
 
 def too_long(
     tokens: int, model: Model, family: Family, endpoint: Endpoint, *, wanted: int = 0, altogether: int = 0
-) -> Rejection | None:
+) -> Refusal | None:
     """The refusal of a prompt of so many tokens, None if it fits.
 
     Completions also need room for the `wanted` tokens of the answer. Of embeddings, `tokens` are those of the longest
@@ -216,7 +216,7 @@ def too_long(
         return None
     if endpoint == "responses":
         words = "Your input exceeds the context window of this model. Please adjust your input and try again."
-        return Rejection(FailureKind.CONTEXT_LENGTH, words, "input")
+        return Refusal(FailureKind.CONTEXT_LENGTH, words, "input")
     if endpoint != "chat":
         return refused(
             f"This model's maximum context length is {model.context} tokens, however you requested {tokens + wanted} "
@@ -229,7 +229,7 @@ def too_long(
         else f"This model's maximum context length is {model.context} tokens. However, your messages"
     )
     words += f" resulted in {tokens} tokens. Please reduce the length of the messages."
-    return Rejection(FailureKind.CONTEXT_LENGTH, words)
+    return Refusal(FailureKind.CONTEXT_LENGTH, words)
 
 
 _MOST_EMBEDDED = 300_000
@@ -238,12 +238,12 @@ _MOST_EMBEDDED = 300_000
 # --- what several endpoints refuse ----------------------------------------------------------------------------------
 
 
-def unsupported(name: str, hint: str = "", code: str | None = "unsupported_parameter") -> Rejection:
+def unsupported(name: str, hint: str = "", code: str | None = "unsupported_parameter") -> Refusal:
     """The refusal of a field by a model that does not know it."""
     return refused(f"Unsupported parameter: '{name}' is not supported with this model.{hint}", name, code)
 
 
-def unsupported_value(name: str, value: object, rest: str = "") -> Rejection:
+def unsupported_value(name: str, value: object, rest: str = "") -> Refusal:
     """The refusal of a value, as it is written in the message, by a model that knows others."""
     words = f"Unsupported value: '{name}' does not support {value} with this model.{rest}"
     return refused(words, name, "unsupported_value")
@@ -274,7 +274,7 @@ _FORMATS = re.compile(r"data:image/(?:png|jpe?g|gif|webp)[;,]", re.IGNORECASE)
 _NOWHERE = re.compile(r"https?://(?:[^/?#]*\.invalid|localhost|127\.0\.0\.1)(?:[:/?#]|$)", re.IGNORECASE)
 
 
-def image_refusal(url: str) -> Rejection | None:
+def image_refusal(url: str) -> Refusal | None:
     """The refusal of an image that is sent in a format that is not known, or cannot be downloaded."""
     if _NOWHERE.match(url):
         return refused(f"Error while downloading {url[:LONGEST_ECHO]}.", code="invalid_image_url")
@@ -287,7 +287,7 @@ def image_refusal(url: str) -> Rejection | None:
 # --- stored objects --------------------------------------------------------------------------------------------------
 
 
-def no_item(id_: str) -> Rejection:
+def no_item(id_: str) -> Refusal:
     """The refusal of a reference to an item that is not stored."""
     words = (
         f"Item with id '{id_}' not found. Items are not persisted when `store` is set to false. Try again with `store` "
@@ -296,17 +296,17 @@ def no_item(id_: str) -> Rejection:
     return refused(words, "input", status=404)
 
 
-def no_previous_response(id_: str) -> Rejection:
+def no_previous_response(id_: str) -> Refusal:
     """The refusal to continue a response that is not stored."""
     words = f"Previous response with id '{id_}' not found."
     return refused(words, "previous_response_id", "previous_response_not_found")
 
 
-def no_stored(what: str, id_: str) -> Rejection:
+def no_stored(what: str, id_: str) -> Refusal:
     """The refusal of a path that names a stored object that there is not: a "Response" or a "Conversation"."""
     return refused(f"{what} with id '{id_}' not found.", status=404)
 
 
-def not_cancellable() -> Rejection:
+def not_cancellable() -> Refusal:
     """The refusal to cancel a response that was not made in the background."""
     return refused("Cannot cancel a synchronous response.")

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
-from mockserver.core.failures import Rejection
+from mockserver.core.failures import Refusal
 from mockserver.dialects.openai.conflicts import Check, caching, reasons, services
 from mockserver.dialects.openai.families import UNKNOWN, Family
 from mockserver.dialects.openai.fields import Body
@@ -24,7 +24,7 @@ from mockserver.dialects.openai.strict_schemas import schema_refusal
 Items = Sequence[Mapping[str, Any]]
 
 
-def response_conflict(body: Body, family: Family, model: str, earlier: Items = ()) -> Rejection | None:
+def response_conflict(body: Body, family: Family, model: str, earlier: Items = ()) -> Refusal | None:
     """Why a request for a response that keeps to the contract is refused all the same.
 
     `earlier` are the items of the stored conversation that its input continues.
@@ -41,7 +41,7 @@ def response_conflict(body: Body, family: Family, model: str, earlier: Items = (
 _ID = re.compile(r"[A-Za-z0-9_-]*\Z")
 
 
-def _continuation(body: Body, family: Family, model: str) -> Rejection | None:
+def _continuation(body: Body, family: Family, model: str) -> Refusal | None:
     earlier = body.get("previous_response_id")
     if earlier is not None and body.get("conversation") is not None:
         words = "Mutually exclusive parameters: Ensure you are only providing one of: 'previous_response_id' or"
@@ -56,7 +56,7 @@ def _continuation(body: Body, family: Family, model: str) -> Rejection | None:
     return None
 
 
-def _response_reasoning(body: Body, family: Family, model: str) -> Rejection | None:
+def _response_reasoning(body: Body, family: Family, model: str) -> Refusal | None:
     asked = (body.get("reasoning") or {}).get("effort")
     if asked is not None and family is not UNKNOWN and asked not in family.efforts:
         if not family.efforts:
@@ -73,14 +73,14 @@ def _response_reasoning(body: Body, family: Family, model: str) -> Rejection | N
     return None if name is None else unsupported(name, code=None)
 
 
-def _wrong_for(model: str, value: str, supported: str, param: str) -> Rejection:
+def _wrong_for(model: str, value: str, supported: str, param: str) -> Refusal:
     words = (
         f"Unsupported value: '{value}' is not supported with the '{model}' model. Supported values are: {supported}."
     )
     return refused(words, param, "unsupported_value")
 
 
-def _response_tools(body: Body, family: Family, model: str) -> Rejection | None:
+def _response_tools(body: Body, family: Family, model: str) -> Refusal | None:
     tools, choice = body.get("tools") or (), body.get("tool_choice")
     for place, tool in enumerate(tools):
         found = schema_refusal(tool, f"tools[{place}].parameters") if tool["type"] == "function" else None
@@ -97,7 +97,7 @@ def _response_tools(body: Body, family: Family, model: str) -> Rejection | None:
     return None
 
 
-def _response_tier(body: Body, family: Family, model: str) -> Rejection | None:
+def _response_tier(body: Body, family: Family, model: str) -> Refusal | None:
     return services({"service_tier": body.get("service_tier")}, family, model)
 
 
@@ -110,7 +110,7 @@ _CALLS = {"function_call": "function call", "custom_tool_call": "custom tool cal
 _OUTPUTS = {f"{kind}_output": kind for kind in _CALLS}
 
 
-def _items(body: Body, earlier: Items) -> Rejection | None:
+def _items(body: Body, earlier: Items) -> Refusal | None:
     """The refusal of a call without an output, of an output without a call, or of reasoning that leads to nothing."""
     given: Items = body["input"] if isinstance(body.get("input"), list) else ()
     called: dict[str, str] = {}
@@ -157,7 +157,7 @@ def _images(item: Mapping[str, Any]) -> Iterator[str]:
             yield part["image_url"]
 
 
-def _response_form(body: Body) -> Rejection | None:
+def _response_form(body: Body) -> Refusal | None:
     form = (body.get("text") or {}).get("format") or {"type": "text"}
     if form["type"] == "json_schema":
         return schema_refusal(form, "text.format.schema")
@@ -170,7 +170,7 @@ def _response_form(body: Body) -> Rejection | None:
     return refused(f"{words} 'json_object'.", "input")
 
 
-def unreasoned(items: Items, reasoning_of: Mapping[str, str]) -> Rejection | None:
+def unreasoned(items: Items, reasoning_of: Mapping[str, str]) -> Refusal | None:
     """The refusal of an item without the reasoning that led to it; `reasoning_of` are the ids of the stored reasoning
     items, by those of what followed them."""
     given = {str(item.get("id")) for item in items}

@@ -4,7 +4,7 @@ a part of JSON Schema is supported."""
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from mockserver.core.failures import FailureKind, Rejection
+from mockserver.core.failures import FailureKind, Refusal
 from mockserver.dialects.openai.tools import parameters_fault
 from mockserver.model.schema import schema_fault
 
@@ -30,7 +30,7 @@ class _Part(NamedTuple):
     level: int
 
 
-def schema_refusal(form: Mapping[str, Any], where: str) -> Rejection | None:
+def schema_refusal(form: Mapping[str, Any], where: str) -> Refusal | None:
     """The refusal of the schema of a format or of a function; None if it is supported, or absent.
 
     `form` has `name`, `strict` and either `schema` or `parameters`. `where` is the parameter to blame: of formats
@@ -46,7 +46,7 @@ def schema_refusal(form: Mapping[str, Any], where: str) -> Rejection | None:
     what = "function" if function else "response_format"
     code = "invalid_function_parameters" if function else None if where == "response_format" else "invalid_json_schema"
     words = f"Invalid schema for {what} '{form['name']}': {fault}"
-    return Rejection(FailureKind.INVALID_REQUEST, words, where, code=code)
+    return Refusal(FailureKind.INVALID_REQUEST, words, where, code=code)
 
 
 def _fault(form: Mapping[str, Any], schema: Schema, *, function: bool) -> str | None:

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Any
 
 from mockserver.core.calls import Call
-from mockserver.core.dialects import Clients, Dialect, ErrorTable, Model, Site
+from mockserver.core.dialects import Clients, Dialect, ErrorTable, Model, RequestScope
 from mockserver.core.timeline import RawHeaders
 from mockserver.dialects.contracts import Components, Contract
 from mockserver.dialects.openai import flavour
@@ -30,9 +30,9 @@ CHAT = _OPENAI_CHAT._replace(body=_MEMBERS, chunk=_MEMBERS, plain=None, obfuscat
 COMPLETION = _OPENAI_COMPLETION._replace(body=_MEMBERS, chunk=_MEMBERS, plain=None, headers=lambda rendering: ())
 
 
-def dated(call: Call, site: Site) -> RawHeaders:
+def dated(call: Call, scope: RequestScope) -> RawHeaders:
     """The headers of every answer: its date."""
-    return (date_header(site.now),)
+    return (date_header(scope.now),)
 
 
 def variant(
@@ -49,14 +49,14 @@ def variant(
     hosts: Sequence[str] = (),
     prefix: str = "/v1",
     strict: bool = False,
-    headers: Callable[[Call, Site], RawHeaders] = dated,
+    headers: Callable[[Call, RequestScope], RawHeaders] = dated,
     **members: Any,
 ) -> Dialect:
     """A dialect that differs from OpenAI's in these parts.
 
     - `errors`: a row for each kind of failure (`errors.error_table` makes them); `error_schema` is their JSON Schema.
     - `fields`: JSON Schemas of further fields of requests; `adapt` makes of a body that has them, and of the request
-      that it would be without them, the request to a model, or a rejection.
+      that it would be without them, the request to a model, or a refusal.
     - `chats`, `completions`: how answers are written.
     - `strict`: whether unknown fields are refused, rather than ignored.
     - `prefix`: what the paths begin with; `members` are further members of `Dialect`.

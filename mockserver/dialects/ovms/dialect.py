@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from mockserver.core.dialect_state import ResponseHistory
 from mockserver.core.dialects import (
     EDITIONS,
     Clients,
@@ -9,9 +10,8 @@ from mockserver.core.dialects import (
     Edition,
     Operation,
     Schemas,
-    on_demand,
+    lazy_codec,
 )
-from mockserver.core.ledgers import Ledger
 from mockserver.dialects.ovms.endpoints import ask_graph, unrouted
 from mockserver.dialects.ovms.errors import ERRORS, every_answer, stream_error
 from mockserver.dialects.ovms.graphs import (
@@ -37,7 +37,7 @@ from mockserver.dialects.ovms.models import (
 from mockserver.dialects.ovms.schemas import CONTRACT
 
 
-def _graphs() -> Ledger:
+def _graphs() -> ResponseHistory:
     from mockserver.dialects.ovms.metrics import Graphs
 
     return Graphs()
@@ -45,7 +45,7 @@ def _graphs() -> Ledger:
 
 def _of_graphs(name: str, paths: Paths, schemas: Schemas, read: str, write: str, summary: str) -> Operation:
     """An operation of graphs, which each version of the server has at paths of its own."""
-    reader, writer = (on_demand(f"{__package__}.{each}") for each in (read, write))
+    reader, writer = (lazy_codec(f"{__package__}.{each}") for each in (read, write))
     return Operation(name, "POST", paths["observed"], schemas, reader, writer, summary=summary, served=paths)
 
 
@@ -64,7 +64,7 @@ CHAT_COMPLETIONS = _of_graphs(
     "read:read_chat",
     "write:write_chat",
     "Answer a conversation",
-)._replace(calls_tools=True, lacks={"documented": ("tool_calls", "reasoning")})
+)._replace(supports_tools=True, lacks={"documented": ("tool_calls", "reasoning")})
 RESPONSES = _of_graphs(
     "responses",
     RESPONSES_PATHS,
@@ -73,8 +73,8 @@ RESPONSES = _of_graphs(
     "responses.write:write",
     "Answer what was said, called and given back",
 )._replace(
-    calls_tools=True,
-    stream_error=on_demand("mockserver.dialects.ovms.responses.write:fail"),
+    supports_tools=True,
+    stream_error=lazy_codec("mockserver.dialects.ovms.responses.write:fail"),
     lacks={"documented": ("text", "tool_calls", "reasoning")},
 )
 EMBEDDINGS = _of_graphs(
@@ -84,7 +84,7 @@ EMBEDDINGS = _of_graphs(
     "measures:read_embedding",
     "measures:write_embedding",
     "Embed texts",
-)._replace(speaks=False, measure="embedding")
+)._replace(generates=False, measure="embedding")
 RERANK = _of_graphs(
     "rerank",
     RERANK_PATHS,
@@ -92,13 +92,13 @@ RERANK = _of_graphs(
     "measures:read_rerank",
     "measures:write_rerank",
     "Score documents by a query",
-)._replace(speaks=False, measure="scores")
+)._replace(generates=False, measure="scores")
 TOKENIZE = Operation(
     "tokenize",
     "POST",
     TOKENIZE_PATHS["observed"],
     Schemas("TokenizeRequest", "TokenizeResponse"),
-    answer=ask_graph,
+    handler=ask_graph,
     summary="The token ids of texts",
     served=TOKENIZE_PATHS,
 )
@@ -109,7 +109,7 @@ LIST_MODELS = Operation(
     "GET",
     ("/v3/models", "/v3/v1/models", "/v1/models"),
     Schemas(response="ModelList"),
-    answer=list_models,
+    handler=list_models,
     summary="The models that are served",
     served=_OF_TODAY,
 )
@@ -118,7 +118,7 @@ GET_MODEL = Operation(
     "GET",
     ("/v3/models/{id}", "/v3/v1/models/{id}", "/v1/models/{id}"),
     Schemas(response="Model"),
-    answer=get_model,
+    handler=get_model,
     summary="One model",
     served=_OF_TODAY,
 )
@@ -127,21 +127,21 @@ SERVER = Operation(
     "GET",
     ("/v2",),
     Schemas(response="ServerMetadata"),
-    answer=server_metadata,
+    handler=server_metadata,
     summary="The server's name and version",
 )
 HEALTH = Operation(
-    "health", "GET", ("/v2/health/ready", "/v2/health/live"), answer=healthy, summary="Whether the server is ready"
+    "health", "GET", ("/v2/health/ready", "/v2/health/live"), handler=healthy, summary="Whether the server is ready"
 )
 MODEL_READY = Operation(
-    "model_ready", "GET", ("/v2/models/{id}/ready",), answer=model_ready, summary="Whether a model is ready"
+    "model_ready", "GET", ("/v2/models/{id}/ready",), handler=model_ready, summary="Whether a model is ready"
 )
 CONFIG = Operation(
     "config",
     "GET",
     ("/v1/config",),
     Schemas(response="ConfigStatus"),
-    answer=config_status,
+    handler=config_status,
     summary="The state of every model",
 )
 RELOAD = Operation(
@@ -149,14 +149,14 @@ RELOAD = Operation(
     "POST",
     (RELOAD_PATH,),
     Schemas(response="ConfigStatus"),
-    answer=config_status,
+    handler=config_status,
     summary="Read the configuration again",
 )
 METRICS = Operation(
     "metrics",
     "GET",
     ("/metrics",),
-    answer=on_demand("mockserver.dialects.ovms.metrics:publish"),
+    handler=lazy_codec("mockserver.dialects.ovms.metrics:publish"),
     summary="Counts of the graphs, for Prometheus",
     remembers=True,
 )
@@ -165,7 +165,7 @@ WRONG_ENDPOINT = Operation(
     "wrong_endpoint",
     "POST",
     ("/v3/{name}",),
-    answer=ask_graph,
+    handler=ask_graph,
     summary="What an LLM graph does not serve, and paths that end with `tokenize`",
     served=dict.fromkeys(EDITIONS, ()),
 )
@@ -202,7 +202,7 @@ OVMS = Dialect(
     realistic="ovms",
     preset_of=preset_of,
     prompt_caching=PROMPT_CACHING,
-    ledger=_graphs,
+    history=_graphs,
     # LiteLLM reaches the server as it does others that one hosts oneself.
     clients=Clients(native="/v3", openai="/v3", keys=("HOSTED_VLLM_API_KEY",), bases={"HOSTED_VLLM_API_BASE": "/v3"}),
     finish_reasons=("stop", "length", "tool_calls"),

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from mockserver.core.calls import Call
-from mockserver.core.dialects import Edition, Model, Site
-from mockserver.core.failures import FailureKind, Rejection
+from mockserver.core.dialects import Edition, Model, RequestScope
+from mockserver.core.failures import FailureKind, Refusal
 from mockserver.core.json_values import may_nest_deeper
 from mockserver.core.timeline import Reply
 from mockserver.dialects.openai.bodies import body_reply
@@ -58,20 +58,20 @@ class Admitted(NamedTuple):
         return self.fields.get("stream") is True
 
 
-def admit(call: Call, site: Site, path: str) -> Admitted | Rejection:
+def admit(call: Call, scope: RequestScope, path: str) -> Admitted | Refusal:
     """The body and its model, or why the server refuses it before any graph. `path` is the vendor's own."""
-    if site.edition == "observed" and not _says_json(call):
-        return _unread(call, site, path)
-    fields = _fields(call.body, site)
-    if isinstance(fields, Rejection):
+    if scope.edition == "observed" and not _says_json(call):
+        return _unread(call, scope, path)
+    fields = _fields(call.body, scope)
+    if isinstance(fields, Refusal):
         return fields
-    fault = _http_fault(fields, path, site.edition)
+    fault = _http_fault(fields, path, scope.edition)
     if fault is not None:
         return not_json(fault)
     # "An empty `model` string also falls back to the path."
-    name = fields["model"] or (_named_by(path) if site.edition == "observed" else "")
-    model = site.model(name) if fields["model"] else _listed(name, site)
-    return Rejection(FailureKind.UNKNOWN_MODEL) if model is None else Admitted(fields, model)
+    name = fields["model"] or (_named_by(path) if scope.edition == "observed" else "")
+    model = scope.model(name) if fields["model"] else _listed(name, scope)
+    return Refusal(FailureKind.UNKNOWN_MODEL) if model is None else Admitted(fields, model)
 
 
 def _says_json(call: Call) -> bool:
@@ -82,12 +82,12 @@ def _media_type(call: Call) -> str:
     return (call.headers.get("content-type") or "").partition(";")[0].strip().lower()
 
 
-def _unread(call: Call, site: Site, path: str) -> Rejection:
+def _unread(call: Call, scope: RequestScope, path: str) -> Refusal:
     """A body with another content type than JSON: "anything else takes the model name from the path"."""
     form = _FORM_MODEL.search(call.body) if _media_type(call) == "multipart/form-data" else None
-    known = site.model(form[1].decode("utf-8", "replace")) if form and form[1] else _listed(_named_by(path), site)
+    known = scope.model(form[1].decode("utf-8", "replace")) if form and form[1] else _listed(_named_by(path), scope)
     if known is None:
-        return Rejection(FailureKind.UNKNOWN_MODEL)
+        return Refusal(FailureKind.UNKNOWN_MODEL)
     return graph_fault("Non-json request received in text generation calculator")
 
 
@@ -95,16 +95,16 @@ def _named_by(path: str) -> str:
     return path.removeprefix("/v3/").removeprefix("/v1/")
 
 
-def _listed(name: str, site: Site) -> Model | None:
+def _listed(name: str, scope: RequestScope) -> Model | None:
     """The model of that name, if it is really served: `completions` or an empty name mean no model."""
-    return next((model for model in site.models if model.id == name), None)
+    return next((model for model in scope.models if model.id == name), None)
 
 
-def _fields(body: bytes, site: Site) -> dict[str, Any] | Rejection:
-    if site.edition == "observed" and _depth(body) > _DEEPEST:
+def _fields(body: bytes, scope: RequestScope) -> dict[str, Any] | Refusal:
+    if scope.edition == "observed" and _depth(body) > _DEEPEST:
         return not_json("JSON body exceeds maximum nesting depth")
     fields = json_object(body)
-    if isinstance(fields, Rejection):
+    if isinstance(fields, Refusal):
         return fields
     written = _WRITTEN_FIELD.findall(body)
     return _first_of_equals(body, fields) if len(written) > len(set(written)) else fields
@@ -167,10 +167,10 @@ _WRONG_ENDPOINT: dict[Edition, str] = {
 }
 
 
-def _asked_path(call: Call, site: Site) -> str:
+def _asked_path(call: Call, scope: RequestScope) -> str:
     """The path as requested, with its variables filled in."""
     path = call.path
-    for name, value in site.variables.items():
+    for name, value in scope.variables.items():
         path = path.replace(f"{{{name}}}", value)
     return path
 
@@ -180,75 +180,75 @@ def _reaches_graph(path: str, edition: Edition) -> bool:
     return path.startswith(_ROOTS[edition]) and path != _CONFIG
 
 
-def _climbing(path: str) -> Rejection | None:
+def _climbing(path: str) -> Refusal | None:
     """The refusal of a path with a `..`, which precedes all other checks."""
     if ".." not in path.split("/"):
         return None
-    return Rejection(FailureKind.UNKNOWN_PATH, "The provided base path is invalid or doesn't exists")
+    return Refusal(FailureKind.UNKNOWN_PATH, "The provided base path is invalid or doesn't exists")
 
 
-def ask_graph(call: Call, site: Site) -> Reply | Rejection:
+def ask_graph(call: Call, scope: RequestScope) -> Reply | Refusal:
     """Any other path below a root, such as one with "a trailing slash", reaches the graph, which refuses it.
 
     The newer server's graph tokenizes if the path ends with that word.
     """
-    admitted = _admitted(call, site)
-    if isinstance(admitted, Rejection):
+    admitted = _admitted(call, scope)
+    if isinstance(admitted, Refusal):
         return admitted
-    tokenizes = site.edition == "observed" and _asked_path(call, site).endswith("tokenize")
+    tokenizes = scope.edition == "observed" and _asked_path(call, scope).endswith("tokenize")
     if tokenizes and kind_of(admitted.fields["model"]) != "scores":
-        return tokenize(admitted, site)
-    return wrong_endpoint(admitted, site.edition)
+        return tokenize(admitted, scope)
+    return wrong_endpoint(admitted, scope.edition)
 
 
-def refuse_endpoint(call: Call, site: Site) -> Rejection:
+def refuse_endpoint(call: Call, scope: RequestScope) -> Refusal:
     """The refusal of a path that the graph does not know; the server's own layers come first."""
-    admitted = _admitted(call, site)
-    return admitted if isinstance(admitted, Rejection) else wrong_endpoint(admitted, site.edition)
+    admitted = _admitted(call, scope)
+    return admitted if isinstance(admitted, Refusal) else wrong_endpoint(admitted, scope.edition)
 
 
-def _admitted(call: Call, site: Site) -> Admitted | Rejection:
+def _admitted(call: Call, scope: RequestScope) -> Admitted | Refusal:
     """A request on its way to a graph, or why it does not get there."""
-    path = _asked_path(call, site)
-    if not _reaches_graph(path, site.edition):
-        return Rejection(FailureKind.UNKNOWN_PATH)
-    return _climbing(path) or admit(call, site, path)
+    path = _asked_path(call, scope)
+    if not _reaches_graph(path, scope.edition):
+        return Refusal(FailureKind.UNKNOWN_PATH)
+    return _climbing(path) or admit(call, scope, path)
 
 
-def enter_graph(call: Call, site: Site, paths: Paths, kind: Kind) -> Fields | Rejection:
+def enter_graph(call: Call, scope: RequestScope, paths: Paths, kind: Kind) -> Fields | Refusal:
     """The fields of a request to a graph that does not generate text, or why the server or a graph refuses it."""
-    if call.path not in paths[site.edition]:
-        return Rejection(FailureKind.UNKNOWN_PATH)
-    admitted = admit(call, site, call.path)
-    if isinstance(admitted, Rejection):
+    if call.path not in paths[scope.edition]:
+        return Refusal(FailureKind.UNKNOWN_PATH)
+    admitted = admit(call, scope, call.path)
+    if isinstance(admitted, Refusal):
         return admitted
     made = kind_of(admitted.fields["model"])
     fault = (
-        wrong_endpoint(admitted, site.edition) if made != kind else fields_fault(admitted.fields, made, site.edition)
+        wrong_endpoint(admitted, scope.edition) if made != kind else fields_fault(admitted.fields, made, scope.edition)
     )
     return fault or admitted.fields
 
 
-def wrong_endpoint(admitted: Admitted, edition: Edition) -> Rejection:
+def wrong_endpoint(admitted: Admitted, edition: Edition) -> Refusal:
     """The refusal of a graph at an endpoint that it does not serve."""
     fault = fields_fault(admitted.fields, kind_of(admitted.fields["model"]), edition)
     return fault or graph_fault(_WRONG_ENDPOINT[edition], stream=admitted.streamed)
 
 
-def unrouted(call: Call, site: Site, allowed: tuple[str, ...]) -> Reply | Rejection:
+def unrouted(call: Call, scope: RequestScope, allowed: tuple[str, ...]) -> Reply | Refusal:
     """The answer to a call that no operation serves: a graph's refusal, a wrong URL, or a wrong method.
 
     Only the newer server knows OPTIONS, and answers it with its CORS headers at any path.
     """
-    path = _asked_path(call, site)
+    path = _asked_path(call, scope)
     climbs = _climbing(path)
     if climbs is not None:
         return climbs
-    if call.method == "OPTIONS" and site.edition == "observed":
+    if call.method == "OPTIONS" and scope.edition == "observed":
         return body_reply(b"", content_type=JSON)
-    if call.method == "POST" and _reaches_graph(path, site.edition):
-        return ask_graph(call, site)
-    return Rejection(FailureKind.WRONG_METHOD if _is_known(call, allowed) else FailureKind.UNKNOWN_PATH)
+    if call.method == "POST" and _reaches_graph(path, scope.edition):
+        return ask_graph(call, scope)
+    return Refusal(FailureKind.WRONG_METHOD if _is_known(call, allowed) else FailureKind.UNKNOWN_PATH)
 
 
 def _is_known(call: Call, allowed: tuple[str, ...]) -> bool:
@@ -268,13 +268,13 @@ _LONGEST = 1_000_000
 _PAD = tokens.EOS
 
 
-def tokenize(admitted: Admitted, site: Site) -> Reply | Rejection:
+def tokenize(admitted: Admitted, scope: RequestScope) -> Reply | Refusal:
     """The answer: a list of token ids, or a list of them for each of several texts."""
     fields = admitted.fields
     embeds = kind_of(fields["model"]) == "embeddings"
     fault = next((found for check in _CHECKS if (found := check(fields)) is not None), None)
     if fault is not None:
-        return graph_fault(fault, node=node_of("embeddings", site.edition)) if embeds else graph_fault(fault)
+        return graph_fault(fault, node=node_of("embeddings", scope.edition)) if embeds else graph_fault(fault)
     texts = [fields["text"]] if isinstance(fields["text"], str) else fields["text"]
     marked = fields.get("add_special_tokens", True)
     begin, end = (tokens.BOS,) * marked, (tokens.EOS,) * (marked and embeds)

@@ -3,8 +3,8 @@
 import orjson
 
 from mockserver.core.calls import Call
-from mockserver.core.dialects import Edition, ErrorTable, Refusal, Site
-from mockserver.core.failures import FailureKind, Rejection
+from mockserver.core.dialects import Edition, ErrorTable, ErrorTemplate, RequestScope
+from mockserver.core.failures import FailureKind, Refusal
 from mockserver.core.timeline import RawHeaders
 
 JSON = b"application/json; charset=utf-8"
@@ -22,9 +22,9 @@ _CORS: RawHeaders = (
 )
 
 
-def every_answer(call: Call, site: Site) -> RawHeaders:
+def every_answer(call: Call, scope: RequestScope) -> RawHeaders:
     """The headers that each answer carries, errors included: CORS since v2025.2.1, none before."""
-    return _CORS if site.edition == "observed" else ()
+    return _CORS if scope.edition == "observed" else ()
 
 
 # --- errors ----------------------------------------------------------------------------------------------------------
@@ -53,17 +53,17 @@ def graph_fault(
     kind: FailureKind = FailureKind.INVALID_REQUEST,
     node: str = _NODE,
     status: str = "INVALID_ARGUMENT",
-) -> Rejection:
+) -> Refusal:
     """The refusal of a graph: its own message, with the server's words around it.
 
     These name its `node` and the `status` class of the failure, on which the status of HTTP does not depend.
     """
-    return Rejection(kind, _graph_words(node, status) + message, streamed=stream)
+    return Refusal(kind, _graph_words(node, status) + message, streamed=stream)
 
 
-def is_of_graph(rejection: Rejection) -> bool:
+def is_of_graph(refusal: Refusal) -> bool:
     """Whether it is a graph that refuses a request, rather than the server in front of it."""
-    return rejection.message.startswith(_WRAPPED)
+    return refusal.message.startswith(_WRAPPED)
 
 
 def own_words(message: str) -> str:
@@ -76,23 +76,23 @@ def stream_error(status: int, body: object) -> bytes:
     return orjson.dumps(body)
 
 
-def not_json(detail: str) -> Rejection:
+def not_json(detail: str) -> Refusal:
     """The refusal of the HTTP layer, which parses a body before any graph."""
-    return Rejection(FailureKind.INVALID_REQUEST, _NOT_JSON + detail, status=412)
+    return Refusal(FailureKind.INVALID_REQUEST, _NOT_JSON + detail, status=412)
 
 
-def _object(rejection: Rejection, words: str) -> dict[str, str]:
+def _object(refusal: Refusal, words: str) -> dict[str, str]:
     return {"error": words}
 
 
-def _row(status: int, message: str) -> Refusal:
-    return Refusal(status, message, _object, content_type=JSON)
+def _row(status: int, message: str) -> ErrorTemplate:
+    return ErrorTemplate(status, message, _object, content_type=JSON)
 
 
-def _graph(message: str, streamed_status: int) -> Refusal:
+def _graph(message: str, streamed_status: int) -> ErrorTemplate:
     """A graph's refusal; of a stream it is the bare JSON, without `data:` and without [DONE]."""
     (_, content_type), *headers = STREAM
-    streamed = Refusal(streamed_status, _GRAPH + message, _object, tuple(headers), content_type)
+    streamed = ErrorTemplate(streamed_status, _GRAPH + message, _object, tuple(headers), content_type)
     return _row(400, _GRAPH + message)._replace(streamed=streamed)
 
 
@@ -115,7 +115,7 @@ _COMMON: ErrorTable = {
     FailureKind.WRONG_METHOD: _row(406, "Unsupported method"),
     FailureKind.UNSUPPORTED_MEDIA_TYPE: _row(404, "Mediapipe graph definition with requested name is not found"),
     # "from the HTTP library", which then closes the connection.
-    FailureKind.BODY_TOO_LARGE: Refusal(413, "", lambda *_: b"", content_type=b"text/html; charset=utf-8"),
+    FailureKind.BODY_TOO_LARGE: ErrorTemplate(413, "", lambda *_: b"", content_type=b"text/html; charset=utf-8"),
     FailureKind.CONTENT_FILTER: _row(400, _FAILED),
     FailureKind.FORBIDDEN: _row(403, "Forbidden"),
     FailureKind.PAYMENT_REQUIRED: _row(402, "Payment required"),

@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Any, Literal, NamedTuple
 
 from mockserver.core.dialects import Edition
-from mockserver.core.failures import Rejection
+from mockserver.core.failures import Refusal
 from mockserver.dialects.ovms.errors import graph_fault
 from mockserver.dialects.ovms.fields import INT32, Fields, whole
 
@@ -55,14 +55,14 @@ def node_of(kind: Kind, edition: Edition) -> str:
     return _GRAPHS[kind].nodes[edition]
 
 
-def fields_fault(fields: Fields, kind: Kind, edition: Edition) -> Rejection | None:
+def fields_fault(fields: Fields, kind: Kind, edition: Edition) -> Refusal | None:
     """Why a graph that does not generate text refuses a request; None if it accepts it, or if it generates text."""
     graph = _GRAPHS.get(kind)
     fault = None if graph is None else graph.fault(fields, edition)
     return None if fault is None else graph_fault(fault, node=node_of(kind, edition))
 
 
-def too_many(fields: Fields, edition: Edition) -> Rejection | None:
+def too_many(fields: Fields, edition: Edition) -> Refusal | None:
     """The refusal of too many documents by a reranker's graph, which only counts those that are texts."""
     texts = sum(isinstance(document, str) for document in fields["documents"])
     if texts <= _MOST_DOCUMENTS:

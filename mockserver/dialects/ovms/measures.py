@@ -10,11 +10,11 @@ from typing import Any, NamedTuple
 import orjson
 
 from mockserver.core.calls import Call
-from mockserver.core.dialects import Site
-from mockserver.core.failures import FailureKind, Rejection
+from mockserver.core.dialects import RequestScope
+from mockserver.core.failures import FailureKind, Refusal
 from mockserver.core.generation import Generation, GenerationRequest
 from mockserver.core.seeding import derive
-from mockserver.core.timeline import Pace, Reply
+from mockserver.core.timeline import Reply, TokenTiming
 from mockserver.dialects.openai.bodies import body_reply
 from mockserver.dialects.openai.embeddings import EmbeddingForm, embedding_request, embeddings, read_usage
 from mockserver.dialects.openai.fields import text_prompt
@@ -30,10 +30,10 @@ _CONTEXT = 8_192
 _SPECIAL = 2
 
 
-def read_embedding(call: Call, site: Site) -> GenerationRequest | Rejection:
+def read_embedding(call: Call, scope: RequestScope) -> GenerationRequest | Refusal:
     """The request, or why the server or its graph refuses it."""
-    fields = enter_graph(call, site, EMBEDDINGS_PATHS, "embeddings")
-    if isinstance(fields, Rejection):
+    fields = enter_graph(call, scope, EMBEDDINGS_PATHS, "embeddings")
+    if isinstance(fields, Refusal):
         return fields
     form = EmbeddingForm(fields["model"], _size_of(fields["model"]), base64=fields.get("encoding_format") == "base64")
     request = embedding_request(fields["model"], fields["input"], _CONTEXT, form)
@@ -45,10 +45,10 @@ def read_embedding(call: Call, site: Site) -> GenerationRequest | Rejection:
     if longest <= _CONTEXT:
         return request._replace(prompts=prompts)
     message = f"Input length {longest} longer than allowed {_CONTEXT}"
-    return graph_fault(message, kind=FailureKind.CONTEXT_LENGTH, node=node_of("embeddings", site.edition))
+    return graph_fault(message, kind=FailureKind.CONTEXT_LENGTH, node=node_of("embeddings", scope.edition))
 
 
-def write_embedding(generation: Generation, pace: Pace, site: Site) -> Reply:
+def write_embedding(generation: Generation, pace: TokenTiming, scope: RequestScope) -> Reply:
     """The answer, "no `model` member"."""
     data = [
         {"object": "embedding", "embedding": orjson.Fragment(made), "index": index}
@@ -74,19 +74,19 @@ class _RerankOptions(NamedTuple):
     documents: bool
 
 
-def read_rerank(call: Call, site: Site) -> GenerationRequest | Rejection:
+def read_rerank(call: Call, scope: RequestScope) -> GenerationRequest | Refusal:
     """The request, or why the server or its graph refuses it."""
-    fields = enter_graph(call, site, RERANK_PATHS, "scores")
-    if isinstance(fields, Rejection):
+    fields = enter_graph(call, scope, RERANK_PATHS, "scores")
+    if isinstance(fields, Refusal):
         return fields
-    failed = too_many(fields, site.edition)
+    failed = too_many(fields, scope.edition)
     if failed is not None:
         return failed
     documents, returned = fields["documents"], fields.get("return_documents") is True
     if documents and isinstance(documents[0], Mapping):
         # "add support for document map": the server reads them, and scores none.
         if returned:
-            return graph_fault("document map not supported", node=node_of("scores", site.edition))
+            return graph_fault("document map not supported", node=node_of("scores", scope.edition))
         documents = []
     top = fields.get("top_n")
     # Compared as an unsigned number, a negative one cuts nothing off.
@@ -96,7 +96,7 @@ def read_rerank(call: Call, site: Site) -> GenerationRequest | Rejection:
     return GenerationRequest(fields["model"], prompts, n=0, extra=options)
 
 
-def write_rerank(generation: Generation, pace: Pace, site: Site) -> Reply:
+def write_rerank(generation: Generation, pace: TokenTiming, scope: RequestScope) -> Reply:
     """The answer: "sorted by score, top_n cut"."""
     options: Any = generation.request.extra
     documents = generation.request.prompts

@@ -9,9 +9,9 @@ from operator import attrgetter
 from typing import Literal, NamedTuple
 
 from mockserver.core.calls import Call
-from mockserver.core.dialects import Edition, Site
-from mockserver.core.failures import Rejection
-from mockserver.core.ledgers import Extent, Served
+from mockserver.core.dialect_state import Progress, ServedResponse
+from mockserver.core.dialects import Edition, RequestScope
+from mockserver.core.failures import Refusal
 from mockserver.core.timeline import Reply
 from mockserver.dialects.openai.bodies import body_reply
 from mockserver.dialects.openai.fields import json_object
@@ -62,7 +62,7 @@ class Graphs:
         """How many requests a graph is answering."""
         return sum(counts.running for counts in tuple(self._counts.get(name, {}).values()))
 
-    def begin(self, served: Served) -> Callable[[Extent], None] | None:
+    def begin(self, served: ServedResponse) -> Callable[[Progress], None] | None:
         """Count a request that reaches a graph, and return what counts the end of its answer."""
         name, method = _graph_of(served), _method_of(served)
         if name is None or len(name) > _LONGEST_NAME:
@@ -74,15 +74,15 @@ class Graphs:
         counts.accepted += 1
         if method == "ModelReady":
             return None
-        counts.failed += served.rejection is not None
+        counts.failed += served.refusal is not None
         counts.running += 1
         return partial(_end, counts, served)
 
 
-def _end(counts: Counts, served: Served, extent: Extent) -> None:
+def _end(counts: Counts, served: ServedResponse, extent: Progress) -> None:
     """Count the responses that a graph has generated, and how long that took if it got to its end."""
     counts.running -= 1
-    if served.rejection is not None:
+    if served.refusal is not None:
         return
     counts.responses += _packets(served, extent.events)
     if extent.complete:
@@ -91,37 +91,37 @@ def _end(counts: Counts, served: Served, extent: Extent) -> None:
         counts.total += microseconds
 
 
-def _packets(served: Served, events: int) -> int:
+def _packets(served: ServedResponse, events: int) -> int:
     """How many packets of a graph these events are: the usage and [DONE] come in one packet with the last chunk."""
     if served.request is None or not served.request.output.stream:
         return min(events, 1)
     return max(events - 1 - served.request.output.include_usage, 0)
 
 
-def _graph_of(served: Served) -> str | None:
+def _graph_of(served: ServedResponse) -> str | None:
     """The name of the graph that a request has reached; None if it has reached none, like one that a fault refuses."""
-    rejection = served.rejection
+    refusal = served.refusal
     if served.operation == _PROBE:
-        return None if rejection is not None else served.site.variables["id"].partition("/versions/")[0]
-    if served.status >= 400 and rejection is None:
+        return None if refusal is not None else served.scope.variables["id"].partition("/versions/")[0]
+    if served.status >= 400 and refusal is None:
         return None
-    if rejection is not None and not is_of_graph(rejection):
+    if refusal is not None and not is_of_graph(refusal):
         return None
     return served.request.model if served.request is not None else _named(served.call.body)
 
 
 def _named(body: bytes) -> str | None:
     fields = json_object(body) if len(body) <= _LONGEST_READ else {}
-    name = None if isinstance(fields, Rejection) else fields.get("model")
+    name = None if isinstance(fields, Refusal) else fields.get("model")
     return name if isinstance(name, str) and name else None
 
 
-def _method_of(served: Served) -> Method:
+def _method_of(served: ServedResponse) -> Method:
     if served.operation == _PROBE:
         return "ModelReady"
     if served.request is not None:
         return "Stream" if served.request.output.stream else "Unary"
-    return "Stream" if served.rejection is not None and served.rejection.streamed else "Unary"
+    return "Stream" if served.refusal is not None and served.refusal.streamed else "Unary"
 
 
 # --- metrics ---------------------------------------------------------------------------------------------------------
@@ -221,11 +221,11 @@ _FAMILIES: Mapping[Edition, tuple[_Family, ...]] = {
 }
 
 
-def publish(call: Call, site: Site) -> Reply:
+def publish(call: Call, scope: RequestScope) -> Reply:
     """The metrics of all graphs on offer, and of others that have been asked."""
-    graphs = site.ledger if isinstance(site.ledger, Graphs) else Graphs()
-    names = tuple(dict.fromkeys((*(model.id for model in site.models), *graphs.names())))
-    lines = (line for family in _FAMILIES[site.edition] for line in _lines(family, graphs, names))
+    graphs = scope.history if isinstance(scope.history, Graphs) else Graphs()
+    names = tuple(dict.fromkeys((*(model.id for model in scope.models), *graphs.names())))
+    lines = (line for family in _FAMILIES[scope.edition] for line in _lines(family, graphs, names))
     return body_reply("".join(lines).encode(), content_type=b"text/plain")
 
 

@@ -7,8 +7,8 @@ from functools import lru_cache
 from typing import Any, Literal, NamedTuple
 
 from mockserver.core.calls import Call
-from mockserver.core.dialects import Model, Site
-from mockserver.core.failures import FailureKind, Rejection
+from mockserver.core.dialects import Model, RequestScope
+from mockserver.core.failures import FailureKind, Refusal
 from mockserver.core.generation import Effort
 from mockserver.core.timeline import Reply
 from mockserver.dialects.openai.bodies import body_reply
@@ -93,52 +93,52 @@ _STATUS = {
 }
 
 
-def list_models(call: Call, site: Site) -> Reply | Rejection:
+def list_models(call: Call, scope: RequestScope) -> Reply | Refusal:
     """The models on offer, `data` first; "400 `Invalid request URL`" before v2025.3."""
-    if site.edition == "documented":
-        return Rejection(FailureKind.UNKNOWN_PATH)
-    return _answer({"data": [_model(model, site) for model in site.models], "object": "list"})
+    if scope.edition == "documented":
+        return Refusal(FailureKind.UNKNOWN_PATH)
+    return _answer({"data": [_model(model, scope) for model in scope.models], "object": "list"})
 
 
-def get_model(call: Call, site: Site) -> Reply | Rejection:
+def get_model(call: Call, scope: RequestScope) -> Reply | Refusal:
     """One model of the list; an unknown one is "HTTP 500 (MODEL_NOT_LOADED maps to 500)"."""
-    if site.edition == "documented":
-        return Rejection(FailureKind.UNKNOWN_PATH)
-    found = next((model for model in site.models if model.id == site.variables.get("id", "")), None)
+    if scope.edition == "documented":
+        return Refusal(FailureKind.UNKNOWN_PATH)
+    found = next((model for model in scope.models if model.id == scope.variables.get("id", "")), None)
     if found is None:
-        return Rejection(FailureKind.UNKNOWN_MODEL, "Model not found", status=500)
-    return _answer(_model(found, site))
+        return Refusal(FailureKind.UNKNOWN_MODEL, "Model not found", status=500)
+    return _answer(_model(found, scope))
 
 
-def server_metadata(call: Call, site: Site) -> Reply:
+def server_metadata(call: Call, scope: RequestScope) -> Reply:
     """The server's name and version."""
-    return _answer({"name": "OpenVINO Model Server", "version": _VERSIONS[site.edition]})
+    return _answer({"name": "OpenVINO Model Server", "version": _VERSIONS[scope.edition]})
 
 
-def healthy(call: Call, site: Site) -> Reply:
+def healthy(call: Call, scope: RequestScope) -> Reply:
     """Live and ready: "200 with empty body"."""
     return _answer(b"")
 
 
-def model_ready(call: Call, site: Site) -> Reply | Rejection:
+def model_ready(call: Call, scope: RequestScope) -> Reply | Refusal:
     """A model is ready when it is there at all, in whatever version is asked for."""
-    name, _, _ = site.variables.get("id", "").partition("/versions/")
-    if site.model(name) is None:
-        return Rejection(FailureKind.UNKNOWN_MODEL, "Model with requested name is not found")
+    name, _, _ = scope.variables.get("id", "").partition("/versions/")
+    if scope.model(name) is None:
+        return Refusal(FailureKind.UNKNOWN_MODEL, "Model with requested name is not found")
     return _answer(b"")
 
 
-def config_status(call: Call, site: Site) -> Reply:
+def config_status(call: Call, scope: RequestScope) -> Reply:
     """Every model's state, "printed with newlines and one-space indents"; a reload finds nothing to do."""
     status = json.dumps(_STATUS, indent=1)
     models = [
-        f"{json.dumps(name, ensure_ascii=False)} : \n{status}" for name in sorted({model.id for model in site.models})
+        f"{json.dumps(name, ensure_ascii=False)} : \n{status}" for name in sorted({model.id for model in scope.models})
     ]
     return _answer(("{\n" + ",\n".join(models) + "\n}" if models else "{}").encode())
 
 
-def _model(model: Model, site: Site) -> dict[str, object]:
-    return {"id": model.id, "object": "model", "created": int(site.now), "owned_by": "OVMS"}
+def _model(model: Model, scope: RequestScope) -> dict[str, object]:
+    return {"id": model.id, "object": "model", "created": int(scope.now), "owned_by": "OVMS"}
 
 
 def _answer(value: object) -> Reply:

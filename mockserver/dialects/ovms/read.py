@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from mockserver.core.calls import Call
-from mockserver.core.dialects import Edition, Model, Site
-from mockserver.core.failures import FailureKind, Rejection
+from mockserver.core.dialects import Edition, Model, RequestScope
+from mockserver.core.failures import FailureKind, Refusal
 from mockserver.core.generation import GenerationRequest, Limits, Output, Prompt, Sampling, Stops
 from mockserver.dialects.openai.fields import stop_texts, text_prompt
 from mockserver.dialects.ovms.checks import (
@@ -102,13 +102,13 @@ class Taken(NamedTuple):
     limit: int | None
 
 
-def take(call: Call, site: Site, endpoint: Endpoint) -> Taken | Rejection:
+def take(call: Call, scope: RequestScope, endpoint: Endpoint) -> Taken | Refusal:
     """The request, or why the server or its graph refuses it."""
-    edition = site.edition
+    edition = scope.edition
     if call.path not in endpoint.paths[edition]:
-        return Rejection(FailureKind.UNKNOWN_PATH)
-    admitted = admit(call, site, call.path)
-    if isinstance(admitted, Rejection):
+        return Refusal(FailureKind.UNKNOWN_PATH)
+    admitted = admit(call, scope, call.path)
+    if isinstance(admitted, Refusal):
         return admitted
     if kind_of(admitted.fields["model"]) != "texts":
         return wrong_endpoint(admitted, edition)
@@ -148,12 +148,12 @@ def read_request(taken: Taken, edition: Edition) -> GenerationRequest:
 # --- read ------------------------------------------------------------------------------------------------------------
 
 
-def read(call: Call, site: Site) -> GenerationRequest | Rejection:
+def read(call: Call, scope: RequestScope) -> GenerationRequest | Refusal:
     """The request, or why the server or its graph refuses it."""
-    taken = take(call, site, _COMPLETIONS)
-    if isinstance(taken, Rejection):
+    taken = take(call, scope, _COMPLETIONS)
+    if isinstance(taken, Refusal):
         return taken
-    request = read_request(taken, site.edition)
+    request = read_request(taken, scope.edition)
     return request._replace(output=request.output._replace(echo=bool(taken.fields.get("echo"))))
 
 
@@ -180,13 +180,13 @@ class Asked(NamedTuple):
     fields: Mapping[str, Any] = {}
 
 
-def read_chat(call: Call, site: Site) -> GenerationRequest | Rejection:
+def read_chat(call: Call, scope: RequestScope) -> GenerationRequest | Refusal:
     """The request, or why the server or its graph refuses it."""
-    taken = take(call, site, _CHATS)
-    if isinstance(taken, Rejection):
+    taken = take(call, scope, _CHATS)
+    if isinstance(taken, Refusal):
         return taken
-    request = read_request(taken, site.edition)
-    return parsed(request, taken.fields) if site.edition == "observed" else request
+    request = read_request(taken, scope.edition)
+    return parsed(request, taken.fields) if scope.edition == "observed" else request
 
 
 def parsed(request: GenerationRequest, fields: Fields) -> GenerationRequest:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import orjson
 
 from mockserver.core.dialects import Edition
-from mockserver.core.timeline import RUN_LENGTH, Frames
+from mockserver.core.timeline import RUN_LENGTH, FrameBatch
 from mockserver.dialects.openai.events import Template
 
 _DELAY = 3
@@ -97,7 +97,7 @@ class Stretch(NamedTuple):
     step: int = 0
 
 
-def stretch_frames(stretch: Stretch, close: Close | None) -> Iterator[Frames]:
+def stretch_frames(stretch: Stretch, close: Close | None) -> Iterator[FrameBatch]:
     """One event per flush. With `close` the last one ends the stream; without, it is left out if it is empty."""
     (before, after), step, dumps = stretch.around, stretch.step, orjson.dumps
     ahead, most = max(-step, 0), stretch.tokens
@@ -115,5 +115,5 @@ def stretch_frames(stretch: Stretch, close: Close | None) -> Iterator[Frames]:
             steps += [steps[-1]] * (len(closing) - 1)
             tokens += [0] * (len(closing) - 1)
         if run:
-            yield Frames(data, steps, tokens)
+            yield FrameBatch(data, steps, tokens)
             out = totals[-1]

@@ -7,10 +7,10 @@ from typing import Any, Literal, NamedTuple
 
 import orjson
 
-from mockserver.core.dialects import Site
+from mockserver.core.dialects import RequestScope
 from mockserver.core.generation import Choice, Generation, ToolCall
 from mockserver.core.seeding import alphanumerics
-from mockserver.core.timeline import Frames, Lazy, Pace, Reply
+from mockserver.core.timeline import FrameBatch, LazyFrames, Reply, TokenTiming
 from mockserver.dialects.openai.bodies import body_reply, usage_object
 from mockserver.dialects.openai.events import DONE, SLOT, at_step, event, stream_reply, template
 from mockserver.dialects.ovms.errors import JSON, STREAM
@@ -19,36 +19,38 @@ from mockserver.dialects.ovms.read import Asked
 from mockserver.dialects.ovms.streams import GROUPING, Flush, Stretch, by_delay, stretch_frames
 
 
-def envelope(choices: list[Any], kind: str, generation: Generation, site: Site) -> dict[str, Any]:
+def envelope(choices: list[Any], kind: str, generation: Generation, scope: RequestScope) -> dict[str, Any]:
     """The choices as an answer, or as a chunk of one, of the kind that `object` names."""
     # No id and no system_fingerprint; `created` is "request arrival time in seconds, the same in all chunks".
-    return {"choices": choices, "created": int(site.now), "model": generation.request.model, "object": kind}
+    return {"choices": choices, "created": int(scope.now), "model": generation.request.model, "object": kind}
 
 
-def whole(choices: list[Any], kind: str, generation: Generation, site: Site) -> dict[str, Any]:
+def whole(choices: list[Any], kind: str, generation: Generation, scope: RequestScope) -> dict[str, Any]:
     """A whole answer, with its usage."""
-    return envelope(choices, kind, generation, site) | {"usage": usage_object(generation.usage)}
+    return envelope(choices, kind, generation, scope) | {"usage": usage_object(generation.usage)}
 
 
-def chunk(content: dict[str, Any], reason: str | None, kind: str, generation: Generation, site: Site) -> dict[str, Any]:
+def chunk(
+    content: dict[str, Any], reason: str | None, kind: str, generation: Generation, scope: RequestScope
+) -> dict[str, Any]:
     """A chunk of a stream's only choice, with this content; the last one has the `reason` why it ends."""
     # "finish_reason first up to v2026.0".
     choice: dict[str, Any] = {"index": 0, "logprobs": None, **content}
-    choice = choice | {"finish_reason": reason} if site.edition == "observed" else {"finish_reason": reason, **choice}
+    choice = choice | {"finish_reason": reason} if scope.edition == "observed" else {"finish_reason": reason, **choice}
     usage = {"usage": None} if generation.request.output.include_usage else {}
-    return envelope([choice], kind, generation, site) | usage
+    return envelope([choice], kind, generation, scope) | usage
 
 
-def handshake(content: dict[str, Any], kind: str, generation: Generation, site: Site) -> bytes:
+def handshake(content: dict[str, Any], kind: str, generation: Generation, scope: RequestScope) -> bytes:
     """The newer server's first event if there is a token but no text yet: "no logprobs and no usage member"."""
-    return event(envelope([{"index": 0, **content, "finish_reason": None}], kind, generation, site))
+    return event(envelope([{"index": 0, **content, "finish_reason": None}], kind, generation, scope))
 
 
-def ending(kind: str, generation: Generation, site: Site) -> tuple[bytes, ...]:
+def ending(kind: str, generation: Generation, scope: RequestScope) -> tuple[bytes, ...]:
     """The usage, if requested, and [DONE]: "all of these go out in one write" with the last chunk."""
     if not generation.request.output.include_usage:
         return (DONE,)
-    return event(whole([], kind, generation, site)), DONE
+    return event(whole([], kind, generation, scope)), DONE
 
 
 # --- write -----------------------------------------------------------------------------------------------------------
@@ -58,12 +60,12 @@ _WHOLE = "text_completion"
 _CHUNK = "text_completion.chunk"
 
 
-def write(generation: Generation, pace: Pace, site: Site) -> Reply:
+def write(generation: Generation, pace: TokenTiming, scope: RequestScope) -> Reply:
     """The generation as one body, or as a stream of chunks."""
     if generation.request.output.stream:
-        return stream_reply(Lazy(partial(_chunks, generation, site)), STREAM)
+        return stream_reply(LazyFrames(partial(_chunks, generation, scope)), STREAM)
     choices = [_choice(choice, generation) for choice in generation.choices]
-    return body_reply(whole(choices, _WHOLE, generation, site), generation, content_type=JSON)
+    return body_reply(whole(choices, _WHOLE, generation, scope), generation, content_type=JSON)
 
 
 # --- one body ----------------------------------------------------------------------------------------------------
@@ -108,29 +110,29 @@ class _Arrival(NamedTuple):
     ahead: int
 
 
-def _arrival(choice: Choice, site: Site) -> _Arrival:
+def _arrival(choice: Choice, scope: RequestScope) -> _Arrival:
     """An echoed prompt comes with the first token: joined to it by the older server, token by token by the newer."""
     if not choice.echo_texts:
         return _Arrival(choice.texts, 0)
-    if site.edition == "observed":
+    if scope.edition == "observed":
         return _Arrival([*choice.echo_texts, *choice.texts], len(choice.echo_texts))
     return _Arrival(["".join((*choice.echo_texts, *choice.texts[:1])), *choice.texts[1:]], 0)
 
 
-def _chunks(generation: Generation, site: Site) -> Iterator[Frames]:
+def _chunks(generation: Generation, scope: RequestScope) -> Iterator[FrameBatch]:
     """The chunks of the only choice, the last with its finish reason; then the usage if requested, and the end."""
     (choice,) = generation.choices
-    arrival = _arrival(choice, site)
-    flushes = GROUPING[site.edition](arrival.texts)
+    arrival = _arrival(choice, scope)
+    flushes = GROUPING[scope.edition](arrival.texts)
     first = next(flushes)
-    if site.edition == "observed" and first.at > arrival.ahead:
-        yield at_step(0, (handshake({"text": ""}, _CHUNK, generation, site),))
-    around = template(chunk({"text": SLOT}, None, _CHUNK, generation, site))
+    if scope.edition == "observed" and first.at > arrival.ahead:
+        yield at_step(0, (handshake({"text": ""}, _CHUNK, generation, scope),))
+    around = template(chunk({"text": SLOT}, None, _CHUNK, generation, scope))
     stretch = Stretch(chain((first,), flushes), around, len(choice.ids), -arrival.ahead)
 
     def close(text: str) -> tuple[bytes, ...]:
-        last = event(chunk({"text": text}, choice.finish_reason, _CHUNK, generation, site))
-        return last, *ending(_CHUNK, generation, site)
+        last = event(chunk({"text": text}, choice.finish_reason, _CHUNK, generation, scope))
+        return last, *ending(_CHUNK, generation, scope)
 
     yield from stretch_frames(stretch, close)
 
@@ -174,10 +176,10 @@ def thoughts(choice: Choice, generation: Generation) -> Sequence[str]:
     return [*choice.thoughts[:-1], choice.thoughts[-1] + family.end]
 
 
-def call_head(choice: Choice, place: int, site: Site) -> dict[str, Any]:
+def call_head(choice: Choice, place: int, scope: RequestScope) -> dict[str, Any]:
     """The members with which a call begins, in bodies and chunks alike."""
     # "id = 9 random letters/digits"
-    return {"id": alphanumerics(site.identity, 9, "call", choice.index, place), "type": "function"}
+    return {"id": alphanumerics(scope.identity, 9, "call", choice.index, place), "type": "function"}
 
 
 # --- parts -----------------------------------------------------------------------------------------------------------
@@ -200,11 +202,11 @@ class Part(NamedTuple):
     begun: int = 0
 
 
-def parts_of(choice: Choice, generation: Generation, site: Site) -> list[Part]:
+def parts_of(choice: Choice, generation: Generation, scope: RequestScope) -> list[Part]:
     """The parts in the order of the stream, at least one."""
     if not is_parsed(generation):
         texts = words(choice)
-        return [Part("text", GROUPING[site.edition](texts), len(texts))]
+        return [Part("text", GROUPING[scope.edition](texts), len(texts))]
     thought, spoken = len(choice.thoughts), len(choice.thoughts) + len(choice.texts)
     parts = [Part("thought", by_delay(thoughts(choice, generation)), thought)] if thought else []
     if choice.texts:
@@ -225,28 +227,28 @@ def _calls(choice: Choice, step: int) -> Iterator[Part]:
 # --- chat answers ----------------------------------------------------------------------------------------------------
 
 
-def write_chat(generation: Generation, pace: Pace, site: Site) -> Reply:
+def write_chat(generation: Generation, pace: TokenTiming, scope: RequestScope) -> Reply:
     """The generation as one body, or as a stream of chunks."""
     if generation.request.output.stream:
-        return stream_reply(Lazy(partial(chunks, generation, site)), STREAM)
-    choices = [_chat_choice(choice, generation, site) for choice in generation.choices]
-    return body_reply(whole(choices, "chat.completion", generation, site), generation, content_type=JSON)
+        return stream_reply(LazyFrames(partial(chunks, generation, scope)), STREAM)
+    choices = [_chat_choice(choice, generation, scope) for choice in generation.choices]
+    return body_reply(whole(choices, "chat.completion", generation, scope), generation, content_type=JSON)
 
 
-def _chat_choice(choice: Choice, generation: Generation, site: Site) -> dict[str, Any]:
+def _chat_choice(choice: Choice, generation: Generation, scope: RequestScope) -> dict[str, Any]:
     return {
         "finish_reason": finish_reason(choice, generation),
         "index": choice.index,
         "logprobs": None if generation.request.output.logprobs is None else {"content": _chat_logprobs(choice)},
-        "message": _message(choice, generation, site),
+        "message": _message(choice, generation, scope),
     }
 
 
-def _message(choice: Choice, generation: Generation, site: Site) -> dict[str, Any]:
+def _message(choice: Choice, generation: Generation, scope: RequestScope) -> dict[str, Any]:
     """The message: text, thoughts and tool calls; the older server has only content and role."""
     if not is_parsed(generation):
         message = {"content": "".join(words(choice)), "role": "assistant"}
-        return message | {"tool_calls": []} if site.edition == "observed" else message
+        return message | {"tool_calls": []} if scope.edition == "observed" else message
     thought = "".join(thoughts(choice, generation))
     # "`reasoning_content` (only if not empty), `role`, `tool_calls` (always an array, `[]` if none ...)"
     return {
@@ -254,7 +256,7 @@ def _message(choice: Choice, generation: Generation, site: Site) -> dict[str, An
         **({"reasoning_content": thought} if thought else {}),
         "role": "assistant",
         "tool_calls": [
-            {**call_head(choice, place, site), "function": {"name": call.name, "arguments": call.arguments}}
+            {**call_head(choice, place, scope), "function": {"name": call.name, "arguments": call.arguments}}
             for place, call in enumerate(choice.calls)
         ],
     }
@@ -273,36 +275,36 @@ def _chat_logprobs(choice: Choice) -> list[dict[str, Any]]:
 _KIND = "chat.completion.chunk"
 
 
-def chunks(generation: Generation, site: Site) -> Iterator[Frames]:
+def chunks(generation: Generation, scope: RequestScope) -> Iterator[FrameBatch]:
     """The whole stream: its chunks, the last with the finish reason; then the usage if requested, and the end."""
     (choice,) = generation.choices
-    first, *rest = parts_of(choice, generation, site)
+    first, *rest = parts_of(choice, generation, scope)
     flush = next(first.flushes)
     waits = flush.at > 0 or first.kind == "call" or bool(choice.thoughts)
-    if site.edition == "observed" and waits and choice.steps > 1:
+    if scope.edition == "observed" and waits and choice.steps > 1:
         hello = {"delta": {"role": "assistant", "content": None}}
-        yield at_step(0, (handshake(hello, _KIND, generation, site),))
+        yield at_step(0, (handshake(hello, _KIND, generation, scope),))
     parts = (first._replace(flushes=chain((flush,), first.flushes)), *rest)
     for part in parts:
-        yield from _frames(part, part is parts[-1], generation, site)
+        yield from _frames(part, part is parts[-1], generation, scope)
 
 
-def _frames(part: Part, last: bool, generation: Generation, site: Site) -> Iterator[Frames]:
+def _frames(part: Part, last: bool, generation: Generation, scope: RequestScope) -> Iterator[FrameBatch]:
     (choice,) = generation.choices
 
     def write(delta: dict[str, Any], reason: str | None = None) -> dict[str, Any]:
-        return chunk({"delta": delta}, reason, _KIND, generation, site)
+        return chunk({"delta": delta}, reason, _KIND, generation, scope)
 
     def close(text: str) -> tuple[bytes, ...]:
         # "empty `{}` if only a finish is left"; the older server's has an empty content.
-        delta = _delta(part, text) if text or site.edition == "documented" else {}
-        return event(write(delta, finish_reason(choice, generation))), *ending(_KIND, generation, site)
+        delta = _delta(part, text) if text or scope.edition == "documented" else {}
+        return event(write(delta, finish_reason(choice, generation))), *ending(_KIND, generation, scope)
 
     if part.kind == "call":
         # "first tool delta" with its name, then its arguments.
         name = {"name": choice.calls[part.place].name}
-        head = {**call_head(choice, part.place, site), "index": part.place, "function": name}
-        yield Frames((event(write({"tool_calls": [head]})),), (part.begun,), (1,))
+        head = {**call_head(choice, part.place, scope), "index": part.place, "function": name}
+        yield FrameBatch((event(write({"tool_calls": [head]})),), (part.begun,), (1,))
     stretch = Stretch(part.flushes, template(write(_delta(part, SLOT))), part.tokens, part.step)
     yield from stretch_frames(stretch, close if last else None)
 

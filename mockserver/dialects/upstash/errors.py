@@ -6,8 +6,8 @@ It reports all faults of form together, as pydantic's list, but only one fault o
 
 from collections.abc import Callable, Mapping, Sequence
 
-from mockserver.core.dialects import Edition, ErrorTable, Refusal
-from mockserver.core.failures import FailureKind, Rejection, Violation
+from mockserver.core.dialects import Edition, ErrorTable, ErrorTemplate
+from mockserver.core.failures import FailureKind, Refusal, Violation
 from mockserver.core.timeline import RawHeaders
 from mockserver.dialects.upstash.limits import BURST_LIMIT, BURST_RESET, CHAT_LIMIT, DAILY_LIMIT, DAILY_RESET
 from mockserver.dialects.wordings import custom_words, pydantic_words
@@ -16,34 +16,36 @@ from mockserver.dialects.wordings import custom_words, pydantic_words
 _QSTASH = "qstash"
 
 
-def refused(message: str, status: int = 400) -> Rejection:
+def refused(message: str, status: int = 400) -> Refusal:
     """A refusal by QStash itself, in its own format."""
-    return Rejection(FailureKind.INVALID_REQUEST, message, status=status, code=_QSTASH)
+    return Refusal(FailureKind.INVALID_REQUEST, message, status=status, code=_QSTASH)
 
 
 # --- the table ---------------------------------------------------------------------------------------------------
 
 
-def _qstash(status: int, message: str, headers: RawHeaders = (), resets: tuple[tuple[bytes, int], ...] = ()) -> Refusal:
-    return Refusal(status, message, lambda rejection, words: {"error": words}, headers, resets=resets)
+def _qstash(
+    status: int, message: str, headers: RawHeaders = (), resets: tuple[tuple[bytes, int], ...] = ()
+) -> ErrorTemplate:
+    return ErrorTemplate(status, message, lambda refusal, words: {"error": words}, headers, resets=resets)
 
 
-def _vllm(status: int, type: str, message: str) -> Refusal:
-    def body(rejection: Rejection, words: str) -> dict[str, object]:
-        if rejection.code == _QSTASH:
+def _vllm(status: int, type: str, message: str) -> ErrorTemplate:
+    def body(refusal: Refusal, words: str) -> dict[str, object]:
+        if refusal.code == _QSTASH:
             return {"error": words}
-        return {"object": "error", "message": words, "type": type, "param": None, "code": rejection.status or status}
+        return {"object": "error", "message": words, "type": type, "param": None, "code": refusal.status or status}
 
-    return Refusal(status, message, body)
+    return ErrorTemplate(status, message, body)
 
 
 def _no_such(name: str) -> str:
     return f"The model `{name}` does not exist."
 
 
-def _no_model(rejection: Rejection, words: str) -> object:
-    name = rejection.model
-    return _NO_MODEL.body(rejection, _no_such(name) if name and not rejection.message else words)
+def _no_model(refusal: Refusal, words: str) -> object:
+    name = refusal.model
+    return _NO_MODEL.body(refusal, _no_such(name) if name and not refusal.message else words)
 
 
 _NO_MODEL = _vllm(404, "NotFoundError", "The model does not exist.")
@@ -82,13 +84,13 @@ ERRORS: dict[Edition, ErrorTable] = {"documented": _TABLE, "observed": _TABLE}
 # --- faults of form ----------------------------------------------------------------------------------------------
 
 
-def misshapen(faults: Sequence[Violation]) -> Rejection | None:
+def misshapen(faults: Sequence[Violation]) -> Refusal | None:
     """The refusal of a body for all its faults of form, as pydantic's list; None if there are none."""
     details = [_detail(fault) for fault in faults if not _is_out_of_range(fault)]
-    return Rejection(FailureKind.INVALID_REQUEST, repr(details)) if details else None
+    return Refusal(FailureKind.INVALID_REQUEST, repr(details)) if details else None
 
 
-def misplaced_top_logprobs(body: Mapping[str, object]) -> Rejection | None:
+def misplaced_top_logprobs(body: Mapping[str, object]) -> Refusal | None:
     """The refusal of `top_logprobs` out of its range or without `logprobs`, which vLLM checks first; None if valid."""
     alternatives = body.get("top_logprobs")
     if not isinstance(alternatives, int | float) or isinstance(alternatives, bool):
@@ -102,10 +104,10 @@ def misplaced_top_logprobs(body: Mapping[str, object]) -> Rejection | None:
     return None
 
 
-def _bad_value(message: str) -> Rejection:
+def _bad_value(message: str) -> Refusal:
     code, words = custom_words(message)
     detail = {"type": code, "loc": ("body",), "msg": words}
-    return Rejection(FailureKind.INVALID_REQUEST, repr([detail]), "top_logprobs")
+    return Refusal(FailureKind.INVALID_REQUEST, repr([detail]), "top_logprobs")
 
 
 def _detail(fault: Violation) -> dict[str, object]:
@@ -151,13 +153,13 @@ _RANGES: dict[str, Callable[[Violation], str]] = {
 }
 
 
-def out_of_range(faults: Sequence[Violation]) -> Rejection | None:
+def out_of_range(faults: Sequence[Violation]) -> Refusal | None:
     """The refusal of the first value that is out of its range for the engine; None if there is none."""
     first: dict[str, Violation] = {}
     for fault in filter(_is_out_of_range, faults):
         first.setdefault(str(fault.path[0]), fault)
     name = next((name for name in _RANGES if name in first), None)
-    return None if name is None else Rejection(FailureKind.INVALID_REQUEST, _RANGES[name](first[name]), name)
+    return None if name is None else Refusal(FailureKind.INVALID_REQUEST, _RANGES[name](first[name]), name)
 
 
 def _is_out_of_range(fault: Violation) -> bool:
@@ -167,12 +169,12 @@ def _is_out_of_range(fault: Violation) -> bool:
 # --- faults that the engine finds later --------------------------------------------------------------------------
 
 
-def unknown_model(name: str) -> Rejection:
+def unknown_model(name: str) -> Refusal:
     """The refusal of an unknown model."""
-    return Rejection(FailureKind.UNKNOWN_MODEL, _no_such(name), "model")
+    return Refusal(FailureKind.UNKNOWN_MODEL, _no_such(name), "model")
 
 
-def too_long(prompt: int, completion: int | None, context: int) -> Rejection | None:
+def too_long(prompt: int, completion: int | None, context: int) -> Refusal | None:
     """The refusal of a request that exceeds the context window (all in tokens); None if it fits."""
     window = f"This model's maximum context length is {context} tokens. However, you requested"
     if completion is None:
@@ -186,4 +188,4 @@ def too_long(prompt: int, completion: int | None, context: int) -> Rejection | N
             f"{window} {prompt + completion} tokens ({prompt} in the messages, {completion} in the completion). "
             "Please reduce the length of the messages or completion."
         )
-    return Rejection(FailureKind.CONTEXT_LENGTH, message)
+    return Refusal(FailureKind.CONTEXT_LENGTH, message)

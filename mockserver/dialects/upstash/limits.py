@@ -5,16 +5,16 @@ how fast the models were. The figures are invented, since the vendor published n
 from math import ceil
 
 from mockserver.core.calls import Call
-from mockserver.core.dialects import Preset, Site
-from mockserver.core.failures import FailureKind, Rejection
+from mockserver.core.dialects import Preset, RequestScope
+from mockserver.core.failures import FailureKind, Refusal
 from mockserver.core.quotas import (
     PERIODS,
     Allowance,
     Limit,
-    Measure,
+    LimitState,
+    LimitUnit,
     QuotaPolicy,
     Refused,
-    Standing,
     exceeded,
     tightest,
 )
@@ -42,26 +42,26 @@ CHAT_REQUESTS = Limit("requests", _MINUTE, 60)
 CHAT_TOKENS = Limit("tokens", _MINUTE, 60_000)
 ASSUMED = Allowance((CHAT_REQUESTS, CHAT_TOKENS, MESSAGES_PER_DAY, BURST))
 
-_CHAT_PERIODS: dict[Measure, tuple[str, ...]] = {
+_CHAT_PERIODS: dict[LimitUnit, tuple[str, ...]] = {
     "requests": ("minute", "hour"),
     "tokens": ("second", "minute", "hour", "day"),
 }
 
 
-def refuse(refused: Refused, now: float) -> Rejection:
+def refuse(refused: Refused, now: float) -> Refusal:
     """The 429 of the exhausted quota, with the headers that name it; too many concurrent requests count as a burst."""
     worst = exceeded(refused.standings)
     if worst is None:
-        return Rejection(FailureKind.OVERLOADED, headers=left(b"burst-ratelimit-", refused.crowd or 0, 0))
+        return Refusal(FailureKind.OVERLOADED, headers=left(b"burst-ratelimit-", refused.crowd or 0, 0))
     limit = worst.limit
     if limit.measure == "tokens" or limit.period in _CHAT_PERIODS["requests"]:
-        return Rejection(FailureKind.RATE_LIMIT, headers=chat_limits(refused.standings))
+        return Refusal(FailureKind.RATE_LIMIT, headers=chat_limits(refused.standings))
     daily = limit.period == "day"
     kind, name = (
         (FailureKind.PAYMENT_REQUIRED, b"ratelimit-") if daily else (FailureKind.OVERLOADED, b"burst-ratelimit-")
     )
     full = (name + b"reset", b"%d" % worst.full_at(now))
-    return Rejection(kind, headers=(*left(name, limit.amount, worst.remaining), full))
+    return Refusal(kind, headers=(*left(name, limit.amount, worst.remaining), full))
 
 
 def left(name: bytes, amount: int, remaining: int) -> RawHeaders:
@@ -69,7 +69,7 @@ def left(name: bytes, amount: int, remaining: int) -> RawHeaders:
     return ((name + b"limit", b"%d" % amount), (name + b"remaining", b"%d" % remaining))
 
 
-def chat_limits(standings: tuple[Standing, ...]) -> RawHeaders:
+def chat_limits(standings: tuple[LimitState, ...]) -> RawHeaders:
     """The headers of the chat API's limits and of their remaining amounts."""
     named = _chat(standings)
     return (
@@ -78,7 +78,7 @@ def chat_limits(standings: tuple[Standing, ...]) -> RawHeaders:
     )
 
 
-def chat_resets(standings: tuple[Standing, ...], now: float, *, as_durations: bool) -> RawHeaders:
+def chat_resets(standings: tuple[LimitState, ...], now: float, *, as_durations: bool) -> RawHeaders:
     """The headers of the times when the chat API's limits are full again."""
     return tuple(
         (b"x-ratelimit-reset-" + name, reset(standing.full_at(now), now, as_duration=as_durations))
@@ -99,13 +99,13 @@ def reset(at: float, now: float, *, as_duration: bool) -> bytes:
     return f"{text}{seconds % 60}s".encode()
 
 
-def _chat(standings: tuple[Standing, ...]) -> tuple[tuple[bytes, Standing], ...]:
+def _chat(standings: tuple[LimitState, ...]) -> tuple[tuple[bytes, LimitState], ...]:
     """The tightest of the chat API's limits on requests and on tokens, since the headers have room for one each.
 
     The SDKs recognise the chat's 429 by the first, so both are always there; one that is not configured is never used.
     """
-    requests = tightest(standings, "requests", _CHAT_PERIODS["requests"]) or Standing(CHAT_REQUESTS)
-    tokens = tightest(standings, "tokens", _CHAT_PERIODS["tokens"]) or Standing(CHAT_TOKENS)
+    requests = tightest(standings, "requests", _CHAT_PERIODS["requests"]) or LimitState(CHAT_REQUESTS)
+    tokens = tightest(standings, "tokens", _CHAT_PERIODS["tokens"]) or LimitState(CHAT_TOKENS)
     return ((b"requests", requests), (b"tokens", tokens))
 
 
@@ -115,8 +115,8 @@ QUOTAS = QuotaPolicy({"assumed": ASSUMED}, refuse=refuse)
 
 CHAT_PATH = "/llm/v1/chat/completions"
 
-_ONE_TAKEN = (Standing(CHAT_REQUESTS, 1), Standing(CHAT_TOKENS))
-_NONE_LEFT = (Standing(CHAT_REQUESTS, CHAT_REQUESTS.amount), Standing(CHAT_TOKENS))
+_ONE_TAKEN = (LimitState(CHAT_REQUESTS, 1), LimitState(CHAT_TOKENS))
+_NONE_LEFT = (LimitState(CHAT_REQUESTS, CHAT_REQUESTS.amount), LimitState(CHAT_TOKENS))
 
 _SECURITY: RawHeaders = ((b"strict-transport-security", b"max-age=31536000; includeSubDomains"),)
 
@@ -129,20 +129,20 @@ DAILY_RESET = ((b"ratelimit-reset", 86_400),)
 BURST_RESET = ((b"burst-ratelimit-reset", 1),)
 
 
-def within_limits(site: Site) -> RawHeaders:
+def within_limits(scope: RequestScope) -> RawHeaders:
     """The limits that a successful answer states; without a quota those of the assumed tier after one request."""
-    return chat_limits(site.standings or _ONE_TAKEN)
+    return chat_limits(scope.standings or _ONE_TAKEN)
 
 
-def every_answer(call: Call, site: Site) -> RawHeaders:
+def every_answer(call: Call, scope: RequestScope) -> RawHeaders:
     """The headers of every answer, including errors; those of the chat API state when its limits reset."""
-    observed = site.edition == "observed"
-    general = (date_header(site.now), *(_SECURITY if observed else ()))
+    observed = scope.edition == "observed"
+    general = (date_header(scope.now), *(_SECURITY if observed else ()))
     if call.path != CHAT_PATH or token(call) is None:
         return general
-    if site.standings:
-        return (*general, *chat_resets(site.standings, site.now, as_durations=observed))
-    text = reset(site.now // 60 * 60 + 60, site.now, as_duration=observed)
+    if scope.standings:
+        return (*general, *chat_resets(scope.standings, scope.now, as_durations=observed))
+    text = reset(scope.now // 60 * 60 + 60, scope.now, as_duration=observed)
     return (*general, (b"x-ratelimit-reset-requests", text), (b"x-ratelimit-reset-tokens", text))
 
 

@@ -7,8 +7,8 @@ window, and finally the values.
 from typing import Any
 
 from mockserver.core.calls import Call
-from mockserver.core.dialects import Model, Site
-from mockserver.core.failures import Rejection
+from mockserver.core.dialects import Model, RequestScope
+from mockserver.core.failures import Refusal
 from mockserver.core.generation import Constraint, GenerationRequest, Limits, Output, Prompt, Stops
 from mockserver.dialects.contracts import by_edition, editions
 from mockserver.dialects.openai.fields import json_object, sampling, stop_texts, whole
@@ -27,16 +27,16 @@ REQUEST = by_edition(CONTRACT, "ChatCompletionRequest")
 # --- read ------------------------------------------------------------------------------------------------------------
 
 
-def read(call: Call, site: Site) -> GenerationRequest | Rejection:
+def read(call: Call, scope: RequestScope) -> GenerationRequest | Refusal:
     """The request, or why Upstash refuses it."""
     body = json_object(call.body)
-    if isinstance(body, Rejection):
+    if isinstance(body, Refusal):
         return body
-    faults = REQUEST[site.edition].violations(body)
+    faults = REQUEST[scope.edition].violations(body)
     refusal = misplaced_top_logprobs(body) or misshapen(faults)
     if refusal is not None:
         return refusal
-    model = site.model(body["model"])
+    model = scope.model(body["model"])
     if model is None:
         return unknown_model(body["model"])
     prompt, limit = _prompt(body), whole(body.get("max_tokens"))

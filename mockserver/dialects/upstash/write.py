@@ -8,27 +8,27 @@ is no `usage` key before the last chunk.
 from collections.abc import Sequence
 from functools import lru_cache, partial
 
-from mockserver.core.dialects import Site
+from mockserver.core.dialects import RequestScope
 from mockserver.core.generation import Choice, Generation
 from mockserver.core.seeding import hex_digits
-from mockserver.core.timeline import Pace, Reply
+from mockserver.core.timeline import Reply, TokenTiming
 from mockserver.dialects.openai.flavour import Flavour, Members, Rendering, Segment
 from mockserver.dialects.openai.flavour import write as write_answer
 from mockserver.dialects.openai.logprobs import chat_logprobs
 from mockserver.dialects.upstash.limits import within_limits
 
 
-def write(generation: Generation, pace: Pace, site: Site) -> Reply:
+def write(generation: Generation, pace: TokenTiming, scope: RequestScope) -> Reply:
     """The generation as one body, or as a stream of chunks."""
-    return write_answer(_CHAT, generation, pace, site)
+    return write_answer(_CHAT, generation, pace, scope)
 
 
 def _around(rendering: Rendering) -> Members:
-    site, model = rendering.site, rendering.generation.request.model
-    around = {"id": f"cmpl-{hex_digits(site.identity, 32, 'id')}", "created": int(site.now), "model": model}
+    scope, model = rendering.scope, rendering.generation.request.model
+    around = {"id": f"cmpl-{hex_digits(scope.identity, 32, 'id')}", "created": int(scope.now), "model": model}
     # "you should refer to the system_fingerprint response parameter to monitor changes in the backend"
-    documented = site.edition == "documented"
-    return {**around, "system_fingerprint": _system_fingerprint(site.seed, model)} if documented else around
+    documented = scope.edition == "documented"
+    return {**around, "system_fingerprint": _system_fingerprint(scope.seed, model)} if documented else around
 
 
 @lru_cache(maxsize=256)
@@ -78,7 +78,7 @@ _CHAT = Flavour(
     segments=_segments,
     opening=lambda rendering, choice: ({"delta": {"role": "assistant"}},),
     closing=_closing,
-    headers=lambda rendering: within_limits(rendering.site),
+    headers=lambda rendering: within_limits(rendering.scope),
     body=_KEYS,
     chunk=_KEYS,
     choice=("index", "message", "logprobs", "finish_reason", "stop_reason"),

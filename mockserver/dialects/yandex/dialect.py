@@ -1,18 +1,18 @@
 """Yandex AI Studio: OpenAI-compatible responses, chats and embeddings, and the list of models (vendor note, part A)."""
 
 from mockserver.core.calls import Call
+from mockserver.core.dialect_state import ResponseHistory
 from mockserver.core.dialects import (
     BEARER,
-    Answer,
     Clients,
     Dialect,
     Operation,
+    OperationHandler,
+    RequestScope,
     Schemas,
-    Site,
-    on_demand,
+    lazy_codec,
 )
-from mockserver.core.failures import Rejection
-from mockserver.core.ledgers import Ledger
+from mockserver.core.failures import Refusal
 from mockserver.core.timeline import Reply
 from mockserver.dialects.yandex.errors import ERRORS
 from mockserver.dialects.yandex.limits import PRESETS, PROMPT_CACHING, QUOTAS, credentials, every_answer, preset_of
@@ -20,7 +20,7 @@ from mockserver.dialects.yandex.models import MODELS, list_models
 from mockserver.dialects.yandex.read import CONTRACT
 
 
-def _shelf() -> Ledger:
+def _shelf() -> ResponseHistory:
     from mockserver.dialects.yandex.responses.shelf import Shelf
 
     return Shelf()
@@ -29,14 +29,14 @@ def _shelf() -> Ledger:
 def _of_stored(name: str, method: str, path: str, summary: str, response: str | None = None) -> Operation:
     """An operation on stored responses, whose code is loaded with the first request."""
 
-    def answer(call: Call, site: Site) -> Reply | Rejection:
+    def answer(call: Call, scope: RequestScope) -> Reply | Refusal:
         from mockserver.dialects.yandex.responses import stored
 
-        found: Answer = getattr(stored, name)
-        return found(call, site)
+        found: OperationHandler = getattr(stored, name)
+        return found(call, scope)
 
     schemas = Schemas(response=response)
-    return Operation(name, method, (path,), schemas, answer=answer, summary=summary, remembers=True)
+    return Operation(name, method, (path,), schemas, handler=answer, summary=summary, remembers=True)
 
 
 CHAT_COMPLETIONS = Operation(
@@ -44,9 +44,9 @@ CHAT_COMPLETIONS = Operation(
     "POST",
     ("/v1/chat/completions",),
     Schemas("ChatCompletionRequest", "ChatCompletionResponse", "ChatCompletionChunk"),
-    read=on_demand("mockserver.dialects.yandex.read:read"),
-    write=on_demand("mockserver.dialects.yandex.write:write"),
-    calls_tools=True,
+    read=lazy_codec("mockserver.dialects.yandex.read:read"),
+    write=lazy_codec("mockserver.dialects.yandex.write:write"),
+    supports_tools=True,
     lacks={"documented": ("reasoning",)},
     summary="Answer a conversation",
 )
@@ -55,13 +55,13 @@ RESPONSES = Operation(
     "POST",
     ("/v1/responses",),
     Schemas("ResponsesRequest", "Response", "ResponsesEvent"),
-    read=on_demand("mockserver.dialects.yandex.responses.read:read"),
-    write=on_demand("mockserver.dialects.yandex.responses.write:write"),
-    calls_tools=True,
+    read=lazy_codec("mockserver.dialects.yandex.responses.read:read"),
+    write=lazy_codec("mockserver.dialects.yandex.responses.write:write"),
+    supports_tools=True,
     lacks={"documented": ("reasoning",)},
     summary="Answer what was said, called and given back",
-    stream_error=on_demand("mockserver.dialects.yandex.responses.write:fail"),
-    recalls=(b'"previous_response_id"', b'"item_reference"', b'"background"'),
+    stream_error=lazy_codec("mockserver.dialects.yandex.responses.write:fail"),
+    history_markers=(b'"previous_response_id"', b'"item_reference"', b'"background"'),
 )
 STORED = (
     _of_stored("list_input_items", "GET", "/v1/responses/{id}/input_items", "The input of a stored response"),
@@ -74,14 +74,14 @@ EMBEDDINGS = Operation(
     "POST",
     ("/v1/embeddings",),
     Schemas("EmbeddingRequest", "EmbeddingResponse"),
-    read=on_demand("mockserver.dialects.yandex.embeddings:read_embedding"),
-    write=on_demand("mockserver.dialects.yandex.embeddings:write_embedding"),
-    speaks=False,
+    read=lazy_codec("mockserver.dialects.yandex.embeddings:read_embedding"),
+    write=lazy_codec("mockserver.dialects.yandex.embeddings:write_embedding"),
+    generates=False,
     measure="embedding",
     summary="Embed a text",
 )
 LIST_MODELS = Operation(
-    "models", "GET", ("/v1/models",), Schemas(response="ModelList"), answer=list_models, summary="The models on offer"
+    "models", "GET", ("/v1/models",), Schemas(response="ModelList"), handler=list_models, summary="The models on offer"
 )
 
 YANDEX = Dialect(
@@ -96,7 +96,7 @@ YANDEX = Dialect(
         "rest-assistant.api.cloud.yandex.net",
     ),
     operations=(CHAT_COMPLETIONS, RESPONSES, *STORED, EMBEDDINGS, LIST_MODELS),
-    ledger=_shelf,
+    history=_shelf,
     bare=("/v1/chat/completions", "/v1/responses", "/v1/embeddings"),
     errors=ERRORS,
     contract=CONTRACT,

@@ -8,10 +8,10 @@ from typing import Any
 import orjson
 
 from mockserver.core.calls import Call
-from mockserver.core.dialects import Site
-from mockserver.core.failures import FailureKind, Rejection
+from mockserver.core.dialects import RequestScope
+from mockserver.core.failures import FailureKind, Refusal
 from mockserver.core.generation import Generation, GenerationRequest
-from mockserver.core.timeline import Pace, Reply
+from mockserver.core.timeline import Reply, TokenTiming
 from mockserver.dialects.contracts import by_edition
 from mockserver.dialects.openai.embeddings import EmbeddingForm, embedding_request, embeddings, read_usage
 from mockserver.dialects.openai.fields import json_object, whole
@@ -28,39 +28,39 @@ _SIZES = {"text-embeddings-v2": (128, _USUAL, 512, 768)}
 _SIDES = ("-doc", "-query")
 
 
-def read_embedding(call: Call, site: Site) -> GenerationRequest | Rejection:
+def read_embedding(call: Call, scope: RequestScope) -> GenerationRequest | Refusal:
     """The request, or why Yandex refuses it."""
     body = json_object(call.body)
-    if isinstance(body, Rejection):
+    if isinstance(body, Refusal):
         return body
-    contract = _REQUEST[site.edition]
+    contract = _REQUEST[scope.edition]
     if contract.accepts(body):
-        return _request({name: value for name, value in body.items() if value is not None}, call, site)
+        return _request({name: value for name, value in body.items() if value is not None}, call, scope)
     refusal = explain(contract.violations(body), _FIELDS)
     return _input_fault(body.get("input")) if refusal.param == "input" else refusal
 
 
-def _input_fault(given: object) -> Rejection:
+def _input_fault(given: object) -> Refusal:
     """The refusal of an `input` that cannot be embedded, in the recorded words if there are any."""
     texts = given if isinstance(given, list) else [given]
     if given is None:
         return fault("input", "is required")
     if not all(isinstance(text, str) for text in texts):
         # This is how token ids were refused, which OpenAI's clients send for long texts.
-        return Rejection(FailureKind.MALFORMED_JSON, param="input")
+        return Refusal(FailureKind.MALFORMED_JSON, param="input")
     if len(texts) != 1:
-        return Rejection(FailureKind.INVALID_REQUEST, "Array input must contain exactly one string", "input")
+        return Refusal(FailureKind.INVALID_REQUEST, "Array input must contain exactly one string", "input")
     return fault("input", "must not be empty")
 
 
-def _request(body: dict[str, Any], call: Call, site: Site) -> GenerationRequest | Rejection:
+def _request(body: dict[str, Any], call: Call, scope: RequestScope) -> GenerationRequest | Refusal:
     if "://" not in body["model"]:
-        return Rejection(FailureKind.INVALID_REQUEST, "Failed to parse model URI", "model")
+        return Refusal(FailureKind.INVALID_REQUEST, "Failed to parse model URI", "model")
     uri = parse_uri(body["model"])
     if uri is None or uri.scheme != "emb":
-        return Rejection(FailureKind.INVALID_REQUEST, "invalid model_uri", "model")
-    if not is_offered(uri, site):
-        return Rejection(FailureKind.UNKNOWN_MODEL, param="model")
+        return Refusal(FailureKind.INVALID_REQUEST, "invalid model_uri", "model")
+    if not is_offered(uri, scope):
+        return Refusal(FailureKind.UNKNOWN_MODEL, param="model")
     space = reduce(str.removesuffix, _SIDES, uri.name)
     sizes = _SIZES.get(space, (_USUAL,))
     dimensions = whole(body.get("dimensions")) or _USUAL
@@ -70,10 +70,10 @@ def _request(body: dict[str, Any], call: Call, site: Site) -> GenerationRequest 
     if request.prompt_tokens <= EMBEDDING_CONTEXT:
         return request
     message = f"number of input tokens must be no more than {EMBEDDING_CONTEXT}, got {request.prompt_tokens}"
-    return in_session(FailureKind.CONTEXT_LENGTH, message, uri, call, site)
+    return in_session(FailureKind.CONTEXT_LENGTH, message, uri, call, scope)
 
 
-def write_embedding(generation: Generation, pace: Pace, site: Site) -> Reply:
+def write_embedding(generation: Generation, pace: TokenTiming, scope: RequestScope) -> Reply:
     """The answer: object, model, data, usage."""
     data = [
         {"index": index, "embedding": orjson.Fragment(each), "object": "embedding"}

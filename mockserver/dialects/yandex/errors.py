@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from mockserver.core.calls import Call
-from mockserver.core.dialects import Edition, ErrorTable, Refusal, Site
-from mockserver.core.failures import FailureKind, Rejection, Violation
+from mockserver.core.dialects import Edition, ErrorTable, ErrorTemplate, RequestScope
+from mockserver.core.failures import FailureKind, Refusal, Violation
 from mockserver.core.seeding import derive
 from mockserver.dialects.yandex.limits import request_id
 from mockserver.dialects.yandex.models import ModelUri
@@ -53,17 +53,19 @@ _ROWS: dict[FailureKind, _Row] = {
 }
 
 
-def _refusal(row: _Row) -> Refusal:
-    return Refusal(row.status, row.message, lambda rejection, words: {"error": {"message": words, "type": row.type}})
+def _refusal(row: _Row) -> ErrorTemplate:
+    return ErrorTemplate(
+        row.status, row.message, lambda refusal, words: {"error": {"message": words, "type": row.type}}
+    )
 
 
-def _unknown_key(row: _Row) -> Refusal:
+def _unknown_key(row: _Row) -> ErrorTemplate:
     """The only refusal that repeats a part of the request: the key, "masked"."""
 
-    def body(rejection: Rejection, words: str) -> object:
-        return {"error": {"message": words.replace("{key}", _masked(rejection.key or "")), "type": row.type}}
+    def body(refusal: Refusal, words: str) -> object:
+        return {"error": {"message": words.replace("{key}", _masked(refusal.key or "")), "type": row.type}}
 
-    return Refusal(row.status, row.message, body)
+    return ErrorTemplate(row.status, row.message, body)
 
 
 def _masked(key: str) -> str:
@@ -100,18 +102,18 @@ _WORDINGS: dict[str, Callable[[Violation], str]] = {
 }
 
 
-def explain(violations: Sequence[Violation], fields: Sequence[str]) -> Rejection:
+def explain(violations: Sequence[Violation], fields: Sequence[str]) -> Refusal:
     """The refusal of a body for its first violation only, in the order of `fields`."""
     if not violations:
-        return Rejection(FailureKind.INVALID_REQUEST)
+        return Refusal(FailureKind.INVALID_REQUEST)
     first = min(violations, key=lambda violation: fields.index(str(violation.path[0])))
     wording = _WORDINGS.get(first.rule)
     return fault(first.field, wording(first) if wording else "is not valid")
 
 
-def fault(field: str, wording: str) -> Rejection:
+def fault(field: str, wording: str) -> Refusal:
     """The refusal of one field, in words of our own."""
-    return Rejection(FailureKind.INVALID_REQUEST, f"'{field}' {wording}", field)
+    return Refusal(FailureKind.INVALID_REQUEST, f"'{field}' {wording}", field)
 
 
 def _types(expected: object) -> str:
@@ -126,10 +128,10 @@ def _values(expected: object) -> str:
 # --- sessions --------------------------------------------------------------------------------------------------------
 
 
-def in_session(kind: FailureKind, said: str, uri: ModelUri, call: Call, site: Site) -> Rejection:
+def in_session(kind: FailureKind, said: str, uri: ModelUri, call: Call, scope: RequestScope) -> Refusal:
     """A refusal whose message is that of the fault (`said`), preceded by the session of the request."""
-    words = (f"{derive(site.identity, 'session', part) & 0xFFFF_FFFF:x}" for part in range(4))
-    request = request_id(site)
+    words = (f"{derive(scope.identity, 'session', part) & 0xFFFF_FFFF:x}" for part in range(4))
+    request = request_id(scope)
     client = call.headers.get("x-client-request-id") or request
     session = f"internal_id={'-'.join(words)}&request_id={request}&client_request_id={client}&folder_id={uri.folder}"
-    return Rejection(kind, f"Error in session {session}: {said}")
+    return Refusal(kind, f"Error in session {session}: {said}")

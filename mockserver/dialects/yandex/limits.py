@@ -3,8 +3,8 @@
 import re
 
 from mockserver.core.calls import Call
-from mockserver.core.dialects import Preset, PromptCaching, Site
-from mockserver.core.failures import FailureKind, Rejection
+from mockserver.core.dialects import Preset, PromptCaching, RequestScope
+from mockserver.core.failures import FailureKind, Refusal
 from mockserver.core.quotas import Allowance, QuotaPolicy, Refused, exceeded
 from mockserver.core.seeding import derive, uuid4_text
 from mockserver.core.timeline import RawHeaders
@@ -14,7 +14,7 @@ from mockserver.dialects.yandex.models import D2, Backend, backend_of, parse_uri
 _GENERATION = "ai.textGenerationCompletion"
 
 
-def refuse(refused: Refused, now: float) -> Rejection:
+def refuse(refused: Refused, now: float) -> Refusal:
     """The refusal for an exhausted quota: its name, its kind, and the amount that it allows."""
     worst = exceeded(refused.standings)
     if worst is None:
@@ -23,7 +23,7 @@ def refuse(refused: Refused, now: float) -> Rejection:
         limit = worst.limit
         name, kind = f"{limit.measure.capitalize()}Per{limit.period.capitalize()}.rate", "rate"
         allowed = f"{limit.amount} {limit.measure}"
-    return Rejection(FailureKind.RATE_LIMIT, f"{_GENERATION}{name} {kind} quota limit exceed: allowed {allowed}")
+    return Refusal(FailureKind.RATE_LIMIT, f"{_GENERATION}{name} {kind} quota limit exceed: allowed {allowed}")
 
 
 QUOTAS = QuotaPolicy({"default": Allowance(concurrent=10)}, refuse=refuse)
@@ -41,24 +41,24 @@ def credentials(call: Call) -> str | None:
     return key.strip() or None if scheme.lower() in _SCHEMES else None
 
 
-def every_answer(call: Call, site: Site) -> RawHeaders:
+def every_answer(call: Call, scope: RequestScope) -> RawHeaders:
     """The headers of every answer, including errors; only some engines add the ids that trace a call."""
-    always = ((b"x-server-trace-id", _trace_id(site)), (b"server", b"ycalb"))
+    always = ((b"x-server-trace-id", _trace_id(scope)), (b"server", b"ycalb"))
     if not _requested_backend(call).traced:
         return always
     own = call.headers.get("x-client-request-id")
     echoed = ((b"x-client-request-id", own.encode("latin-1")),) if own else ()
-    return (*always, (b"x-request-id", request_id(site).encode()), *echoed)
+    return (*always, (b"x-request-id", request_id(scope).encode()), *echoed)
 
 
-def request_id(site: Site) -> str:
+def request_id(scope: RequestScope) -> str:
     """The id of this call within the service."""
-    return uuid4_text(site.identity, "request")
+    return uuid4_text(scope.identity, "request")
 
 
-def _trace_id(site: Site) -> bytes:
+def _trace_id(scope: RequestScope) -> bytes:
     """`<hex16>:<hex16>:<hex16>:1`, "no zero padding"."""
-    trace, span, parent = (derive(site.identity, "trace", part) for part in ("trace", "span", "parent"))
+    trace, span, parent = (derive(scope.identity, "trace", part) for part in ("trace", "span", "parent"))
     return f"{trace:x}:{span:x}:{parent:x}:1".encode()
 
 

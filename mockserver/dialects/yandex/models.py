@@ -8,7 +8,7 @@ from typing import NamedTuple
 import orjson
 
 from mockserver.core.calls import Call
-from mockserver.core.dialects import Model, Site
+from mockserver.core.dialects import Model, RequestScope
 from mockserver.core.generation import Generation
 from mockserver.core.timeline import RawHeaders, Reply
 from mockserver.dialects.openai.bodies import body_reply
@@ -228,28 +228,28 @@ MODELS = tuple(
 )
 
 
-def is_offered(uri: ModelUri, site: Site) -> bool:
+def is_offered(uri: ModelUri, scope: RequestScope) -> bool:
     """Whether the service has a model: any with a known version, unless the catalogue is closed."""
-    if not site.closed_catalogue:
+    if not scope.closed_catalogue:
         return uri.has_known_version
-    return uri.model in (offered.model for offered, _ in _offered(site))
+    return uri.model in (offered.model for offered, _ in _offered(scope))
 
 
-def list_models(call: Call, site: Site) -> Reply:
+def list_models(call: Call, scope: RequestScope) -> Reply:
     """The models on offer, under the caller's folder; `created` is 0 for all of them (recorded)."""
     # "Folder: header `OpenAI-Project: <folder_id>`"; "`x-folder-id` also seen".
     folder = call.headers.get("openai-project") or call.headers.get("x-folder-id") or FOLDER
-    data = [_model(uri._replace(folder=folder), owner) for uri, owner in _offered(site)]
+    data = [_model(uri._replace(folder=folder), owner) for uri, owner in _offered(scope)]
     return json_reply({"object": "list", "data": data})
 
 
-def _offered(site: Site) -> Iterator[tuple[ModelUri, str]]:
+def _offered(scope: RequestScope) -> Iterator[tuple[ModelUri, str]]:
     """The models on offer as (URI, owner); settings may name one by its URI, as `name/version`, or by its bare name.
 
     Those of 2026 are on offer in the observed edition, or if the settings name them.
     """
-    without_new = site.edition == "documented" and not site.closed_catalogue
-    for model in site.models:
+    without_new = scope.edition == "documented" and not scope.closed_catalogue
+    for model in scope.models:
         uri = parse_uri(model.id) or _named(model.id)
         if without_new and uri.name in _NEW:
             continue

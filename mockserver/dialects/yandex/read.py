@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mockserver.core.calls import Call
-from mockserver.core.dialects import Edition, Site
-from mockserver.core.failures import FailureKind, Rejection
+from mockserver.core.dialects import Edition, RequestScope
+from mockserver.core.failures import FailureKind, Refusal
 from mockserver.core.generation import Constraint, Effort, GenerationRequest, Limits, Output, Prompt
 from mockserver.dialects.contracts import Contract, by_edition, editions
 from mockserver.dialects.openai.fields import Body, json_object, sampling, whole
@@ -37,34 +37,34 @@ def request_fields(edition: Edition, schema: str) -> tuple[str, ...]:
 # --- intake ----------------------------------------------------------------------------------------------------------
 
 
-def checked_body(call: Call, site: Site, contract: Mapping[Edition, Contract]) -> Body | Rejection:
+def checked_body(call: Call, scope: RequestScope, contract: Mapping[Edition, Contract]) -> Body | Refusal:
     """The body, without fields that are null, which count as absent; or its refusal if it violates the contract."""
     body = json_object(call.body)
-    if isinstance(body, Rejection):
+    if isinstance(body, Refusal):
         return body
-    schema = contract[site.edition]
+    schema = contract[scope.edition]
     if not schema.accepts(body):
-        return explain(schema.violations(body), request_fields(site.edition, schema.name))
+        return explain(schema.violations(body), request_fields(scope.edition, schema.name))
     return {name: value for name, value in body.items() if value is not None}
 
 
-def checked_uri(text: str, site: Site) -> ModelUri | Rejection:
+def checked_uri(text: str, scope: RequestScope) -> ModelUri | Refusal:
     """The model's URI, or its refusal: "a bare name gives 400 `Failed to parse model URI`"."""
     if "://" not in text:
-        return Rejection(FailureKind.INVALID_REQUEST, "Failed to parse model URI", "model")
+        return Refusal(FailureKind.INVALID_REQUEST, "Failed to parse model URI", "model")
     uri = parse_uri(text)
     if uri is None or uri.scheme != "gpt":
-        return Rejection(FailureKind.INVALID_REQUEST, "invalid model_uri", "model")
-    return uri if is_offered(uri, site) else Rejection(FailureKind.UNKNOWN_MODEL, param="model")
+        return Refusal(FailureKind.INVALID_REQUEST, "invalid model_uri", "model")
+    return uri if is_offered(uri, scope) else Refusal(FailureKind.UNKNOWN_MODEL, param="model")
 
 
-def fitting(request: GenerationRequest, uri: ModelUri, call: Call, site: Site) -> GenerationRequest | Rejection:
+def fitting(request: GenerationRequest, uri: ModelUri, call: Call, scope: RequestScope) -> GenerationRequest | Refusal:
     """The request if its prompt fits into the model's context window, else its refusal."""
     limit, count = request.limits.context, request.prompt_tokens
     if count <= limit:
         return request
     message = f"number of input tokens must be no more than {limit}, got {count}"
-    return in_session(FailureKind.CONTEXT_LENGTH, message, uri, call, site)
+    return in_session(FailureKind.CONTEXT_LENGTH, message, uri, call, scope)
 
 
 # --- messages --------------------------------------------------------------------------------------------------------
@@ -86,7 +86,7 @@ def messages_fault(messages: Sequence[Mapping[str, Any]]) -> str | None:
     return None
 
 
-def history_fault(messages: Sequence[Mapping[str, Any]]) -> Rejection | None:
+def history_fault(messages: Sequence[Mapping[str, Any]]) -> Refusal | None:
     """The refusal of a result whose call no earlier message made: "the tool name->id link is by tool_call_id only"."""
     calls: set[str] = set()
     for place, message in enumerate(messages):
@@ -134,7 +134,7 @@ def read_format(form: Body | None) -> Constraint | None:
     return Constraint("json_object") if schema is None else Constraint("json_schema", schema)
 
 
-def format_fault(form: Body | None) -> Rejection | None:
+def format_fault(form: Body | None) -> Refusal | None:
     """The refusal of a schema that is invalid or unsatisfiable; None if there is no such fault."""
     field, schema = ("", None) if form is None else _schema(form)
     reason = None if schema is None else schema_fault(schema)
@@ -156,24 +156,24 @@ def _schema(form: Body) -> tuple[str, Any]:
 # --- read ------------------------------------------------------------------------------------------------------------
 
 
-def read(call: Call, site: Site) -> GenerationRequest | Rejection:
+def read(call: Call, scope: RequestScope) -> GenerationRequest | Refusal:
     """The request, or why Yandex refuses it: first for its form, then for its model, then for its content."""
-    body = checked_body(call, site, REQUEST)
-    if isinstance(body, Rejection):
+    body = checked_body(call, scope, REQUEST)
+    if isinstance(body, Refusal):
         return body
-    uri = checked_uri(body["model"], site)
-    if isinstance(uri, Rejection):
+    uri = checked_uri(body["model"], scope)
+    if isinstance(uri, Refusal):
         return uri
     wrong = messages_fault(body["messages"])
     if wrong is not None:
-        return in_session(FailureKind.INVALID_REQUEST, wrong, uri, call, site)
+        return in_session(FailureKind.INVALID_REQUEST, wrong, uri, call, scope)
     offer = _conflict(body) or read_tools(body, parallel=_is_parallel(body, uri))
-    if isinstance(offer, Rejection):
+    if isinstance(offer, Refusal):
         return offer
-    return fitting(_request(body, uri, offer, site), uri, call, site)
+    return fitting(_request(body, uri, offer, scope), uri, call, scope)
 
 
-def _conflict(body: Body) -> Rejection | None:
+def _conflict(body: Body) -> Refusal | None:
     """The refusal of a field that needs another one, of a result without its call, or of an unusable schema."""
     # "`logprobs` must be set to `true` if this parameter is used."
     if "top_logprobs" in body and not body.get("logprobs"):
@@ -184,8 +184,8 @@ def _conflict(body: Body) -> Rejection | None:
     return history_fault(body["messages"]) or format_fault(body.get("response_format"))
 
 
-def _request(body: Body, uri: ModelUri, offer: Offer, site: Site) -> GenerationRequest:
-    effort, shown = _thinking(body, uri, site)
+def _request(body: Body, uri: ModelUri, offer: Offer, scope: RequestScope) -> GenerationRequest:
+    effort, shown = _thinking(body, uri, scope)
     # `stop`, `seed`, `store`, `audio`, `web_search_options` and `stream_options`: "CURRENTLY NOT SUPPORTED". The
     # page demands strings as keys of `logit_bias` without saying what they mean: those that can be token ids are.
     return GenerationRequest(
@@ -207,10 +207,10 @@ def _is_parallel(body: Body, uri: ModelUri) -> bool:
     return body.get("parallel_tool_calls", True) or not backend_of(uri.name).one_call
 
 
-def _thinking(body: Body, uri: ModelUri, site: Site) -> tuple[Effort | None, bool]:
+def _thinking(body: Body, uri: ModelUri, scope: RequestScope) -> tuple[Effort | None, bool]:
     """The reasoning effort, and whether the thoughts are shown: not according to the page, but in today's answers."""
     asked: Effort | None = body.get("reasoning_effort")
-    shown = site.edition == "observed" and thinks(uri.name)
+    shown = scope.edition == "observed" and thinks(uri.name)
     return (asked or "medium") if shown else asked, shown
 
 

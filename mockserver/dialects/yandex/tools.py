@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
-from mockserver.core.failures import Rejection
+from mockserver.core.failures import Refusal
 from mockserver.core.generation import Constraint, Tool, ToolChoice
 from mockserver.dialects.openai.fields import Body
 from mockserver.dialects.openai.tools import Offer, function_tool, parameters_fault
@@ -29,7 +29,7 @@ _ABBREVIATED = {
 }
 
 
-def read_tools(body: Body, *, parallel: bool) -> Offer | Rejection:
+def read_tools(body: Body, *, parallel: bool) -> Offer | Refusal:
     """The tools on offer and the tool choice, or why they are refused.
 
     `parallel`: whether one answer may call several tools.
@@ -39,10 +39,10 @@ def read_tools(body: Body, *, parallel: bool) -> Offer | Rejection:
         return unusable
     tools = _tools(body)
     choice = _read_choice(body, tools, parallel=parallel)
-    return choice if isinstance(choice, Rejection) else Offer(tools, choice)
+    return choice if isinstance(choice, Refusal) else Offer(tools, choice)
 
 
-def _tools_fault(body: Body) -> Rejection | None:
+def _tools_fault(body: Body) -> Refusal | None:
     """The refusal of the first tool that no model can use, because of its parameters or its format."""
     offered = body.get("tools") or ()
     rows = [(f"tools[{n}].{item['type']}", item["type"], item[item["type"]]) for n, item in enumerate(offered)]
@@ -51,7 +51,7 @@ def _tools_fault(body: Body) -> Rejection | None:
     return offered_fault(rows)
 
 
-def offered_fault(rows: Iterable[tuple[str, str, Body]]) -> Rejection | None:
+def offered_fault(rows: Iterable[tuple[str, str, Body]]) -> Refusal | None:
     """The refusal of the first unusable tool; each comes with the path of its field, and its kind."""
     found = (
         _parameters_fault(field, item) if kind == "function" else _format_fault(field, item)
@@ -60,13 +60,13 @@ def offered_fault(rows: Iterable[tuple[str, str, Body]]) -> Rejection | None:
     return next(filter(None, found), None)
 
 
-def _parameters_fault(field: str, item: Body) -> Rejection | None:
+def _parameters_fault(field: str, item: Body) -> Refusal | None:
     """The refusal of parameters that are not the satisfiable schema of an object."""
     reason = parameters_fault(_spelled_out(item))
     return fault(f"{field}.parameters", reason) if reason else None
 
 
-def _format_fault(field: str, item: Body) -> Rejection | None:
+def _format_fault(field: str, item: Body) -> Refusal | None:
     """The refusal of a custom tool's format that is a grammar and not a satisfiable regex."""
     form = _grammar(item)
     if form is None:
@@ -95,7 +95,7 @@ def _tools(body: Body) -> tuple[Tool, ...]:
     return tuple(map(_function, body.get("functions", ())))
 
 
-def _read_choice(body: Body, tools: Sequence[Tool], *, parallel: bool) -> ToolChoice | Rejection:
+def _read_choice(body: Body, tools: Sequence[Tool], *, parallel: bool) -> ToolChoice | Refusal:
     """The tool choice of `tool_choice` or of the older `function_call`, or why it is refused."""
     legacy = not body.get("tools") and bool(body.get("functions"))
     # "This field is deprecated [...] Use `tool_choice` instead", of `function_call`.

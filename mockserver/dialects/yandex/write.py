@@ -12,11 +12,11 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from mockserver.core.dialects import Site
+from mockserver.core.dialects import RequestScope
 from mockserver.core.generation import Choice, Generation
 from mockserver.core.json_values import without_blanks
 from mockserver.core.seeding import hex_digits, uuid4_text
-from mockserver.core.timeline import Pace, Reply
+from mockserver.core.timeline import Reply, TokenTiming
 from mockserver.dialects.openai.events import batches
 from mockserver.dialects.openai.flavour import NOTHING, Flavour, Members, Rendering, Segment
 from mockserver.dialects.openai.flavour import write as write_answer
@@ -30,11 +30,11 @@ _LONGEST_WORD = 5
 _SMALLEST, _LARGEST = 10, 20
 
 
-def write(generation: Generation, pace: Pace, site: Site) -> Reply:
+def write(generation: Generation, pace: TokenTiming, scope: RequestScope) -> Reply:
     """The generation as one body, or as a stream of chunks, in the format of the model's engine."""
     backend = backend_of(_uri(generation).name)
     flavour = _LARGE_CHUNKS if backend.large_chunks else _TOKENS
-    return write_answer(flavour._replace(stream_headers=backend.stream_headers), generation, pace, site)
+    return write_answer(flavour._replace(stream_headers=backend.stream_headers), generation, pace, scope)
 
 
 def _uri(generation: Generation) -> ModelUri:
@@ -45,8 +45,8 @@ def _around(rendering: Rendering) -> Members:
     uri = _uri(rendering.generation)
     backend = backend_of(uri.name)
     return {
-        "id": backend.id_prefix + uuid4_text(rendering.site.identity, "id"),
-        "created": int(rendering.site.now),
+        "id": backend.id_prefix + uuid4_text(rendering.scope.identity, "id"),
+        "created": int(rendering.scope.now),
         "model": str(uri) if backend.names_folder else uri.without_folder,
     }
 
@@ -115,11 +115,11 @@ def _call_form(rendering: Rendering) -> _CallForm:
     """The form for a model in an edition: only in the observed one does vLLM repeat keys."""
     # "(gemma: `type` is `""` even in the first fragment.)"
     name, choice = _uri(rendering.generation).name, rendering.generation.request.tool_choice
-    backend, observed = backend_of(name), rendering.site.edition == "observed"
+    backend, observed = backend_of(name), rendering.scope.edition == "observed"
     broken = observed and backend.unfinished_calls and not choice.legacy
     return _CallForm(
         backend,
-        rendering.site.identity,
+        rendering.scope.identity,
         repeats=observed,
         typeless=observed and name.startswith("gemma"),
         legacy=choice.legacy,

@@ -7,9 +7,9 @@ last word more than those before it. Every maker takes a `Setting`.
 import re
 from collections.abc import Callable
 from functools import cache, lru_cache
+from importlib.resources import files
 from typing import NamedTuple
 
-from mockserver.core.package_data import read_data
 from mockserver.core.seeding import Draws
 from mockserver.model import corpus
 from mockserver.model.records import record
@@ -25,7 +25,7 @@ def words(table: str, language: str) -> tuple[str, ...]:
 @cache
 def _tables() -> dict[tuple[str, str], tuple[str, ...]]:
     tables = {}
-    for line in read_data("mockserver.model.schema", "words.txt").decode().splitlines():
+    for line in (files("mockserver.model.schema") / "words.txt").read_text("utf-8").splitlines():
         place, marked, alternatives = line.partition(": ")
         if marked and not line.startswith("#"):
             table, language = place.split()

@@ -16,8 +16,8 @@ from starlette.responses import Response
 from starlette.routing import Match, Route
 
 from mockserver.core.calls import Headers
-from mockserver.core.installed import load_dialects
-from mockserver.core.naming import unknown
+from mockserver.core.dialects import load_dialects
+from mockserver.core.messages import unknown_name
 from mockserver.core.version import __version__
 from mockserver.server.admin import (
     catalogue,
@@ -44,9 +44,9 @@ from mockserver.server.admin.schemas import DOCUMENT, TAKEN, TEXT, WHOLE, Schema
 from mockserver.server.app_state import AppState
 from mockserver.server.cors import open_to_pages
 from mockserver.server.urls import ADMIN
-from mockserver.state.origins import is_loopback, is_own
-from mockserver.state.processes import needs_one_process
+from mockserver.state.multi_process import needs_one_process
 from mockserver.state.settings import Settings
+from mockserver.state.settings.origins import is_loopback, is_own
 
 _CLOSED = (
     "The admin API is closed, as the server listens beyond loopback and has no admin token. Start it with one: "
@@ -121,7 +121,7 @@ async def _answer(app_state: AppState, endpoint: AdminEndpoint, request: Request
     known = [parameter.name for parameter in endpoint.query]
     for name in request.query_params if known else ():
         if name not in known:
-            return admin_error(400, unknown("parameter", name, known))
+            return admin_error(400, unknown_name("parameter", name, known))
     try:
         answer = await endpoint.handle(AdminRequest(app_state, request))
     except asyncio.CancelledError:

@@ -6,14 +6,14 @@ from typing import Any
 
 from mockserver.core.dialects import EDITIONS, Dialect
 from mockserver.core.failures import FailureKind
-from mockserver.core.naming import unknown
+from mockserver.core.messages import unknown_name
 from mockserver.core.seeding import derive
-from mockserver.faults.catalogue import FAULTS, Kind
-from mockserver.faults.scenarios import SCENARIOS
-from mockserver.faults.values import PLACE_KEYS
-from mockserver.latency.notation import NotationError, read_profile
-from mockserver.latency.pace import pace
-from mockserver.latency.presets import OFF, presets
+from mockserver.faults.catalogue import FAULTS, FaultKind
+from mockserver.faults.parse_faults import SCENARIOS
+from mockserver.faults.rules import PLACE_KEYS
+from mockserver.latency.parse_latency import NotationError, read_profile
+from mockserver.latency.profiles import OFF, presets
+from mockserver.latency.timing import draw_timing
 from mockserver.server.admin.endpoint import (
     AdminError,
     AdminRequest,
@@ -129,13 +129,13 @@ async def latency(request: AdminRequest) -> object:
     settings, dialects = request.app_state.setup.settings, request.app_state.dialects
     name = request.query.get("dialect", next(iter(dialects)))
     if name not in dialects:
-        raise AdminError(f"dialect: {unknown('dialect', name, dialects)}")
+        raise AdminError(f"dialect: {unknown_name('dialect', name, dialects)}")
     text = request.query.get("of", settings.latency)
     try:
         profile = None if text == OFF else read_profile(text, dialects[name].realistic, settings.traces)
     except NotationError as error:
         raise AdminError(f"of: {error}") from None
-    paces = [pace(profile, _TOKENS, _PROMPT, derive(0, "picture", number)) for number in range(_SAMPLES)]
+    paces = [draw_timing(profile, _TOKENS, _PROMPT, derive(0, "picture", number)) for number in range(_SAMPLES)]
     schedules = [each.schedule or (0.0,) * _TOKENS for each in paces]
     gaps = [later - earlier for each in schedules for earlier, later in pairwise(each)]
     return {"of": text, "ttft": _quantiles([each[0] for each in schedules]), "gaps": _quantiles(gaps)}
@@ -154,7 +154,7 @@ def _dialect(dialect: Dialect) -> dict[str, Any]:
                 "method": operation.method,
                 "paths": [f"/{dialect.name}{path}" for path in operation.paths],
                 "summary": operation.summary,
-                "generates": operation.answer is None and operation.speaks,
+                "generates": operation.handler is None and operation.generates,
                 "streams": operation.schemas.chunk is not None,
                 "edition": operation.edition,
             }
@@ -165,7 +165,7 @@ def _dialect(dialect: Dialect) -> dict[str, Any]:
     }
 
 
-def _kind(name: str, kind: Kind) -> dict[str, Any]:
+def _kind(name: str, kind: FaultKind) -> dict[str, Any]:
     return {
         "kind": name,
         "summary": kind.summary,

@@ -10,7 +10,7 @@ from starlette.datastructures import QueryParams
 from starlette.requests import Request
 from starlette.responses import Response
 
-from mockserver.core.json_sizes import MOST_VALUES, has_more_values
+from mockserver.core.json_values import MOST_VALUES, has_more_values
 from mockserver.server.admin.schemas import Schema
 from mockserver.server.app_state import AppState
 from mockserver.server.asgi import ClientLeftError, read_body

@@ -2,12 +2,12 @@
 
 from collections.abc import Mapping
 
-from mockserver.core.criteria import in_words
-from mockserver.core.naming import shortened
+from mockserver.core.matching.requests import in_words
+from mockserver.core.messages import short_repr
 from mockserver.faults.catalogue import FAULTS
-from mockserver.faults.notation import FaultError, read_table
-from mockserver.faults.rules import Fault
-from mockserver.faults.values import PLACE_KEYS
+from mockserver.faults.parse_faults import FaultError, read_table
+from mockserver.faults.rules import PLACE_KEYS, Fault
+from mockserver.faults.triggered import RuleCount
 from mockserver.server.admin.endpoint import (
     AdminError,
     AdminRequest,
@@ -30,9 +30,8 @@ from mockserver.server.admin.schemas import (
     rows,
     table,
 )
-from mockserver.state.configuration.names import check_matches
 from mockserver.state.settings import ConfigError
-from mockserver.state.strikes import Count
+from mockserver.state.settings.checks import check_matches
 
 _ARMED = table(
     {
@@ -109,10 +108,10 @@ async def disarm(request: AdminRequest) -> object:
     if rules.disarm(name):
         return {"disarmed": name}
     known = ", ".join(name for name, _, _ in rules.armed()) or "none"
-    raise AdminError(f"No fault {shortened(name)} is armed here. Armed: {known}", 404)
+    raise AdminError(f"No fault {short_repr(name)} is armed here. Armed: {known}", 404)
 
 
-def _shown(name: str, fault: Fault, count: Count) -> Mapping[str, object]:
+def _shown(name: str, fault: Fault, count: RuleCount) -> Mapping[str, object]:
     return {
         "name": name,
         "kind": fault.kind,

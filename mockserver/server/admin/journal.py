@@ -10,9 +10,10 @@ from typing import Any, get_args
 import orjson
 from starlette.responses import Response, StreamingResponse
 
-from mockserver.core.criteria import CriteriaError
 from mockserver.core.dialects import EDITIONS
-from mockserver.core.naming import unknown
+from mockserver.core.matching.values import CriteriaError
+from mockserver.core.messages import unknown_name
+from mockserver.faults.triggered import Origin
 from mockserver.server.admin.endpoint import (
     AdminError,
     AdminRequest,
@@ -36,11 +37,10 @@ from mockserver.server.admin.schemas import (
     table,
 )
 from mockserver.server.scheduling import in_slices
-from mockserver.state.journal.archives import ARCHIVE_BEGIN, ARCHIVE_END, har_entry
 from mockserver.state.journal.exchanges import Exchange, Journal
-from mockserver.state.journal.sifting import sift as differences_of
+from mockserver.state.journal.har import ARCHIVE_BEGIN, ARCHIVE_END, har_entry
 from mockserver.state.journal.transcripts import exact_transcript_of, summary_of, transcript_of
-from mockserver.state.strikes import Origin
+from mockserver.state.verify.selection import filter_exchanges as differences_of
 
 _DIFFERENCE = table({"field": TEXT, "wanted": TEXT, "found": TEXT})
 _STRUCK = table(
@@ -48,7 +48,10 @@ _STRUCK = table(
     {"rule": described(TEXT, "the name of the armed rule")},
 )
 _DECISION = table(
-    {"by": one_of(("generation", "answer", "refusal", "denial")), "faults": rows(described(TEXT, "a kind of fault"))},
+    {
+        "by": one_of(("generation", "answer", "refusal", "simulator_error")),
+        "faults": rows(described(TEXT, "a kind of fault")),
+    },
     {
         "kind": described(TEXT, "why it was refused: the failure's neutral name"),
         "message": TEXT,
@@ -249,11 +252,11 @@ async def exchange(request: AdminRequest) -> Response:
     takes=table({}, {"match": reference("Match")}),
     refuses=(400,),
 )
-async def sift(request: AdminRequest) -> object:
+async def filter_exchanges(request: AdminRequest) -> object:
     """For each exchange, where it differs from a match."""
     wanted = await request.json("The body", '{"match": {"model": "m"}}')
     for name in wanted.keys() - {"match"}:
-        raise AdminError(unknown("key", name, ("match",)))
+        raise AdminError(unknown_name("key", name, ("match",)))
     journal, operations = request.namespace.journal, request.app_state.operations
     forgotten = journal.forgotten
     try:
@@ -391,4 +394,4 @@ async def subscribe(journal: Journal) -> AsyncIterator[bytes]:
             del _feeds[journal]
 
 
-ENDPOINTS = (journal, journal_lines, journal_archive, unmatched, exchange, sift, forget, events)
+ENDPOINTS = (journal, journal_lines, journal_archive, unmatched, exchange, filter_exchanges, forget, events)

@@ -96,7 +96,7 @@ def _of_answers(app_state: AppState) -> Iterator[Metric]:
     yield Metric(
         "mockserver_errors_total",
         "counter",
-        "Refusals in the vendor's words, and denials of the server itself (without a dialect), by kind.",
+        "Refusals in the vendor's words, and errors of the server itself (without a dialect), by kind.",
         _by("kind", counted.failures),
     )
     struck = "Faults that struck answers, by kind."

@@ -5,7 +5,7 @@ from math import inf
 from typing import Any
 
 from mockserver.core.caches import forget_large
-from mockserver.core.naming import unknown
+from mockserver.core.messages import unknown_name
 from mockserver.server.admin.endpoint import (
     AdminError,
     AdminRequest,
@@ -87,7 +87,7 @@ async def advance(request: AdminRequest) -> object:
     """Advance the clock."""
     body = await request.json("The body", '{"advance": 60}')
     for name in body.keys() - {"advance"}:
-        raise AdminError(unknown("key", name, ("advance",)))
+        raise AdminError(unknown_name("key", name, ("advance",)))
     try:
         return {"ahead": request.app_state.advance(request.namespace, body.get("advance", inf))}
     except ValueError as error:

@@ -8,20 +8,19 @@ their values; only the readers know which keys can be combined.
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, get_args
 
-from mockserver.core.criteria import FIELDS
-from mockserver.core.criteria_notation import MATCHERS
 from mockserver.core.failures import FailureKind
 from mockserver.core.generation import LONGEST_CHOICE, FinishReason
+from mockserver.core.matching.requests import FIELDS
+from mockserver.core.matching.values import MATCHERS
 from mockserver.core.quotas import PERIODS
-from mockserver.faults import values
-from mockserver.faults.catalogue import FAULTS, Kind
-from mockserver.faults.notation import OTHER_WORDS
-from mockserver.faults.scenarios import SCENARIOS
-from mockserver.faults.values import PLACE_KEYS, Setting, ValueType
-from mockserver.latency.notation import SETTINGS
-from mockserver.latency.presets import OFF, REALISTIC, presets
+from mockserver.faults import rules
+from mockserver.faults.catalogue import FAULTS, FaultKind
+from mockserver.faults.parse_faults import OTHER_WORDS, SCENARIOS
+from mockserver.faults.rules import PLACE_KEYS, FaultSetting, ValueType
+from mockserver.latency.parse_latency import SETTINGS
+from mockserver.latency.profiles import OFF, REALISTIC, presets
 from mockserver.model.prepared import Counts
-from mockserver.state.stubs.replies import REPLY_KEYS
+from mockserver.state.stubs.parse_replies import REPLY_KEYS
 
 Schema = Mapping[str, Any]
 
@@ -94,7 +93,7 @@ def maybe(schema: Schema) -> Schema:
 
 _MATCHER_OF = {str: "TextMatcher", bool: "FlagMatcher", int: "NumberMatcher"}
 # The schema of a value in a fault's table, by its type.
-SCHEMA_OF: Mapping[ValueType, Schema] = {values.TEXT: TEXT, values.WHOLE: WHOLE, values.NUMBER: NUMBER}
+SCHEMA_OF: Mapping[ValueType, Schema] = {rules.TEXT: TEXT, rules.WHOLE: WHOLE, rules.NUMBER: NUMBER}
 _WINDOW = {"from": "after how many seconds it begins", "for": "how many seconds it lasts"}
 # The settings of a latency that have a unit, and are therefore strings.
 _TIMES = ("network", "queue", "prefill", "prefill_per_token", "ttft", "itl", "stall")
@@ -238,7 +237,7 @@ def api_fault() -> Schema:
     return {**closed(keys), "anyOf": [{"required": ["kind"]}, {"required": ["scenario"]}]}
 
 
-def _fault(known: Callable[[Kind], bool] = lambda kind: True, *, chosen: bool) -> Schema:
+def _fault(known: Callable[[FaultKind], bool] = lambda kind: True, *, chosen: bool) -> Schema:
     """A fault in a file, with the keys of its kind; if it selects requests (`chosen`), it may also be a scenario."""
     kinds = {name: kind for name, kind in FAULTS.items() if known(kind)}
     rules = [_only("kind", name, _keys_of(kind, chosen=chosen), kind.settings) for name, kind in kinds.items()]
@@ -250,19 +249,19 @@ def _fault(known: Callable[[Kind], bool] = lambda kind: True, *, chosen: bool) -
     return {**closed(keys), "anyOf": [{"required": ["kind"]}, {"required": ["scenario"]}], "allOf": [*rules, acted]}
 
 
-def _only(key: str, word: str, keys: Iterable[str], settings: Mapping[str, Setting]) -> Schema:
+def _only(key: str, word: str, keys: Iterable[str], settings: Mapping[str, FaultSetting]) -> Schema:
     """If a key has this value, only these keys are allowed, with the settings' own schemas."""
     own = {name: _setting(setting) for name, setting in settings.items()}
     then = {"propertyNames": {"enum": list(keys)}, **({"properties": own} if own else {})}
     return {"if": {"properties": {key: {"const": word}}, "required": [key]}, "then": then}
 
 
-def _keys_of(kind: Kind, *, chosen: bool) -> list[str]:
+def _keys_of(kind: FaultKind, *, chosen: bool) -> list[str]:
     window = list(_WINDOW) if kind.listens else [*_COUNTS, *_WINDOW, "share", "match"]
     return ["kind", *kind.settings, *kind.places, *(window if chosen else ())]
 
 
-def _fault_keys(kinds: Mapping[str, Kind]) -> dict[str, Schema]:
+def _fault_keys(kinds: Mapping[str, FaultKind]) -> dict[str, Schema]:
     """The keys of faults of these kinds; one that several kinds have accepts what any of them accepts."""
     shapes_of_key: dict[str, list[Schema]] = {}
     for kind in kinds.values():
@@ -289,7 +288,7 @@ def _scenario() -> Schema:
     return explained({name: scenario.summary for name, scenario in SCENARIOS.items()})
 
 
-def _setting(setting: Setting) -> Schema:
+def _setting(setting: FaultSetting) -> Schema:
     if setting.choices:
         more = [word for word, meant in OTHER_WORDS.items() if meant in setting.choices]
         return one_of((*setting.choices, *more))

@@ -5,7 +5,7 @@ from starlette.responses import Response
 
 from mockserver.core.calls import Headers
 from mockserver.core.dialects import EDITIONS
-from mockserver.core.naming import shortened
+from mockserver.core.messages import short_repr
 from mockserver.core.version import __version__
 from mockserver.dialects.openapi import openapi_document
 from mockserver.server.admin.endpoint import (
@@ -84,7 +84,7 @@ async def dialect(request: AdminRequest) -> Response:
     wanted = request.query.get("edition", usual)
     edition = next((edition for edition in EDITIONS if edition == wanted), None)
     if edition is None:
-        raise AdminError(f"unknown edition {shortened(wanted)}. Known: {', '.join(EDITIONS)}")
+        raise AdminError(f"unknown edition {short_repr(wanted)}. Known: {', '.join(EDITIONS)}")
     document = openapi_document(app_state.dialects[request.variable("dialect")], edition)
     return Response(orjson.dumps(document), media_type="application/json")
 

@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, fields, replace
 from typing import Any
 
-from mockserver.core.naming import unknown
-from mockserver.faults.notation import fault_in_words
+from mockserver.core.messages import unknown_name
+from mockserver.faults.parse_faults import fault_in_words
 from mockserver.server.admin.endpoint import (
     AdminError,
     AdminRequest,
@@ -16,10 +16,10 @@ from mockserver.server.admin.endpoint import (
 )
 from mockserver.server.admin.schemas import ANY, NUMBER, TEXT, WHOLE, Schema, described, reference, rows, table
 from mockserver.server.urls import ADMIN
-from mockserver.state.configuration.namespace_settings import read_namespace_settings
-from mockserver.state.configuration.options import LIVE, OPTIONS, OWN, from_texts
-from mockserver.state.quotas.rules import quota_in_words
+from mockserver.state.quotas import quota_in_words
 from mockserver.state.settings import ConfigError, Settings
+from mockserver.state.settings.checks import read_namespace_settings
+from mockserver.state.settings.options import LIVE, OPTIONS, OWN, from_texts
 
 
 def _settings(names: Iterable[str]) -> Schema:
@@ -86,7 +86,7 @@ async def change_settings(request: AdminRequest) -> object:
     changes = await request.json("The body", '{"seed": 7, "latency": "slow"}')
     for name in changes:
         if name not in LIVE:
-            raise AdminError(f"settings: {unknown('setting', name, LIVE)}. {_NOT_LIVE}")
+            raise AdminError(f"settings: {unknown_name('setting', name, LIVE)}. {_NOT_LIVE}")
     settings = request.app_state.setup.settings
     try:
         request.app_state.adopt(replace(settings, **from_texts(changes, "settings:", settings.traces)))

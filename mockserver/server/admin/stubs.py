@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 from starlette.responses import Response
 
-from mockserver.core.naming import shortened, unknown
+from mockserver.core.messages import short_repr, unknown_name
 from mockserver.server.admin.endpoint import (
     AdminError,
     AdminRequest,
@@ -31,9 +31,9 @@ from mockserver.server.admin.schemas import (
     table,
 )
 from mockserver.server.urls import ADMIN
-from mockserver.state.abilities import check_abilities
 from mockserver.state.settings import ConfigError
-from mockserver.state.stubs.notation import NOTES, check_names, read_stub
+from mockserver.state.stub_support import check_abilities
+from mockserver.state.stubs.parse_stubs import NOTES, check_names, read_stub
 from mockserver.state.stubs.registry import Stub, use_of
 from mockserver.state.stubs.saving import WRITERS
 from mockserver.state.stubs.values import StubError
@@ -104,7 +104,7 @@ async def stubs(request: AdminRequest) -> object:
     book, wanted = request.namespace.stubs, request.query.get("format")
     if wanted is not None:
         if wanted not in _FORMATS:
-            raise AdminError(f"format: {unknown('format', wanted[:40], _FORMATS)}")
+            raise AdminError(f"format: {unknown_name('format', wanted[:40], _FORMATS)}")
         return Response(WRITERS[wanted](stub for stub, _ in book.listed()), media_type=_FORMATS[wanted])
     listed = book.listed(request.app_state.setup.stubs)
     hint = {} if book.listed() else {"hint": _NOTHING_ADDED}
@@ -177,7 +177,7 @@ async def remove_stub(request: AdminRequest) -> object:
     if book.remove(name):
         return {"removed": name}
     known = ", ".join(stub.name for stub, _ in book.listed()) or "none"
-    raise AdminError(f"No stub {shortened(name)} was added here. Added: {known}", 404)
+    raise AdminError(f"No stub {short_repr(name)} was added here. Added: {known}", 404)
 
 
 async def _several(request: AdminRequest) -> tuple[Stub, ...]:

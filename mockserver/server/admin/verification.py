@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import get_args
 
-from mockserver.core.criteria import CriteriaError
-from mockserver.core.naming import shortened
+from mockserver.core.matching.values import CriteriaError
+from mockserver.core.messages import short_repr
 from mockserver.server.admin.endpoint import (
     AdminError,
     AdminRequest,
@@ -35,14 +35,12 @@ from mockserver.server.admin.schemas import (
 from mockserver.server.scheduling import in_slices
 from mockserver.server.waiting import wait_for_deliveries, wait_for_requests
 from mockserver.state.journal.exchanges import Exchange
-from mockserver.state.journal.sifting import sift
 from mockserver.state.journal.transcripts import Transcript
 from mockserver.state.journal.views import View
-from mockserver.state.verify.arguments import CheckError
-from mockserver.state.verify.checks import CHECKS, Evidence, run_checks
-from mockserver.state.verify.conduct import JUDGES
-from mockserver.state.verify.declarations import DeclarationError, Handling, Outcome, declaration_of
-from mockserver.state.verify.verdict import judge
+from mockserver.state.verify.checks import CHECKS, CheckError, Evidence, run_checks
+from mockserver.state.verify.client_facts import ClientFactsError, Handling, Outcome, client_facts_from
+from mockserver.state.verify.client_review import REVIEWS, review_client
+from mockserver.state.verify.selection import filter_exchanges
 
 _OF_ANSWERS: Mapping[str, Schema] = {
     "status": described(reference("NumberMatcher"), "the answer's status"),
@@ -109,7 +107,7 @@ _VERDICT = table(
         "calls": rows(_CALL),
         "unjudged": rows(table({"fault": TEXT, "why": TEXT})),
     },
-    description=f"The verdict covers: {', '.join(JUDGES)}.",
+    description=f"The verdict covers: {', '.join(REVIEWS)}.",
 )
 SCHEMAS: Mapping[str, Schema] = {
     "CheckMatch": match_with(_OF_ANSWERS),
@@ -165,11 +163,11 @@ async def verify(request: AdminRequest) -> object:
     body = await request.json("The body", _EXAMPLE)
     space = request.namespace
     exchanges, forgotten, stubs = space.journal.exchanges(), space.journal.forgotten, space.stubs.uses()
-    find = partial(sift, exchanges, operations=request.app_state.operations, before=forgotten.questions)
+    find = partial(filter_exchanges, exchanges, operations=request.app_state.operations, before=forgotten.questions)
     evidence = Evidence(await _views(exchanges), find, stubs, request.now, space.shift, forgotten)
     try:
         results = await asyncio.to_thread(partial(run_checks, body.get("checks"), evidence))
-    except (CheckError, CriteriaError, DeclarationError) as error:
+    except (CheckError, CriteriaError, ClientFactsError) as error:
         raise AdminError(f"{error}. An example: {_EXAMPLE}") from None
     passed = all(result["passed"] for result in results)
     return admin_json({"passed": passed, "checks": results}, 200 if passed else 417)
@@ -185,13 +183,13 @@ async def verify(request: AdminRequest) -> object:
 async def report(request: AdminRequest) -> object:
     """The verdict: how clients behaved when the server failed."""
     try:
-        declared = declaration_of(request.query)
-    except DeclarationError as error:
+        declared = client_facts_from(request.query)
+    except ClientFactsError as error:
         raise AdminError(str(error)) from None
     space = request.namespace
     exchanges, forgotten = space.journal.exchanges(), space.journal.forgotten.questions
     seen = await _views(exchanges)
-    judged = partial(judge, seen, declared, now=request.now, ahead=space.shift, forgotten=forgotten)
+    judged = partial(review_client, seen, declared, now=request.now, ahead=space.shift, forgotten=forgotten)
     return await asyncio.to_thread(lambda: judged().as_json())
 
 
@@ -205,7 +203,7 @@ def _number(text: str, name: str, most: float) -> float:
     except ValueError:
         number = -1.0
     if not 0 <= number <= most:
-        raise AdminError(f"{name}: {shortened(text)} is not a number from 0 to {most:g}")
+        raise AdminError(f"{name}: {short_repr(text)} is not a number from 0 to {most:g}")
     return number
 
 

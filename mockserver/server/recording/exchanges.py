@@ -9,14 +9,14 @@ from itertools import accumulate, chain
 from typing import Any
 
 from mockserver.core.calls import Call
-from mockserver.core.timeline import Closer, Ending, RawHeaders, Record, Run, Timeline
+from mockserver.core.timeline import ClosedBy, ConnectionFault, RawHeaders, Record, TimedFrames, Timeline
 from mockserver.recordings.traffic import Decompressor
 from mockserver.server.recording.upstreams import Target
 from mockserver.state.context import make_context
 from mockserver.state.journal.exchanges import Exchange
 from mockserver.state.plan import Plan
 from mockserver.state.settings import Settings
-from mockserver.state.stubs.bodies import events_in, is_stream
+from mockserver.state.stubs.parse_replies import events_in, is_stream
 
 # Headers that concern one connection only (RFC 9110, 7.6.1), with those that proxies have taken for such.
 _HOP_BY_HOP = frozenset(
@@ -48,8 +48,8 @@ class RecordedExchange:
     head: float = 0.0
     pieces: list[bytes] = field(default_factory=list)
     times: list[float] = field(default_factory=list)
-    closed_by: Closer | None = None
-    ending: Ending | None = None
+    closed_by: ClosedBy | None = None
+    ending: ConnectionFault | None = None
     seconds: float = 0.0
     is_kept: bool = False
     noted: Exchange | None = None
@@ -91,7 +91,7 @@ class RecordedExchange:
         """The type of the body; empty if it is not said."""
         return next((value.decode("latin-1") for name, value in self.headers if name == b"content-type"), "")
 
-    def end(self, closer: Closer, instant: float, ending: Ending | None = None) -> None:
+    def end(self, closer: ClosedBy, instant: float, ending: ConnectionFault | None = None) -> None:
         """The answer has ended, properly unless there is an ending."""
         self.closed_by, self.ending, self.seconds = closer, ending, instant - self.began
 
@@ -107,7 +107,7 @@ def exchange_of(recorded: RecordedExchange, number: int, settings: Settings) -> 
     body, streamed = b"".join(recorded.pieces), is_stream(recorded.content_type)
     events = events_in(body) if streamed else [body]
     times = _arrivals(events, recorded) if streamed else [recorded.times[-1] if recorded.times else recorded.head]
-    runs = (Run(events, times, (0,) * len(events)),)
+    runs = (TimedFrames(events, times, (0,) * len(events)),)
     timeline = Timeline(recorded.status, recorded.headers, runs, streamed, recorded.ending)
     record = Record(closed_by=recorded.closed_by, seconds=recorded.seconds, given_up=recorded.ending is not None)
     for time in times:

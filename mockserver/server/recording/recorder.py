@@ -20,8 +20,9 @@ from starlette.types import Receive, Send
 
 from mockserver.core.calls import Call, Headers
 from mockserver.core.dialects import Dialect
+from mockserver.core.failures import SimulatorError
 from mockserver.core.secrets import masked_text
-from mockserver.core.timeline import Ending, RawHeaders, Run, Timeline
+from mockserver.core.timeline import ConnectionFault, RawHeaders, TimedFrames, Timeline
 from mockserver.pipeline import parse
 from mockserver.server.asgi import WELL, ClientLeftError, live, read_body, refuse_websocket, send_json
 from mockserver.server.cors import VARY, AccessGuard, answer_preflight, reader_of, shared_headers
@@ -33,10 +34,10 @@ from mockserver.server.recording.upstreams import Target, Targets, Upstream, Ups
 from mockserver.server.sockets.wire import WIRE, Wire
 from mockserver.server.urls import HEALTH, tls_refused
 from mockserver.state.context import make_context
-from mockserver.state.journal.exchanges import Denial, Journal
+from mockserver.state.journal.exchanges import Journal
 from mockserver.state.plan import NOTHING_YET, Plan
 from mockserver.state.settings import Settings
-from mockserver.state.stubs.bodies import events_in, is_stream
+from mockserver.state.stubs.parse_replies import events_in, is_stream
 
 # How long making a connection may take, in seconds.
 _CONNECT = 10.0
@@ -47,10 +48,10 @@ _LOGGERS = ("httpx", "httpcore")
 # How many characters of a path are shown.
 _MOST_SHOWN = 160
 # How an answer ends here if the vendor's is broken off, by the error that says so.
-_ENDINGS: tuple[tuple[type[Exception], Ending], ...] = (
-    (httpx.TimeoutException, Ending("hang")),
-    (httpx.NetworkError, Ending("reset")),
-    (Exception, Ending("close")),
+_ENDINGS: tuple[tuple[type[Exception], ConnectionFault], ...] = (
+    (httpx.TimeoutException, ConnectionFault("hang")),
+    (httpx.NetworkError, ConnectionFault("reset")),
+    (Exception, ConnectionFault("close")),
 )
 # The prefix of headers that are for this server.
 _OURS = b"x-mockserver-"
@@ -94,19 +95,19 @@ class RecorderJournal:
             noted.plan.timeline, noted.record = told.plan.timeline, told.record
             self._journal.notify(noted)
 
-    def give_up(self, recorded: RecordedExchange, denial: Denial, instant: float) -> None:
+    def give_up(self, recorded: RecordedExchange, simulator_error: SimulatorError, instant: float) -> None:
         """The vendor has not answered; the client is given an answer of our own."""
         noted = recorded.noted
         if self._journal is not None and noted is not None:
-            noted.plan, noted.denial = None, denial
+            noted.plan, noted.simulator_error = None, simulator_error
             noted.record.closed_by, noted.record.seconds = "server", instant - recorded.began
             self._journal.notify(noted)
 
-    def deny(self, method: str, path: str, headers: Headers, denial: Denial, instant: float) -> None:
+    def deny(self, method: str, path: str, headers: Headers, simulator_error: SimulatorError, instant: float) -> None:
         """A request is not forwarded."""
         if self._journal is not None:
             call = Call(method, path, headers, b"", "", time.time())
-            noted = self._journal.open("", path, call, denial=denial, arrived=instant)
+            noted = self._journal.open("", path, call, simulator_error=simulator_error, arrived=instant)
             noted.record.closed_by = "server"
             self._journal.notify(noted)
 
@@ -115,7 +116,7 @@ class RecorderJournal:
         if self._journal is None:
             return
         count, kind = len(replay.pieces), dict(replay.headers).get(b"content-type", b"")
-        run = Run(replay.pieces, (0.0,) * count, (0,) * count)
+        run = TimedFrames(replay.pieces, (0.0,) * count, (0,) * count)
         timeline = Timeline(replay.status, replay.headers, (run,), is_stream(kind.decode("latin-1")))
         plan = self._planned(target, call, timeline)
         noted = self._journal.open(target.namespace, target.path, call, plan, arrived=instant)
@@ -165,8 +166,10 @@ class Recorder:
             await live(receive, send, self._client.aclose)
         elif scope["type"] != "http":
             await refuse_websocket(send)
-        elif denial := self.guard.refusal(scope["method"], headers := Headers(scope["headers"]), self.settings):
-            await send_json(send, denial.status, denial.body, (VARY,))
+        elif simulator_error := self.guard.refusal(
+            scope["method"], headers := Headers(scope["headers"]), self.settings
+        ):
+            await send_json(send, simulator_error.status, simulator_error.body, (VARY,))
         elif scope["path"] == HEALTH and scope["method"] in ("GET", "HEAD"):
             await send_json(send, 200, WELL)
         else:
@@ -179,7 +182,7 @@ class Recorder:
             return
         peer = _Peer(send, scope.get("extensions", {}).get(WIRE), origin)
         target = self._targets.find(method, path, scope["raw_path"], query, headers)
-        if isinstance(target, Denial):
+        if isinstance(target, SimulatorError):
             self._journal.deny(method, path, headers, target, self._clock())
             await _deny(peer, method, path, target)
             return
@@ -189,7 +192,7 @@ class Recorder:
             return
         if body is None:
             message = f"The body has more than {self.settings.max_body} bytes; --max-body says how many it may have."
-            too_large = Denial(413, "body_too_large", message)
+            too_large = SimulatorError(413, "body_too_large", message)
             self._journal.deny(method, path, headers, too_large, self._clock())
             await _deny(peer, method, path, too_large)
             return
@@ -218,7 +221,7 @@ class Recorder:
         except asyncio.CancelledError:
             # What was sent as a whole is not broken off.
             if recorded.closed_by is None:
-                recorded.end("server", self._clock(), Ending("close"))
+                recorded.end("server", self._clock(), ConnectionFault("close"))
             relay.cancel()
         await _over(relay)
         self._keep(recorded)
@@ -238,7 +241,7 @@ class Recorder:
             await self._give_up(recorded, _unanswered(recorded, _reason(error, self._client.timeout.read or 0.0)), peer)
             return
         except httpx.InvalidURL as error:
-            await self._give_up(recorded, Denial(400, "bad_url", f"{error}."), peer)
+            await self._give_up(recorded, SimulatorError(400, "bad_url", f"{error}."), peer)
             return
         try:
             async with aclosing(response):
@@ -248,9 +251,9 @@ class Recorder:
             ending = next(ending for kind, ending in _ENDINGS if isinstance(error, kind))
             recorded.end("server", self._clock(), ending)
 
-    async def _give_up(self, recorded: RecordedExchange, denial: Denial, peer: _Peer) -> None:
-        self._journal.give_up(recorded, denial, self._clock())
-        await _deny(peer, recorded.call.method, recorded.target.path, denial)
+    async def _give_up(self, recorded: RecordedExchange, simulator_error: SimulatorError, peer: _Peer) -> None:
+        self._journal.give_up(recorded, simulator_error, self._clock())
+        await _deny(peer, recorded.call.method, recorded.target.path, simulator_error)
 
     async def _pass(self, recorded: RecordedExchange, response: httpx.Response, peer: _Peer) -> None:
         send, headers = peer.send, peer.shared(recorded.headers)
@@ -314,7 +317,7 @@ async def _left(receive: Receive) -> None:
         pass
 
 
-async def _break_off(ending: Ending, wire: Wire | None) -> None:
+async def _break_off(ending: ConnectionFault, wire: Wire | None) -> None:
     """End the connection to the client in the middle of an answer, as the vendor ended its own."""
     if wire is None:
         raise ConnectionError("the answer was broken off")
@@ -325,10 +328,10 @@ async def _break_off(ending: Ending, wire: Wire | None) -> None:
         wire.close()
 
 
-async def _deny(peer: _Peer, method: str, path: str, denial: Denial) -> None:
+async def _deny(peer: _Peer, method: str, path: str, simulator_error: SimulatorError) -> None:
     """Answer in our own words, which are not recorded."""
-    log.warning("%s", _refusal(method, path, denial))
-    await send_json(peer.send, denial.status, denial.body, peer.shared())
+    log.warning("%s", _refusal(method, path, simulator_error))
+    await send_json(peer.send, simulator_error.status, simulator_error.body, peer.shared())
 
 
 # --- the upstreams ------------------------------------------------------------------------------------------------
@@ -405,15 +408,15 @@ def _replay_summary(target: Target, call: Call, replay: "Replay") -> str:
     return printable(f"{where} -> {replay.status}, from the recording ({replay.place})")
 
 
-def _refusal(method: str, path: str, denial: Denial) -> str:
+def _refusal(method: str, path: str, simulator_error: SimulatorError) -> str:
     """An answer of our own in one line."""
-    return printable(f"{method} {_shown(path)} -> {denial.status}: {denial.message}")
+    return printable(f"{method} {_shown(path)} -> {simulator_error.status}: {simulator_error.message}")
 
 
-def _unanswered(recorded: RecordedExchange, why: str) -> Denial:
+def _unanswered(recorded: RecordedExchange, why: str) -> SimulatorError:
     """The answer of our own for a request that the vendor has not answered."""
     message = f"{recorded.target.upstream.url} did not answer: {why}. Nothing was recorded."
-    return Denial(502, "bad_gateway", message)
+    return SimulatorError(502, "bad_gateway", message)
 
 
 def _shown(path: str) -> str:

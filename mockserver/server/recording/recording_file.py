@@ -15,11 +15,11 @@ from mockserver.recordings.model_output import speaks
 from mockserver.recordings.recorded import events_of
 from mockserver.server.logs import log
 from mockserver.server.recording.exchanges import RecordedExchange, by_vendor, exchange_of
-from mockserver.state.journal.archives import ARCHIVE_BEGIN, ARCHIVE_END, har_entry
 from mockserver.state.journal.exchanges import Exchange
+from mockserver.state.journal.har import ARCHIVE_BEGIN, ARCHIVE_END, har_entry
 from mockserver.state.journal.transcripts import exact_transcript_of
 from mockserver.state.settings import ConfigError, Settings
-from mockserver.state.stubs.bodies import events_in, is_stream
+from mockserver.state.stubs.parse_replies import events_in, is_stream
 
 # What becomes of a line that is torn: the last one, and any other.
 _CUT, _LEFT = ", and was cut off", "; it stays as it is"

@@ -16,7 +16,7 @@ from mockserver.recordings.recorded import CIRCUMSTANCES, VARYING_FIELDS, Lost, 
 from mockserver.recordings.traffic import exchanges_in
 from mockserver.server.recording.upstreams import Target
 from mockserver.state.settings import ConfigError
-from mockserver.state.stubs.bodies import events_in, is_stream
+from mockserver.state.stubs.parse_replies import events_in, is_stream
 
 # Headers that concern the connection or the recorded form of the body.
 _OF_CONNECTION = ("connection", "keep-alive", "transfer-encoding", "content-length", "content-encoding")

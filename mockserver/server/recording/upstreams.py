@@ -10,13 +10,14 @@ from urllib.parse import SplitResult, urlsplit
 
 from mockserver.core.calls import Headers
 from mockserver.core.dialects import Dialect
-from mockserver.core.naming import unknown
+from mockserver.core.failures import SimulatorError
+from mockserver.core.messages import unknown_name
 from mockserver.core.secrets import masked_query, masked_text
 from mockserver.routes import Routes
-from mockserver.state.journal.exchanges import Denial
+from mockserver.state.context import RouteMatch
 from mockserver.state.namespaces import namespace_of
-from mockserver.state.routing import ADMIN, RouteMatch
 from mockserver.state.settings import ConfigError, Settings
+from mockserver.state.settings.checks import ADMIN
 
 _EXAMPLE = "ovms=http://localhost:9000"
 # The option that names an upstream.
@@ -97,7 +98,7 @@ def read_upstreams(texts: Iterable[str], dialects: Mapping[str, Dialect], option
         if not equals or "/" in name:
             raise ConfigError(f"upstream: {text!r} is not a dialect with its URL, as in {option} {_EXAMPLE}")
         if name not in dialects:
-            raise ConfigError(f"upstream: {unknown('dialect', name, dialects)}")
+            raise ConfigError(f"upstream: {unknown_name('dialect', name, dialects)}")
         if name in given:
             raise ConfigError(f"upstream: {name} is given twice")
         given[name] = _upstream(name, url, option)
@@ -157,7 +158,7 @@ class Targets:
         self._dialects, self._settings, self._upstreams = dialects, settings, upstreams
         self._router = Routes(dialects, settings)
 
-    def find(self, method: str, path: str, raw: bytes, query: bytes, headers: Headers) -> Target | Denial:
+    def find(self, method: str, path: str, raw: bytes, query: bytes, headers: Headers) -> Target | SimulatorError:
         """The target of a request with this decoded path and this `raw` one, or why there is none."""
         namespace, own = namespace_of(path, headers, query.decode("latin-1"))
         host = (headers.get("host") or "").partition(":")[0].lower()
@@ -168,10 +169,10 @@ class Targets:
         others = self._rivals(route, own, host)
         if others:
             names = ", ".join((f"/{dialect.name}{own}", *others))
-            return Denial(400, "ambiguous_path", f"{own} is a path of several vendors{_NAME_ONE}: {names}")
+            return SimulatorError(400, "ambiguous_path", f"{own} is a path of several vendors{_NAME_ONE}: {names}")
         upstream = self._upstreams.of(dialect, host)
         if upstream is None:
-            return Denial(502, "no_upstream", self._upstreams.missing(dialect))
+            return SimulatorError(502, "no_upstream", self._upstreams.missing(dialect))
         native = _native(route, own, raw, path, host in dialect.hosts)
         return Target(route, upstream, native + (b"?" + query if query else b""), namespace, own)
 
@@ -181,11 +182,11 @@ class Targets:
             return []
         return self._router.elsewhere(route, path)
 
-    def _unserved(self, method: str, path: str) -> Denial:
+    def _unserved(self, method: str, path: str) -> SimulatorError:
         names = ", ".join(f"/{name}/..." for name in self._dialects)
         what = "The recorder has no admin API." if path.startswith(ADMIN) else "No dialect has it."
         message = f"Nothing is recorded at {method} {path}. {what} Put a dialect's name in front: {names}"
-        return Denial(404, "no_route", message, tuple(self._router.nearest(path)))
+        return SimulatorError(404, "no_route", message, tuple(self._router.nearest(path)))
 
 
 def _native(route: RouteMatch, own: str, raw: bytes, path: str, by_host: bool) -> bytes:

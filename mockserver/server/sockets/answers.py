@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from starlette.types import ASGIApp, Message, Scope
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE
 
-from mockserver.core.timeline import Closer, Ending, RawHeaders, Wrapped
+from mockserver.core.timeline import ClosedBy, ConnectionFault, RawHeaders, TemplatedFrames
 from mockserver.server.asgi import Transport
 from mockserver.server.player import Callback, Playback
 from mockserver.server.scheduling import begin
@@ -68,8 +68,8 @@ class Answer(Transport):
         self._send: Callable[[bytes], object] | None = None
         self._resume: Callback | None = None
         self._interrupted: Callback | None = None
-        self._gone: Callable[[Closer], None] | None = None
-        self._closed_by: Closer = "client"
+        self._gone: Callable[[ClosedBy], None] | None = None
+        self._closed_by: ClosedBy = "client"
         self._taken = False
         self._awaits_continue = protocol.expect_100_continue
 
@@ -208,7 +208,7 @@ class Answer(Transport):
         return self._send is not None
 
     def steady(
-        self, frames: Wrapped, interrupted: Callback
+        self, frames: TemplatedFrames, interrupted: Callback
     ) -> tuple[Sequence[bytes], Callable[[bytes], object]] | None:
         """The frames as chunks, for the transport, as long as the client reads."""
         if self._send is None:
@@ -239,7 +239,7 @@ class Answer(Transport):
         self._resume = resume
         return True
 
-    def break_off(self, ending: Ending, ended: Callback) -> None:
+    def break_off(self, ending: ConnectionFault, ended: Callback) -> None:
         """End the answer with a fault's ending, once everything written has left."""
         task = asyncio.ensure_future(self._break_off(ending, ended))
         self._protocol.tasks.add(task)
@@ -273,7 +273,7 @@ class Answer(Transport):
         self._closed_by = "server"
         self.leave()
 
-    async def _break_off(self, ending: Ending, ended: Callback) -> None:
+    async def _break_off(self, ending: ConnectionFault, ended: Callback) -> None:
         wire = self._protocol.wire
         try:
             if self._head:

@@ -10,12 +10,10 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-import orjson
-
 from mockserver.core.calls import Call
+from mockserver.core.failures import SimulatorError
 from mockserver.core.timeline import Record
 from mockserver.state.plan import Plan
-from mockserver.state.watchers import Watchers
 
 # The weights, in bytes, of an exchange without its body, of each value that was read from this, of each token of its
 # answer, of each position with log-probabilities, and of each alternative there: about what they take in memory.
@@ -31,34 +29,36 @@ _LONG_WEIGHT = 128 * 1024
 # The limit for all journals of a server together, in bytes.
 MOST_BYTES = 64 * 1024 * 1024
 
-Watcher = Callable[["Exchange"], None]
+Watcher = Callable[..., None]
 
 
-class Denial(NamedTuple):
-    """An answer of our own, outside any vendor's format: nothing is served there, or a header of ours cannot be obeyed.
+class Subscribers:
+    """Functions that are called when something has happened, until they are stopped.
 
-    `nearest` are served paths that may have been meant, if nothing is served there.
+    To tell them, call `each`; adding or stopping one meanwhile does not disturb that.
     """
 
-    status: int
-    kind: str
-    message: str
-    nearest: tuple[str, ...] = ()
+    __slots__ = ("each",)
 
-    @property
-    def body(self) -> bytes:
-        """The answer as JSON, in a format that every OpenAI-style client can show."""
-        nearest = {"nearest": self.nearest} if self.nearest else {}
-        error = {"message": self.message, "type": f"mockserver_{self.kind}", **nearest}
-        return orjson.dumps({"error": error}, option=orjson.OPT_INDENT_2)
+    def __init__(self) -> None:
+        self.each: tuple[Watcher, ...] = ()
+
+    def add(self, watcher: Watcher) -> Callable[[], None]:
+        """Add a watcher; the result stops it."""
+        self.each = (*self.each, watcher)
+
+        def stop() -> None:
+            self.each = tuple(other for other in self.each if other is not watcher)
+
+        return stop
 
 
 @dataclass(slots=True, eq=False)
 class Exchange:
     """One request and its answer. `number` counts from 1 within the namespace, `path` is the requested path.
 
-    The answer is a `plan` or a `denial`; the record says how far it has been sent. The request arrived at the instant
-    `arrived` of the namespace's clock, which was `ahead` by so many seconds then.
+    The answer is a `plan` or a `simulator_error`; the record says how far it has been sent. The request arrived at the
+    instant `arrived` of the namespace's clock, which was `ahead` by so many seconds then.
     """
 
     number: int
@@ -66,7 +66,7 @@ class Exchange:
     path: str
     call: Call
     plan: Plan | None = None
-    denial: Denial | None = None
+    simulator_error: SimulatorError | None = None
     arrived: float = 0.0
     ahead: float = 0.0
     record: Record = field(default_factory=Record)
@@ -75,7 +75,7 @@ class Exchange:
     def is_question(self) -> bool:
         """Whether it is a request to a model; one to an unserved path counts too, since it was meant for some model."""
         operation = self.plan.context.route.operation if self.plan is not None else None
-        return operation is None or operation.answer is None
+        return operation is None or operation.handler is None
 
     @property
     def weight(self) -> int:
@@ -136,7 +136,7 @@ class Journal:
         self._exchanges: deque[Exchange] = deque()
         self._weights: deque[int] = deque()
         self._held = 0
-        self._watchers: Watchers[Watcher] = Watchers()
+        self._watchers = Subscribers()
         self._opened = self._asked = 0
         # How many exchanges were dropped to make room.
         self.forgotten = NOTHING
@@ -183,14 +183,14 @@ class Journal:
         path: str,
         call: Call,
         plan: Plan | None = None,
-        denial: Denial | None = None,
+        simulator_error: SimulatorError | None = None,
         *,
         arrived: float = 0.0,
         ahead: float = 0.0,
     ) -> Exchange:
         """Record an exchange whose answer is decided."""
         self._opened += 1
-        exchange = Exchange(self._opened, namespace, path, call, plan, denial, arrived, ahead)
+        exchange = Exchange(self._opened, namespace, path, call, plan, simulator_error, arrived, ahead)
         self._asked += exchange.is_question
         self._unended.add(exchange)
         weight = exchange.weight

@@ -5,14 +5,16 @@
 
 import base64
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from itertools import chain, islice, repeat
 from typing import Any
 
 import orjson
 
-from mockserver.core.criteria import Difference
+from mockserver.core.generation import Choice, Generation, ToolCall
 from mockserver.core.json_values import nests_absurdly
+from mockserver.core.matching.requests import Mismatch
 from mockserver.core.secrets import (
     credentials_digest,
     is_secret,
@@ -21,12 +23,11 @@ from mockserver.core.secrets import (
     masked_query,
     masked_text,
 )
-from mockserver.core.timeline import Record, Run, Timeline
-from mockserver.faults.notation import table_of
+from mockserver.core.timeline import Record, TimedFrames, Timeline
+from mockserver.faults.parse_faults import table_of
+from mockserver.faults.triggered import TriggeredFault
 from mockserver.state.journal.exchanges import Exchange
-from mockserver.state.journal.progress import has_finished, sent_and_planned
 from mockserver.state.plan import Plan
-from mockserver.state.strikes import Strike
 
 # Criteria fields that may hold a secret, also within alternatives and scripts.
 _SECRET_FIELD = re.compile(r"^(?:\w+\[\d+\]\.)*(?:key|(?:headers|query|body)\.(?:.*\.)?(?P<name>[^.]+))$")
@@ -54,8 +55,8 @@ def summary_of(exchange: Exchange) -> dict[str, Any]:
         "timing": _timing(exchange),
         "outcome": _outcome(exchange.record),
     }
-    if exchange.denial is not None:
-        line |= {"status": exchange.denial.status}
+    if exchange.simulator_error is not None:
+        line |= {"status": exchange.simulator_error.status}
     return line
 
 
@@ -118,10 +119,10 @@ def _request(exchange: Exchange) -> dict[str, Any]:
 
 def _answer(exchange: Exchange) -> dict[str, Any]:
     if exchange.plan is None:
-        denial = exchange.denial
-        assert denial is not None, "an exchange without a plan has been denied"
+        error = exchange.simulator_error
+        assert error is not None, "an exchange without a plan has an error"
         headers = {"content-type": "application/json"}
-        return {"status": denial.status, "headers": headers, "finished": True, **_body("body", denial.body)}
+        return {"status": error.status, "headers": headers, "finished": True, **_body("body", error.body)}
     plan, timeline = exchange.plan, exchange.plan.timeline
     answer: dict[str, Any] = {"status": timeline.status, "headers": masked_headers(timeline.headers)}
     answer |= {"events": _events(timeline, exchange.record), "ending": timeline.ending and timeline.ending.how}
@@ -138,12 +139,12 @@ _PARTS: Mapping[str, Callable[[Exchange], dict[str, Any]]] = {"request": _reques
 def _planned(plan: Plan, record: Record) -> dict[str, Any]:
     """The parts of a summary that come from the plan: dialect, operation, what was asked, and what the model generates,
     both as sent so far and as planned. The generation is left out if a fault leaves nothing of the answer."""
-    route, site, request = plan.context.route, plan.context.site, plan.request
+    route, scope, request = plan.context.route, plan.context.scope, plan.request
     line: dict[str, Any] = {
         "dialect": route.dialect.name,
         "operation": route.operation and route.operation.name,
-        "edition": site.edition,
-        "seed": site.seed,
+        "edition": scope.edition,
+        "seed": scope.seed,
         "status": plan.timeline.status,
         "streamed": plan.timeline.streamed,
     }
@@ -156,17 +157,22 @@ def _planned(plan: Plan, record: Record) -> dict[str, Any]:
 
 
 def _decision(exchange: Exchange) -> dict[str, Any]:
-    """What decided the answer: a refusal or a generation, and the faults that struck it; or a denial of our own."""
-    plan, denial = exchange.plan, exchange.denial
+    """What decided the answer: a refusal or a generation, and the faults that struck it; or an error of our own."""
+    plan, simulator_error = exchange.plan, exchange.simulator_error
     if plan is None:
-        assert denial is not None, "an exchange without a plan has been denied"
-        return {"by": "denial", "kind": denial.kind, "message": masked_text(denial.message), "faults": []}
-    by = "refusal" if plan.rejection else "generation" if plan.generation else "answer"
-    refused = {"kind": str(plan.rejection.kind)} if plan.rejection else {}
+        assert simulator_error is not None, "an exchange without a plan has an error"
+        return {
+            "by": "simulator_error",
+            "kind": simulator_error.kind,
+            "message": masked_text(simulator_error.message),
+            "faults": [],
+        }
+    by = "refusal" if plan.refusal else "generation" if plan.generation else "answer"
+    refused = {"kind": str(plan.refusal.kind)} if plan.refusal else {}
     return {"by": by, **refused, "faults": list(plan.faults), **_stubbed(plan)}
 
 
-def _struck(strike: Strike) -> dict[str, Any]:
+def _struck(strike: TriggeredFault) -> dict[str, Any]:
     """A fault that has struck: its origin, the name of its rule if it has one, and the fault as a table."""
     return {"by": strike.by, **({"rule": strike.rule} if strike.rule else {}), "fault": table_of(strike.fault)}
 
@@ -185,7 +191,7 @@ def _stubbed(plan: Plan) -> dict[str, Any]:
     return line if plan.trouble is None else {**line, "handler_error": masked_text(plan.trouble)}
 
 
-def masked_difference(difference: Difference) -> Difference:
+def masked_difference(difference: Mismatch) -> Mismatch:
     """A difference between a request and criteria, with the request's secrets masked."""
     field = _SECRET_FIELD.search(difference.field)
     hidden = field is not None and (field["name"] is None or is_secret(field["name"]))
@@ -210,7 +216,7 @@ def _timing(exchange: Exchange) -> dict[str, Any]:
     stated = {"queue": pace.queue, "prefill": pace.prefill, "decode": pace.decode}
     schedule = pace.schedule
     due = {"ttft_due": schedule[0], "end_due": schedule[-1]} if schedule else {"ttft_due": 0.0, "end_due": 0.0}
-    waited = {"position": plan.slot.turn.position, "waited": plan.slot.turn.wait} if plan.slot else {}
+    waited = {"position": plan.slot.grant.position, "waited": plan.slot.grant.wait} if plan.slot else {}
     return {**in_force, **stated, **due, **waited, "ttft": first}
 
 
@@ -233,7 +239,7 @@ def _events(timeline: Timeline, record: Record, most: int | None = MOST_EVENTS) 
     ]
 
 
-def _flat(runs: Iterable[Run]) -> Iterable[tuple[bytes, float, int]]:
+def _flat(runs: Iterable[TimedFrames]) -> Iterable[tuple[bytes, float, int]]:
     return (event for run in runs for event in zip(*run, strict=True))
 
 
@@ -264,3 +270,84 @@ def _might_be_rounded(data: bytes) -> bool:
     if not _MANY_DIGITS.search(data):
         return False
     return any(_MANY_DIGITS.search(token[0]) for token in _STRING_OR_NUMBER.finditer(data) if token[0][:1] != b'"')
+
+
+# How many events may follow the one that ends the last choice: usage, the terminator, and what faults add.
+_LAST_EVENTS = 8
+
+
+def sent_and_planned(plan: Plan, generation: Generation, record: Record) -> dict[str, Any]:
+    """The usage, finish reasons and tool calls that have been sent so far; and under `planned`, in the same format,
+    those that the model has decided on, whether they are sent or not."""
+    choices, tokens = generation.choices, generation.usage.completion_tokens
+    # The tool calls, each with the number of tokens after which its choice has written it.
+    calls: list[tuple[ToolCall, int]] = []
+    for choice in choices:
+        step = len(choice.thoughts) + len(choice.ids)
+        for call in choice.calls:
+            step += call.steps
+            calls.append((call, step))
+    planned = _output(generation, tokens, choices, [call for call, _ in calls])
+    breaks_off = any(each.kind.ends or each.kind.harm == "truncates" for each in plan.struck)
+    if record.closed_by == "server" and not record.given_up and not breaks_off:
+        return {**planned, "planned": planned}
+    sent, ended = record.tokens_sent, _ended(plan, generation, record)
+    if sent < sum(choice.steps for choice in choices):
+        tokens = min(tokens, sent)
+    # Choices are sent in parallel, so all of them have progressed equally far.
+    complete = [call for call, step in calls if sent >= sum(min(choice.steps, step) for choice in choices)]
+    shown = _output(generation, tokens, [choice for choice in choices if choice.index in ended], complete)
+    return {**shown, "planned": planned}
+
+
+def _output(generation: Generation, tokens: int, ended: Sequence[Choice], calls: Sequence[ToolCall]) -> dict[str, Any]:
+    usage = {"prompt_tokens": generation.usage.prompt_tokens, "completion_tokens": tokens}
+    if generation.usage.cached_tokens:
+        usage["cached_tokens"] = generation.usage.cached_tokens
+    return {
+        "usage": usage,
+        "finish_reasons": [choice.finish_reason for choice in ended],
+        "tool_calls": [{"name": call.name, "arguments": call.arguments} for call in calls],
+    }
+
+
+def has_finished(plan: Plan, record: Record) -> bool:
+    """Whether the client was sent the end of a stream, or all of a plain answer."""
+    if not plan.timeline.streamed:
+        return plan.timeline.ending is None
+    last = deque(_sent(plan, record), maxlen=_LAST_EVENTS)
+    return plan.context.route.dialect.finishes.search(b"".join(last)) is not None
+
+
+def _ended(plan: Plan, generation: Generation, record: Record) -> Set[int]:
+    """The indices of the choices whose ends have been sent; for a plain body all or none."""
+    unspoilt = all(strike.kind.ends for strike in plan.struck)
+    if unspoilt and record.tokens_sent < min((choice.steps for choice in generation.choices), default=0):
+        # No end is sent before the tokens, so a long stream need not be searched.
+        return frozenset()
+    data = b"".join(_sent(plan, record))
+    everyone = {choice.index for choice in generation.choices}
+    if not plan.timeline.streamed:
+        return everyone if _object(data) else frozenset()
+    finishes, ended = plan.context.route.dialect.finishes, set[int]()
+    # An event without a blank line after it is incomplete.
+    for event in data.replace(b"\r\n", b"\n").split(b"\n\n")[:-1]:
+        value = _object(event[event.find(b"{") :]) if finishes.search(event) else {}
+        if value:
+            named = [choice.get("index", 0) for choice in value.get("choices") or () if choice.get("finish_reason")]
+            ended.update(named or everyone)
+    return ended
+
+
+def _sent(plan: Plan, record: Record) -> Iterator[bytes]:
+    """The frames that have been sent."""
+    return islice(chain.from_iterable(run.data for run in plan.timeline.runs), record.events_sent)
+
+
+def _object(data: bytes) -> dict[str, Any]:
+    """The JSON object in the data, empty if there is no valid one."""
+    try:
+        value = orjson.loads(data)
+    except orjson.JSONDecodeError:
+        return {}
+    return value if isinstance(value, dict) else {}

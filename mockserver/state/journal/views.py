@@ -1,16 +1,20 @@
-"""Exchanges as tests see them: frozen views of what the journal provides (`transcripts.transcript_of`).
+"""Exchanges as tests see them: frozen views of what the journal provides (`transcripts.transcript_of`), and lines of
+text.
 
 Views from the server's process, from the admin API and from a journal file are the same.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
 from math import inf
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
-from mockserver.core.naming import attribute_of
-from mockserver.state.journal.exchanges import NOTHING, Forgotten
+import orjson
+
+from mockserver.core.messages import attribute_of, pluralize
+from mockserver.state.journal.exchanges import MOST_BYTES, NOTHING, Forgotten
 
 # The prefix of the names of stubs for the next requests only; they do not count as missed (`nearest`).
 PASSING = "next-"
@@ -19,6 +23,10 @@ PASSING = "next-"
 _BREACHES = frozenset(
     ("malformed_json", "not_an_object", "invalid_request", "unsupported_media_type", "unknown_path", "wrong_method")
 )
+
+
+Item = TypeVar("Item")
+_NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -80,8 +88,7 @@ class View:
     @property
     def headers(self) -> Mapping[str, str]:
         """The request's headers by lower-case name, secrets masked."""
-        headers: Mapping[str, str] = self._request.get("headers", {})
-        return headers
+        return self._get("headers", {}, self._request)
 
     @property
     def body(self) -> Any:
@@ -161,8 +168,7 @@ class View:
     @property
     def answer(self) -> Mapping[str, Any]:
         """The answer: its `status`, `headers`, `events`, `ending`, and the `body` if it was not a stream."""
-        answer: Mapping[str, Any] = self.data.get("answer", {})
-        return answer
+        return self._get("answer", {})
 
     @property
     def answer_headers(self) -> Mapping[str, str]:
@@ -172,8 +178,7 @@ class View:
     @property
     def events(self) -> Sequence[Mapping[str, Any]]:
         """Every event of the answer: when it was `due` and `sent` (None: never), its `tokens` and its `data`."""
-        events: Sequence[Mapping[str, Any]] = self.answer.get("events", ())
-        return events
+        return self._get("events", (), self.answer)
 
     @property
     def events_sent(self) -> int:
@@ -206,8 +211,7 @@ class View:
     def usage(self) -> Mapping[str, int]:
         """`prompt_tokens`, and the `completion_tokens` that were sent; empty if nothing was generated. `cached_tokens`
         are those of the prompt that came from the engine's cache, if any did."""
-        usage: Mapping[str, int] = self.data.get("usage", {})
-        return usage
+        return self._get("usage", {})
 
     @property
     def tokens(self) -> int:
@@ -222,33 +226,28 @@ class View:
     @property
     def finish_reasons(self) -> Sequence[str]:
         """Why each choice ended, for those whose end was sent."""
-        reasons: Sequence[str] = self.data.get("finish_reasons", ())
-        return reasons
+        return self._get("finish_reasons", ())
 
     @property
     def planned(self) -> Mapping[str, Any]:
         """`usage`, `finish_reasons` and `tool_calls` as the model had decided on them, whether sent or not."""
-        planned: Mapping[str, Any] = self.data.get("planned", {})
-        return planned
+        return self._get("planned", {})
 
     @property
     def tool_calls(self) -> Sequence[Mapping[str, str]]:
         """The completely sent tool calls of the answer: `name` and `arguments`, as the model wrote them."""
-        calls: Sequence[Mapping[str, str]] = self.data.get("tool_calls", ())
-        return calls
+        return self._get("tool_calls", ())
 
     @property
     def faults(self) -> Sequence[str]:
         """The kinds of the faults that struck the answer."""
-        faults: Sequence[str] = self._decision.get("faults", ())
-        return faults
+        return self._get("faults", (), self._decision)
 
     @property
     def struck(self) -> Sequence[Mapping[str, Any]]:
         """The same faults in detail: what each was requested `by` ("armed", "settings", "route", "stub" or "header"),
         the name of an armed `rule`, and the `fault` as a table."""
-        struck: Sequence[Mapping[str, Any]] = self._decision.get("struck", ())
-        return struck
+        return self._get("struck", (), self._decision)
 
     @property
     def rule(self) -> str | None:
@@ -265,7 +264,7 @@ class View:
         """Whether the vendor would have refused the request itself, regardless of stubs and faults."""
         if self.is_for_want_of_a_stub:
             return False
-        return self.refused in _BREACHES or self._decision.get("by") == "denial"
+        return self.refused in _BREACHES or self._decision.get("by") == "simulator_error"
 
     @property
     def hint(self) -> str | None:
@@ -307,19 +306,20 @@ class View:
 
     @property
     def _request(self) -> Mapping[str, Any]:
-        return self._part("request")
+        return self._get("request", _NOTHING)
 
     @property
     def _decision(self) -> Mapping[str, Any]:
-        return self._part("decision")
+        return self._get("decision", _NOTHING)
 
     @property
     def _outcome(self) -> Mapping[str, Any]:
-        return self._part("outcome")
+        return self._get("outcome", _NOTHING)
 
-    def _part(self, name: str) -> Mapping[str, Any]:
-        part: Mapping[str, Any] = self.data.get(name, {})
-        return part
+    def _get(self, name: str, default: Item, part: Mapping[str, Any] | None = None) -> Item:
+        """A value of the exchange, or of a part of it, which has the type of its default."""
+        found: Item = (self.data if part is None else part).get(name, default)
+        return found
 
     if not TYPE_CHECKING:
         __getattr__ = attribute_of
@@ -333,3 +333,69 @@ class Past(NamedTuple):
 
     views: Sequence[View] = ()
     forgotten: Forgotten = NOTHING
+
+
+# How many characters of a refusal are shown.
+_MOST_SHOWN = 300
+
+
+def line(view: View) -> str:
+    """An exchange in one line: the request, the answer, and what decided it."""
+    operation = view.operation if view.operation and view.is_question else f"{view.method} {view.path}"
+    target = f"{view.dialect or '?'} {operation}"
+    model = f" {view.model}" if view.model else ""
+    prompt = f" {short(view.prompt)}" if view.prompt else ""
+    stream = " (stream)" if view.streamed else ""
+    by = f" by {view.rule}" if view.rule else ""
+    refused = (
+        " as no stub matches" if view.is_for_want_of_a_stub else f" {view.refused}{_why(view)}" if view.refused else ""
+    )
+    struck = f", struck by {' and '.join(view.faults)}" if view.faults else ""
+    end = {"client": "client left", "server": "done", None: "still open"}[view.closed_by]
+    sent = pluralize(view.events_sent, "event")
+    answered = f"{view.status}{refused}{by}{struck}, {sent}, {end} after {view.seconds:.3f} s"
+    return f"#{view.number} {target}{model}{stream}{prompt} -> {answered}"
+
+
+def journal_lines(views: Sequence[View]) -> list[str]:
+    """One line for each exchange: the time since the first one, the exchange, and how long the client had been away."""
+    lines: list[str] = []
+    for place, view in enumerate(views):
+        since = f"{view.arrived - views[0].arrived:8.3f} s"
+        gap = f" (client returned after {max(view.arrived - views[place - 1].end, 0.0):.3f} s)" if place else ""
+        lines.append(f"{since}  {line(view)}{gap}")
+    return lines
+
+
+def explain_misses(views: Iterable[View]) -> Iterable[str]:
+    """For each request without a matching stub: the nearest stubs, field by field."""
+    for view in views:
+        yield f"  {line(view)}"
+        for near in view.nearest:
+            yield f"      stub {near['name']!r}:"
+            yield from (
+                f"          {each['field']}: expected {each['wanted']}, found {each['found']}"
+                for each in near["differences"]
+            )
+
+
+def loss(count: int) -> str:
+    """The message for when so many exchanges are forgotten, which says how to keep them."""
+    return (
+        f"The journal has forgotten {pluralize(count, 'exchange')}. Keep more with --journal or "
+        f"MockServer(journal=...), or check and reset() earlier. All journals together keep {MOST_BYTES >> 20} MiB."
+    )
+
+
+def short(text: str) -> str:
+    """The beginning of a text, in quotes."""
+    return repr(text if len(text) <= 40 else f"{text[:37]}...")
+
+
+def _why(view: View) -> str:
+    """Our own hint, or the vendor's error body if the request breaks its contract, on one line; else nothing."""
+    body = view.hint or (view.breaks_contract and view.answer.get("body"))
+    if not body:
+        return ""
+    text = body if isinstance(body, str) else orjson.dumps(body).decode()
+    return f" ({' '.join(text.split())[:_MOST_SHOWN]})"

@@ -4,26 +4,41 @@ A stub is a sequence of steps. Which of them is next depends on how often the st
 decides an answer is in the request itself.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from operator import itemgetter
 from pathlib import PurePath
 from threading import Lock
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
-from mockserver.core.criteria import ANYTHING, Criteria, Difference, Facts, differences, distance, matches, parts_of
 from mockserver.core.generation import Measure, Measures
+from mockserver.core.json_values import Path, identity
+from mockserver.core.matching.requests import (
+    ANYTHING,
+    Facts,
+    Mismatch,
+    RequestMatcher,
+    distance,
+    matches,
+    mismatches,
+    parts_of,
+)
+from mockserver.core.messages import pluralize
 from mockserver.core.timeline import RawHeaders
 from mockserver.faults.rules import Fault
 from mockserver.model.prepared import Speech
-
-if TYPE_CHECKING:
-    from mockserver.state.stubs.index import Index
 
 # What measures are called in messages.
 MEASURED: Mapping[Measure, str] = {"embedding": "embeddings", "scores": "scores"}
 # How many of the nearest stubs are listed for a request without a match.
 _NEAREST = 3
+# Fewer stubs are tried sooner than looked up by the values that they require.
+_FEW = 16
+_SCALARS = (str, int, float)
+# Trying these matchers has no effect, so that one may be tried before the others. Searches for regular expressions use
+# up a request's time budget, and functions may raise exceptions.
+_HARMLESS = ("equals", "one_of", "contains", "at_least", "at_most", "exists")
 
 
 class Raw(NamedTuple):
@@ -39,7 +54,7 @@ class Raw(NamedTuple):
 
 
 # A user's function, which returns a reply in the notation.
-Handler = Callable[[Any], Any]
+ReplyFunction = Callable[[Any], Any]
 
 
 class Prepared(NamedTuple):
@@ -49,7 +64,7 @@ class Prepared(NamedTuple):
     others of the same name. `output_tokens` are the lengths of generated answers, in their notation.
     """
 
-    content: Speech | Measures | Raw | Handler | None = None
+    content: Speech | Measures | Raw | ReplyFunction | None = None
     faults: tuple[Fault, ...] = ()
     latency: str | None = None
     seed: int | None = None
@@ -73,7 +88,7 @@ class Step(NamedTuple):
     """An answer, and criteria for its request in addition to those of the whole stub."""
 
     prepared: Prepared
-    criteria: Criteria = ANYTHING
+    criteria: RequestMatcher = ANYTHING
 
 
 _GENERATED = Step(Prepared())
@@ -87,7 +102,7 @@ class Stub(NamedTuple):
     """
 
     name: str = ""
-    criteria: Criteria = ANYTHING
+    criteria: RequestMatcher = ANYTHING
     steps: tuple[Step, ...] = (_GENERATED,)
     stays: bool = True
     priority: int = 0
@@ -117,14 +132,14 @@ class StubMatch(NamedTuple):
 
     stub: Stub
     prepared: Prepared
-    criteria: tuple[Criteria, ...] = ()
+    criteria: tuple[RequestMatcher, ...] = ()
 
 
 class NearMiss(NamedTuple):
     """A stub that does not match a request, and its differences."""
 
     name: str
-    differences: tuple[Difference, ...]
+    differences: tuple[Mismatch, ...]
 
 
 class HandlerError(Exception):
@@ -140,6 +155,57 @@ def raised(error: Exception) -> str:
     return f"raised {type(error).__name__}: {error}{at}"
 
 
+class _Index:
+    """Stubs in the order in which they are tried, by values that they require a field to equal, so that few of many are
+    tried for a request.
+
+    Each stub is filed under the one of its required values that the fewest others require. It is only looked at if the
+    request has that value. A stub without such a requirement is always looked at.
+    """
+
+    __slots__ = ("_rest", "_tables", "stubs")
+
+    def __init__(self, stubs: tuple[Stub, ...]) -> None:
+        self.stubs = stubs
+        self._rest: list[int] = []
+        self._tables: dict[tuple[str, Path], dict[Hashable, list[int]]] = {}
+        required = [_required(stub.criteria) for stub in stubs] if len(stubs) >= _FEW else []
+        shared = Counter((place, key) for each in required for place, keys in each.items() for key in keys)
+        for number, each in enumerate(required):
+            if not each:
+                self._rest.append(number)
+                continue
+            place = min(each, key=lambda place: sum(shared[place, key] for key in each[place]))
+            table = self._tables.setdefault(place, {})
+            for key in each[place]:
+                table.setdefault(key, []).append(number)
+
+    def candidates(self, facts: Facts) -> Iterable[Stub]:
+        """The stubs that a request may match."""
+        if not self._tables:
+            return self.stubs
+        found = {
+            number
+            for (field, path), table in self._tables.items()
+            for value in facts.values(field, path)
+            if isinstance(value, _SCALARS)
+            for number in table.get(identity(value), ())
+        }
+        return [self.stubs[number] for number in sorted(found.union(self._rest))]
+
+
+def _required(criteria: RequestMatcher) -> Mapping[tuple[str, Path], frozenset[Hashable]]:
+    """The keys of the values of which a field must have one, by the field's place."""
+    found: dict[tuple[str, Path], frozenset[Hashable]] = {}
+    for field, matcher, path in criteria.fields:
+        if matcher.word not in _HARMLESS:
+            break
+        values = matcher.equal_to
+        if values and all(isinstance(value, _SCALARS) for value in values):
+            found.setdefault((field, path), frozenset(map(identity, values)))
+    return found
+
+
 class StubRegistry:
     """The stubs of a namespace and their counts. Those of the settings are passed to each call, and only counted here.
 
@@ -151,13 +217,22 @@ class StubRegistry:
         self._added: dict[str, Stub] = {}
         self._used: dict[str, int] = {}
         self._made = 0
-        # The settings' stubs, all stubs in order with them, and the index of these; None if that is out of date.
-        self._ordered: tuple[Sequence[Stub], tuple[Stub, ...], Index] | None = None
+        # The settings' stubs, and the index of all stubs with them; None if that is out of date.
+        self._indexed: tuple[Sequence[Stub], _Index] | None = None
 
     def add(self, stub: Stub) -> str:
         """Add a stub, or replace the one of the same name, and count from zero. Return its name."""
         with self._lock:
             return self._add(stub)
+
+    def _add(self, stub: Stub) -> str:
+        if not stub.name:
+            self._made += 1
+            stub = stub._replace(name=f"stub-{self._made}")
+        self._added[stub.name] = stub
+        self._used.pop(stub.name, None)
+        self._indexed = None
+        return stub.name
 
     def remove(self, name: str) -> bool:
         """Remove a stub; return False if none of that name was added."""
@@ -165,7 +240,7 @@ class StubRegistry:
             if self._added.pop(name, None) is None:
                 return False
             self._used.pop(name, None)
-            self._ordered = None
+            self._indexed = None
             return True
 
     def put(self, stubs: Sequence[Stub]) -> list[str]:
@@ -174,13 +249,13 @@ class StubRegistry:
             for name in self._added:
                 self._used.pop(name, None)
             self._added.clear()
-            self._ordered = None
+            self._indexed = None
             return [self._add(stub) for stub in stubs]
 
     def reset(self) -> None:
         """Forget all added stubs and all counts."""
         with self._lock:
-            self._added, self._used, self._made, self._ordered = {}, {}, 0, None
+            self._added, self._used, self._made, self._indexed = {}, {}, 0, None
 
     def recount(self) -> None:
         """Reset the counts of the settings' stubs, which have changed."""
@@ -193,7 +268,7 @@ class StubRegistry:
 
     def listed(self, standing: Sequence[Stub] = ()) -> list[tuple[Stub, int]]:
         """The stubs in the order in which they are tried, each with the number of its uses."""
-        return [(stub, self._used.get(stub.name, 0)) for stub in self._order(standing)]
+        return [(stub, self._used.get(stub.name, 0)) for stub in self._index(standing).stubs]
 
     @property
     def count(self) -> int:
@@ -209,91 +284,46 @@ class StubRegistry:
 
         Answers that do not fit are skipped. Raises HandlerError if a user's function fails.
         """
-        stubs, index = self._indexed(standing)
-        for stub in index.candidates(stubs, facts):
+        for stub in self._index(standing).candidates(facts):
             while (step := stub.step(used := self._used.get(stub.name, 0))) is not None:
                 if fits is not None and not fits(step.prepared):
                     break
-                if not (_asks(stub, stub.criteria, facts) and _asks(stub, step.criteria, facts)):
-                    break
-                if self._use(stub.name, used):
-                    return StubMatch(stub, step.prepared, (stub.criteria, step.criteria))
+                try:
+                    if not (matches(stub.criteria, facts) and matches(step.criteria, facts)):
+                        break
+                except Exception as error:
+                    raise HandlerError(f"stub {stub.name!r}: its predicate {raised(error)}") from error
+                with self._lock:
+                    # If another thread was quicker, another step is next.
+                    if self._used.get(stub.name, 0) == used:
+                        self._used[stub.name] = used + 1
+                        return StubMatch(stub, step.prepared, (stub.criteria, step.criteria))
         return None
 
     def explain(
         self, facts: Facts, standing: Sequence[Stub] = (), fits: Fits | None = None, most: int = _NEAREST
     ) -> tuple[NearMiss, ...]:
         """Why no stub matches a request: the nearest stubs, and how the request differs from what they want."""
-        nearest = sorted(self._candidates(facts, standing, most), key=itemgetter(0))[:most]
-        return tuple(NearMiss(stub.name, self._differences(stub, facts, fits)) for _, stub in nearest)
-
-    def _candidates(self, facts: Facts, standing: Sequence[Stub], most: int) -> Iterator[tuple[_Distance, Stub]]:
-        """The stubs that may be among the nearest, each with its distance."""
+        candidates: list[tuple[_Distance, Stub, int]] = []
         close = 0
-        for stub in self._order(standing):
-            step = stub.step(self._used.get(stub.name, 0))
+        for stub, used in self.listed(standing):
+            step = stub.step(used)
             if step is None or close < most:
                 # A stub that is only used up is the nearest of all, unless it would have matched any request.
                 far = stub.asks_nothing, _is_elsewhere(stub, facts), _distance(stub, step, facts)
                 # Any other stub differs in at least one place: once enough differ in just one, no other is nearer.
                 close += far <= (False, False, 1)
-                yield far, stub
+                candidates.append((far, stub, used))
+        nearest = sorted(candidates, key=itemgetter(0))[:most]
+        return tuple(NearMiss(stub.name, tuple(_differences(stub, used, facts, fits))) for _, stub, used in nearest)
 
-    def _use(self, name: str, used: int) -> bool:
-        """Count a use; return False if another thread was quicker, so that another step is next."""
-        with self._lock:
-            if self._used.get(name, 0) != used:
-                return False
-            self._used[name] = used + 1
-            return True
-
-    def _add(self, stub: Stub) -> str:
-        if not stub.name:
-            self._made += 1
-            stub = stub._replace(name=f"stub-{self._made}")
-        self._added[stub.name] = stub
-        self._used.pop(stub.name, None)
-        self._ordered = None
-        return stub.name
-
-    def _order(self, standing: Sequence[Stub]) -> tuple[Stub, ...]:
-        return self._indexed(standing)[0]
-
-    def _indexed(self, standing: Sequence[Stub]) -> "tuple[tuple[Stub, ...], Index]":
-        kept = self._ordered
+    def _index(self, standing: Sequence[Stub]) -> _Index:
+        kept = self._indexed
         if kept is None or kept[0] is not standing:
             with self._lock:
                 both = [*self._added.values(), *(stub for stub in standing if stub.name not in self._added)]
-                stubs = tuple(sorted(both, key=lambda stub: -stub.priority))
-                kept = self._ordered = (standing, stubs, _index_of(stubs))
-        return kept[1:]
-
-    def _differences(self, stub: Stub, facts: Facts, fits: Fits | None = None) -> tuple[Difference, ...]:
-        used = self._used.get(stub.name, 0)
-        step = stub.step(used)
-        found = _differing(stub.criteria, facts)
-        if step is None:
-            return (*found, Difference("times", f"at most {_times(stub.most)}", f"one more after {_times(used)}"))
-        if fits is not None and not fits(step.prepared):
-            found = (*found, Difference("operation", _asked_by(step.prepared), "another"))
-        return (
-            *found,
-            *(each._replace(field=f"script[{used}].{each.field}") for each in _differing(step.criteria, facts)),
-        )
-
-
-def _asked_by(prepared: Prepared) -> str:
-    """Which requests an answer is for, in words."""
-    if isinstance(prepared.content, Measures):
-        return f"a request for {MEASURED[prepared.content.kind]}"
-    return "a request to a model, since this reply is written by one"
-
-
-def _index_of(stubs: Sequence[Stub]) -> "Index":
-    # Imported with the first stub: a server without any starts sooner.
-    from mockserver.state.stubs.index import Index
-
-    return Index(stubs)
+                kept = self._indexed = standing, _Index(tuple(sorted(both, key=lambda stub: -stub.priority)))
+        return kept[1]
 
 
 def use_of(stub: Stub, used: int) -> dict[str, Any]:
@@ -301,16 +331,9 @@ def use_of(stub: Stub, used: int) -> dict[str, Any]:
     return {"name": stub.name, "match": stub.table.get("match", {}), "used": used, "most": stub.most}
 
 
-def _asks(stub: Stub, criteria: Criteria, facts: Facts) -> bool:
-    try:
-        return matches(criteria, facts)
-    except Exception as error:
-        raise HandlerError(f"stub {stub.name!r}: its predicate {raised(error)}") from error
-
-
 def _is_elsewhere(stub: Stub, facts: Facts) -> bool:
     """Whether it is for another vendor, operation, path or method: such a stub is hardly the one that was meant."""
-    at = (each for each in stub.criteria.criteria if each.field in _WHERE)
+    at = (each for each in stub.criteria.fields if each.field in _WHERE)
     return any(not each.matcher.holds(facts.values(each.field, each.path)) for each in at)
 
 
@@ -322,20 +345,30 @@ def _distance(stub: Stub, step: Step | None, facts: Facts) -> int:
         return 1
 
 
-def _differing(criteria: Criteria, facts: Facts) -> tuple[Difference, ...]:
-    """The differences of a request, with the errors of predicates, which other criteria may be meant to prevent."""
-    try:
-        return differences(criteria, facts)
-    except Exception:
-        return tuple(found for part in parts_of(criteria) for found in _differing_part(part, facts))
+def _differences(stub: Stub, used: int, facts: Facts, fits: Fits | None) -> Iterator[Mismatch]:
+    """How a request differs from what a stub wants after so many uses."""
+    step = stub.step(used)
+    yield from _mismatches(stub.criteria, facts)
+    if step is None:
+        yield Mismatch(
+            "times", f"at most {pluralize(stub.most or 0, 'use')}", f"one more after {pluralize(used, 'use')}"
+        )
+        return
+    if fits is not None and not fits(step.prepared):
+        content = step.prepared.content
+        model = "a request to a model, since this reply is written by one"
+        wanted = f"a request for {MEASURED[content.kind]}" if isinstance(content, Measures) else model
+        yield Mismatch("operation", wanted, "another")
+    for each in _mismatches(step.criteria, facts):
+        yield each._replace(field=f"script[{used}].{each.field}")
 
 
-def _differing_part(part: Criteria, facts: Facts) -> tuple[Difference, ...]:
+def _mismatches(criteria: RequestMatcher, facts: Facts) -> tuple[Mismatch, ...]:
+    """The mismatches of a request, with the errors of predicates, which other criteria may be meant to prevent."""
     try:
-        return differences(part, facts)
+        return mismatches(criteria, facts)
     except Exception as error:
-        return (Difference("predicate", "an answer", f"{type(error).__name__}: {error}"),)
-
-
-def _times(count: int | None) -> str:
-    return "1 use" if count == 1 else f"{count} uses"
+        parts = [*parts_of(criteria)]
+        if parts == [criteria]:
+            return (Mismatch("predicate", "an answer", f"{type(error).__name__}: {error}"),)
+        return tuple(found for part in parts for found in _mismatches(part, facts))

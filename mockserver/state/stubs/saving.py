@@ -11,7 +11,7 @@ from math import isfinite
 from typing import Any, NamedTuple
 
 from mockserver.core.json_values import DEEPEST
-from mockserver.core.toml_writing import is_writable, toml_of
+from mockserver.core.toml import is_writable, toml_of
 from mockserver.state.stubs.registry import Stub
 from mockserver.state.stubs.values import json_of
 

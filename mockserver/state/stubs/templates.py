@@ -14,9 +14,9 @@ from typing import Any
 
 import orjson
 
-from mockserver.core.criteria import FIELDS, Facts
-from mockserver.core.json_paths import Path, read_path
-from mockserver.core.naming import unknown
+from mockserver.core.json_values import Path, read_path
+from mockserver.core.matching.requests import FIELDS, Facts
+from mockserver.core.messages import unknown_name
 
 _GAP = re.compile(r"\{\{(.*?)\}\}", re.DOTALL)
 
@@ -77,7 +77,7 @@ def _read_gap(text: str) -> _Gap:
     name, *filters = (part.strip() for part in text.split("|"))
     for each in filters:
         if each not in FILTERS:
-            raise TemplateError(f"{{{{{text}}}}}: {unknown('filter', each, FILTERS)}")
+            raise TemplateError(f"{{{{{text}}}}}: {unknown_name('filter', each, FILTERS)}")
     if name in FIELDS:
         return name, (), tuple(filters)
     field, dot, rest = name.partition(".")
@@ -91,7 +91,7 @@ def _read_gap(text: str) -> _Gap:
         except ValueError as error:
             raise TemplateError(f"{{{{{text}}}}}: {error}") from None
     raise TemplateError(
-        f"{{{{{text}}}}}: {unknown('field', name, (*FIELDS, 'headers.NAME', 'body.PLACE', 'groups.NAME'))}"
+        f"{{{{{text}}}}}: {unknown_name('field', name, (*FIELDS, 'headers.NAME', 'body.PLACE', 'groups.NAME'))}"
     )
 
 

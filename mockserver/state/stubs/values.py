@@ -5,9 +5,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mockserver.core.json_values import is_shallow
-from mockserver.core.naming import shortened, unknown
+from mockserver.core.messages import short_repr, unknown_name
 from mockserver.latency.distributions import Constant
-from mockserver.latency.notation import NotationError, read_distribution
+from mockserver.latency.parse_latency import NotationError, read_distribution
 
 Table = Mapping[str, Any]
 # No reasonable count or number of seconds is greater.
@@ -25,10 +25,10 @@ class StubError(ValueError):
 def table_of(value: object, place: str, known: Sequence[str], example: str) -> Table:
     """A table with known keys only; the `example` shows what was expected."""
     if not isinstance(value, Mapping):
-        raise StubError(f"{place}: {shortened(value)} is not valid; write {example}")
+        raise StubError(f"{place}: {short_repr(value)} is not valid; write {example}")
     for key in value:
         if key not in known:
-            raise StubError(f"{place}: {unknown('key', key, known)}")
+            raise StubError(f"{place}: {unknown_name('key', key, known)}")
     return value
 
 
@@ -42,12 +42,12 @@ def list_of(value: object, place: str, least: int = 1) -> Sequence[Any]:
 def text_of(value: object, place: str) -> str:
     """A string that can be encoded in UTF-8."""
     if not isinstance(value, str):
-        raise StubError(f"{place}: {shortened(value)} is not a string")
+        raise StubError(f"{place}: {short_repr(value)} is not a string")
     try:
         value.encode()
     except UnicodeEncodeError:
         raise StubError(
-            f"{place}: {shortened(value)} contains half of a surrogate pair, which UTF-8 cannot encode"
+            f"{place}: {short_repr(value)} contains half of a surrogate pair, which UTF-8 cannot encode"
         ) from None
     return value
 
@@ -72,14 +72,14 @@ def flag_of(value: object, place: str) -> bool:
 def whole_of(value: object, place: str, least: int = 0, most: int = MOST) -> int:
     """A whole number within bounds, both inclusive."""
     if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
-        raise StubError(f"{place}: {shortened(value)} is not a whole number from {least} to {most}")
+        raise StubError(f"{place}: {short_repr(value)} is not a whole number from {least} to {most}")
     return value
 
 
 def number_of(value: object, place: str) -> float:
     """A number that has a value in single precision."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= _GREATEST:
-        raise StubError(f"{place}: {shortened(value)} is not a number in single precision")
+        raise StubError(f"{place}: {short_repr(value)} is not a number in single precision")
     return float(value)
 
 
@@ -100,8 +100,8 @@ def header_of(value: object, place: str) -> bytes:
     """The value of a header."""
     text = text_of(value, place)
     if not text.isprintable() or text != text.strip():
-        raise StubError(f"{place}: {shortened(text)} contains characters that a header cannot have")
+        raise StubError(f"{place}: {short_repr(text)} contains characters that a header cannot have")
     try:
         return text.encode("latin-1")
     except UnicodeEncodeError:
-        raise StubError(f"{place}: {shortened(text)} contains characters beyond Latin-1") from None
+        raise StubError(f"{place}: {short_repr(text)} contains characters beyond Latin-1") from None

@@ -17,30 +17,117 @@ an error names the invalid key.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from math import inf
+from typing import Any, NamedTuple, TypeGuard
 
-from mockserver.core.naming import shortened, unknown
+from mockserver.core.messages import short_repr, unknown_name
 from mockserver.state.journal.exchanges import NOTHING, Forgotten
 from mockserver.state.journal.views import Past, View
 from mockserver.state.verify import expectations
-from mockserver.state.verify.arguments import (
-    CheckError,
-    Price,
-    read_amount,
-    read_bounds,
-    read_keys,
-    read_matches,
-    read_name,
-    read_prices,
-    read_seconds,
-    read_table,
-    read_whole,
-)
-from mockserver.state.verify.declarations import DECLARED, Declaration
-from mockserver.state.verify.subjects import Match, Sift, Subject
-from mockserver.state.verify.verdict import judge
+from mockserver.state.verify.client_facts import CLIENT_FACTS, ClientFacts
+from mockserver.state.verify.client_review import review_client
+from mockserver.state.verify.expectations import Bounds, Price
+from mockserver.state.verify.selection import Match, RequestFilter, Selector
 
 Table = Mapping[str, Any]
+
+_BOUNDS = ("at_least", "at_most")
+
+
+class CheckError(ValueError):
+    """A check that is invalid; the message says what would have been valid."""
+
+
+def read_bounds(value: object, place: str) -> Bounds:
+    """Bounds from a number, from true for at least one, or from a table of `at_least` and `at_most`."""
+    if value is True:
+        return Bounds(1)
+    given = [name for name in _BOUNDS if value.get(name) is not None] if isinstance(value, Mapping) else []
+    if isinstance(value, Mapping) and given and not value.keys() - set(_BOUNDS):
+        least, most = (_bound(value[name], place) if name in given else None for name in _BOUNDS)
+        if least is not None and most is not None and least > most:
+            raise CheckError(f"{place}: at_least {least} is more than at_most {most}")
+        return Bounds(least or 0, most)
+    number = _bound(value, place)
+    return Bounds(number, number)
+
+
+def read_whole(value: object, place: str) -> int:
+    """A whole number from 0 on."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise _strange(value, place, "a whole number of at least 0")
+    return value
+
+
+def read_amount(value: object, place: str) -> float:
+    """A number from 0 on."""
+    if not _is_amount(value):
+        raise _strange(value, place, "a number of at least 0")
+    return value
+
+
+def read_seconds(value: object, place: str) -> float:
+    """A number of seconds."""
+    if not _is_amount(value):
+        raise CheckError(f"{place}: {short_repr(value)} is not a number of seconds of at least 0")
+    return value
+
+
+def read_prices(value: object, place: str) -> Mapping[str, Price]:
+    """The prices by model, '*' being all others: lists of two or three numbers."""
+    if isinstance(value, Mapping) and value and all(map(_is_price, value.values())):
+        return {str(model): Price(*price) for model, price in value.items()}
+    example = 'such as {"*": [0.1, 0.4]}'
+    raise _strange(value, place, f"a table with the prices of a million prompt and answer tokens by model, {example}")
+
+
+def read_name(value: object, place: str) -> str:
+    """A non-empty string."""
+    if not isinstance(value, str) or not value:
+        raise _strange(value, place, "a name")
+    return value
+
+
+def read_table(value: object, place: str) -> Mapping[str, Any]:
+    """A table."""
+    if not isinstance(value, Mapping):
+        raise CheckError(f"{place}: must be a table")
+    return value
+
+
+def read_matches(value: object, place: str) -> Sequence[Mapping[str, Any]]:
+    """A non-empty list of matches."""
+    if not isinstance(value, list | tuple) or not value:
+        raise CheckError(f'{place}: must be a list of matches, such as [{{"turn": 1}}, {{"turn": 2}}]')
+    return [read_table(match, f"{place}[{number}]") for number, match in enumerate(value)]
+
+
+def read_keys(table: Mapping[str, Any], known: Sequence[str], place: str) -> Mapping[str, Any]:
+    """A table with known keys only."""
+    for name in table:
+        if name not in known:
+            raise CheckError(f"{place}: {unknown_name('key', name, known)}")
+    return table
+
+
+def _bound(value: object, place: str) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise CheckError(
+            f'{place}: {short_repr(value)} is not a whole number, or a table such as {{"at_least": 1, "at_most": 3}}'
+        )
+    return value
+
+
+def _is_amount(value: object) -> TypeGuard[float]:
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < inf
+
+
+def _is_price(value: object) -> bool:
+    return isinstance(value, list | tuple) and len(value) in (2, 3) and all(map(_is_amount, value))
+
+
+def _strange(value: object, place: str, valid: str) -> CheckError:
+    return CheckError(f"{place}: {short_repr(value)} is not {valid}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,15 +135,15 @@ class Evidence:
     """The evidence for checks: the exchanges, what matches, the stubs with their counts, and the clock."""
 
     views: Sequence[View]
-    sift: Sift
+    filter_exchanges: RequestFilter
     stubs: Sequence[Table] = ()
     now: float | None = None
     ahead: float = 0.0
     forgotten: Forgotten = NOTHING
 
-    def subject(self, match: Match) -> Subject:
+    def subject(self, match: Match) -> Selector:
         """The subject of a check with this match."""
-        everybody = Subject(lambda: Past(self.views, self.forgotten), self.sift)
+        everybody = Selector(lambda: Past(self.views, self.forgotten), self.filter_exchanges)
         return everybody.narrowed(match) if match else everybody
 
 
@@ -94,7 +181,7 @@ def _name(table: Table, place: str) -> str:
     named = [name for name in table if name in CHECKS]
     stray = next((name for name in table if name not in (*CHECKS, *_BESIDE)), None)
     if stray is not None:
-        raise CheckError(f"{place}: {unknown('check', stray, (*CHECKS, *_BESIDE) if named else CHECKS)}")
+        raise CheckError(f"{place}: {unknown_name('check', stray, (*CHECKS, *_BESIDE) if named else CHECKS)}")
     if len(named) != 1:
         raise CheckError(f"{place}: must have exactly one check: {', '.join(CHECKS)}")
     [name] = named
@@ -137,29 +224,29 @@ def _schema(value: object, place: str) -> object:
     return value
 
 
-def _declaration(value: object, place: str) -> Declaration:
+def _declaration(value: object, place: str) -> ClientFacts:
     fields = {} if value is True else value
     if not isinstance(fields, Mapping):
-        raise CheckError(f"{place}: {shortened(value)} is not true or a table of {', '.join(DECLARED)}")
-    return Declaration(**read_keys(fields, DECLARED, place))
+        raise CheckError(f"{place}: {short_repr(value)} is not true or a table of {', '.join(CLIENT_FACTS)}")
+    return ClientFacts(**read_keys(fields, CLIENT_FACTS, place))
 
 
 def _about(expectation: Callable[..., str | None]) -> Callable[..., str | None]:
     """A runner for an expectation of the subject's exchanges."""
-    return lambda subject, evidence, *arguments: expectation(subject.sifted(), *arguments)
+    return lambda subject, evidence, *arguments: expectation(subject.select(), *arguments)
 
 
-def _in_order(subject: Subject, evidence: Evidence, matches: Sequence[Match]) -> str | None:
-    return expectations.in_order([subject.narrowed(match).sifted() for match in matches], subject.sifted())
+def _in_order(subject: Selector, evidence: Evidence, matches: Sequence[Match]) -> str | None:
+    return expectations.in_order([subject.narrowed(match).select() for match in matches], subject.select())
 
 
-def _all_used(subject: Subject, evidence: Evidence) -> str | None:
+def _all_used(subject: Selector, evidence: Evidence) -> str | None:
     return expectations.all_used(evidence.stubs)
 
 
-def _resilience(subject: Subject, evidence: Evidence, declared: Declaration) -> str | None:
-    found = subject.sifted()
-    verdict = judge(found.matching, declared, now=evidence.now, ahead=evidence.ahead, forgotten=found.forgotten)
+def _resilience(subject: Selector, evidence: Evidence, declared: ClientFacts) -> str | None:
+    found = subject.select()
+    verdict = review_client(found.matching, declared, now=evidence.now, ahead=evidence.ahead, forgotten=found.forgotten)
     return None if verdict.is_proven else verdict.as_text()
 
 

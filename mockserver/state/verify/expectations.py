@@ -9,20 +9,15 @@ that is all that was looked for. Otherwise the check fails, and says why.
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 
-from mockserver.core.criteria import CriteriaError
-from mockserver.core.criteria_notation import read_matcher
-from mockserver.core.matchers import Matcher
-from mockserver.core.naming import counted
-from mockserver.state.journal.lines import explain_misses, line, loss
-from mockserver.state.journal.views import View
-from mockserver.state.verify.arguments import Bounds, Price
-from mockserver.state.verify.schemas import SchemaError, read_schema
-from mockserver.state.verify.subjects import Sifted, asked_for, is_met, matcher_text
-from mockserver.state.verify.tool_use import tool_results
+from mockserver.core.matching.values import CriteriaError, ValueMatcher, read_matcher
+from mockserver.core.messages import pluralize
+from mockserver.state.journal.views import View, explain_misses, line, loss
+from mockserver.state.verify.selection import Selection, asked_for, is_met, matcher_text
+from mockserver.state.verify.tool_calls import SchemaError, read_schema, tool_results
 
 # A sleep may end this much early, in seconds: clocks differ.
 _TICK = 0.001
@@ -31,34 +26,61 @@ _LISTED = 12
 _SILENCE = "There were no requests."
 
 
-def calls(sifted: Sifted, bounds: Bounds) -> str | None:
+class Price(NamedTuple):
+    """What a million tokens cost: of prompts, of completions, and of cached prompts, None for no price of their own."""
+
+    prompt: float
+    completion: float
+    cached: float | None = None
+
+    def of(self, prompt: int, completion: int, cached: int) -> float:
+        """The cost of so many tokens; the cached ones are part of the prompt."""
+        rate = self.prompt if self.cached is None else self.cached
+        return ((prompt - cached) * self.prompt + cached * rate + completion * self.completion) / 1e6
+
+
+class Bounds(NamedTuple):
+    """From `least` to `most`, both inclusive; None means unlimited."""
+
+    least: int = 0
+    most: int | None = None
+
+    def __str__(self) -> str:
+        if self.most is None:
+            return f"at least {self.least}"
+        if self.least == self.most:
+            return str(self.least)
+        return f"{self.least} to {self.most}" if self.least else f"at most {self.most}"
+
+
+def calls(selection: Selection, bounds: Bounds) -> str | None:
     """Check that the number of matching requests is within the bounds."""
-    count = len(sifted.matching) + sifted.counted
-    uncertain = sifted.forgotten - sifted.counted
+    count = len(selection.matching) + selection.counted
+    uncertain = selection.forgotten - selection.counted
     if _are_certain(count, uncertain, bounds):
         return None
     found = f"{count} in the journal" if uncertain else f"{count}"
-    lines = [f"Expected {bounds} request{'' if str(bounds) == '1' else 's'}{sifted.asked}, found {found}."]
-    if sifted.matching:
-        lines += ["Found:", *_lines(sifted.matching)]
-    if sifted.others and count < bounds.least:
+    lines = [f"Expected {bounds} request{'' if str(bounds) == '1' else 's'}{selection.asked}, found {found}."]
+    if selection.matching:
+        lines += ["Found:", *_lines(selection.matching)]
+    if selection.others and count < bounds.least:
         lines.append("Nearest others:")
-        lines += [f"  {line(view)}\n      {'; '.join(different)}" for view, different in sifted.others[:3]]
-    elif not (sifted.matching or sifted.others or sifted.forgotten):
+        lines += [f"  {line(view)}\n      {'; '.join(different)}" for view, different in selection.others[:3]]
+    elif not (selection.matching or selection.others or selection.forgotten):
         lines.append(_SILENCE)
-    return _of_some(lines, sifted.forgotten)
+    return _of_some(lines, selection.forgotten)
 
 
-def never(sifted: Sifted) -> str | None:
+def never(selection: Selection) -> str | None:
     """Check that no request matches."""
-    count = len(sifted.matching) + sifted.counted
-    lines = [f"Expected no request{sifted.asked}, found {count}:", *_lines(sifted.matching)] if count else None
-    return _of_all(lines, sifted.forgotten)
+    count = len(selection.matching) + selection.counted
+    lines = [f"Expected no request{selection.asked}, found {count}:", *_lines(selection.matching)] if count else None
+    return _of_all(lines, selection.forgotten)
 
 
-def spaced_at_least(sifted: Sifted, seconds: float) -> str | None:
+def spaced_at_least(selection: Selection, seconds: float) -> str | None:
     """Check that at least `seconds` passed from the end of each answer to the next request."""
-    views = sifted.matching
+    views = selection.matching
     gaps = [(before, after, after.arrived - before.end) for before, after in pairwise(views)]
     early = [
         f"  #{after.number} came {_after(gap)} #{before.number} had ended"
@@ -66,10 +88,10 @@ def spaced_at_least(sifted: Sifted, seconds: float) -> str | None:
         if gap < seconds - _TICK
     ]
     expected = f"Expected at least {seconds:g} s from each answer to the next request, but:"
-    return _of_all([expected, *early, *_lines(views)] if early else None, sifted.forgotten)
+    return _of_all([expected, *early, *_lines(views)] if early else None, selection.forgotten)
 
 
-def in_order(groups: Sequence[Sifted], among: Sifted) -> str | None:
+def in_order(groups: Sequence[Selection], among: Selection) -> str | None:
     """Check that requests came in an order: after one of each group, one of the next."""
     reached = 0
     for place, group in enumerate(groups):
@@ -87,43 +109,43 @@ def in_order(groups: Sequence[Sifted], among: Sifted) -> str | None:
     return None
 
 
-def concurrency(sifted: Sifted, most: int) -> str | None:
+def concurrency(selection: Selection, most: int) -> str | None:
     """Check that no more than `most` requests were open at once."""
-    views = sifted.matching
+    views = selection.matching
     for view in views:
         open_then = [each for each in views if each.arrived <= view.arrived < each.end]
         if len(open_then) > most:
             expected = f"Expected at most {most} requests at once, found {len(open_then)} when #{view.number} came:"
             return "\n".join([expected, *_lines(open_then)])
-    return _of_all(None, sifted.forgotten)
+    return _of_all(None, selection.forgotten)
 
 
-def tokens(sifted: Sifted, most: float) -> str | None:
+def tokens(selection: Selection, most: float) -> str | None:
     """Check that prompts and completions together have at most `most` tokens."""
-    total = sum(view.tokens for view in sifted.matching)
-    heaviest = sorted(sifted.matching, key=lambda view: -view.tokens)
+    total = sum(view.tokens for view in selection.matching)
+    heaviest = sorted(selection.matching, key=lambda view: -view.tokens)
     lines = (
         [f"Expected at most {most} tokens, found {total}. Most of them in:", *_lines(heaviest)]
         if total > most
         else None
     )
-    return _of_all(lines, sifted.forgotten)
+    return _of_all(lines, selection.forgotten)
 
 
-def cached_tokens(sifted: Sifted, least: float) -> str | None:
+def cached_tokens(selection: Selection, least: float) -> str | None:
     """Check that at least `least` tokens of the prompts came from the engine's prompt cache."""
-    views = [view for view in sifted.matching if view.usage]
+    views = [view for view in selection.matching if view.usage]
     total = sum(view.cached_tokens for view in views)
     if total >= least:
         return None
     listed = [f"  {line(view)}: {view.cached_tokens} of {view.usage['prompt_tokens']}" for view in views[:_LISTED]]
     expected = f"Expected at least {least} cached tokens in prompts, found {total}. The first prompts:"
-    return _of_some([expected, *listed], sifted.forgotten)
+    return _of_some([expected, *listed], selection.forgotten)
 
 
-def cost(sifted: Sifted, most: float, prices: Mapping[str, Price]) -> str | None:
+def cost(selection: Selection, most: float, prices: Mapping[str, Price]) -> str | None:
     """Check that all cost at most `most`, by the prices of their models."""
-    views = sifted.matching
+    views = selection.matching
     unpriced = sorted(
         {str(view.model) for view in views if view.usage and view.model not in prices and "*" not in prices}
     )
@@ -131,60 +153,62 @@ def cost(sifted: Sifted, most: float, prices: Mapping[str, Price]) -> str | None
         return f"No price for {', '.join(unpriced)}. Add it, or '*' for all other models. Given: {', '.join(prices)}"
     total = sum(_cost(view, prices) for view in views)
     if total <= most:
-        return _of_all(None, sifted.forgotten)
+        return _of_all(None, selection.forgotten)
     dearest = sorted(views, key=lambda view: -_cost(view, prices))
     listed = [f"  {line(view)}: {_cost(view, prices):.6g}" for view in dearest[:_LISTED]]
     return "\n".join([f"Expected a cost of at most {most:g}, found {total:.6g}. Most of it:", *listed])
 
 
-def tool_called(sifted: Sifted, name: str, arguments: Mapping[str, Any]) -> str | None:
+def tool_called(selection: Selection, name: str, arguments: Mapping[str, Any]) -> str | None:
     """Check that an answer calls a tool with these arguments; it may have others besides."""
     matchers = {key: _argument_matcher(value) for key, value in arguments.items()}
-    called = [(view, call) for view in sifted.matching for call in view.tool_calls]
+    called = [(view, call) for view in selection.matching for call in view.tool_calls]
     if any(call["name"] == name and _are_met(matchers, call["arguments"]) for _, call in called):
         return None
     wanted = f"{name}({', '.join(f'{key}={matcher_text(value)}' for key, value in arguments.items())})"
     listed = [f"  #{view.number}: {call['name']}({call['arguments']})" for view, call in called[:_LISTED]]
-    expected = f"Expected an answer that calls {wanted}, found {counted(len(called), 'call')}:"
-    return _of_some([expected, *(listed or _lines(sifted.matching) or [_SILENCE])], sifted.forgotten)
+    expected = f"Expected an answer that calls {wanted}, found {pluralize(len(called), 'call')}:"
+    return _of_some([expected, *(listed or _lines(selection.matching) or [_SILENCE])], selection.forgotten)
 
 
-def tool_answered(sifted: Sifted, name: str, result: object) -> str | None:
+def tool_answered(selection: Selection, name: str, result: object) -> str | None:
     """Check that a request has the result of a tool; `result` is a matcher or an equal text, None for any."""
-    given = [(view, each.text) for view in sifted.matching for each in tool_results(view.messages) if each.name == name]
+    given = [
+        (view, each.text) for view in selection.matching for each in tool_results(view.messages) if each.name == name
+    ]
     matcher = None if result is None else read_matcher(result, "result")
     if any(matcher is None or is_met(matcher, (text,)) for _, text in given):
         return None
     what = f" that is {matcher.wanted}" if matcher is not None else ""
     listed = [f"  #{view.number}: {text!r}" for view, text in given[:_LISTED]]
     expected = f"Expected a result of {name}{what}, found {len(given)}:"
-    return _of_some([expected, *(listed or _lines(sifted.matching) or [_SILENCE])], sifted.forgotten)
+    return _of_some([expected, *(listed or _lines(selection.matching) or [_SILENCE])], selection.forgotten)
 
 
-def schema(sifted: Sifted, expected: object) -> str | None:
+def schema(selection: Selection, expected: object) -> str | None:
     """Check that each body conforms to a JSON Schema. Raises CriteriaError if `expected` is not a schema."""
     try:
         check = read_schema(dict(expected) if isinstance(expected, Mapping) else expected)
     except SchemaError as error:
         raise CriteriaError(f"schema: is not a valid JSON Schema: {error}") from None
-    found = ((view, check(view.body)) for view in sifted.matching)
+    found = ((view, check(view.body)) for view in selection.matching)
     broken = [f"  #{view.number} at {breach.place}: {breach.message}" for view, breach in found if breach is not None]
-    return _kept_to("the schema", broken, sifted)
+    return _kept_to("the schema", broken, selection)
 
 
-def contract(sifted: Sifted) -> str | None:
+def contract(selection: Selection) -> str | None:
     """Check that each request kept to the vendor's contract."""
-    broken = [f"  {line(view)}" for view in sifted.matching if view.breaks_contract]
-    return _kept_to("the vendor's contract", broken, sifted)
+    broken = [f"  {line(view)}" for view in selection.matching if view.breaks_contract]
+    return _kept_to("the vendor's contract", broken, selection)
 
 
-def cancelled(sifted: Sifted, bounds: Bounds) -> str | None:
+def cancelled(selection: Selection, bounds: Bounds) -> str | None:
     """Check that the number of answers that the client left before their end is within the bounds."""
-    count = sum(view.closed_by == "client" for view in sifted.matching)
-    if _are_certain(count, sifted.forgotten, bounds):
+    count = sum(view.closed_by == "client" for view in selection.matching)
+    if _are_certain(count, selection.forgotten, bounds):
         return None
     expected = f"Expected the client to cancel {bounds} answer{'' if str(bounds) == '1' else 's'}, found {count}."
-    return _of_some([expected, *_lines(sifted.matching)], sifted.forgotten)
+    return _of_some([expected, *_lines(selection.matching)], selection.forgotten)
 
 
 def all_used(stubs: Iterable[Mapping[str, Any]]) -> str | None:
@@ -196,11 +220,11 @@ def all_used(stubs: Iterable[Mapping[str, Any]]) -> str | None:
     return "\n".join(["Expected every stub to be used, but:", *listed])
 
 
-def all_matched(sifted: Sifted) -> str | None:
+def all_matched(selection: Selection) -> str | None:
     """Check that a stub matched each request, if there are any stubs."""
-    missed = [view for view in sifted.matching if view.is_unmatched]
+    missed = [view for view in selection.matching if view.is_unmatched]
     expected = f"Expected a stub to match every request, but {len(missed)} had none:"
-    return _of_all([expected, *explain_misses(missed)] if missed else None, sifted.forgotten)
+    return _of_all([expected, *explain_misses(missed)] if missed else None, selection.forgotten)
 
 
 def no_trouble(views: Sequence[View]) -> str | None:
@@ -226,19 +250,19 @@ def _are_certain(count: int, forgotten: int, bounds: Bounds) -> bool:
     return count >= bounds.least and (bounds.most is None or count + forgotten <= bounds.most)
 
 
-def _kept_to(what: str, broken: Sequence[str], sifted: Sifted) -> str | None:
+def _kept_to(what: str, broken: Sequence[str], selection: Selection) -> str | None:
     expected = (
         f"Expected all requests to conform to {what}, but {len(broken)} {'does' if len(broken) == 1 else 'do'} not:"
     )
-    return _of_all([expected, *broken[:_LISTED]] if broken else None, sifted.forgotten)
+    return _of_all([expected, *broken[:_LISTED]] if broken else None, selection.forgotten)
 
 
 def _uses(stub: Mapping[str, Any]) -> str:
     most = stub.get("most")
-    return counted(stub["used"], "time") if most is None else f"{stub['used']} of {counted(most, 'time')}"
+    return pluralize(stub["used"], "time") if most is None else f"{stub['used']} of {pluralize(most, 'time')}"
 
 
-def _are_met(matchers: Mapping[str, Matcher], arguments: str) -> bool:
+def _are_met(matchers: Mapping[str, ValueMatcher], arguments: str) -> bool:
     """Whether the arguments of a call are as wanted."""
     try:
         parsed = orjson.loads(arguments or "{}")
@@ -249,7 +273,7 @@ def _are_met(matchers: Mapping[str, Matcher], arguments: str) -> bool:
     return all(name in parsed and is_met(matcher, (parsed[name],)) for name, matcher in matchers.items())
 
 
-def _argument_matcher(value: Any) -> Matcher:
+def _argument_matcher(value: Any) -> ValueMatcher:
     """A matcher for an argument: objects and lists that are not matchers must be equal."""
     try:
         return read_matcher(value, "argument")

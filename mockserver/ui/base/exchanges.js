@@ -66,4 +66,4 @@ export const isStruck = (line) => line.decision.faults.length > 0;
 /** @param {Line} line */
 export const hasLeft = (line) => line.outcome.closed_by === "client";
 /** Whether no route or, if there are stubs, no stub matched. @param {Line} line */
-export const isUnmatched = (line) => line.decision.by === "denial" || line.decision.unmatched === true;
+export const isUnmatched = (line) => line.decision.by === "simulator_error" || line.decision.unmatched === true;

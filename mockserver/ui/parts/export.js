@@ -145,7 +145,7 @@ function python(value, indent = 0) {
 /** @param {Exchange} exchange */
 export function asStub(exchange) {
   const { dialect, decision, seed } = exchange;
-  if (!dialect || decision.by === "denial") throw new Error("No stub can give this answer, which is mockserver's own.");
+  if (!dialect || decision.by === "simulator_error") throw new Error("No stub can give this answer, which is mockserver's own.");
   const faults = decision.struck.length ? decision.struck.map(({ fault }) => fault) : undefined;
   const varied = !faults && differ(exchange);
   const table = {

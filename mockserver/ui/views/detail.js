@@ -150,7 +150,7 @@ function verdict(exchange) {
   const by = {
     generation: ["Answered by ", h("strong", null, decision.rule ? `the stub ${decision.rule}` : "a generated reply")],
     refusal: ["Refused, ", h("strong", null, String(decision.kind).replaceAll("_", " "))],
-    denial: ["Answered by mockserver itself: ", h("strong", null, String(decision.message).replace(/\.$/, ""))],
+    simulator_error: ["Answered by mockserver itself: ", h("strong", null, String(decision.message).replace(/\.$/, ""))],
     answer: ["Answered ", h("strong", null, decision.rule ? `by the stub ${decision.rule}` : "from a table, without a model")],
   }[decision.by] ?? [decision.by];
   const struck = decision.faults.length ? [", struck by ", h("strong", null, decision.faults.join(", "))] : [];

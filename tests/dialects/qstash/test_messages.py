@@ -10,9 +10,8 @@ from collections.abc import Callable, Mapping
 
 import pytest
 
-from mockserver.core.dialects import EDITIONS
-from mockserver.core.installed import load_dialect
-from mockserver.core.outbox import Outcome, Task
+from mockserver.core.dialect_state import WebhookRequest, WebhookResult
+from mockserver.core.dialects import EDITIONS, load_dialect
 from mockserver.dialects.upstash.limits import CURRENT_SIGNING_KEY, NEXT_SIGNING_KEY
 from mockserver.dialects.upstash.qstash.attempts import signing_key
 from mockserver.dialects.upstash.qstash.retries import ExpressionError, duration, milliseconds, wanted_wait
@@ -32,7 +31,7 @@ def decoded(text: str) -> str:
 def test_a_message_for_the_model_becomes_a_request_to_the_chat_with_the_publishers_token(post: Post) -> None:
     id = post.publish(upstash_forward_x_tenant="blue")
     assert post.due() == [
-        Task(
+        WebhookRequest(
             id,
             "POST",
             "/llm/v1/chat/completions",
@@ -55,7 +54,7 @@ def test_its_answer_goes_to_the_callback_in_the_recorded_form(post: Post) -> Non
     id = post.publish(upstash_callback_forward_x_user="7")
     post.advance(2)
     answered = ((b"x-b", b"2"), (b"content-type", b"application/json"), (b"x-b", b"3"))
-    post.perform(Outcome(200, answered, b'{"id":"cmpl-1"}'))
+    post.perform(WebhookResult(200, answered, b'{"id":"cmpl-1"}'))
     (task,) = post.due()
     assert (task.method, task.url) == ("POST", CALLBACK)
     assert headers_of(task) | {"Upstash-Signature": ""} == {
@@ -203,9 +202,9 @@ def test_retries_wait_as_documented_and_a_callback_reports_each_attempt(post: Po
 
 def test_an_application_that_does_not_answer_is_tried_again_and_shows_as_status_0(post: Post) -> None:
     id = post.publish("/v2/publish/http://127.0.0.1:9/", b"", upstash_retries="1", upstash_failure_callback=FAILURE)
-    post.perform(Outcome(error="refused"))
+    post.perform(WebhookResult(error="refused"))
     post.advance(13)
-    post.perform(Outcome(error="refused"))
+    post.perform(WebhookResult(error="refused"))
     (report,) = post.due()
     body = json.loads(report.body)
     assert (body["status"], decoded(body["body"]), body["retried"], body["sourceMessageId"]) == (0, "refused", 1, id)
@@ -228,18 +227,18 @@ def test_an_application_that_does_not_answer_is_tried_again_and_shows_as_status_
 )
 def test_an_answer_can_say_when_to_try_again(post: Post, answer: tuple[tuple[bytes, bytes], ...], wait: float) -> None:
     post.publish("/v2/publish/http://127.0.0.1:9/", b"")
-    post.perform(Outcome(503, answer))
+    post.perform(WebhookResult(503, answer))
     assert post.mailbox.next_due() == pytest.approx(START + wait)
 
 
 def test_a_model_is_asked_again_when_its_limits_reset_but_only_if_they_are_exceeded(post: Post) -> None:
     reset = ((b"x-ratelimit-reset-requests", b"53s"),)
     post.publish()
-    post.perform(Outcome(429, reset))
+    post.perform(WebhookResult(429, reset))
     assert [task.url for task in post.perform(WELL)] == [CALLBACK]
     assert post.mailbox.next_due() == START + 53
     post.advance(53)
-    post.perform(Outcome(500, reset))
+    post.perform(WebhookResult(500, reset))
     post.perform(WELL)
     assert post.mailbox.next_due() == pytest.approx(post.now + math.e**5)
 
@@ -267,7 +266,7 @@ def test_a_retry_delay_is_an_expression_in_milliseconds(post: Post, expression: 
 
 def test_an_application_can_say_that_no_retry_would_help(post: Post) -> None:
     id = post.publish("/v2/publish/http://127.0.0.1:9/", b"")
-    post.perform(Outcome(489, ((b"Upstash-NonRetryable-Error", b"true"),)))
+    post.perform(WebhookResult(489, ((b"Upstash-NonRetryable-Error", b"true"),)))
     assert post.states(id)[-1] == "FAILED"
 
 
@@ -431,7 +430,7 @@ def test_a_message_shows_until_it_is_delivered(post: Post) -> None:
 
 
 @pytest.mark.parametrize("outcome", [WELL, BROKEN])
-def test_a_message_can_be_read_for_a_minute_after_its_end(post: Post, outcome: Outcome) -> None:
+def test_a_message_can_be_read_for_a_minute_after_its_end(post: Post, outcome: WebhookResult) -> None:
     id = post.publish("/v2/publish/http://127.0.0.1:9/", b"", upstash_retries="0")
     post.perform(outcome)
     for seconds, status in ((0, 200), (59, 200), (2, 404)):

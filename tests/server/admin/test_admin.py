@@ -13,7 +13,7 @@ import pytest
 
 from mockserver import MockServer, __version__, create_app
 from mockserver.core.dialects import EDITIONS
-from mockserver.faults.notation import read_faults
+from mockserver.faults.parse_faults import read_faults
 from mockserver.server.listener import Listener
 from mockserver.server.not_found import SOUGHT
 from mockserver.state.settings import RouteSettings, Settings

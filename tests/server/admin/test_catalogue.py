@@ -5,9 +5,9 @@ import json
 import pytest
 
 from mockserver import MockServer
-from mockserver.core.installed import load_dialects
+from mockserver.core.dialects import load_dialects
 from mockserver.faults.catalogue import FAULTS
-from mockserver.latency.presets import presets
+from mockserver.latency.profiles import presets
 from mockserver.state.settings import Settings
 from tests.support.http import exchange
 from tests.support.questions import QUESTIONS

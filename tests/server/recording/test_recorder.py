@@ -21,11 +21,11 @@ import pytest
 from mockserver import MockServer, raw
 from mockserver.cli.main import main
 from mockserver.core.calls import Headers
+from mockserver.core.failures import SimulatorError
 from mockserver.server.recording.exchanges import RecordedExchange
 from mockserver.server.recording.recorder import Recorder
 from mockserver.server.recording.recording_file import RecordingFile
 from mockserver.server.recording.upstreams import Targets, read_upstreams
-from mockserver.state.journal.exchanges import Denial
 from mockserver.state.settings import ConfigError, RouteSettings, Settings
 from tests.support.certificates import write_certificate
 from tests.support.http import Transcript, exchange
@@ -657,7 +657,7 @@ def found(path: str, host: str = "", upstreams: tuple[str, ...] = (), **options:
     targets = Targets(DIALECTS, settings, read_upstreams(upstreams, DIALECTS))
     headers = Headers([(b"host", host.encode())] if host else [])
     target = targets.find("POST", unquote(path), path.encode(), b"", headers)
-    return target.kind if isinstance(target, Denial) else target.url
+    return target.kind if isinstance(target, SimulatorError) else target.url
 
 
 OVMS = ("ovms=http://localhost:9000/", "yandex=https://relay.example:8443/ya/")

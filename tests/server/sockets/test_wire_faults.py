@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from mockserver import MockServer
-from mockserver.faults.notation import read_faults
+from mockserver.faults.parse_faults import read_faults
 from mockserver.server.app import create_app
 from mockserver.server.listener import Listener, bind
 from mockserver.state.settings import ConfigError, Settings

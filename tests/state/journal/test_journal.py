@@ -10,16 +10,17 @@ from typing import Any
 import pytest
 
 from mockserver.core.calls import Call, Headers
-from mockserver.core.installed import load_dialects
-from mockserver.core.timeline import Lazy, Record, Run, Timeline
+from mockserver.core.dialects import load_dialects
+from mockserver.core.failures import SimulatorError
+from mockserver.core.timeline import LazyFrames, Record, TimedFrames, Timeline
 from mockserver.faults.catalogue import FAULTS
-from mockserver.faults.notation import read_faults
+from mockserver.faults.parse_faults import read_faults
 from mockserver.pipeline import answer
 from mockserver.routes import Routes
 from mockserver.server.logs import AccessLine
 from mockserver.state.journal import transcripts
-from mockserver.state.journal.archives import ARCHIVE_BEGIN, ARCHIVE_END, har_entry
-from mockserver.state.journal.exchanges import Budget, Denial, Exchange, Journal
+from mockserver.state.journal.exchanges import Budget, Exchange, Journal
+from mockserver.state.journal.har import ARCHIVE_BEGIN, ARCHIVE_END, har_entry
 from mockserver.state.journal.transcripts import Transcript, exact_transcript_of, summary_of, transcript_of
 from mockserver.state.journal.views import View
 from mockserver.state.namespaces import Namespace, Namespaces
@@ -86,9 +87,9 @@ def test_among_many_namespaces_the_heaviest_is_not_looked_for_with_each_request(
     monkeypatch.setattr(Journal, "held", property(held))
     budget = Budget(most=4_000_000)
     namespaces = Namespaces(1000, budget)
-    call, denial = Call("GET", "/nowhere", Headers()), Denial(404, "no_route", "")
+    call, simulator_error = Call("GET", "/nowhere", Headers()), SimulatorError(404, "no_route", "")
     for number in range(5_000):
-        namespaces.get(f"test-{number % 500}").journal.open("", "/nowhere", call, denial=denial)
+        namespaces.get(f"test-{number % 500}").journal.open("", "/nowhere", call, simulator_error=simulator_error)
         namespaces.trim()
         assert budget.held <= budget.most
     assert len(looks) < 500 * 700
@@ -99,7 +100,9 @@ def test_among_many_namespaces_the_heaviest_is_not_looked_for_with_each_request(
 def test_a_journal_counts_what_it_has_forgotten_and_knows_what_of_it_is_still_open() -> None:
     journal = Journal(most=1)
     first, second = exchange(journal), exchange(journal)
-    journal.open("mine", "/nowhere", Call("GET", "/nowhere", Headers()), denial=Denial(404, "no_route", ""))
+    journal.open(
+        "mine", "/nowhere", Call("GET", "/nowhere", Headers()), simulator_error=SimulatorError(404, "no_route", "")
+    )
     assert (journal.opened, journal.asked, journal.forgotten) == (3, 3, (2, 2))
     [last] = journal.exchanges()
     for ended in (last, second, first):
@@ -110,8 +113,8 @@ def test_a_journal_counts_what_it_has_forgotten_and_knows_what_of_it_is_still_op
 
 
 def test_a_denial_is_told_with_its_body_and_the_paths_nearest_to_the_request() -> None:
-    denial = Denial(404, "no_route", "Nothing is served", ("/v1/models",))
-    one = Journal().open("", "/v1/model", Call("GET", "/v1/model", Headers()), denial=denial)
+    simulator_error = SimulatorError(404, "no_route", "Nothing is served", ("/v1/models",))
+    one = Journal().open("", "/v1/model", Call("GET", "/v1/model", Headers()), simulator_error=simulator_error)
     error = {"message": "Nothing is served", "type": "mockserver_no_route", "nearest": ["/v1/models"]}
     assert transcript_of(one)["answer"] == {
         "status": 404,
@@ -124,7 +127,9 @@ def test_a_denial_is_told_with_its_body_and_the_paths_nearest_to_the_request() -
 def test_an_exchange_is_found_by_its_number_however_many_there_are() -> None:
     journal = Journal(most=50)
     for _ in range(70):
-        journal.open("mine", "/nowhere", Call("GET", "/nowhere", Headers()), denial=Denial(404, "no_route", ""))
+        journal.open(
+            "mine", "/nowhere", Call("GET", "/nowhere", Headers()), simulator_error=SimulatorError(404, "no_route", "")
+        )
     looked_at = [journal.find(number) for number in range(-80, 120)]
     assert [each.number for each in looked_at if each is not None] == [*range(21, 71)]
     journal.clear()
@@ -135,9 +140,9 @@ def test_to_ask_a_long_journal_costs_no_more_than_a_short_one() -> None:
     lengths: dict[int, float] = {}
     for length in (10, 100_000):
         journal = Journal(most=length, budget=Budget(most=10**12))
-        call, denial = Call("GET", "/nowhere", Headers()), Denial(404, "no_route", "")
+        call, simulator_error = Call("GET", "/nowhere", Headers()), SimulatorError(404, "no_route", "")
         for _ in range(length):
-            exchange = journal.open("mine", "/nowhere", call, denial=denial)
+            exchange = journal.open("mine", "/nowhere", call, simulator_error=simulator_error)
         began = process_time()
         for _ in range(2_000):
             assert not journal.is_idle
@@ -358,10 +363,10 @@ def test_a_stream_that_is_left_before_its_last_token_is_not_looked_through() -> 
     one = exchange(Journal(), stream=True)
     assert one.plan is not None
 
-    def walked() -> Iterator[Run]:
+    def walked() -> Iterator[TimedFrames]:
         raise AssertionError("it may have a hundred thousand events")
 
-    one.plan.timeline = one.plan.timeline._replace(runs=Lazy(walked))
+    one.plan.timeline = one.plan.timeline._replace(runs=LazyFrames(walked))
     one.record.wrote(3, 3, 0.1)
     one.record.closed_by = "client"
     assert (summary_of(one)["finish_reasons"], summary_of(one)["usage"]["completion_tokens"]) == ([], 3)
@@ -423,7 +428,7 @@ def test_secrets_are_masked_by_their_names_wherever_a_request_is_told() -> None:
     headers = Headers((name.lower().encode(), value.encode()) for name, value in (SECRETS | OPEN).items())
     query = "api_key=sk%2D0123456789&max_tokens=5&token=0123456789&qstash_token=0123456789&apiKey=0123456789&a=b%20c&c"
     call = Call("POST", "/nowhere", headers, query=query)
-    one = Journal().open("", "/nowhere", call, denial=Denial(404, "no_route", "Nothing is served"))
+    one = Journal().open("", "/nowhere", call, simulator_error=SimulatorError(404, "no_route", "Nothing is served"))
     request, archived = transcript_of(one)["request"], har_entry(one)["request"]
     assert request["headers"] == {
         **{name.lower(): "****6789" for name in SECRETS},
@@ -444,8 +449,8 @@ def test_secrets_of_paths_urls_and_bodies_are_masked_wherever_an_exchange_is_tol
         [(b"upstash-callback", b"https://user:hidden@host/cb?sig=hidden-0123"), (b"x-session-id", b"hidden")]
     )
     call = Call("POST", path, headers, body, query="key=hidden-0123")
-    denial = Denial(404, "no_route", f"Nothing is served at {path}")
-    one = Journal().open("", path, call, denial=denial)
+    simulator_error = SimulatorError(404, "no_route", f"Nothing is served at {path}")
+    one = Journal().open("", path, call, simulator_error=simulator_error)
     told = json.dumps([summary_of(one), exact_transcript_of(one), har_entry(one), AccessLine(one).facts])
     assert "hidden" not in told + str(AccessLine(one))
     assert transcript_of(one)["request"]["body"] == [
@@ -457,7 +462,7 @@ def test_secrets_of_paths_urls_and_bodies_are_masked_wherever_an_exchange_is_tol
 def test_other_credentials_are_told_apart_though_they_are_masked() -> None:
     def credentials(token: str) -> str:
         call = Call("POST", "/nowhere", Headers([(b"cookie", token.encode())]), query=f"token={token}-9999")
-        one = Journal().open("", "/nowhere", call, denial=Denial(404, "no_route", ""))
+        one = Journal().open("", "/nowhere", call, simulator_error=SimulatorError(404, "no_route", ""))
         return str(transcript_of(one)["request"]["credentials"])
 
     assert credentials("one") == credentials("one") != credentials("two")
@@ -469,7 +474,9 @@ def test_other_credentials_are_told_apart_though_they_are_masked() -> None:
 )
 def test_a_body_with_numbers_that_might_be_rounded_is_told_as_it_came_too(user: str, is_told: bool) -> None:
     body = f'{{"user":  {user}}}'.encode()
-    one = Journal().open("", "/", Call("POST", "/", Headers(), body), denial=Denial(404, "no_route", "no"))
+    one = Journal().open(
+        "", "/", Call("POST", "/", Headers(), body), simulator_error=SimulatorError(404, "no_route", "no")
+    )
     request = transcript_of(one)["request"]
     assert request["body"] == json.loads(body)
     assert request.get("body_text") == (body.decode() if is_told else None)
@@ -486,9 +493,9 @@ def test_a_plain_answer_is_told_as_json_and_as_har() -> None:
 
 def test_an_answer_of_our_own_is_told_too() -> None:
     call = Call("GET", "/nothing", Headers())
-    one = Journal().open("", "/nothing", call, denial=Denial(404, "no_route", "Nothing is served"))
+    one = Journal().open("", "/nothing", call, simulator_error=SimulatorError(404, "no_route", "Nothing is served"))
     assert transcript_of(one)["decision"] == {
-        "by": "denial",
+        "by": "simulator_error",
         "kind": "no_route",
         "message": "Nothing is served",
         "faults": [],

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mockserver.core.criteria import matches
-from mockserver.core.json_paths import Path
-from mockserver.state.stubs.notation import read_stub
+from mockserver.core.json_values import Path
+from mockserver.core.matching.requests import matches
+from mockserver.state.stubs.parse_stubs import read_stub
 from mockserver.state.stubs.registry import HandlerError, StubRegistry
 
 WORDS = ["a", "b", "ab"]

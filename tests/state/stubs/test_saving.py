@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from mockserver.core.json_values import DEEPEST
-from mockserver.core.matchers import Equals
+from mockserver.core.matching.values import read_matcher
 from mockserver.core.toml import read_toml
-from mockserver.state.stubs.notation import read_stub, read_stubs
+from mockserver.state.stubs.parse_stubs import read_stub, read_stubs
 from mockserver.state.stubs.registry import Stub, StubRegistry
 from mockserver.state.stubs.saving import WRITERS as BY_FORMAT
 from mockserver.state.stubs.saving import stubs_in_json, stubs_in_toml
@@ -105,7 +105,7 @@ LEFT_OUT: list[tuple[Mapping[str, Any], str]] = [
         {"script": [{"match": {"body": {"$.a": {"not": len}}}, "reply": "a"}]},
         "script[0].match.body.$.a.not is a Python",
     ),
-    ({"match": {"prompt": Equals("a")}, "reply": "a"}, "match.prompt is Equals, not a JSON value"),
+    ({"match": {"prompt": read_matcher("a", "match")}, "reply": "a"}, "match.prompt is ValueMatcher, not a JSON value"),
     ({"match": {"number": {"at_most": float("inf")}}, "reply": "a"}, "match.number.at_most is inf, not a JSON value"),
     ({"match": {"prompt": "\ud800"}, "reply": "a"}, "match.prompt contains half of a surrogate pair"),
     ({"reply": {"json": {1: "a"}}}, "reply.json has the key 1, not a string"),

@@ -15,16 +15,16 @@ import pytest
 
 from mockserver.core.regexes import read_regex
 from mockserver.faults.catalogue import FAULTS
-from mockserver.faults.notation import read_faults
+from mockserver.faults.parse_faults import read_faults
 from mockserver.model.prepared import Counts, Speech
-from mockserver.state.configuration.config import from_toml
-from mockserver.state.configuration.options import from_texts, settle
 from mockserver.state.context import HeaderError
 from mockserver.state.namespaces import Namespace
 from mockserver.state.settings import ConfigError
-from mockserver.state.stubs.notation import read_stub, read_stubs
+from mockserver.state.settings.config_file import from_toml
+from mockserver.state.settings.options import from_texts, settle
+from mockserver.state.stubs.parse_replies import read_header_reply, read_prepared
+from mockserver.state.stubs.parse_stubs import read_stub, read_stubs
 from mockserver.state.stubs.registry import Prepared, Raw
-from mockserver.state.stubs.replies import read_header_reply, read_prepared
 from mockserver.state.stubs.templates import TemplateError, fill
 from mockserver.state.stubs.values import StubError
 from tests.support.asking import QUIET, Answer, ask
@@ -139,7 +139,7 @@ def test_an_answer_that_the_client_has_left_is_asked_for_again_until_it_is_taken
     for attempt in (1, 2, 3):
         left = cerebras(here).plan
         assert left.attempt == attempt
-        here.retries.note_left(left)
+        here.attempts.record_cancel(left)
     assert [cerebras(here).plan.attempt for _ in range(2)] == [4, 1]
 
 

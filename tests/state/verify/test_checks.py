@@ -5,14 +5,12 @@ from typing import Any
 
 import pytest
 
-from mockserver.core.criteria import CriteriaError
+from mockserver.core.matching.values import CriteriaError
 from mockserver.state.journal.exchanges import Forgotten
-from mockserver.state.journal.lines import journal_lines, line
-from mockserver.state.journal.views import View
-from mockserver.state.verify.arguments import CheckError
-from mockserver.state.verify.checks import CHECKS, Evidence, run_checks
+from mockserver.state.journal.views import View, journal_lines, line
+from mockserver.state.verify.checks import CHECKS, CheckError, Evidence, run_checks
 from mockserver.state.verify.expectations import contract
-from mockserver.state.verify.subjects import Sifted
+from mockserver.state.verify.selection import Selection
 from tests.support.journals import exchange
 
 CALL = {"id": "c1", "type": "function", "function": {"name": "get_weather", "arguments": '{"city": "Oslo"}'}}
@@ -39,7 +37,7 @@ VIEWS = [
 STUBS = [{"name": "limit", "match": {}, "used": 1, "most": 2}, {"name": "ok", "match": {}, "used": 4, "most": None}]
 
 
-def sift(match: Mapping[str, Any]) -> dict[int, Sequence[str]]:
+def filter_exchanges(match: Mapping[str, Any]) -> dict[int, Sequence[str]]:
     """By the model alone."""
     if match.keys() - {"model", "operation"}:
         raise CriteriaError("match: unknown field")
@@ -49,7 +47,7 @@ def sift(match: Mapping[str, Any]) -> dict[int, Sequence[str]]:
     }
 
 
-EVIDENCE = Evidence(VIEWS, sift, STUBS)
+EVIDENCE = Evidence(VIEWS, filter_exchanges, STUBS)
 
 PASSING: list[dict[str, Any]] = [
     {"calls": 6},
@@ -116,7 +114,7 @@ def test_a_check_that_does_not_hold_says_what_it_expected_and_found(check: dict[
     assert problem in result["problem"]
 
 
-FORGETFUL = Evidence(VIEWS, sift, STUBS, forgotten=Forgotten(exchanges=4, questions=3))
+FORGETFUL = Evidence(VIEWS, filter_exchanges, STUBS, forgotten=Forgotten(exchanges=4, questions=3))
 LOSS = "The journal has forgotten 3 exchanges. Keep more with --journal"
 
 DECIDED: list[tuple[dict[str, Any], bool]] = [
@@ -267,7 +265,7 @@ ANSWERED = {"messages": [*HISTORY[:1], {"role": "tool", "tool_call_id": "c1", "c
 def test_a_check_that_would_have_to_guess_is_an_error(view: View, check: dict[str, Any]) -> None:
     words = r"Cannot tell whether 'a+\.\.\.' is (not )?matching /\(a\|aa\)\+\$/: the regular expression took too long "
     with pytest.raises(CriteriaError, match=words):
-        run_checks([check], Evidence([view], sift))
+        run_checks([check], Evidence([view], filter_exchanges))
 
 
 def test_a_search_of_a_schema_ends_and_does_not_pass_for_a_match() -> None:
@@ -278,7 +276,7 @@ def test_a_search_of_a_schema_ends_and_does_not_pass_for_a_match() -> None:
     }
     for pattern, problem in patterns.items():
         schema = {"properties": {"prompt": {"pattern": pattern}}}
-        [result] = run_checks([{"schema": schema}], Evidence([view], sift))
+        [result] = run_checks([{"schema": schema}], Evidence([view], filter_exchanges))
         assert (result["passed"], f"  #1 at $.prompt: {problem}" in result["problem"]) == (False, True)
 
 
@@ -317,6 +315,6 @@ def test_a_breach_of_the_contract_is_told_in_the_vendors_words() -> None:
     body = {"error": {"message": "temperature: 9 is too much"}}
     broken = exchange(1, 0, status=400, answer={"body": body}, decision={"kind": "invalid_request"})
     assert '-> 400 invalid_request ({"error":{"message":"temperature: 9 is too much"}}), ' in line(broken)
-    assert "temperature: 9 is too much" in str(contract(Sifted([broken])))
+    assert "temperature: 9 is too much" in str(contract(Selection([broken])))
     limited = exchange(1, 0, status=429, answer={"body": body}, decision={"kind": "rate_limit"})
     assert "temperature" not in line(limited)

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from mockserver.core.timeline import RUN_LENGTH, Frames, Wrapped
+from mockserver.core.timeline import RUN_LENGTH, FrameBatch, TemplatedFrames
 from mockserver.dialects.openai.events import SLOT, json_texts
 from mockserver.dialects.openai.responses.spoken import Kind, Spoken
 
@@ -21,7 +21,7 @@ _MARK = re.compile(rb"([\xfe\xff])")
 
 # Makes the bytes of an event from its type, its number and its other fields.
 Write = Callable[[str, Any, Mapping[str, Any]], bytes]
-Stage = Callable[[int], Iterator[Frames]]
+Stage = Callable[[int], Iterator[FrameBatch]]
 
 
 class Event(NamedTuple):
@@ -93,7 +93,7 @@ class Manner(NamedTuple):
     forms: Mapping[Kind, Form] = FORMS
 
 
-def numbered(stages: Iterable[Stage], first: int = 0) -> Iterator[Frames]:
+def numbered(stages: Iterable[Stage], first: int = 0) -> Iterator[FrameBatch]:
     """The events of all stages in order, numbered from `first` on."""
     for stage in stages:
         written = 0
@@ -106,9 +106,9 @@ def numbered(stages: Iterable[Stage], first: int = 0) -> Iterator[Frames]:
 def quiet(write: Write, step: int, events: Sequence[Event], tokens: int = 0) -> Stage:
     """Events that are sent together after a decoding step; the first of them counts the tokens, if there are any."""
 
-    def stage(number: int) -> Iterator[Frames]:
+    def stage(number: int) -> Iterator[FrameBatch]:
         data = [write(event.type, number + place, event.told) for place, event in enumerate(events)]
-        yield Frames(data, (step,) * len(data), (tokens, *(0,) * (len(data) - 1)))
+        yield FrameBatch(data, (step,) * len(data), (tokens, *(0,) * (len(data) - 1)))
 
     return stage
 
@@ -116,7 +116,7 @@ def quiet(write: Write, step: int, events: Sequence[Event], tokens: int = 0) -> 
 def deltas(write: Write, event: Event, runs: Iterable[Run]) -> Stage:
     """A copy of the event for each text, with the text in the place of SLOT."""
 
-    def stage(number: int) -> Iterator[Frames]:
+    def stage(number: int) -> Iterator[FrameBatch]:
         before, mark, between, _, after = _MARK.split(write(event.type, _NUMBER, event.told))
         numbered_first, dumped = mark == b"\xfe", json_texts.__getitem__
         for texts, steps, tokens in runs:
@@ -126,7 +126,7 @@ def deltas(write: Write, event: Event, runs: Iterable[Run]) -> Stage:
                 pieces = [b"%d%b%b" % (at, between, text) for text, at in pairs]
             else:
                 pieces = [b"%b%b%d" % (text, between, at) for text, at in pairs]
-            yield Frames(Wrapped(before, pieces, after), steps, tokens)
+            yield FrameBatch(TemplatedFrames(before, pieces, after), steps, tokens)
             number += len(texts)
 
     return stage
@@ -135,12 +135,12 @@ def deltas(write: Write, event: Event, runs: Iterable[Run]) -> Stage:
 def detailed_deltas(write: Write, runs: Iterable[Run], told: Callable[[str, range], Event]) -> Stage:
     """An event for each text with further fields on its tokens: `told` makes it from a text and their places."""
 
-    def stage(number: int) -> Iterator[Frames]:
+    def stage(number: int) -> Iterator[FrameBatch]:
         place = 0
         for run in runs:
             for text, step, tokens in zip(*run, strict=True):
                 event = told(text, range(place, place + tokens))
-                yield Frames((write(event.type, number, event.told),), (step,), (tokens,))
+                yield FrameBatch((write(event.type, number, event.told),), (step,), (tokens,))
                 number, place = number + 1, place + tokens
 
     return stage

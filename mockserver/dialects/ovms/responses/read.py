@@ -1,8 +1,8 @@
 """`POST /v3/responses` becomes a request to a model; since v2026.2 (vendor note 7; the server's source and page)."""
 
 from mockserver.core.calls import Call
-from mockserver.core.dialects import Site
-from mockserver.core.failures import Rejection
+from mockserver.core.dialects import RequestScope
+from mockserver.core.failures import Refusal
 from mockserver.core.generation import GenerationRequest
 from mockserver.dialects.ovms.endpoints import refuse_endpoint
 from mockserver.dialects.ovms.fields import Fields
@@ -12,15 +12,15 @@ from mockserver.dialects.ovms.responses.checks import RESPONSES_CHECKS, output_l
 from mockserver.dialects.ovms.responses.items import read_input
 
 
-def read(call: Call, site: Site) -> GenerationRequest | Rejection:
+def read(call: Call, scope: RequestScope) -> GenerationRequest | Refusal:
     """The request, or why the server or its graph refuses it; the older server has no such endpoint."""
-    if site.edition == "documented":
-        return refuse_endpoint(call, site)
-    taken = take(call, site, _RESPONSES)
-    if isinstance(taken, Rejection):
+    if scope.edition == "documented":
+        return refuse_endpoint(call, scope)
+    taken = take(call, scope, _RESPONSES)
+    if isinstance(taken, Refusal):
         return taken
     fields = _as_chat(taken.fields)
-    request = parsed(read_request(taken._replace(fields=fields), site.edition), fields)
+    request = parsed(read_request(taken._replace(fields=fields), scope.edition), fields)
     return request._replace(extra=Asked(request.extra is not None, taken.fields))
 
 

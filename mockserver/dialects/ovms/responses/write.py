@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from mockserver.core.dialects import Broken, Site
+from mockserver.core.dialects import Broken, RequestScope
 from mockserver.core.generation import Choice, Generation
-from mockserver.core.timeline import RUN_LENGTH, TAKEN, Frames, Lazy, Pace, Reply
+from mockserver.core.timeline import RUN_LENGTH, TAKEN, FrameBatch, LazyFrames, Reply, TokenTiming
 from mockserver.dialects.openai.bodies import body_reply
 from mockserver.dialects.openai.events import DONE, SLOT, stream_reply
 from mockserver.dialects.openai.responses.events import Event, Run, Stage, deltas, numbered, quiet
@@ -33,7 +33,7 @@ class _Answer(NamedTuple):
 
     generation: Generation
     fields: Mapping[str, Any]
-    site: Site
+    scope: RequestScope
     over: int
 
     @property
@@ -56,14 +56,14 @@ class _Answer(NamedTuple):
         return "".join(thoughts(choice, self.generation)) if is_parsed(self.generation) else ""
 
 
-def write(generation: Generation, pace: Pace, site: Site) -> Reply:
+def write(generation: Generation, pace: TokenTiming, scope: RequestScope) -> Reply:
     """The generation as one body, or as a stream of events."""
     options = generation.request.extra
     fields = options.fields if isinstance(options, Asked) else {}
-    over = int(site.now + pace.queue + pace.prefill + pace.decode)
-    answer = _Answer(generation, fields, site, over)
+    over = int(scope.now + pace.queue + pace.prefill + pace.decode)
+    answer = _Answer(generation, fields, scope, over)
     if generation.request.output.stream:
-        return stream_reply(Lazy(partial(_events, answer)), STREAM)
+        return stream_reply(LazyFrames(partial(_events, answer)), STREAM)
     output = [item for choice in generation.choices for item in _items(answer, choice, answer.status)]
     body = {**_around(answer, answer.status), "output": output, "usage": _usage(generation)}
     return body_reply(body, generation, content_type=JSON)
@@ -94,7 +94,7 @@ def _written(kind: str, number: Any, fields: Mapping[str, Any]) -> bytes:
 
 def _around(answer: _Answer, status: str) -> dict[str, Any]:
     """The members of a response without its output and its usage."""
-    fields, created = answer.fields, int(answer.site.now)
+    fields, created = answer.fields, int(answer.scope.now)
     over = {"completed_at": answer.over} if status == "completed" else {}
     cut = {"incomplete_details": {"reason": "max_tokens"}} if status == "incomplete" else {}
     most = fields.get("max_output_tokens")
@@ -157,7 +157,7 @@ def _reasoning(text: str | None, id_: str = _REASONING) -> dict[str, Any]:
 
 
 def _call(answer: _Answer, choice: Choice, place: int, status: str, arguments: str) -> dict[str, Any]:
-    id_ = call_head(choice, place, answer.site)["id"]
+    id_ = call_head(choice, place, answer.scope)["id"]
     named = {"call_id": id_, "name": choice.calls[place].name, "arguments": arguments}
     return {"id": id_, "type": "function_call", "status": status, **named}
 
@@ -174,9 +174,9 @@ def _text_part(text: str) -> dict[str, Any]:
 # --- a stream ----------------------------------------------------------------------------------------------------
 
 
-def _events(answer: _Answer) -> Iterator[Frames]:
+def _events(answer: _Answer) -> Iterator[FrameBatch]:
     step = answer.generation.last_step
-    yield from chain(numbered(_stages(answer), _FIRST_NUMBER), (Frames((DONE,), (step,), (0,)),))
+    yield from chain(numbered(_stages(answer), _FIRST_NUMBER), (FrameBatch((DONE,), (step,), (0,)),))
 
 
 def _stages(answer: _Answer) -> Iterator[Stage]:
@@ -184,7 +184,7 @@ def _stages(answer: _Answer) -> Iterator[Stage]:
     begun = {"response": {**_around(answer, "in_progress"), "output": [_message("", "in_progress")]}}
     yield quiet(_written, TAKEN, [Event("response.created", begun)])
     yield quiet(_written, 0, [Event("response.in_progress", begun)])
-    for part in parts_of(answer.choice, answer.generation, answer.site):
+    for part in parts_of(answer.choice, answer.generation, answer.scope):
         if part.kind == "text":
             yield from _text_stages(answer, part)
         elif part.kind == "thought":

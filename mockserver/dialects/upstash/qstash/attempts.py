@@ -13,7 +13,7 @@ from typing import Any
 
 import orjson
 
-from mockserver.core.outbox import Outcome, Task
+from mockserver.core.dialect_state import WebhookRequest, WebhookResult
 from mockserver.core.seeding import Draws, derive
 from mockserver.dialects.upstash.qstash.values import Callback, Dead, Fields, Message, decoded, raw, values_by_name
 
@@ -31,7 +31,7 @@ _HEADER = b'{"alg":"HS256","typ":"JWT"}'
 _LIFETIME = 300
 
 
-def attempt(message: Message, retried: int, key: str, real: float) -> Task:
+def attempt(message: Message, retried: int, key: str, real: float) -> WebhookRequest:
     """The request that delivers a message after so many retries, signed with the key at a real time.
 
     It is the real time because the clock of the application that checks the signature is never advanced.
@@ -47,7 +47,7 @@ def attempt(message: Message, retried: int, key: str, real: float) -> Task:
         headers = tuple(sorted((*about, ("Upstash-Caller-Ip", CALLER_IP), ("Upstash-Signature", signed))))
         url = message.url
     options = message.options
-    return Task(message.id, options.method, url, raw(headers), message.body, retried, options.timeout)
+    return WebhookRequest(message.id, options.method, url, raw(headers), message.body, retried, options.timeout)
 
 
 def _for_model(headers: Fields, token: str) -> Fields:
@@ -60,7 +60,7 @@ def _for_model(headers: Fields, token: str) -> Fields:
 
 
 def callback(
-    message: Message, to: Callback, outcome: Outcome, retried: int, now: float, dead: Dead | None = None
+    message: Message, to: Callback, outcome: WebhookResult, retried: int, now: float, dead: Dead | None = None
 ) -> Message:
     """The message that reports an outcome, of the attempt after so many retries; of a `dead` message, its failure."""
     kind = "callback" if dead is None else "failure callback"
@@ -77,7 +77,7 @@ def callback(
     )
 
 
-def _report(message: Message, outcome: Outcome, retried: int, dead: Dead | None) -> dict[str, Any]:
+def _report(message: Message, outcome: WebhookResult, retried: int, dead: Dead | None) -> dict[str, Any]:
     return {
         "status": outcome.status or 0,
         "header": values_by_name(decoded(outcome.headers)),

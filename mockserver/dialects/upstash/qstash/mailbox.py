@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush
 from typing import Any
 
-from mockserver.core.bounded import Bounded
-from mockserver.core.outbox import Outcome, Task, Times
+from mockserver.core.caches import Bounded
+from mockserver.core.dialect_state import Timing, WebhookRequest, WebhookResult
 from mockserver.dialects.upstash.qstash.attempts import attempt, callback, signing_key
 from mockserver.dialects.upstash.qstash.retries import is_delivered, may_repeat, wait_before
 from mockserver.dialects.upstash.qstash.values import (
@@ -195,9 +195,9 @@ class Mailbox:
         """Carry out what an answer has ordered."""
         _ORDERS[type(order)](self, order, now)
 
-    def due(self, times: Times, most: int) -> list[Task]:
+    def due(self, times: Timing, most: int) -> list[WebhookRequest]:
         """The requests to begin now."""
-        tasks: list[Task] = []
+        tasks: list[WebhookRequest] = []
         while len(tasks) < most and self._forget_stale() and self._waiting[0][0] <= times.now:
             entry = self._entries.get(heappop(self._waiting)[2])
             assert entry is not None, "what is stale has been forgotten"
@@ -210,7 +210,7 @@ class Mailbox:
         """When the next request is due."""
         return self._waiting[0][0] if self._forget_stale() else None
 
-    def done(self, task: Task, outcome: Outcome, now: float) -> None:
+    def done(self, task: WebhookRequest, outcome: WebhookResult, now: float) -> None:
         """Take note of the outcome of an attempt: report it, and repeat the attempt or remove the message."""
         entry = self._entries.get(task.message)
         if entry is None or entry.due is not None:
@@ -302,7 +302,7 @@ class Mailbox:
             heappop(self._waiting)
         return bool(self._waiting)
 
-    def _bury(self, message: Message, outcome: Outcome, now: float) -> Dead:
+    def _bury(self, message: Message, outcome: WebhookResult, now: float) -> Dead:
         milliseconds = int(now * 1000)
         number = self._latest_dead[1] + 1 if self._latest_dead[0] == milliseconds else 0
         self._latest_dead = (milliseconds, number)
@@ -351,7 +351,7 @@ class Mailbox:
         state: str,
         entry: _Entry,
         now: float,
-        outcome: Outcome | None = None,
+        outcome: WebhookResult | None = None,
         next_delivery: float | None = None,
     ) -> None:
         self._count += 1

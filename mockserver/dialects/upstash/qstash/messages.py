@@ -9,11 +9,10 @@ from itertools import chain
 from typing import TypeVar
 from urllib.parse import parse_qsl, urlsplit
 
-from mockserver.core.calls import Call
-from mockserver.core.dialects import Site
-from mockserver.core.failures import Rejection
-from mockserver.core.headers import by_name
-from mockserver.core.naming import shortened
+from mockserver.core.calls import Call, by_name
+from mockserver.core.dialects import RequestScope
+from mockserver.core.failures import Refusal
+from mockserver.core.messages import short_repr
 from mockserver.core.seeding import derive
 from mockserver.core.timeline import Reply
 from mockserver.dialects.openai.fields import json_object
@@ -75,45 +74,45 @@ _OF_DEAD = {*_OF_MESSAGES, "dlqIds", "responseStatus", "cursor"}
 # --- messages and the log ----------------------------------------------------------------------------------------
 
 
-def get_message(call: Call, site: Site) -> Reply | Rejection:
+def get_message(call: Call, scope: RequestScope) -> Reply | Refusal:
     """A message that is not delivered yet, or was a short time ago."""
-    id = site.variables.get("messageId", "")
-    message = mailbox_of(site).message(_owner(call), id, call.received_at)
+    id = scope.variables.get("messageId", "")
+    message = mailbox_of(scope).message(_owner(call), id, call.received_at)
     return _no_message(id) if message is None else json_reply(message_view(message))
 
 
-def cancel_message(call: Call, site: Site) -> Reply | Rejection:
+def cancel_message(call: Call, scope: RequestScope) -> Reply | Refusal:
     """Cancel a message that is not delivered yet."""
-    id = site.variables.get("messageId", "")
-    if mailbox_of(site).pending(_owner(call), id) is None:
+    id = scope.variables.get("messageId", "")
+    if mailbox_of(scope).pending(_owner(call), id) is None:
         return _no_message(id)
     return json_reply({"cancelled": 1}, 202, orders=(Cancel((id,)),))
 
 
-def cancel_messages(call: Call, site: Site) -> Reply | Rejection:
+def cancel_messages(call: Call, scope: RequestScope) -> Reply | Refusal:
     """Cancel the messages that are named, or the first that pass the filters, or of all."""
     query = _query(call, _OF_MESSAGES, "messageIds")
-    if isinstance(query, Rejection):
+    if isinstance(query, Refusal):
         return query
     named = "messageIds" in query
     found = [
         message
-        for message in mailbox_of(site).messages(_owner(call))
+        for message in mailbox_of(scope).messages(_owner(call))
         if (message.id in query["messageIds"] if named else _fits(message, message.created, query))
     ]
     ids = tuple(message.id for message in found[: _count(query, len(found) if named else _MOST)])
     return json_reply({"cancelled": len(ids)}, 202, orders=(Cancel(ids),))
 
 
-def list_events(call: Call, site: Site) -> Reply | Rejection:
+def list_events(call: Call, scope: RequestScope) -> Reply | Refusal:
     """The log of all messages, latest first."""
     query = _query(call)
-    if isinstance(query, Rejection):
+    if isinstance(query, Refusal):
         return query
     states = query.get("state")
     events = [
         each
-        for each in mailbox_of(site).events(_owner(call))
+        for each in mailbox_of(scope).events(_owner(call))
         if (states is None or each.state in states) and _fits(each.message, each.time, query)
     ]
     found: Sequence[Event]
@@ -121,82 +120,82 @@ def list_events(call: Call, site: Site) -> Reply | Rejection:
     return json_reply({**_cursor(following), "events": [event_view(each) for each in found]})
 
 
-def _no_message(id: str) -> Rejection:
+def _no_message(id: str) -> Refusal:
     return refused(f"message {id} not found", 404)
 
 
 # --- dead letters ------------------------------------------------------------------------------------------------
 
 
-def list_dead(call: Call, site: Site) -> Reply | Rejection:
+def list_dead(call: Call, scope: RequestScope) -> Reply | Refusal:
     """The dead letter queue, oldest first."""
     query = _query(call)
-    if isinstance(query, Rejection):
+    if isinstance(query, Refusal):
         return query
     found: Sequence[Dead]
-    found, following = _page(_dead(call, site, query), query, _MOST, size_of_dead)
+    found, following = _page(_dead(call, scope, query), query, _MOST, size_of_dead)
     return json_reply({"messages": [dead_view(each) for each in found], **_cursor(following)})
 
 
-def get_dead(call: Call, site: Site) -> Reply | Rejection:
+def get_dead(call: Call, scope: RequestScope) -> Reply | Refusal:
     """A dead letter."""
-    dead = mailbox_of(site).dead_letter(_owner(call), site.variables.get("dlqId", ""))
-    return _no_dead(site) if dead is None else json_reply(dead_view(dead))
+    dead = mailbox_of(scope).dead_letter(_owner(call), scope.variables.get("dlqId", ""))
+    return _no_dead(scope) if dead is None else json_reply(dead_view(dead))
 
 
-def delete_dead(call: Call, site: Site) -> Reply | Rejection:
+def delete_dead(call: Call, scope: RequestScope) -> Reply | Refusal:
     """Remove a dead letter."""
-    dead = mailbox_of(site).dead_letter(_owner(call), site.variables.get("dlqId", ""))
-    return _no_dead(site) if dead is None else empty_reply(Unbury((dead.id,)))
+    dead = mailbox_of(scope).dead_letter(_owner(call), scope.variables.get("dlqId", ""))
+    return _no_dead(scope) if dead is None else empty_reply(Unbury((dead.id,)))
 
 
-def delete_dead_letters(call: Call, site: Site) -> Reply | Rejection:
+def delete_dead_letters(call: Call, scope: RequestScope) -> Reply | Refusal:
     """Remove the dead letters that are named, or the first that pass the filters, or of all."""
-    chosen = _chosen_dead(call, site)
-    if isinstance(chosen, Rejection):
+    chosen = _chosen_dead(call, scope)
+    if isinstance(chosen, Refusal):
         return chosen
     dead, following = chosen
     ids = tuple(each.id for each in dead)
     return json_reply({**_cursor(following), "deleted": len(ids)}, orders=(Unbury(ids),))
 
 
-def retry_dead(call: Call, site: Site) -> Reply | Rejection:
+def retry_dead(call: Call, scope: RequestScope) -> Reply | Refusal:
     """Publish a dead letter again, with the options of this request over its own."""
-    dead = mailbox_of(site).dead_letter(_owner(call), site.variables.get("dlqId", ""))
+    dead = mailbox_of(scope).dead_letter(_owner(call), scope.variables.get("dlqId", ""))
     if dead is None:
-        return _no_dead(site)
-    orders = _again(call, site, [dead])
-    if isinstance(orders, Rejection):
+        return _no_dead(scope)
+    orders = _again(call, scope, [dead])
+    if isinstance(orders, Refusal):
         return orders
     return json_reply({"messageId": orders[0][0].message.id}, 201, tuple(chain.from_iterable(orders)))
 
 
-def retry_dead_letters(call: Call, site: Site) -> Reply | Rejection:
+def retry_dead_letters(call: Call, scope: RequestScope) -> Reply | Refusal:
     """Publish again the dead letters that are named, or the first that pass the filters, or of all."""
-    chosen = _chosen_dead(call, site)
-    if isinstance(chosen, Rejection):
+    chosen = _chosen_dead(call, scope)
+    if isinstance(chosen, Refusal):
         return chosen
     dead, following = chosen
-    orders = _again(call, site, dead)
-    if isinstance(orders, Rejection):
+    orders = _again(call, scope, dead)
+    if isinstance(orders, Refusal):
         return orders
     answers = [{"messageId": publish.message.id} for publish, _ in orders]
     return json_reply({**_cursor(following), "responses": answers}, 201, tuple(chain.from_iterable(orders)))
 
 
-def _chosen_dead(call: Call, site: Site) -> tuple[list[Dead], str | None] | Rejection:
+def _chosen_dead(call: Call, scope: RequestScope) -> tuple[list[Dead], str | None] | Refusal:
     """The dead letters that a request acts on, and its cursor if others are left: they move up to the same place."""
     query = _query(call, _OF_DEAD, "dlqIds")
-    if isinstance(query, Rejection):
+    if isinstance(query, Refusal):
         return query
-    found, start = _dead(call, site, query), _start(query)
+    found, start = _dead(call, scope, query), _start(query)
     most = _count(query, len(found)) if "dlqIds" in query else min(_count(query, _MOST), _MOST)
     return found[start : start + most], str(start) if most and start + most < len(found) else None
 
 
-def _dead(call: Call, site: Site, query: Query) -> list[Dead]:
+def _dead(call: Call, scope: RequestScope, query: Query) -> list[Dead]:
     """The dead letters that are named, else those that pass the filters."""
-    dead = mailbox_of(site).dead(_owner(call))
+    dead = mailbox_of(scope).dead(_owner(call))
     if "dlqIds" in query:
         return [each for each in dead if each.id in query["dlqIds"]]
     statuses = query.get("responseStatus")
@@ -207,7 +206,7 @@ def _dead(call: Call, site: Site, query: Query) -> list[Dead]:
     ]
 
 
-def _again(call: Call, site: Site, dead: Sequence[Dead]) -> list[tuple[Publish, Unbury]] | Rejection:
+def _again(call: Call, scope: RequestScope, dead: Sequence[Dead]) -> list[tuple[Publish, Unbury]] | Refusal:
     """The orders that publish dead letters again: "a new message with the same body and headers is created"."""
     fields, orders = by_name(call.headers.raw), []
     for each in dead:
@@ -216,9 +215,9 @@ def _again(call: Call, site: Site, dead: Sequence[Dead]) -> list[tuple[Publish, 
             asked = read_options(fields, message.options)
         except HeaderError as error:
             return refused(str(error))
-        identity = derive(site.identity, "again", each.id)
+        identity = derive(scope.identity, "again", each.id)
         again = message._replace(
-            id=f"msg_{digits(63, identity, mailbox_of(site).copies(identity))}",
+            id=f"msg_{digits(63, identity, mailbox_of(scope).copies(identity))}",
             options=asked.options,
             created=now,
             due=now + asked.options.delay,
@@ -229,15 +228,15 @@ def _again(call: Call, site: Site, dead: Sequence[Dead]) -> list[tuple[Publish, 
     return orders
 
 
-def _no_dead(site: Site) -> Rejection:
-    dlq_id = site.variables.get("dlqId", "")
+def _no_dead(scope: RequestScope) -> Refusal:
+    dlq_id = scope.variables.get("dlqId", "")
     return refused(f"message with dlqId {dlq_id} not found", 404)
 
 
 # --- filters and pages -------------------------------------------------------------------------------------------
 
 
-def _query(call: Call, known: Iterable[str] | None = None, ids: str = "") -> Query | Rejection:
+def _query(call: Call, known: Iterable[str] | None = None, ids: str = "") -> Query | Refusal:
     """The query parameters by name, or the refusal of one that is not valid.
 
     A request that acts on many messages has `known` parameters, which may also stand in a JSON body; `ids` is the name
@@ -247,28 +246,28 @@ def _query(call: Call, known: Iterable[str] | None = None, ids: str = "") -> Que
     found: dict[str, dict[str, None]] = {}
     if known is not None and call.body:
         body = json_object(call.body)
-        if isinstance(body, Rejection):
+        if isinstance(body, Refusal):
             return body
         for name, value in body.items():
             if name == ids and not isinstance(value, list):
                 return refused(f"invalid {ids}: it is not an array of strings")
             values = value if isinstance(value, list) else [str(value) if type(value) is int else value]
             if not all(isinstance(each, str) for each in values):
-                return refused(f"invalid {shortened(name)}: it is neither a string nor an array of strings")
+                return refused(f"invalid {short_repr(name)}: it is neither a string nor an array of strings")
             if name == ids:
                 found[ids] = dict.fromkeys(values)
             else:
                 given += [(name, each) for each in values] or [(name, "")]
     for name, text in given:
         if known is not None and name not in known:
-            return refused(f"unknown filter {shortened(name)}")
+            return refused(f"unknown filter {short_repr(name)}")
         if known is not None and not text:
             return refused(f"invalid {name}: it is empty")
         found.setdefault(name, {}).update(dict.fromkeys(text.split(",") if name in _LISTS else (text,)))
     for name in (*_NUMBERS, "cursor"):
         for text in found.get(name, ()):
             if not (text.isascii() and text.isdecimal() and len(text) < 16):
-                return refused(f"invalid {name}: {shortened(text)} is not a whole number")
+                return refused(f"invalid {name}: {short_repr(text)} is not a whole number")
     return found
 
 

@@ -4,13 +4,13 @@ from functools import partial
 from importlib import import_module
 
 from mockserver.core.calls import Call
-from mockserver.core.dialects import Answer, Operation, Schemas, Site
-from mockserver.core.failures import Rejection
-from mockserver.core.outbox import Outbox
+from mockserver.core.dialect_state import WebhookQueue
+from mockserver.core.dialects import Operation, OperationHandler, RequestScope, Schemas
+from mockserver.core.failures import Refusal
 from mockserver.core.timeline import Reply
 
 
-def empty_mailbox() -> Outbox:
+def empty_mailbox() -> WebhookQueue:
     """A mailbox without messages."""
     from mockserver.dialects.upstash.qstash.mailbox import Mailbox
 
@@ -22,13 +22,13 @@ def _operation(
 ) -> Operation:
     """An operation whose answer is the function of its name in a module, which is loaded with the first request."""
 
-    def answer(call: Call, site: Site) -> Reply | Rejection:
-        found: Answer = getattr(import_module(f"mockserver.dialects.upstash.qstash.{module}"), name)
-        return found(call, site)
+    def answer(call: Call, scope: RequestScope) -> Reply | Refusal:
+        found: OperationHandler = getattr(import_module(f"mockserver.dialects.upstash.qstash.{module}"), name)
+        return found(call, scope)
 
     schemas, statuses = Schemas(response=response), statuses or (200,)
     return Operation(
-        name, method, tuple(paths.split()), schemas, answer=answer, summary=summary, statuses=statuses, remembers=True
+        name, method, tuple(paths.split()), schemas, handler=answer, summary=summary, statuses=statuses, remembers=True
     )
 
 

@@ -10,10 +10,9 @@ from urllib.parse import parse_qsl, quote, urlencode
 
 import orjson
 
-from mockserver.core.calls import Call
-from mockserver.core.dialects import Site
-from mockserver.core.failures import FailureKind, Rejection
-from mockserver.core.headers import by_name
+from mockserver.core.calls import Call, by_name
+from mockserver.core.dialects import RequestScope
+from mockserver.core.failures import FailureKind, Refusal
 from mockserver.core.json_values import nests_absurdly
 from mockserver.core.seeding import derive, fingerprint
 from mockserver.core.timeline import Reply
@@ -48,30 +47,30 @@ class _Parcel(NamedTuple):
     queue: str | None = None
 
 
-def publish(call: Call, site: Site) -> Reply | Rejection:
+def publish(call: Call, scope: RequestScope) -> Reply | Refusal:
     """Accept a message for a destination."""
-    return _one(call, site, None, site.variables.get("destination", ""))
+    return _one(call, scope, None, scope.variables.get("destination", ""))
 
 
-def enqueue(call: Call, site: Site) -> Reply | Rejection:
+def enqueue(call: Call, scope: RequestScope) -> Reply | Refusal:
     """Accept a message for a destination, to be delivered after all others of its queue."""
     # A destination has slashes, a queue's name has none.
-    whole = "/".join(site.variables.get(name, "") for name in ("queueName", "destination"))
+    whole = "/".join(scope.variables.get(name, "") for name in ("queueName", "destination"))
     queue, _, destination = whole.partition("/")
-    return _one(call, site, queue, destination)
+    return _one(call, scope, queue, destination)
 
 
-def batch(call: Call, site: Site) -> Reply | Rejection:
+def batch(call: Call, scope: RequestScope) -> Reply | Refusal:
     """Accept several messages: "If one message fails to be sent, that message will have an error response, but the
     other messages will still be sent."."""
     parcels = _parcels(call.body)
-    if isinstance(parcels, Rejection):
+    if isinstance(parcels, Refusal):
         return parcels
     answers: list[object] = []
     orders: list[Publish] = []
     for number, parcel in enumerate(parcels):
-        accepted = _accepted(parcel, call, site, derive(site.identity, "batch", number), orders)
-        if isinstance(accepted, Rejection):
+        accepted = _accepted(parcel, call, scope, derive(scope.identity, "batch", number), orders)
+        if isinstance(accepted, Refusal):
             answers.append({"error": accepted.message or "message is too large"})
         else:
             answers.append(_receipt(accepted))
@@ -84,10 +83,10 @@ class _Accepted(NamedTuple):
     is_duplicate: bool = False
 
 
-def _one(call: Call, site: Site, queue: str | None, destination: str) -> Reply | Rejection:
+def _one(call: Call, scope: RequestScope, queue: str | None, destination: str) -> Reply | Refusal:
     parcel = _Parcel(_with_query(destination, call.query), by_name(call.headers.raw), call.body, queue)
-    accepted = _accepted(parcel, call, site, site.identity)
-    if isinstance(accepted, Rejection):
+    accepted = _accepted(parcel, call, scope, scope.identity)
+    if isinstance(accepted, Refusal):
         return accepted
     if accepted.is_duplicate:
         # "The only difference will be the response status code. We'll send HTTP 202 Accepted code"
@@ -96,13 +95,13 @@ def _one(call: Call, site: Site, queue: str | None, destination: str) -> Reply |
 
 
 def _accepted(
-    parcel: _Parcel, call: Call, site: Site, identity: int, before: Sequence[Publish] = ()
-) -> _Accepted | Rejection:
+    parcel: _Parcel, call: Call, scope: RequestScope, identity: int, before: Sequence[Publish] = ()
+) -> _Accepted | Refusal:
     """The order for a message, or why it is refused; `before` are those of the same request."""
     asked = _checked(parcel)
-    if isinstance(asked, Rejection):
+    if isinstance(asked, Refusal):
         return asked
-    mailbox, owner = mailbox_of(site), token(call) or ""
+    mailbox, owner = mailbox_of(scope), token(call) or ""
     key = _key(parcel, asked, owner)
     known = None if key is None else mailbox.duplicated(key, call.received_at)
     known = known or next((each.message.id for each in before if key is not None and each.key == key), None)
@@ -111,13 +110,13 @@ def _accepted(
     return _Accepted(Publish(message, identity, key), known is not None)
 
 
-def _checked(parcel: _Parcel) -> PublishOptions | Rejection:
+def _checked(parcel: _Parcel) -> PublishOptions | Refusal:
     """What the headers of a message say, or why it is refused."""
     misnamed = None if parcel.queue is None else bad_queue_name(parcel.queue)
     if misnamed is not None:
         return misnamed
     if len(parcel.body) > _LARGEST:
-        return Rejection(FailureKind.BODY_TOO_LARGE)
+        return Refusal(FailureKind.BODY_TOO_LARGE)
     if sum(len(name) + len(value) for name, value in parcel.fields.items()) > _LONGEST_HEADERS:
         return refused("headers are too large")
     try:
@@ -149,18 +148,18 @@ def _message(parcel: _Parcel, asked: PublishOptions, now: float, owner: str) -> 
     )
 
 
-def _fault_of_model_request(parcel: _Parcel, asked: PublishOptions) -> Rejection | None:
+def _fault_of_model_request(parcel: _Parcel, asked: PublishOptions) -> Refusal | None:
     # "For these integrations, you must specify the Upstash-Callback header."
     if asked.callback is None:
         return refused("Upstash-Callback header is required for api/llm")
     body = json_object(parcel.body)
-    if isinstance(body, Rejection):
+    if isinstance(body, Refusal):
         return body
     # "Note that streaming chat completions cannot be used with them."
     return refused("streaming is not supported for api/llm") if body.get("stream") is True else None
 
 
-def _fault_of_url(parcel: _Parcel) -> Rejection | None:
+def _fault_of_url(parcel: _Parcel) -> Refusal | None:
     try:
         checked_url(parcel.destination)
     except ValueError as error:
@@ -197,7 +196,7 @@ def _with_query(destination: str, query: str) -> str:
     return f"{destination}?{query if 'qstash_token' not in query else urlencode(mine)}"
 
 
-def _parcels(body: bytes) -> list[_Parcel] | Rejection:
+def _parcels(body: bytes) -> list[_Parcel] | Refusal:
     """The messages of a batch, as they stand in its body."""
     try:
         items = orjson.loads(body)

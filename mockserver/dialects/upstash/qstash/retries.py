@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Mapping
 from email.utils import parsedate_to_datetime
 
-from mockserver.core.outbox import Outcome
+from mockserver.core.dialect_state import WebhookResult
 from mockserver.core.timeline import RawHeaders
 from mockserver.dialects.upstash.qstash.values import Message
 
@@ -31,19 +31,19 @@ _RESETS = (b"retry-after", b"x-ratelimit-reset", b"x-ratelimit-reset-requests", 
 _LONG_AGO = 1e9
 
 
-def is_delivered(outcome: Outcome) -> bool:
+def is_delivered(outcome: WebhookResult) -> bool:
     """Whether an attempt has succeeded: "a success status code (2XX)"."""
     return outcome.status is not None and 200 <= outcome.status < 300
 
 
-def may_repeat(message: Message, outcome: Outcome, retried: int) -> bool:
+def may_repeat(message: Message, outcome: WebhookResult, retried: int) -> bool:
     """Whether a failed attempt is repeated, after so many retries before."""
     if outcome.status == _NEVER_AGAIN and _MARK in ((name.lower(), value.lower()) for name, value in outcome.headers):
         return False
     return retried < message.options.retries
 
 
-def wait_before(message: Message, outcome: Outcome, retried: int, now: float) -> float:
+def wait_before(message: Message, outcome: WebhookResult, retried: int, now: float) -> float:
     """The seconds from now to the next attempt of a message that has been retried so many times.
 
     The answer itself may say when. A model states its limits with every answer, so that it is asked only if they are

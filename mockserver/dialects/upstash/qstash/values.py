@@ -3,7 +3,7 @@
 import re
 from typing import NamedTuple
 
-from mockserver.core.outbox import Outcome
+from mockserver.core.dialect_state import WebhookResult
 from mockserver.core.timeline import RawHeaders
 
 _NAME = re.compile(r"[A-Za-z0-9._-]{1,200}")
@@ -64,7 +64,7 @@ class Dead(NamedTuple):
 
     id: str
     message: Message
-    outcome: Outcome
+    outcome: WebhookResult
     died: float
 
 
@@ -77,7 +77,7 @@ class Event(NamedTuple):
     state: str
     message: Message
     size: int
-    outcome: Outcome | None = None
+    outcome: WebhookResult | None = None
     next_delivery: float | None = None
 
 
@@ -112,7 +112,7 @@ def size_of_dead(dead: Dead) -> int:
     return size_of(dead.message) + size_of_outcome(dead.outcome)
 
 
-def size_of_outcome(outcome: Outcome) -> int:
+def size_of_outcome(outcome: WebhookResult) -> int:
     """How many bytes an outcome takes, about."""
     return len(outcome.body) + len(outcome.error) + sum(len(name) + len(value) for name, value in outcome.headers)
 

@@ -5,9 +5,9 @@ from typing import Any
 
 import orjson
 
-from mockserver.core.dialects import Site
-from mockserver.core.outbox import Outcome
-from mockserver.core.timeline import Frames, Reply
+from mockserver.core.dialect_state import WebhookResult
+from mockserver.core.dialects import RequestScope
+from mockserver.core.timeline import FrameBatch, Reply
 from mockserver.dialects.openai.bodies import JSON
 from mockserver.dialects.upstash.qstash.attempts import CALLER_IP
 from mockserver.dialects.upstash.qstash.mailbox import Mailbox
@@ -22,15 +22,15 @@ from mockserver.dialects.upstash.qstash.values import (
 )
 
 
-def mailbox_of(site: Site) -> Mailbox:
+def mailbox_of(scope: RequestScope) -> Mailbox:
     """The messages of the namespace; none if there is no server, as for `mockserver plan`."""
-    return site.outbox if isinstance(site.outbox, Mailbox) else Mailbox()
+    return scope.webhooks if isinstance(scope.webhooks, Mailbox) else Mailbox()
 
 
 def json_reply(value: object, status: int = 200, orders: tuple[object, ...] = ()) -> Reply:
     """An answer of one JSON value."""
     headers = ((b"content-type", JSON),)
-    return Reply(status, headers, (Frames((orjson.dumps(value),), (0,), (0,)),), orders=orders)
+    return Reply(status, headers, (FrameBatch((orjson.dumps(value),), (0,), (0,)),), orders=orders)
 
 
 def empty_reply(*orders: object) -> Reply:
@@ -109,7 +109,7 @@ def queue_view(queue: Standing) -> dict[str, Any]:
     }
 
 
-def _failure(outcome: Outcome) -> dict[str, Any]:
+def _failure(outcome: WebhookResult) -> dict[str, Any]:
     """Why an attempt has failed."""
     if outcome.status is None:
         return {"error": outcome.error}

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from mockserver.core.dialects import Site
+from mockserver.core.dialects import RequestScope
 from mockserver.core.generation import Choice, Generation
 from mockserver.dialects.openai.logprobs import chat_logprobs
 from mockserver.dialects.openai.responses.spoken import Spoken, Thoughts, spoken_of
@@ -17,7 +17,7 @@ class Answer(NamedTuple):
     generation: Generation
     asked: ResponseOptions
     backend: Backend
-    site: Site
+    scope: RequestScope
 
     @property
     def choice(self) -> Choice:
@@ -63,9 +63,9 @@ class Answer(NamedTuple):
         return chat_logprobs(self.choice, tokens.start, tokens.stop) if self.detailed else []
 
 
-def answer_of(generation: Generation, site: Site) -> Answer:
+def answer_of(generation: Generation, scope: RequestScope) -> Answer:
     """The answer that a generation is."""
     options = generation.request.extra
     asked = options if isinstance(options, ResponseOptions) else ResponseOptions({}, False)
     uri = parse_uri(generation.request.model) or ModelUri("gpt", "", generation.request.model)
-    return Answer(generation, asked, backend_of(uri.name), site)
+    return Answer(generation, asked, backend_of(uri.name), scope)

@@ -48,7 +48,7 @@ def response(answer: Answer, output: Sequence[Mapping[str, Any]] | None, status:
     return {
         "id": response_id(answer),
         "object": "response",
-        "created_at": int(answer.site.now),
+        "created_at": int(answer.scope.now),
         # The page has no queue.
         "status": "in_progress" if status == "queued" else status,
         "background": body.get("background", False),
@@ -100,7 +100,7 @@ def item(answer: Answer, spoken: Spoken, text: str | None, id_: str) -> Mapping[
     said = text or ""
     if spoken.is_call:
         kind, key = ("function_call", "arguments") if spoken.kind == "call" else ("custom_tool_call", "input")
-        call_id = f"call_{alphanumerics(answer.site.identity, 24, 'call', spoken.place)}"
+        call_id = f"call_{alphanumerics(answer.scope.identity, 24, 'call', spoken.place)}"
         return {"id": id_, "type": kind, "status": status, key: said, "call_id": call_id, "name": spoken.name}
     if spoken.kind in ("summary", "hidden"):
         summed = text is not None and spoken.kind == "summary"
@@ -141,7 +141,7 @@ def runs(answer: Answer, spoken: Spoken) -> Iterator[Run]:
 
 def _id(answer: Answer, kind: str, place: int = 0) -> str:
     """An id in OpenAI's form."""
-    return f"{kind}_{hex_digits(answer.site.identity, 48, kind, place)}"
+    return f"{kind}_{hex_digits(answer.scope.identity, 48, kind, place)}"
 
 
 def _conversation(given: Any) -> Mapping[str, Any] | None:

@@ -48,7 +48,7 @@ def _dumped(value: Mapping[str, Any]) -> bytes:
 
 def response_id(answer: Answer) -> str:
     """The id of a response."""
-    return uuid4_text(answer.site.identity, "response")
+    return uuid4_text(answer.scope.identity, "response")
 
 
 def response(answer: Answer, output: Sequence[Mapping[str, Any]] | None, status: str) -> dict[str, Any]:
@@ -58,7 +58,7 @@ def response(answer: Answer, output: Sequence[Mapping[str, Any]] | None, status:
     metadata = body.get("metadata")
     return {
         "id": response_id(answer),
-        "created_at": _double(int(answer.site.now)),
+        "created_at": _double(int(answer.scope.now)),
         "error": None,
         "incomplete_details": {"reason": reason, **_nested(answer)} if reason else None,
         "instructions": body.get("instructions"),
@@ -143,7 +143,7 @@ def search(answer: Answer) -> tuple[list[Event], list[Mapping[str, Any]]]:
     """The events and the item of a search of the web; empty if there is none."""
     if answer.query is None:
         return [], []
-    id_ = uuid4_text(answer.site.identity, "search")
+    id_ = uuid4_text(answer.scope.identity, "search")
     where = {"item_id": id_, "output_index": 0}
     done = _search(answer, id_, answer.query, "completed")
     kind = "response.web_search_call"
@@ -180,7 +180,7 @@ def _citations(answer: Answer) -> list[Mapping[str, Any]]:
 
 def item_id(answer: Answer, spoken: Spoken) -> str:
     """The id of an item."""
-    return uuid4_text(answer.site.identity, "item", spoken.kind, spoken.place)
+    return uuid4_text(answer.scope.identity, "item", spoken.kind, spoken.place)
 
 
 def item(answer: Answer, spoken: Spoken, text: str | None, id_: str) -> Mapping[str, Any]:
@@ -203,7 +203,7 @@ def _call_id(answer: Answer, spoken: Spoken) -> str:
     """The id by which a result names its call, as in chats: the tool's name, unless vLLM serves the model."""
     if answer.backend.named_calls:
         return spoken.name
-    return f"chatcmpl-tool-{hex_digits(answer.site.identity, 32, 'call', spoken.place)}"
+    return f"chatcmpl-tool-{hex_digits(answer.scope.identity, 32, 'call', spoken.place)}"
 
 
 def _content(answer: Answer, spoken: Spoken, text: str) -> Mapping[str, Any]:

@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mockserver.core.calls import Call
-from mockserver.core.dialects import Edition, Site
-from mockserver.core.failures import FailureKind, Rejection
+from mockserver.core.dialects import Edition, RequestScope
+from mockserver.core.failures import FailureKind, Refusal
 from mockserver.core.generation import Constraint, Effort, GenerationRequest, Limits, Output, Prompt, Sampling
 from mockserver.dialects.openai.fields import Body, whole
 from mockserver.dialects.openai.messages import chat_prompt, with_images, with_media
@@ -32,30 +32,30 @@ _USUAL: Effort = "medium"
 _FILE_TOKENS = 256
 
 
-def read(call: Call, site: Site) -> GenerationRequest | Rejection:
+def read(call: Call, scope: RequestScope) -> GenerationRequest | Refusal:
     """The request, or why Yandex refuses it: first for its form, then for its model, then for its content."""
-    body = checked_body(call, site, RESPONSES_REQUEST)
-    if isinstance(body, Rejection):
+    body = checked_body(call, scope, RESPONSES_REQUEST)
+    if isinstance(body, Refusal):
         return body
     # "prompt: Reference to a prompt template": an agent, which has a model and a prompt of its own.
     for field in ("model", "input") if "prompt" not in body else ():
         if field not in body:
             return fault(field, "is required")
     model = body.get("model") or (_agent(body, call) if body.get("prompt") else "")
-    uri = checked_uri(model, site)
-    if isinstance(uri, Rejection):
+    uri = checked_uri(model, scope)
+    if isinstance(uri, Refusal):
         return uri
-    conversation = _conversation(body, site)
+    conversation = _conversation(body, scope)
     messages = messages_of(conversation, body.get("instructions"))
     wrong = _items_fault(body) or messages_fault(messages) if "input" in body else None
     if wrong is not None:
-        return in_session(FailureKind.INVALID_REQUEST, wrong, uri, call, site)
+        return in_session(FailureKind.INVALID_REQUEST, wrong, uri, call, scope)
     refused = _conflict(body, conversation)
     if refused is not None:
         return refused
     backend = backend_of(uri.name)
-    offer = read_response_tools(body, parallel=_parallel(body, backend, site.edition))
-    if isinstance(offer, Rejection):
+    offer = read_response_tools(body, parallel=_parallel(body, backend, scope.edition))
+    if isinstance(offer, Refusal):
         return offer
     prompt = _prompt(messages, body)
     effort, summary = _thinking(body)
@@ -71,25 +71,25 @@ def read(call: Call, site: Site) -> GenerationRequest | Rejection:
         tools=offer.tools,
         tool_choice=offer.choice._replace(compact=backend.compact_calls),
         effort=effort,
-        extra=ResponseOptions(body, summary, query_of(body, prompt) if site.edition == "observed" else None),
+        extra=ResponseOptions(body, summary, query_of(body, prompt) if scope.edition == "observed" else None),
     )
-    return fitting(request, uri, call, site)
+    return fitting(request, uri, call, scope)
 
 
-def _conversation(body: Body, site: Site) -> object:
+def _conversation(body: Body, scope: RequestScope) -> object:
     """The input, after all items of the stored response that it continues, and with the stored items that it refers
     to."""
     given, id_ = body.get("input", ""), body.get("previous_response_id")
-    if site.ledger is None:
+    if scope.history is None:
         return given
     # Few requests need what is stored.
     from mockserver.dialects.yandex.responses.shelf import Shelf
 
-    assert isinstance(site.ledger, Shelf), "a dialect has ledgers of its own"
-    earlier = site.ledger.get(str(id_))
+    assert isinstance(scope.history, Shelf), "a dialect has ledgers of its own"
+    earlier = scope.history.get(str(id_))
     own = [{"role": "user", "content": given}] if isinstance(given, str) else given
     items = [*(earlier.items if earlier is not None else ()), *own]
-    return [site.ledger.item(str(each.get("id"))) or each if _refers(each) else each for each in items]
+    return [scope.history.item(str(each.get("id"))) or each if _refers(each) else each for each in items]
 
 
 def _refers(item: Mapping[str, Any]) -> bool:
@@ -117,7 +117,7 @@ def _items_fault(body: Body) -> str | None:
     return next((f"invalid message role '{role}'" for role in roles if role not in _ROLES), None)
 
 
-def _conflict(body: Body, conversation: object) -> Rejection | None:
+def _conflict(body: Body, conversation: object) -> Refusal | None:
     """The refusal of incompatible fields, of a result without its call, or of an unusable schema."""
     # "Only set this when you set `stream: true`."
     if "stream_options" in body and not body.get("stream"):
@@ -127,7 +127,7 @@ def _conflict(body: Body, conversation: object) -> Rejection | None:
     return _history_fault(body, conversation) or _schema_fault(body)
 
 
-def _history_fault(body: Body, items: object) -> Rejection | None:
+def _history_fault(body: Body, items: object) -> Refusal | None:
     """The refusal of a result whose call no earlier item made; what is stored elsewhere may have made it."""
     if not isinstance(items, list) or "previous_response_id" in body or "conversation" in body:
         return None
@@ -152,7 +152,7 @@ def _constraint(body: Body) -> Constraint | None:
     return Constraint("json_object") if form["type"] == "json_object" else None
 
 
-def _schema_fault(body: Body) -> Rejection | None:
+def _schema_fault(body: Body) -> Refusal | None:
     form = _form(body)
     if form["type"] != "json_schema":
         return None

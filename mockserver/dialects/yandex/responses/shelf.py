@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 from weakref import WeakSet
 
-from mockserver.core.ledgers import Extent, Served
+from mockserver.core.dialect_state import Progress, ServedResponse
 from mockserver.dialects.yandex.responses.answer import Answer, answer_of
 from mockserver.dialects.yandex.responses.write import id_of, item_ids, response_of
 
@@ -96,13 +96,13 @@ class Shelf:
         while len(self._stored) > _MOST or (self._weight > share and len(self._stored) > 1):
             self.remove(next(iter(self._stored)))
 
-    def begin(self, served: Served) -> Callable[[Extent], None] | None:
+    def begin(self, served: ServedResponse) -> Callable[[Progress], None] | None:
         """Store a response, unless its request forbids that, or it is refused."""
         generation, pace = served.generation, served.pace
         if generation is None or pace is None or served.status >= 400:
             return None
         # What is stored does not refer to where it is stored.
-        answer = answer_of(generation, served.site._replace(ledger=None))
+        answer = answer_of(generation, served.scope._replace(history=None))
         if answer.body.get("store", True):
             # A response in the background is due as if it had been waited for.
             waits = pace.schedule[-1] if pace.schedule and answer.body.get("background") else 0.0

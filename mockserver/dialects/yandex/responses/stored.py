@@ -5,8 +5,8 @@ from typing import Any
 from urllib.parse import parse_qsl
 
 from mockserver.core.calls import Call
-from mockserver.core.dialects import Site
-from mockserver.core.failures import FailureKind, Rejection
+from mockserver.core.dialects import RequestScope
+from mockserver.core.failures import FailureKind, Refusal
 from mockserver.core.seeding import hex_digits
 from mockserver.core.timeline import Reply
 from mockserver.dialects.openai.bodies import body_reply
@@ -18,36 +18,36 @@ from mockserver.dialects.yandex.responses.write import written_plain
 _USUAL_PAGE, _LONGEST_PAGE = 20, 100
 
 
-def get_response(call: Call, site: Site) -> Reply | Rejection:
+def get_response(call: Call, scope: RequestScope) -> Reply | Refusal:
     """A response as it is now: one in the background is in progress until its answer would have been complete."""
-    found = _found(site)
-    return found if isinstance(found, Rejection) else _shown(found, call, site)
+    found = _found(scope)
+    return found if isinstance(found, Refusal) else _shown(found, call, scope)
 
 
-def delete_response(call: Call, site: Site) -> Reply | Rejection:
+def delete_response(call: Call, scope: RequestScope) -> Reply | Refusal:
     """Forget a response."""
-    found = _found(site)
-    if isinstance(found, Rejection):
+    found = _found(scope)
+    if isinstance(found, Refusal):
         return found
-    _shelf(site).remove(_id(site))
-    return body_reply({"id": _id(site), "object": "response", "deleted": True})
+    _shelf(scope).remove(_id(scope))
+    return body_reply({"id": _id(scope), "object": "response", "deleted": True})
 
 
-def cancel_response(call: Call, site: Site) -> Reply | Rejection:
+def cancel_response(call: Call, scope: RequestScope) -> Reply | Refusal:
     """Cancel a response in the background; one that is complete stays so."""
-    found = _found(site)
-    if isinstance(found, Rejection):
+    found = _found(scope)
+    if isinstance(found, Refusal):
         return found
     if not found.answer.body.get("background"):
-        return Rejection(FailureKind.INVALID_REQUEST, "Only responses created with 'background' can be cancelled")
+        return Refusal(FailureKind.INVALID_REQUEST, "Only responses created with 'background' can be cancelled")
     found.cancelled = found.cancelled or call.received_at < found.ready
-    return _shown(found, call, site)
+    return _shown(found, call, scope)
 
 
-def list_input_items(call: Call, site: Site) -> Reply | Rejection:
+def list_input_items(call: Call, scope: RequestScope) -> Reply | Refusal:
     """The items of the request of a response, the latest first unless the `order` is `asc`."""
-    found = _found(site)
-    if isinstance(found, Rejection):
+    found = _found(scope)
+    if isinstance(found, Refusal):
         return found
     query = dict(parse_qsl(call.query))
     limit, order = query.get("limit", str(_USUAL_PAGE)), query.get("order", "desc")
@@ -67,22 +67,22 @@ def _page(items: list[dict[str, Any]], *, more: bool) -> Mapping[str, Any]:
 
 
 def _item_id(stored: Stored, place: int) -> str:
-    return f"msg_{hex_digits(stored.answer.site.identity, 48, 'input', place)}"
+    return f"msg_{hex_digits(stored.answer.scope.identity, 48, 'input', place)}"
 
 
-def _shown(stored: Stored, call: Call, site: Site) -> Reply:
-    return body_reply(written_plain(stored.view(call.received_at), stored.answer.site.edition))
+def _shown(stored: Stored, call: Call, scope: RequestScope) -> Reply:
+    return body_reply(written_plain(stored.view(call.received_at), stored.answer.scope.edition))
 
 
-def _found(site: Site) -> Stored | Rejection:
-    found = _shelf(site).get(_id(site))
-    message = f"Response with id '{_id(site)}' not found"
-    return Rejection(FailureKind.INVALID_REQUEST, message, status=404) if found is None else found
+def _found(scope: RequestScope) -> Stored | Refusal:
+    found = _shelf(scope).get(_id(scope))
+    message = f"Response with id '{_id(scope)}' not found"
+    return Refusal(FailureKind.INVALID_REQUEST, message, status=404) if found is None else found
 
 
-def _shelf(site: Site) -> Shelf:
-    return site.ledger if isinstance(site.ledger, Shelf) else Shelf()
+def _shelf(scope: RequestScope) -> Shelf:
+    return scope.history if isinstance(scope.history, Shelf) else Shelf()
 
 
-def _id(site: Site) -> str:
-    return site.variables.get("id", "")
+def _id(scope: RequestScope) -> str:
+    return scope.variables.get("id", "")

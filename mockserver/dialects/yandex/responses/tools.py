@@ -7,7 +7,7 @@ the web is searched, and only in the observed edition.
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from mockserver.core.failures import Rejection
+from mockserver.core.failures import Refusal
 from mockserver.core.generation import Prompt
 from mockserver.dialects.openai.fields import Body
 from mockserver.dialects.openai.tools import Offer
@@ -17,7 +17,7 @@ from mockserver.model.intent import detect_intent
 _CALLED = ("function", "custom")
 
 
-def read_response_tools(body: Body, *, parallel: bool) -> Offer | Rejection:
+def read_response_tools(body: Body, *, parallel: bool) -> Offer | Refusal:
     """The tools on offer and the tool choice, or why they are refused."""
     chat = {"tools": list(_chat_tools(body)), "tool_choice": _chat_choice(body)}
     return offered_fault(_offered(body)) or read_tools(chat, parallel=parallel)

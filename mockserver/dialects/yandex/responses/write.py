@@ -4,9 +4,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, Protocol
 
-from mockserver.core.dialects import Broken, Edition, Site
+from mockserver.core.dialects import Broken, Edition, RequestScope
 from mockserver.core.generation import Generation
-from mockserver.core.timeline import TAKEN, Frames, Lazy, Pace, Reply
+from mockserver.core.timeline import TAKEN, FrameBatch, LazyFrames, Reply, TokenTiming
 from mockserver.dialects.openai.bodies import body_reply
 from mockserver.dialects.openai.events import stream_reply
 from mockserver.dialects.openai.responses.events import (
@@ -51,31 +51,31 @@ class Form(Protocol):
 _FORMS: Mapping[Edition, Form] = {"documented": documented, "observed": observed}
 
 
-def write(generation: Generation, pace: Pace, site: Site) -> Reply:
+def write(generation: Generation, pace: TokenTiming, scope: RequestScope) -> Reply:
     """The generation as one body, or as a stream of events, in the format of the model's engine."""
-    answer, form = answer_of(generation, site), _FORMS[site.edition]
+    answer, form = answer_of(generation, scope), _FORMS[scope.edition]
     if answer.streamed:
-        return stream_reply(Lazy(partial(_events, answer, form)), answer.backend.stream_headers)
+        return stream_reply(LazyFrames(partial(_events, answer, form)), answer.backend.stream_headers)
     if answer.body.get("background") and answer.body.get("store", True):
         # "does not wait for the model to return the generation result": the client asks for it later, by the id.
         queued = form.plain(form.response(answer, None, "queued"))
-        return body_reply(queued)._replace(frames=(Frames((queued,), (TAKEN,), (0,)),))
+        return body_reply(queued)._replace(frames=(FrameBatch((queued,), (TAKEN,), (0,)),))
     return body_reply(form.plain(_whole(answer, form)), generation)
 
 
 def id_of(answer: Answer) -> str:
     """The id of a response."""
-    return _FORMS[answer.site.edition].response_id(answer)
+    return _FORMS[answer.scope.edition].response_id(answer)
 
 
 def item_ids(answer: Answer) -> list[str]:
     """The ids of the items that the model has said."""
-    return [_FORMS[answer.site.edition].item_id(answer, each) for each in answer.spoken]
+    return [_FORMS[answer.scope.edition].item_id(answer, each) for each in answer.spoken]
 
 
 def response_of(answer: Answer, status: str | None = None) -> Json:
     """A response, complete unless it has a status for one that is not."""
-    form = _FORMS[answer.site.edition]
+    form = _FORMS[answer.scope.edition]
     return _whole(answer, form) if status is None else form.response(answer, None, status)
 
 
@@ -107,7 +107,7 @@ def _whole(answer: Answer, form: Form) -> Json:
     return form.response(answer, [*found, *items], "incomplete" if incomplete_reason(answer.choice) else "completed")
 
 
-def _events(answer: Answer, form: Form) -> Iterator[Frames]:
+def _events(answer: Answer, form: Form) -> Iterator[FrameBatch]:
     return numbered(_stages(answer, form), form.FIRST)
 
 

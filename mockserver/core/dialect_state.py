@@ -1,0 +1,110 @@
+"""What a dialect keeps in a namespace: the history of its responses, and the webhooks that it still has to send.
+
+A dialect may have a history, for operations that tell of earlier responses: the vendor's own metrics, stored answers.
+It is told of every response that begins, in the server's thread; the dialect's operations read it.
+
+An operation's response may carry `orders`, values of the dialect's own: messages and callbacks to deliver. The
+dialect's queue of webhooks takes them and decides which requests are due and what follows from their results. It never
+waits and never sends anything: a sender (in `server`) makes the requests that it hands out. Times are Unix seconds.
+"""
+
+from collections.abc import Callable, Collection, Sequence
+from typing import Any, NamedTuple, Protocol
+
+from mockserver.core.calls import Call
+from mockserver.core.failures import Refusal
+from mockserver.core.generation import Generation, GenerationRequest
+from mockserver.core.timeline import RawHeaders, TokenTiming
+
+
+class ServedResponse(NamedTuple):
+    """A call that an operation answers.
+
+    - `scope`: what the operation knows of the call, a `dialects.RequestScope` (whose module imports this one).
+    - `request`: what was asked of a model, None if the call was refused before, or asks no model.
+    - `refusal`: why it is refused, None if it is not.
+    - `status`: that of the answer; without a refusal, an error's is a fault's.
+    - `generation`, `pace`: what the model says, and when; None if it says nothing, or a fault keeps all of it back.
+    """
+
+    operation: str
+    call: Call
+    scope: Any
+    request: GenerationRequest | None
+    refusal: Refusal | None
+    status: int
+    generation: Generation | None = None
+    pace: TokenTiming | None = None
+
+
+class Progress(NamedTuple):
+    """How far an answer got: how many events were sent, after how many seconds it ended, and whether it was complete
+    rather than left by the client."""
+
+    events: int
+    seconds: float
+    complete: bool
+
+
+class ResponseHistory(Protocol):
+    """What a dialect remembers in a namespace, of the answers of these `operations`."""
+
+    operations: Collection[str]
+
+    def begin(self, served: ServedResponse) -> Callable[[Progress], None] | None:
+        """Note an answer that begins; return what notes its end, None if nothing does."""
+
+
+class WebhookRequest(NamedTuple):
+    """A request to make.
+
+    - `message`: the id of what it delivers; `attempt` counts its attempts from 0.
+    - `url`: absolute for an application of the user's. A mere path is one of the dialect's own: the server answers it
+      itself, as if a client had asked, and the exchange is in the journal.
+    - `timeout`: how many seconds of the namespace's clock it may take.
+    """
+
+    message: str
+    method: str
+    url: str
+    headers: RawHeaders = ()
+    body: bytes = b""
+    attempt: int = 0
+    timeout: float = 60.0
+
+    @property
+    def is_internal(self) -> bool:
+        """Whether the server itself answers it."""
+        return self.url.startswith("/")
+
+
+class WebhookResult(NamedTuple):
+    """The answer to a task; without a `status` there was none, and `error` says why."""
+
+    status: int | None = None
+    headers: RawHeaders = ()
+    body: bytes = b""
+    error: str = ""
+
+
+class Timing(NamedTuple):
+    """The present: `now` on the namespace's clock, which tests may have advanced, and the `real` time."""
+
+    now: float
+    real: float
+
+
+class WebhookQueue(Protocol):
+    """What a dialect still has to send in a namespace. It is used by one thread; answers may read it from any."""
+
+    def take(self, order: object, now: float) -> None:
+        """Carry out what an answer has ordered."""
+
+    def due(self, times: Timing, most: int) -> Sequence[WebhookRequest]:
+        """The tasks to begin now, `most` at most. Each is handed out once, and its outcome is reported later."""
+
+    def next_due(self) -> float | None:
+        """When the next task is due; None if none is waiting."""
+
+    def done(self, task: WebhookRequest, outcome: WebhookResult, now: float) -> None:
+        """Take note of the outcome of a task."""

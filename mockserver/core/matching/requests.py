@@ -1,0 +1,297 @@
+"""Matching requests: what is required of one, whether it meets that, and if not, where it differs.
+
+    match = { dialect = "yandex", last_user = { contains = "weather" }, turn = 1 }
+    match = { body = { "$.temperature" = 0 }, headers = { x-tenant = { regex = "^a" } } }
+    match = { any = [ { model = "a" }, { model = "b" } ], not = { stream = true } }
+
+This is the notation of the `match` of stubs, of faults and of checks. Each field (FIELDS) has a matcher (`values.py`).
+A mistake raises `CriteriaError`, which names the field.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
+
+from mockserver.core.json_values import Path, read_path
+from mockserver.core.matching.values import (
+    CriteriaError,
+    Decision,
+    ValueMatcher,
+    conjunction,
+    disjunction,
+    negation,
+    read_matcher,
+)
+from mockserver.core.messages import short_repr, unknown_name
+from mockserver.core.regexes import PATIENCE, Regex
+
+# Why a decision is None.
+GIVEN_UP = f"the regular expression took too long (a request's searches have {PATIENCE:g} s in all)"
+# How deeply a match may be nested.
+_DEEPEST = 20
+
+
+class Field(NamedTuple):
+    """A field of a request: the type of its values, and what it is."""
+
+    type: type
+    summary: str
+
+
+FIELDS: Mapping[str, Field] = {
+    "dialect": Field(str, "the dialect's name"),
+    "operation": Field(str, "the operation's name, as in `mockserver routes`"),
+    "path": Field(str, "the dialect's own path, or that of a route of your own"),
+    "method": Field(str, "GET, POST, ..."),
+    "model": Field(str, "the requested model"),
+    "stream": Field(bool, "whether a stream is requested"),
+    "key": Field(str, "the API key"),
+    "prompt": Field(str, "everything that the model reads: the prompt, or the whole conversation"),
+    "last_user": Field(str, "the last message of the user; for a completion, the prompt"),
+    "last_message": Field(str, "the last message of any role; for a completion, the prompt"),
+    "system": Field(str, "a system (or developer) message"),
+    "turn": Field(int, "the number of user messages"),
+    "tool": Field(str, "the name of an offered tool"),
+    "tool_result": Field(str, "the name of the tool, if the last message is a tool's result"),
+    "number": Field(int, "the number of the request within its namespace, from 1; only requests to a model count"),
+    "attempt": Field(int, "1, plus one for each time that the same request has just failed or was left early"),
+}
+# The other keys of a match: tables of headers or of places in the body, and tables that are matches themselves.
+COMPOUND = ("headers", "body", "any", "all", "not")
+
+
+class FieldMatcher(NamedTuple):
+    """What is required of one field. `path` leads into it: the name of a header, the place of a value in the body."""
+
+    field: str
+    matcher: ValueMatcher
+    path: Path = ()
+
+    @property
+    def label(self) -> str:
+        """The field as people write it: `model`, `headers.x-trace`, `body.messages[0].content`."""
+        steps = "".join(
+            f".{step}" if isinstance(step, str) else f"[{'*' if step is None else step}]" for step in self.path
+        )
+        return self.field + steps
+
+
+class RequestMatcher(NamedTuple):
+    """What is required of a request: all `fields`, all of `all`, one of `any` (unless empty), and none of `none`."""
+
+    fields: tuple[FieldMatcher, ...] = ()
+    all: tuple["RequestMatcher", ...] = ()
+    any: tuple["RequestMatcher", ...] = ()
+    none: tuple["RequestMatcher", ...] = ()
+
+
+# Every request meets this.
+ANYTHING = RequestMatcher()
+
+
+class Facts(Protocol):
+    """What is known of a request."""
+
+    def values(self, field: str, path: Path) -> Sequence[object]:
+        """The values of a field; empty if the request has no such field."""
+
+
+class Mismatch(NamedTuple):
+    """Where a request fails a match: the field, what was wanted of it, and what was found."""
+
+    field: str
+    wanted: str
+    found: str
+
+    def __str__(self) -> str:
+        return f"{self.field}: expected {self.wanted}, found {self.found}"
+
+
+def read_criteria(table: object, place: str = "match", depth: int = 0) -> RequestMatcher:
+    """Read a match from a table, which errors call `place`. Raises CriteriaError."""
+    if not isinstance(table, Mapping):
+        raise CriteriaError(f'{place}: must be a table, such as {{ last_user = {{ contains = "weather" }} }}')
+    if depth > _DEEPEST:
+        raise CriteriaError(f"{place}: is nested too deeply")
+    fields: list[FieldMatcher] = []
+    for key, value in table.items():
+        where = f"{place}.{key}"
+        if key in FIELDS:
+            fields.append(FieldMatcher(key, read_matcher(value, where, FIELDS[key].type)))
+        elif key == "headers":
+            fields += _within(value, where, str, lambda name: (name.lower(),), key)
+        elif key == "body":
+            fields += _within(value, where, object, read_path, key)
+        elif key not in COMPOUND:
+            raise CriteriaError(f"{place}: {unknown_name('field', key, (*FIELDS, *COMPOUND))}")
+    several = (_several(table, key, place, depth) for key in ("all", "any", "not"))
+    return RequestMatcher(tuple(fields), *several)
+
+
+def _within(
+    table: object, place: str, type: type, read: Callable[[str], tuple[Any, ...]], field: str
+) -> Iterator[FieldMatcher]:
+    if not isinstance(table, Mapping):
+        example = '{ x-tenant = "a" }' if field == "headers" else '{ "$.temperature" = 0 }'
+        raise CriteriaError(f"{place}: must be a table, such as {example}")
+    for name, value in table.items():
+        try:
+            path = read(str(name))
+        except ValueError as error:
+            raise CriteriaError(f"{place}: {error}") from None
+        yield FieldMatcher(field, read_matcher(value, f"{place}.{name}", type), path)
+
+
+def _several(table: Mapping[str, Any], key: str, place: str, depth: int) -> tuple[RequestMatcher, ...]:
+    """The matches under `any`, `all` or `not`: a list of tables, or a single one."""
+    if key not in table:
+        return ()
+    value, where = table[key], f"{place}.{key}"
+    tables = value if isinstance(value, list | tuple) else [value]
+    if not tables:
+        raise CriteriaError(f'{where}: is empty; use a list of tables, such as [{{ model = "a" }}]')
+    return tuple(read_criteria(each, f"{where}[{number}]", depth + 1) for number, each in enumerate(tables))
+
+
+def matches(criteria: RequestMatcher, facts: Facts) -> bool:
+    """Whether a request is known to meet its criteria."""
+    return decided(criteria, facts) is True
+
+
+def decided(criteria: RequestMatcher, facts: Facts) -> Decision:
+    """Whether a request meets its criteria; None if that depends on a search that was given up."""
+    known: Decision = True
+    # A loop for what most criteria fail first: a server may have a thousand stubs.
+    for field, matcher, path in criteria.fields:
+        decision = matcher.holds(facts.values(field, path))
+        if decision is False:
+            return False
+        known = known and decision
+    if not (criteria.all or criteria.any or criteria.none):
+        return known
+    compound = conjunction(_compound_decisions(criteria, facts))
+    return False if compound is False else known and compound
+
+
+def _compound_decisions(criteria: RequestMatcher, facts: Facts) -> Iterator[Decision]:
+    """A decision for each part of the criteria that consists of criteria itself."""
+    for each in criteria.all:
+        yield decided(each, facts)
+    if criteria.any:
+        yield disjunction(decided(each, facts) for each in criteria.any)
+    for each in criteria.none:
+        yield negation(decided(each, facts))
+
+
+def mismatches(criteria: RequestMatcher, facts: Facts) -> tuple[Mismatch, ...]:
+    """Where a request fails its criteria; empty if it meets them.
+
+    Of several alternatives (`any`) only the nearest is reported.
+    """
+    return tuple(_mismatches(criteria, facts))
+
+
+def _mismatches(criteria: RequestMatcher, facts: Facts) -> Iterator[Mismatch]:
+    for each in criteria.fields:
+        values = facts.values(each.field, each.path)
+        decision = each.matcher.holds(values)
+        if not decision:
+            found = ", ".join(map(short_repr, values[:8])) or "nothing"
+            yield Mismatch(each.label, each.matcher.wanted, found if decision is False else _unknown(found))
+    for every in criteria.all:
+        yield from _mismatches(every, facts)
+    distances = [distance(alternative, facts) for alternative in criteria.any]
+    if distances and all(distances):
+        place = distances.index(min(distances))
+        for mismatch in _mismatches(criteria.any[place], facts):
+            yield mismatch._replace(field=f"any[{place}].{mismatch.field}")
+    for unwanted in criteria.none:
+        decision = decided(unwanted, facts)
+        if decision is not False:
+            found = "just that" if decision else _unknown("something that may match")
+            yield Mismatch("not", f"not {in_words(unwanted)}", found)
+
+
+def _unknown(found: str) -> str:
+    return f"{found}; {GIVEN_UP}, so this counts as not met"
+
+
+def parts_of(criteria: RequestMatcher) -> Iterator[RequestMatcher]:
+    """The parts of criteria, each of which a request must meet: their mismatches are those of the whole."""
+    yield from (RequestMatcher((each,)) for each in criteria.fields)
+    for each in criteria.all:
+        yield from parts_of(each)
+    if criteria.any:
+        yield RequestMatcher(any=criteria.any)
+    yield from (RequestMatcher(none=(each,)) for each in criteria.none)
+
+
+def distance(criteria: RequestMatcher, facts: Facts) -> int:
+    """In how many places a request fails its criteria."""
+    count = 0
+    for field, matcher, path in criteria.fields:
+        count += not matcher.holds(facts.values(field, path))
+    for each in criteria.all:
+        count += distance(each, facts)
+    if criteria.any:
+        count += min(distance(each, facts) for each in criteria.any)
+    for each in criteria.none:
+        count += decided(each, facts) is not False
+    return count
+
+
+def unknown_name_in(criteria: RequestMatcher, operations: Mapping[str, Iterable[str]]) -> str | None:
+    """The error message for a dialect or operation in a match that does not exist; None if all of them do.
+
+    `operations` are the names of each dialect's operations, by the dialect's name.
+    """
+    every = dict.fromkeys(name for each in operations.values() for name in each)
+    known = {"dialect": [*operations], "operation": [*every]}
+    for where, names in known.items():
+        for name in _literal_values(criteria, where):
+            if name not in names:
+                return f"match.{where}: {unknown_name(where, name, names)}"
+    return None
+
+
+def _literal_values(criteria: RequestMatcher, field: str) -> Iterator[object]:
+    """The values to which a field is compared for equality, anywhere in the criteria."""
+    for each in criteria.fields:
+        if each.field == field:
+            yield from each.matcher.equal_to
+    for inner in (*criteria.all, *criteria.any, *criteria.none):
+        yield from _literal_values(inner, field)
+
+
+def in_words(criteria: RequestMatcher) -> str:
+    """The criteria in one line, for people."""
+    parts = [f"{each.label} {each.matcher.wanted}" for each in criteria.fields]
+    parts += [f"({in_words(each)})" for each in criteria.all]
+    parts += [f"({' or '.join(map(in_words, criteria.any))})"] if criteria.any else []
+    parts += [f"not ({in_words(each)})" for each in criteria.none]
+    return " and ".join(parts) or "anything"
+
+
+def group_names(criteria: RequestMatcher) -> tuple[str, ...]:
+    """The names of all groups, as in `(?P<city>\\w+)`, that a request may meet."""
+    return tuple(dict.fromkeys(name for _, regex in _regexes(criteria) for name in regex.group_names))
+
+
+def groups_of(criteria: Iterable[RequestMatcher], facts: Facts) -> Mapping[str, str]:
+    """What the named groups have found in a request; of equal names the first that has found anything counts."""
+    found: dict[str, str] = {}
+    for each in criteria:
+        for field, regex in _regexes(each):
+            if regex.group_names:
+                for value in facts.values(field.field, field.path):
+                    groups = regex.groups(value) if isinstance(value, str) else {}
+                    found = {**groups, **found}
+    return found
+
+
+def _regexes(criteria: RequestMatcher) -> Iterator[tuple[FieldMatcher, Regex]]:
+    """The regular expressions in criteria, but for those that a request must not match."""
+    for each in criteria.fields:
+        for regex in each.matcher.regexes:
+            yield each, regex
+    for inner in (*criteria.all, *criteria.any):
+        yield from _regexes(inner)

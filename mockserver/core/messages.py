@@ -1,0 +1,73 @@
+"""How messages word unknown names (with the nearest known one), values (shortened) and counts."""
+
+import re
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
+from itertools import takewhile
+from typing import Any
+
+# How similar two names must be to count as near, 1 being equal: `rst` is near `reset`, `server` is not near `seed`.
+_NEAR = 0.7
+# A prefix of a name counts as near from this many letters on: `after` is near `after_event`.
+_PREFIX = 3
+# How many characters of a value are shown at most.
+_MOST_SHOWN = 160
+# All words of a name but the last.
+_FIRST_WORDS = re.compile(r".*[-_. ]")
+
+
+def unknown_name(what: str, name: object, known: Iterable[object]) -> str:
+    """An error message that suggests the nearest known name, and lists all of them."""
+    names = [str(each) for each in known]
+    near = _nearest(name, names) if isinstance(name, str) and len(name) <= _MOST_SHOWN else None
+    return f"unknown {what} {short_repr(name)}.{f' Did you mean {near!r}?' if near else ''} Known: {', '.join(names)}"
+
+
+def attribute_of(owner: object, name: str) -> Any:
+    """What `__getattr__` does for classes that tests use: an AttributeError with the nearest names, and all of them.
+
+    Python suggests names only for errors that nobody catches, and a runner of tests catches them all.
+    """
+    if name.startswith("_") or hasattr(type(owner), name):
+        # A property that has raised an AttributeError of its own raises it again.
+        return object.__getattribute__(owner, name)
+    known = sorted(each for each in dir(type(owner)) if not each.startswith("_"))
+    raise AttributeError(f"{type(owner).__name__}: {unknown_name('attribute', name, known)}", name=name, obj=owner)
+
+
+def close_matches(name: str, names: Sequence[str], count: int, likeness: float) -> list[str]:
+    """At most `count` names with at least this `likeness` (1 is equal) to `name`, the most similar first."""
+    return get_close_matches(name, names, count, likeness)
+
+
+def short_repr(value: object) -> str:
+    """The `repr` of a value, cut where it is long."""
+    if isinstance(value, str) and len(value) > _MOST_SHOWN:
+        # The quotes count.
+        return f"{repr(value[:_MOST_SHOWN])[:_MOST_SHOWN]}... ({len(value) + 2} characters)"
+    try:
+        text = repr(value)
+    except RecursionError:
+        return "a value that is nested too deeply"
+    except ValueError:
+        # An integer of more digits than Python writes.
+        return "a number of too many digits"
+    return text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}... ({len(text)} characters)"
+
+
+def pluralize(number: int, noun: str, plural: str = "") -> str:
+    """A number with its noun, as `1 stub` and `2 stubs`; the plural of the noun may be irregular."""
+    return f"{number} {noun if number == 1 else plural or f'{noun}s'}"
+
+
+def _nearest(name: str, names: Sequence[str]) -> str | None:
+    """The nearest of some names, None if none is near. A prefix that all of them share does not count."""
+    lowered = [each.lower() for each in (name, *names)]
+    # What the alphabetically first and last names have in common, all have.
+    same = takewhile(lambda pair: pair[0] == pair[1], zip(min(lowered), max(lowered), strict=False))
+    shared = _FIRST_WORDS.match("".join(letter for letter, _ in same))
+    wanted, *rest = (each[shared.end() if shared is not None else 0 :] for each in lowered)
+    near = close_matches(wanted, rest, 1, _NEAR)
+    longer = (each for each in rest if len(wanted) >= _PREFIX and each.startswith(wanted))
+    found = near[0] if near else next(longer, None)
+    return None if found is None else names[rest.index(found)]

@@ -1,1 +1,0 @@
-"""Configuration: settings are read from options, environment, config files and Python, and checked."""

@@ -1,0 +1,255 @@
+"""The fault rules of a namespace, and which of them strike a request.
+
+Each namespace counts what its rules have seen. If a rule strikes only a share of the requests, the draw is derived from
+the request and how often it has come before, so that the same requests are struck in any order of arrival, retries can
+succeed, and the share is also that of a load test which repeats one request.
+"""
+
+from collections.abc import Iterator, Sequence
+from email.utils import formatdate
+from typing import NamedTuple
+
+from mockserver.core.dialects import Broken
+from mockserver.core.failures import FailureKind, Refusal
+from mockserver.core.matching.requests import ANYTHING, decided
+from mockserver.core.seeding import Draws, derive
+from mockserver.core.timeline import RawHeaders, TimedFrames, Timeline
+from mockserver.faults.catalogue import FAULTS
+from mockserver.faults.parse_faults import FaultError, read_faults
+from mockserver.faults.rules import Chance, Fault, holds, strikes
+from mockserver.faults.streams import events_of, parted
+from mockserver.faults.triggered import Origin, RuleCount, TriggeredFault, is_among
+from mockserver.latency.timing import instant, to_timeline
+from mockserver.state.context import HeaderError, RequestContext
+from mockserver.state.plan import Plan
+from mockserver.state.refusals import refuse
+
+# Distinguishes the counters of armed rules from those of the settings and the routes.
+_ARMED = "armed "
+
+
+class FaultRule(NamedTuple):
+    """A fault with the name of its counter and its origin; its window is counted from `armed_at`, in seconds.
+
+    `scenario` is the common name of rules that were armed together.
+    """
+
+    name: str
+    fault: Fault
+    armed_at: float
+    by: Origin
+    scenario: str = ""
+
+
+class FaultRules:
+    """The fault rules of a namespace: those of the settings and the routes, and those armed at run time.
+
+    Instants are in seconds on the namespace's clock, which only goes forward.
+    """
+
+    def __init__(self) -> None:
+        self._armed: dict[str, FaultRule] = {}
+        self._counts: dict[str, RuleCount] = {}
+
+    def arm(self, name: str, fault: Fault, now: float, scenario: str = "") -> None:
+        """Add a rule, or replace the one of that name; its counts start at zero."""
+        self._armed[name] = FaultRule(_ARMED + name, fault, now, "armed", scenario or name)
+        self._counts.pop(_ARMED + name, None)
+
+    def disarm(self, name: str) -> bool:
+        """Remove a rule, or all rules of a scenario; False if there is none of that name."""
+        taken = [own for own, rule in self._armed.items() if name in (own, rule.scenario)]
+        for own in taken:
+            del self._armed[own]
+            self._counts.pop(_ARMED + own, None)
+        return bool(taken)
+
+    def reset(self) -> None:
+        """Remove all armed rules, and all counts."""
+        self._armed.clear()
+        self._counts.clear()
+
+    def recount(self) -> None:
+        """Reset the counts of the rules of settings and routes, which have changed."""
+        self._counts = {name: count for name, count in self._counts.items() if name.startswith(_ARMED)}
+
+    def armed(self) -> list[tuple[str, Fault, RuleCount]]:
+        """The armed faults, each with its name and its counts."""
+        return [(name, rule.fault, self._counts.get(rule.name, RuleCount())) for name, rule in self._armed.items()]
+
+    def pick(self, plan: Plan, now: float, since: float = 0.0) -> tuple[TriggeredFault, ...]:
+        """The faults with which rules strike a request: those of its route, of the settings, and armed ones.
+
+        They count as having struck; only the answer shows which of them have no effect (`refund_counts`). The windows
+        of the settings' and the routes' rules are counted from `since`.
+        """
+        context = plan.context
+        if not self._armed and not context.settings.fault and context.route.configured is None:
+            return ()
+        rules = (*_standing(context, since), *self._armed.values())
+        if not rules:
+            return ()
+        facts = plan.facts
+        assert facts is not None, "a request that meets rules has facts"
+        triggered = []
+        for rule, met in [(rule, decided(rule.fault.match, facts)) for rule in rules if fits(rule.fault, plan)]:
+            chance, elapsed = rule.fault.chance, now - rule.armed_at
+            if met is False or (met and not holds(chance, elapsed)):
+                continue
+            count = self._counts.setdefault(rule.name, RuleCount())
+            if met is None:
+                count.undecided += 1
+                continue
+            count.matched += 1
+            # A rule that strikes every request needs no draw.
+            draw = 0.0 if chance.share == 1 and chance.share_end is None else _draw(plan.context, rule.name, count)
+            if strikes(chance, count.matched, count.struck, elapsed, draw):
+                count.struck += 1
+                name = rule.name.removeprefix(_ARMED) if rule.by == "armed" else ""
+                triggered.append(TriggeredFault(rule.fault, rule.by, name, count))
+        return tuple(triggered)
+
+
+def _standing(context: RequestContext, since: float) -> Iterator[FaultRule]:
+    """The rules of the request's route and those of the settings."""
+    route = context.route.configured
+    if route is not None:
+        for number, fault in enumerate(route.faults):
+            yield FaultRule(f"{route.path} {number}", fault, since, "route")
+    for number, fault in enumerate(context.settings.fault):
+        yield FaultRule(f"settings {number}", fault, since, "settings")
+
+
+def _draw(context: RequestContext, name: str, count: RuleCount) -> float:
+    """The draw of a rule for a request; it is another one each time that the same request is repeated."""
+    request = (context.scope.seed, "fault", name, context.call.path, context.call.fingerprint)
+    time = count.times_seen(derive(*request))
+    return Draws(derive(*request, *((time,) if time > 1 else ()))).unit()
+
+
+def requested_faults(plan: Plan) -> tuple[Fault, ...]:
+    """The faults that a request's own header asks for. Raises HeaderError if they make no sense for it."""
+    text = plan.context.overrides.get("fault")
+    if text is None:
+        return ()
+    try:
+        faults = read_faults(text)
+    except FaultError as error:
+        raise HeaderError(f"X-Mockserver-Fault: {error}") from None
+    for fault in faults:
+        if not fits(fault, plan):
+            raise HeaderError(f"X-Mockserver-Fault: {fault.kind!r} {_demand(fault, plan)}")
+        if fault.chance != Chance() or fault.match != ANYTHING:
+            raise HeaderError(
+                "X-Mockserver-Fault: times, every, skip, share, from, for and match are only possible in the faults of "
+                "settings and of the admin API, not in those of one request"
+            )
+    return faults
+
+
+def fits(fault: Fault, plan: Plan) -> bool:
+    """Whether a fault is applicable to the answer: some strike only streams, some only what a model says."""
+    kind = FAULTS[fault.kind]
+    if kind.listens or not _knows_the_end(fault, plan.context):
+        return False
+    request = plan.request
+    if request is not None and plan.refusal is None:
+        says = plan.generates or kind.says is None
+        return says and (request.output.stream or not kind.streams) and (bool(request.tools) or not kind.calls)
+    return not kind.streams and kind.says is None
+
+
+def _knows_the_end(fault: Fault, context: RequestContext) -> bool:
+    """Whether the vendor knows the finish reason that a fault sets, if it sets one."""
+    reason = fault.settings.get("reason")
+    return reason is None or reason in context.route.dialect.finish_reasons
+
+
+def _demand(fault: Fault, plan: Plan) -> str:
+    """What a fault needs or does, for the message that it cannot apply to this request."""
+    kind, dialect = FAULTS[fault.kind], plan.context.route.dialect
+    if not _knows_the_end(fault, plan.context):
+        reasons = ", ".join(dialect.finish_reasons)
+        return f"ends an answer with {fault.settings['reason']}, which {dialect.name} does not do. Known: {reasons}"
+    if kind.listens:
+        return "affects all connections: set it with --fault, in the config file or through the admin API"
+    if plan.refusal is not None:
+        violations = "; ".join(f"{each.field or 'body'}: {each.message}" for each in plan.refusal.violations)
+        why = " ".join(plan.refusal.message.split()) or violations or plan.refusal.kind.replace("_", " ")
+        return f"needs an answer of the model, but this request is refused: {why}"
+    if kind.streams:
+        return 'needs a stream, but this request does not ask for one with "stream": true'
+    if kind.calls:
+        return "needs tool calls, but this request offers no tools"
+    return "changes what a model says, but this request does not ask a model"
+
+
+def apply_faults(plan: Plan) -> None:
+    """Change the timeline by each fault that is meant, in turn, and keep those that had an effect."""
+    timeline, struck = plan.timeline, list[TriggeredFault]()
+    for each in plan.meant:
+        if not _takes_effect(each, timeline, plan, struck):
+            continue
+        before, apply = timeline, each.kind.apply
+        if apply is not None:
+            timeline = apply(timeline, each.fault, lambda fault: _words(fault, plan))
+        if each.leaves_nothing:
+            struck = _still_seen(struck, before, timeline)
+        struck.append(each)
+    plan.timeline, plan.struck = timeline, tuple(struck)
+
+
+def _takes_effect(each: TriggeredFault, timeline: Timeline, plan: Plan, struck: Sequence[TriggeredFault]) -> bool:
+    """Whether a fault has an effect on an answer, after those that have struck it before."""
+    kind, ending = each.kind, timeline.ending
+    if kind.says is not None:
+        # What the model says was changed before it was written; a later fault may have replaced all of it.
+        return is_among(each, plan.struck) and not any(other.leaves_nothing for other in struck)
+    # An earlier fault may have turned the stream into a plain answer.
+    if kind.streams and not timeline.streamed:
+        return False
+    # Of an answer without even a head nothing is left to change: it can only be replaced.
+    if ending is not None and not ending.head and not each.leaves_nothing:
+        return False
+    if kind.within is not None and not kind.within(timeline, each.fault.place):
+        return False
+    return kind.needs is None or kind.needs(timeline, each.fault)
+
+
+def _still_seen(struck: list[TriggeredFault], before: Timeline, after: Timeline) -> list[TriggeredFault]:
+    """The earlier faults that still show when no events are left: those that changed the head."""
+    if after.headers is not before.headers or (after.ending is not None and not after.ending.head):
+        return []
+    return [each for each in struck if each.kind.head]
+
+
+def _words(fault: Fault, plan: Plan) -> Timeline:
+    """The vendor's wording of a failure: its refusal, or the event that it sends in a stream that has begun."""
+    kind, context = FailureKind(fault.settings["error"]), plan.context
+    model = None if plan.request is None else plan.request.model
+    refusal = Refusal(kind, fault.settings["message"], headers=_retry_after(fault, context), model=model)
+    if fault.kind != "error_event":
+        return to_timeline(refuse(refusal, context, plan.request), instant(0))
+    dialect, operation = context.route.dialect, context.route.operation
+    row = dialect.errors[context.scope.edition][kind]
+    message = refusal.message or row.midstream_message or row.message
+    if operation is None or operation.stream_error is None:
+        event = dialect.stream_error(row.status, row.body(refusal, message))
+    else:
+        events = tuple(each.data for each in events_of(plan.timeline))
+        sent = tuple(each.data for each in parted(events_of(plan.timeline), fault.place)[0])
+        event = operation.stream_error(Broken(row.status, message, events, len(sent)))
+    return Timeline(200, (), (TimedFrames((event,), (0.0,), (0,)),), streamed=True)
+
+
+def _retry_after(fault: Fault, context: RequestContext) -> RawHeaders:
+    seconds = fault.settings.get("retry_after")
+    if seconds is None:
+        return ()
+    form = fault.settings["retry_after_as"]
+    if form == "ms":
+        return ((b"retry-after-ms", b"%d" % round(seconds * 1000)),)
+    # Without an exponent and without trailing zeros.
+    decimal = f"{seconds:.9f}".rstrip("0").rstrip(".")
+    text = formatdate(context.scope.now + seconds, usegmt=True) if form == "date" else decimal
+    return ((b"retry-after", text.encode()),)

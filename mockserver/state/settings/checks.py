@@ -1,0 +1,149 @@
+"""Checks of settings: what they name must exist, routes must not conflict, and a namespace can only have some of its
+own."""
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from mockserver.core.dialects import Dialect, Operation
+from mockserver.core.matching.requests import unknown_name_in
+from mockserver.core.messages import unknown_name
+from mockserver.faults.catalogue import FAULTS
+from mockserver.faults.rules import Fault
+from mockserver.latency.traces import NO_TRACES, Tracing
+from mockserver.state.quotas import QuotaError, check_quotas
+from mockserver.state.settings import ConfigError, RouteSettings, Settings
+from mockserver.state.settings.options import BY_NAME, OWN, from_texts
+
+# dialect -> operation -> its paths.
+Operations = Mapping[str, Mapping[str, Iterable[str]]]
+
+
+def check_all(settings: Settings, dialects: Mapping[str, Dialect]) -> None:
+    """Raise ConfigError if settings name something that does not exist, or have conflicting routes."""
+    check_names(settings, operations_of(dialects))
+    check_routes(settings, dialects)
+    check_tiers(settings, dialects)
+
+
+def check_names(settings: Settings, operations: Operations) -> None:
+    """Raise ConfigError if settings name something that does not exist."""
+    for place, name in _named_dialects(settings):
+        if name not in operations:
+            raise ConfigError(f"{place}: {unknown_name('dialect', name, operations)}")
+    for route in settings.routes:
+        _check_route(route, operations[route.dialect])
+    for path, name in settings.bare.items():
+        known = [each for paths in operations[name].values() for each in paths]
+        if path not in known:
+            raise ConfigError(f"bare {path}: {unknown_name(f'path of {name}', path, known)}")
+    check_matches(settings.fault, operations)
+    for route in settings.routes:
+        check_matches(route.faults, operations, f"{_place_of(route)}: ")
+
+
+def check_matches(faults: Iterable[Fault], operations: Mapping[str, Iterable[str]], place: str = "") -> None:
+    """Raise ConfigError if a fault is for a dialect or an operation that does not exist."""
+    for fault in faults:
+        complaint = unknown_name_in(fault.match, operations)
+        if complaint is not None:
+            raise ConfigError(f"{place}fault.{complaint}")
+
+
+def check_strikes(faults: Iterable[Fault], place: str) -> None:
+    """Raise ConfigError if a fault strikes the listener rather than answers, since all requests share the listener."""
+    for fault in faults:
+        if FAULTS[fault.kind].listens:
+            raise ConfigError(
+                f"{place}: {fault.kind!r} affects all connections, so it can only be set for the whole server (--fault)"
+            )
+
+
+def check_tiers(settings: Settings, dialects: Mapping[str, Dialect]) -> None:
+    """Raise ConfigError if a quota is for a dialect that has none, or names a tier that no dialect has."""
+    try:
+        check_quotas(settings.quota, dialects)
+    except QuotaError as error:
+        raise ConfigError(f"quota: {error}") from None
+
+
+def _check_route(route: RouteSettings, operations: Mapping[str, Iterable[str]]) -> None:
+    if route.operation not in operations:
+        raise ConfigError(f"{_place_of(route)}: operation: {unknown_name('operation', route.operation, operations)}")
+    wanted = re.findall(r"{\w+}", next(iter(operations[route.operation])))
+    if sorted(re.findall(r"{\w+}", route.path)) != sorted(wanted):
+        holds = f"must contain {' and '.join(wanted)}" if wanted else "cannot contain {...}"
+        raise ConfigError(f"{_place_of(route)}: a path of {route.dialect}'s {route.operation} {holds}")
+
+
+def _place_of(route: RouteSettings) -> str:
+    return f"{route.origin}route {route.path}"
+
+
+def _named_dialects(settings: Settings) -> list[tuple[str, str]]:
+    named = [(f"{_place_of(route)}: dialect", route.dialect) for route in settings.routes]
+    named += [(f"bare {path}", name) for path, name in settings.bare.items()]
+    named += [("models", name) for name in settings.models]
+    return named + ([("dialect", settings.dialect)] if settings.dialect else [])
+
+
+# The prefix of the server's own API.
+ADMIN = "/_mockserver"
+_VARIABLE = re.compile(r"{\w+}")
+
+
+def operations_of(dialects: Mapping[str, Dialect]) -> dict[str, dict[str, tuple[str, ...]]]:
+    """The paths of every operation, by the name of its dialect and its own."""
+    return {name: {op.name: op.paths for op in dialect.operations} for name, dialect in dialects.items()}
+
+
+def check_routes(settings: Settings, dialects: Mapping[str, Dialect]) -> None:
+    """Raise ConfigError for a user's route that no request could reach."""
+    contracts = {f"/{name}/openapi.json" for name in dialects}
+    known: dict[tuple[str, str], RouteSettings] = {}
+    for route in settings.routes:
+        path, method = route.path, operation_of(route, dialects[route.dialect]).method
+        if path.startswith(ADMIN) or path in contracts:
+            raise ConfigError(f"route {path}: this path is used by the server itself; choose another path")
+        if path.startswith("/ns/"):
+            raise ConfigError(
+                f"route {path}: /ns/<name> at the beginning names a namespace and works for every route; leave it out"
+            )
+        if "?" in path or "#" in path:
+            raise ConfigError(f"route {path}: a path cannot contain ? or #")
+        other = known.setdefault((method, _VARIABLE.sub("{}", path)), route)
+        if other is not route:
+            both = " and ".join(f"{each.dialect}'s {each.operation}" for each in (other, route))
+            raise ConfigError(f"route {path}: two operations cannot both answer {method} there: {both}")
+
+
+def operation_of(route: RouteSettings, dialect: Dialect) -> Operation:
+    """The operation that a user's route names."""
+    return next(operation for operation in dialect.operations if operation.name == route.operation)
+
+
+def read_namespace_settings(
+    given: Mapping[str, Any], dialects: Mapping[str, Dialect], traces: Tracing = NO_TRACES
+) -> dict[str, Any]:
+    """Read and check the settings of a namespace; a latency may name `traces`. Raises ConfigError."""
+    for name in given:
+        if name not in OWN:
+            raise ConfigError(_not_own(name))
+    own = from_texts(given, "setting", traces)
+    check_matches(own.get("fault", ()), operations_of(dialects))
+    check_strikes(own.get("fault", ()), "setting fault")
+    try:
+        check_quotas(own.get("quota", ()), dialects)
+    except QuotaError as error:
+        raise ConfigError(f"setting quota: {error}") from None
+    return own
+
+
+def _not_own(name: str) -> str:
+    """Why a namespace cannot have a setting: the whole server has it, or nothing has."""
+    if name in BY_NAME:
+        return (
+            f"A namespace has no setting {name!r}. The whole server has it: set it where that is started (an option, "
+            "the environment, the config file, a keyword of MockServer, or the fixture mockserver_settings)"
+        )
+    return f"A namespace has no {unknown_name('setting', name, OWN).removeprefix('unknown ')}"

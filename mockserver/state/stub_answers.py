@@ -1,0 +1,202 @@
+"""The prepared answer of a request: chosen by its own header or by the stubs, its templates filled, its functions
+called."""
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from functools import partial
+from typing import Any
+
+from mockserver.core.calls import joined
+from mockserver.core.failures import FailureKind, Refusal
+from mockserver.core.generation import Measure, Measures
+from mockserver.core.matching.requests import groups_of
+from mockserver.core.timeline import FrameBatch, Reply
+from mockserver.faults.catalogue import FAULTS
+from mockserver.model.prepared import Speech
+from mockserver.state.context import HeaderError, RequestContext
+from mockserver.state.plan import Plan
+from mockserver.state.stubs.parse_replies import events_in, is_stream, read_header_reply, read_prepared
+from mockserver.state.stubs.registry import (
+    MEASURED,
+    HandlerError,
+    NearMiss,
+    Prepared,
+    Raw,
+    ReplyFunction,
+    Stub,
+    StubRegistry,
+    raised,
+)
+from mockserver.state.stubs.templates import TemplateError, fill_all
+from mockserver.state.stubs.values import StubError
+
+
+def choose(plan: Plan, book: StubRegistry, standing: Sequence[Stub] = ()) -> None:
+    """Choose the prepared answer of a request; `standing` are the stubs of the settings.
+
+    The vendor's own refusals are never replaced. Raises HeaderError if the request's own header cannot be obeyed.
+    """
+    if plan.refusal is not None:
+        return
+    requested = requested_reply(plan.context) if plan.context.overrides else None
+    if requested is None and book.is_empty(standing):
+        # If only stubs may answer, having no stubs at all also counts as no match.
+        plan.nearest = () if plan.context.settings.unmatched == "refuse" and plan.asks_model else None
+        return
+    fits = partial(_fits, generates=plan.generates, measure=None if plan.generates else measure_of(plan))
+    if requested is not None:
+        if not fits(requested):
+            raise HeaderError(f"X-Mockserver-Reply: {_misfit(plan)}")
+        plan.prepared = requested
+        return
+    facts = plan.facts
+    assert facts is not None, "a request that meets stubs has facts"
+    try:
+        found = book.take(facts, standing, fits)
+        if found is not None:
+            plan.rule, plan.prepared, plan.criteria = found.stub.name, found.prepared, found.criteria
+        elif plan.asks_model:
+            plan.nearest = book.explain(facts, standing, fits)
+    except HandlerError as error:
+        plan.trouble = str(error)
+
+
+def check_faults(prepared: Prepared, plan: Plan) -> None:
+    """Raise HeaderError if a fault of a prepared answer cannot strike it."""
+    for fault in prepared.faults:
+        kind = FAULTS[fault.kind]
+        if kind.streams and not (plan.request is not None and plan.request.output.stream):
+            raise HeaderError(f"{plan.by}: {fault.kind!r} needs a stream, but this request does not ask for one")
+        if kind.says is not None and not plan.generates:
+            raise HeaderError(
+                f"{plan.by}: {fault.kind!r} changes what a model says, but this request does not ask a model"
+            )
+
+
+def requested_reply(context: RequestContext) -> Prepared | None:
+    """The answer that a request's own header prescribes. Raises HeaderError if it cannot be read."""
+    text = context.overrides.get("reply")
+    if text is None:
+        return None
+    # Most clients send non-ASCII text in UTF-8.
+    with suppress(UnicodeDecodeError):
+        text = text.encode("latin-1").decode()
+    try:
+        return read_header_reply(text)
+    except StubError as error:
+        raise HeaderError(f"X-Mockserver-Reply: {error}") from None
+
+
+def measure_of(plan: Plan) -> Measure | None:
+    """What the model that a request asks measures; None if it asks none, or one that generates text."""
+    operation = plan.context.route.operation
+    return operation.measure if plan.asks_model and operation is not None else None
+
+
+def _fits(prepared: Prepared, *, generates: bool, measure: Measure | None) -> bool:
+    """Whether a prepared answer is possible for a request: a text is for models that generate text, a measure for those
+    that measure, and a body, or no content at all, for every request."""
+    content: Any = prepared.content
+    if isinstance(content, Measures):
+        return content.kind == measure
+    return generates or content is None or isinstance(content, Raw)
+
+
+def _misfit(plan: Plan) -> str:
+    """Why a reply does not fit a request, and which would."""
+    if plan.generates:
+        return "this request asks for a text, so the reply cannot be an embedding or scores"
+    measure = measure_of(plan)
+    other = f" or {{ {measure} = [...] }}" if measure is not None else ""
+    return f"this request does not ask a model, so the reply must be a body{other}"
+
+
+def render(prepared: Prepared, plan: Plan) -> Prepared:
+    """The prepared answer of a plan, its templates filled and its functions called. Raises HandlerError."""
+    if prepared.template is not None:
+        facts = plan.facts
+        assert facts is not None, "a request that has met a stub has facts"
+        try:
+            filled = read_prepared(fill_all(prepared.template, facts, groups_of(plan.criteria, facts)))
+        except (StubError, TemplateError) as error:
+            raise HandlerError(f"{plan.by}: its filled template: {error}") from None
+        return prepared._replace(content=filled.content, headers=joined(filled.headers, prepared.headers))
+    content = prepared.content
+    if content is None or isinstance(content, Speech | Measures | Raw):
+        return prepared
+    returned = _returned(content, plan)
+    return prepared._replace(
+        content=returned.content,
+        faults=(*prepared.faults, *returned.faults),
+        headers=joined(returned.headers, prepared.headers),
+    )
+
+
+def _returned(handler: ReplyFunction, plan: Plan) -> Prepared:
+    """The answer that a user's function returns for a request. Raises HandlerError."""
+    try:
+        value = handler(plan.facts)
+    except Exception as error:
+        raise HandlerError(f"{plan.by}: its function {raised(error)}") from error
+    if not (value is None or isinstance(value, str | Mapping) or callable(value)):
+        raise HandlerError(
+            f"{plan.by}: its function returned {value!r}; it may return a string, a reply such as tool_call(...), "
+            "as_json(...), error(...) or {'text': 'It rains.'}, or None for a generated answer"
+        )
+    try:
+        returned = Prepared() if value is None else read_prepared(value)
+    except StubError as error:
+        raise HandlerError(f"{plan.by}: its function returned an invalid reply: {error}") from error
+    own = (returned.seed, returned.latency, returned.output_tokens)
+    if callable(returned.content) or own != (None, None, None):
+        raise HandlerError(
+            f"{plan.by}: its function returned a function, a seed, a latency or output_tokens; set these in the stub "
+            "itself"
+        )
+    return render(returned, plan)
+
+
+def unmatched(nearest: Sequence[NearMiss]) -> Refusal:
+    """The refusal with status 404 of a request without a matching stub, if only stubs may answer."""
+    return Refusal(
+        FailureKind.INVALID_REQUEST, f"No stub matches this request. {describe_near_misses(nearest)}", status=404
+    )
+
+
+def describe_near_misses(nearest: Sequence[NearMiss]) -> str:
+    """The stubs that are nearest to a request and how they differ, as a sentence."""
+    stubs = (f"{near.name!r} ({'; '.join(map(str, near.differences))})" for near in nearest)
+    return f"Nearest: {', '.join(stubs)}." if nearest else "There are no stubs."
+
+
+def checked_measures(measures: Measures, plan: Plan) -> Measures:
+    """One measure for each text of a request. Raises HeaderError if it has another number of texts, or asks none."""
+    kind, given = measures.kind, len(measures.values)
+    what = MEASURED[kind]
+    if measure_of(plan) != kind or plan.request is None:
+        raise HeaderError(f"{plan.by}: {kind}: this request does not ask for {what}")
+    wanted = len(plan.request.prompts) - (kind == "scores")
+    if kind == "embedding" and given == 1:
+        return measures._replace(values=measures.values * wanted)
+    if given != wanted:
+        hint = ", or a single one for all" if kind == "embedding" else ""
+        raise HeaderError(
+            f"{plan.by}: {kind}: has {given} {what}, but the request has {wanted} texts; give one for each{hint}"
+        )
+    return measures
+
+
+def check_calls(speech: Speech, plan: Plan) -> None:
+    """Raise HeaderError if tool calls are prepared for an operation that has none."""
+    operation, dialect = plan.context.route.operation, plan.context.route.dialect
+    if speech.calls and not (operation is not None and operation.supports_tools):
+        named = operation.name if operation is not None else ""
+        raise HeaderError(f"{plan.by}: tool_calls: {dialect.name}'s {named} cannot call tools")
+
+
+def reply_of(raw: Raw) -> Reply:
+    """A body as it is; server-sent events become separate frames, so that faults and latency can act between them."""
+    streamed = is_stream(raw.content_type)
+    events = events_in(raw.body) if streamed else [raw.body]
+    frames = FrameBatch(events, range(len(events)), (1 if streamed else 0,) * len(events))
+    return Reply(raw.status, ((b"content-type", raw.content_type.encode("latin-1")),), (frames,), streamed)

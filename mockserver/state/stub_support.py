@@ -1,0 +1,107 @@
+"""Whether the answers of a stub can come from any of the operations that it is for, in the edition in force."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from mockserver.core.dialects import EDITIONS, Dialect, Edition, Operation
+from mockserver.core.generation import Measures
+from mockserver.core.matching.requests import RequestMatcher
+from mockserver.model.prepared import Speech
+from mockserver.state.settings import Settings
+from mockserver.state.stubs.registry import Prepared, Stub
+from mockserver.state.stubs.values import StubError
+
+# An operation of a dialect, by name, in an edition.
+_Place = tuple[str, Operation, Edition]
+_MOST_NAMED = 4
+# What an answer can have, as people say it.
+_WORDS = {
+    "tool_calls": "calls tools",
+    "reasoning": "shows reasoning",
+    "text": "generates text",
+    "embedding": "embeds",
+    "scores": "ranks",
+}
+
+
+def check_abilities(stub: Stub, dialects: Mapping[str, Dialect], settings: Settings) -> None:
+    """Raise StubError if no request that a stub matches could get one of its answers, and say which could."""
+    label = f"stub {stub.name!r}: " if stub.name else "stub: "
+    for step in stub.steps:
+        criteria = RequestMatcher(all=(stub.criteria, step.criteria))
+        for need in _needs(step.prepared):
+            able = (each for each in _places(dialects) if is_able(each[1], need, each[2]))
+            if any(_is_reached(each, settings) and _matches(criteria, each) for each in able):
+                continue
+            matched = [each for each in _places(dialects) if _matches(criteria, each)]
+            if matched:
+                raise StubError(f"{label}{need}: {_explained(need, matched, dialects)}")
+
+
+def is_able(operation: Operation, need: str, edition: Edition) -> bool:
+    """Whether an operation's answers can have something in an edition."""
+    if operation.handler is not None or need in operation.lacks.get(edition, ()):
+        return False
+    if need == "text":
+        return operation.generates
+    # No vendor shows reasoning where tools cannot be called.
+    return operation.supports_tools if need in ("tool_calls", "reasoning") else operation.measure == need
+
+
+def _needs(prepared: Prepared) -> Iterator[str]:
+    content = prepared.content
+    if isinstance(content, Measures):
+        yield content.kind
+    elif isinstance(content, Speech):
+        yield "text"
+        if content.calls:
+            yield "tool_calls"
+        if content.reasoning:
+            yield "reasoning"
+
+
+def _places(dialects: Mapping[str, Dialect]) -> Iterator[_Place]:
+    for name, dialect in dialects.items():
+        for operation in dialect.operations:
+            for edition in (operation.edition,) if operation.edition is not None else EDITIONS:
+                yield name, operation, edition
+
+
+def _matches(criteria: RequestMatcher, place: _Place) -> bool:
+    """Whether requests to an operation may meet criteria, by what these say of where the requests go."""
+    name, operation, _ = place
+    known: dict[str, tuple[str, ...]] = {
+        "dialect": (name,),
+        "operation": (operation.name,),
+        "method": (operation.method,),
+    }
+    if not any("{" in path for path in operation.paths):
+        known["path"] = operation.paths
+    own = (each for each in criteria.fields if each.field in known and not each.path)
+    if not all(any(each.matcher.holds((value,)) for value in known[each.field]) for each in own):
+        return False
+    return all(_matches(each, place) for each in criteria.all)
+
+
+def _is_reached(place: _Place, settings: Settings) -> bool:
+    """Whether requests are answered in an edition: the operation's only one, the server's, or that of a route."""
+    name, operation, edition = place
+    routes = (route for route in settings.routes if (route.dialect, route.operation) == (name, operation.name))
+    return edition in (operation.edition, settings.edition, *(route.edition for route in routes))
+
+
+def _explained(need: str, matched: Sequence[_Place], dialects: Mapping[str, Dialect]) -> str:
+    """Why an answer is impossible, and what would work."""
+    able = [each for each in matched if is_able(each[1], need, each[2])]
+    nothing = f"nothing that the stub matches {_WORDS[need]} ({_listed(matched)})"
+    if able:
+        editions = ", ".join(dict.fromkeys(edition for *_, edition in able))
+        return f"in this edition {nothing}; with the edition {editions} some does"
+    if all(operation.handler is not None for _, operation, _ in matched):
+        return f"{nothing}. A body can be answered there: {{ body = {{...}} }}, in Python raw({{...}})"
+    others = [place for place in _places(dialects) if is_able(place[1], need, place[2])]
+    return f"{nothing}. Possible with: {_listed(others)}"
+
+
+def _listed(places: Sequence[_Place]) -> str:
+    names = list(dict.fromkeys(f"{name}'s {operation.name}" for name, operation, _ in places))
+    return f"{', '.join(names[:_MOST_NAMED])}{', ...' if len(names) > _MOST_NAMED else ''}"

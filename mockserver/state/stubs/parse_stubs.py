@@ -1,0 +1,183 @@
+"""Stubs in text form: the tables of a stub file, of `[[stub]]` in a config file, of the admin API and of the fixture.
+
+    name = "weather"                     # default: its number
+    match = { dialect = "yandex", last_user = { contains = "weather" } }       # default: every request
+    reply = { tool_calls = [ { name = "get_weather", arguments = { city = "Oslo" } } ] }
+    priority = 0                         # the highest goes first; among equal ones those armed at run time, then by age
+    times = 2                            # how many uses, then it matches nothing; default: unlimited
+
+`match` is written as described in `core/matching/requests.py`. A stub has one of
+
+    reply   = REPLY                      # the same every time
+    replies = [ REPLY, REPLY, ... ]      # in turn; the last one is repeated
+    script  = [ STEP, STEP, ... ]        # in turn, each of them once; then the stub matches nothing
+    (none)                               # generated answers, with the stub's faults, latency, lengths, seed and headers
+
+A STEP is a REPLY, or { match = {...}, reply = REPLY }, which waits for a request that matches.
+
+A REPLY is a text, which the model writes in the dialect's own format; or a table with one of
+
+    text = "It rains."
+    chunks = [ "It ", { text = "rains.", delay = "200ms" } ]    # an event each; the delay is the time before it
+    json = { city = "Oslo" }                                    # the model writes this as JSON
+    refusal = "I cannot help with that."
+    tool_calls = [ { name = "get_weather", arguments = { city = "Oslo" } } ]   # beside a text, or alone
+    embedding = [0.6, 0.8] | [ [0.6, 0.8], ... ]                # of every text, or of one text each
+    scores = [0.9, 0.1]                                         # of the documents to be ranked, in the request's order
+    body = "anything" | { any = "JSON" }                        # the body as it is sent, in no vendor's format
+    body_base64 = "AAEC"
+    file = "recorded.sse"                                       # a body, from a file next to the stub file
+    error = "rate_limit" | { error = "rate_limit", retry_after = 2, message = ".." }   # the vendor's own error
+    (none)                                                      # a generated answer; {} is one too
+
+and with these, where applicable:
+
+    finish_reason = "length"                                    # with generated text
+    reasoning = "Oslo lies in Norway."                          # before the text, where reasoning is shown
+    usage = { prompt_tokens = 1, completion_tokens = 2, cached_tokens = 0, reasoning_tokens = 0 }      # any of them
+    status = 503; content_type = "text/html"                    # with bodies; a status may be alone
+    event_times = [0.18, "190ms"] | "recorded.times"            # when each event of a body is sent, after the request
+    headers = { x-trace = "abc" }                               # any answer
+    faults = [ { kind = "cut", after_event = 3 } ]; latency = "ttft=2s"; seed = 7       # any answer
+    output_tokens = "normal(128, 20)"                           # generated ones
+    template = true                                             # fill {{ last_user }} in its strings: `templates.py`
+
+`error`, `faults`, `latency`, `output_tokens`, `seed` and `headers` may also be set in the stub itself, for all of its
+replies. In Python a reply may be a function: it receives the request's facts (`state/facts.py`) and returns a REPLY,
+or None for a generated answer.
+
+A mistake raises `StubError`, which names the place and what would have been valid.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from mockserver.core.calls import joined
+from mockserver.core.matching.requests import RequestMatcher, group_names, read_criteria, unknown_name_in
+from mockserver.core.matching.values import CriteriaError
+from mockserver.core.messages import short_repr
+from mockserver.state.stubs.parse_replies import SHARED, Files, read_prepared, read_shared
+from mockserver.state.stubs.registry import Prepared, Step, Stub
+from mockserver.state.stubs.values import MOST, StubError, Table, list_of, table_of, text_of, whole_of
+
+_ANSWERS = ("reply", "replies", "script")
+# Keys of a stub file that are for editors and people.
+NOTES = ("$schema", "$comment")
+STUB_KEYS = ("name", "match", *_ANSWERS, "priority", "times", *SHARED)
+
+
+def read_stub(value: object, place: str = "stub", files: Files | None = None, origin: str = "") -> Stub:
+    """A stub from its table; `files` reads the files that its replies name. Raises StubError."""
+    table = table_of(value, place, STUB_KEYS, '{ match = { model = "m" }, reply = "It rains." }')
+    given = [key for key in _ANSWERS if key in table]
+    if len(given) > 1:
+        raise StubError(f"{place}: can have only one of {', '.join(_ANSWERS)}, not both {' and '.join(given)}")
+    if "script" in table and "times" in table:
+        raise StubError(f"{place}.times: cannot be combined with a script, whose steps are used once each")
+    criteria, shared = _criteria(table.get("match", {}), f"{place}.match"), read_shared(table, place)
+    if not given and shared == Prepared():
+        raise StubError(f"{place}: has no answer; add reply, replies, script, or one of {', '.join(SHARED)}")
+    steps = tuple(_steps(table, place, files, criteria))
+    if shared.output_tokens is not None and not any(_may_generate(step.prepared) for step in steps):
+        raise StubError(f"{place}.output_tokens: is for generated answers, but every reply here has its own content")
+    return Stub(
+        name=_name(table.get("name", ""), place),
+        criteria=criteria,
+        steps=tuple(_with_shared(step, shared) for step in steps),
+        stays="script" not in table,
+        priority=whole_of(table.get("priority", 0), f"{place}.priority", least=-MOST),
+        times=whole_of(table["times"], f"{place}.times", least=1) if "times" in table else None,
+        table=table,
+        origin=origin,
+    )
+
+
+def read_stubs(tables: object, place: str, files: Files | None = None, origin: str = "") -> tuple[Stub, ...]:
+    """The stubs of a list of tables; those without a name are named after the `origin`, if any. Raises StubError."""
+    if not isinstance(tables, list | tuple):
+        raise StubError(f"{place}: must be a list of tables; write each as [[stub]]")
+    stubs = [read_stub(table, f"{place}[{number}]", files, origin) for number, table in enumerate(tables)]
+    named = tuple(
+        each if each.name or not origin else each._replace(name=f"{origin}-{n}") for n, each in enumerate(stubs, 1)
+    )
+    check_unique(named)
+    return named
+
+
+def check_unique(stubs: Sequence[Stub]) -> None:
+    """Raise StubError if two stubs have the same name."""
+    seen: dict[str, Stub] = {}
+    for stub in stubs:
+        if stub.name and stub.name in seen:
+            places = " and ".join(dict.fromkeys(each.origin for each in (seen[stub.name], stub) if each.origin))
+            raise StubError(f"two stubs are named {stub.name!r}{f' ({places})' if places else ''}")
+        seen[stub.name] = stub
+
+
+def check_names(stub: Stub, operations: Mapping[str, Iterable[str]], place: str = "") -> None:
+    """Raise StubError if a stub matches a dialect or an operation that does not exist.
+
+    `operations` are the names of each dialect's operations; `place` replaces the stub's name in error messages.
+    """
+    prefix = f"stub {stub.name!r}: " if stub.name and not place else f"{place or 'stub'}."
+    for criteria in (stub.criteria, *(step.criteria for step in stub.steps)):
+        complaint = unknown_name_in(criteria, operations)
+        if complaint is not None:
+            raise StubError(f"{prefix}{complaint}")
+
+
+def _steps(table: Table, place: str, files: Files | None, criteria: RequestMatcher) -> tuple[Step, ...]:
+    if "script" in table:
+        return tuple(
+            _scripted(each, f"{place}.script[{number}]", files, criteria)
+            for number, each in enumerate(list_of(table["script"], f"{place}.script"))
+        )
+    groups = group_names(criteria)
+    if "replies" in table:
+        replies = list_of(table["replies"], f"{place}.replies")
+        return tuple(
+            Step(read_prepared(each, f"{place}.replies[{number}]", files, groups))
+            for number, each in enumerate(replies)
+        )
+    return (Step(read_prepared(table.get("reply", {}), f"{place}.reply", files, groups)),)
+
+
+def _scripted(value: object, place: str, files: Files | None, criteria: RequestMatcher) -> Step:
+    """A step of a script: a reply, or a reply that waits for a matching request."""
+    if not isinstance(value, Mapping) or not value.keys() & {"match", "reply"}:
+        return Step(read_prepared(value, place, files, group_names(criteria)))
+    table = table_of(value, place, ("match", "reply"), "{ match = {...}, reply = ... }")
+    own = _criteria(table.get("match", {}), f"{place}.match")
+    groups = (*group_names(criteria), *group_names(own))
+    return Step(read_prepared(table.get("reply", {}), f"{place}.reply", files, groups), own)
+
+
+def _may_generate(prepared: Prepared) -> bool:
+    """Whether the model may generate an answer: by itself, or because a function leaves it to the model."""
+    return prepared.content is None or callable(prepared.content)
+
+
+def _with_shared(step: Step, shared: Prepared) -> Step:
+    """The step with its stub's shared fields; its own take precedence."""
+    own = step.prepared
+    both = own._replace(
+        faults=(*shared.faults, *own.faults),
+        latency=shared.latency if own.latency is None else own.latency,
+        output_tokens=shared.output_tokens if own.output_tokens is None else own.output_tokens,
+        seed=shared.seed if own.seed is None else own.seed,
+        headers=joined(own.headers, shared.headers),
+    )
+    return Step(both, step.criteria)
+
+
+def _criteria(table: object, place: str) -> RequestMatcher:
+    try:
+        return read_criteria(table, place)
+    except CriteriaError as error:
+        raise StubError(str(error)) from None
+
+
+def _name(value: object, place: str) -> str:
+    text = text_of(value, f"{place}.name")
+    if not text.isprintable() or text != text.strip() or len(text) > 200:
+        raise StubError(f"{place}.name: {short_repr(text)} must be a name on one line")
+    return text
