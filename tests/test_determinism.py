@@ -20,7 +20,7 @@ def digests() -> dict[str, str]:
     """A digest of every shape's plain and streamed answers to every prompt."""
     return {
         f"{shape.id} {prompt}": hashlib.sha256(
-            shape.plain(prompt).body + shape.stream(prompt).body + shape.plain(prompt, seed=-7, max_tokens=9).body
+            shape.plain(prompt).body + shape.stream(prompt).body + shape.plain(prompt, seed=-7, max_tokens=16).body
         ).hexdigest()
         for shape in SHAPES
         for prompt in PROMPTS

@@ -33,7 +33,7 @@ def test_a_lower_limit_gives_a_prefix_of_as_many_tokens(shape: Shape, prompt: st
     whole = shape.plain(prompt)
     usage = shape.usage(whole)
     assert usage is not None
-    for limit in (1, 2, 3, 5, 8, 13, 21):
+    for limit in (limit for limit in (1, 2, 3, 5, 8, 13, 21) if limit >= shape.least):
         cut = shape.plain(prompt, max_tokens=limit)
         cut_usage = shape.usage(cut)
         assert cut_usage is not None
@@ -68,8 +68,8 @@ def test_seeds_tell_different_stories_and_a_seed_always_the_same(shape: Shape) -
 
 @every_shape
 def test_a_stop_ends_the_text_where_it_would_have_come(shape: Shape) -> None:
-    if shape.dialect == "yandex" or shape.id == "friendli-responses":
-        pytest.skip("the vendor ignores stop")
+    if shape.dialect == "yandex" or shape.id in ("friendli-responses", "openai-responses"):
+        pytest.skip("the vendor ignores or refuses stop")
     whole = shape.text(shape.plain(PROMPTS[0]))
     stop = whole[len(whole) // 2 :][:6]
     stopped = shape.plain(PROMPTS[0], stop=[stop])

@@ -25,6 +25,8 @@ RUN_LENGTH = 256
 OPENING = -1
 # The step of frames that come when the engine takes the request.
 TAKEN = -2
+# The step of frames that come when the request has been read.
+AT_ONCE = -3
 
 
 class TemplatedFrames(Sequence[bytes]):
@@ -84,7 +86,8 @@ class FrameBatch(NamedTuple):
     """A run of frames. A frame is one whole event of a stream, or a whole body.
 
     `step[k]` is the decoding step after which frame k can be sent: 0 is that of the first token, OPENING precedes it.
-    A run that is sent when the engine takes the request, before its prefill, has TAKEN for every frame.
+    A run that is sent when the engine takes the request, before its prefill, has TAKEN for every frame; one that does
+    not wait for the engine, AT_ONCE.
     `tokens[k]` is how many generated tokens it carries.
     """
 
@@ -139,7 +142,7 @@ class TokenTiming(NamedTuple):
 
     def due(self, steps: Sequence[int]) -> list[float]:
         """When each of the steps is due, in seconds after arrival; any step beyond the last is due with it."""
-        if not self.schedule:
+        if not self.schedule or (steps and steps[0] == AT_ONCE):
             return [0.0] * len(steps)
         if steps and steps[0] == TAKEN:
             return [max(self.schedule[0] - self.prefill, 0.0)] * len(steps)

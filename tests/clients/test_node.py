@@ -51,7 +51,7 @@ def test_openai_for_node_gathers_a_tool_call_from_its_fragments(server: Server) 
     assert set(json.loads(plain["calls"][0]["function"]["arguments"])) == {"town", "days"}
 
 
-@pytest.mark.parametrize("vendor", ["yandex", "friendli"])
+@pytest.mark.parametrize("vendor", ["openai", "yandex", "friendli"])
 def test_openai_for_node_asks_for_responses(server: Server, vendor: str) -> None:
     seen = node("openai", server.url, f"responses {vendor}")
     assert seen["helped"] == seen["plain"] != ""

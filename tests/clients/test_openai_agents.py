@@ -6,7 +6,9 @@ from .environments import openai_agents
 from .questions import Server
 
 
-@pytest.mark.parametrize("vendor", ["cerebras", "friendli", "ovms", "ovms chats", "yandexgpt", "qwen", "alice"])
+@pytest.mark.parametrize(
+    "vendor", ["openai", "cerebras", "friendli", "ovms", "ovms chats", "yandexgpt", "qwen", "alice"]
+)
 def test_an_agent_calls_its_tools_and_ends_with_their_result(server: Server, vendor: str) -> None:
     seen = openai_agents(server.url, vendor)
     assert seen["calls"] == [{"town": "Oslo"}]

@@ -265,7 +265,7 @@ def no_n_gram_comes_twice(shape: Shape) -> None:
 def a_limit_gives_a_prefix_under_controls_too(shape: Shape) -> None:
     fields: dict[str, Any] = {"temperature": 0.6, **({"frequency_penalty": 1} if shape.id in PENALISED else {})}
     whole = text(shape, **fields)
-    for limit in (1, 7, 30):
+    for limit in (limit for limit in (1, 7, 30) if limit >= shape.least):
         answer = shape.plain(QUESTION, **fields, **most(shape, limit))
         assert whole.startswith(shape.text(answer))
         usage = shape.usage(answer)
@@ -327,7 +327,7 @@ def the_answer_is_the_forced_one(shape: Shape) -> None:
 
 @control("stream", ALL | RESPONSES)
 def a_stream_says_the_same_under_controls(shape: Shape) -> None:
-    for fields in (*SAMPLED, {"presence_penalty": 1.5}):
+    for fields in (*SAMPLED, *(() if shape.strict else ({"presence_penalty": 1.5},))):
         plain, stream = shape.plain(QUESTION, **fields), shape.stream(QUESTION, **fields)
         assert shape.text(stream) == shape.text(plain)
         assert shape.usage(stream) == (shape.usage(plain) if shape.stream_usage else None)

@@ -70,8 +70,8 @@ def good_body(dialect: Dialect, schema: str) -> dict[str, object]:
             "model": dialect.models[0].id,
             **({"tokens": [1]} if "Detokenization" in schema else {"prompt": "Tides"}),
         }
-    if "Responses" in schema:
-        return {"model": dialect.models[0].id, "input": "Tell me about tides", "max_output_tokens": 3}
+    if "Responses" in schema or schema == "ResponseRequest":
+        return {"model": dialect.models[0].id, "input": "Tell me about tides", "max_output_tokens": 16}
     if "Moderation" in schema:
         return {"input": "Tides"}
     if "Completion" not in schema:

@@ -40,7 +40,7 @@ def said(events: list[Any]) -> list[Any]:
 @every_shape
 @pytest.mark.parametrize("kind", WITHOUT)
 def test_a_fault_knows_in_which_streams_there_is_something_to_take_out(shape: Shape, kind: str) -> None:
-    timeline = shape.stream("Tell me about tides", max_tokens=9).plan.timeline
+    timeline = shape.stream("Tell me about tides", max_tokens=16).plan.timeline
     needs = FAULTS[kind].needs
     assert needs
     assert needs(timeline, Fault(kind)) is (shape.id not in WITHOUT[kind])
@@ -48,7 +48,7 @@ def test_a_fault_knows_in_which_streams_there_is_something_to_take_out(shape: Sh
 
 @every_shape
 def test_a_stream_without_its_finish_reason_says_all_else(shape: Shape) -> None:
-    timeline = shape.stream("Tell me about tides", max_tokens=9).plan.timeline
+    timeline = shape.stream("Tell me about tides", max_tokens=16).plan.timeline
     whole, left = events_of(timeline), events_of(struck(timeline, "no_finish"))
     if shape.responds:
         # A typed event says it by being there, so it is not.
@@ -66,7 +66,7 @@ def test_a_stream_without_its_finish_reason_says_all_else(shape: Shape) -> None:
 
 @every_shape
 def test_a_stream_without_its_usage_says_all_else(shape: Shape) -> None:
-    timeline = shape.stream("Tell me about tides", max_tokens=9).plan.timeline
+    timeline = shape.stream("Tell me about tides", max_tokens=16).plan.timeline
     whole, left = events_of(timeline), events_of(struck(timeline, "no_usage"))
     rest = [event for event in whole if event == "[DONE]" or event.get("choices", ...) != [] or not event.get("usage")]
     assert len(left) == len(rest)
@@ -81,7 +81,7 @@ def test_a_stream_without_its_usage_says_all_else(shape: Shape) -> None:
 @pytest.mark.parametrize("kind", ["split", "burst", "drip", "bandwidth", "keep_alive", "comment"])
 def test_what_changes_the_writes_alone_leaves_every_byte_of_the_events(shape: Shape, kind: str) -> None:
     fault = f'{{ kind = "{kind}", bytes_per_second = 1e6 }}' if kind in ("drip", "bandwidth") else kind
-    whole, changed = (shape.stream("Расскажи о приливах", max_tokens=9, fault=text) for text in ("", fault))
+    whole, changed = (shape.stream("Расскажи о приливах", max_tokens=16, fault=text) for text in ("", fault))
     comment = b": keep-alive\n\n" if kind in ("keep_alive", "comment") else b"\0"
     assert changed.body.replace(comment, b"") == whole.body
     assert changed.plan.faults == (kind,)

@@ -1,5 +1,7 @@
-"""Yandex' stored responses: looked up, continued, cancelled and deleted by their ids, in each namespace for itself."""
+"""Stored responses of Yandex and OpenAI: looked up, continued, cancelled and deleted by their ids, in each namespace
+for itself."""
 
+import re
 from collections.abc import Iterator
 from typing import Any
 from urllib.parse import urlsplit
@@ -11,7 +13,7 @@ from openai import OpenAI
 
 from mockserver import MockServer
 from mockserver.core.dialects import EDITIONS, Edition
-from mockserver.dialects.yandex.responses import shelf
+from mockserver.dialects.openai.responses import store
 from mockserver.testing.handle import Handle
 from tests.support.http import exchange
 
@@ -175,11 +177,11 @@ def test_the_oldest_responses_give_way_beyond_a_number_and_a_weight(
         return [raw(space, "GET", id)[0] == 200 for id in asked]
 
     assert kept() == [True] * 4
-    monkeypatch.setattr(shelf, "_MOST", 2)
+    monkeypatch.setattr(store, "_MOST", 2)
     assert kept() == [False, False, True, True]
-    monkeypatch.setattr(shelf, "_MOST", 100)
-    monkeypatch.setattr(shelf, "_LEAST_SHARE", 1)
-    monkeypatch.setattr(shelf, "_MOST_BYTES", 1)
+    monkeypatch.setattr(store, "_MOST", 100)
+    monkeypatch.setattr(store, "_LEAST_SHARE", 1)
+    monkeypatch.setattr(store, "_MOST_BYTES", 1)
     assert kept() == [False, False, False, True]
 
 
@@ -210,3 +212,104 @@ def test_namespaces_and_resets_keep_conversations_apart(server: MockServer, spac
     assert [each is not None and each.input_tokens > 20 for each in texts] == [True, False]
     space.reset()
     assert raw(space, "GET", first.id)[0] == 404
+
+
+# --- OpenAI ------------------------------------------------------------------------------------------------------
+
+GPT = "gpt-5.4"
+STRICT: Any = {**TOOL, "parameters": {**TOOL["parameters"], "additionalProperties": False}, "strict": True}
+
+
+@pytest.fixture
+def gpt(space: Handle) -> OpenAI:
+    _open.append(OpenAI(base_url=space.base_url("openai"), api_key="k", max_retries=0, timeout=30))
+    return _open[-1]
+
+
+def test_openais_responses_are_found_plain_or_streamed_and_deleted(gpt: OpenAI) -> None:
+    plain = gpt.responses.create(model=GPT, input="Tell me about tides")
+    assert gpt.responses.retrieve(plain.id) == plain
+    *_, last = gpt.responses.create(model=GPT, input="Tell me about tides", stream=True)
+    assert last.type == "response.completed"
+    assert gpt.responses.retrieve(last.response.id).output == last.response.output
+    events = list(gpt.responses.retrieve(last.response.id, stream=True))
+    assert (events[0].type, events[-1]) == ("response.created", last)
+    assert list(gpt.responses.retrieve(last.response.id, stream=True, starting_after=2)) == events[3:]
+    bare = list(gpt.responses.retrieve(last.response.id, stream=True, include_obfuscation=False))
+    assert len(bare) == len(events)
+    assert not any("obfuscation" in event.to_dict() for event in bare)
+    thought = gpt.responses.create(model=GPT, input="Hi", reasoning={"effort": "low"})
+    [item, _] = gpt.responses.retrieve(thought.id, include=["reasoning.encrypted_content"]).output
+    assert item.type == "reasoning"
+    assert item.encrypted_content
+    assert thought.output[0].to_dict().keys() == item.to_dict().keys() - {"encrypted_content"}
+    gpt.responses.delete(plain.id)
+    with pytest.raises(openai.NotFoundError, match=f"Response with id '{plain.id}' not found."):
+        gpt.responses.retrieve(plain.id)
+    unkept = gpt.responses.create(model=GPT, input="Hello", store=False)
+    with pytest.raises(openai.NotFoundError):
+        gpt.responses.retrieve(unkept.id)
+
+
+def test_openais_responses_in_the_background_wait_in_a_queue_and_can_be_cancelled(space: Handle, gpt: OpenAI) -> None:
+    space.settle(latency="queue=10s, ttft=60s, rate=0.1 tok/s")
+    asked: Any = {"model": GPT, "input": "Tell me about tides", "background": True, "max_output_tokens": 20}
+    queued = gpt.responses.create(**asked)
+    seen = [queued.status]
+    for seconds in (0, 11, 300):
+        space.clock.advance(seconds)
+        seen.append(gpt.responses.retrieve(queued.id).status)
+    assert seen == ["queued", "queued", "in_progress", "incomplete"]
+    cancelled = gpt.responses.create(**asked)
+    assert gpt.responses.cancel(cancelled.id).status == "cancelled"
+    assert gpt.responses.cancel(queued.id).status == "incomplete"
+    plain = gpt.responses.create(
+        model=GPT, input="Hello", max_output_tokens=16, extra_headers={"X-Mockserver-Latency": "off"}
+    )
+    with pytest.raises(openai.BadRequestError, match="Cannot cancel a synchronous response"):
+        gpt.responses.cancel(plain.id)
+
+
+def test_openais_conversations_are_continued_and_refer_to_what_is_stored(space: Handle, gpt: OpenAI) -> None:
+    question: Any = {"role": "user", "content": "How is the weather in Oslo?"}
+    first = gpt.responses.create(model=GPT, input=[question], tools=[STRICT], reasoning={"effort": "low"})
+    thought, call = first.output
+    assert call.type == "function_call"
+    result: Any = {"type": "function_call_output", "call_id": call.call_id, "output": "rain, 7 degrees"}
+    asked: Any = {"model": GPT, "tools": [STRICT]}
+    second = gpt.responses.create(input=[result], previous_response_id=first.id, **asked)
+    assert "7 degrees" in second.output_text
+    references: Any = [{"type": "item_reference", "id": each.id} for each in (thought, call)]
+    whole: Any = [question, thought.to_dict(), call.to_dict(), result]
+    referred, told = (gpt.responses.create(input=items, **asked) for items in ([question, *references, result], whole))
+    assert (referred.output_text, referred.usage) == (told.output_text, told.usage)
+    with pytest.raises(openai.BadRequestError, match="without its required 'reasoning' item: 'rs_"):
+        gpt.responses.create(input=[question, references[1], result], **asked)
+    with pytest.raises(openai.BadRequestError, match="No tool output found for function call call_"):
+        gpt.responses.create(input="Go on", previous_response_id=first.id, **asked)
+    gpt.responses.delete(first.id)
+    with pytest.raises(openai.NotFoundError, match="Items are not persisted when `store` is set to false"):
+        gpt.responses.create(input=[question, *references, result], **asked)
+    with pytest.raises(openai.BadRequestError, match=f"Previous response with id '{first.id}' not found.") as refused:
+        gpt.responses.create(input=[result], previous_response_id=first.id, **asked)
+    assert (refused.value.param, refused.value.code) == ("previous_response_id", "previous_response_not_found")
+
+
+def test_openais_input_items_are_listed_in_pages_with_all_their_members(gpt: OpenAI) -> None:
+    items: Any = [{"role": "user", "content": word} for word in ("one", "two", "three")]
+    id_ = gpt.responses.create(model=GPT, input=items).id
+    first = gpt.responses.input_items.list(id_, limit=2)
+    assert first.has_more
+    assert [item.content[0].text for item in (*first.data, *first.get_next_page().data)] == ["three", "two", "one"]  # type: ignore
+    assert all(re.fullmatch("msg_[0-9a-f]{50}", str(item.id)) for item in first.data)
+    for limit, code in ((0, "integer_below_min_value"), (101, "integer_above_max_value")):
+        with pytest.raises(openai.BadRequestError) as refused:
+            gpt.responses.input_items.list(id_, limit=limit)
+        assert (refused.value.param, refused.value.code) == ("limit", code)
+
+
+def test_openai_counts_the_tokens_of_an_input(gpt: OpenAI) -> None:
+    counted = gpt.responses.input_tokens.count(model=GPT, input="Tell me about tides")
+    usage = gpt.responses.create(model=GPT, input="Tell me about tides").usage
+    assert usage is not None
+    assert (counted.object, counted.input_tokens) == ("response.input_tokens", usage.input_tokens)

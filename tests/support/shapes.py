@@ -70,7 +70,8 @@ def said_in(response: Json) -> str:
 
 @dataclass(frozen=True)
 class Shape:
-    """A way to ask for a text: how the request is made, and how its answers are read."""
+    """A way to ask for a text: how the request is made, and how its answers are read. `least` is the lowest limit in
+    tokens, `strict` whether fields of other ways are refused."""
 
     id: str
     dialect: str
@@ -82,6 +83,8 @@ class Shape:
     stream_extra: Mapping[str, Any] = field(default_factory=dict)
     stream_usage: bool = True
     many: bool = True
+    least: int = 1
+    strict: bool = False
 
     @property
     def supports_tools(self) -> bool:
@@ -186,6 +189,15 @@ SHAPES = (
     Shape("upstash", "upstash", _chat("meta-llama/Meta-Llama-3-8B-Instruct"), **_CHAT),
     Shape("yandex-d1", "yandex", _chat("gpt://folder/yandexgpt/latest"), stream_usage=False, **_CHAT),
     Shape("yandex-d2", "yandex", _chat("gpt://folder/qwen3-235b-a22b-fp8/latest"), **_CHAT),
+    Shape(
+        "openai-responses",
+        "openai",
+        _response("gpt-4o-mini"),
+        "/v1/responses",
+        least=16,
+        strict=True,
+        **_RESPONSE,
+    ),
     Shape("friendli-responses", "friendli", _response("m"), "/serverless/v1/responses", **_RESPONSE),
     Shape("ovms-responses-observed", "ovms", _response("llama3"), "/v3/responses", "observed", **_RESPONSE),
     Shape("yandex-responses-d1", "yandex", _response("gpt://folder/yandexgpt/latest"), "/v1/responses", **_RESPONSE),

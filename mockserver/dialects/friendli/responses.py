@@ -27,6 +27,7 @@ from mockserver.dialects.friendli.read import json_body
 from mockserver.dialects.friendli.reasoning import Reasoning, Thoughts, read_reasoning
 from mockserver.dialects.friendli.schemas import RESPONSES
 from mockserver.dialects.openai.fields import Body, number_or, whole
+from mockserver.dialects.openai.responses.flavour import ResponseOptions
 from mockserver.dialects.openai.responses.items import messages_of
 from mockserver.dialects.openai.tools import function_tools, parameters_fault, tool_choice, unknown_tool
 
@@ -44,11 +45,8 @@ _ITEMS = frozenset(
 
 
 class Wanted(NamedTuple):
-    """The fields of the request that its answer repeats, the sampling and token limit that are in effect, and where the
-    thoughts go.
-    """
+    """The sampling and token limit that are in effect, which the answer states, and where the thoughts go."""
 
-    body: Mapping[str, Any]
     temperature: float
     top_p: float
     limit: int
@@ -187,7 +185,7 @@ def _request(body: Body, asked: AskedModel, messages: list[dict[str, Any]], func
         tools=function_tools(functions),
         tool_choice=_choice(body) if functions else ToolChoice("none"),
         effort=thought.effort,
-        extra=Wanted(body, temperature, top_p, room if most is None else most, thought.thoughts),
+        extra=ResponseOptions(body, Wanted(temperature, top_p, room if most is None else most, thought.thoughts)),
     )
 
 

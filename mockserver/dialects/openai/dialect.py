@@ -6,6 +6,7 @@ from mockserver.dialects.openai.errors import ERRORS, stream_error, unrouted
 from mockserver.dialects.openai.families import MODELS
 from mockserver.dialects.openai.fields import bearer
 from mockserver.dialects.openai.limits import PRESETS, PROMPT_CACHING, QUOTAS, every_answer, preset_of
+from mockserver.dialects.openai.responses.operations import RESPONSES
 
 CONTRACT = components(__package__, "openai")
 _HERE = __package__
@@ -76,7 +77,17 @@ OPENAI = Dialect(
     name="openai",
     title="OpenAI API",
     hosts=("api.openai.com", *(f"{region}.api.openai.com" for region in ("us", "eu", "ae", "au", "in", "jp"))),
-    operations=(CHAT_COMPLETIONS, COMPLETIONS, EMBEDDINGS, MODERATIONS, LIST_MODELS, GET_MODEL, DELETE_MODEL),
+    operations=(
+        CHAT_COMPLETIONS,
+        COMPLETIONS,
+        *RESPONSES,
+        EMBEDDINGS,
+        MODERATIONS,
+        LIST_MODELS,
+        GET_MODEL,
+        DELETE_MODEL,
+    ),
+    history=lazy_codec(f"{_HERE}.responses.stored:make_store"),
     # Both editions are today's.
     errors={"documented": ERRORS, "observed": ERRORS},
     contract={"documented": CONTRACT, "observed": CONTRACT},

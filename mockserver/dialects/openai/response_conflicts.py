@@ -38,7 +38,8 @@ def response_conflict(body: Body, family: Family, model: str, earlier: Items = (
     )
 
 
-_ID = re.compile(r"[A-Za-z0-9_-]*\Z")
+# The form of the id of a response to be continued.
+ID = re.compile(r"[A-Za-z0-9_-]*\Z")
 
 
 def _continuation(body: Body, family: Family, model: str) -> Refusal | None:
@@ -46,7 +47,7 @@ def _continuation(body: Body, family: Family, model: str) -> Refusal | None:
     if earlier is not None and body.get("conversation") is not None:
         words = "Mutually exclusive parameters: Ensure you are only providing one of: 'previous_response_id' or"
         return refused(f"{words} 'conversation'.", code="mutually_exclusive_parameters")
-    if earlier is not None and not _ID.match(earlier):
+    if earlier is not None and not ID.match(earlier):
         words = "Expected an ID that contains letters, numbers, underscores, or dashes, but this value contained"
         name = "previous_response_id"
         words = f"Invalid '{name}': '{earlier[:LONGEST_ECHO]}'. {words} additional characters."

@@ -69,7 +69,7 @@ RESPONSES = _of_graphs(
     "responses",
     RESPONSES_PATHS,
     Schemas("ResponsesRequest", "Response", "ResponsesEvent"),
-    "responses.read:read",
+    "responses.requests:read",
     "responses.write:write",
     "Answer what was said, called and given back",
 )._replace(

@@ -1,41 +1,23 @@
 """Yandex AI Studio: OpenAI-compatible responses, chats and embeddings, and the list of models (vendor note, part A)."""
 
-from mockserver.core.calls import Call
-from mockserver.core.dialect_state import ResponseHistory
 from mockserver.core.dialects import (
     BEARER,
     Clients,
     Dialect,
     Operation,
-    OperationHandler,
-    RequestScope,
     Schemas,
     lazy_codec,
 )
-from mockserver.core.failures import Refusal
-from mockserver.core.timeline import Reply
 from mockserver.dialects.yandex.errors import ERRORS
 from mockserver.dialects.yandex.limits import PRESETS, PROMPT_CACHING, QUOTAS, credentials, every_answer, preset_of
 from mockserver.dialects.yandex.models import MODELS, list_models
 from mockserver.dialects.yandex.read import CONTRACT
 
-
-def _shelf() -> ResponseHistory:
-    from mockserver.dialects.yandex.responses.shelf import Shelf
-
-    return Shelf()
+_RESPONSES = f"{__package__}.responses"
 
 
 def _of_stored(name: str, method: str, path: str, summary: str, response: str | None = None) -> Operation:
-    """An operation on stored responses, whose code is loaded with the first request."""
-
-    def answer(call: Call, scope: RequestScope) -> Reply | Refusal:
-        from mockserver.dialects.yandex.responses import stored
-
-        found: OperationHandler = getattr(stored, name)
-        return found(call, scope)
-
-    schemas = Schemas(response=response)
+    answer, schemas = lazy_codec(f"{_RESPONSES}.stored:{name}"), Schemas(response=response)
     return Operation(name, method, (path,), schemas, handler=answer, summary=summary, remembers=True)
 
 
@@ -55,12 +37,12 @@ RESPONSES = Operation(
     "POST",
     ("/v1/responses",),
     Schemas("ResponsesRequest", "Response", "ResponsesEvent"),
-    read=lazy_codec("mockserver.dialects.yandex.responses.read:read"),
-    write=lazy_codec("mockserver.dialects.yandex.responses.write:write"),
+    read=lazy_codec(f"{_RESPONSES}.requests:read"),
+    write=lazy_codec(f"{_RESPONSES}.answers:write_response"),
     supports_tools=True,
     lacks={"documented": ("reasoning",)},
     summary="Answer what was said, called and given back",
-    stream_error=lazy_codec("mockserver.dialects.yandex.responses.write:fail"),
+    stream_error=lazy_codec(f"{_RESPONSES}.answers:fail_response"),
     history_markers=(b'"previous_response_id"', b'"item_reference"', b'"background"'),
 )
 STORED = (
@@ -96,8 +78,15 @@ YANDEX = Dialect(
         "rest-assistant.api.cloud.yandex.net",
     ),
     operations=(CHAT_COMPLETIONS, RESPONSES, *STORED, EMBEDDINGS, LIST_MODELS),
-    history=_shelf,
-    bare=("/v1/chat/completions", "/v1/responses", "/v1/embeddings"),
+    history=lazy_codec(f"{_RESPONSES}.stored:make_store"),
+    bare=(
+        "/v1/chat/completions",
+        "/v1/responses",
+        "/v1/embeddings",
+        "/v1/responses/{id}",
+        "/v1/responses/{id}/cancel",
+        "/v1/responses/{id}/input_items",
+    ),
     errors=ERRORS,
     contract=CONTRACT,
     models=MODELS,

@@ -92,6 +92,7 @@ async function tools(vendor) {
 
 // Responses of each vendor that has them: whole, helped through a stream, and in a loop of a tool to its end.
 const RESPONDING = {
+  openai: { ...chat, base: "/openai/v1", model: "gpt-5.4" },
   yandex: VENDORS.qwen,
   friendli: { base: "/friendli/serverless/v1", model: "zai-org/GLM-5.3" },
 };

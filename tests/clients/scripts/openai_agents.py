@@ -21,6 +21,7 @@ from pydantic import BaseModel
 
 # By name: the base path, the model, whether it is asked by the Responses API, and the edition.
 VENDORS = {
+    "openai": ("/openai/v1", "gpt-5.4", True, "documented"),
     "cerebras": ("/cerebras/v1", "gpt-oss-120b", False, "observed"),
     "friendli": ("/friendli/serverless/v1", "zai-org/GLM-5.3", True, "documented"),
     "ovms": ("/ovms/v3", "llama3", True, "observed"),

@@ -310,7 +310,8 @@ def said(line: dict[str, Any]) -> dict[str, Any]:
 
 @pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: shape.id)
 def test_of_a_stream_that_a_client_leaves_so_much_is_told_as_went_out(shape: Shape) -> None:
-    plan = shape.stream("Tell me about tides", max_tokens=12, n=2 if shape.many else 1).plan
+    several: dict[str, Any] = {"n": 2} if shape.many else {}
+    plan = shape.stream("Tell me about tides", max_tokens=16, **several).plan
 
     def left(most: int | None = None) -> dict[str, Any]:
         return summary_of(play(Journal().open("", plan.context.call.path, plan.context.call, plan), most))
@@ -348,7 +349,7 @@ def test_an_end_that_a_client_cannot_have_read_is_not_told(wish: str) -> None:
 
 @pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: shape.id)
 def test_a_stream_is_finished_once_the_event_that_its_dialect_ends_it_with_has_gone_out(shape: Shape) -> None:
-    plan = shape.stream("Tell me about tides", max_tokens=12).plan
+    plan = shape.stream("Tell me about tides", max_tokens=16).plan
 
     def left(most: int) -> dict[str, Any]:
         return transcript_of(play(Journal().open("", plan.context.call.path, plan.context.call, plan), most))

@@ -1,15 +1,20 @@
-"""The `input` of a request as chat messages: earlier messages, tool calls and their outputs.
-
-Everything here accepts any JSON, since a journal also reads requests that were refused.
-"""
+"""Requests in the form of chats: the items of their `input` as messages, their tools, and the choice among these."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
+
+from mockserver.dialects.openai.fields import Body
 
 Item = Mapping[str, Any]
 Message = dict[str, Any]
 
 _TEXTS = ("input_text", "output_text", "text")
+# The tokens of a file: a figure of our own, since no vendor states any.
+FILE_TOKENS = 256
+
+# --- input -------------------------------------------------------------------------------------------------------
+
+# Everything here accepts any JSON, since a journal also reads requests that were refused.
 
 
 def messages_of(given: object, instructions: object = None) -> list[Message]:
@@ -88,7 +93,8 @@ def _part(part: Item) -> Message | None:
     if kind == "refusal":
         return {"type": "refusal", "refusal": _text(part.get("refusal"))}
     if kind == "input_image":
-        return {"type": "image_url", "image_url": {"url": _first(part, "image_url", "file_id")}}
+        detail = {"detail": part["detail"]} if isinstance(part.get("detail"), str) else {}
+        return {"type": "image_url", "image_url": {"url": _first(part, "image_url", "file_id"), **detail}}
     if kind == "input_file":
         return {"type": "file", "file": _first(part, "file_id", "file_url", "file_data", "filename")}
     return None
@@ -106,3 +112,42 @@ def _first(part: Item, *names: str) -> str:
 
 def _text(value: object) -> str:
     return value if isinstance(value, str) else ""
+
+
+# --- tools -------------------------------------------------------------------------------------------------------
+
+# Tools that are called; the others the vendor would run itself, which is not simulated.
+_CALLED = ("function", "custom")
+
+
+def chat_tools(body: Body) -> list[Body]:
+    """The tools that can be called, in the form of chats."""
+    called = [tool for tool in body.get("tools") or () if tool["type"] in _CALLED]
+    return [{"type": tool["type"], tool["type"]: tool_fields(tool)} for tool in called]
+
+
+def tool_fields(tool: Body) -> Body:
+    """A tool without its type; the grammar of a custom tool is nested one level deeper, as in chats."""
+    fields = {name: value for name, value in tool.items() if name != "type" and value is not None}
+    form = fields.get("format")
+    if tool["type"] == "custom" and isinstance(form, Mapping) and form.get("type") == "grammar":
+        fields["format"] = {"type": "grammar", "grammar": form}
+    return fields
+
+
+def chat_choice(body: Body) -> str | Body:
+    """The tool choice in the form of chats; `auto` instead of a tool that is never called."""
+    choice = body.get("tool_choice") or "auto"
+    # If only the service's own tools are on offer, a required call may be of one of them, so none is forced.
+    if choice == "required" and body.get("tools") and not chat_tools(body):
+        return "auto"
+    if isinstance(choice, str):
+        return choice
+    if choice["type"] == "allowed_tools":
+        named = [_named(tool) for tool in choice["tools"] if tool["type"] in _CALLED]
+        return {"type": "allowed_tools", "allowed_tools": {"mode": choice["mode"], "tools": named}}
+    return _named(choice) if choice["type"] in _CALLED else "auto"
+
+
+def _named(tool: Body) -> Body:
+    return {"type": tool["type"], tool["type"]: {"name": tool.get("name", "")}}

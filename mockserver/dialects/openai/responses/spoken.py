@@ -1,6 +1,6 @@
 """The items of a choice, in the order of their generation."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple
 
 from mockserver.core.generation import Choice, FinishReason
@@ -64,22 +64,17 @@ def spoken_of(choice: Choice, thoughts: Thoughts | None) -> list[Spoken]:
     An answer without calls has a text, though it may be empty, unless it is cut short within its thoughts. The last
     item of an incomplete answer is incomplete.
     """
-    found = list(_spoken(choice, thoughts))
-    if found and incomplete_reason(choice) is not None:
-        found[-1] = found[-1]._replace(complete=False)
-    return found
-
-
-def _spoken(choice: Choice, thoughts: Thoughts | None) -> Iterator[Spoken]:
-    thought = len(choice.thoughts)
+    thought, found = len(choice.thoughts), list[Spoken]()
     if thoughts is not None:
-        yield Spoken(thoughts, choice.thoughts, 0)
+        found.append(Spoken(thoughts, choice.thoughts, 0))
     cut_in_thought = thoughts is not None and choice.finish_reason == "length" and not choice.answer_tokens
     if choice.texts or not (choice.calls or cut_in_thought):
         step = thought if choice.texts else choice.last_step
-        yield Spoken("refusal" if choice.refusal else "text", choice.texts, step)
+        found.append(Spoken("refusal" if choice.refusal else "text", choice.texts, step))
     step = thought + len(choice.texts)
     for place, call in enumerate(choice.calls):
-        kind: Kind = "call" if call.kind == "function" else "custom"
-        yield Spoken(kind, call.texts, step, place, call.name)
+        found.append(Spoken("call" if call.kind == "function" else "custom", call.texts, step, place, call.name))
         step += call.steps
+    if found and incomplete_reason(choice) is not None:
+        found[-1] = found[-1]._replace(complete=False)
+    return found

@@ -5,20 +5,31 @@ very end; numbers begin at 1; ids are made of the time and of indexes, or consta
 """
 
 import struct
-from collections.abc import Iterator, Mapping
-from functools import partial
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import Any
 
 import orjson
 
 from mockserver.core.dialects import Broken, RequestScope
 from mockserver.core.generation import Choice, Generation
-from mockserver.core.timeline import RUN_LENGTH, TAKEN, FrameBatch, LazyFrames, Reply, TokenTiming
-from mockserver.dialects.openai.bodies import body_reply
-from mockserver.dialects.openai.events import DONE, SLOT, stream_reply
-from mockserver.dialects.openai.responses.events import Event, Run, Stage, deltas, numbered, quiet
-from mockserver.dialects.openai.responses.failing import data_of, next_number
+from mockserver.core.timeline import RUN_LENGTH, TAKEN, Reply, TokenTiming
+from mockserver.dialects.openai.events import DONE, SLOT
+from mockserver.dialects.openai.flavour import Members
+from mockserver.dialects.openai.responses import flavour
+from mockserver.dialects.openai.responses.flavour import (
+    Event,
+    Responding,
+    ResponseFlavour,
+    ResponseOptions,
+    Run,
+    Stage,
+    data_of,
+    deltas,
+    next_number,
+    quiet,
+    responding,
+)
 from mockserver.dialects.ovms.errors import JSON, STREAM, own_words
 from mockserver.dialects.ovms.read import Asked
 from mockserver.dialects.ovms.tools import chosen_tool, offered
@@ -28,45 +39,11 @@ _FIRST_NUMBER = 1
 _MESSAGE, _REASONING = "msg-0", "rs-0"
 
 
-class _Answer(NamedTuple):
-    """What an answer is written from: the generation, the request that it repeats, and its end in Unix seconds."""
-
-    generation: Generation
-    fields: Mapping[str, Any]
-    scope: RequestScope
-    over: int
-
-    @property
-    def choice(self) -> Choice:
-        """The only choice of a stream, the first of a body."""
-        return self.generation.choices[0]
-
-    @property
-    def incomplete(self) -> bool:
-        return any(choice.finish_reason == "length" for choice in self.generation.choices)
-
-    @property
-    def status(self) -> str:
-        return "incomplete" if self.incomplete else "completed"
-
-    def text(self, choice: Choice) -> str:
-        return choice.text if is_parsed(self.generation) else "".join(words(choice))
-
-    def thought(self, choice: Choice) -> str:
-        return "".join(thoughts(choice, self.generation)) if is_parsed(self.generation) else ""
-
-
 def write(generation: Generation, pace: TokenTiming, scope: RequestScope) -> Reply:
     """The generation as one body, or as a stream of events."""
-    options = generation.request.extra
-    fields = options.fields if isinstance(options, Asked) else {}
-    over = int(scope.now + pace.queue + pace.prefill + pace.decode)
-    answer = _Answer(generation, fields, scope, over)
-    if generation.request.output.stream:
-        return stream_reply(LazyFrames(partial(_events, answer)), STREAM)
-    output = [item for choice in generation.choices for item in _items(answer, choice, answer.status)]
-    body = {**_around(answer, answer.status), "output": output, "usage": _usage(generation)}
-    return body_reply(body, generation, content_type=JSON)
+    asked = generation.request.extra
+    options = ResponseOptions(asked.fields if isinstance(asked, Asked) else {})
+    return flavour.write(responding(_RESPONSE, generation, pace, scope)._replace(options=options))
 
 
 def fail(broken: Broken) -> bytes:
@@ -92,18 +69,21 @@ def _written(kind: str, number: Any, fields: Mapping[str, Any]) -> bytes:
 # --- the response ------------------------------------------------------------------------------------------------
 
 
-def _around(answer: _Answer, status: str) -> dict[str, Any]:
-    """The members of a response without its output and its usage."""
-    fields, created = answer.fields, int(answer.scope.now)
-    over = {"completed_at": answer.over} if status == "completed" else {}
-    cut = {"incomplete_details": {"reason": "max_tokens"}} if status == "incomplete" else {}
+def _status(answer: Responding) -> str:
+    cut = any(choice.finish_reason == "length" for choice in answer.generation.choices)
+    return "incomplete" if cut else "completed"
+
+
+def _response(answer: Responding, output: Sequence[Members] | None, status: str) -> Members:
+    fields, created, pace = answer.body, int(answer.scope.now), answer.pace
+    over = {"completed_at": int(answer.scope.now + pace.queue + pace.prefill + pace.decode)}
     most = fields.get("max_output_tokens")
     return {
         "id": f"resp-{created}",
         "object": "response",
         "created_at": created,
-        **over,
-        **cut,
+        **(over if status == "completed" else {}),
+        **({"incomplete_details": {"reason": "max_tokens"}} if status == "incomplete" else {}),
         "error": None,
         "model": answer.generation.request.model,
         "status": status,
@@ -118,6 +98,8 @@ def _around(answer: _Answer, status: str) -> dict[str, Any]:
         "truncation": "disabled",
         "metadata": {},
         **({"max_output_tokens": most} if most is not None else {}),
+        "output": [_message("", status)] if output is None else output,
+        **({} if output is None else {"usage": _usage(answer.generation)}),
     }
 
 
@@ -142,13 +124,27 @@ def _usage(generation: Generation) -> dict[str, int]:
     }
 
 
-def _items(answer: _Answer, choice: Choice, status: str) -> Iterator[dict[str, Any]]:
-    thought = answer.thought(choice)
+def _said(answer: Responding, choice: Choice | None = None) -> str:
+    choice = choice or answer.choice
+    return choice.text if is_parsed(answer.generation) else "".join(words(choice))
+
+
+def _thought(answer: Responding, choice: Choice | None = None) -> str:
+    return "".join(thoughts(choice or answer.choice, answer.generation)) if is_parsed(answer.generation) else ""
+
+
+def _output(answer: Responding) -> list[Members]:
+    """The items of all choices, or of the only one of a stream."""
+    return [item for choice in answer.generation.choices for item in _items(answer, choice, _status(answer))]
+
+
+def _items(answer: Responding, choice: Choice, status: str) -> Iterator[Members]:
+    thought = _thought(answer, choice)
     if thought:
         yield _reasoning(thought, f"rs-{choice.index}")
     for place in range(len(choice.calls)) if is_parsed(answer.generation) else ():
         yield _call(answer, choice, place, status, choice.calls[place].arguments)
-    yield _message(answer.text(choice), status, f"msg-{choice.index}")
+    yield _message(_said(answer, choice), status, f"msg-{choice.index}")
 
 
 def _reasoning(text: str | None, id_: str = _REASONING) -> dict[str, Any]:
@@ -156,7 +152,7 @@ def _reasoning(text: str | None, id_: str = _REASONING) -> dict[str, Any]:
     return {"id": id_, "type": "reasoning", "summary": summary}
 
 
-def _call(answer: _Answer, choice: Choice, place: int, status: str, arguments: str) -> dict[str, Any]:
+def _call(answer: Responding, choice: Choice, place: int, status: str, arguments: str) -> dict[str, Any]:
     id_ = call_head(choice, place, answer.scope)["id"]
     named = {"call_id": id_, "name": choice.calls[place].name, "arguments": arguments}
     return {"id": id_, "type": "function_call", "status": status, **named}
@@ -174,14 +170,9 @@ def _text_part(text: str) -> dict[str, Any]:
 # --- a stream ----------------------------------------------------------------------------------------------------
 
 
-def _events(answer: _Answer) -> Iterator[FrameBatch]:
-    step = answer.generation.last_step
-    yield from chain(numbered(_stages(answer), _FIRST_NUMBER), (FrameBatch((DONE,), (step,), (0,)),))
-
-
-def _stages(answer: _Answer) -> Iterator[Stage]:
+def _stages(answer: Responding) -> Iterator[Stage]:
     """ "response.created: after execution is scheduled", "in_progress: when the model starts producing tokens"."""
-    begun = {"response": {**_around(answer, "in_progress"), "output": [_message("", "in_progress")]}}
+    begun = {"response": _response(answer, None, "in_progress")}
     yield quiet(_written, TAKEN, [Event("response.created", begun)])
     yield quiet(_written, 0, [Event("response.in_progress", begun)])
     for part in parts_of(answer.choice, answer.generation, answer.scope):
@@ -194,9 +185,9 @@ def _stages(answer: _Answer) -> Iterator[Stage]:
     yield quiet(_written, answer.generation.last_step, list(_closing(answer)))
 
 
-def _thought_stages(answer: _Answer, part: Part) -> Iterator[Stage]:
+def _thought_stages(answer: Responding, part: Part) -> Iterator[Stage]:
     where = {"output_index": 0, "summary_index": 0, "item_id": _REASONING}
-    whole = answer.thought(answer.choice)
+    whole = _thought(answer)
     empty, full = ({"type": "summary_text", "text": text} for text in ("", whole))
     first, runs = _runs(part)
     opening = [
@@ -214,18 +205,18 @@ def _thought_stages(answer: _Answer, part: Part) -> Iterator[Stage]:
     yield quiet(_written, min(part.step + part.tokens, answer.generation.last_step), closing)
 
 
-def _text_stages(answer: _Answer, part: Part) -> Iterator[Stage]:
-    index = int(bool(answer.thought(answer.choice)))
+def _text_stages(answer: Responding, part: Part) -> Iterator[Stage]:
+    index = int(bool(_thought(answer)))
     first, runs = _runs(part)
-    if not answer.text(answer.choice):
+    if not _said(answer):
         return
     yield quiet(_written, first, _opened(index))
     yield deltas(_written, Event("response.output_text.delta", {**_at(index), "delta": SLOT}), runs)
 
 
-def _call_stages(answer: _Answer, part: Part) -> Iterator[Stage]:
+def _call_stages(answer: Responding, part: Part) -> Iterator[Stage]:
     choice = answer.choice
-    index = int(bool(answer.thought(choice))) + part.place
+    index = int(bool(_thought(answer, choice))) + part.place
     item = _call(answer, choice, part.place, "in_progress", "")
     yield quiet(_written, part.begun, [Event("response.output_item.added", {"output_index": index, "item": item})], 1)
     where = {"item_id": item["id"], "output_index": index, "call_id": item["call_id"]}
@@ -233,11 +224,11 @@ def _call_stages(answer: _Answer, part: Part) -> Iterator[Stage]:
     yield deltas(_written, Event("response.function_call_arguments.delta", {**where, "delta": SLOT}), runs)
 
 
-def _closing(answer: _Answer) -> Iterator[Event]:
+def _closing(answer: Responding) -> Iterator[Event]:
     """The last events of a stream: those of the calls, those of the message, and that of the response."""
-    choice, text, status = answer.choice, answer.text(answer.choice), answer.status
+    choice, text, status = answer.choice, _said(answer), _status(answer)
     calls = range(len(choice.calls)) if is_parsed(answer.generation) else range(0)
-    base = int(bool(answer.thought(choice)))
+    base = int(bool(_thought(answer, choice)))
     for place in calls:
         item = _call(answer, choice, place, status, choice.calls[place].arguments)
         where = {"item_id": item["id"], "output_index": base + place, "call_id": item["call_id"]}
@@ -250,9 +241,7 @@ def _closing(answer: _Answer) -> Iterator[Event]:
         yield Event("response.output_text.done", {**_at(index), "text": text})
         yield Event("response.content_part.done", {**_at(index), "part": _text_part(text)})
         yield Event("response.output_item.done", {"output_index": index, "item": _message(text, status)})
-    output = list(_items(answer, choice, status))
-    response = {**_around(answer, status), "output": output, "usage": _usage(answer.generation)}
-    yield Event(f"response.{status}", {"response": response})
+    yield Event(f"response.{status}", {"response": _response(answer, list(_items(answer, choice, status)), status)})
 
 
 def _opened(index: int) -> list[Event]:
@@ -287,3 +276,16 @@ def _run(rows: Iterator[tuple[str, int, int]], most: int) -> Iterator[Run]:
             texts, steps, tokens = [], [], []
     if texts:
         yield Run(texts, steps, tokens)
+
+
+_RESPONSE = ResponseFlavour(
+    _response,
+    layout=lambda answer: _written,
+    output=_output,
+    status=_status,
+    stages=_stages,
+    first=_FIRST_NUMBER,
+    done=True,
+    stream_headers=lambda answer: STREAM,
+    content_type=JSON,
+)

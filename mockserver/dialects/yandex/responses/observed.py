@@ -5,18 +5,24 @@ no space after the colons, counts its events from 1, and has no `[DONE]`.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import quote
 
 import orjson
 
 from mockserver.core.seeding import hex_digits, uuid4_text
-from mockserver.dialects.openai.responses.events import Event, Run, by_group, by_token
+from mockserver.dialects.openai.flavour import Members
+from mockserver.dialects.openai.responses.flavour import (
+    Event,
+    Responding,
+    ResponseFlavour,
+    Run,
+    by_group,
+    by_token,
+)
 from mockserver.dialects.openai.responses.spoken import Spoken, incomplete_reason
-from mockserver.dialects.yandex.responses.answer import Answer
+from mockserver.dialects.yandex.models import D2, Backend
 from mockserver.dialects.yandex.write import token_groups
-
-FIRST = 1
 
 # An object cannot hold a key twice, so the second has a mark that is removed from the JSON text.
 _VALID = {"valid": True}
@@ -31,33 +37,39 @@ _HOSTS = ("example.com", "example.org", "example.net")
 _RESULT_TOKENS = 420
 
 
-def written(kind: str, number: Any, fields: Mapping[str, Any]) -> bytes:
+class ResponseExtra(NamedTuple):
+    """What the writer needs beside the fields of the request: the engine, and the query with which the service searches
+    the web before the model answers, if it does."""
+
+    backend: Backend = D2
+    query: str | None = None
+
+
+def extra(answer: Responding) -> ResponseExtra:
+    """What the request has for the writer."""
+    return answer.options.more or ResponseExtra()
+
+
+def written(kind: str, number: Any, fields: Members) -> bytes:
     """An event of a stream."""
     data = _dumped({"sequence_number": number, **fields, "type": kind})
     return b"data:%b\nevent:%b\n\n" % (data, kind.encode())
 
 
-def plain(value: Mapping[str, Any]) -> bytes:
-    """The body of a plain answer."""
-    return _dumped(value)
-
-
-def _dumped(value: Mapping[str, Any]) -> bytes:
+def _dumped(value: Members) -> bytes:
     return orjson.dumps(value).replace(_MARKED, _UNMARKED)
 
 
-def response_id(answer: Answer) -> str:
-    """The id of a response."""
+def _id(answer: Responding) -> str:
     return uuid4_text(answer.scope.identity, "response")
 
 
-def response(answer: Answer, output: Sequence[Mapping[str, Any]] | None, status: str) -> dict[str, Any]:
-    """The response with its output and status; no output for a response that is not complete yet."""
+def _response(answer: Responding, output: Sequence[Members] | None, status: str) -> Members:
     body = answer.body
     reason = incomplete_reason(answer.choice) if output is not None else None
     metadata = body.get("metadata")
     return {
-        "id": response_id(answer),
+        "id": _id(answer),
         "created_at": _double(int(answer.scope.now)),
         "error": None,
         "incomplete_details": {"reason": reason, **_nested(answer)} if reason else None,
@@ -101,17 +113,17 @@ def _double(number: int) -> orjson.Fragment:
     return orjson.Fragment(f"{digits[0]}.{digits[1:].rstrip('0') or '0'}E{len(digits) - 1}".encode())
 
 
-def _nested(answer: Answer) -> Mapping[str, bool]:
+def _nested(answer: Responding) -> Mapping[str, bool]:
     """The mark of an object within a response: once in a stream, twice in a plain answer."""
     return _VALID if answer.streamed else _TWICE
 
 
-def _conversation(given: Any) -> Mapping[str, Any] | str | None:
+def _conversation(given: Any) -> Members | str | None:
     """The conversation as the request names it: an object, or an id, which any other value is taken for."""
     return given if given is None or isinstance(given, dict | str) else str(given)
 
 
-def _tool(tool: Mapping[str, Any]) -> dict[str, Any]:
+def _tool(tool: Members) -> dict[str, Any]:
     if tool["type"] != "function":
         return {"type": tool["type"], **_UNSET.get(tool["type"], {}), **tool, **_TWICE}
     return {
@@ -125,7 +137,7 @@ def _tool(tool: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _usage(answer: Answer, *, over: bool) -> dict[str, Any]:
+def _usage(answer: Responding, *, over: bool) -> dict[str, Any]:
     """The usage, which is 0 throughout while the response is not complete."""
     usage, valid = answer.generation.usage, _nested(answer)
     found = _RESULT_TOKENS * len(_citations(answer)) if over else 0
@@ -139,52 +151,71 @@ def _usage(answer: Answer, *, over: bool) -> dict[str, Any]:
     }
 
 
-def search(answer: Answer) -> tuple[list[Event], list[Mapping[str, Any]]]:
-    """The events and the item of a search of the web; empty if there is none."""
-    if answer.query is None:
-        return [], []
-    id_ = uuid4_text(answer.scope.identity, "search")
-    where = {"item_id": id_, "output_index": 0}
-    done = _search(answer, id_, answer.query, "completed")
-    kind = "response.web_search_call"
-    begun = {"output_index": 0, "item": _search(answer, id_, "", "in_progress")}
+def _opening(answer: Responding) -> list[Event]:
+    """The first events, and those of a search of the web."""
+    queued, begun = (_response(answer, None, status) for status in ("queued", "in_progress"))
+    opening = [Event("response.created", {"response": queued}), Event("response.in_progress", {"response": begun})]
+    query = _query(answer)
+    if query is None:
+        return opening
+    id_ = _search_id(answer)
+    where, kind = {"item_id": id_, "output_index": 0}, "response.web_search_call"
+    begun, done = (
+        {"output_index": 0, "item": _search(answer, words, status)}
+        for words, status in (("", "in_progress"), (query, "completed"))
+    )
     return [
+        *opening,
         Event("response.output_item.added", begun),
         *(Event(f"{kind}.{step}", where) for step in ("in_progress", "searching", "completed")),
-        Event("response.output_item.done", {"output_index": 0, "item": done}),
-    ], [done]
+        Event("response.output_item.done", done),
+    ]
 
 
-def _search(answer: Answer, id_: str, query: str, status: str) -> Mapping[str, Any]:
-    valid = _nested(answer)
+def _ahead(answer: Responding) -> list[Members]:
+    """The item of the search."""
+    query = _query(answer)
+    return [] if query is None else [_search(answer, query, "completed")]
+
+
+def _query(answer: Responding) -> str | None:
+    """The query of the search that precedes the answer; None if there is no search, as before a call."""
+    return None if answer.choice.calls else extra(answer).query
+
+
+def _search_id(answer: Responding) -> str:
+    return uuid4_text(answer.scope.identity, "search")
+
+
+def _search(answer: Responding, query: str, status: str) -> Members:
+    valid, id_ = _nested(answer), _search_id(answer)
     action = {"query": query, "type": "search", **valid}
     return {"id": id_, "action": action, "status": status, "type": "web_search_call", **valid}
 
 
-def _citations(answer: Answer) -> list[Mapping[str, Any]]:
+def _citations(answer: Responding) -> list[Members]:
     """What a search has found; recorded citations all have the indexes 0."""
-    if answer.query is None:
+    query = _query(answer)
+    if query is None:
         return []
     where = {"end_index": 0, "start_index": 0}
     return [
         {
             **where,
-            "title": f"{answer.query} — {host}",
+            "title": f"{query} — {host}",
             "type": "url_citation",
-            "url": f"https://{host}/{quote(answer.query)}",
+            "url": f"https://{host}/{quote(query)}",
             **_nested(answer),
         }
         for host in _HOSTS
     ]
 
 
-def item_id(answer: Answer, spoken: Spoken) -> str:
-    """The id of an item."""
+def _item_id(answer: Responding, spoken: Spoken, index: int) -> str:
     return uuid4_text(answer.scope.identity, "item", spoken.kind, spoken.place)
 
 
-def item(answer: Answer, spoken: Spoken, text: str | None, id_: str) -> Mapping[str, Any]:
-    """An item with its text; None for an item that has only begun."""
+def _item(answer: Responding, spoken: Spoken, text: str | None, id_: str) -> Members:
     status, valid = "in_progress" if text is None else spoken.status, _nested(answer)
     if spoken.is_call:
         kind, key = ("function_call", "arguments") if spoken.kind == "call" else ("custom_tool_call", "input")
@@ -199,32 +230,32 @@ def item(answer: Answer, spoken: Spoken, text: str | None, id_: str) -> Mapping[
     return {"id": id_, "content": content, "role": "assistant", "status": status, "type": "message", **phase, **valid}
 
 
-def _call_id(answer: Answer, spoken: Spoken) -> str:
+def _call_id(answer: Responding, spoken: Spoken) -> str:
     """The id by which a result names its call, as in chats: the tool's name, unless vLLM serves the model."""
-    if answer.backend.named_calls:
+    if extra(answer).backend.named_calls:
         return spoken.name
     return f"chatcmpl-tool-{hex_digits(answer.scope.identity, 32, 'call', spoken.place)}"
 
 
-def _content(answer: Answer, spoken: Spoken, text: str) -> Mapping[str, Any]:
+def _content(answer: Responding, spoken: Spoken, text: str) -> Members:
     """The text of an item within it; only a plain answer has `logprobs` that nobody has asked for, without a value."""
     rows: list[Any] | None = answer.logprobs(range(len(spoken.texts))) if answer.detailed else None
     logprobs = {} if answer.streamed and not answer.detailed else {"logprobs": rows}
-    return _part(spoken, text, logprobs, _nested(answer), _citations(answer))
+    return _said(spoken, text, logprobs, _nested(answer), _citations(answer))
 
 
-def part(answer: Answer, spoken: Spoken, text: str, over: bool) -> Mapping[str, Any]:
-    """The part of an item that has its text, open or done, as an event of its own."""
-    return _part(spoken, text, {"logprobs": answer.logprobs(range(len(spoken.texts)))} if over else {}, _VALID)
+def _part(answer: Responding, spoken: Spoken, text: str, over: bool) -> Members:
+    """The part of an item as an event of its own has it."""
+    return _said(spoken, text, {"logprobs": answer.logprobs(range(len(spoken.texts)))} if over else {}, _VALID)
 
 
-def _part(
+def _said(
     spoken: Spoken,
     text: str,
-    logprobs: Mapping[str, Any],
+    logprobs: Members,
     valid: Mapping[str, bool],
-    annotations: Sequence[Mapping[str, Any]] = (),
-) -> Mapping[str, Any]:
+    annotations: Sequence[Members] = (),
+) -> Members:
     if spoken.kind == "summary":
         return {"text": text, "type": "summary_text", **valid}
     if spoken.kind == "refusal":
@@ -232,22 +263,39 @@ def _part(
     return {"annotations": list(annotations), "text": text, "type": "output_text", **logprobs, **valid}
 
 
-def beside(answer: Answer, spoken: Spoken, tokens: range) -> Mapping[str, Any]:
-    """The members beside a delta."""
+def _beside(answer: Responding, spoken: Spoken, tokens: range) -> Members:
     return {"logprobs": answer.logprobs(tokens)} if answer.detailed and spoken.kind == "text" else {}
 
 
-def ended(answer: Answer, spoken: Spoken) -> Mapping[str, Any]:
-    """The members beside the whole text."""
+def _ended(answer: Responding, spoken: Spoken) -> Members:
     if spoken.kind == "text" and answer.detailed:
         return {"logprobs": answer.logprobs(range(len(spoken.texts)))}
     return {"name": spoken.name} if spoken.kind == "call" else {}
 
 
-def runs(answer: Answer, spoken: Spoken) -> Iterator[Run]:
+def _runs(answer: Responding, spoken: Spoken) -> Iterator[Run]:
     """The deltas: a few tokens each, or all arguments of a call; one token each of the models that vLLM serves."""
-    if not answer.backend.named_calls:
-        return by_token(spoken)
+    if not extra(answer).backend.named_calls:
+        return by_token(answer, spoken)
     if spoken.is_call:
         return by_group(spoken, [range(len(spoken.texts))])
     return by_group(spoken, token_groups(spoken.texts, answer.choice.seed, _SMALLEST, _LARGEST))
+
+
+OBSERVED = ResponseFlavour(
+    _response,
+    lambda answer: written,
+    _id,
+    _item_id,
+    _item,
+    _part,
+    _beside,
+    _ended,
+    _dumped,
+    ahead=_ahead,
+    runs=_runs,
+    opening=_opening,
+    first=1,
+    stream_headers=lambda answer: extra(answer).backend.stream_headers,
+    waits=False,
+)

@@ -1,6 +1,6 @@
 """`POST /v1/responses` becomes a request to a model, as the page "Create a model response" allows or refuses it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from mockserver.core.calls import Call
@@ -9,7 +9,17 @@ from mockserver.core.failures import FailureKind, Refusal
 from mockserver.core.generation import Constraint, Effort, GenerationRequest, Limits, Output, Prompt, Sampling
 from mockserver.dialects.openai.fields import Body, whole
 from mockserver.dialects.openai.messages import chat_prompt, with_images, with_media
-from mockserver.dialects.openai.responses.items import files_of, messages_of
+from mockserver.dialects.openai.responses.flavour import ResponseOptions
+from mockserver.dialects.openai.responses.items import (
+    FILE_TOKENS,
+    chat_choice,
+    chat_tools,
+    files_of,
+    messages_of,
+    tool_fields,
+)
+from mockserver.dialects.openai.responses.store import ResponseStore
+from mockserver.dialects.openai.tools import Offer
 from mockserver.dialects.yandex.errors import fault, in_session
 from mockserver.dialects.yandex.models import FOLDER, Backend, ModelUri, backend_of, context_window
 from mockserver.dialects.yandex.read import (
@@ -20,16 +30,15 @@ from mockserver.dialects.yandex.read import (
     fitting,
     messages_fault,
 )
-from mockserver.dialects.yandex.responses.options import ResponseOptions
-from mockserver.dialects.yandex.responses.tools import query_of, read_response_tools
+from mockserver.dialects.yandex.responses.observed import ResponseExtra
+from mockserver.dialects.yandex.tools import offered_fault, read_tools
+from mockserver.model.intent import detect_intent
 from mockserver.model.schema import schema_fault
 
 _ROLES = ("user", "system", "developer", "assistant")
 _LOGPROBS = "message.output_text.logprobs"
 # The reasoning effort of a request for a summary that states none.
 _USUAL: Effort = "medium"
-# The tokens of a file: a figure of our own, since the vendor states none.
-_FILE_TOKENS = 256
 
 
 def read(call: Call, scope: RequestScope) -> GenerationRequest | Refusal:
@@ -54,7 +63,7 @@ def read(call: Call, scope: RequestScope) -> GenerationRequest | Refusal:
     if refused is not None:
         return refused
     backend = backend_of(uri.name)
-    offer = read_response_tools(body, parallel=_parallel(body, backend, scope.edition))
+    offer = _offer(body, parallel=_parallel(body, backend, scope.edition))
     if isinstance(offer, Refusal):
         return offer
     prompt = _prompt(messages, body)
@@ -71,7 +80,9 @@ def read(call: Call, scope: RequestScope) -> GenerationRequest | Refusal:
         tools=offer.tools,
         tool_choice=offer.choice._replace(compact=backend.compact_calls),
         effort=effort,
-        extra=ResponseOptions(body, summary, query_of(body, prompt) if scope.edition == "observed" else None),
+        extra=ResponseOptions(
+            body, ResponseExtra(backend, _query(body, prompt) if scope.edition == "observed" else None)
+        ),
     )
     return fitting(request, uri, call, scope)
 
@@ -80,20 +91,11 @@ def _conversation(body: Body, scope: RequestScope) -> object:
     """The input, after all items of the stored response that it continues, and with the stored items that it refers
     to."""
     given, id_ = body.get("input", ""), body.get("previous_response_id")
-    if scope.history is None:
+    if not isinstance(scope.history, ResponseStore):
         return given
-    # Few requests need what is stored.
-    from mockserver.dialects.yandex.responses.shelf import Shelf
-
-    assert isinstance(scope.history, Shelf), "a dialect has ledgers of its own"
     earlier = scope.history.get(str(id_))
     own = [{"role": "user", "content": given}] if isinstance(given, str) else given
-    items = [*(earlier.items if earlier is not None else ()), *own]
-    return [scope.history.item(str(each.get("id"))) or each if _refers(each) else each for each in items]
-
-
-def _refers(item: Mapping[str, Any]) -> bool:
-    return item.get("type") == "item_reference"
+    return scope.history.with_items([*(earlier.items if earlier is not None else ()), *own])
 
 
 def _parallel(body: Body, backend: Backend, edition: Edition) -> bool:
@@ -174,4 +176,26 @@ def _logprobs(body: Body) -> int | None:
 
 def _prompt(messages: Sequence[dict[str, Any]], body: Body) -> Prompt:
     prompt = with_images(chat_prompt(messages, body.get("tools")), messages, IMAGE_TOKENS)
-    return with_media(prompt, [("file", name, _FILE_TOKENS) for name in files_of(list(messages))])
+    return with_media(prompt, [("file", name, FILE_TOKENS) for name in files_of(list(messages))])
+
+
+# --- tools -------------------------------------------------------------------------------------------------------
+
+# The service's own tools (code, MCP servers, files) are accepted but never called: their results are not simulated.
+# Only the web is searched, and only in the observed edition.
+
+
+def _offer(body: Body, *, parallel: bool) -> Offer | Refusal:
+    """The tools on offer and the tool choice, or why they are refused."""
+    tools = [
+        (place, tool) for place, tool in enumerate(body.get("tools", ())) if tool["type"] in ("function", "custom")
+    ]
+    fault = offered_fault((f"tools[{place}]", tool["type"], tool_fields(tool)) for place, tool in tools)
+    return fault or read_tools({"tools": chat_tools(body), "tool_choice": chat_choice(body)}, parallel=parallel)
+
+
+def _query(body: Body, prompt: Prompt) -> str | None:
+    """The query of a search of the web; None unless that tool is on offer and the user has just asked a question."""
+    searches = any(str(tool["type"]).startswith("web_search") for tool in body.get("tools", ()))
+    asked = prompt.topic.rstrip().endswith(("?", "？")) and prompt.messages[-1].role == "user"
+    return detect_intent(prompt.topic).subject if searches and asked and body.get("tool_choice") != "none" else None

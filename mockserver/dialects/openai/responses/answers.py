@@ -1,0 +1,312 @@
+"""`POST /v1/responses`: answers (facts E6), streams of events (E7), and ids (E2)."""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import orjson
+
+from mockserver.core.dialects import Broken, RequestScope
+from mockserver.core.generation import Generation
+from mockserver.core.seeding import alphanumerics, hex_digits
+from mockserver.core.timeline import Reply, TokenTiming
+from mockserver.dialects.openai.families import effort_asked, family_of, snapshot_of
+from mockserver.dialects.openai.flavour import NOTHING, Members
+from mockserver.dialects.openai.responses.flavour import (
+    Event,
+    Layout,
+    Pad,
+    Responding,
+    ResponseFlavour,
+    failed,
+    responding,
+    usual_opening,
+    write,
+)
+from mockserver.dialects.openai.responses.spoken import Spoken, incomplete_reason
+from mockserver.dialects.openai.strict_schemas import schema_refusal
+
+# The prefixes of the ids of items.
+PREFIXES = {
+    "thought": "rs", "summary": "rs", "hidden": "rs", "text": "msg", "refusal": "msg", "call": "fc", "custom": "ctc",
+}  # fmt: skip
+ENCRYPTED = "reasoning.encrypted_content"
+_BEYOND_ASCII = re.compile(r"[^\x00-\x7f]+")
+_IMAGE_TOKENS = {"image_tokens": 0, "text_tokens": 0}
+# What the vendor's own tools have used, which are never called here.
+_TOOL_USAGE = {
+    "image_gen": {
+        "input_tokens": 0,
+        "input_tokens_details": _IMAGE_TOKENS,
+        "output_tokens": 0,
+        "output_tokens_details": _IMAGE_TOKENS,
+        "total_tokens": 0,
+    },
+    "web_search": {"num_requests": 0},
+}
+
+
+def write_response(generation: Generation, pace: TokenTiming, scope: RequestScope) -> Reply:
+    """The generation as one body, or as a stream of events."""
+    return write(responding(RESPONSE, generation, pace, scope))
+
+
+def fail_response(broken: Broken) -> bytes:
+    """The events with which a stream fails: an `error`, unless the service is overloaded, and the failed response."""
+    if broken.status == 503:
+        return failed(broken, alphabetical, code="server_is_overloaded")
+
+    def error(problem: Members) -> Members:
+        return {"error": {"type": problem["code"], **problem, "param": None}}
+
+    return failed(broken, alphabetical, error=error)
+
+
+def plain(value: object) -> bytes:
+    """A body as it is laid out: two spaces for each level, ASCII alone, and no newline at the end."""
+    body = orjson.dumps(value, option=orjson.OPT_INDENT_2)
+    if body.isascii():
+        return body
+    return _BEYOND_ASCII.sub(lambda found: _escaped(found[0]), body.decode()).encode()
+
+
+def _escaped(text: str) -> str:
+    units = text.encode("utf-16-be").hex()
+    return "".join([f"\\u{units[place : place + 4]}" for place in range(0, len(units), 4)])
+
+
+def alphabetical(kind: str, number: Any, fields: Members) -> bytes:
+    """An event with its type first and all other keys in alphabetical order."""
+    rest = sorted({**fields, "sequence_number": number}.items())
+    return b"event: %b\ndata: %b\n\n" % (kind.encode(), orjson.dumps({"type": kind, **dict(rest)}))
+
+
+def _in_background(kind: str, number: Any, fields: Members) -> bytes:
+    """An event of a response in the background: once it is taken from the queue, the number follows the type."""
+    if kind in ("response.created", "response.queued"):
+        return alphabetical(kind, number, fields)
+    members = {"type": kind, "sequence_number": number, **dict(sorted(fields.items()))}
+    return b"event: %b\ndata: %b\n\n" % (kind.encode(), orjson.dumps(members))
+
+
+def _layout(response: Responding) -> Layout:
+    return _in_background if response.body.get("background") else alphabetical
+
+
+def _opening(response: Responding) -> list[Event]:
+    opening = usual_opening(response)
+    if not response.body.get("background"):
+        return opening
+    queued = {"response": _members(response, None, "queued")}
+    return [Event("response.created", queued), Event("response.queued", queued), opening[1]]
+
+
+# --- ids ---------------------------------------------------------------------------------------------------------
+
+
+def _id(response: Responding, kind: str, place: int = 0) -> str:
+    return made_id(response.scope, kind, place)
+
+
+def made_id(scope: RequestScope, kind: str, *place: str | int) -> str:
+    """An id in the vendor's form: sixteen digits are common to a response and its items, and so are three further on;
+    between them stands the time."""
+    identity = scope.identity
+    shared, constant = hex_digits(identity, 16, "response"), hex_digits(identity, 2, "constant")
+    own = hex_digits(identity, 20, "own", kind, *place)
+    return f"{kind}_{shared}00{int(scope.now) & 0xFFFFFFFF:08x}{own[:4]}81{constant}{own[4:]}"
+
+
+def _item_id(response: Responding, spoken: Spoken, index: int) -> str:
+    return _id(response, PREFIXES[spoken.kind], spoken.place)
+
+
+# --- a response --------------------------------------------------------------------------------------------------
+
+
+def _members(response: Responding, output: Sequence[Members] | None, status: str) -> Members:
+    body, scope, name = response.body, response.scope, response.generation.request.model
+    family, over = family_of(name), output is not None
+    reason = incomplete_reason(response.choice) if over else None
+    tier, conversation = body.get("service_tier") or "auto", body.get("conversation")
+    caching = {"mode": "implicit", "ttl": "30m", **(body.get("prompt_cache_options") or {})}
+    takes = response.pace.schedule[-1] if response.pace.schedule else 0.0
+    return {
+        "id": _id(response, "resp"),
+        "object": "response",
+        "created_at": int(scope.now),
+        "status": status,
+        "background": bool(body.get("background")),
+        **(NOTHING if response.streamed else {"billing": {"payer": "developer"}}),
+        "completed_at": int(scope.now + takes) if status == "completed" else None,
+        **({"conversation": conversation} if conversation is not None else NOTHING),
+        "error": None,
+        "frequency_penalty": 0.0,
+        "incomplete_details": {"reason": reason} if reason else None,
+        "instructions": body.get("instructions"),
+        "max_output_tokens": body.get("max_output_tokens"),
+        "max_tool_calls": body.get("max_tool_calls"),
+        "model": snapshot_of(name),
+        "moderation": None,
+        "output": output or [],
+        "parallel_tool_calls": body.get("parallel_tool_calls") is not False,
+        "presence_penalty": 0.0,
+        "previous_response_id": body.get("previous_response_id"),
+        **({"prompt": body["prompt"]} if body.get("prompt") else NOTHING),
+        "prompt_cache_key": body.get("prompt_cache_key"),
+        **({"prompt_cache_options": caching} if family.cache_options else NOTHING),
+        "prompt_cache_retention": body.get("prompt_cache_retention") or family.cache_retention,
+        "reasoning": _reasoning(response),
+        "safety_identifier": body.get("safety_identifier"),
+        "service_tier": {"auto": "default", "fast": "priority"}.get(tier, tier) if over else tier,
+        "store": body.get("store") is not False,
+        "temperature": _number(body.get("temperature"), 1.0),
+        "text": _text(body.get("text") or NOTHING),
+        "tool_choice": body.get("tool_choice") or "auto",
+        "tool_usage": _TOOL_USAGE,
+        "tools": response.options.more or [],
+        "top_logprobs": int(body.get("top_logprobs") or 0),
+        "top_p": _number(body.get("top_p"), family.top_p),
+        "truncation": body.get("truncation") or "disabled",
+        "usage": _usage(response) if over else None,
+        "user": body.get("user"),
+        "metadata": body.get("metadata") or {},
+    }
+
+
+def _number(given: float | None, usual: float) -> float:
+    return usual if given is None else float(given)
+
+
+def _reasoning(response: Responding) -> Members:
+    name, asked = response.generation.request.model, response.body.get("reasoning") or NOTHING
+    family = family_of(name)
+    context = asked.get("context") or family.reasoning_context
+    mode = asked.get("mode") or family.reasoning_mode
+    return {
+        **({"context": context} if context is not None else NOTHING),
+        "effort": effort_asked(response.body, family),
+        **({"mode": mode} if mode is not None else NOTHING),
+        "summary": asked.get("summary") or asked.get("generate_summary"),
+    }
+
+
+def _text(asked: Members) -> Members:
+    form = asked.get("format") or {"type": "text"}
+    if form["type"] == "json_schema":
+        form = {
+            "type": "json_schema",
+            "description": form.get("description"),
+            "name": form["name"],
+            "schema": form["schema"],
+            "strict": bool(form.get("strict")),
+        }
+    return {"format": form, "verbosity": asked.get("verbosity") or "medium"}
+
+
+def echoed_tool(tool: Members) -> Members:
+    """A tool as the answer repeats it. A function is strict, unless the request or its schema forbids that."""
+    if tool["type"] == "custom":
+        tool = {"description": None, "format": {"type": "text"}, **tool}
+    elif tool["type"] == "function":
+        strict = tool.get("strict")
+        if strict is None:
+            strict = bool(tool.get("parameters")) and schema_refusal({**tool, "strict": True}, "parameters") is None
+        tool = {"description": None, "parameters": None, **tool, "strict": strict}
+    return {"type": tool["type"], **dict(sorted(tool.items()))}
+
+
+def _usage(response: Responding) -> Members:
+    usage = response.generation.usage
+    return {
+        "input_tokens": usage.prompt_tokens,
+        "input_tokens_details": {"cache_write_tokens": _written(response), "cached_tokens": usage.cached_tokens},
+        "output_tokens": usage.completion_tokens,
+        "output_tokens_details": {"reasoning_tokens": response.reasoning_tokens},
+        "total_tokens": usage.total_tokens,
+    }
+
+
+def _written(response: Responding) -> int:
+    """The tokens written to the prompt cache, which only some models bill."""
+    billed = family_of(response.generation.request.model).cache_options
+    return response.generation.usage.written_tokens if billed else 0
+
+
+# --- items -------------------------------------------------------------------------------------------------------
+
+
+def item(response: Responding, spoken: Spoken, text: str | None, id_: str) -> Members:
+    """An item with its text, None if it has only begun."""
+    status, said = "in_progress" if text is None else spoken.status, text or ""
+    if spoken.is_call:
+        call_id = f"call_{alphanumerics(response.scope.identity, 24, 'call', spoken.place)}"
+        if spoken.kind == "call":
+            kind: Members = {"type": "function_call", "status": status, "arguments": said, "call_id": call_id}
+        else:
+            kind = {"type": "custom_tool_call", "status": status, "call_id": call_id, "input": said}
+        return {"id": id_, **kind, "name": spoken.name}
+    if spoken.kind in ("summary", "hidden"):
+        summary = [_part(response, spoken, said, True)] if text is not None and spoken.kind == "summary" else []
+        return {"id": id_, "type": "reasoning", "content": [], **_encrypted(response, text), "summary": summary}
+    phase: Mapping[str, str] = {}
+    if family_of(response.generation.request.model).phased:
+        phase = {"phase": "commentary" if response.choice.calls else "final_answer"}
+    content = [] if text is None else [_part(response, spoken, said, True)]
+    return {"id": id_, "type": "message", "status": status, "content": content, **phase, "role": "assistant"}
+
+
+def _encrypted(response: Responding, text: str | None) -> Members:
+    """The reasoning as only the vendor can read it, if the request includes that; it grows while the model reasons."""
+    if ENCRYPTED not in (response.body.get("include") or ()):
+        return NOTHING
+    length = 4 * min(45 + (0 if text is None else 2 * response.reasoning_tokens), 8_192)
+    return {"encrypted_content": f"gAAAAAB{alphanumerics(response.scope.identity, length - 9, 'encrypted')}=="}
+
+
+def _part(response: Responding, spoken: Spoken, text: str, over: bool) -> Members:
+    if spoken.kind == "summary":
+        return {"type": "summary_text", "text": text}
+    if spoken.kind == "refusal":
+        return {"type": "refusal", "refusal": text}
+    logprobs = response.logprobs(range(len(spoken.texts))) if over else []
+    return {"type": "output_text", "annotations": [], "logprobs": logprobs, "text": text}
+
+
+def _beside(response: Responding, spoken: Spoken, tokens: range) -> Members:
+    return {"logprobs": response.logprobs(tokens) if tokens else []} if spoken.kind == "text" else NOTHING
+
+
+def ended(response: Responding, spoken: Spoken) -> Members:
+    """The members beside the whole text."""
+    return _beside(response, spoken, range(len(spoken.texts)))
+
+
+def _pad(response: Responding) -> Pad | None:
+    """Random characters that make the length of a delta a multiple of sixteen."""
+    if (response.body.get("stream_options") or NOTHING).get("include_obfuscation") is False:
+        return None
+    letters = alphanumerics(response.scope.identity, 512, "obfuscation")
+
+    def pad(text: str, number: int) -> str:
+        start = number * 61 % 496
+        return letters[start : start + -len(text) % 16]
+
+    return pad
+
+
+RESPONSE = ResponseFlavour(
+    _members,
+    _layout,
+    lambda response: _id(response, "resp"),
+    _item_id,
+    item,
+    _part,
+    _beside,
+    ended,
+    plain,
+    pad=_pad,
+    opening=_opening,
+    stream_headers=lambda response: ((b"content-type", b"text/event-stream; charset=utf-8"),),
+    waits=False,
+)

@@ -1,0 +1,414 @@
+"""Responses as OpenAI writes them, and as those do who speak its wire with differences.
+
+A vendor is a `ResponseFlavour`: a function for each piece of an answer that it forms in its own way. `write` makes one
+body of a generation, or a stream of typed, numbered events: those that open an item, its deltas, those that close it.
+
+A stream is a sequence of stages. Each of them writes its events from a number on, which it gets when the stages before
+it have been written; so a stream of any length is written while it is sent, and a delta costs what its text costs.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from itertools import islice
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+import orjson
+
+from mockserver.core.dialects import Broken, RequestScope
+from mockserver.core.generation import Choice, Generation
+from mockserver.core.timeline import (
+    AT_ONCE,
+    RUN_LENGTH,
+    TAKEN,
+    FrameBatch,
+    LazyFrames,
+    RawHeaders,
+    Reply,
+    TemplatedFrames,
+    TokenTiming,
+)
+from mockserver.dialects.openai.bodies import JSON, body_reply
+from mockserver.dialects.openai.events import DONE, EVENT_STREAM, SLOT, at_step, json_texts
+from mockserver.dialects.openai.fields import Body
+from mockserver.dialects.openai.flavour import NOTHING, Members
+from mockserver.dialects.openai.logprobs import chat_logprobs
+from mockserver.dialects.openai.responses.spoken import Kind, Spoken, Thoughts, incomplete_reason, spoken_of
+
+# Mark the places of the number and of the padding in an event that becomes a template, as SLOT marks that of the text.
+_NUMBER: Any = orjson.Fragment(b"\xfe")
+_PADDING: Any = orjson.Fragment(b"\xfd")
+_MARK = re.compile(rb"([\xfd-\xff])")
+# How the places are filled.
+_FILLED: Mapping[bytes, bytes] = {b"\xff": b"%b", b"\xfe": b"%d", b"\xfd": b'"%b"'}
+
+# Makes the bytes of an event from its type, its number and its other fields.
+Layout = Callable[[str, Any, Members], bytes]
+Stage = Callable[[int], Iterator[FrameBatch]]
+# The padding of a delta with a text and a number.
+Pad = Callable[[str, int], str]
+
+
+class Event(NamedTuple):
+    """An event without its number: its type, and its other fields (`told`)."""
+
+    type: str
+    told: Members
+
+
+class Run(NamedTuple):
+    """A run of deltas: the text of each, the decoding step after which it is sent, and the number of its tokens."""
+
+    texts: Sequence[str]
+    steps: Sequence[int]
+    tokens: Sequence[int]
+
+
+class Form(NamedTuple):
+    """The types of the events of a kind of item.
+
+    `delta` and `done` have its text, in pieces and as a whole; `key` is the field of the whole text. `part` are the
+    events that open and close the part of the item which has the text, if it has parts, and `place` is the field with
+    the index of that part.
+    """
+
+    delta: str
+    done: str
+    key: str
+    part: tuple[str, str] | None = None
+    place: str = ""
+
+
+_CONTENT_PART = ("response.content_part.added", "response.content_part.done")
+_SUMMARY_PART = ("response.reasoning_summary_part.added", "response.reasoning_summary_part.done")
+FORMS: Mapping[Kind, Form] = {
+    "text": Form("response.output_text.delta", "response.output_text.done", "text", _CONTENT_PART, "content_index"),
+    "refusal": Form("response.refusal.delta", "response.refusal.done", "refusal", _CONTENT_PART, "content_index"),
+    "thought": Form(
+        "response.reasoning_text.delta", "response.reasoning_text.done", "text", _CONTENT_PART, "content_index"
+    ),
+    "summary": Form(
+        "response.reasoning_summary_text.delta",
+        "response.reasoning_summary_text.done",
+        "text",
+        _SUMMARY_PART,
+        "summary_index",
+    ),
+    "call": Form("response.function_call_arguments.delta", "response.function_call_arguments.done", "arguments"),
+    "custom": Form("response.custom_tool_call_input.delta", "response.custom_tool_call_input.done", "input"),
+}
+
+
+class ResponseOptions(NamedTuple):
+    """What only the writer needs of a request: its fields, which the answer repeats, and what a vendor adds."""
+
+    body: Body
+    more: Any = None
+
+
+class Responding(NamedTuple):
+    """A response that is being written: what the model generates, at what pace, for which request, in which flavour."""
+
+    flavour: "ResponseFlavour"
+    generation: Generation
+    pace: TokenTiming
+    scope: RequestScope
+    options: ResponseOptions
+    streamed: bool = False
+
+    @property
+    def body(self) -> Body:
+        """The fields of the request."""
+        return self.options.body
+
+    @property
+    def choice(self) -> Choice:
+        """The only choice: the API has no `n`."""
+        return self.generation.choices[0]
+
+    @property
+    def detailed(self) -> bool:
+        """Whether it has log-probabilities."""
+        return self.generation.request.output.logprobs is not None
+
+    @property
+    def reasoning_tokens(self) -> int:
+        """The tokens of reasoning that is not returned in full."""
+        unseen = self.generation.usage.unseen
+        return unseen.reasoning if unseen else 0
+
+    def logprobs(self, tokens: range) -> list[dict[str, Any]]:
+        """The log-probabilities of tokens of the text; none unless the request includes them."""
+        return chat_logprobs(self.choice, tokens.start, tokens.stop) if self.detailed else []
+
+
+def usual_items(response: Responding) -> list[Spoken]:
+    """The items of an answer; thoughts are summarised if requested, else hidden."""
+    thoughts: Thoughts | None = "summary" if response.choice.thoughts else None
+    return spoken_of(response.choice, thoughts or ("hidden" if response.reasoning_tokens else None))
+
+
+def usual_opening(response: Responding) -> list[Event]:
+    """The events with which a stream begins."""
+    begun = {"response": response.flavour.response(response, None, "in_progress")}
+    return [Event("response.created", begun), Event("response.in_progress", begun)]
+
+
+def usual_output(response: Responding) -> list[Members]:
+    """The items of a whole response."""
+    flavour = response.flavour
+    items = enumerate(flavour.spoken(response), start=len(flavour.ahead(response)))
+    said = [flavour.item(response, each, each.text, flavour.item_id(response, each, index)) for index, each in items]
+    return [*flavour.ahead(response), *said]
+
+
+def by_token(response: Responding, spoken: Spoken) -> Iterator[Run]:
+    """One delta per token."""
+    texts, step = spoken.texts, spoken.first
+    for start in range(0, len(texts), RUN_LENGTH):
+        kept = texts[start : start + RUN_LENGTH]
+        yield Run(kept, range(step + start, step + start + len(kept)), (1,) * len(kept))
+
+
+def by_group(spoken: Spoken, groups: Iterable[range]) -> Iterator[Run]:
+    """One delta per group of tokens, which is sent after the last of them; empty groups have none."""
+    texts, first = spoken.texts, spoken.first
+    filled = (group for group in groups if group)
+    while batch := list(islice(filled, RUN_LENGTH)):
+        joined = ["".join(texts[group.start : group.stop]) for group in batch]
+        yield Run(joined, [first + group.stop - 1 for group in batch], [len(group) for group in batch])
+
+
+def usual_stages(response: Responding) -> Iterator[Stage]:
+    """What opens a stream, its items one after the other, and the whole response."""
+    flavour = response.flavour
+    layout = flavour.layout(response)
+    yield quiet(layout, TAKEN, flavour.opening(response))
+    for index, spoken in enumerate(flavour.spoken(response), start=len(flavour.ahead(response))):
+        yield from item_stages(response, layout, spoken, index)
+    whole = whole_response(response)
+    yield quiet(layout, response.generation.last_step, [Event(f"response.{whole['status']}", {"response": whole})])
+
+
+class ResponseFlavour(NamedTuple):
+    """How a vendor writes responses. The functions are given the response that is written (`Responding`):
+
+    - `response`: its members, with its output and its status; the output is None if it is not complete yet.
+    - `response_id`, `item_id`: the ids of it and of the item at an index.
+    - `item`: an item with its text, None if it has only begun, and its id.
+    - `part`: the part of an item that has the text, open or done (True).
+    - `beside`: the members beside a delta with the tokens in a range; `ended`: those beside the whole text.
+    - `layout`: makes the bytes of its events; `plain` those of a body.
+    - `spoken`: its items; `ahead`: those of the service that precede them.
+    - `output`: all items as a whole response has them, and `status` its status.
+    - `runs`: the texts of an item's deltas.
+    - `pad`: makes the `obfuscation` of deltas, None if they have none.
+    - `opening`: the events with which a stream begins; `stages`: all of its events.
+    - `forms`: the types of events; `first`: the number of the first one; `done`: whether `[DONE]` is the last.
+    - `stream_headers`, `content_type`: of an answer.
+    - `waits`: whether the answer to a request in the background waits for it.
+    """
+
+    response: Callable[[Responding, Sequence[Members] | None, str], Members]
+    layout: Callable[[Responding], Layout]
+    response_id: Callable[[Responding], str] = lambda response: ""
+    item_id: Callable[[Responding, Spoken, int], str] = lambda response, spoken, index: ""
+    item: Callable[[Responding, Spoken, str | None, str], Members] = lambda response, spoken, text, id_: NOTHING
+    part: Callable[[Responding, Spoken, str, bool], Members] = lambda response, spoken, text, over: NOTHING
+    beside: Callable[[Responding, Spoken, range], Members] = lambda response, spoken, tokens: NOTHING
+    ended: Callable[[Responding, Spoken], Members] = lambda response, spoken: NOTHING
+    plain: Callable[[Members], bytes] = orjson.dumps
+    spoken: Callable[[Responding], Sequence[Spoken]] = usual_items
+    ahead: Callable[[Responding], Sequence[Members]] = lambda response: ()
+    output: Callable[[Responding], list[Members]] = usual_output
+    status: Callable[[Responding], str] = lambda response: (
+        "completed" if incomplete_reason(response.choice) is None else "incomplete"
+    )
+    runs: Callable[[Responding, Spoken], Iterator[Run]] = by_token
+    pad: Callable[[Responding], Pad | None] = lambda response: None
+    opening: Callable[[Responding], Sequence[Event]] = usual_opening
+    stages: Callable[[Responding], Iterator[Stage]] = usual_stages
+    forms: Mapping[Kind, Form] = MappingProxyType(FORMS)
+    first: int = 0
+    done: bool = False
+    stream_headers: Callable[[Responding], RawHeaders] = lambda response: ((b"content-type", EVENT_STREAM),)
+    content_type: bytes = JSON
+    waits: bool = True
+
+
+def responding(flavour: ResponseFlavour, generation: Generation, pace: TokenTiming, scope: RequestScope) -> Responding:
+    """A generation as a response in a flavour."""
+    extra = generation.request.extra
+    options = extra if isinstance(extra, ResponseOptions) else ResponseOptions(NOTHING)
+    # What is stored does not refer to where it is stored.
+    apart = scope._replace(history=None)
+    return Responding(flavour, generation, pace, apart, options, generation.request.output.stream)
+
+
+def write(response: Responding) -> Reply:
+    """The response as one body, or as a stream of events."""
+    flavour = response.flavour
+    if response.streamed:
+        return Reply(200, flavour.stream_headers(response), LazyFrames(partial(event_frames, response)), streamed=True)
+    if not flavour.waits and response.body.get("background") and response.body.get("store") is not False:
+        # It "does not wait for the model to return the generation result": the client asks for it later, by the id.
+        queued = flavour.plain(flavour.response(response, None, "queued"))
+        return body_reply(queued)._replace(frames=(FrameBatch((queued,), (AT_ONCE,), (0,)),))
+    body = flavour.plain(whole_response(response))
+    return body_reply(body, response.generation, content_type=flavour.content_type)
+
+
+def whole_response(response: Responding) -> Members:
+    """The complete response."""
+    flavour = response.flavour
+    return flavour.response(response, flavour.output(response), flavour.status(response))
+
+
+def item_ids(response: Responding) -> list[str]:
+    """The ids of the items that the model has said."""
+    flavour = response.flavour
+    items = enumerate(flavour.spoken(response), start=len(flavour.ahead(response)))
+    return [flavour.item_id(response, spoken, index) for index, spoken in items]
+
+
+# --- streams -----------------------------------------------------------------------------------------------------
+
+
+def event_frames(response: Responding) -> Iterator[FrameBatch]:
+    """The events of all stages in order, numbered."""
+    number = response.flavour.first
+    for stage in response.flavour.stages(response):
+        written = 0
+        for frames in stage(number):
+            written += len(frames.data)
+            yield frames
+        number += written
+    if response.flavour.done:
+        yield at_step(response.generation.last_step, (DONE,))
+
+
+def quiet(layout: Layout, step: int, events: Sequence[Event], tokens: int = 0) -> Stage:
+    """Events that are sent together after a decoding step; the first of them counts the tokens, if there are any."""
+
+    def stage(number: int) -> Iterator[FrameBatch]:
+        data = [layout(event.type, number + place, event.told) for place, event in enumerate(events)]
+        yield FrameBatch(data, (step,) * len(data), (tokens, *(0,) * (len(data) - 1)))
+
+    return stage
+
+
+def deltas(layout: Layout, event: Event, runs: Iterable[Run], pad: Pad | None = None) -> Stage:
+    """A copy of the event for each text, with the text in the place of SLOT."""
+
+    def stage(number: int) -> Iterator[FrameBatch]:
+        told = event.told if pad is None else {**event.told, "obfuscation": _PADDING}
+        before, *inner, after = _MARK.split(layout(event.type, _NUMBER, told))
+        between = b"".join([_FILLED.get(each) or each.replace(b"%", b"%%") for each in inner])
+        dumped = json_texts.__getitem__
+        for texts, steps, tokens in runs:
+            numbers = range(number, number + len(texts))
+            columns = {b"\xff": map(dumped, texts), b"\xfe": numbers}
+            if pad is not None:
+                columns[b"\xfd"] = map(str.encode, map(pad, texts, numbers))
+            pieces = [between % row for row in zip(*[columns[mark] for mark in inner[::2]], strict=True)]
+            yield FrameBatch(TemplatedFrames(before, pieces, after), steps, tokens)
+            number += len(texts)
+
+    return stage
+
+
+def _detailed_deltas(layout: Layout, runs: Iterable[Run], told: Callable[[str, range, int], Event]) -> Stage:
+    """An event for each text with further fields on its tokens: `told` makes it from a text, their places and its
+    number."""
+
+    def stage(number: int) -> Iterator[FrameBatch]:
+        place = 0
+        for run in runs:
+            for text, step, tokens in zip(*run, strict=True):
+                event = told(text, range(place, place + tokens), number)
+                yield FrameBatch((layout(event.type, number, event.told),), (step,), (tokens,))
+                number, place = number + 1, place + tokens
+
+    return stage
+
+
+def item_stages(response: Responding, layout: Layout, spoken: Spoken, index: int) -> Iterator[Stage]:
+    """The stages of an item of a stream: its opening, its deltas, its closing."""
+    flavour, text = response.flavour, spoken.text
+    id_, form = flavour.item_id(response, spoken, index), flavour.forms.get(spoken.kind)
+    begun, whole = (flavour.item(response, spoken, said, id_) for said in (None, text))
+    added = Event("response.output_item.added", {"output_index": index, "item": begun})
+    done = Event("response.output_item.done", {"output_index": index, "item": whole})
+    if form is None:
+        yield quiet(layout, spoken.last, (added, done))
+        return
+    where = {"item_id": id_, "output_index": index, **({form.place: 0} if form.place else {})}
+    opening, closing = [added], [Event(form.done, {**where, form.key: text, **flavour.ended(response, spoken)})]
+    if form.part is not None:
+        opening.append(Event(form.part[0], {**where, "part": flavour.part(response, spoken, "", False)}))
+        closing.append(Event(form.part[1], {**where, "part": flavour.part(response, spoken, text, True)}))
+    yield quiet(layout, spoken.step, opening, tokens=int(spoken.is_call))
+    runs, pad = flavour.runs(response, spoken), flavour.pad(response)
+
+    def told(said: Any, tokens: range, number: int = -1) -> Event:
+        padding = {} if pad is None or number < 0 else {"obfuscation": pad(said, number)}
+        return Event(form.delta, {**where, "delta": said, **flavour.beside(response, spoken, tokens), **padding})
+
+    if response.detailed and spoken.kind in ("text", "refusal"):
+        yield _detailed_deltas(layout, runs, told)
+    else:
+        yield deltas(layout, told(SLOT, range(0)), runs, pad)
+    yield quiet(layout, spoken.last, (*closing, done))
+
+
+# --- streams that fail -------------------------------------------------------------------------------------------
+
+
+def failed(
+    broken: Broken,
+    layout: Layout,
+    first: int = 0,
+    *,
+    code: str | None = None,
+    error: Callable[[Members], Members] | None = None,
+) -> bytes:
+    """The events with which a stream fails: those before them may be corrupt.
+
+    The last one is the failed response with its error, code and message, and the items that are done; `error` makes
+    the fields of an event of that name ahead of it.
+    """
+    sent = broken.events[: broken.sent]
+    number = next_number(sent, first)
+    problem = {"code": code or error_code(broken.status), "message": broken.message}
+    done = [each["item"] for each in map(data_of, sent) if each.get("type") == "response.output_item.done"]
+    begun = data_of(broken.events[0]).get("response", {})
+    response = {**begun, "status": "failed", "error": problem, "output": done}
+    events = [Event("response.failed", {"response": response})]
+    if error is not None:
+        events.insert(0, Event("error", error(problem)))
+    return b"".join([layout(each.type, number + place, each.told) for place, each in enumerate(events)])
+
+
+def data_of(event: bytes) -> dict[str, Any]:
+    """The data of an event as an object; empty if an earlier fault has corrupted it."""
+    lines = [line for line in event.splitlines() if line.startswith(b"data:")]
+    try:
+        value = orjson.loads(b"\n".join(line[5:] for line in lines))
+    except orjson.JSONDecodeError:
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def next_number(sent: Sequence[bytes], first: int = 0) -> int:
+    """The sequence number after those of the events sent; `first` if there are none."""
+    numbers = (data_of(event).get("sequence_number") for event in reversed(sent))
+    last = next((number for number in numbers if isinstance(number, int)), first - 1)
+    return last + 1
+
+
+def error_code(status: int) -> str:
+    """The error code of the Responses API for an HTTP status."""
+    if status == 429:
+        return "rate_limit_exceeded"
+    return "server_error" if status >= 500 else "invalid_prompt"
