@@ -23,14 +23,14 @@ _FENCED = re.compile(r"```json\s*(\[.*?\])\s*```", re.DOTALL)
 _NUMBER = r"(-?\d{1,12}(?:\.\d{1,6})?)\b"
 
 
-class Refusal(NamedTuple):
+class ToolCallRefusal(NamedTuple):
     """What is wrong, and with which property, if the message names one."""
 
     path: tuple[str, ...]
     reason: str
 
 
-def refusals(messages: Sequence[Message], tool: str | None = None) -> list[Refusal]:
+def refusals(messages: Sequence[Message], tool: str | None = None) -> list[ToolCallRefusal]:
     """What clients have refused since the last request: in the results of a tool, or in the last user message."""
     texts: list[str] = []
     for place in range(len(messages) - 1, -1, -1):
@@ -52,7 +52,9 @@ def settled(prompt: Prompt) -> Prompt:
     return prompt._replace(topic=topic)
 
 
-def corrected(value: Mapping[str, Any], found: Sequence[Refusal], accepts: Callable[[object], bool]) -> dict[str, Any]:
+def corrected(
+    value: Mapping[str, Any], found: Sequence[ToolCallRefusal], accepts: Callable[[object], bool]
+) -> dict[str, Any]:
     """An object with each property corrected as its refusal asks for, as far as the schema accepts that."""
     result = dict(value)
     for refusal in found:
@@ -70,25 +72,25 @@ def _is_refusal(messages: Sequence[Message], place: int) -> bool:
     return answered and _REFUSED.search(messages[place].text[:_LONGEST]) is not None
 
 
-def _read(text: str) -> Iterator[Refusal]:
-    reported = [Refusal(tuple(match[1].split(".")), match[2]) for match in _REPORTED.finditer(text)]
+def _read(text: str) -> Iterator[ToolCallRefusal]:
+    reported = [ToolCallRefusal(tuple(match[1].split(".")), match[2]) for match in _REPORTED.finditer(text)]
     fenced = _FENCED.search(text)
     if fenced is not None:
         reported += _listed(fenced[1])
-    yield from reported or [Refusal((), text)]
+    yield from reported or [ToolCallRefusal((), text)]
 
 
-def _listed(text: str) -> Iterator[Refusal]:
+def _listed(text: str) -> Iterator[ToolCallRefusal]:
     try:
         rows = json.loads(text)
     except ValueError:
         return
     for row in rows:
         if isinstance(row, dict) and isinstance(row.get("loc"), list) and isinstance(row.get("msg"), str):
-            yield Refusal(tuple(map(str, row["loc"])), row["msg"])
+            yield ToolCallRefusal(tuple(map(str, row["loc"])), row["msg"])
 
 
-def _names(value: Mapping[str, Any], refusal: Refusal) -> list[str]:
+def _names(value: Mapping[str, Any], refusal: ToolCallRefusal) -> list[str]:
     """The property that a refusal is about; without a path, an only text or an only number."""
     if refusal.path:
         return [refusal.path[0]] if len(refusal.path) == 1 and refusal.path[0] in value else []

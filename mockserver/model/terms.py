@@ -45,7 +45,7 @@ _ENDINGS = re.compile(
 )
 
 
-class Operation(NamedTuple):
+class Verb(NamedTuple):
     """An operation on two numbers in a text, and the stems of the words for it."""
 
     text: str
@@ -70,7 +70,7 @@ def terms(text: str, ignored: frozenset[str] = frozenset()) -> frozenset[str]:
     return frozenset(found)
 
 
-def operations(text: str) -> tuple[Operation, ...]:
+def operations(text: str) -> tuple[Verb, ...]:
     """The operations on two numbers in a text: "3 * 12", "11 plus 49"."""
     if not any(map(str.isdigit, text)):
         return ()
@@ -82,9 +82,9 @@ def is_operation(names: frozenset[str]) -> bool:
     return any(not names.isdisjoint(own) for own in _OPERATORS.values())
 
 
-def _operation(match: re.Match[str]) -> Operation:
+def _operation(match: re.Match[str]) -> Verb:
     operator = (match["sign"] or match["word"]).lower().split()[0]
-    return Operation(match[0], _OPERATORS[operator])
+    return Verb(match[0], _OPERATORS[operator])
 
 
 def words_in(text: str) -> frozenset[str]:

@@ -20,9 +20,9 @@ from mockserver.pipeline import complete, parse
 from mockserver.recordings.model_output import speech_of
 from mockserver.recordings.recorded import (
     CIRCUMSTANCES,
-    Event,
     Lost,
     Recorded,
+    RecordedEvent,
     call_of,
     events_of,
     is_significant,
@@ -84,7 +84,7 @@ class _Answer(NamedTuple):
         return self.headers.get("content-type", "").replace(" ", "").lower()
 
     @property
-    def events(self) -> list[Event]:
+    def events(self) -> list[RecordedEvent]:
         """The events of a stream; any other body counts as one."""
         return events_of(self.body, streamed=is_stream(self.content_type))
 
@@ -250,7 +250,7 @@ def _agree(recorded: Set[str], answered: Set[str]) -> bool:
 class _Kind(NamedTuple):
     """Consecutive events of the same form. `parts` are the paths of their JSON with the types there, or the text."""
 
-    event: Event
+    event: RecordedEvent
     shape: _Shape
     parts: Set[object]
 
@@ -267,7 +267,7 @@ class _Kind(NamedTuple):
         return "an event with " + ", ".join(path for path in self.shape.types if path and not path.endswith("[]"))
 
 
-def _kinds(events: Sequence[Event]) -> list[_Kind]:
+def _kinds(events: Sequence[RecordedEvent]) -> list[_Kind]:
     kinds: list[_Kind] = []
     for event in events:
         shape = _shape_of(event.value)
@@ -278,7 +278,7 @@ def _kinds(events: Sequence[Event]) -> list[_Kind]:
     return kinds[:_MOST_KINDS]
 
 
-def _stream_differences(recorded: Sequence[Event], answered: Sequence[Event]) -> Iterator[Difference]:
+def _stream_differences(recorded: Sequence[RecordedEvent], answered: Sequence[RecordedEvent]) -> Iterator[Difference]:
     """The differences between events that correspond, and the events without a counterpart."""
     theirs, ours = _kinds(recorded), _kinds(answered)
     for one, other in _aligned(theirs, ours):

@@ -5,7 +5,7 @@ from typing import Any, get_args
 
 from mockserver.core.generation import FinishReason
 from mockserver.model.prepared import Counts, Speech
-from mockserver.recordings.recorded import Event
+from mockserver.recordings.recorded import RecordedEvent
 
 _REASONS: Mapping[object, FinishReason] = {reason: reason for reason in get_args(FinishReason)}
 # The fields for reasoning, which differ between servers.
@@ -21,7 +21,7 @@ _INCOMPLETE: Mapping[object, FinishReason] = {
 _ARGUMENTS = {"function_call": "arguments", "custom_tool_call": "input"}
 
 
-def speech_of(events: Iterable[Event]) -> Speech | None:
+def speech_of(events: Iterable[RecordedEvent]) -> Speech | None:
     """The speech of the first choice in the events of a stream or in a body; None if no model answered."""
     events = list(events)
     if _is_of_responses(events):
@@ -52,7 +52,7 @@ def speech_of(events: Iterable[Event]) -> Speech | None:
     )
 
 
-def speaks(event: Event) -> bool:
+def speaks(event: RecordedEvent) -> bool:
     """Whether an event of a stream has a part of what the model says, and does not only announce it."""
     if _is_of_responses([event]):
         return str(event.value.get("type")).endswith(".delta")
@@ -81,13 +81,13 @@ def _add_calls(calls: dict[int, list[str]], message: Mapping[str, Any]) -> None:
 # --- the Responses API --------------------------------------------------------------------------------------------
 
 
-def _is_of_responses(events: Sequence[Event]) -> bool:
+def _is_of_responses(events: Sequence[RecordedEvent]) -> bool:
     """Whether an answer is a response, or begins with an event of one."""
     value = _table(events[0].value) if events else {}
     return value.get("object") == "response" or str(value.get("type")).startswith("response.")
 
 
-def _speech_of_response(events: Sequence[Event]) -> Speech | None:
+def _speech_of_response(events: Sequence[RecordedEvent]) -> Speech | None:
     """The speech of the model; for a stream that broke off as much as was sent."""
     response = next((found for event in reversed(events) if (found := _whole(event.value))), None)
     items = response["output"] if response else list(_pieces(events))
@@ -141,7 +141,7 @@ def _whole(value: Any) -> Mapping[str, Any] | None:
     return found if isinstance(found.get("output"), list) and found.get("object") == "response" else None
 
 
-def _pieces(events: Iterable[Event]) -> Iterable[Mapping[str, Any]]:
+def _pieces(events: Iterable[RecordedEvent]) -> Iterable[Mapping[str, Any]]:
     """The items of a stream that broke off: the completed ones, and the text of the one in progress."""
     text = ""
     for event in events:

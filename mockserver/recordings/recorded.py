@@ -73,7 +73,7 @@ def by_lower_name(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
     return headers
 
 
-class Event(NamedTuple):
+class RecordedEvent(NamedTuple):
     """One event: the names of its fields as they were written (`data: `), and its data.
 
     `value` is the data as JSON, or as text if it is not JSON, such as `[DONE]`.
@@ -115,14 +115,14 @@ def can_be_sent(value: str) -> bool:
     return value.isprintable() and value == value.strip() and all(ord(letter) < 256 for letter in value)
 
 
-def events_of(answer: bytes, *, streamed: bool) -> list[Event]:
+def events_of(answer: bytes, *, streamed: bool) -> list[RecordedEvent]:
     """The events of an answer, in order."""
     if not streamed:
-        return [Event((), _value(answer))]
+        return [RecordedEvent((), _value(answer))]
     return [_event(block) for block in _END_OF_EVENT.split(answer) if block.strip()]
 
 
-def _event(block: bytes) -> Event:
+def _event(block: bytes) -> RecordedEvent:
     fields, data = [], []
     for line in block.splitlines():
         name, colon, rest = line.partition(b":")
@@ -130,7 +130,7 @@ def _event(block: bytes) -> Event:
         fields.append((name + colon + blank).decode(errors="replace"))
         if name == b"data":
             data.append(rest.removeprefix(b" "))
-    return Event(tuple(fields), _value(b"\n".join(data)))
+    return RecordedEvent(tuple(fields), _value(b"\n".join(data)))
 
 
 def _value(data: bytes) -> Any:

@@ -14,7 +14,7 @@ from mockserver.core.dialects import Edition
 from mockserver.core.failures import FailureKind, Refusal
 from mockserver.core.generation import Constraint, GenerationRequest
 from mockserver.dialects.friendli.dialect import FRIENDLI
-from mockserver.dialects.friendli.reasoning import ChatOptions, options_of
+from mockserver.dialects.friendli.reasoning import FriendliOptions, options_of
 from mockserver.dialects.friendli.schemas import known_fields
 from mockserver.model import tokens
 from mockserver.state.settings import Settings
@@ -556,7 +556,7 @@ def test_a_field_that_says_its_default_conflicts_with_nothing() -> None:
 
 
 def test_the_timeout_is_known_in_seconds() -> None:
-    assert options_of(request_of(legacy(timeout_microseconds=1_500_000))) == ChatOptions(timeout=1.5)
+    assert options_of(request_of(legacy(timeout_microseconds=1_500_000))) == FriendliOptions(timeout=1.5)
     assert options_of(request_of(legacy())).timeout is None
     assert options_of(request_of(current(timeout_microseconds=1_500_000))).timeout is None
 

@@ -14,9 +14,9 @@ from mockserver.core.generation import Constraint, GenerationRequest, Limits, Ou
 from mockserver.dialects.cerebras import strict_schemas
 from mockserver.dialects.cerebras.body import CHAT_REQUEST, sent_object
 from mockserver.dialects.cerebras.errors import explain_chat, refused
-from mockserver.dialects.cerebras.models import Family, effort_of, family_of, shown_of
+from mockserver.dialects.cerebras.models import ModelFamily, effort_of, family_of, shown_of
 from mockserver.dialects.cerebras.read import fitting, least_tokens, patience
-from mockserver.dialects.cerebras.write import ChatOptions
+from mockserver.dialects.cerebras.write import CerebrasOptions
 from mockserver.dialects.openai.fields import Body, sampling, stop_texts, whole
 from mockserver.dialects.openai.images import image_size
 from mockserver.dialects.openai.messages import called, chat_prompt, image_of, with_media
@@ -95,7 +95,7 @@ def read_chat(call: Call, scope: RequestScope) -> GenerationRequest | Refusal:
     return fitting(_request(body, family, offer, model.context, patience(call)))
 
 
-def _request(body: Body, family: Family, offer: Offer, context: int, waiting: float | None) -> GenerationRequest:
+def _request(body: Body, family: ModelFamily, offer: Offer, context: int, waiting: float | None) -> GenerationRequest:
     prompt, image_tokens = _prompt(body)
     form, stop, effort = body.get("response_format"), body.get("stop"), family.default_effort
     constraint = None if form is None else read_format(form)
@@ -130,7 +130,7 @@ def _request(body: Body, family: Family, offer: Offer, context: int, waiting: fl
         effort=effort,
         prediction=_prediction(body.get("prediction")) if "prediction" in body else None,
         patience=waiting,
-        extra=ChatOptions(shown, image_tokens, body.get("service_tier") == "auto"),
+        extra=CerebrasOptions(shown, image_tokens, body.get("service_tier") == "auto"),
     )
 
 
@@ -143,7 +143,7 @@ def _prediction(predicted: Body | None) -> str | None:
 # --- fields that exclude each other ------------------------------------------------------------------------------
 
 
-def _conflict(body: Body, family: Family, edition: Edition) -> Refusal | None:
+def _conflict(body: Body, family: ModelFamily, edition: Edition) -> Refusal | None:
     """The refusal of valid fields that are incompatible with each other, or with this model."""
     for name, conflict in _CONFLICTS[edition].items():
         if body.get(name) is not None:
@@ -155,24 +155,24 @@ def _conflict(body: Body, family: Family, edition: Edition) -> Refusal | None:
     return refusal or (None if form is None else format_fault(form, edition))
 
 
-def _rivals_without_logprobs(body: Body, family: Family) -> Refusal | None:
+def _rivals_without_logprobs(body: Body, family: ModelFamily) -> Refusal | None:
     # "logprobs must be set to true if this parameter is used."
     fault = "logprobs must be set to true if top_logprobs is used"
     return None if body.get("logprobs") else refused(fault, "top_logprobs")
 
 
-def _raw_json(body: Body, family: Family) -> Refusal | None:
+def _raw_json(body: Body, family: ModelFamily) -> Refusal | None:
     # "The raw format is not compatible with json_object or json_schema response formats."
     both = body["reasoning_format"] == "raw" and read_format(body.get("response_format")) is not None
     return _exclusive("reasoning_format", "response_format", both)
 
 
-def _tools_and_form(body: Body, family: Family) -> Refusal | None:
+def _tools_and_form(body: Body, family: ModelFamily) -> Refusal | None:
     # Recorded: '"tools" is incompatible with "response_format"'; reported of any form, that of plain text too.
     return _exclusive("tools", "response_format", bool(body["tools"]) and body.get("response_format") is not None)
 
 
-def _two_limits(body: Body, family: Family) -> Refusal | None:
+def _two_limits(body: Body, family: ModelFamily) -> Refusal | None:
     return _exclusive("max_tokens", "max_completion_tokens", body.get("max_completion_tokens") is not None)
 
 
@@ -184,7 +184,7 @@ _NO_EFFORT = (
 )
 
 
-def _thoughtless(body: Body, family: Family) -> Refusal | None:
+def _thoughtless(body: Body, family: ModelFamily) -> Refusal | None:
     if body["reasoning_effort"] != "none":
         return None
     if not family.efforts and family.era == "documented":
@@ -199,11 +199,11 @@ def _exclusive(name: str, other: str, both: bool) -> Refusal | None:
 
 
 # By the field without which there is no conflict; the first one is reported.
-_DOCUMENTED: Mapping[str, Callable[[Body, Family], Refusal | None]] = {
+_DOCUMENTED: Mapping[str, Callable[[Body, ModelFamily], Refusal | None]] = {
     "top_logprobs": _rivals_without_logprobs,
     "reasoning_format": _raw_json,
 }
-_CONFLICTS: Mapping[Edition, Mapping[str, Callable[[Body, Family], Refusal | None]]] = {
+_CONFLICTS: Mapping[Edition, Mapping[str, Callable[[Body, ModelFamily], Refusal | None]]] = {
     "documented": _DOCUMENTED,
     "observed": {
         **_DOCUMENTED,
@@ -241,7 +241,7 @@ def _remembered(messages: Messages, *, forget: bool) -> Iterator[str]:
             yield said if isinstance(said, str) else "".join(part["text"] for part in said)
 
 
-def messages_fault(messages: Messages, family: Family, edition: Edition) -> Refusal | None:
+def messages_fault(messages: Messages, family: ModelFamily, edition: Edition) -> Refusal | None:
     """Why the messages are refused, by every model or by this one; None if they are accepted."""
     calling = False
     for message in messages:
@@ -256,7 +256,7 @@ def messages_fault(messages: Messages, family: Family, edition: Edition) -> Refu
     return _images_fault(urls, family, edition) if urls else None
 
 
-def _images_fault(urls: Sequence[str], family: Family, edition: Edition) -> Refusal | None:
+def _images_fault(urls: Sequence[str], family: ModelFamily, edition: Edition) -> Refusal | None:
     """The rules for images are today's: earlier it only counted whether a model accepts images."""
     if family.sees is False:
         return refused("Content of type 'image_url' is not supported by this model; only 'text' content is", "messages")

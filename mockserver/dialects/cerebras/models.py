@@ -22,7 +22,7 @@ _USUAL: Mapping[str, Effort] = MappingProxyType({"low": "low", "medium": "medium
 _NEVER: Mapping[str, Effort] = MappingProxyType({})
 
 
-class Family(NamedTuple):
+class ModelFamily(NamedTuple):
     """What models with a common prefix of their names have in common.
 
     - `default_effort`: its reasoning effort if none is requested, None for no reasoning; `efforts`: the effort for each
@@ -48,37 +48,37 @@ class Family(NamedTuple):
     era: Edition | None = None
 
 
-_ELDER = Family(era="documented")
+_ELDER = ModelFamily(era="documented")
 # "Qwen3: `raw` (`hidden` for JSON object/schema)".
-_ELDER_THINKER = Family("medium", _USUAL, shown="raw", era="documented")
+_ELDER_THINKER = ModelFamily("medium", _USUAL, shown="raw", era="documented")
 # The first family counts whose prefix a model's name has.
-_FAMILIES: Mapping[str, Family] = MappingProxyType({
+_FAMILIES: Mapping[str, ModelFamily] = MappingProxyType({
     # "Since GPT-OSS does not use thinking tokens, reasoning and content are concatenated without separators".
-    "gpt-oss": Family(
+    "gpt-oss": ModelFamily(
         "low", _BRIEF, stops_thinking=False, tags=("", ""), details=ALL_DETAILS, compact=True, era="observed"
     ),
-    "zai-glm": Family("medium", _USUAL, details=ALL_DETAILS, whole_calls=True, era="observed"),
+    "zai-glm": ModelFamily("medium", _USUAL, details=ALL_DETAILS, whole_calls=True, era="observed"),
     # Recorded: no reasoning unless requested.
-    "gemma": Family(None, _USUAL, details=_REASONING, sees=True, era="observed"),
+    "gemma": ModelFamily(None, _USUAL, details=_REASONING, sees=True, era="observed"),
     # "none/low/medium/high (default high)".
-    "qwen-3.": Family("high", _USUAL, details=_REASONING, sees=True, era="observed"),
+    "qwen-3.": ModelFamily("high", _USUAL, details=_REASONING, sees=True, era="observed"),
     "qwen-3-32b": _ELDER_THINKER,
     "qwen-3-235b-a22b-thinking": _ELDER_THINKER,
     "deepseek-r1": _ELDER_THINKER,
     "qwen-3": _ELDER,
     "llama": _ELDER,
 })  # fmt: skip
-_UNKNOWN = Family(sees=None)
+_UNKNOWN = ModelFamily(sees=None)
 
 
 @lru_cache(maxsize=256)
-def family_of(model: str) -> Family:
+def family_of(model: str) -> ModelFamily:
     """The family of a model, by its name; models that only the settings know do not reason."""
     name = model.lower()
     return next((family for prefix, family in _FAMILIES.items() if name.startswith(prefix)), _UNKNOWN)
 
 
-def effort_of(body: Mapping[str, Any], family: Family) -> Effort | None:
+def effort_of(body: Mapping[str, Any], family: ModelFamily) -> Effort | None:
     """The reasoning effort for a request, None for a family that does not reason."""
     asked = body.get("reasoning_effort")
     if asked is None and not body.get("disable_reasoning"):
@@ -88,7 +88,7 @@ def effort_of(body: Mapping[str, Any], family: Family) -> Effort | None:
     return family.efforts.get(str(asked))
 
 
-def shown_of(body: Mapping[str, Any], family: Family, *, structured: bool) -> Shown:
+def shown_of(body: Mapping[str, Any], family: ModelFamily, *, structured: bool) -> Shown:
     """Where the thoughts are shown. `structured`: whether the answer must be JSON, which no thoughts may precede."""
     asked: Shown | Literal["none"] | None = body.get("reasoning_format")
     if asked is not None and asked != "none":

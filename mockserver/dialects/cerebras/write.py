@@ -15,7 +15,7 @@ from mockserver.core.dialects import Edition, RequestScope
 from mockserver.core.generation import Choice, Generation, Unseen
 from mockserver.core.seeding import derive, hex_digits, uuid4_text
 from mockserver.core.timeline import RawHeaders, Reply, TokenTiming
-from mockserver.dialects.cerebras.models import ALL_DETAILS, Family, Shown, family_of
+from mockserver.dialects.cerebras.models import ALL_DETAILS, ModelFamily, Shown, family_of
 from mockserver.dialects.openai.bodies import usage_object
 from mockserver.dialects.openai.events import batches
 from mockserver.dialects.openai.flavour import NOTHING, Flavour, Members, Rendering, Segment
@@ -32,7 +32,7 @@ _SMALLEST, _LARGEST = 4, 8
 _TODAY = ("total_tokens", "completion_tokens", "completion_tokens_details", "prompt_tokens", "prompt_tokens_details")
 
 
-class ChatOptions(NamedTuple):
+class CerebrasOptions(NamedTuple):
     """What a request asks of the writer of chats alone: where thoughts are shown, how many tokens of the prompt are
     those of images, and whether the service may choose the tier."""
 
@@ -178,10 +178,10 @@ _COMPLETION = Flavour(
 class _Style(NamedTuple):
     """How a model writes: its family, where its thoughts are shown, the time of its answers."""
 
-    family: Family
+    family: ModelFamily
     shown: Shown
     era: Edition
-    options: ChatOptions
+    options: CerebrasOptions
 
     def tags(self, choice: Choice) -> tuple[str, str]:
         """What stands before and behind the thoughts within the content; nothing ends those that are cut short."""
@@ -193,7 +193,7 @@ class _Style(NamedTuple):
 
 def _style(rendering: Rendering) -> _Style:
     request = rendering.generation.request
-    options = request.extra if isinstance(request.extra, ChatOptions) else ChatOptions()
+    options = request.extra if isinstance(request.extra, CerebrasOptions) else CerebrasOptions()
     family = family_of(request.model)
     return _Style(family, options.shown, family.era or rendering.scope.edition, options)
 

@@ -18,7 +18,7 @@ from mockserver.dialects.friendli.errors import invalid, unknown_model, worded
 from mockserver.dialects.friendli.formats import constraint
 from mockserver.dialects.friendli.models import AskedModel, Place, is_by_vllm, perceives
 from mockserver.dialects.friendli.read import json_body, read_limits, read_sampling, read_stops, read_timeout
-from mockserver.dialects.friendli.reasoning import ChatOptions, Reasoning, read_reasoning
+from mockserver.dialects.friendli.reasoning import FriendliOptions, Reasoning, read_reasoning
 from mockserver.dialects.friendli.schemas import CHATS, known_fields
 from mockserver.dialects.openai.fields import Body, number_or
 from mockserver.dialects.openai.messages import chat_prompt, parts, with_media
@@ -141,7 +141,9 @@ def _request(body: Body, edition: Edition, asked: AskedModel) -> GenerationReque
         n=int(number_or(body.get("n"), 1)),
         effort=thought.effort,
         budget=thought.budget,
-        extra=ChatOptions(timeout=read_timeout(body), thoughts=thought.thoughts, media=media_tokens(body["messages"])),
+        extra=FriendliOptions(
+            timeout=read_timeout(body), thoughts=thought.thoughts, media=media_tokens(body["messages"])
+        ),
     )
 
 

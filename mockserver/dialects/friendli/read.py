@@ -21,7 +21,7 @@ from mockserver.dialects.friendli.checks import CHECKS, conflicts, misfits
 from mockserver.dialects.friendli.errors import invalid, unknown_model
 from mockserver.dialects.friendli.formats import constraint
 from mockserver.dialects.friendli.models import AskedModel, Place
-from mockserver.dialects.friendli.reasoning import ChatOptions
+from mockserver.dialects.friendli.reasoning import FriendliOptions
 from mockserver.dialects.friendli.schemas import COMPLETIONS, known_fields
 from mockserver.dialects.openai.fields import Body, number_or, text_prompt, text_prompts, token_biases, whole
 
@@ -214,8 +214,8 @@ def _candidates(body: Body) -> int:
     return 2 * beams if beams > 1 else 1
 
 
-def _wishes(body: Body, forced: tuple[int, ...]) -> ChatOptions:
-    return ChatOptions(
+def _wishes(body: Body, forced: tuple[int, ...]) -> FriendliOptions:
+    return FriendliOptions(
         timeout=read_timeout(body),
         forced=forced,
         logprobs=bool(body.get("include_output_logprobs")),

@@ -17,7 +17,7 @@ from mockserver.dialects.friendli.models import Mind, mind_of
 Thoughts = Literal["apart", "inside", "leaked", "hidden", "empty"]
 
 
-class ChatOptions(NamedTuple):
+class FriendliOptions(NamedTuple):
     """What the neutral request has no field for.
 
     `timeout` is in seconds, None for none; `forced` are the tokens of a prescribed answer, empty for none;
@@ -33,9 +33,9 @@ class ChatOptions(NamedTuple):
     media: Mapping[str, int] = MappingProxyType({})
 
 
-def options_of(request: GenerationRequest) -> ChatOptions:
+def options_of(request: GenerationRequest) -> FriendliOptions:
     """The options of a request; the defaults for one that another dialect has read."""
-    return request.extra if isinstance(request.extra, ChatOptions) else ChatOptions()
+    return request.extra if isinstance(request.extra, FriendliOptions) else FriendliOptions()
 
 
 # --- reasoning -------------------------------------------------------------------------------------------------------
@@ -111,7 +111,7 @@ def _place(body: Mapping[str, Any], mind: Mind, *, thinks: bool) -> Thoughts:
     return "hidden" if body.get("include_reasoning") is False else "apart"
 
 
-class Stretch(NamedTuple):
+class Passage(NamedTuple):
     """Tokens of an answer with the same place: apart from its content, or within it.
 
     Those that are `scored` have log-probabilities.
@@ -122,13 +122,13 @@ class Stretch(NamedTuple):
     scored: bool = False
 
 
-def stretches(choice: Choice, where: Thoughts) -> tuple[Stretch, Stretch]:
+def stretches(choice: Choice, where: Thoughts) -> tuple[Passage, Passage]:
     """The thoughts and the text of a choice, with thoughts as they are to be shown."""
     if where in ("inside", "leaked"):
         thoughts = _tagged(choice, _OPEN, _CLOSE) if where == "inside" else leaked(choice)
-        return Stretch(False, thoughts), Stretch(False, choice.texts, scored=True)
+        return Passage(False, thoughts), Passage(False, choice.texts, scored=True)
     texts = _untagged(choice.texts) if where == "empty" else choice.texts
-    return Stretch(True, choice.thoughts), Stretch(False, texts, scored=True)
+    return Passage(True, choice.thoughts), Passage(False, texts, scored=True)
 
 
 def leaked(choice: Choice) -> Sequence[str]:

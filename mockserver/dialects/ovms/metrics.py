@@ -31,7 +31,7 @@ _LONGEST_NAME = 500
 _LONGEST_READ = 1 << 20
 
 
-class Counts:
+class GraphCounts:
     """The counts of one graph and one method. `times` counts durations by BORDERS, `total` adds them up, both in
     microseconds."""
 
@@ -48,15 +48,15 @@ class Graphs:
     operations: Collection[str] = (*_OF_GRAPHS, _PROBE)
 
     def __init__(self) -> None:
-        self._counts: dict[str, dict[Method, Counts]] = {}
+        self._counts: dict[str, dict[Method, GraphCounts]] = {}
 
     def names(self) -> tuple[str, ...]:
         """The graphs that have counts, in their order of appearance."""
         return tuple(self._counts)
 
-    def counts(self, name: str, method: Method) -> Counts:
+    def counts(self, name: str, method: Method) -> GraphCounts:
         """The counts of a graph and a method so far."""
-        return self._counts.get(name, {}).get(method) or Counts()
+        return self._counts.get(name, {}).get(method) or GraphCounts()
 
     def running(self, name: str) -> int:
         """How many requests a graph is answering."""
@@ -69,7 +69,7 @@ class Graphs:
             return None
         if name not in self._counts and len(self._counts) >= _MOST_GRAPHS:
             return None
-        counts = self._counts.setdefault(name, {}).setdefault(method, Counts())
+        counts = self._counts.setdefault(name, {}).setdefault(method, GraphCounts())
         # "for V3 API, the LLM request is validated at graph node level meaning that packet creation always succeeds"
         counts.accepted += 1
         if method == "ModelReady":
@@ -79,7 +79,7 @@ class Graphs:
         return partial(_end, counts, served)
 
 
-def _end(counts: Counts, served: ServedResponse, extent: Progress) -> None:
+def _end(counts: GraphCounts, served: ServedResponse, extent: Progress) -> None:
     """Count the responses that a graph has generated, and how long that took if it got to its end."""
     counts.running -= 1
     if served.refusal is not None:
@@ -158,7 +158,7 @@ _METHODS: Mapping[tuple[str, ...], Method] = {
 }
 
 
-def _none(counts: Counts) -> int:
+def _none(counts: GraphCounts) -> int:
     """The value of what never happens here."""
     return 0
 
@@ -170,7 +170,7 @@ class _Family(NamedTuple):
     kind: Literal["counter", "gauge", "histogram"]
     help: str
     series: tuple[_Labels, ...]
-    counted: Callable[[Counts], int] = _none
+    counted: Callable[[GraphCounts], int] = _none
 
 
 _ACCEPTED = _Family(
@@ -243,13 +243,13 @@ def _lines(family: _Family, graphs: Graphs, names: Iterable[str]) -> Iterator[st
                 yield f"{family.name}{{{written}}} {value}\n"
 
 
-def _counts(graphs: Graphs, name: str, labels: _Labels) -> Counts:
+def _counts(graphs: Graphs, name: str, labels: _Labels) -> GraphCounts:
     """The counts behind a series: without any if its method is not served here."""
     method = _METHODS.get(tuple(labels.values()))
-    return Counts() if method is None else graphs.counts(name, method)
+    return GraphCounts() if method is None else graphs.counts(name, method)
 
 
-def _of_times(name: str, labels: str, counts: Counts) -> Iterator[str]:
+def _of_times(name: str, labels: str, counts: GraphCounts) -> Iterator[str]:
     """The lines of a histogram."""
     upto = [*accumulate(counts.times)]
     yield f"{name}_count{{{labels}}} {upto[-1]}\n{name}_sum{{{labels}}} {counts.total}\n"

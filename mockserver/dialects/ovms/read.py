@@ -84,7 +84,7 @@ def read_sampling(fields: Fields, edition: Edition) -> Sampling:
 # --- intake ----------------------------------------------------------------------------------------------------------
 
 
-class Endpoint(NamedTuple):
+class GraphEndpoint(NamedTuple):
     """How the endpoints of a graph differ: in their paths, checks, prompts and limits."""
 
     paths: Paths
@@ -102,7 +102,7 @@ class Taken(NamedTuple):
     limit: int | None
 
 
-def take(call: Call, scope: RequestScope, endpoint: Endpoint) -> Taken | Refusal:
+def take(call: Call, scope: RequestScope, endpoint: GraphEndpoint) -> Taken | Refusal:
     """The request, or why the server or its graph refuses it."""
     edition = scope.edition
     if call.path not in endpoint.paths[edition]:
@@ -168,7 +168,7 @@ def _limit(fields: Fields) -> int | None:
     return limit
 
 
-_COMPLETIONS = Endpoint(COMPLETIONS_PATHS, COMPLETION_CHECKS, _tokenised, _limit)
+_COMPLETIONS = GraphEndpoint(COMPLETIONS_PATHS, COMPLETION_CHECKS, _tokenised, _limit)
 
 # --- chats -----------------------------------------------------------------------------------------------------------
 
@@ -205,4 +205,4 @@ def _templated(fields: Fields, edition: Edition) -> Prompt:
     return read_prompt(fields["messages"], edition, offered(fields) if edition == "observed" else ())
 
 
-_CHATS = Endpoint(CHATS_PATHS, CHAT_CHECKS, _templated, token_limit)
+_CHATS = GraphEndpoint(CHATS_PATHS, CHAT_CHECKS, _templated, token_limit)

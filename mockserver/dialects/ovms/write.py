@@ -188,7 +188,7 @@ def call_head(choice: Choice, place: int, scope: RequestScope) -> dict[str, Any]
 _CALL_DELAY = 4
 
 
-class Part(NamedTuple):
+class AnswerPart(NamedTuple):
     """A part of a choice: the flushes of its texts, the number of its tokens, and the decoding step of the first.
 
     A call has its index among the calls in `place`; its name is sent with a decoding step of its own, `begun`.
@@ -202,25 +202,25 @@ class Part(NamedTuple):
     begun: int = 0
 
 
-def parts_of(choice: Choice, generation: Generation, scope: RequestScope) -> list[Part]:
+def parts_of(choice: Choice, generation: Generation, scope: RequestScope) -> list[AnswerPart]:
     """The parts in the order of the stream, at least one."""
     if not is_parsed(generation):
         texts = words(choice)
-        return [Part("text", GROUPING[scope.edition](texts), len(texts))]
+        return [AnswerPart("text", GROUPING[scope.edition](texts), len(texts))]
     thought, spoken = len(choice.thoughts), len(choice.thoughts) + len(choice.texts)
-    parts = [Part("thought", by_delay(thoughts(choice, generation)), thought)] if thought else []
+    parts = [AnswerPart("thought", by_delay(thoughts(choice, generation)), thought)] if thought else []
     if choice.texts:
-        parts.append(Part("text", by_delay(choice.texts), len(choice.texts), thought))
+        parts.append(AnswerPart("text", by_delay(choice.texts), len(choice.texts), thought))
     parts += _calls(choice, spoken)
-    return parts or [Part("text", by_delay(()), 0)]
+    return parts or [AnswerPart("text", by_delay(()), 0)]
 
 
-def _calls(choice: Choice, step: int) -> Iterator[Part]:
+def _calls(choice: Choice, step: int) -> Iterator[AnswerPart]:
     for place, call in enumerate(choice.calls):
         count = len(call.texts)
         flushes = by_delay(call.texts, _CALL_DELAY)
         # The name is sent once the arguments have begun, which those of a call that is cut short may not have.
-        yield Part("call", flushes, count, step + min(count, 1), place, step + min(count, 2))
+        yield AnswerPart("call", flushes, count, step + min(count, 1), place, step + min(count, 2))
         step += call.steps
 
 
@@ -289,7 +289,7 @@ def chunks(generation: Generation, scope: RequestScope) -> Iterator[FrameBatch]:
         yield from _frames(part, part is parts[-1], generation, scope)
 
 
-def _frames(part: Part, last: bool, generation: Generation, scope: RequestScope) -> Iterator[FrameBatch]:
+def _frames(part: AnswerPart, last: bool, generation: Generation, scope: RequestScope) -> Iterator[FrameBatch]:
     (choice,) = generation.choices
 
     def write(delta: dict[str, Any], reason: str | None = None) -> dict[str, Any]:
@@ -309,7 +309,7 @@ def _frames(part: Part, last: bool, generation: Generation, scope: RequestScope)
     yield from stretch_frames(stretch, close if last else None)
 
 
-def _delta(part: Part, text: Any) -> dict[str, Any]:
+def _delta(part: AnswerPart, text: Any) -> dict[str, Any]:
     if part.kind == "call":
         return {"tool_calls": [{"index": part.place, "function": {"arguments": text}}]}
     return {"content" if part.kind == "text" else "reasoning_content": text}

@@ -67,7 +67,7 @@ _WANTED = re.compile(
 _MOST_WANTED = 20
 
 
-class Part(NamedTuple):
+class SchemaPart(NamedTuple):
     """A property of an object, with its own schema. A `vague` one does not tell what it means."""
 
     name: str
@@ -82,12 +82,12 @@ class Shape:
 
     def __init__(self, schema: Schema, document: Document) -> None:
         self._document = document
-        self.parts: list[Part] = []
+        self.parts: list[SchemaPart] = []
         named = schema.get("properties")
         for name, part in named.items() if isinstance(named, Mapping) else ():
             if isinstance(part, Mapping):
                 own = _plain(part, document)
-                self.parts.append(Part(name, own, _is_vague(name, own)))
+                self.parts.append(SchemaPart(name, own, _is_vague(name, own)))
         self.clear_first = sorted(self.parts, key=lambda part: part.vague)
         self.keys = {part.name.lower() for part in self.parts}
         self.numeric = [part.name for part in self.parts if type_of(part.own) in _NUMERIC and "enum" not in part.own]
@@ -256,7 +256,7 @@ def _filled(
 
 
 def _within(
-    part: Part,
+    part: SchemaPart,
     instance: Mapping[str, Any],
     shape: Shape,
     filling: _Filling,

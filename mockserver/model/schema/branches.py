@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from math import inf
 
 from mockserver.core.seeding import Draws
-from mockserver.model.schema.documents import Node
+from mockserver.model.schema.documents import SchemaNode
 from mockserver.model.schema.merged_schema import MergedSchema, Scopes
 from mockserver.model.schema.negation import Branch
 
@@ -17,7 +17,7 @@ _MOST_KEPT = 64
 _LOOKS = 6
 
 
-def merged(nodes: Sequence[Node]) -> MergedSchema:
+def merged(nodes: Sequence[SchemaNode]) -> MergedSchema:
     """What schemas ask for together. Nobody may change it: where all of them have a place, their document keeps it."""
     kept = nodes[0].document.kept if nodes else None
     # The ids of nodes with a place are theirs for as long as the document lives, and no others are keys.
@@ -92,11 +92,11 @@ def _ordered(options: Sequence[Branch], draws: Draws, *, frugal: bool) -> Sequen
     return [*(option for option in options if not option), *plain, *made[start:], *made[:start]]
 
 
-def _is_null(node: Node) -> bool:
+def _is_null(node: SchemaNode) -> bool:
     return isinstance(node.schema, dict) and node.schema.get("type") == "null"
 
 
-def min_depth(node: Node, looks: int = _LOOKS) -> float:
+def min_depth(node: SchemaNode, looks: int = _LOOKS) -> float:
     """How many levels a value must have at least, judged from a schema alone; infinite within a recursive one."""
     schema = node.schema
     if not isinstance(schema, dict):

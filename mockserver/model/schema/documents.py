@@ -45,7 +45,7 @@ _matchers: Cache[tuple[Sequence[str], Sequence[str]], Callable[[Any], bool]] = C
 _CHECKED = re.compile(r"(/(definitions|properties)/[^/]*)*")
 
 
-class Node:
+class SchemaNode:
     """A subschema. `place` is its JSON pointer in the document, None for a schema that was made."""
 
     __slots__ = (
@@ -58,7 +58,7 @@ class Node:
         schema: Any,
         base: str,
         place: str | None = None,
-        children: Mapping[Key, "Node"] | None = None,
+        children: Mapping[Key, "SchemaNode"] | None = None,
     ) -> None:
         self.document = document
         self.schema = schema
@@ -66,12 +66,12 @@ class Node:
         self.place = place
         # What is known of it once someone has asked (`branches.py`, `negation.py`).
         self.min_depth: float | None = None
-        self.opposite: Node | None = None
-        self.violations: list[tuple[Node, ...]] | None = None
-        self._children: dict[Key, Node] = dict(children or {})
+        self.opposite: SchemaNode | None = None
+        self.violations: list[tuple[SchemaNode, ...]] | None = None
+        self._children: dict[Key, SchemaNode] = dict(children or {})
         self._validator: Callable[[object], bool] | None = None
 
-    def child(self, *key: str | int) -> "Node":
+    def child(self, *key: str | int) -> "SchemaNode":
         """The schema under a keyword: `child("items")`, `child("properties", "name")`, `child("anyOf", 0)`."""
         found = self._children.get(key)
         if found is None:
@@ -89,18 +89,18 @@ class Node:
                 self._validator = _accept_anything if self.place is None else self.document.validator_at(self.place)
         return self._validator(value)
 
-    def made(self, schema: Any, children: Mapping[Key, "Node"] | None = None) -> "Node":
+    def made(self, schema: Any, children: Mapping[Key, "SchemaNode"] | None = None) -> "SchemaNode":
         """A schema that is not in the document, but whose references are resolved like those of this one."""
-        return Node(self.document, schema, self.base, None, children)
+        return SchemaNode(self.document, schema, self.base, None, children)
 
-    def _descend(self, key: Key) -> "Node":
+    def _descend(self, key: Key) -> "SchemaNode":
         schema, place, base = self.schema, self.place, self.base
         for part in key:
             schema = schema[part]
             place = None if place is None else f"{place}/{_escaped(part)}"
         if place is not None:
             return self.document.node(schema, place, base)
-        return Node(self.document, schema, base)
+        return SchemaNode(self.document, schema, base)
 
 
 class Document:
@@ -117,7 +117,7 @@ class Document:
         self.draft = draft or _draft(schema)
         self.size = 0
         self.kept: dict[Hashable, Any] = {}
-        self._nodes: dict[str, Node] = {}
+        self._nodes: dict[str, SchemaNode] = {}
         self._places: dict[str, str] = {}
         self._bases: dict[str, str] = {}
         self._dynamic: dict[str, list[str]] = {}
@@ -140,14 +140,14 @@ class Document:
         self.accepts = self._validator(self._plain, formats=False)
         self.accepts_formats = self._validator(self._plain, formats=True)
 
-    def node(self, schema: Any, place: str, base: str) -> Node:
+    def node(self, schema: Any, place: str, base: str) -> SchemaNode:
         """The node at a place, created on first use."""
         found = self._nodes.get(place)
         if found is None:
-            found = self._nodes[place] = Node(self, schema, self._bases.get(place, base), place)
+            found = self._nodes[place] = SchemaNode(self, schema, self._bases.get(place, base), place)
         return found
 
-    def resolve(self, reference: str, base: str) -> Node | None:
+    def resolve(self, reference: str, base: str) -> SchemaNode | None:
         """The target of a reference, in this document or in a metaschema; None if there is none.
 
         Raises InvalidSchemaError if the target is no schema.
@@ -155,7 +155,7 @@ class Document:
         found = self.find(reference, base)
         return found if found is None or found.document is not self else self._checked_at(found)
 
-    def find(self, reference: str, base: str) -> Node | None:
+    def find(self, reference: str, base: str) -> SchemaNode | None:
         """The same, whether the target is a schema or not."""
         uri, fragment = urldefrag(urljoin(base, reference))
         pointer = not fragment or fragment.startswith("/")
@@ -192,11 +192,11 @@ class Document:
             return None if found is None or found.document is not self else found.place
         return None
 
-    def dynamic(self, name: str) -> list[Node]:
+    def dynamic(self, name: str) -> list[SchemaNode]:
         """The schemas with a dynamic anchor, the outermost first."""
         return [self._checked_at(node) for node in self.anchored(name)]
 
-    def anchored(self, name: str) -> list[Node]:
+    def anchored(self, name: str) -> list[SchemaNode]:
         """The same, whether they are schemas or not."""
         return [node for place in self._dynamic.get(name, ()) if (node := self._at(place)) is not None]
 
@@ -213,7 +213,7 @@ class Document:
         except (InvalidSchemaError, ValueError):
             return _accept_anything
 
-    def _at(self, place: str) -> Node | None:
+    def _at(self, place: str) -> SchemaNode | None:
         known = self._nodes.get(place)
         if known is not None:
             return known
@@ -230,7 +230,7 @@ class Document:
             return None
         return self.node(schema, place, base)
 
-    def _checked_at(self, node: Node) -> Node:
+    def _checked_at(self, node: SchemaNode) -> SchemaNode:
         """The target of a reference. Raises InvalidSchemaError if it is no schema.
 
         The document's metaschema says nothing of what stands under a word that its draft does not know, and the

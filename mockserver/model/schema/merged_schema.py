@@ -12,7 +12,7 @@ from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 from mockserver.core.json_values import ValueSet
-from mockserver.model.schema.documents import DRAFTS, Node, matcher
+from mockserver.model.schema.documents import DRAFTS, SchemaNode, matcher
 from mockserver.model.schema.negation import TYPES, Branch, negate, violations
 
 # From here on all floats are whole numbers, and not all whole numbers are floats.
@@ -21,7 +21,7 @@ ALL_WHOLE = 2**53
 _MOST_OPPOSED = 60
 
 # The schemas around one that have an `unevaluated...` keyword.
-Scopes = tuple[Node, ...]
+Scopes = tuple[SchemaNode, ...]
 
 
 class Alternatives(NamedTuple):
@@ -31,17 +31,17 @@ class Alternatives(NamedTuple):
     scopes: Scopes
 
 
-class Shape(NamedTuple):
+class ObjectShape(NamedTuple):
     """A schema that says which schemas the parts of an object or an array have."""
 
-    node: Node
+    node: SchemaNode
     scopes: Scopes
 
 
 class Containing(NamedTuple):
     """How many items must conform to a schema (`contains`)."""
 
-    node: Node
+    node: SchemaNode
     least: int
     most: int | None
     scopes: Scopes
@@ -70,20 +70,20 @@ class MergedSchema:
         self.patterns: list[str] = []
         self.no_patterns: list[str] = []
         self.formats: list[str] = []
-        self.objects: list[Shape] = []
+        self.objects: list[ObjectShape] = []
         self.required: dict[str, None] = {}
         self.dependents: dict[str, list[str]] = {}
-        self.names: list[Node] = []
+        self.names: list[SchemaNode] = []
         self.min_properties, self.max_properties = 0, None  # type: int, int | None
-        self.unevaluated_properties: list[Node] = []
-        self.arrays: list[Shape] = []
+        self.unevaluated_properties: list[SchemaNode] = []
+        self.arrays: list[ObjectShape] = []
         self.contains: list[Containing] = []
         self.unique = False
         self.min_items, self.max_items = 0, None  # type: int, int | None
-        self.unevaluated_items: list[Node] = []
-        self.checks: dict[Node, None] = {}
+        self.unevaluated_items: list[SchemaNode] = []
+        self.checks: dict[SchemaNode, None] = {}
         self.alternatives: list[Alternatives] = []
-        self.seen: set[tuple[Node, Scopes]] = set()
+        self.seen: set[tuple[SchemaNode, Scopes]] = set()
         self.grids: dict[Hashable, Any] = {}
         self.kept: dict[Hashable, Any] | None = None
 
@@ -99,7 +99,7 @@ class MergedSchema:
         own.pop("is_impossible", None)
         return other
 
-    def add(self, node: Node, scopes: Scopes = ()) -> None:
+    def add(self, node: SchemaNode, scopes: Scopes = ()) -> None:
         """Let a schema apply too."""
         schema = node.schema
         if schema is True or (node, scopes) in self.seen:
@@ -119,9 +119,9 @@ class MergedSchema:
             if grow is not None:
                 grow(self, node, value, scopes)
         if not _OBJECT_SHAPE.isdisjoint(schema):
-            self.objects.append(Shape(node, scopes))
+            self.objects.append(ObjectShape(node, scopes))
         if not _ARRAY_SHAPE.isdisjoint(schema):
-            self.arrays.append(Shape(node, scopes))
+            self.arrays.append(ObjectShape(node, scopes))
 
     def narrow(self, types: Sequence[str]) -> None:
         """Restrict it to these types."""
@@ -171,11 +171,11 @@ class Properties:
     there are.
     """
 
-    def __init__(self, shapes: Sequence[Shape], unevaluated: Sequence[Node]) -> None:
+    def __init__(self, shapes: Sequence[ObjectShape], unevaluated: Sequence[SchemaNode]) -> None:
         self._unevaluated = unevaluated
         # Shapes that say nothing of properties which they do not name are looked up by name.
-        self._naming: dict[str, list[Shape]] = {}
-        self._open: list[Shape] = []
+        self._naming: dict[str, list[ObjectShape]] = {}
+        self._open: list[ObjectShape] = []
         for shape in shapes:
             if not _OPEN.isdisjoint(shape.node.schema):
                 self._open.append(shape)
@@ -188,7 +188,7 @@ class Properties:
         self._known = {name: self._find(name) for name in self.declared}
         self._barred = {name for name, found in self._known.items() if any(node.schema is False for node in found)}
 
-    def schemas(self, name: str) -> Sequence[Node]:
+    def schemas(self, name: str) -> Sequence[SchemaNode]:
         """All the schemas that apply to a property, whether it is declared or not."""
         found = self._known.get(name)
         return self._find(name) if found is None else found
@@ -203,9 +203,9 @@ class Properties:
         """Whether these are the declared properties, and no schema rules one of them out."""
         return not self._barred and names.keys() == self._known.keys()
 
-    def _find(self, name: str) -> Sequence[Node]:
-        found: list[Node] = []
-        covered: set[Node] = set()
+    def _find(self, name: str) -> Sequence[SchemaNode]:
+        found: list[SchemaNode] = []
+        covered: set[SchemaNode] = set()
         for node, scopes in (*self._naming.get(name, ()), *self._open):
             schema = node.schema
             own = [node.child("properties", name)] if name in schema.get("properties", ()) else []
@@ -226,25 +226,25 @@ _OPEN = {"patternProperties", "additionalProperties"}
 # --- keywords --------------------------------------------------------------------------------------------------------
 
 # Lets a merged schema grow by a keyword. Arguments: it, the schema, the keyword's value, and the scopes.
-_Keyword = Callable[[MergedSchema, Node, Any, Scopes], None]
+_Keyword = Callable[[MergedSchema, SchemaNode, Any, Scopes], None]
 
 _OBJECT_SHAPE = {"properties", "patternProperties", "additionalProperties"}
 _ARRAY_SHAPE = {"items", "prefixItems", "additionalItems"}
 
 
-def _type(into: MergedSchema, node: Node, value: Any, scopes: Scopes) -> None:
+def _type(into: MergedSchema, node: SchemaNode, value: Any, scopes: Scopes) -> None:
     names = [value] if isinstance(value, str) else value
     if "integer" in names and "number" not in names and "number" in into.types:
         into.whole = True
     into.narrow(["number" if name == "integer" else name for name in names])
 
 
-def _enum(into: MergedSchema, node: Node, value: Any, scopes: Scopes) -> None:
+def _enum(into: MergedSchema, node: SchemaNode, value: Any, scopes: Scopes) -> None:
     allowed = None if into.values is None else ValueSet(value)
     into.values = list(value) if allowed is None else [each for each in into.values or () if each in allowed]
 
 
-def _low(into: MergedSchema, node: Node, value: Any, scopes: Scopes, *, strict: bool = False) -> None:
+def _low(into: MergedSchema, node: SchemaNode, value: Any, scopes: Scopes, *, strict: bool = False) -> None:
     # In draft 4 `exclusiveMinimum` is a boolean that belongs to `minimum`.
     if not isinstance(value, bool):
         is_open = strict or node.schema.get("exclusiveMinimum") is True
@@ -252,7 +252,7 @@ def _low(into: MergedSchema, node: Node, value: Any, scopes: Scopes, *, strict: 
             into.low, into.low_open = exactly(value), is_open
 
 
-def _high(into: MergedSchema, node: Node, value: Any, scopes: Scopes, *, strict: bool = False) -> None:
+def _high(into: MergedSchema, node: SchemaNode, value: Any, scopes: Scopes, *, strict: bool = False) -> None:
     if not isinstance(value, bool):
         is_open = strict or node.schema.get("exclusiveMaximum") is True
         if into.high is None or (-exactly(value), is_open) > (-into.high, into.high_open):
@@ -263,7 +263,7 @@ def _size(name: str) -> _Keyword:
     """A bound of a size: the highest of the lower ones, the lowest of the upper ones."""
     nearer = max if name.startswith("min") else min
 
-    def grow(into: MergedSchema, node: Node, value: Any, scopes: Scopes) -> None:
+    def grow(into: MergedSchema, node: SchemaNode, value: Any, scopes: Scopes) -> None:
         known = getattr(into, name)
         setattr(into, name, int(value) if known is None else nearer(known, int(value)))
 
@@ -275,7 +275,7 @@ def _listed(name: str) -> _Keyword:
     return lambda into, node, value, scopes: getattr(into, name).append(value)
 
 
-def _encoded(into: MergedSchema, node: Node, value: Any, scopes: Scopes) -> None:
+def _encoded(into: MergedSchema, node: SchemaNode, value: Any, scopes: Scopes) -> None:
     """The encoding or media type of a text, treated as a format."""
     if value == "base64":
         into.formats.append("base64")
@@ -283,22 +283,22 @@ def _encoded(into: MergedSchema, node: Node, value: Any, scopes: Scopes) -> None
         into.formats.append("json")
 
 
-def _sample(into: MergedSchema, node: Node, value: Any, scopes: Scopes) -> None:
+def _sample(into: MergedSchema, node: SchemaNode, value: Any, scopes: Scopes) -> None:
     into.samples += value if isinstance(value, list) else [value]
 
 
-def _hint(into: MergedSchema, node: Node, value: Any, scopes: Scopes) -> None:
+def _hint(into: MergedSchema, node: SchemaNode, value: Any, scopes: Scopes) -> None:
     if isinstance(value, str):
         into.hints.append(value)
 
 
-def _required(into: MergedSchema, node: Node, value: Any, scopes: Scopes) -> None:
+def _required(into: MergedSchema, node: SchemaNode, value: Any, scopes: Scopes) -> None:
     # In draft 3 it was a boolean.
     if isinstance(value, list):
         into.required.update(dict.fromkeys(value))
 
 
-def _dependent(into: MergedSchema, node: Node, value: Any, scopes: Scopes, keyword: str = "dependencies") -> None:
+def _dependent(into: MergedSchema, node: SchemaNode, value: Any, scopes: Scopes, keyword: str = "dependencies") -> None:
     """What depends on the presence of a property: others (a list), or a schema."""
     for name, part in value.items():
         if isinstance(part, list):
@@ -311,7 +311,7 @@ def _dependent(into: MergedSchema, node: Node, value: Any, scopes: Scopes, keywo
         into.alternatives.append(Alternatives([present, absent] if wanted else [absent, present], scopes))
 
 
-def _contains(into: MergedSchema, node: Node, value: Any, scopes: Scopes) -> None:
+def _contains(into: MergedSchema, node: SchemaNode, value: Any, scopes: Scopes) -> None:
     counted = node.document.draft >= 2019
     least = int(node.schema.get("minContains", 1)) if counted else 1
     most = node.schema.get("maxContains") if counted else None
@@ -319,16 +319,16 @@ def _contains(into: MergedSchema, node: Node, value: Any, scopes: Scopes) -> Non
     into.checks[node] = None
 
 
-def _all_of(into: MergedSchema, node: Node, value: Any, scopes: Scopes) -> None:
+def _all_of(into: MergedSchema, node: SchemaNode, value: Any, scopes: Scopes) -> None:
     for index in range(len(value)):
         into.add(node.child("allOf", index), scopes)
 
 
-def _any_of(into: MergedSchema, node: Node, value: Any, scopes: Scopes) -> None:
+def _any_of(into: MergedSchema, node: SchemaNode, value: Any, scopes: Scopes) -> None:
     _choose(into, [(node.child("anyOf", index),) for index in range(len(value))], scopes)
 
 
-def _one_of(into: MergedSchema, node: Node, value: Any, scopes: Scopes) -> None:
+def _one_of(into: MergedSchema, node: SchemaNode, value: Any, scopes: Scopes) -> None:
     into.checks[node] = None
     parts = [node.child("oneOf", index) for index in range(len(value))]
     others = list(map(negate, parts)) if 1 < len(parts) <= _MOST_OPPOSED else []
@@ -336,7 +336,7 @@ def _one_of(into: MergedSchema, node: Node, value: Any, scopes: Scopes) -> None:
     _choose(into, [*((part,) for part in parts), *strict], scopes)
 
 
-def _not(into: MergedSchema, node: Node, value: Any, scopes: Scopes) -> None:
+def _not(into: MergedSchema, node: SchemaNode, value: Any, scopes: Scopes) -> None:
     into.checks[node] = None
     if isinstance(value, dict) and value.keys() == {"pattern"}:
         into.narrow(["string"])
@@ -347,7 +347,7 @@ def _not(into: MergedSchema, node: Node, value: Any, scopes: Scopes) -> None:
     _choose(into, ways if len(ways) == 1 else [(), *ways], scopes)
 
 
-def _if(into: MergedSchema, node: Node, value: Any, scopes: Scopes) -> None:
+def _if(into: MergedSchema, node: SchemaNode, value: Any, scopes: Scopes) -> None:
     schema = node.schema
     if "then" not in schema and "else" not in schema:
         return
@@ -365,13 +365,13 @@ def _choose(into: MergedSchema, options: Sequence[Branch], scopes: Scopes) -> No
         into.add(node, scopes)
 
 
-def _reference(into: MergedSchema, node: Node, value: Any, scopes: Scopes) -> None:
+def _reference(into: MergedSchema, node: SchemaNode, value: Any, scopes: Scopes) -> None:
     found = node.document.resolve(value, node.base)
     if found is not None:
         into.add(found, scopes)
 
 
-def _dynamic_reference(into: MergedSchema, node: Node, value: Any, scopes: Scopes) -> None:
+def _dynamic_reference(into: MergedSchema, node: SchemaNode, value: Any, scopes: Scopes) -> None:
     found = node.document.resolve(value, node.base)
     anchor = value.rpartition("#")[2]
     if found is not None and isinstance(found.schema, dict) and found.schema.get("$dynamicAnchor") == anchor:
@@ -381,7 +381,7 @@ def _dynamic_reference(into: MergedSchema, node: Node, value: Any, scopes: Scope
         into.add(found, scopes)
 
 
-def _recursive_reference(into: MergedSchema, node: Node, value: Any, scopes: Scopes) -> None:
+def _recursive_reference(into: MergedSchema, node: SchemaNode, value: Any, scopes: Scopes) -> None:
     """Draft 2019-09 has a single dynamic anchor, without a name."""
     root = node.document.root
     own = node.document.resolve("#", node.base)

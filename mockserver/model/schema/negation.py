@@ -7,12 +7,12 @@ the end. Of many keywords it is empty: any value is made and tried.
 from collections.abc import Sequence
 from typing import Any
 
-from mockserver.model.schema.documents import Node
+from mockserver.model.schema.documents import SchemaNode
 
 TYPES = ("object", "string", "number", "array", "boolean", "null")
 
 # Schemas that are to apply together.
-Branch = tuple[Node, ...]
+Branch = tuple[SchemaNode, ...]
 
 # A number or a size that is too small or too large: the type, the keyword that says so, and how far its value is off.
 _BEYOND = {
@@ -35,14 +35,14 @@ _ASSERTING = {
 }  # fmt: skip
 
 
-def negate(node: Node) -> Node:
+def negate(node: SchemaNode) -> SchemaNode:
     """The schema of every value that does not conform to this one; the same each time."""
     if node.opposite is None:
         node.opposite = node.made({"not": node.schema}, {("not",): node})
     return node.opposite
 
 
-def violations(node: Node) -> Sequence[Branch]:
+def violations(node: SchemaNode) -> Sequence[Branch]:
     """Ways to violate a schema, one keyword at a time; empty if no value does."""
     schema = node.schema
     if not isinstance(schema, dict):
@@ -54,7 +54,7 @@ def violations(node: Node) -> Sequence[Branch]:
     return node.violations
 
 
-def _violations(node: Node, keyword: str, value: Any) -> Sequence[Branch]:
+def _violations(node: SchemaNode, keyword: str, value: Any) -> Sequence[Branch]:
     schema, made = node.schema, node.made
     if keyword in _BEYOND and not isinstance(value, bool):
         kind, opposed, step = _BEYOND[keyword]

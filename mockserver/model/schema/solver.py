@@ -16,7 +16,7 @@ from typing import Any
 from mockserver.core.json_values import ValueSet, type_of
 from mockserver.core.seeding import Draws
 from mockserver.model.schema.branches import branches, merged
-from mockserver.model.schema.documents import Node
+from mockserver.model.schema.documents import SchemaNode
 from mockserver.model.schema.merged_schema import Containing, MergedSchema
 from mockserver.model.schema.negation import negate
 from mockserver.model.schema.numbers import numbers, range_of
@@ -68,7 +68,7 @@ class Search:
         self._open: dict[int, int] = {}
         self._failed: dict[tuple[int, ...], int] = {}
 
-    def solve(self, nodes: Sequence[Node], name: str = "", depth: int = 0, taken: ValueSet | None = None) -> Any:
+    def solve(self, nodes: Sequence[SchemaNode], name: str = "", depth: int = 0, taken: ValueSet | None = None) -> Any:
         """A value that keeps to all the schemas and is not taken, or NOTHING.
 
         `name` is what it is called, `depth` how deep it lies.
@@ -103,7 +103,7 @@ class Search:
         """Spend steps that may be in vain."""
         self._spend(steps * _STEP)
 
-    def _search(self, nodes: Sequence[Node], name: str, depth: int, taken: ValueSet | None) -> Any:
+    def _search(self, nodes: Sequence[SchemaNode], name: str, depth: int, taken: ValueSet | None) -> Any:
         known = merged(nodes)
         if known.kept is None or known.alternatives:
             self._spend(100 * len(known.seen) + 20 * sum(len(each.options) for each in known.alternatives))
@@ -114,7 +114,7 @@ class Search:
                     return value
         return NOTHING
 
-    def _listed(self, way: MergedSchema, nodes: Sequence[Node], taken: ValueSet | None) -> Iterator[Any]:
+    def _listed(self, way: MergedSchema, nodes: Sequence[SchemaNode], taken: ValueSet | None) -> Iterator[Any]:
         """The listed values that all schemas allow."""
         listed = way.values or ()
         start = self._draws.below(len(listed))
@@ -299,7 +299,7 @@ class Search:
         longest = max(length, prefixed + len(wanted))
         longest = longest if most is None else min(longest, most)
         made: list[Any] = []
-        counts: dict[Node, int] = {}
+        counts: dict[SchemaNode, int] = {}
         taken = ValueSet() if way.unique else None
         while len(made) < length or (wanted and len(made) < longest):
             self._spend(_WANT * len(wanted))
@@ -350,7 +350,7 @@ class Search:
         return usual if way.max_items is None else min(usual, way.max_items)
 
 
-def _places(nodes: Sequence[Node]) -> tuple[int, ...]:
+def _places(nodes: Sequence[SchemaNode]) -> tuple[int, ...]:
     """What names schemas that stand in a document, which have failed for good; empty if one of them was made."""
     return tuple(map(id, nodes)) if all(node.place is not None for node in nodes) else ()
 
@@ -367,7 +367,7 @@ def _closure(way: MergedSchema, names: Any) -> set[str]:
     return found
 
 
-def _prefix(node: Node) -> Sequence[Any]:
+def _prefix(node: SchemaNode) -> Sequence[Any]:
     """The schemas of the first items; before draft 2020-12 these were `items` as a list."""
     items = node.schema.get("items")
     if isinstance(items, list):
@@ -375,9 +375,9 @@ def _prefix(node: Node) -> Sequence[Any]:
     return node.schema.get("prefixItems", ()) if node.document.draft >= 2020 else ()
 
 
-def _item_schemas(way: MergedSchema, index: int, wants: Sequence[Containing]) -> list[Node]:
-    found: list[Node] = []
-    covered: set[Node] = {scope for want in wants for scope in want.scopes}
+def _item_schemas(way: MergedSchema, index: int, wants: Sequence[Containing]) -> list[SchemaNode]:
+    found: list[SchemaNode] = []
+    covered: set[SchemaNode] = {scope for want in wants for scope in want.scopes}
     for node, scopes in way.arrays:
         first = "items" if isinstance(node.schema.get("items"), list) else "prefixItems"
         rest = "additionalItems" if first == "items" else "items"

@@ -13,10 +13,10 @@ from mockserver.core.timeline import Reply, TokenTiming
 from mockserver.dialects.openai.families import effort_asked, family_of, snapshot_of
 from mockserver.dialects.openai.flavour import NOTHING, Members
 from mockserver.dialects.openai.responses.flavour import (
-    Event,
     Layout,
     Pad,
     Responding,
+    ResponseEvent,
     ResponseFlavour,
     failed,
     responding,
@@ -93,12 +93,12 @@ def _layout(response: Responding) -> Layout:
     return _in_background if response.body.get("background") else alphabetical
 
 
-def _opening(response: Responding) -> list[Event]:
+def _opening(response: Responding) -> list[ResponseEvent]:
     opening = usual_opening(response)
     if not response.body.get("background"):
         return opening
     queued = {"response": _members(response, None, "queued")}
-    return [Event("response.created", queued), Event("response.queued", queued), opening[1]]
+    return [ResponseEvent("response.created", queued), ResponseEvent("response.queued", queued), opening[1]]
 
 
 # --- ids ---------------------------------------------------------------------------------------------------------

@@ -50,7 +50,7 @@ Stage = Callable[[int], Iterator[FrameBatch]]
 Pad = Callable[[str, int], str]
 
 
-class Event(NamedTuple):
+class ResponseEvent(NamedTuple):
     """An event without its number: its type, and its other fields (`told`)."""
 
     type: str
@@ -149,10 +149,10 @@ def usual_items(response: Responding) -> list[Spoken]:
     return spoken_of(response.choice, thoughts or ("hidden" if response.reasoning_tokens else None))
 
 
-def usual_opening(response: Responding) -> list[Event]:
+def usual_opening(response: Responding) -> list[ResponseEvent]:
     """The events with which a stream begins."""
     begun = {"response": response.flavour.response(response, None, "in_progress")}
-    return [Event("response.created", begun), Event("response.in_progress", begun)]
+    return [ResponseEvent("response.created", begun), ResponseEvent("response.in_progress", begun)]
 
 
 def usual_output(response: Responding) -> list[Members]:
@@ -188,7 +188,9 @@ def usual_stages(response: Responding) -> Iterator[Stage]:
     for index, spoken in enumerate(flavour.spoken(response), start=len(flavour.ahead(response))):
         yield from item_stages(response, layout, spoken, index)
     whole = whole_response(response)
-    yield quiet(layout, response.generation.last_step, [Event(f"response.{whole['status']}", {"response": whole})])
+    yield quiet(
+        layout, response.generation.last_step, [ResponseEvent(f"response.{whole['status']}", {"response": whole})]
+    )
 
 
 class ResponseFlavour(NamedTuple):
@@ -227,7 +229,7 @@ class ResponseFlavour(NamedTuple):
     )
     runs: Callable[[Responding, Spoken], Iterator[Run]] = by_token
     pad: Callable[[Responding], Pad | None] = lambda response: None
-    opening: Callable[[Responding], Sequence[Event]] = usual_opening
+    opening: Callable[[Responding], Sequence[ResponseEvent]] = usual_opening
     stages: Callable[[Responding], Iterator[Stage]] = usual_stages
     forms: Mapping[Kind, Form] = MappingProxyType(FORMS)
     first: int = 0
@@ -288,7 +290,7 @@ def event_frames(response: Responding) -> Iterator[FrameBatch]:
         yield at_step(response.generation.last_step, (DONE,))
 
 
-def quiet(layout: Layout, step: int, events: Sequence[Event], tokens: int = 0) -> Stage:
+def quiet(layout: Layout, step: int, events: Sequence[ResponseEvent], tokens: int = 0) -> Stage:
     """Events that are sent together after a decoding step; the first of them counts the tokens, if there are any."""
 
     def stage(number: int) -> Iterator[FrameBatch]:
@@ -298,7 +300,7 @@ def quiet(layout: Layout, step: int, events: Sequence[Event], tokens: int = 0) -
     return stage
 
 
-def deltas(layout: Layout, event: Event, runs: Iterable[Run], pad: Pad | None = None) -> Stage:
+def deltas(layout: Layout, event: ResponseEvent, runs: Iterable[Run], pad: Pad | None = None) -> Stage:
     """A copy of the event for each text, with the text in the place of SLOT."""
 
     def stage(number: int) -> Iterator[FrameBatch]:
@@ -318,7 +320,7 @@ def deltas(layout: Layout, event: Event, runs: Iterable[Run], pad: Pad | None = 
     return stage
 
 
-def _detailed_deltas(layout: Layout, runs: Iterable[Run], told: Callable[[str, range, int], Event]) -> Stage:
+def _detailed_deltas(layout: Layout, runs: Iterable[Run], told: Callable[[str, range, int], ResponseEvent]) -> Stage:
     """An event for each text with further fields on its tokens: `told` makes it from a text, their places and its
     number."""
 
@@ -338,22 +340,24 @@ def item_stages(response: Responding, layout: Layout, spoken: Spoken, index: int
     flavour, text = response.flavour, spoken.text
     id_, form = flavour.item_id(response, spoken, index), flavour.forms.get(spoken.kind)
     begun, whole = (flavour.item(response, spoken, said, id_) for said in (None, text))
-    added = Event("response.output_item.added", {"output_index": index, "item": begun})
-    done = Event("response.output_item.done", {"output_index": index, "item": whole})
+    added = ResponseEvent("response.output_item.added", {"output_index": index, "item": begun})
+    done = ResponseEvent("response.output_item.done", {"output_index": index, "item": whole})
     if form is None:
         yield quiet(layout, spoken.last, (added, done))
         return
     where = {"item_id": id_, "output_index": index, **({form.place: 0} if form.place else {})}
-    opening, closing = [added], [Event(form.done, {**where, form.key: text, **flavour.ended(response, spoken)})]
+    opening, closing = [added], [ResponseEvent(form.done, {**where, form.key: text, **flavour.ended(response, spoken)})]
     if form.part is not None:
-        opening.append(Event(form.part[0], {**where, "part": flavour.part(response, spoken, "", False)}))
-        closing.append(Event(form.part[1], {**where, "part": flavour.part(response, spoken, text, True)}))
+        opening.append(ResponseEvent(form.part[0], {**where, "part": flavour.part(response, spoken, "", False)}))
+        closing.append(ResponseEvent(form.part[1], {**where, "part": flavour.part(response, spoken, text, True)}))
     yield quiet(layout, spoken.step, opening, tokens=int(spoken.is_call))
     runs, pad = flavour.runs(response, spoken), flavour.pad(response)
 
-    def told(said: Any, tokens: range, number: int = -1) -> Event:
+    def told(said: Any, tokens: range, number: int = -1) -> ResponseEvent:
         padding = {} if pad is None or number < 0 else {"obfuscation": pad(said, number)}
-        return Event(form.delta, {**where, "delta": said, **flavour.beside(response, spoken, tokens), **padding})
+        return ResponseEvent(
+            form.delta, {**where, "delta": said, **flavour.beside(response, spoken, tokens), **padding}
+        )
 
     if response.detailed and spoken.kind in ("text", "refusal"):
         yield _detailed_deltas(layout, runs, told)
@@ -384,9 +388,9 @@ def failed(
     done = [each["item"] for each in map(data_of, sent) if each.get("type") == "response.output_item.done"]
     begun = data_of(broken.events[0]).get("response", {})
     response = {**begun, "status": "failed", "error": problem, "output": done}
-    events = [Event("response.failed", {"response": response})]
+    events = [ResponseEvent("response.failed", {"response": response})]
     if error is not None:
-        events.insert(0, Event("error", error(problem)))
+        events.insert(0, ResponseEvent("error", error(problem)))
     return b"".join([layout(each.type, number + place, each.told) for place, each in enumerate(events)])
 
 

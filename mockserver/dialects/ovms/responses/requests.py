@@ -18,7 +18,7 @@ from mockserver.dialects.ovms.fields import UINT32, Check, Fields, field, whole
 from mockserver.dialects.ovms.graphs import RESPONSES_PATHS
 from mockserver.dialects.ovms.messages import IMAGE_TOKENS, pictures_refused
 from mockserver.dialects.ovms.models import EFFORTS
-from mockserver.dialects.ovms.read import Asked, Endpoint, parsed, read_request, take
+from mockserver.dialects.ovms.read import Asked, GraphEndpoint, parsed, read_request, take
 from mockserver.dialects.ovms.tools import offered, tools_fault
 
 
@@ -183,4 +183,4 @@ _CHECKS: dict[Edition, tuple[Check, ...]] = {
     ),
 }
 
-_RESPONSES = Endpoint(RESPONSES_PATHS, _CHECKS, _read_input, _output_limit)
+_RESPONSES = GraphEndpoint(RESPONSES_PATHS, _CHECKS, _read_input, _output_limit)

@@ -18,8 +18,8 @@ from mockserver.dialects.openai.events import DONE, SLOT
 from mockserver.dialects.openai.flavour import Members
 from mockserver.dialects.openai.responses import flavour
 from mockserver.dialects.openai.responses.flavour import (
-    Event,
     Responding,
+    ResponseEvent,
     ResponseFlavour,
     ResponseOptions,
     Run,
@@ -33,7 +33,7 @@ from mockserver.dialects.openai.responses.flavour import (
 from mockserver.dialects.ovms.errors import JSON, STREAM, own_words
 from mockserver.dialects.ovms.read import Asked
 from mockserver.dialects.ovms.tools import chosen_tool, offered
-from mockserver.dialects.ovms.write import Part, call_head, is_parsed, parts_of, thoughts, words
+from mockserver.dialects.ovms.write import AnswerPart, call_head, is_parsed, parts_of, thoughts, words
 
 _FIRST_NUMBER = 1
 _MESSAGE, _REASONING = "msg-0", "rs-0"
@@ -173,8 +173,8 @@ def _text_part(text: str) -> dict[str, Any]:
 def _stages(answer: Responding) -> Iterator[Stage]:
     """ "response.created: after execution is scheduled", "in_progress: when the model starts producing tokens"."""
     begun = {"response": _response(answer, None, "in_progress")}
-    yield quiet(_written, TAKEN, [Event("response.created", begun)])
-    yield quiet(_written, 0, [Event("response.in_progress", begun)])
+    yield quiet(_written, TAKEN, [ResponseEvent("response.created", begun)])
+    yield quiet(_written, 0, [ResponseEvent("response.in_progress", begun)])
     for part in parts_of(answer.choice, answer.generation, answer.scope):
         if part.kind == "text":
             yield from _text_stages(answer, part)
@@ -185,46 +185,48 @@ def _stages(answer: Responding) -> Iterator[Stage]:
     yield quiet(_written, answer.generation.last_step, list(_closing(answer)))
 
 
-def _thought_stages(answer: Responding, part: Part) -> Iterator[Stage]:
+def _thought_stages(answer: Responding, part: AnswerPart) -> Iterator[Stage]:
     where = {"output_index": 0, "summary_index": 0, "item_id": _REASONING}
     whole = _thought(answer)
     empty, full = ({"type": "summary_text", "text": text} for text in ("", whole))
     first, runs = _runs(part)
     opening = [
-        Event("response.output_item.added", {"output_index": 0, "item": _reasoning(None)}),
-        Event("response.reasoning_summary_part.added", {**where, "part": empty}),
+        ResponseEvent("response.output_item.added", {"output_index": 0, "item": _reasoning(None)}),
+        ResponseEvent("response.reasoning_summary_part.added", {**where, "part": empty}),
     ]
     yield quiet(_written, first, opening)
-    yield deltas(_written, Event("response.reasoning_summary_text.delta", {**where, "delta": SLOT}), runs)
+    yield deltas(_written, ResponseEvent("response.reasoning_summary_text.delta", {**where, "delta": SLOT}), runs)
     closing = [
-        Event("response.reasoning_summary_text.done", {**where, "text": whole}),
-        Event("response.reasoning_summary_part.done", {**where, "part": full}),
-        Event("response.output_item.done", {"output_index": 0, "item": _reasoning(whole)}),
+        ResponseEvent("response.reasoning_summary_text.done", {**where, "text": whole}),
+        ResponseEvent("response.reasoning_summary_part.done", {**where, "part": full}),
+        ResponseEvent("response.output_item.done", {"output_index": 0, "item": _reasoning(whole)}),
     ]
     # They are closed by what follows: the first token of a text, the name of a tool, or the end.
     yield quiet(_written, min(part.step + part.tokens, answer.generation.last_step), closing)
 
 
-def _text_stages(answer: Responding, part: Part) -> Iterator[Stage]:
+def _text_stages(answer: Responding, part: AnswerPart) -> Iterator[Stage]:
     index = int(bool(_thought(answer)))
     first, runs = _runs(part)
     if not _said(answer):
         return
     yield quiet(_written, first, _opened(index))
-    yield deltas(_written, Event("response.output_text.delta", {**_at(index), "delta": SLOT}), runs)
+    yield deltas(_written, ResponseEvent("response.output_text.delta", {**_at(index), "delta": SLOT}), runs)
 
 
-def _call_stages(answer: Responding, part: Part) -> Iterator[Stage]:
+def _call_stages(answer: Responding, part: AnswerPart) -> Iterator[Stage]:
     choice = answer.choice
     index = int(bool(_thought(answer, choice))) + part.place
     item = _call(answer, choice, part.place, "in_progress", "")
-    yield quiet(_written, part.begun, [Event("response.output_item.added", {"output_index": index, "item": item})], 1)
+    yield quiet(
+        _written, part.begun, [ResponseEvent("response.output_item.added", {"output_index": index, "item": item})], 1
+    )
     where = {"item_id": item["id"], "output_index": index, "call_id": item["call_id"]}
     _, runs = _runs(part)
-    yield deltas(_written, Event("response.function_call_arguments.delta", {**where, "delta": SLOT}), runs)
+    yield deltas(_written, ResponseEvent("response.function_call_arguments.delta", {**where, "delta": SLOT}), runs)
 
 
-def _closing(answer: Responding) -> Iterator[Event]:
+def _closing(answer: Responding) -> Iterator[ResponseEvent]:
     """The last events of a stream: those of the calls, those of the message, and that of the response."""
     choice, text, status = answer.choice, _said(answer), _status(answer)
     calls = range(len(choice.calls)) if is_parsed(answer.generation) else range(0)
@@ -232,22 +234,24 @@ def _closing(answer: Responding) -> Iterator[Event]:
     for place in calls:
         item = _call(answer, choice, place, status, choice.calls[place].arguments)
         where = {"item_id": item["id"], "output_index": base + place, "call_id": item["call_id"]}
-        yield Event("response.function_call_arguments.done", {**where, "arguments": item["arguments"]})
-        yield Event("response.output_item.done", {"output_index": base + place, "item": item})
+        yield ResponseEvent("response.function_call_arguments.done", {**where, "arguments": item["arguments"]})
+        yield ResponseEvent("response.output_item.done", {"output_index": base + place, "item": item})
     if text or not calls:
         # So the server has it: a text that came before calls is closed after them, at another index than its deltas.
         index = base + len(calls)
         yield from () if text else _opened(index)
-        yield Event("response.output_text.done", {**_at(index), "text": text})
-        yield Event("response.content_part.done", {**_at(index), "part": _text_part(text)})
-        yield Event("response.output_item.done", {"output_index": index, "item": _message(text, status)})
-    yield Event(f"response.{status}", {"response": _response(answer, list(_items(answer, choice, status)), status)})
+        yield ResponseEvent("response.output_text.done", {**_at(index), "text": text})
+        yield ResponseEvent("response.content_part.done", {**_at(index), "part": _text_part(text)})
+        yield ResponseEvent("response.output_item.done", {"output_index": index, "item": _message(text, status)})
+    yield ResponseEvent(
+        f"response.{status}", {"response": _response(answer, list(_items(answer, choice, status)), status)}
+    )
 
 
-def _opened(index: int) -> list[Event]:
+def _opened(index: int) -> list[ResponseEvent]:
     return [
-        Event("response.output_item.added", {"output_index": index, "item": _message(None, "in_progress")}),
-        Event("response.content_part.added", {**_at(index), "part": _text_part("")}),
+        ResponseEvent("response.output_item.added", {"output_index": index, "item": _message(None, "in_progress")}),
+        ResponseEvent("response.content_part.added", {**_at(index), "part": _text_part("")}),
     ]
 
 
@@ -255,7 +259,7 @@ def _at(index: int) -> dict[str, Any]:
     return {"output_index": index, "content_index": 0, "item_id": _MESSAGE}
 
 
-def _runs(part: Part) -> tuple[int, Iterator[Run]]:
+def _runs(part: AnswerPart) -> tuple[int, Iterator[Run]]:
     """The decoding step of a part's first flush, and all flushes as deltas, without the empty ones."""
     flushes = ((flush.text, max(part.step + flush.at, 0), flush.out) for flush in part.flushes)
     first = next(flushes)

@@ -15,7 +15,15 @@ import orjson
 
 from mockserver.core.dialect_state import WebhookRequest, WebhookResult
 from mockserver.core.seeding import Draws, derive
-from mockserver.dialects.upstash.qstash.values import Callback, Dead, Fields, Message, decoded, raw, values_by_name
+from mockserver.dialects.upstash.qstash.values import (
+    Callback,
+    Dead,
+    Fields,
+    QueuedMessage,
+    decoded,
+    raw,
+    values_by_name,
+)
 
 # Messages come from this machine.
 CALLER_IP = "127.0.0.1"
@@ -31,7 +39,7 @@ _HEADER = b'{"alg":"HS256","typ":"JWT"}'
 _LIFETIME = 300
 
 
-def attempt(message: Message, retried: int, key: str, real: float) -> WebhookRequest:
+def attempt(message: QueuedMessage, retried: int, key: str, real: float) -> WebhookRequest:
     """The request that delivers a message after so many retries, signed with the key at a real time.
 
     It is the real time because the clock of the application that checks the signature is never advanced.
@@ -60,11 +68,11 @@ def _for_model(headers: Fields, token: str) -> Fields:
 
 
 def callback(
-    message: Message, to: Callback, outcome: WebhookResult, retried: int, now: float, dead: Dead | None = None
-) -> Message:
+    message: QueuedMessage, to: Callback, outcome: WebhookResult, retried: int, now: float, dead: Dead | None = None
+) -> QueuedMessage:
     """The message that reports an outcome, of the attempt after so many retries; of a `dead` message, its failure."""
     kind = "callback" if dead is None else "failure callback"
-    return Message(
+    return QueuedMessage(
         id=f"msg_{digits(63, message.id, kind, retried)}",
         url=to.url,
         options=to.options,
@@ -77,7 +85,7 @@ def callback(
     )
 
 
-def _report(message: Message, outcome: WebhookResult, retried: int, dead: Dead | None) -> dict[str, Any]:
+def _report(message: QueuedMessage, outcome: WebhookResult, retried: int, dead: Dead | None) -> dict[str, Any]:
     return {
         "status": outcome.status or 0,
         "header": values_by_name(decoded(outcome.headers)),

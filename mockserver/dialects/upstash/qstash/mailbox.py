@@ -19,9 +19,9 @@ from mockserver.dialects.upstash.qstash.retries import is_delivered, may_repeat,
 from mockserver.dialects.upstash.qstash.values import (
     Cancel,
     Dead,
-    Event,
-    Message,
+    LogEvent,
     Publish,
+    QueuedMessage,
     RemoveQueue,
     RotateKeys,
     SetQueue,
@@ -58,7 +58,7 @@ class _Entry:
     """A message that is not delivered yet, and how often it has been retried. It is `due` at that time, unless it is
     being delivered or waits in a queue. `queue` is the one whose messages wait for it. It takes `size` bytes."""
 
-    message: Message
+    message: QueuedMessage
     size: int
     queue: _QueueKey | None = None
     retried: int = 0
@@ -122,7 +122,7 @@ class Mailbox:
             _MOST_MESSAGES, _MOST_BYTES, lambda entry: entry.size, self._dropped.append
         )
         # What was delivered or has failed, and until when it can still be read.
-        self._ended: Bounded[str, tuple[Message, float]] = Bounded(
+        self._ended: Bounded[str, tuple[QueuedMessage, float]] = Bounded(
             _MOST_MESSAGES, _MOST_BYTES // 4, lambda ended: size_of(ended[0])
         )
         self._waiting: list[tuple[float, int, str]] = []
@@ -130,7 +130,7 @@ class Mailbox:
         self._queues: dict[_QueueKey, _Queue] = {}
         self._dead: Bounded[str, Dead] = Bounded(_MOST_DEAD, _MOST_BYTES, size_of_dead)
         self._latest_dead = (0, 0)
-        self._events: Bounded[int, Event] = Bounded(_MOST_EVENTS, _MOST_BYTES, lambda event: event.size)
+        self._events: Bounded[int, LogEvent] = Bounded(_MOST_EVENTS, _MOST_BYTES, lambda event: event.size)
         self._copies: OrderedDict[int, int] = OrderedDict()
         self._keys: OrderedDict[str, tuple[str, float]] = OrderedDict()
         self.rotations = 0
@@ -146,16 +146,16 @@ class Mailbox:
         known = self._keys.get(key)
         return known[0] if known is not None and known[1] > now else None
 
-    def messages(self, owner: str) -> list[Message]:
+    def messages(self, owner: str) -> list[QueuedMessage]:
         """The messages of a publisher that are not delivered yet, oldest first."""
         return [entry.message for entry in self._entries if entry.message.token == owner]
 
-    def pending(self, owner: str, id: str) -> Message | None:
+    def pending(self, owner: str, id: str) -> QueuedMessage | None:
         """The message of a publisher with this id, unless it has been delivered or has failed."""
         entry = self._entries.get(id)
         return None if entry is None or entry.message.token != owner else entry.message
 
-    def message(self, owner: str, id: str, now: float) -> Message | None:
+    def message(self, owner: str, id: str, now: float) -> QueuedMessage | None:
         """The same, or one that has been delivered or has failed a short time ago."""
         ended = self._ended.get(id)
         if ended is not None and ended[0].token == owner and ended[1] > now:
@@ -171,7 +171,7 @@ class Mailbox:
         dead = self._dead.get(id)
         return None if dead is None or dead.message.token != owner else dead
 
-    def events(self, owner: str) -> list[Event]:
+    def events(self, owner: str) -> list[LogEvent]:
         """The log of a publisher's messages, latest first."""
         return [each for each in self._events if each.message.token == owner][::-1]
 
@@ -245,7 +245,7 @@ class Mailbox:
             _remember(self._keys, order.key, (message.id, now + _REMEMBERED))
         self._add(message, None, now)
 
-    def _add(self, message: Message, queue: _QueueKey | None, now: float) -> None:
+    def _add(self, message: QueuedMessage, queue: _QueueKey | None, now: float) -> None:
         """Add a message, to its queue if it has one; a callback belongs to the `queue` of its source."""
         entry = _Entry(message, size_of(message), queue if message.queue is None else (message.token, message.queue))
         self._entries.add(message.id, entry)
@@ -302,7 +302,7 @@ class Mailbox:
             heappop(self._waiting)
         return bool(self._waiting)
 
-    def _bury(self, message: Message, outcome: WebhookResult, now: float) -> Dead:
+    def _bury(self, message: QueuedMessage, outcome: WebhookResult, now: float) -> Dead:
         milliseconds = int(now * 1000)
         number = self._latest_dead[1] + 1 if self._latest_dead[0] == milliseconds else 0
         self._latest_dead = (milliseconds, number)
@@ -356,7 +356,7 @@ class Mailbox:
     ) -> None:
         self._count += 1
         size = entry.size if outcome is None else entry.size + size_of_outcome(outcome)
-        self._events.add(self._count, Event(self._count, now, state, entry.message, size, outcome, next_delivery))
+        self._events.add(self._count, LogEvent(self._count, now, state, entry.message, size, outcome, next_delivery))
 
 
 _ORDERS: Mapping[type, Callable[[Mailbox, Any, float], None]] = {

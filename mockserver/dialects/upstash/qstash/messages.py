@@ -19,13 +19,13 @@ from mockserver.dialects.openai.fields import json_object
 from mockserver.dialects.upstash.errors import refused
 from mockserver.dialects.upstash.limits import token
 from mockserver.dialects.upstash.qstash.attempts import CALLER_IP, digits
-from mockserver.dialects.upstash.qstash.options import HeaderError, read_options
+from mockserver.dialects.upstash.qstash.options import BadHeaderError, read_options
 from mockserver.dialects.upstash.qstash.values import (
     Cancel,
     Dead,
-    Event,
-    Message,
+    LogEvent,
     Publish,
+    QueuedMessage,
     Unbury,
     size_of_dead,
 )
@@ -50,7 +50,7 @@ _MOST_BYTES = 8 * 1024 * 1024
 
 # Filters of text: what they compare of a message. Nothing here belongs to a URL group, a schedule or a flow control
 # key, so that these find nothing.
-_TEXTS: Mapping[str, Callable[[Message], Iterable[str | None]]] = {
+_TEXTS: Mapping[str, Callable[[QueuedMessage], Iterable[str | None]]] = {
     "messageId": lambda message: (message.id,),
     "messageIds": lambda message: (message.id,),
     "url": lambda message: (message.url,),
@@ -115,7 +115,7 @@ def list_events(call: Call, scope: RequestScope) -> Reply | Refusal:
         for each in mailbox_of(scope).events(_owner(call))
         if (states is None or each.state in states) and _fits(each.message, each.time, query)
     ]
-    found: Sequence[Event]
+    found: Sequence[LogEvent]
     found, following = _page(events, query, _MOST_EVENTS, lambda event: event.size)
     return json_reply({**_cursor(following), "events": [event_view(each) for each in found]})
 
@@ -213,7 +213,7 @@ def _again(call: Call, scope: RequestScope, dead: Sequence[Dead]) -> list[tuple[
         message, now = each.message, call.received_at
         try:
             asked = read_options(fields, message.options)
-        except HeaderError as error:
+        except BadHeaderError as error:
             return refused(str(error))
         identity = derive(scope.identity, "again", each.id)
         again = message._replace(
@@ -271,7 +271,7 @@ def _query(call: Call, known: Iterable[str] | None = None, ids: str = "") -> Que
     return found
 
 
-def _fits(message: Message, at: float, query: Query) -> bool:
+def _fits(message: QueuedMessage, at: float, query: Query) -> bool:
     """Whether a message, or what became of it at a Unix time, passes every filter: "multiple filters are combined with
     AND logic", the values of one with OR."""
     if any(name in query and query[name].keys().isdisjoint(read(message)) for name, read in _TEXTS.items()):

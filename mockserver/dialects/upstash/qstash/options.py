@@ -39,7 +39,7 @@ _ABSENT = {
 LOCAL_SERVER = "Upstash's own local server has: npx @upstash/qstash-cli dev"
 
 
-class HeaderError(ValueError):
+class BadHeaderError(ValueError):
     """A header that is not valid; the message names it."""
 
 
@@ -122,7 +122,7 @@ def read_options(fields: Mapping[str, str], usual: Options | None = None) -> Pub
     """
     for name, value in fields.items():
         if (feature := _absent(name)) is not None and value.strip():
-            raise HeaderError(f"{canonical(name)} header: mockserver has no {feature}, which {LOCAL_SERVER}")
+            raise BadHeaderError(f"{canonical(name)} header: mockserver has no {feature}, which {LOCAL_SERVER}")
     content_type = (("Content-Type", fields["content-type"]),) if fields.get("content-type") else ()
     options = _options(fields, _PREFIX, usual or Options(headers=content_type))
     return PublishOptions(
@@ -178,4 +178,4 @@ def _read(fields: Mapping[str, str], name: str, read: Callable[[str], Any]) -> A
     try:
         return read(text)
     except ValueError as error:
-        raise HeaderError(f"invalid {canonical(name)} header: {error}") from None
+        raise BadHeaderError(f"invalid {canonical(name)} header: {error}") from None

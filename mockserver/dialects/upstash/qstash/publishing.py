@@ -20,9 +20,9 @@ from mockserver.dialects.openai.fields import json_object
 from mockserver.dialects.upstash.errors import refused
 from mockserver.dialects.upstash.limits import CHAT_PATH, token
 from mockserver.dialects.upstash.qstash.attempts import digits
-from mockserver.dialects.upstash.qstash.options import HeaderError, PublishOptions, checked_url, read_options
+from mockserver.dialects.upstash.qstash.options import BadHeaderError, PublishOptions, checked_url, read_options
 from mockserver.dialects.upstash.qstash.queues import bad_queue_name
-from mockserver.dialects.upstash.qstash.values import Message, Publish
+from mockserver.dialects.upstash.qstash.values import Publish, QueuedMessage
 from mockserver.dialects.upstash.qstash.views import json_reply, mailbox_of
 
 LLM = "api/llm"
@@ -121,17 +121,17 @@ def _checked(parcel: _Parcel) -> PublishOptions | Refusal:
         return refused("headers are too large")
     try:
         asked = read_options(parcel.fields)
-    except HeaderError as error:
+    except BadHeaderError as error:
         return refused(str(error))
     fault = _fault_of_model_request(parcel, asked) if parcel.destination == LLM else _fault_of_url(parcel)
     return asked if fault is None else fault
 
 
-def _message(parcel: _Parcel, asked: PublishOptions, now: float, owner: str) -> Message:
+def _message(parcel: _Parcel, asked: PublishOptions, now: float, owner: str) -> QueuedMessage:
     is_llm = parcel.destination == LLM
     # "When both Upstash-Not-Before and Upstash-Delay headers are provided, Upstash-Not-Before will take precedence."
     due = now + asked.options.delay if asked.not_before is None else max(float(asked.not_before), now)
-    return Message(
+    return QueuedMessage(
         id="",
         url=_LLM_URL if is_llm else parcel.destination,
         options=asked.options._replace(method="POST") if is_llm else asked.options,

@@ -12,7 +12,7 @@ from email.utils import parsedate_to_datetime
 
 from mockserver.core.dialect_state import WebhookResult
 from mockserver.core.timeline import RawHeaders
-from mockserver.dialects.upstash.qstash.values import Message
+from mockserver.dialects.upstash.qstash.values import QueuedMessage
 
 # With this status and a header, an application says that a retry would not help.
 _NEVER_AGAIN, _MARK = 489, (b"upstash-nonretryable-error", b"true")
@@ -36,14 +36,14 @@ def is_delivered(outcome: WebhookResult) -> bool:
     return outcome.status is not None and 200 <= outcome.status < 300
 
 
-def may_repeat(message: Message, outcome: WebhookResult, retried: int) -> bool:
+def may_repeat(message: QueuedMessage, outcome: WebhookResult, retried: int) -> bool:
     """Whether a failed attempt is repeated, after so many retries before."""
     if outcome.status == _NEVER_AGAIN and _MARK in ((name.lower(), value.lower()) for name, value in outcome.headers):
         return False
     return retried < message.options.retries
 
 
-def wait_before(message: Message, outcome: WebhookResult, retried: int, now: float) -> float:
+def wait_before(message: QueuedMessage, outcome: WebhookResult, retried: int, now: float) -> float:
     """The seconds from now to the next attempt of a message that has been retried so many times.
 
     The answer itself may say when. A model states its limits with every answer, so that it is asked only if they are

@@ -35,7 +35,7 @@ class Callback(NamedTuple):
     options: Options
 
 
-class Message(NamedTuple):
+class QueuedMessage(NamedTuple):
     """A message. Times are Unix seconds.
 
     - `path`: of the operation that answers it, where it is for QStash's own `api`.
@@ -63,19 +63,19 @@ class Dead(NamedTuple):
     """A message in the dead letter queue, with the outcome of its last attempt."""
 
     id: str
-    message: Message
+    message: QueuedMessage
     outcome: WebhookResult
     died: float
 
 
-class Event(NamedTuple):
+class LogEvent(NamedTuple):
     """A line of the log, with a number of its own: the state that a message has reached, and with which outcome. It
     takes `size` bytes."""
 
     number: int
     time: float
     state: str
-    message: Message
+    message: QueuedMessage
     size: int
     outcome: WebhookResult | None = None
     next_delivery: float | None = None
@@ -98,7 +98,7 @@ class Standing(NamedTuple):
 _OVERHEAD = 1_000
 
 
-def size_of(message: Message) -> int:
+def size_of(message: QueuedMessage) -> int:
     """How many bytes a message takes, about."""
     callbacks = [each for each in (message.callback, message.failure_callback) if each is not None]
     headers = (message.options.headers, *(each.options.headers for each in callbacks))
@@ -123,7 +123,7 @@ def size_of_outcome(outcome: WebhookResult) -> int:
 class Publish(NamedTuple):
     """Deliver a message. Another one with the same `key` is a duplicate for some time."""
 
-    message: Message
+    message: QueuedMessage
     identity: int
     key: str | None = None
 

@@ -14,8 +14,8 @@ from mockserver.dialects.upstash.qstash.mailbox import Mailbox
 from mockserver.dialects.upstash.qstash.values import (
     Callback,
     Dead,
-    Event,
-    Message,
+    LogEvent,
+    QueuedMessage,
     Standing,
     decoded,
     values_by_name,
@@ -38,7 +38,7 @@ def empty_reply(*orders: object) -> Reply:
     return Reply(200, (), (), orders=orders)
 
 
-def message_view(message: Message) -> dict[str, Any]:
+def message_view(message: QueuedMessage) -> dict[str, Any]:
     """A message."""
     return {
         "messageId": message.id,
@@ -72,7 +72,7 @@ def dead_view(dead: Dead) -> dict[str, Any]:
     }
 
 
-def event_view(event: Event) -> dict[str, Any]:
+def event_view(event: LogEvent) -> dict[str, Any]:
     """A log entry."""
     message, outcome = event.message, event.outcome
     return {
@@ -131,7 +131,7 @@ def _content(name: str, body: bytes) -> dict[str, str]:
         return {f"{name}Base64": _base64(body)}
 
 
-def _callbacks(message: Message, headers: str) -> dict[str, Any]:
+def _callbacks(message: QueuedMessage, headers: str) -> dict[str, Any]:
     """Both callbacks, and under their names with the suffix `headers` what goes with them."""
     given = {"callback": message.callback, "failureCallback": message.failure_callback}
     return {key: value for name, each in given.items() if each for key, value in _callback(name, each, headers)}
@@ -141,7 +141,7 @@ def _callback(name: str, callback: Callback, headers: str) -> tuple[tuple[str, A
     return (name, callback.url), (f"{name}{headers}", values_by_name(callback.options.headers))
 
 
-def _labels(message: Message) -> dict[str, Any]:
+def _labels(message: QueuedMessage) -> dict[str, Any]:
     return {"label": message.labels[0], "labels": list(message.labels)} if message.labels else {}
 
 

@@ -13,8 +13,8 @@ import orjson
 from mockserver.core.seeding import hex_digits, uuid4_text
 from mockserver.dialects.openai.flavour import Members
 from mockserver.dialects.openai.responses.flavour import (
-    Event,
     Responding,
+    ResponseEvent,
     ResponseFlavour,
     Run,
     by_group,
@@ -151,10 +151,13 @@ def _usage(answer: Responding, *, over: bool) -> dict[str, Any]:
     }
 
 
-def _opening(answer: Responding) -> list[Event]:
+def _opening(answer: Responding) -> list[ResponseEvent]:
     """The first events, and those of a search of the web."""
     queued, begun = (_response(answer, None, status) for status in ("queued", "in_progress"))
-    opening = [Event("response.created", {"response": queued}), Event("response.in_progress", {"response": begun})]
+    opening = [
+        ResponseEvent("response.created", {"response": queued}),
+        ResponseEvent("response.in_progress", {"response": begun}),
+    ]
     query = _query(answer)
     if query is None:
         return opening
@@ -166,9 +169,9 @@ def _opening(answer: Responding) -> list[Event]:
     )
     return [
         *opening,
-        Event("response.output_item.added", begun),
-        *(Event(f"{kind}.{step}", where) for step in ("in_progress", "searching", "completed")),
-        Event("response.output_item.done", done),
+        ResponseEvent("response.output_item.added", begun),
+        *(ResponseEvent(f"{kind}.{step}", where) for step in ("in_progress", "searching", "completed")),
+        ResponseEvent("response.output_item.done", done),
     ]
 
 
