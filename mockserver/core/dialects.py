@@ -90,7 +90,7 @@ def no_write(generation: Generation, pace: TokenTiming, scope: RequestScope) -> 
     raise NotImplementedError("this operation generates nothing")
 
 
-def lazy_codec(name: str) -> Callable[..., Any]:
+def on_demand(name: str) -> Callable[..., Any]:
     """A function by the name of its module and its own (`package.module:function`), which is imported when it is first
     called: every server starts, but few use all that they could do."""
 

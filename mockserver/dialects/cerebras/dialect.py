@@ -1,6 +1,6 @@
 """Cerebras Inference: completions, chats, and what every client requests besides (vendor note, part A)."""
 
-from mockserver.core.dialects import Clients, Dialect, Model, Operation, Schemas, lazy_codec
+from mockserver.core.dialects import Clients, Dialect, Model, Operation, Schemas, on_demand
 from mockserver.dialects.cerebras.body import CONTRACT, sent_object
 from mockserver.dialects.cerebras.errors import ERRORS, stream_error
 from mockserver.dialects.cerebras.limits import PRESETS, PROMPT_CACHING, QUOTAS, every_answer, preset_of
@@ -18,8 +18,8 @@ COMPLETIONS = Operation(
     "POST",
     ("/v1/completions",),
     Schemas("CompletionRequest", "CompletionResponse", "CompletionChunk"),
-    read=lazy_codec("mockserver.dialects.cerebras.read:read"),
-    write=lazy_codec("mockserver.dialects.cerebras.write:write"),
+    read=on_demand("mockserver.dialects.cerebras.read:read"),
+    write=on_demand("mockserver.dialects.cerebras.write:write"),
     summary="Continue a text",
 )
 CHAT_COMPLETIONS = Operation(
@@ -27,8 +27,8 @@ CHAT_COMPLETIONS = Operation(
     "POST",
     ("/v1/chat/completions",),
     Schemas("ChatCompletionRequest", "ChatCompletionResponse", "ChatCompletionChunk"),
-    read=lazy_codec("mockserver.dialects.cerebras.chats:read_chat"),
-    write=lazy_codec("mockserver.dialects.cerebras.write:write_chat"),
+    read=on_demand("mockserver.dialects.cerebras.chats:read_chat"),
+    write=on_demand("mockserver.dialects.cerebras.write:write_chat"),
     supports_tools=True,
     summary="Answer a conversation",
 )

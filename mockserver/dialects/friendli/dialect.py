@@ -5,7 +5,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from mockserver.core.dialects import FINISH_REASON, Clients, Dialect, Operation, Schemas, lazy_codec
+from mockserver.core.dialects import FINISH_REASON, Clients, Dialect, Operation, Schemas, on_demand
 from mockserver.dialects.friendli.errors import ERRORS, stream_error
 from mockserver.dialects.friendli.limits import PRESETS, PROMPT_CACHING, QUOTAS, every_answer
 from mockserver.dialects.friendli.models import MODELS, Place, container, dedicated, health, list_models, serverless
@@ -73,7 +73,7 @@ def _detokenize(place: Place) -> Operation:
 
 def _code(name: str, *place: Place) -> Callable[..., Any]:
     """A function of this package, loaded on demand, for the requests to a place if one is given."""
-    return partial(lazy_codec(f"{__package__}.{name}"), *place)
+    return partial(on_demand(f"{__package__}.{name}"), *place)
 
 
 LIST_MODELS = Operation(

@@ -1,6 +1,6 @@
 """OpenAI's API, the reference of which the other vendors' are variants (vendor facts: `openai.md`)."""
 
-from mockserver.core.dialects import Clients, Dialect, Operation, Schemas, lazy_codec
+from mockserver.core.dialects import Clients, Dialect, Operation, Schemas, on_demand
 from mockserver.dialects.contracts import components
 from mockserver.dialects.openai.errors import ERRORS, stream_error, unrouted
 from mockserver.dialects.openai.families import MODELS
@@ -16,8 +16,8 @@ CHAT_COMPLETIONS = Operation(
     "POST",
     ("/v1/chat/completions",),
     Schemas("ChatCompletionRequest", "ChatCompletion", "ChatCompletionChunk"),
-    read=lazy_codec(f"{_HERE}.chats:read_chat"),
-    write=lazy_codec(f"{_HERE}.chats:write_chat"),
+    read=on_demand(f"{_HERE}.chats:read_chat"),
+    write=on_demand(f"{_HERE}.chats:write_chat"),
     supports_tools=True,
     summary="Answer a conversation",
 )
@@ -26,8 +26,8 @@ COMPLETIONS = Operation(
     "POST",
     ("/v1/completions",),
     Schemas("CompletionRequest", "Completion", "Completion"),
-    read=lazy_codec(f"{_HERE}.completions:read_completion"),
-    write=lazy_codec(f"{_HERE}.completions:write_completion"),
+    read=on_demand(f"{_HERE}.completions:read_completion"),
+    write=on_demand(f"{_HERE}.completions:write_completion"),
     summary="Continue a text",
 )
 EMBEDDINGS = Operation(
@@ -35,8 +35,8 @@ EMBEDDINGS = Operation(
     "POST",
     ("/v1/embeddings",),
     Schemas("EmbeddingRequest", "EmbeddingList"),
-    read=lazy_codec(f"{_HERE}.embeddings:read_embedding"),
-    write=lazy_codec(f"{_HERE}.embeddings:write_embedding"),
+    read=on_demand(f"{_HERE}.embeddings:read_embedding"),
+    write=on_demand(f"{_HERE}.embeddings:write_embedding"),
     generates=False,
     measure="embedding",
     summary="Embed texts",
@@ -46,7 +46,7 @@ MODERATIONS = Operation(
     "POST",
     ("/v1/moderations",),
     Schemas("ModerationRequest", "Moderation"),
-    handler=lazy_codec(f"{_HERE}.moderations:moderate"),
+    handler=on_demand(f"{_HERE}.moderations:moderate"),
     summary="Flag what is harmful in texts",
 )
 LIST_MODELS = Operation(
@@ -54,7 +54,7 @@ LIST_MODELS = Operation(
     "GET",
     ("/v1/models",),
     Schemas(response="ModelList"),
-    handler=lazy_codec(f"{_HERE}.catalogue:list_models"),
+    handler=on_demand(f"{_HERE}.catalogue:list_models"),
     summary="The models on offer",
 )
 GET_MODEL = Operation(
@@ -62,14 +62,14 @@ GET_MODEL = Operation(
     "GET",
     ("/v1/models/{id}",),
     Schemas(response="Model"),
-    handler=lazy_codec(f"{_HERE}.catalogue:get_model"),
+    handler=on_demand(f"{_HERE}.catalogue:get_model"),
     summary="One model",
 )
 DELETE_MODEL = Operation(
     "delete_model",
     "DELETE",
     ("/v1/models/{id}",),
-    handler=lazy_codec(f"{_HERE}.catalogue:delete_model"),
+    handler=on_demand(f"{_HERE}.catalogue:delete_model"),
     summary="Delete a fine-tuned model",
 )
 
@@ -87,7 +87,7 @@ OPENAI = Dialect(
         GET_MODEL,
         DELETE_MODEL,
     ),
-    history=lazy_codec(f"{_HERE}.responses.stored:make_store"),
+    history=on_demand(f"{_HERE}.responses.stored:make_store"),
     # Both editions are today's.
     errors={"documented": ERRORS, "observed": ERRORS},
     contract={"documented": CONTRACT, "observed": CONTRACT},

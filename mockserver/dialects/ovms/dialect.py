@@ -10,7 +10,7 @@ from mockserver.core.dialects import (
     Edition,
     Operation,
     Schemas,
-    lazy_codec,
+    on_demand,
 )
 from mockserver.dialects.ovms.endpoints import ask_graph, unrouted
 from mockserver.dialects.ovms.errors import ERRORS, every_answer, stream_error
@@ -45,7 +45,7 @@ def _graphs() -> ResponseHistory:
 
 def _of_graphs(name: str, paths: Paths, schemas: Schemas, read: str, write: str, summary: str) -> Operation:
     """An operation of graphs, which each version of the server has at paths of its own."""
-    reader, writer = (lazy_codec(f"{__package__}.{each}") for each in (read, write))
+    reader, writer = (on_demand(f"{__package__}.{each}") for each in (read, write))
     return Operation(name, "POST", paths["observed"], schemas, reader, writer, summary=summary, served=paths)
 
 
@@ -74,7 +74,7 @@ RESPONSES = _of_graphs(
     "Answer what was said, called and given back",
 )._replace(
     supports_tools=True,
-    stream_error=lazy_codec("mockserver.dialects.ovms.responses.write:fail"),
+    stream_error=on_demand("mockserver.dialects.ovms.responses.write:fail"),
     lacks={"documented": ("text", "tool_calls", "reasoning")},
 )
 EMBEDDINGS = _of_graphs(
@@ -156,7 +156,7 @@ METRICS = Operation(
     "metrics",
     "GET",
     ("/metrics",),
-    handler=lazy_codec("mockserver.dialects.ovms.metrics:publish"),
+    handler=on_demand("mockserver.dialects.ovms.metrics:publish"),
     summary="Counts of the graphs, for Prometheus",
     remembers=True,
 )

@@ -1,6 +1,6 @@
 """Upstash QStash LLM: an API of one operation, which its vendor has retired (vendor note, part B)."""
 
-from mockserver.core.dialects import BEARER, Clients, Dialect, Model, Operation, Schemas, lazy_codec
+from mockserver.core.dialects import BEARER, Clients, Dialect, Model, Operation, Schemas, on_demand
 from mockserver.dialects.upstash.errors import ERRORS
 from mockserver.dialects.upstash.limits import (
     CHAT_PATH,
@@ -19,8 +19,8 @@ CHAT_COMPLETIONS = Operation(
     "POST",
     (CHAT_PATH,),
     Schemas("ChatCompletionRequest", "ChatCompletion", "ChatCompletionChunk"),
-    read=lazy_codec("mockserver.dialects.upstash.read:read"),
-    write=lazy_codec("mockserver.dialects.upstash.write:write"),
+    read=on_demand("mockserver.dialects.upstash.read:read"),
+    write=on_demand("mockserver.dialects.upstash.write:write"),
     summary="Answer a conversation",
 )
 

@@ -6,7 +6,7 @@ from mockserver.core.dialects import (
     Dialect,
     Operation,
     Schemas,
-    lazy_codec,
+    on_demand,
 )
 from mockserver.dialects.yandex.errors import ERRORS
 from mockserver.dialects.yandex.limits import PRESETS, PROMPT_CACHING, QUOTAS, credentials, every_answer, preset_of
@@ -17,7 +17,7 @@ _RESPONSES = f"{__package__}.responses"
 
 
 def _of_stored(name: str, method: str, path: str, summary: str, response: str | None = None) -> Operation:
-    answer, schemas = lazy_codec(f"{_RESPONSES}.stored:{name}"), Schemas(response=response)
+    answer, schemas = on_demand(f"{_RESPONSES}.stored:{name}"), Schemas(response=response)
     return Operation(name, method, (path,), schemas, handler=answer, summary=summary, remembers=True)
 
 
@@ -26,8 +26,8 @@ CHAT_COMPLETIONS = Operation(
     "POST",
     ("/v1/chat/completions",),
     Schemas("ChatCompletionRequest", "ChatCompletionResponse", "ChatCompletionChunk"),
-    read=lazy_codec("mockserver.dialects.yandex.read:read"),
-    write=lazy_codec("mockserver.dialects.yandex.write:write"),
+    read=on_demand("mockserver.dialects.yandex.read:read"),
+    write=on_demand("mockserver.dialects.yandex.write:write"),
     supports_tools=True,
     lacks={"documented": ("reasoning",)},
     summary="Answer a conversation",
@@ -37,12 +37,12 @@ RESPONSES = Operation(
     "POST",
     ("/v1/responses",),
     Schemas("ResponsesRequest", "Response", "ResponsesEvent"),
-    read=lazy_codec(f"{_RESPONSES}.requests:read"),
-    write=lazy_codec(f"{_RESPONSES}.answers:write_response"),
+    read=on_demand(f"{_RESPONSES}.requests:read"),
+    write=on_demand(f"{_RESPONSES}.answers:write_response"),
     supports_tools=True,
     lacks={"documented": ("reasoning",)},
     summary="Answer what was said, called and given back",
-    stream_error=lazy_codec(f"{_RESPONSES}.answers:fail_response"),
+    stream_error=on_demand(f"{_RESPONSES}.answers:fail_response"),
     history_markers=(b'"previous_response_id"', b'"item_reference"', b'"background"'),
 )
 STORED = (
@@ -56,8 +56,8 @@ EMBEDDINGS = Operation(
     "POST",
     ("/v1/embeddings",),
     Schemas("EmbeddingRequest", "EmbeddingResponse"),
-    read=lazy_codec("mockserver.dialects.yandex.embeddings:read_embedding"),
-    write=lazy_codec("mockserver.dialects.yandex.embeddings:write_embedding"),
+    read=on_demand("mockserver.dialects.yandex.embeddings:read_embedding"),
+    write=on_demand("mockserver.dialects.yandex.embeddings:write_embedding"),
     generates=False,
     measure="embedding",
     summary="Embed a text",
@@ -78,7 +78,7 @@ YANDEX = Dialect(
         "rest-assistant.api.cloud.yandex.net",
     ),
     operations=(CHAT_COMPLETIONS, RESPONSES, *STORED, EMBEDDINGS, LIST_MODELS),
-    history=lazy_codec(f"{_RESPONSES}.stored:make_store"),
+    history=on_demand(f"{_RESPONSES}.stored:make_store"),
     bare=(
         "/v1/chat/completions",
         "/v1/responses",

@@ -1,12 +1,12 @@
 """The operations of the Responses API, whose code is loaded with the first request."""
 
-from mockserver.core.dialects import Operation, Schemas, lazy_codec
+from mockserver.core.dialects import Operation, Schemas, on_demand
 
 _HERE = __package__
 
 
 def _of_stored(name: str, method: str, path: str, summary: str, response: str | None = None) -> Operation:
-    answer = lazy_codec(f"{_HERE}.stored:{name}")
+    answer = on_demand(f"{_HERE}.stored:{name}")
     schemas = Schemas(response=response, chunk="ResponseEvent" if name == "get_response" else None)
     return Operation(name, method, (path,), schemas, handler=answer, summary=summary, remembers=True)
 
@@ -16,11 +16,11 @@ CREATE_RESPONSE = Operation(
     "POST",
     ("/v1/responses",),
     Schemas("ResponseRequest", "Response", "ResponseEvent"),
-    read=lazy_codec(f"{_HERE}.requests:read_response"),
-    write=lazy_codec(f"{_HERE}.answers:write_response"),
+    read=on_demand(f"{_HERE}.requests:read_response"),
+    write=on_demand(f"{_HERE}.answers:write_response"),
     supports_tools=True,
     summary="Answer what was said, called and given back",
-    stream_error=lazy_codec(f"{_HERE}.answers:fail_response"),
+    stream_error=on_demand(f"{_HERE}.answers:fail_response"),
     history_markers=(b'"previous_response_id"', b'"item_reference"', b'"background"'),
 )
 COUNT_TOKENS = Operation(
@@ -28,7 +28,7 @@ COUNT_TOKENS = Operation(
     "POST",
     ("/v1/responses/input_tokens",),
     Schemas("ResponseRequest"),
-    handler=lazy_codec(f"{_HERE}.requests:count_tokens"),
+    handler=on_demand(f"{_HERE}.requests:count_tokens"),
     summary="Count the tokens of an input",
 )
 # A path with more after the id comes first.
