@@ -3,10 +3,9 @@
 import ast
 import sys
 from collections.abc import Iterator
+from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
-
-import pytest
 
 PACKAGE = Path(__file__).parent.parent / "mockserver"
 LAYERS = (
@@ -45,16 +44,22 @@ def name_of(module: Path) -> tuple[str, ...]:
     return parts[:-1] if parts[-1] == "__init__" else parts
 
 
-def imports(tree: ast.AST, module: Path) -> set[tuple[str, ...]]:
+@cache
+def tree_of(module: Path) -> ast.Module:
+    return ast.parse(module.read_text())
+
+
+@cache
+def imports(module: Path) -> frozenset[tuple[str, ...]]:
     """The dotted names that a module imports; of `from x import y` it is `x.y`, module or not."""
     found: set[tuple[str, ...]] = set()
-    for node in ast.walk(tree):
+    for node in ast.walk(tree_of(module)):
         if isinstance(node, ast.Import):
             found |= {tuple(alias.name.split(".")) for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{module} imports by dots"
             found |= {(*(node.module or "").split("."), alias.name) for alias in node.names}
-    return found
+    return frozenset(found)
 
 
 def level(layer: str) -> int:
@@ -64,8 +69,8 @@ def level(layer: str) -> int:
 
 def faults_of(module: Path) -> Iterator[str]:
     """What a module imports or does that its layer may not."""
-    own, tree = name_of(module), ast.parse(module.read_text())
-    for name in imports(tree, module):
+    own = name_of(module)
+    for name in imports(module):
         said = f"{'.'.join(own)} imports {'.'.join(name)}"
         if name[0] == "mockserver":
             others = DIALECTS - REFERENCES - {*own[2:3]} if own[1] == "dialects" and {*own[2:3]} & DIALECTS else set()
@@ -77,7 +82,7 @@ def faults_of(module: Path) -> Iterator[str]:
             yield f"{said}, which is not pure"
         if own[1] == "core" and name[0] not in {*sys.stdlib_module_names, "regex", "mockserver"}:
             yield f"{said}, which is not of the standard library"
-    for node in ast.walk(tree) if own[1] in PURE else ():
+    for node in ast.walk(tree_of(module)) if own[1] in PURE else ():
         opens = isinstance(node, ast.Call) and getattr(node.func, "id", "") == "open"
         if opens or isinstance(node, ast.AsyncFunctionDef):
             yield f"{'.'.join(own)} waits, or opens files"
@@ -87,16 +92,13 @@ def test_a_module_knows_only_what_lies_below_it() -> None:
     assert [fault for module in MODULES for fault in faults_of(module)] == []
 
 
-@pytest.mark.parametrize("layer", sorted(layer for layers in LAYERS for layer in layers))
-def test_within_a_layer_nothing_stands_both_above_and_below_something_else(layer: str) -> None:
-    rooms: dict[str, set[str]] = {}
+def test_within_a_layer_nothing_stands_both_above_and_below_something_else() -> None:
+    rooms: dict[tuple[str, ...], set[tuple[str, ...]]] = {}
     for module in MODULES:
         own = name_of(module)
-        if own[1] != layer or len(own) < 3:
-            continue
-        for name in imports(ast.parse(module.read_text()), module):
+        for name in imports(module) if len(own) > 2 else ():
             if name[:2] == own[:2] and name[2:3] not in ((), own[2:3]):
-                rooms.setdefault(own[2], set()).add(name[2])
+                rooms.setdefault(own[:3], set()).add(name[:3])
     TopologicalSorter(rooms).prepare()
 
 
@@ -105,7 +107,7 @@ def test_no_modules_import_each_other_in_a_circle_even_within_functions() -> Non
     known: dict[tuple[str, ...], set[tuple[str, ...]]] = {}
     for module in MODULES:
         own = name_of(module)
-        for name in imports(ast.parse(module.read_text()), module):
+        for name in imports(module):
             # What is imported from a module is not one itself; a package's own module only hands names on.
             other = next((name[:end] for end in (len(name), len(name) - 1) if name[:end] in names), own)
             if other != own[: len(other)]:

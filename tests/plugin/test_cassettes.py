@@ -203,10 +203,10 @@ def test_a_test_is_recorded_once_with_the_users_key_and_needs_no_vendor_from_the
     names = ("TestCase.test_it", "test_coroutine[asyncio]", "test_coroutine[trio]", "test_twice")
     assert sorted(path.name for path in folder.iterdir()) == [f"{name}.jsonl" for name in names]
     monkeypatch.delenv("CEREBRAS_API_KEY")
-    result = run(pytester, *once, "--mockserver-strict", test_it=RECORDED)
+    result = run(pytester, *once[:2], "--mockserver-strict", test_it=RECORDED)
     result.assert_outcomes(passed=5)
     result.stdout.fnmatch_lines(["mockserver: nothing was recorded"])
-    run(pytester, *arguments, test_it=RECORDED).assert_outcomes(passed=5)
+    run(pytester, test_it=RECORDED).assert_outcomes(passed=5)
     assert len(vendor.requests) == 5
     assert "my-own-key" not in "".join(path.read_text(encoding="utf-8") for path in folder.iterdir())
 
@@ -259,15 +259,21 @@ SHARED = """
 
 
 @pytest.mark.parametrize("mode", ["once", "new", "all"])
-def test_tests_that_share_a_cassette_add_to_it_in_one_process_and_are_told_so_in_several(
+def test_tests_that_share_a_cassette_add_to_it_in_one_process(
     pytester: pytest.Pytester, vendor: MockServer, mode: str
 ) -> None:
-    record = (f"--mockserver-record={mode}", upstream(vendor))
-    result = run(pytester, *record, "-n", "2", test_it=SHARED)
+    run(pytester, f"--mockserver-record={mode}", upstream(vendor), test_it=SHARED).assert_outcomes(passed=3)
+    assert prompts(pytester.path / "tape.jsonl") == ["a", "shared", "b", "c"]
+    run(pytester, "--mockserver-strict", test_it=SHARED).assert_outcomes(passed=3)
+
+
+def test_tests_that_share_a_cassette_are_told_so_in_several_processes_which_may_read_it(
+    pytester: pytest.Pytester, vendor: MockServer
+) -> None:
+    result = run(pytester, "--mockserver-record=once", upstream(vendor), "-n", "2", test_it=SHARED)
     result.assert_outcomes(errors=3)
     result.stdout.fnmatch_lines(["*tape.jsonl is shared by 3 tests; record them in one process, with -n 0"])
-    run(pytester, *record, test_it=SHARED).assert_outcomes(passed=3)
-    assert prompts(pytester.path / "tape.jsonl") == ["a", "shared", "b", "c"]
+    write_cassette(pytester.path / "tape.jsonl", *((prompt, "Yes.") for prompt in ("a", "shared", "b", "c")))
     run(pytester, "-n", "2", "--mockserver-strict", test_it=SHARED).assert_outcomes(passed=3)
 
 

@@ -10,7 +10,7 @@ import pytest
 from mockserver import MockServer
 from tests.server.test_workers import served
 from tests.support.pages import page
-from tests.support.suites import LEAN, run, write_documented_cassette
+from tests.support.suites import LEAN, run, run_apart, write_documented_cassette
 
 pytest_plugins = ("pytester",)
 
@@ -32,7 +32,7 @@ def shared() -> Iterator[MockServer]:
         yield running
 
 
-@pytest.mark.parametrize("seed, arguments", [(1, ()), (2, ("-n", "4")), (3, ("--mockserver-strict",))])
+@pytest.mark.parametrize("seed, arguments", [(1, ("-n", "2")), (2, ("--mockserver-strict",))])
 def test_what_the_documentation_promises_runs_as_written(
     pytester: pytest.Pytester, seed: int, arguments: tuple[str, ...]
 ) -> None:
@@ -52,8 +52,8 @@ def test_workers_and_repetitions_share_one_server_and_never_meet(pytester: pytes
             assert [view.number for view in mockserver.exchanges] == [1, 2]
             mockserver.verify.calls(2).all_used()
     """
-    for _ in range(2):
-        run(pytester, "-n", "4", f"--mockserver-url={shared.url}", test_it=module).assert_outcomes(passed=20)
+    for arguments in (("-n", "2"), ()):
+        run(pytester, *arguments, f"--mockserver-url={shared.url}", test_it=module).assert_outcomes(passed=20)
 
 
 def test_pytest_rewrites_no_module_of_the_package_but_the_plugin(pytester: pytest.Pytester) -> None:
@@ -75,7 +75,7 @@ def test_pytest_rewrites_no_module_of_the_package_but_the_plugin(pytester: pytes
             assert {type(module.__spec__.loader).__name__ for module in own.values()} == {"SourceFileLoader"}
             assert len(own) > 50
     """
-    run(pytester, test_it=module, conftest=conftest).assert_outcomes(passed=1)
+    run_apart(pytester, test_it=module, conftest=conftest).assert_outcomes(passed=1)
 
 
 def test_threads_of_one_test_have_one_namespace(pytester: pytest.Pytester) -> None:
@@ -537,7 +537,7 @@ def test_who_does_not_use_it_pays_nothing(pytester: pytest.Pytester) -> None:
             loaded = {name.split(".")[1] for name in sys.modules if name.startswith("mockserver.")}
             assert loaded == {"pytest_plugin"}
     """
-    run(pytester, test_it=module).assert_outcomes(passed=1)
+    run_apart(pytester, test_it=module).assert_outcomes(passed=1)
 
 
 def test_a_traceback_ends_where_the_test_has_called_us_unless_all_of_it_is_asked_for(
@@ -598,4 +598,6 @@ def test_a_traceback_ends_where_the_test_has_called_us_unless_all_of_it_is_asked
     result.stdout.no_fnmatch_line("*mockserver?testing*")
     result.stdout.no_fnmatch_line("*mockserver?state*")
     result.stdout.no_fnmatch_line("*concurrent?futures*")
-    run(pytester, "--full-trace", test_it=module).stdout.fnmatch_lines(["*mockserver?state?stubs*: StubError"])
+    run(pytester, "--full-trace", "-k", "test_stub", test_it=module).stdout.fnmatch_lines(
+        ["*mockserver?state?stubs*: StubError"]
+    )
