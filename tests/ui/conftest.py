@@ -12,10 +12,10 @@ from tests.support.chromium import chromium, complaints_of
 Open = Callable[..., Page]
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
-    """A Chromium; it ends with its module, so that no other test meets playwright's event loop."""
-    with chromium() as running:
+    """A Chromium, for which `*.test` leads here; it ends before other tests, which would meet its event loop."""
+    with chromium("--host-resolver-rules=MAP *.test 127.0.0.1") as running:
         yield running
 
 

@@ -12,7 +12,6 @@ from playwright.sync_api import Browser, Page
 
 from mockserver import MockServer
 from mockserver.state.settings import Settings
-from tests.support.chromium import chromium
 from tests.support.http import exchange
 from tests.support.questions import QUESTIONS
 
@@ -102,13 +101,6 @@ def site() -> Iterator[int]:
     server.shutdown()
     server.server_close()
     thread.join()
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    """A Chromium for which every name of `.test` is this machine."""
-    with chromium("--host-resolver-rules=MAP *.test 127.0.0.1") as running:
-        yield running
 
 
 @pytest.fixture
