@@ -13,6 +13,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-golden", action="store_true", help="write the transcripts under fixtures/ anew")
 
 
+# What takes long by itself begins first, so that no worker waits for it at the end.
+LONG = ("test_image.py", "test_bench.py", "test_faults_seen.py", "test_hostile.py")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items.sort(key=lambda item: item.path.name not in LONG)
+
+
 @pytest.fixture(scope="session")
 def server() -> Iterator[MockServer]:
     """A server with latency off and seed 42."""
