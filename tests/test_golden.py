@@ -47,6 +47,5 @@ def test_the_wire_is_what_the_transcript_says(
     assert target.read_bytes() == transcript.body
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.parent.name}-{case.name}")
-def test_every_transcript_says_what_it_shows(case: Path) -> None:
-    assert (case / "about.md").read_text().strip()
+def test_every_transcript_says_what_it_shows() -> None:
+    assert [case for case in CASES if not (case / "about.md").read_text().strip()] == []

@@ -40,17 +40,16 @@ openai-organization x-stainless-retry-count retry-after location session-timeout
 """
 
 
-@pytest.mark.parametrize("name", SECRET_NAMES.split())
-def test_a_name_tells_of_a_secret(name: str) -> None:
-    for written in (name, name.lower(), name.replace("-", "_")):
-        assert is_secret(written), written
-        assert masked(written, "0123456789abcdef") == "****cdef"
+def test_a_name_tells_of_a_secret() -> None:
+    for name in SECRET_NAMES.split():
+        for written in (name, name.lower(), name.replace("-", "_")):
+            assert is_secret(written), written
+            assert masked(written, "0123456789abcdef") == "****cdef"
 
 
-@pytest.mark.parametrize("name", OPEN_NAMES.split())
-def test_a_name_tells_of_no_secret(name: str) -> None:
-    assert not is_secret(name)
-    assert masked(name, "0123456789abcdef") == "0123456789abcdef"
+def test_a_name_tells_of_no_secret() -> None:
+    assert [name for name in OPEN_NAMES.split() if is_secret(name)] == []
+    assert {masked(name, "0123456789abcdef") for name in OPEN_NAMES.split()} == {"0123456789abcdef"}
 
 
 @pytest.mark.parametrize(

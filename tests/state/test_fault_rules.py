@@ -192,23 +192,25 @@ def test_a_wish_for_an_answer_where_no_model_answers_says_what_it_strikes() -> N
 
 
 @every_shape
-@pytest.mark.parametrize("kind", FailureKind)
-def test_every_failure_can_be_had_in_every_vendors_words(shape: Shape, kind: FailureKind) -> None:
-    answer = shape.plain("hi", fault=f'{{ kind = "error", error = "{kind}", retry_after = 2 }}')
-    assert answer.plan.faults == ("error",)
-    row = answer.plan.context.route.dialect.errors[answer.plan.context.scope.edition][kind]
-    assert (answer.status, answer.headers["retry-after"]) == (row.status, "2")
+def test_every_failure_can_be_had_in_every_vendors_words(shape: Shape) -> None:
+    for kind in FailureKind:
+        answer = shape.plain("hi", fault=f'{{ kind = "error", error = "{kind}", retry_after = 2 }}')
+        assert (kind, answer.plan.faults) == (kind, ("error",))
+        row = answer.plan.context.route.dialect.errors[answer.plan.context.scope.edition][kind]
+        assert (kind, answer.status, answer.headers["retry-after"]) == (kind, row.status, "2")
 
 
 @every_shape
-@pytest.mark.parametrize("kind", [name for name, kind in FAULTS.items() if kind.places and kind.says is None])
-def test_every_placed_fault_strikes_every_dialects_streams_after_two_events(shape: Shape, kind: str) -> None:
+def test_every_placed_fault_strikes_every_dialects_streams_after_two_events(shape: Shape) -> None:
     whole = shape.stream("Tell me about tides", max_tokens=40)
-    struck = shape.stream("Tell me about tides", max_tokens=40, fault=f'{{ kind = "{kind}", after_event = 2 }}')
     events = [event for run in whole.plan.timeline.runs for event in run.data]
-    assert struck.plan.faults == (kind,)
-    assert struck.body.startswith(b"".join(events[:2]))
-    assert struck.body != whole.body or kind == "stall"
+    kinds = [name for name, kind in FAULTS.items() if kind.places and kind.says is None]
+    assert kinds
+    for kind in kinds:
+        struck = shape.stream("Tell me about tides", max_tokens=40, fault=f'{{ kind = "{kind}", after_event = 2 }}')
+        assert struck.plan.faults == (kind,)
+        assert struck.body.startswith(b"".join(events[:2])), kind
+        assert struck.body != whole.body or kind == "stall", kind
 
 
 @every_shape
