@@ -16,7 +16,8 @@ from mockserver.server.sockets.answers import Answer
 from mockserver.state.settings import Settings
 from tests.support.sockets import connected, post
 
-CLIENTS = 500
+# Four for each fault.
+CLIENTS = 4 * len(FAULTS)
 
 
 def open_files() -> int:

@@ -26,11 +26,14 @@ from tests.support.shapes import SHAPES, Shape
 every_shape = pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: shape.id)
 
 
+ROUTES = Routes(load_dialects(), Settings())
+
+
 def question(prompt: str = "hello", settings: Settings | None = None, **fields: Any) -> Plan:
     body = json.dumps({"model": "m", "prompt": prompt, **fields}).encode()
     headers = Headers([(b"authorization", b"Bearer key-1"), (b"x-tenant", b"blue")])
     settings = settings or Settings(latency="off")
-    route = Routes(load_dialects(), settings).find("POST", "/cerebras/v1/completions")
+    route = ROUTES.find("POST", "/cerebras/v1/completions")
     assert route is not None
     plan = parse(make_context(Call("POST", route.path, headers, body), route, settings))
     plan.facts = RequestFacts(plan.context, plan.request)
