@@ -3,10 +3,15 @@
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import settings as hypothesis_settings
 
 from mockserver import MockServer
 from mockserver.state.settings import Settings
 from tests.support.asking import FROZEN
+
+# A busy machine fails no test: none is timed.
+hypothesis_settings.register_profile("untimed", deadline=None)
+hypothesis_settings.load_profile("untimed")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

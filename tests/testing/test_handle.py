@@ -516,7 +516,7 @@ def test_what_the_journal_has_forgotten_is_counted_and_owned_up_to(forgetful: Ha
     ):
         with pytest.raises(AssertionError, match="The journal has forgotten 2 exchanges"):
             passing_by()
-    assert [each.fault for each in forgetful.verdict().unjudged] == ["conduct"]
+    assert [each.fault for each in forgetful.verdict().unjudged] == ["client"]
     assert forgetful.story()[0].startswith("The journal has forgotten 2 exchanges")
     assert forgetful.problems() == []
     [problem] = forgetful.problems(strict=True)

@@ -163,15 +163,15 @@ PRESETS = {
     "openai": Preset(
         "queue=lognormal(15ms, 0.8, max=500ms), prefill=lognormal(280ms, 0.4, max=3s), prefill_per_token=0.03ms, "
         "itl=lognormal(11ms, 0.35, max=250ms), network=lognormal(45ms, 0.3, max=300ms)",
-        "OpenAI: first token after about 0.4 s, some 90 tokens/s",
+        "OpenAI: first token after about 0.4 s, some 85 tokens/s",
     ),
     "openai-small": Preset(
         "openai, prefill=lognormal(200ms, 0.4, max=3s), itl=lognormal(6.5ms, 0.35, max=250ms)",
-        "OpenAI, a mini or nano model: some 150 tokens/s",
+        "OpenAI, a mini or nano model: some 145 tokens/s",
     ),
     "openai-large": Preset(
         "openai, prefill=lognormal(650ms, 0.5, max=8s), itl=lognormal(18ms, 0.35, max=400ms)",
-        "OpenAI, one of its largest models: some 55 tokens/s",
+        "OpenAI, one of its largest models: some 52 tokens/s",
     ),
 }
 # "Cache hits occur in increments of 128 tokens"; prompts are kept for five to ten minutes without use.

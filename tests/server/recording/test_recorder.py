@@ -188,7 +188,7 @@ def test_a_torn_last_line_is_cut_off_and_a_torn_one_before_it_is_left_and_both_a
     assert told.out.count("[[stub]]") == 2
     assert f"{tape}, line 2: is no whole exchange" in told.err
     assert main(["verdict", str(tape)]) == 0
-    assert f"not judged: conduct: {tape}, line 2: is not an exchange" in capsys.readouterr().out
+    assert f"not judged: client: {tape}, line 2: is not an exchange" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("kind", ["jsonl", "har"])
