@@ -7,6 +7,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+from _pytest.pytester import SysModulesSnapshot
 
 from mockserver import MockServer
 from tests.support.http import exchange
@@ -64,8 +65,10 @@ def run(pytester: pytest.Pytester, *arguments: str, **files: str) -> pytest.RunR
         warnings.simplefilter("ignore")
         result = pytester.runpytest_inprocess(*LEAN, *arguments, plugins=[loaded])
         gc.collect()
-    # Of these, the next run would make others with classes of the same names, and take seconds for it.
+    # Of these, the next run would make others with classes of the same names, and take seconds for it: an error of the
+    # one is not caught by the name of the other. So they stay, also when the test is over.
     for name, module in loaded.modules.items():
         if not (getattr(module, "__file__", None) or "").startswith(str(pytester.path)):
             sys.modules.setdefault(name, module)
+    pytester._sys_modules_snapshot = SysModulesSnapshot()
     return result
