@@ -9,7 +9,7 @@ in the pages is written by hand. A test fails if a part is not up to date.
 import json
 import re
 import socket
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -18,10 +18,12 @@ from urllib.parse import urlsplit
 from urllib.request import Request, urlopen
 
 from mockserver import MockServer
-from mockserver.core.dialects import Dialect, load_dialects
+from mockserver.core.dialects import EDITIONS, Dialect, load_dialects
 from mockserver.core.failures import FailureKind
 from mockserver.core.matching.requests import FIELDS
 from mockserver.core.quotas import Limit
+from mockserver.dialects.conformance import DEGREES, Conformance
+from mockserver.dialects.conformance import conformance as claims_of
 from mockserver.faults.catalogue import FAULTS, FaultKind
 from mockserver.faults.parse_faults import SCENARIOS, Act
 from mockserver.faults.rules import PLACE_KEYS, FaultSetting
@@ -145,6 +147,51 @@ def models() -> str:
         for model in dialect.models
     )
     return table(("dialect", "model", "context", "longest answer"), rows)
+
+
+def conformance() -> str:
+    """How well what each dialect claims is known; then, for each, its sources and what each of them says."""
+    found = [(dialect, claimed) for dialect in load_dialects().values() if (claimed := claims_of(dialect))]
+    heads = ("dialect", *DEGREES)
+    total = table(heads, ((code(it.name), *claimed.known().values()) for it, claimed in found))
+    return "\n\n".join([total, *(_claimed(dialect, claimed) for dialect, claimed in found)])
+
+
+def _claimed(dialect: Dialect, claimed: Conformance) -> str:
+    groups: dict[tuple[str, str, str, str], list[str]] = {}
+    for claim in claimed.claims:
+        edition = "" if claim.editions == EDITIONS else claim.editions[0]
+        groups.setdefault((claim.subject, claim.source, claim.test, edition), []).append(claim.name)
+    rows = (
+        (subject, _names(subject, names), edition, code(source), code(test.rpartition("::")[2]))
+        for (subject, source, test, edition), names in groups.items()
+    )
+    guesses = len(claimed.deviations["guesses"])
+    sources = ((code(name), it.title, it.known, it.date) for name, it in claimed.sources.items() if it.date)
+    return "\n\n".join(
+        (
+            f"## {dialect.title}",
+            f"Where it deviates, and its {guesses} guesses: [its page](../dialects/{dialect.name}/about.md).",
+            table(("source", "what it is", "known from", "date"), sources),
+            table(("claim", "of", "edition", "source", "test"), rows),
+        )
+    )
+
+
+def _names(subject: str, names: Sequence[str]) -> str:
+    """The names of claims; fields of one schema in one phrase."""
+    if subject == "other":
+        return " ".join(names)
+    if subject != "field":
+        return codes(names)
+    schemas: dict[str, list[str]] = {}
+    for name in names:
+        schema, _, field = name.partition(".")
+        schemas.setdefault(schema, []).append(field)
+    return ", ".join(
+        codes(f"{schema}.{field}" for field in fields) if len(fields) < 4 else f"{code(schema)} ({len(fields)} fields)"
+        for schema, fields in schemas.items()
+    )
 
 
 # --- faults ------------------------------------------------------------------------------------------------------
@@ -376,7 +423,7 @@ def _ask(server: MockServer, body: Mapping[str, object]) -> None:
 PARTS: Mapping[str, Callable[[], str]] = {
     part.__name__: part
     for part in (
-        *(options, dialects, clients, models, faults, scenarios, failures),
+        *(options, dialects, clients, models, conformance, faults, scenarios, failures),
         *(presets, fields, tiers, admin, schemas, metrics),
     )
 }

@@ -24,6 +24,7 @@ from mockserver.server.handler import Handler
 from mockserver.server.reload import SettingsReader, Watcher
 from mockserver.server.urls import ADMIN
 from mockserver.state.settings import Settings
+from mockserver.state.settings.checks import DIALECT_DOCUMENTS
 from mockserver.state.settings.options import checked, from_names
 
 _DISGUISED = SimulatorError(
@@ -83,7 +84,11 @@ class App(Starlette):
 
     def _install(self, routes: Routes) -> None:
         """Serve these routes from now on."""
-        documents = [Route(f"/{name}/openapi.json", self._admin) for name in self.app_state.dialects]
+        documents = [
+            Route(f"/{name}/{document}", self._admin)
+            for name in self.app_state.dialects
+            for document in DIALECT_DOCUMENTS
+        ]
         served: list[BaseRoute] = [*documents, *routes.all]
         namespaced = mount("/ns/{namespace}", RememberingRouter(served, routes.default), "namespace")
         literal = _Literal(self._admin)

@@ -97,7 +97,7 @@ SCHEMAS: Mapping[str, Schema] = {
 
 
 def admin_api(app_state: AppState) -> Starlette:
-    """The ASGI application behind `/_mockserver/...` and `/<dialect>/openapi.json`."""
+    """The ASGI application behind `/_mockserver/...` and `/<dialect>/openapi.json` and its like."""
     # Within the mount, but for the few that are beside it.
     routes = [
         Route(path.removeprefix(ADMIN) or path, partial(_answer, app_state, each), methods=[each.method])

@@ -30,7 +30,8 @@ WHOLE: Schema = {"type": "integer"}
 COUNT: Schema = {"type": "integer", "minimum": 0}
 FLAG: Schema = {"type": "boolean"}
 ANY: Schema = {}
-# An OpenAPI document.
+# What a dialect claims, and an OpenAPI document.
+CONFORMANCE: Schema = {"type": "object", "required": ["dialect", "known", "sources", "claims", "deviations"]}
 DOCUMENT: Schema = {"type": "object", "required": ["openapi", "info", "paths"]}
 
 

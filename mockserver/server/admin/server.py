@@ -7,6 +7,7 @@ from mockserver.core.calls import Headers
 from mockserver.core.dialects import EDITIONS
 from mockserver.core.messages import short_repr
 from mockserver.core.version import __version__
+from mockserver.dialects.conformance import conformance_document
 from mockserver.dialects.openapi import openapi_document
 from mockserver.server.admin.endpoint import (
     AdminError,
@@ -16,7 +17,7 @@ from mockserver.server.admin.endpoint import (
     endpoint,
     per_server,
 )
-from mockserver.server.admin.schemas import DOCUMENT, TEXT, described, one_of, rows, table
+from mockserver.server.admin.schemas import CONFORMANCE, DOCUMENT, TEXT, described, one_of, rows, table
 from mockserver.server.asgi import WELL
 from mockserver.server.urls import HEALTH
 from mockserver.state.namespaces import BAD_NAME, is_name, namespace_of
@@ -89,4 +90,15 @@ async def dialect(request: AdminRequest) -> Response:
     return Response(orjson.dumps(document), media_type="application/json")
 
 
-ENDPOINTS = (health, ready, version, routes, dialect)
+@endpoint("GET", ("/{dialect}/conformance.json",), {200: CONFORMANCE}, refuses=(404,), opens=True)
+async def claims(request: AdminRequest) -> Response:
+    """What a dialect claims of its vendor's wire: each field, error and stream with its source, its date, how well it
+    is known and the test that holds it; then what is approximated, absent and guessed."""
+    name = request.variable("dialect")
+    document = conformance_document(request.app_state.dialects[name])
+    if document is None:
+        raise AdminError(f"the dialect {name} names no sources: it has no contract/sources.toml", 404)
+    return Response(orjson.dumps(document), media_type="application/json")
+
+
+ENDPOINTS = (health, ready, version, routes, dialect, claims)

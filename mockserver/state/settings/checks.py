@@ -89,6 +89,8 @@ def _named_dialects(settings: Settings) -> list[tuple[str, str]]:
 
 # The prefix of the server's own API.
 ADMIN = "/_mockserver"
+# The documents that it serves beside each dialect.
+DIALECT_DOCUMENTS = ("openapi.json", "conformance.json")
 _VARIABLE = re.compile(r"{\w+}")
 
 
@@ -99,11 +101,11 @@ def operations_of(dialects: Mapping[str, Dialect]) -> dict[str, dict[str, tuple[
 
 def check_routes(settings: Settings, dialects: Mapping[str, Dialect]) -> None:
     """Raise ConfigError for a user's route that no request could reach."""
-    contracts = {f"/{name}/openapi.json" for name in dialects}
+    documents = {f"/{name}/{document}" for name in dialects for document in DIALECT_DOCUMENTS}
     known: dict[tuple[str, str], RouteSettings] = {}
     for route in settings.routes:
         path, method = route.path, operation_of(route, dialects[route.dialect]).method
-        if path.startswith(ADMIN) or path in contracts:
+        if path.startswith(ADMIN) or path in documents:
             raise ConfigError(f"route {path}: this path is used by the server itself; choose another path")
         if path.startswith("/ns/"):
             raise ConfigError(

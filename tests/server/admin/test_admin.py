@@ -4,6 +4,7 @@ import asyncio
 import json
 import socket
 import time
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from http.client import HTTPConnection
 from urllib.parse import urlsplit
@@ -12,7 +13,8 @@ import httpx
 import pytest
 
 from mockserver import MockServer, __version__, create_app
-from mockserver.core.dialects import EDITIONS
+from mockserver.core.dialects import EDITIONS, load_dialects
+from mockserver.dialects.conformance import DEGREES
 from mockserver.faults.parse_faults import read_faults
 from mockserver.server.listener import Listener
 from mockserver.server.not_found import SOUGHT
@@ -123,11 +125,19 @@ def test_an_admin_path_names_the_methods_that_it_takes(
     assert f"accepts {allowed}, not {method}" in json.loads(answer.body)["error"]["message"]
 
 
-@pytest.mark.parametrize("dialect", ["cerebras", "friendli", "ovms", "upstash", "yandex"])
-def test_every_dialect_serves_its_openapi_document(server: MockServer, dialect: str) -> None:
-    document = json.loads(exchange(server.url, "GET", f"/{dialect}/openapi.json").body)
-    assert document["openapi"] == "3.1.0"
-    assert document["paths"]
+def test_every_dialect_serves_its_openapi_document_and_its_claims(server: MockServer) -> None:
+    for dialect in load_dialects():
+        document = json.loads(exchange(server.url, "GET", f"/{dialect}/openapi.json").body)
+        assert document["openapi"] == "3.1.0"
+        assert document["paths"]
+        claims = json.loads(exchange(server.url, "GET", f"/{dialect}/conformance.json").body)
+        known = Counter(claim["known"] for claim in claims["claims"])
+        assert claims["known"] == {
+            **dict.fromkeys(DEGREES, 0),
+            **known,
+            "guess": known["guess"] + len(claims["deviations"]["guesses"]),
+        }
+        assert all(claim["date"] or claim["known"] == "guess" for claim in claims["claims"])
 
 
 def test_a_namespace_serves_openapi_documents_of_its_own_edition(server: MockServer) -> None:

@@ -122,6 +122,7 @@ ASKED: tuple[tuple[str, str, Any], ...] = (
     ("pageFile", "/_mockserver/ui/nothing.js", None),
     ("dialect", "/cerebras/openapi.json", None),
     ("dialect", "/cerebras/openapi.json?edition=first", None),
+    ("claims", "/cerebras/conformance.json", None),
 )
 # What never ends is read in a test of its own.
 _ENDLESS = {"events"}
