@@ -248,6 +248,14 @@ def test_alice_streams_a_token_a_chunk_the_role_with_the_first_and_usage_unasked
     assert re.fullmatch(f"chatcmpl-{UUID}", plain["id"])
 
 
+@pytest.mark.parametrize("scored", [False, True])
+def test_a_token_that_does_not_complete_a_character_has_an_empty_delta_of_vllm(scored: bool) -> None:
+    asked = [{"role": "user", "content": "Say exactly: Hi 🦆"}]
+    events = [event["choices"][0] for event in chat(messages=asked, logprobs=scored, stream=True).events()[1:-2]]
+    assert [event["delta"] for event in events] == [{"content": "Hi"}, {"content": " "}, {}, {}, {"content": "🦆"}, {}]
+    assert all(len(event["logprobs"]["content"]) == 1 for event in events[:-1] if scored)
+
+
 def test_alice_tells_the_role_with_the_log_probabilities_of_the_first_token() -> None:
     first, second, *_ = chat(ALICE, stream=True, logprobs=True, max_tokens=3).events()
     assert [*first["choices"][0]["delta"]] == ["role", "content"]
@@ -940,6 +948,12 @@ def test_models_belong_to_the_callers_folder() -> None:
     assert default.startswith("b1g")
 
 
+def test_a_folder_that_is_none_has_no_models() -> None:
+    answer = ask("yandex", path="/v1/models", headers={"openai-project": "undefined"})
+    words = "Specified folder ID 'undefined' does not match with service account folder ID 'b1gmockfolder'"
+    assert (answer.status, message_of(answer)) == (400, words)
+
+
 def test_a_closed_catalogue_may_name_its_models_in_any_form() -> None:
     names = ("yandexgpt", "qwen3-235b-a22b-fp8/latest", "gpt://b1gany/gemma-3-27b-it/rc")
     closed = Settings(created=FROZEN, latency="off", models={"yandex": names})
@@ -1014,7 +1028,9 @@ def test_the_page_knows_no_thoughts(name: str) -> None:
 def test_an_effort_of_none_leaves_no_thoughts() -> None:
     body = chat(f"gpt://b1gfolder/{THINKERS[2]}", edition="observed", reasoning_effort="none").json()
     assert [*body["choices"][0]["message"]] == ["role", "content"]
-    assert body["usage"]["completion_tokens_details"]["reasoning_tokens"] == 0
+    assert body["usage"]["completion_tokens_details"] == {
+        "accepted_prediction_tokens": 0, "audio_tokens": 0, "reasoning_tokens": 0, "rejected_prediction_tokens": 0,
+    }  # fmt: skip
 
 
 def test_thoughts_that_use_up_the_limit_leave_nothing_to_say() -> None:

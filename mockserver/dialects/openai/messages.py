@@ -56,7 +56,8 @@ def chat_prompt(messages: Sequence[Mapping[str, Any]], tools: object = None) -> 
 
 def with_images(prompt: Prompt, messages: Sequence[Mapping[str, Any]], tokens_each: int) -> Prompt:
     """The prompt of a conversation with its images, each of which counts tokens and, by its URL, changes the answer."""
-    return with_media(prompt, [("image", url, tokens_each) for url in image_urls(messages)])
+    urls = image_urls(messages)
+    return with_media(prompt, [("image", url, tokens_each) for url in urls]) if urls else prompt
 
 
 def with_media(prompt: Prompt, media: Sequence[tuple[str, str, int]]) -> Prompt:

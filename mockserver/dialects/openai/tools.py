@@ -24,7 +24,7 @@ class Offer(NamedTuple):
     choice: ToolChoice
 
 
-_NO_OFFER = Offer((), _MODES["auto"])
+NO_OFFER = Offer((), _MODES["auto"])
 
 
 # --- requests ----------------------------------------------------------------------------------------------------
@@ -34,7 +34,7 @@ def read_offer(body: Body) -> Offer:
     """The tools of a valid chat and the choice among them: `tools` and `tool_choice`, or the older `functions`."""
     rows = body.get("tools")
     if not rows and not body.get("functions"):
-        return _NO_OFFER
+        return NO_OFFER
     if not rows:
         choice = body.get("function_call")
         named = ToolChoice("required", (choice["name"],)) if isinstance(choice, Mapping) else _MODES[choice or "auto"]

@@ -3,7 +3,6 @@
 A request embeds one text: "embeddings for single strings"."""
 
 from functools import reduce
-from typing import Any
 
 import orjson
 
@@ -14,13 +13,12 @@ from mockserver.core.generation import Generation, GenerationRequest
 from mockserver.core.timeline import Reply, TokenTiming
 from mockserver.dialects.contracts import by_edition
 from mockserver.dialects.openai.embeddings import EmbeddingForm, embedding_request, embeddings, read_usage
-from mockserver.dialects.openai.fields import json_object, whole
-from mockserver.dialects.yandex.errors import explain, fault, in_session
-from mockserver.dialects.yandex.models import EMBEDDING_CONTEXT, is_offered, json_reply, parse_uri
-from mockserver.dialects.yandex.read import CONTRACT
+from mockserver.dialects.openai.fields import whole
+from mockserver.dialects.yandex.errors import fault
+from mockserver.dialects.yandex.models import EMBEDDING_CONTEXT, checked_uri, json_reply
+from mockserver.dialects.yandex.read import CONTRACT, checked_body, fitting
 
 _REQUEST = by_edition(CONTRACT, "EmbeddingRequest")
-_FIELDS = ("model", "input", "dimensions", "encoding_format", "user")
 # "[256 floats]"; of the second generation "128/256(default)/512/768".
 _USUAL = 256
 _SIZES = {"text-embeddings-v2": (128, _USUAL, 512, 768)}
@@ -30,14 +28,19 @@ _SIDES = ("-doc", "-query")
 
 def read_embedding(call: Call, scope: RequestScope) -> GenerationRequest | Refusal:
     """The request, or why Yandex refuses it."""
-    body = json_object(call.body)
+    body = checked_body(call, scope, _REQUEST)
     if isinstance(body, Refusal):
-        return body
-    contract = _REQUEST[scope.edition]
-    if contract.accepts(body):
-        return _request({name: value for name, value in body.items() if value is not None}, call, scope)
-    refusal = explain(contract.violations(body), _FIELDS)
-    return _input_fault(body.get("input")) if refusal.param == "input" else refusal
+        return _input_fault(orjson.loads(call.body).get("input")) if body.param == "input" else body
+    uri = checked_uri(body["model"], call, scope, "emb")
+    if isinstance(uri, Refusal):
+        return uri
+    space = reduce(str.removesuffix, _SIDES, uri.name)
+    sizes = _SIZES.get(space, (_USUAL,))
+    dimensions = whole(body.get("dimensions")) or _USUAL
+    if dimensions not in sizes:
+        return fault("dimensions", f"must be one of {', '.join(map(str, sizes))}")
+    form = EmbeddingForm(space, sizes[-1], dimensions)
+    return fitting(embedding_request(str(uri), body["input"], EMBEDDING_CONTEXT, form), uri, call, scope)
 
 
 def _input_fault(given: object) -> Refusal:
@@ -51,26 +54,6 @@ def _input_fault(given: object) -> Refusal:
     if len(texts) != 1:
         return Refusal(FailureKind.INVALID_REQUEST, "Array input must contain exactly one string", "input")
     return fault("input", "must not be empty")
-
-
-def _request(body: dict[str, Any], call: Call, scope: RequestScope) -> GenerationRequest | Refusal:
-    if "://" not in body["model"]:
-        return Refusal(FailureKind.INVALID_REQUEST, "Failed to parse model URI", "model")
-    uri = parse_uri(body["model"])
-    if uri is None or uri.scheme != "emb":
-        return Refusal(FailureKind.INVALID_REQUEST, "invalid model_uri", "model")
-    if not is_offered(uri, scope):
-        return Refusal(FailureKind.UNKNOWN_MODEL, param="model")
-    space = reduce(str.removesuffix, _SIDES, uri.name)
-    sizes = _SIZES.get(space, (_USUAL,))
-    dimensions = whole(body.get("dimensions")) or _USUAL
-    if dimensions not in sizes:
-        return fault("dimensions", f"must be one of {', '.join(map(str, sizes))}")
-    request = embedding_request(str(uri), body["input"], EMBEDDING_CONTEXT, EmbeddingForm(space, sizes[-1], dimensions))
-    if request.prompt_tokens <= EMBEDDING_CONTEXT:
-        return request
-    message = f"number of input tokens must be no more than {EMBEDDING_CONTEXT}, got {request.prompt_tokens}"
-    return in_session(FailureKind.CONTEXT_LENGTH, message, uri, call, scope)
 
 
 def write_embedding(generation: Generation, pace: TokenTiming, scope: RequestScope) -> Reply:

@@ -53,17 +53,12 @@ _ROWS: dict[FailureKind, _Row] = {
 }
 
 
-def _refusal(row: _Row) -> ErrorTemplate:
-    return ErrorTemplate(
-        row.status, row.message, lambda refusal, words: {"error": {"message": words, "type": row.type}}
-    )
-
-
-def _unknown_key(row: _Row) -> ErrorTemplate:
-    """The only refusal that repeats a part of the request: the key, "masked"."""
-
+def _template(row: _Row) -> ErrorTemplate:
     def body(refusal: Refusal, words: str) -> object:
-        return {"error": {"message": words.replace("{key}", _masked(refusal.key or "")), "type": row.type}}
+        # The only refusal that repeats a part of the request: the key, "masked".
+        if refusal.kind is FailureKind.UNAUTHORIZED:
+            words = words.replace("{key}", _masked(refusal.key or ""))
+        return {"error": {"message": words, "type": row.type}}
 
     return ErrorTemplate(row.status, row.message, body)
 
@@ -72,9 +67,7 @@ def _masked(key: str) -> str:
     return f"{key[:4]}****{key[-4:]}" if len(key) > 12 else "****"
 
 
-_TABLE: ErrorTable = {kind: _refusal(row) for kind, row in _ROWS.items()} | {
-    FailureKind.UNAUTHORIZED: _unknown_key(_ROWS[FailureKind.UNAUTHORIZED])
-}
+_TABLE: ErrorTable = {kind: _template(row) for kind, row in _ROWS.items()}
 ERRORS: dict[Edition, ErrorTable] = {"documented": _TABLE, "observed": _TABLE}
 
 _TYPES = {

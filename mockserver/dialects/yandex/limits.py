@@ -9,7 +9,7 @@ from mockserver.core.quotas import Allowance, QuotaPolicy, Refused, exceeded
 from mockserver.core.seeding import derive, uuid4_text
 from mockserver.core.timeline import RawHeaders
 from mockserver.dialects.openai.fields import json_object
-from mockserver.dialects.yandex.models import D2, Backend, backend_of, parse_uri
+from mockserver.dialects.yandex.models import backend_of, parse_uri
 
 _GENERATION = "ai.textGenerationCompletion"
 
@@ -31,8 +31,8 @@ QUOTAS = QuotaPolicy({"default": Allowance(concurrent=10)}, refuse=refuse)
 # --- headers ---------------------------------------------------------------------------------------------------------
 
 _SCHEMES = ("api-key", "bearer")
-_NAME = b'"model"'
-_MODEL = re.compile(rb'"model"\s*:\s*"([^"\\]*)"')
+# The name of the model in its URI, if it is one.
+_MODEL = re.compile(rb'"model"\s*:\s*"(?:(?:gpt|emb)://[^/\s"\\]+/([^/\s"\\]{1,256})(?:/[^"\\]*)?|[^"\\]*)"')
 
 
 def credentials(call: Call) -> str | None:
@@ -42,9 +42,12 @@ def credentials(call: Call) -> str | None:
 
 
 def every_answer(call: Call, scope: RequestScope) -> RawHeaders:
-    """The headers of every answer, including errors; only some engines add the ids that trace a call."""
-    always = ((b"x-server-trace-id", _trace_id(scope)), (b"server", b"ycalb"))
-    if not _requested_backend(call).traced:
+    """The headers of every answer, including errors; only Yandex' own engines add the ids that trace a call."""
+    # "`<hex16>:<hex16>:<hex16>:1`, no zero padding"
+    trace = [b"%x" % derive(scope.identity, "trace", part) for part in ("trace", "span", "parent")]
+    always = ((b"x-server-trace-id", b":".join((*trace, b"1"))), (b"server", b"ycalb"))
+    name = _requested_model(call.body)
+    if name is None or not backend_of(name).own:
         return always
     own = call.headers.get("x-client-request-id")
     echoed = ((b"x-client-request-id", own.encode("latin-1")),) if own else ()
@@ -56,27 +59,16 @@ def request_id(scope: RequestScope) -> str:
     return uuid4_text(scope.identity, "request")
 
 
-def _trace_id(scope: RequestScope) -> bytes:
-    """`<hex16>:<hex16>:<hex16>:1`, "no zero padding"."""
-    trace, span, parent = (derive(scope.identity, "trace", part) for part in ("trace", "span", "parent"))
-    return f"{trace:x}:{span:x}:{parent:x}:1".encode()
-
-
-def _requested_backend(call: Call) -> Backend:
-    """The engine of the model in a call's body; vLLM, whose headers any other call gets, if the body names none."""
-    model = _requested_model(call.body)
-    uri = parse_uri(model) if isinstance(model, str) else None
-    return backend_of(uri.name) if uri is not None else D2
-
-
-def _requested_model(body: bytes) -> object:
-    """The model in a body. It is searched for, since parsing takes milliseconds if the body has megabytes, unless the
-    name of its field occurs more often or the value has escapes."""
-    found = _MODEL.search(body) if body.count(_NAME) == 1 else None
+def _requested_model(body: bytes) -> str | None:
+    """The name of the model in a body, None if it names none. It is searched for, since parsing takes milliseconds if
+    the body has megabytes, unless its field occurs more often or the value has escapes."""
+    found = _MODEL.search(body) if body.count(b'"model"') == 1 else None
     if found is not None:
-        return found[1].decode(errors="replace")
+        return found[1].decode(errors="replace") if found[1] else None
     fields = json_object(body) if body else {}
-    return fields.get("model") if isinstance(fields, dict) else None
+    model = fields.get("model") if isinstance(fields, dict) else None
+    uri = parse_uri(model[:512]) if isinstance(model, str) else None
+    return None if uri is None else uri.name
 
 
 # --- latency ---------------------------------------------------------------------------------------------------------
@@ -87,7 +79,7 @@ PRESETS = {
         "network=lognormal(20ms, 0.3, max=200ms)",
         "first token after about 0.3 s, 50 tokens/s",
     ),
-    # Its chunks of 10 to 20 tokens are made by the dialect (`chunks.py`), each due with its last token.
+    # Its chunks of 10 to 20 tokens are made by the dialect, each due with its last token.
     "yandex-d1": Preset(
         "yandex, prefill=lognormal(480ms, 0.4, max=3s), itl=lognormal(15.9ms, 0.3, max=500ms)",
         "first chunk after about 0.5 s, then 60 tokens/s",

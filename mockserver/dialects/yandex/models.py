@@ -9,14 +9,15 @@ import orjson
 
 from mockserver.core.calls import Call
 from mockserver.core.dialects import Model, RequestScope
+from mockserver.core.failures import FailureKind, Refusal
 from mockserver.core.generation import Generation
 from mockserver.core.timeline import RawHeaders, Reply
 from mockserver.dialects.openai.bodies import body_reply
 
-_FORM = re.compile(r"(?:gpt|emb)://[^/\s]+/[^/\s]+(?:/[^/\s]+)?")
-# "version `latest` (default)"
+_FORM = re.compile(r"(gpt|emb)://([^/\s]+)/([^/\s]+)(?:/([^/\s]+))?")
+_LONGEST_URI = 512
+# "`latest` (default) | `rc` | `deprecated`; tuned: `.../<version>@<suffix>`"
 _DEFAULT_VERSION = "latest"
-# "`latest` | `rc` | `deprecated`; tuned: `.../<version>@<suffix>`"
 _VERSION = re.compile(r"(?:latest|rc|deprecated)(?:@.+)?")
 
 
@@ -31,109 +32,55 @@ class ModelUri(NamedTuple):
     def __str__(self) -> str:
         return f"{self.scheme}://{self.folder}/{self.name}/{self.version}"
 
-    @property
-    def without_folder(self) -> str:
-        """The form in which vLLM's answers state the model."""
-        return f"{self.scheme}://{self.name}/{self.version}"
 
-    @property
-    def model(self) -> tuple[str, str, str]:
-        """The identity of the model, whichever folder it is called from."""
-        return self.scheme, self.name, self.version
-
-    @property
-    def has_known_version(self) -> bool:
-        """Whether the version has a valid form."""
-        return _VERSION.fullmatch(self.version) is not None
-
-
+@lru_cache(maxsize=256)
 def parse_uri(text: str) -> ModelUri | None:
     """The parts of a URI, with the default version if it states none; None if the text is not a model URI."""
-    if not _FORM.fullmatch(text):
-        return None
-    scheme, _, rest = text.partition("://")
-    return ModelUri(scheme, *rest.split("/"))
+    found = _FORM.fullmatch(text)
+    return None if found is None else ModelUri(found[1], found[2], found[3], found[4] or _DEFAULT_VERSION)
 
 
 # --- backends --------------------------------------------------------------------------------------------------------
 
 
 class Backend(NamedTuple):
-    """How one engine differs from the others.
+    """How the engine of a model writes.
 
-    `id_prefix` precedes the UUID in the id of an answer. `names_folder`: answers state the model with the caller's
-    folder. `traced`: answers have `x-request-id`, and echo the caller's `x-client-request-id`. `one_call`:
-    `parallel_tool_calls: false` is obeyed. `named_calls`: a call's id is the name of its tool; `indexed_calls`: calls
-    have their `index` in plain answers too; `compact_calls`: their JSON has no white space; `whole_calls`: a stream has
-    all calls in one chunk. `unfinished_calls`: today's streams of calls lack their proper end.
+    Yandex' `own` state the model with the caller's folder, add `x-request-id` and echo the caller's
+    `x-client-request-id`. Their calls have the name of the tool as id, an index in plain answers too, and JSON without
+    white space; they ignore `parallel_tool_calls: false`. In a stream the role comes with the first text.
 
-    In a stream, `large_chunks` have several tokens each, and with `role_apart` the role has a chunk of its own.
-    `context` is the context window, in tokens, of models that no table lists.
+    With `large_chunks` a chunk of a stream has several tokens, and no usage follows. With `whole_calls` a stream has
+    all calls in one chunk; with `untyped_calls` their type is empty today. `thinks`: the model reasons before it
+    answers, unless a request switches that off. `context` is the context window in tokens.
     """
 
-    id_prefix: str
-    names_folder: bool
-    traced: bool
-    one_call: bool
-    named_calls: bool
-    indexed_calls: bool
-    compact_calls: bool
-    whole_calls: bool
-    unfinished_calls: bool
-    large_chunks: bool
-    role_apart: bool
-    usage_in_stream: bool
-    stream_headers: RawHeaders
-    context: int
+    own: bool = False
+    large_chunks: bool = False
+    whole_calls: bool = False
+    untyped_calls: bool = False
+    thinks: bool = False
+    context: int = 131_072
+
+    @property
+    def stream_headers(self) -> RawHeaders:
+        """The headers of a stream."""
+        return _STREAM if self.own else _VLLM_STREAM
 
 
 _STREAM: RawHeaders = ((b"content-type", b"text/event-stream"), (b"cache-control", b"no-cache"))
-
-D1 = Backend(
-    id_prefix="",
-    names_folder=True,
-    traced=True,
-    # "D1 ignores `parallel_tool_calls:false`"
-    one_call=False,
-    # "the D1 tool id equals the function name; D1 tool_calls items carry `index` even non-streaming"
-    named_calls=True,
-    indexed_calls=True,
-    # Recorded: {"numbers":[5,4,1]} here, {"expression": " there.
-    compact_calls=True,
-    whole_calls=True,
-    unfinished_calls=False,
-    large_chunks=True,
-    role_apart=False,
-    # "no usage at all in the stream"
-    usage_in_stream=False,
-    stream_headers=_STREAM,
-    context=32_768,
-)
-D2 = Backend(
-    id_prefix="chatcmpl-",
-    names_folder=False,
-    traced=False,
-    one_call=True,
-    named_calls=False,
-    indexed_calls=False,
-    compact_calls=False,
-    whole_calls=False,
-    unfinished_calls=False,
-    large_chunks=False,
-    role_apart=True,
-    # "a usage chunk with `choices: []` without being asked"
-    usage_in_stream=True,
-    stream_headers=(*_STREAM, (b"access-control-allow-origin", b"*")),
-    context=131_072,
-)
-
-# Alice AI: the calls of D1, with the chunks, the ids and the usage of vLLM.
-ALICE = D1._replace(id_prefix="chatcmpl-", unfinished_calls=True, large_chunks=False, usage_in_stream=True)
-# DeepSeek on vLLM: "arguments in one piece", while Qwen and gpt-oss send them token by token.
-_DEEPSEEK = D2._replace(whole_calls=True)
-
-# By the beginning of a model's name, the first that fits; models of any other name are served by vLLM.
-_FAMILIES = {"yandexgpt": D1, "aliceai": ALICE, "llama": D1, "deepseek": _DEEPSEEK}
+_VLLM_STREAM: RawHeaders = (*_STREAM, (b"access-control-allow-origin", b"*"))
+_D1 = Backend(own=True, large_chunks=True, whole_calls=True, context=32_768)
+# By the beginning of a model's name; vLLM serves models of any other. Alice AI has the calls of D1, with the chunks,
+# the ids and the usage of vLLM. DeepSeek's arguments come "in one piece", Qwen's and gpt-oss' token by token.
+_FAMILIES = {
+    "yandexgpt": _D1,
+    "aliceai": _D1._replace(large_chunks=False),
+    "llama": _D1,
+    "deepseek": Backend(whole_calls=True),
+    # "(gemma: `type` is `""` even in the first fragment.)"
+    "gemma": Backend(untyped_calls=True),
+}
 # Seen to send their thoughts: gpt-oss-120b and -20b, qwen3.6-35b-a3b, deepseek-v4-flash.
 _THINKERS = re.compile(r"gpt-oss|qwen-?3\.[5-9]|deepseek-(?:v[4-9]|r)")
 
@@ -141,12 +88,8 @@ _THINKERS = re.compile(r"gpt-oss|qwen-?3\.[5-9]|deepseek-(?:v[4-9]|r)")
 @lru_cache(maxsize=256)
 def backend_of(name: str) -> Backend:
     """The engine that serves a model, by the model's name inside its URI."""
-    return next((backend for family, backend in _FAMILIES.items() if name.startswith(family)), D2)
-
-
-def thinks(name: str) -> bool:
-    """Whether a model of that name reasons before it answers, unless a request switches that off."""
-    return _THINKERS.match(name) is not None
+    backend = next((backend for family, backend in _FAMILIES.items() if name.startswith(family)), Backend())
+    return backend._replace(thinks=_THINKERS.match(name) is not None, context=_CONTEXTS.get(name, backend.context))
 
 
 # --- replies ---------------------------------------------------------------------------------------------------------
@@ -162,84 +105,57 @@ def json_reply(value: object, generation: Generation | None = None) -> Reply:
 
 # The folder of callers who name none.
 FOLDER = "b1gmockfolder"
-
-# Context windows in tokens, by name. The llamas are from an older table and no longer listed.
-_CONTEXTS = {
-    "aliceai-llm": 131_072,
-    "aliceai-llm-flash": 65_536,
-    "deepseek-v4-flash": 1_048_576,
-    "deepseek-v4.1-flash": 1_048_576,
-    "yandexgpt": 32_768,
-    "yandexgpt-lite": 32_768,
-    "gpt-oss-120b": 131_072,
-    "gpt-oss-20b": 131_072,
-    "gemma-3-27b-it": 131_072,
-    "qwen3-235b-a22b-fp8": 262_144,
-    "qwen3.6-35b-a3b": 262_144,
-    "llama": 8_192,
-    "llama-lite": 8_192,
-}
-# (scheme, name, versions, owner), in the order of the recorded list.
-_OFFER = (
-    ("gpt", "aliceai-llm", ("latest",), "Yandex"),
-    ("gpt", "gpt-oss-120b", ("latest",), "OpenAI"),
-    ("gpt", "gpt-oss-20b", ("latest",), "OpenAI"),
-    ("gpt", "gemma-3-27b-it", ("latest",), "Google"),
-    ("gpt", "qwen3-235b-a22b-fp8", ("latest",), "Alibaba"),
-    ("gpt", "yandexgpt", ("latest", "rc"), "Yandex"),
-    ("gpt", "yandexgpt-lite", ("latest", "rc"), "Yandex"),
-    ("emb", "text-search-doc", ("latest",), "Yandex"),
-    ("emb", "text-search-query", ("latest",), "Yandex"),
-    ("emb", "text-embeddings", ("latest", "rc", "deprecated"), "Yandex"),
-)
-# Models of 2026 that the vendor's guides and users name; no list that has them is recorded, so they follow the others.
-_SINCE = (
-    ("gpt", "aliceai-llm-flash", ("latest",), "Yandex"),
-    ("gpt", "deepseek-v4-flash", ("latest",), "DeepSeek"),
-    ("gpt", "deepseek-v4.1-flash", ("latest",), "DeepSeek"),
-    ("gpt", "qwen3.6-35b-a3b", ("latest",), "Alibaba"),
-    ("gpt", "yandexgpt-5-pro", ("latest",), "Yandex"),
-    ("gpt", "yandexgpt-5-lite", ("latest",), "Yandex"),
-    ("gpt", "yandexgpt-5.1", ("latest",), "Yandex"),
-    ("emb", "text-embeddings-v2-doc", ("latest",), "Yandex"),
-    ("emb", "text-embeddings-v2-query", ("latest",), "Yandex"),
-)
-_SCHEMES = {name: scheme for scheme, name, _, _ in (*_OFFER, *_SINCE)}
-_OWNERS = {name: owner for _, name, _, owner in (*_OFFER, *_SINCE)}
-_NEW = frozenset(name for _, name, _, _ in _SINCE)
-
-
-def context_window(name: str) -> int:
-    """A model's context window in tokens, by the model's name inside its URI."""
-    return _CONTEXTS.get(name) or backend_of(name).context
-
-
 # The longest text that a model embeds, in tokens.
 EMBEDDING_CONTEXT = 2_048
 
+# (scheme, name, versions, owner, context window in tokens), in the order of the recorded list.
+_OFFER = (
+    ("gpt", "aliceai-llm", ("latest",), "Yandex", 131_072),
+    ("gpt", "gpt-oss-120b", ("latest",), "OpenAI", 131_072),
+    ("gpt", "gpt-oss-20b", ("latest",), "OpenAI", 131_072),
+    ("gpt", "gemma-3-27b-it", ("latest",), "Google", 131_072),
+    ("gpt", "qwen3-235b-a22b-fp8", ("latest",), "Alibaba", 262_144),
+    ("gpt", "yandexgpt", ("latest", "rc"), "Yandex", 32_768),
+    ("gpt", "yandexgpt-lite", ("latest", "rc"), "Yandex", 32_768),
+    ("emb", "text-search-doc", ("latest",), "Yandex", EMBEDDING_CONTEXT),
+    ("emb", "text-search-query", ("latest",), "Yandex", EMBEDDING_CONTEXT),
+    ("emb", "text-embeddings", ("latest", "rc", "deprecated"), "Yandex", EMBEDDING_CONTEXT),
+)
+# Models of 2026 that the vendor's guides and users name; no list that has them is recorded, so they follow the others.
+_SINCE = (
+    ("gpt", "aliceai-llm-flash", ("latest",), "Yandex", 65_536),
+    ("gpt", "deepseek-v4-flash", ("latest",), "DeepSeek", 1_048_576),
+    ("gpt", "deepseek-v4.1-flash", ("latest",), "DeepSeek", 1_048_576),
+    ("gpt", "qwen3.6-35b-a3b", ("latest",), "Alibaba", 262_144),
+    ("gpt", "yandexgpt-5-pro", ("latest",), "Yandex", 32_768),
+    ("gpt", "yandexgpt-5-lite", ("latest",), "Yandex", 32_768),
+    ("gpt", "yandexgpt-5.1", ("latest",), "Yandex", 32_768),
+    ("emb", "text-embeddings-v2-doc", ("latest",), "Yandex", EMBEDDING_CONTEXT),
+    ("emb", "text-embeddings-v2-query", ("latest",), "Yandex", EMBEDDING_CONTEXT),
+)
+_ROWS = (*_OFFER, *_SINCE)
+_SCHEMES = {name: scheme for scheme, name, *_ in _ROWS}
+_OWNERS = {name: owner for _, name, _, owner, _ in _ROWS}
+# The llamas are from an older table, and no longer listed.
+_CONTEXTS = {"llama": 8_192, "llama-lite": 8_192, **{name: context for _, name, _, _, context in _ROWS}}
+_NEW = frozenset(name for _, name, *_ in _SINCE)
+
 MODELS = tuple(
-    Model(
-        str(ModelUri(scheme, FOLDER, name, version)),
-        owner,
-        EMBEDDING_CONTEXT if scheme == "emb" else context_window(name),
-    )
-    for scheme, name, versions, owner in (*_OFFER, *_SINCE)
+    Model(str(ModelUri(scheme, FOLDER, name, version)), owner, context)
+    for scheme, name, versions, owner, context in _ROWS
     for version in versions
 )
 
 
-def is_offered(uri: ModelUri, scope: RequestScope) -> bool:
-    """Whether the service has a model: any with a known version, unless the catalogue is closed."""
-    if not scope.closed_catalogue:
-        return uri.has_known_version
-    return uri.model in (offered.model for offered, _ in _offered(scope))
-
-
-def list_models(call: Call, scope: RequestScope) -> Reply:
+def list_models(call: Call, scope: RequestScope) -> Reply | Refusal:
     """The models on offer, under the caller's folder; `created` is 0 for all of them (recorded)."""
-    # "Folder: header `OpenAI-Project: <folder_id>`"; "`x-folder-id` also seen".
-    folder = call.headers.get("openai-project") or call.headers.get("x-folder-id") or FOLDER
-    data = [_model(uri._replace(folder=folder), owner) for uri, owner in _offered(scope)]
+    folder = _stated_folder(call) or FOLDER
+    if not _is_folder(folder):
+        return _no_folder(folder, FOLDER)
+    data = [
+        {"id": str(uri._replace(folder=folder)), "object": "model", "owned_by": owner, "created": 0}
+        for uri, owner in _offered(scope)
+    ]
     return json_reply({"object": "list", "data": data})
 
 
@@ -261,5 +177,49 @@ def _named(text: str) -> ModelUri:
     return ModelUri(_SCHEMES.get(name, "gpt"), FOLDER, name, *version)
 
 
-def _model(uri: ModelUri, owner: str) -> dict[str, object]:
-    return {"id": str(uri), "object": "model", "owned_by": owner, "created": 0}
+# --- the model of a request ------------------------------------------------------------------------------------------
+
+# A folder's id, not a placeholder for one; nor the id of a service account, nor an API key, which users mix up with it.
+_FOLDER_ID = re.compile(r"(?!aje[a-z0-9]{17}$|AQVN)[\w.-]+")
+# What the text of a variable that is not set looks like.
+_UNSET = frozenset(("none", "null", "nil", "undefined", "nan"))
+
+
+def checked_uri(text: str, call: Call, scope: RequestScope, scheme: str = "gpt") -> ModelUri | Refusal:
+    """The URI of a request's model, or its refusal: "a bare name gives 400 `Failed to parse model URI`".
+
+    The page on error codes names two more: `invalid model_uri` where no folder is specified, as where a model's name
+    takes its place, and the third where "the folder ID is incorrect".
+    """
+    if "://" not in text:
+        return Refusal(FailureKind.INVALID_REQUEST, "Failed to parse model URI", "model")
+    uri = parse_uri(text) if len(text) <= _LONGEST_URI else None
+    if uri is None or uri.scheme != scheme or uri.folder in _SCHEMES or _VERSION.fullmatch(uri.name):
+        return Refusal(FailureKind.INVALID_REQUEST, "invalid model_uri", "model")
+    if not _is_folder(uri.folder):
+        return _no_folder(uri.folder, caller_folder(call))
+    if scope.closed_catalogue:
+        known = uri in (offered._replace(folder=uri.folder) for offered, _ in _offered(scope))
+    else:
+        known = _VERSION.fullmatch(uri.version) is not None
+    return uri if known else Refusal(FailureKind.UNKNOWN_MODEL, param="model")
+
+
+def caller_folder(call: Call) -> str:
+    """The folder that a call's headers state, if they do."""
+    stated = _stated_folder(call)
+    return stated if stated and _is_folder(stated) else FOLDER
+
+
+def _stated_folder(call: Call) -> str | None:
+    # "Folder: header `OpenAI-Project: <folder_id>`"; "`x-folder-id` also seen".
+    return call.headers.get("openai-project") or call.headers.get("x-folder-id")
+
+
+def _is_folder(text: str) -> bool:
+    return text.lower() not in _UNSET and _FOLDER_ID.fullmatch(text) is not None
+
+
+def _no_folder(given: str, own: str) -> Refusal:
+    words = f"Specified folder ID '{given}' does not match with service account folder ID '{own}'"
+    return Refusal(FailureKind.INVALID_REQUEST, words, "model")

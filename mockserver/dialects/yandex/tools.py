@@ -1,23 +1,14 @@
 """Tools and tool choice, in today's form and in the older one of `functions` (vendor note A6)."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Literal, NamedTuple
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 from mockserver.core.failures import Refusal
-from mockserver.core.generation import Constraint, Tool, ToolChoice
+from mockserver.core.generation import ToolChoice
 from mockserver.dialects.openai.fields import Body
-from mockserver.dialects.openai.tools import Offer, function_tool, parameters_fault
+from mockserver.dialects.openai.tools import Offer, any_tool, parameters_fault
 from mockserver.dialects.yandex.errors import fault
 
-
-class _Choice(NamedTuple):
-    """The tool choice of a request; `named` are the tools that may be called, by kind and name, None for all."""
-
-    mode: Literal["none", "auto", "required"]
-    named: tuple[tuple[str, str], ...] | None = None
-
-
-_MODES = {"none": _Choice("none"), "auto": _Choice("auto"), "required": _Choice("required")}
 # The vendor's own example of function calling has parameters `{"type": "int"}`, which JSON Schema does not know.
 _ABBREVIATED = {
     "int": "integer",
@@ -30,94 +21,85 @@ _ABBREVIATED = {
 
 
 def read_tools(body: Body, *, parallel: bool) -> Offer | Refusal:
-    """The tools on offer and the tool choice, or why they are refused.
+    """The tools on offer and the choice among them, or why they are refused; `functions` count if there are no `tools`.
 
     `parallel`: whether one answer may call several tools.
     """
-    unusable = _tools_fault(body)
+    rows, legacy = body.get("tools") or (), False
+    fields = [f"tools[{place}].{row['type']}" for place, row in enumerate(rows)]
+    if not rows:
+        rows = [{"type": "function", "function": each} for each in body.get("functions", ())]
+        fields, legacy = [f"functions[{place}]" for place in range(len(rows))], bool(rows)
+    unusable = offered_fault((field, row["type"], row[row["type"]]) for field, row in zip(fields, rows, strict=True))
     if unusable is not None:
         return unusable
-    tools = _tools(body)
-    choice = _read_choice(body, tools, parallel=parallel)
-    return choice if isinstance(choice, Refusal) else Offer(tools, choice)
+    tools = tuple([any_tool(_spelled_out(row)) for row in rows])
+    # "This field is deprecated [...] Use `tool_choice` instead", of `function_call`.
+    field = "tool_choice" if "tool_choice" in body else "function_call"
+    mode, named = _read_choice(field, body.get(field, "auto"))
+    known = [(tool.kind, tool.name) for tool in tools]
+    unknown = next((name for kind, name in named or () if (kind, name) not in known), None)
+    if unknown is not None:
+        return fault(field, f"names a tool that is not there: {unknown!r}")
+    allowed = known if named is None else named
+    if mode == "required" and not allowed:
+        return fault(field, "asks for a call, but there is no tool to call")
+    names = tuple([name for _, name in named or ()])
+    return Offer(tools, ToolChoice(mode if allowed else "none", names, parallel, legacy))
 
 
-def _tools_fault(body: Body) -> Refusal | None:
-    """The refusal of the first tool that no model can use, because of its parameters or its format."""
-    offered = body.get("tools") or ()
-    rows = [(f"tools[{n}].{item['type']}", item["type"], item[item["type"]]) for n, item in enumerate(offered)]
-    if not rows:
-        rows = [(f"functions[{n}]", "function", item) for n, item in enumerate(body.get("functions", ()))]
-    return offered_fault(rows)
+def _read_choice(field: str, given: Any) -> tuple[Any, list[tuple[str, str]] | None]:
+    """The mode of a tool choice, and the tools that it names by kind and name, None for all."""
+    if isinstance(given, str):
+        return given, None
+    if field == "function_call":
+        return "required", [("function", given["name"])]
+    if given["type"] == "allowed_tools":
+        allowed = given["allowed_tools"]
+        return allowed["mode"], [_named(row) for row in allowed["tools"]]
+    return "required", [_named(given)]
+
+
+def _named(row: Body) -> tuple[str, str]:
+    kind = "function" if row.get("function") else "custom"
+    return kind, row[kind]["name"]
 
 
 def offered_fault(rows: Iterable[tuple[str, str, Body]]) -> Refusal | None:
-    """The refusal of the first unusable tool; each comes with the path of its field, and its kind."""
-    found = (
-        _parameters_fault(field, item) if kind == "function" else _format_fault(field, item)
-        for field, kind, item in rows
-    )
-    return next(filter(None, found), None)
+    """The refusal of the first tool that no model can use; each comes with the path of its field, and its kind."""
+    for field, kind, item in rows:
+        refusal = _parameters_fault(field, item) if kind == "function" else _format_fault(field, item)
+        if refusal is not None:
+            return refusal
+    return None
 
 
 def _parameters_fault(field: str, item: Body) -> Refusal | None:
     """The refusal of parameters that are not the satisfiable schema of an object."""
-    reason = parameters_fault(_spelled_out(item))
+    reason = parameters_fault({**item, "parameters": _with_known_types(item.get("parameters"))})
     return fault(f"{field}.parameters", reason) if reason else None
 
 
 def _format_fault(field: str, item: Body) -> Refusal | None:
     """The refusal of a custom tool's format that is a grammar and not a satisfiable regex."""
-    form = _grammar(item)
-    if form is None:
+    form = item.get("format")
+    if not isinstance(form, Mapping) or form.get("type") != "grammar":
         return None
-    if form["syntax"] == "lark":
+    grammar = form["grammar"]
+    if grammar["syntax"] == "lark":
         return fault(f"{field}.format", "has a Lark grammar, which this simulator does not generate; use a regex")
     from mockserver.model.regex import fault_in
 
-    reason = fault_in(form["definition"])
-    return (
-        fault(f"{field}.format.grammar.definition", f"is not a pattern that a text could match: {reason}")
-        if reason
-        else None
-    )
+    reason, place = fault_in(grammar["definition"]), f"{field}.format.grammar.definition"
+    return fault(place, f"is not a pattern that a text could match: {reason}") if reason else None
 
 
-def _grammar(item: Body) -> Body | None:
-    form = item.get("format")
-    return form["grammar"] if isinstance(form, Mapping) and form.get("type") == "grammar" else None
-
-
-def _tools(body: Body) -> tuple[Tool, ...]:
-    """The tools that may be called; `functions` count only if there are no `tools`."""
-    if body.get("tools"):
-        return tuple(map(_tool, body["tools"]))
-    return tuple(map(_function, body.get("functions", ())))
-
-
-def _read_choice(body: Body, tools: Sequence[Tool], *, parallel: bool) -> ToolChoice | Refusal:
-    """The tool choice of `tool_choice` or of the older `function_call`, or why it is refused."""
-    legacy = not body.get("tools") and bool(body.get("functions"))
-    # "This field is deprecated [...] Use `tool_choice` instead", of `function_call`.
-    field = "tool_choice" if "tool_choice" in body else "function_call"
-    mode, named = _CHOICES[field](body.get(field, "auto"))
-    known = [(tool.kind, tool.name) for tool in tools]
-    allowed = known if named is None else named
-    unknown = next((name for kind, name in allowed if (kind, name) not in known), None)
-    if unknown is not None:
-        return fault(field, f"names a tool that is not there: {unknown!r}")
-    if mode == "required" and not allowed:
-        return fault(field, "asks for a call, but there is no tool to call")
-    return ToolChoice(mode if allowed else "none", tuple(name for _, name in named or ()), parallel, legacy)
-
-
-def _function(item: Body) -> Tool:
-    return function_tool(_spelled_out(item))
-
-
-def _spelled_out(item: Body) -> Body:
-    """The function with the type names of JSON Schema in its parameters."""
-    return {**item, "parameters": _with_known_types(item["parameters"])} if item.get("parameters") else item
+def _spelled_out(row: Body) -> Body:
+    """The tool with the type names of JSON Schema in its parameters."""
+    parameters = row["function"].get("parameters") if row["type"] == "function" else None
+    if not parameters:
+        return row
+    return {"type": "function", "function": {**row["function"], "parameters": _with_known_types(parameters)}}
 
 
 def _with_known_types(schema: Any) -> Any:
@@ -128,36 +110,3 @@ def _with_known_types(schema: Any) -> Any:
     known = {name: _with_known_types(value) for name, value in schema.items()}
     named = known.get("type")
     return known | {"type": _ABBREVIATED[named]} if isinstance(named, str) and named in _ABBREVIATED else known
-
-
-def _tool(item: Body) -> Tool:
-    if item["type"] == "function":
-        return _function(item["function"])
-    custom = item["custom"]
-    form = _grammar(custom)
-    constraint = Constraint("regex", form["definition"]) if form else None
-    return Tool(custom["name"], custom.get("description") or "", constraint, kind="custom")
-
-
-def _tool_choice(value: Any) -> _Choice:
-    """The choice by a mode, by `allowed_tools`, or by the name of a function or of a custom tool."""
-    if isinstance(value, str):
-        return _MODES[value]
-    if value["type"] == "allowed_tools":
-        allowed = value["allowed_tools"]
-        return _Choice(allowed["mode"], tuple(map(_named, allowed["tools"])))
-    return _Choice("required", (_named(value),))
-
-
-def _named(item: Body) -> tuple[str, str]:
-    """A tool by its kind and name."""
-    kind = "function" if item.get("function") else "custom"
-    return kind, item[kind]["name"]
-
-
-def _function_call(value: Any) -> _Choice:
-    """The choice by a mode, or by the name of a function."""
-    return _MODES[value] if isinstance(value, str) else _Choice("required", (("function", value["name"]),))
-
-
-_CHOICES = {"tool_choice": _tool_choice, "function_call": _function_call}

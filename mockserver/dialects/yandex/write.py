@@ -6,9 +6,9 @@ The form of tool calls today is `tool_calls`; the older one, for `functions`, is
 has the full form of a custom tool's call: chunks only have calls of functions, so its input is sent as arguments.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import orjson
 
@@ -16,12 +16,13 @@ from mockserver.core.dialects import RequestScope
 from mockserver.core.generation import Choice, Generation
 from mockserver.core.json_values import without_blanks
 from mockserver.core.seeding import hex_digits, uuid4_text
-from mockserver.core.timeline import Reply, TokenTiming
+from mockserver.core.timeline import RawHeaders, Reply, TokenTiming
 from mockserver.dialects.openai.events import batches
 from mockserver.dialects.openai.flavour import NOTHING, Flavour, Members, Rendering, Segment
 from mockserver.dialects.openai.flavour import write as write_answer
 from mockserver.dialects.openai.logprobs import chat_logprobs
-from mockserver.dialects.yandex.models import Backend, ModelUri, backend_of, parse_uri
+from mockserver.dialects.yandex.models import Backend
+from mockserver.dialects.yandex.read import ChatExtra
 
 _ROLE: Members = {"role": "assistant"}
 # The first word counts no more tokens than this: the first chunk ends there at the latest.
@@ -32,23 +33,30 @@ _SMALLEST, _LARGEST = 10, 20
 
 def write(generation: Generation, pace: TokenTiming, scope: RequestScope) -> Reply:
     """The generation as one body, or as a stream of chunks, in the format of the model's engine."""
-    backend = backend_of(_uri(generation).name)
-    flavour = _LARGE_CHUNKS if backend.large_chunks else _TOKENS
-    return write_answer(flavour._replace(stream_headers=backend.stream_headers), generation, pace, scope)
+    flavour = _LARGE_CHUNKS if _backend(generation).large_chunks else _TOKENS
+    return write_answer(flavour, generation, pace, scope)
 
 
-def _uri(generation: Generation) -> ModelUri:
-    return parse_uri(generation.request.model) or ModelUri("gpt", "", generation.request.model)
+def _backend(generation: Generation) -> Backend:
+    extra = generation.request.extra
+    return extra.backend if isinstance(extra, ChatExtra) else Backend()
 
 
 def _around(rendering: Rendering) -> Members:
-    uri = _uri(rendering.generation)
-    backend = backend_of(uri.name)
+    backend, model = _backend(rendering.generation), rendering.generation.request.model
+    if not backend.own:
+        # vLLM states the model without the folder.
+        scheme, _, rest = model.partition("://")
+        model = f"{scheme}://{rest.partition('/')[2]}"
     return {
-        "id": backend.id_prefix + uuid4_text(rendering.scope.identity, "id"),
+        "id": ("" if backend.large_chunks else "chatcmpl-") + uuid4_text(rendering.scope.identity, "id"),
         "created": int(rendering.scope.now),
-        "model": str(uri) if backend.names_folder else uri.without_folder,
+        "model": model,
     }
+
+
+def _headers(rendering: Rendering) -> RawHeaders:
+    return _backend(rendering.generation).stream_headers if rendering.generation.request.output.stream else ()
 
 
 def _counts(rendering: Rendering) -> Members:
@@ -56,13 +64,14 @@ def _counts(rendering: Rendering) -> Members:
     usage = rendering.generation.usage
     counts: dict[str, Any] = {
         "prompt_tokens": usage.prompt_tokens,
-        "total_tokens": usage.total_tokens,
+        "total_tokens": usage.prompt_tokens + usage.completion_tokens,
         "completion_tokens": usage.completion_tokens,
     }
     if usage.unseen is not None:
         # The page's breakdown. "Like reasoning tokens", rejected ones "are still counted in the total".
         counts["completion_tokens_details"] = {
             "accepted_prediction_tokens": usage.unseen.accepted,
+            "audio_tokens": 0,
             "reasoning_tokens": usage.unseen.reasoning,
             "rejected_prediction_tokens": usage.unseen.rejected,
         }
@@ -79,7 +88,8 @@ def _choice_members(rendering: Rendering, choice: Choice) -> Members:
     elif choice.texts or choice.calls or not choice.thoughts:
         # It is omitted if the limit was reached while the model was still thinking: users read null there.
         message["content"] = choice.text
-    message |= _whole_calls(choice, _call_form(rendering), in_chunk=False)
+    if choice.calls:
+        message |= _whole_calls(rendering, choice, in_chunk=False)
     if choice.thoughts:
         # The last member as in vLLM's answers.
         message["reasoning_content"] = "".join(choice.thoughts)
@@ -94,91 +104,77 @@ def _choice_members(rendering: Rendering, choice: Choice) -> Members:
 # --- tool calls --------------------------------------------------------------------------------------------------
 
 
-class _CallForm(NamedTuple):
-    """How a model's engine writes its calls.
-
-    With `repeats` the later fragments of a call repeat the keys of the first with empty strings; with `typeless` the
-    first has an empty type as well. In a stream, calls that the model chose to make lack their finish reason if
-    `unended`; calls that a request required `leak` a special token of the model beside it.
-    """
-
-    backend: Backend
-    identity: int
-    repeats: bool
-    typeless: bool
-    legacy: bool
-    unended: bool
-    leak: bool
-
-
-def _call_form(rendering: Rendering) -> _CallForm:
-    """The form for a model in an edition: only in the observed one does vLLM repeat keys."""
-    # "(gemma: `type` is `""` even in the first fragment.)"
-    name, choice = _uri(rendering.generation).name, rendering.generation.request.tool_choice
-    backend, observed = backend_of(name), rendering.scope.edition == "observed"
-    broken = observed and backend.unfinished_calls and not choice.legacy
-    return _CallForm(
-        backend,
-        rendering.scope.identity,
-        repeats=observed,
-        typeless=observed and name.startswith("gemma"),
-        legacy=choice.legacy,
-        unended=broken and choice.mode == "auto",
-        leak=broken and choice.mode == "required",
-    )
-
-
-def _whole_calls(choice: Choice, form: _CallForm, *, in_chunk: bool) -> Members:
+def _whole_calls(rendering: Rendering, choice: Choice, *, in_chunk: bool) -> Members:
     """All calls as members of a message, or of a delta, in which every call is a function's and has its index."""
-    if not choice.calls:
-        return NOTHING
-    # The arguments, even cut short, without white space between tokens if the engine writes none.
-    compact = form.backend.compact_calls
+    own = _backend(rendering.generation).own
+    # The arguments, even cut short, without white space between tokens if the engine writes none: recorded are
+    # {"numbers":[5,4,1]} here, {"expression": " there.
     arguments = [
-        without_blanks(call.arguments) if compact and call.kind == "function" else call.arguments
-        for call in choice.calls
+        without_blanks(call.arguments) if own and call.kind == "function" else call.arguments for call in choice.calls
     ]
-    if form.legacy:
+    if rendering.generation.request.tool_choice.legacy:
         return {"function_call": {"name": choice.calls[0].name, "arguments": arguments[0]}}
     items = []
     for place, (call, text) in enumerate(zip(choice.calls, arguments, strict=True)):
         # "D1 tool_calls items carry `index` even non-streaming"
-        indexed = {"index": place} if in_chunk or form.backend.indexed_calls else NOTHING
+        indexed = {"index": place} if in_chunk or own else NOTHING
         kind = "function" if in_chunk else call.kind
         said = {"name": call.name, "arguments" if kind == "function" else "input": text}
-        items.append({**indexed, "id": _call_id(choice, place, form), "type": kind, kind: said})
+        items.append({**indexed, "id": _call_id(rendering, choice, place), "type": kind, kind: said})
     return {"tool_calls": items}
 
 
-def _call_id(choice: Choice, place: int, form: _CallForm) -> str:
+def _call_id(rendering: Rendering, choice: Choice, place: int) -> str:
     # "the D1 tool id equals the function name"; "chatcmpl-tool-<32hex>"
-    if form.backend.named_calls:
+    if _backend(rendering.generation).own:
         return choice.calls[place].name
-    return f"chatcmpl-tool-{hex_digits(form.identity, 32, 'call', choice.index, place)}"
+    return f"chatcmpl-tool-{hex_digits(rendering.scope.identity, 32, 'call', choice.index, place)}"
 
 
-def _fragments(choice: Choice, form: _CallForm, slot: object) -> Iterator[Segment]:
-    """A call each: "first fragment has id + name", "follow-ups repeat empty strings", or omit the keys."""
+def _calls(rendering: Rendering, choice: Choice) -> Iterator[Segment]:
+    """All calls in one chunk; or a call each: "first fragment has id + name", "follow-ups repeat empty strings"."""
+    if _backend(rendering.generation).whole_calls:
+        whole = _whole_calls(rendering, choice, in_chunk=True)
+        tokens = sum(call.steps for call in choice.calls)
+        yield Segment(head=whole, head_tokens=tokens, first=NOTHING if choice.texts else _role(rendering))
+        return
+    slot, observed = rendering.flavour.encoding.slot, rendering.scope.edition == "observed"
+    kind = "" if observed and _backend(rendering.generation).untyped_calls else "function"
+    repeated: Members = {"id": "", "type": ""} if observed else NOTHING
     for place, call in enumerate(choice.calls):
         function = {"name": call.name, "arguments": ""}
-        if form.legacy:
+        if rendering.generation.request.tool_choice.legacy:
             yield Segment({"function_call": {"arguments": slot}}, call.texts, head={"function_call": function})
             continue
-        kind = "" if form.typeless else "function"
-        head = {"index": place, "id": _call_id(choice, place, form), "type": kind, "function": function}
-        goes_on: Members = {"index": place, "function": {"arguments": slot}}
-        if form.repeats:
-            goes_on = {"index": place, "id": "", "type": "", "function": {"name": "", "arguments": slot}}
+        head = {"index": place, "id": _call_id(rendering, choice, place), "type": kind, "function": function}
+        named = {"name": "", "arguments": slot} if observed else {"arguments": slot}
+        goes_on = {"index": place, **repeated, "function": named}
         yield Segment({"tool_calls": [goes_on]}, call.texts, head={"tool_calls": [head]})
 
 
 # --- streams -----------------------------------------------------------------------------------------------------
 
 
-def _text(rendering: Rendering, choice: Choice, first: Members = NOTHING) -> Segment:
-    scored = rendering.generation.request.output.logprobs is not None
-    delta = {_text_key(choice): rendering.flavour.encoding.slot}
-    return Segment(delta, choice.texts, first=first, beside=partial(_scores, choice) if scored else None)
+def _role(rendering: Rendering) -> Members:
+    """The role, where it comes with the first text or with the calls instead of ahead of them."""
+    return _ROLE if _backend(rendering.generation).own else NOTHING
+
+
+def _segments(rendering: Rendering, choice: Choice) -> Sequence[Segment]:
+    """Thoughts, text and calls."""
+    scored, slot = rendering.generation.request.output.logprobs is not None, rendering.flavour.encoding.slot
+    beside = partial(_scores, choice) if scored else None
+    said = Segment(_delta(_text_key(choice), choice.texts, slot), choice.texts, first=_role(rendering), beside=beside)
+    thoughts = Segment(_delta("reasoning_content", choice.thoughts, slot), choice.thoughts)
+    segments = [each for each in (thoughts, said) if each.texts]
+    return [*segments, *_calls(rendering, choice)] if choice.calls else segments
+
+
+def _delta(key: str, texts: Sequence[str], slot: object) -> Members | Callable[[range], Members]:
+    """The delta of each token: recorded, of one that does not complete a character, as within an emoji, it is empty."""
+    if "" not in texts:
+        return {key: slot}
+    return lambda at: {key: "".join(texts[at.start : at.stop])} if any(texts[at.start : at.stop]) else {}
 
 
 def _text_key(choice: Choice) -> str:
@@ -190,16 +186,6 @@ def _scores(choice: Choice, at: range) -> Members:
     # "refusal[] [...] Required field", but only in a stream.
     rows = chat_logprobs(choice, at.start, at.stop)
     return {"logprobs": {"content": [], "refusal": rows} if choice.refusal else {"content": rows, "refusal": []}}
-
-
-def _large_segments(rendering: Rendering, choice: Choice) -> Sequence[Segment]:
-    """The text, with the role in its first chunk; and "one single chunk: delta {role, tool_calls:[whole call]}"."""
-    text = [_text(rendering, choice, _ROLE)] if choice.texts else []
-    if not choice.calls:
-        return text
-    whole = _whole_calls(choice, _call_form(rendering), in_chunk=True)
-    tokens = choice.steps - len(choice.texts)
-    return [*text, Segment(head=whole, head_tokens=tokens, first=NOTHING if text else _ROLE)]
 
 
 def _large_closing(rendering: Rendering, choice: Choice) -> Members | None:
@@ -226,35 +212,21 @@ def _first_word(texts: Sequence[str]) -> int:
     return next((count for count in range(1, longest) if texts[count][:1].isspace()), longest)
 
 
-def _is_role_apart(rendering: Rendering) -> bool:
-    return backend_of(_uri(rendering.generation).name).role_apart
-
-
 def _opening(rendering: Rendering, choice: Choice) -> Sequence[Members]:
     """ "role chunk, one token per chunk": the role alone, or with the first token, if there is one."""
-    if _is_role_apart(rendering):
+    if not _backend(rendering.generation).own:
         return ({"delta": _ROLE},)
     return () if choice.answer_tokens else ({"delta": {**_ROLE, _text_key(choice): ""}},)
 
 
-def _segments(rendering: Rendering, choice: Choice) -> Sequence[Segment]:
-    form, slot = _call_form(rendering), rendering.flavour.encoding.slot
-    role = NOTHING if form.backend.role_apart else _ROLE
-    thoughts = Segment({"reasoning_content": slot}, choice.thoughts)
-    text = _text(rendering, choice, role)
-    if not (choice.calls and form.backend.whole_calls):
-        return [thoughts, text, *_fragments(choice, form, slot)]
-    tokens = sum(call.steps for call in choice.calls)
-    whole = _whole_calls(choice, form, in_chunk=True)
-    return [thoughts, text, Segment(head=whole, head_tokens=tokens, first=NOTHING if choice.texts else role)]
-
-
 def _closing(rendering: Rendering, choice: Choice) -> Members:
-    """The delta beside the finish reason; none at all where streams of calls lack their end."""
-    form = _call_form(rendering)
-    if choice.finish_reason != "tool_calls" or not (form.unended or form.leak):
+    """The delta beside the finish reason. Today Alice AI's streams of calls lack their end: if the model chose to call,
+    there is none, and if it had to, a special token leaks."""
+    asked = rendering.generation.request.tool_choice
+    observed, own = rendering.scope.edition == "observed", _backend(rendering.generation).own
+    if choice.finish_reason != "tool_calls" or not (observed and own) or asked.legacy or asked.mode == "none":
         return {"delta": {}}
-    return {"delta": {**_ROLE, "content": "[TOOL_CALL_END]"}} if form.leak else NOTHING
+    return NOTHING if asked.mode == "auto" else {"delta": {**_ROLE, "content": "[TOOL_CALL_END]"}}
 
 
 _TOKENS = Flavour(
@@ -266,10 +238,11 @@ _TOKENS = Flavour(
     closing=_closing,
     unset=lambda rendering: NOTHING,
     plain=partial(orjson.dumps, option=orjson.OPT_APPEND_NEWLINE),
+    headers=_headers,
+    stream_headers=(),
 )
 _LARGE_CHUNKS = _TOKENS._replace(
     opening=lambda rendering, choice: (),
-    segments=_large_segments,
     closing=_large_closing,
     groups=lambda rendering, choice, texts, step: token_groups(texts, choice.seed),
 )

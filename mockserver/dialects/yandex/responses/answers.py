@@ -26,7 +26,6 @@ from mockserver.dialects.openai.responses.flavour import (
     write,
 )
 from mockserver.dialects.openai.responses.spoken import Spoken, incomplete_reason
-from mockserver.dialects.yandex.models import D1
 from mockserver.dialects.yandex.responses.observed import OBSERVED, extra, written
 from mockserver.dialects.yandex.write import token_groups
 
@@ -136,7 +135,7 @@ def _ended(answer: Responding, spoken: Spoken) -> Members:
 
 def _runs(answer: Responding, spoken: Spoken) -> Iterator[Run]:
     """The deltas: as in chats, those of Yandex' own models have several tokens each, or all arguments of a call."""
-    if extra(answer).backend is not D1:
+    if not extra(answer).backend.large_chunks:
         return by_token(answer, spoken)
     texts = spoken.texts
     return by_group(spoken, [range(len(texts))] if spoken.is_call else token_groups(texts, answer.choice.seed))

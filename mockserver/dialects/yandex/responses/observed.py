@@ -21,7 +21,7 @@ from mockserver.dialects.openai.responses.flavour import (
     by_token,
 )
 from mockserver.dialects.openai.responses.spoken import Spoken, incomplete_reason
-from mockserver.dialects.yandex.models import D2, Backend
+from mockserver.dialects.yandex.models import Backend
 from mockserver.dialects.yandex.write import token_groups
 
 # An object cannot hold a key twice, so the second has a mark that is removed from the JSON text.
@@ -41,7 +41,7 @@ class ResponseExtra(NamedTuple):
     """What the writer needs beside the fields of the request: the engine, and the query with which the service searches
     the web before the model answers, if it does."""
 
-    backend: Backend = D2
+    backend: Backend = Backend()
     query: str | None = None
 
 
@@ -235,7 +235,7 @@ def _item(answer: Responding, spoken: Spoken, text: str | None, id_: str) -> Mem
 
 def _call_id(answer: Responding, spoken: Spoken) -> str:
     """The id by which a result names its call, as in chats: the tool's name, unless vLLM serves the model."""
-    if extra(answer).backend.named_calls:
+    if extra(answer).backend.own:
         return spoken.name
     return f"chatcmpl-tool-{hex_digits(answer.scope.identity, 32, 'call', spoken.place)}"
 
@@ -278,7 +278,7 @@ def _ended(answer: Responding, spoken: Spoken) -> Members:
 
 def _runs(answer: Responding, spoken: Spoken) -> Iterator[Run]:
     """The deltas: a few tokens each, or all arguments of a call; one token each of the models that vLLM serves."""
-    if not extra(answer).backend.named_calls:
+    if not extra(answer).backend.own:
         return by_token(answer, spoken)
     if spoken.is_call:
         return by_group(spoken, [range(len(spoken.texts))])

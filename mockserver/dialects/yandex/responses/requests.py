@@ -7,6 +7,7 @@ from mockserver.core.calls import Call
 from mockserver.core.dialects import Edition, RequestScope
 from mockserver.core.failures import FailureKind, Refusal
 from mockserver.core.generation import Constraint, Effort, GenerationRequest, Limits, Output, Prompt, Sampling
+from mockserver.dialects.contracts import by_edition
 from mockserver.dialects.openai.fields import Body, whole
 from mockserver.dialects.openai.messages import chat_prompt, with_images, with_media
 from mockserver.dialects.openai.responses.flavour import ResponseOptions
@@ -21,20 +22,14 @@ from mockserver.dialects.openai.responses.items import (
 from mockserver.dialects.openai.responses.store import ResponseStore
 from mockserver.dialects.openai.tools import Offer
 from mockserver.dialects.yandex.errors import fault, in_session
-from mockserver.dialects.yandex.models import FOLDER, Backend, ModelUri, backend_of, context_window
-from mockserver.dialects.yandex.read import (
-    IMAGE_TOKENS,
-    RESPONSES_REQUEST,
-    checked_body,
-    checked_uri,
-    fitting,
-    messages_fault,
-)
+from mockserver.dialects.yandex.models import Backend, ModelUri, backend_of, caller_folder, checked_uri
+from mockserver.dialects.yandex.read import CONTRACT, IMAGE_TOKENS, checked_body, fitting, messages_fault
 from mockserver.dialects.yandex.responses.observed import ResponseExtra
 from mockserver.dialects.yandex.tools import offered_fault, read_tools
 from mockserver.model.intent import detect_intent
 from mockserver.model.schema import schema_fault
 
+_REQUEST = by_edition(CONTRACT, "ResponsesRequest")
 _ROLES = ("user", "system", "developer", "assistant")
 _LOGPROBS = "message.output_text.logprobs"
 # The reasoning effort of a request for a summary that states none.
@@ -43,15 +38,18 @@ _USUAL: Effort = "medium"
 
 def read(call: Call, scope: RequestScope) -> GenerationRequest | Refusal:
     """The request, or why Yandex refuses it: first for its form, then for its model, then for its content."""
-    body = checked_body(call, scope, RESPONSES_REQUEST)
+    body = checked_body(call, scope, _REQUEST)
     if isinstance(body, Refusal):
         return body
     # "prompt: Reference to a prompt template": an agent, which has a model and a prompt of its own.
     for field in ("model", "input") if "prompt" not in body else ():
         if field not in body:
             return fault(field, "is required")
-    model = body.get("model") or (_agent(body, call) if body.get("prompt") else "")
-    uri = checked_uri(model, scope)
+    model = body.get("model")
+    if not model:
+        # An agent is addressed like a model of the caller's folder.
+        model = str(ModelUri("gpt", caller_folder(call), body["prompt"]["id"])) if body.get("prompt") else ""
+    uri = checked_uri(model, call, scope)
     if isinstance(uri, Refusal):
         return uri
     conversation = _conversation(body, scope)
@@ -74,11 +72,11 @@ def read(call: Call, scope: RequestScope) -> GenerationRequest | Refusal:
         output=Output(
             stream=body.get("stream", False), include_usage=True, logprobs=_logprobs(body), reasoning=summary
         ),
-        limits=Limits(whole(body.get("max_output_tokens")), context=context_window(uri.name)),
+        limits=Limits(whole(body.get("max_output_tokens")), context=backend.context),
         sampling=Sampling(temperature=body.get("temperature", 1.0), top_p=body.get("top_p", 1.0)),
         constraint=_constraint(body),
         tools=offer.tools,
-        tool_choice=offer.choice._replace(compact=backend.compact_calls),
+        tool_choice=offer.choice._replace(compact=backend.own),
         effort=effort,
         extra=ResponseOptions(
             body, ResponseExtra(backend, _query(body, prompt) if scope.edition == "observed" else None)
@@ -103,13 +101,7 @@ def _parallel(body: Body, backend: Backend, edition: Edition) -> bool:
     responses say that they may not unless the request allows it."""
     if edition == "observed":
         return bool(body.get("parallel_tool_calls", False))
-    return body.get("parallel_tool_calls", True) or not backend.one_call
-
-
-def _agent(body: Body, call: Call) -> str:
-    """The URI of an agent, which is addressed like a model of the caller's folder."""
-    folder = call.headers.get("openai-project") or call.headers.get("x-folder-id") or FOLDER
-    return str(ModelUri("gpt", folder, body["prompt"]["id"]))
+    return backend.own or body.get("parallel_tool_calls", True)
 
 
 def _items_fault(body: Body) -> str | None:
