@@ -584,7 +584,7 @@ def test_what_can_be_no_stub_is_told_and_left_out(tmp_path: Path, capsys: pytest
             "entry 4: has no answer (status 0); left out",
             "entry 5: no dialect serves POST /cart; left out",
             "entry 6: no dialect serves OPTIONS /v1/completions; left out",
-            "entry 7: cerebras refuses this request: body.messages: List should have at least 1 item after "
+            "entry 7: cerebras refuses this request: messages: List should have at least 1 item after "
             "validation, not 0. A stub cannot answer what the dialect refuses; if the request is for another dialect, "
             "add a route for its path; left out",
         ],

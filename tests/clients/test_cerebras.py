@@ -242,8 +242,7 @@ def test_a_property_nobody_knows_is_accepted_by_the_contract_and_refused_by_the_
     with pytest.raises(cerebras.BadRequestError) as refusal:
         observed.completions.create(model=MODEL, prompt=PROMPT, extra_body=unknown)
     assert refusal.value.body == {
-        "message": "body.maxTokens: property 'body.maxTokens' is unsupported\n"
-        "body.thinking: property 'body.thinking' is unsupported",
+        "message": "maxTokens: property 'maxTokens' is unsupported\nthinking: property 'thinking' is unsupported",
         "type": "invalid_request_error",
         "param": "validation_error",
         "code": "wrong_api_format",

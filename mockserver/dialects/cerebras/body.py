@@ -65,7 +65,7 @@ def _inflated(data: bytes) -> bytes | Refusal:
         with gzip.open(BytesIO(data)) as packed:
             body = packed.read(_LONGEST_BODY + 1)
     except (OSError, EOFError, zlib.error):
-        return Refusal(FailureKind.MALFORMED_JSON, "body: the request is not valid gzip")
+        return Refusal(FailureKind.MALFORMED_JSON, ": the request is not valid gzip")
     return body if len(body) <= _LONGEST_BODY else Refusal(FailureKind.BODY_TOO_LARGE)
 
 
@@ -103,4 +103,4 @@ def _message_pack_object(data: bytes) -> dict[str, Any] | Refusal:
         if "exceeds max_" in str(error) and len(data) > MOST_VALUES:
             return Refusal(FailureKind.BODY_TOO_LARGE)
         # Not MessagePack, or something in it that JSON does not have.
-        return Refusal(FailureKind.MALFORMED_JSON, "body: the request is not valid MessagePack")
+        return Refusal(FailureKind.MALFORMED_JSON, ": the request is not valid MessagePack")

@@ -1,12 +1,12 @@
 """Cerebras' errors: nested under `error` as the page has them, flat as the service sends them (vendor note A4).
 
 Bodies marked in the note as guesses keep the service's own pattern: type, param and code in its words. A refusal has
-each violation on a line of its own, in the words of the service's validator: recorded of chats are
-`body.maxTokens: property 'body.maxTokens' is unsupported`, and of messages, whose role is part of the path,
-`body.messages.0.system.content` in 2025 and `messages.2.assistant.reasoning_content` in 2026.
+each violation on a line of its own, in the words of the service's validator: recorded since May 2026 are
+`effort: property 'effort' is unsupported`, and of messages, whose role is part of the path,
+`messages.2.assistant.reasoning_content: ...`. Until then paths began with `body.`.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from mockserver.core.dialects import Edition, ErrorTable, ErrorTemplate
@@ -35,7 +35,7 @@ _ROWS: dict[FailureKind, _Row] = {
         400, "invalid_request_error", "validation_error", "wrong_api_format", ": Input should be an object"
     ),
     FailureKind.INVALID_REQUEST: _Row(
-        400, "invalid_request_error", "validation_error", "wrong_api_format", "body: the request is not valid"
+        400, "invalid_request_error", "validation_error", "wrong_api_format", ": the request is not valid"
     ),
     FailureKind.UNSUPPORTED_MEDIA_TYPE: _Row(
         415, "invalid_request_error", "content_type", "unsupported_media_type", "Unsupported content encoding."
@@ -137,58 +137,7 @@ def stream_error(status: int, body: object) -> bytes:
     return event({"status_code": status, "error": error})
 
 
-_WORDINGS: dict[str, Callable[[Violation], str]] = {
-    "required": lambda v: "Field required",
-    "type": lambda v: f"Input should be {_types(v.expected)}",
-    "enum": lambda v: f"Input should be one of {_values(v.expected)}",
-    "minimum": lambda v: f"Input should be greater than or equal to {v.expected}",
-    "maximum": lambda v: f"Input should be less than or equal to {v.expected}",
-    "maxItems": lambda v: f"List should have at most {v.expected} items",
-}
-
-
-def incompatible(name: str, other: str) -> Violation:
-    """The violation of using two fields that exclude each other."""
-    return Violation((name,), "incompatible", f'"{name}" is incompatible with "{other}"')
-
-
-def explain(violations: Sequence[Violation]) -> Refusal:
-    """All violations of a body in one message, a line each, as the service words them."""
-    return Refusal(FailureKind.INVALID_REQUEST, "\n".join(map(_line, single_faults(violations))))
-
-
-def single_faults(violations: Sequence[Violation]) -> Iterator[Violation]:
-    """The violations without those that merely follow from another one."""
-    mistyped = {violation.path for violation in violations if violation.rule == "type"}
-    # A value of the wrong type violates an enumeration too, but is reported once.
-    return (violation for violation in violations if violation.rule == "type" or violation.path not in mistyped)
-
-
-def _line(violation: Violation) -> str:
-    name = f"body.{violation.field}"
-    if violation.rule == "additionalProperties":
-        return f"{name}: property '{name}' is unsupported"
-    if violation.rule == "incompatible":
-        # Recorded of chats, `"tools" is incompatible with "response_format"`: no field leads that line.
-        return violation.message
-    if violation.path == ("prompt",):
-        return f"{name}: Input should be a string, a list of strings, a list of tokens or a list of token lists"
-    if violation.path == ("stop",):
-        return f"{name}: Input should be a string or a list of at most 4 strings"
-    wording = _WORDINGS.get(violation.rule)
-    return f"{name}: {wording(violation) if wording else violation.message}"
-
-
-def _types(expected: object) -> str:
-    names = expected if isinstance(expected, list) else [expected]
-    return " or ".join(str(name) for name in names)
-
-
-def _values(expected: object) -> str:
-    return ", ".join(repr(value) for value in expected if value is not None) if isinstance(expected, list) else ""
-
-
-# --- refusals of chats ------------------------------------------------------------------------------------------------
+# --- what is wrong with a request -------------------------------------------------------------------------------------
 
 _ROLES = ("system", "developer", "user", "assistant", "tool")
 
@@ -198,28 +147,33 @@ def refused(message: str, param: str) -> Refusal:
     return Refusal(FailureKind.INVALID_REQUEST, message, param)
 
 
-def explain_chat(violations: Sequence[Violation], body: Body, edition: Edition) -> Refusal:
-    """All violations of a chat in one message, a line each."""
+def exclusive(name: str, other: str) -> Refusal:
+    """The refusal of two fields that exclude each other, as recorded of `tools` and `response_format`."""
+    return refused(f'"{name}" is incompatible with "{other}"', "validation_error")
+
+
+def explain(violations: Sequence[Violation], body: Body) -> Refusal:
+    """All violations of a body in one message, a line each, as the service words them."""
+    mistyped = {violation.path for violation in violations if violation.rule == "type"}
+    # A value of the wrong type violates an enumeration too, but is reported once.
+    single = (each for each in violations if each.rule == "type" or each.path not in mistyped)
     # A value that is no message at all violates the schema of every role, but is reported once.
-    lines = dict.fromkeys(_chat_line(violation, body, edition) for violation in single_faults(violations))
+    lines = dict.fromkeys(_line(violation, body) for violation in single)
     return Refusal(FailureKind.INVALID_REQUEST, "\n".join(lines))
 
 
-def _chat_line(violation: Violation, body: Body, edition: Edition) -> str:
+def _line(violation: Violation, body: Body) -> str:
     match violation.path:
         case ("messages", int() as place, "role"):
-            return f"{_name(('messages', place), body, edition)}: {_role_words(violation)}"
+            return f"messages.{place}: {_role_words(violation)}"
         case ("stop",):
-            return f"{_name(('stop',), body, edition)}: Input should be a valid string or a list of at most 4"
-    name = _name(violation.path, body, edition)
+            return "stop: Input should be a valid string or a list of at most 4"
+        case ("prompt",):
+            return "prompt: Input should be a valid string, or a list of strings, tokens or token lists"
+    name = ".".join(map(str, _tagged(violation.path, body)))
     if violation.rule == "additionalProperties":
         return f"{name}: property '{name}' is unsupported"
     return f"{name}: {_words(violation)}"
-
-
-def _name(path: Sequence[str | int], body: Body, edition: Edition) -> str:
-    bare = edition == "observed" and path[:1] == ("messages",)
-    return ".".join(map(str, (*(() if bare else ("body",)), *_tagged(path, body))))
 
 
 def _tagged(path: Sequence[str | int], body: Body) -> Sequence[str | int]:

@@ -1,13 +1,11 @@
 """`POST /v1/completions` becomes a request to a model, or is refused; and what chats have in common with it."""
 
-from collections.abc import Iterator
-
 from mockserver.core.calls import Call
 from mockserver.core.dialects import RequestScope
-from mockserver.core.failures import FailureKind, Refusal, Violation
+from mockserver.core.failures import FailureKind, Refusal
 from mockserver.core.generation import Constraint, GenerationRequest, Limits, Output, Stops
 from mockserver.dialects.cerebras.body import REQUEST, sent_object
-from mockserver.dialects.cerebras.errors import explain, incompatible
+from mockserver.dialects.cerebras.errors import exclusive, explain, refused
 from mockserver.dialects.openai.fields import Body, sampling, stop_texts, text_prompts, whole
 
 # Fields that the service obeys but the page does not name: the documented edition accepts and ignores them.
@@ -21,11 +19,11 @@ def read(call: Call, scope: RequestScope) -> GenerationRequest | Refusal:
         return sent
     contract = REQUEST[scope.edition]
     if not contract.accepts(sent):
-        return explain(contract.violations(sent))
+        return explain(contract.violations(sent), sent)
     body = sent if scope.edition == "observed" else {k: v for k, v in sent.items() if k not in _SERVICE_FIELDS}
-    conflicts = tuple(_conflicts(body))
-    if conflicts:
-        return explain(conflicts)
+    refusal = _conflict(body)
+    if refusal is not None:
+        return refusal
     model = scope.model(body["model"])
     if model is None:
         return Refusal(FailureKind.UNKNOWN_MODEL)
@@ -53,17 +51,18 @@ def read(call: Call, scope: RequestScope) -> GenerationRequest | Refusal:
     return fitting(request)
 
 
-def _conflicts(body: Body) -> Iterator[Violation]:
-    """The violations of valid fields that are incompatible with each other."""
+def _conflict(body: Body) -> Refusal | None:
+    """The refusal of valid fields that are incompatible with each other."""
     if body.get("echo") and body.get("return_raw_tokens"):
         # "Incompatible with return_raw_tokens=true."
-        yield incompatible("echo", "return_raw_tokens")
+        return exclusive("echo", "return_raw_tokens")
     n, best_of = body.get("n") or 1, body.get("best_of")
     # The best of several results cannot be streamed; 1 is the default.
     if best_of is not None and best_of > 1 and body.get("stream"):
-        yield incompatible("best_of", "stream")
+        return exclusive("best_of", "stream")
     if best_of is not None and best_of < n:
-        yield Violation(("best_of",), "conflict", "best_of must be greater than or equal to n")
+        return refused("best_of must be greater than or equal to n", "best_of")
+    return None
 
 
 def patience(call: Call) -> float | None:

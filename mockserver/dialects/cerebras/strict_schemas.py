@@ -1,6 +1,6 @@
 """Refusals, in the recorded words, of schemas that the service does not support though they can be satisfied."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from mockserver.model.json_texts import compact
@@ -13,6 +13,11 @@ _UNSUPPORTED = {
     "string": ("format", "pattern", "minLength", "maxLength"),
     "array": ("minItems", "maxItems", "uniqueItems"),
 }
+# Keywords that hold values, and those that hold schemas by name.
+_VALUES = ("enum", "const", "default", "examples", "required")
+_NAMED = ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas")
+# Any of these says what a value may be.
+_TYPES = ("type", "$ref", "anyOf", "oneOf", "allOf", "const", "enum")
 # The limits of strict schemas that the vendor's page on structured outputs states; the service's words for them are not
 # recorded.
 _MOST_CHARACTERS, _MOST_LEVELS, _MOST_PROPERTIES, _MOST_ENUM_VALUES = 5_000, 10, 500, 500
@@ -37,12 +42,30 @@ def parameters_fault(schema: Schema, *, strict: bool) -> str | None:
     return _size_fault(schema) or _first_fault(schema, (_unnamed, _open))
 
 
+def version_fault(schema: Schema) -> str | None:
+    """Why version 2 of the API refuses a strict schema, of a format or a function; None if it accepts it.
+
+    The vendor's page on versions has the rules, nobody the service's words for them.
+    """
+    return _first_fault(schema, (_old_definitions, _untyped))
+
+
+def _old_definitions(part: Schema) -> str | None:
+    return "'definitions' is not supported; use '$defs' for reusable definitions." if "definitions" in part else None
+
+
+def _untyped(part: Schema) -> str | None:
+    if "enum" in part and "type" not in part:
+        return "'enum' requires a 'type'."
+    return None if any(word in part for word in _TYPES) else "Schemas without a type ('{}') are not supported."
+
+
 def _size_fault(schema: Schema) -> str | None:
     """Which limit a strict schema exceeds: its characters, its levels of objects, its properties, its enum values."""
     characters = len(compact(schema))
     if characters > _MOST_CHARACTERS:
         return f"Schema exceeds the maximum length of {_MOST_CHARACTERS} characters."
-    parts = tuple(_objects(schema))
+    parts = tuple(_schemas(schema))
     named = (part.get("properties") for part in parts)
     if sum(len(properties) for properties in named if isinstance(properties, Mapping)) > _MOST_PROPERTIES:
         return f"Schema exceeds the maximum of {_MOST_PROPERTIES} object properties."
@@ -65,7 +88,7 @@ def _levels(schema: Any) -> int:
 
 def _first_fault(schema: Schema, checks: Sequence[Callable[[Schema], str | None]]) -> str | None:
     """What the first check finds in any part; objects without properties are reported before keywords (recorded)."""
-    parts = tuple(_objects(schema))
+    parts = tuple(_schemas(schema))
     return next(filter(None, (check(part) for check in checks for part in parts)), None)
 
 
@@ -93,9 +116,13 @@ def _set(words: list[str]) -> str:
     return f"{{{', '.join(map(repr, words))}}}"
 
 
-def _objects(value: Any) -> Iterator[Schema]:
-    """All objects within a JSON value, itself included."""
-    if isinstance(value, Mapping):
-        yield value
-    for inner in value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ():
-        yield from _objects(inner)
+def _schemas(schema: Schema) -> Iterator[Schema]:
+    """A schema and all schemas within it; references are not followed, and values are none."""
+    yield schema
+    for word, held in schema.items():
+        if word in _VALUES:
+            continue
+        inner = held.values() if word in _NAMED and isinstance(held, Mapping) else held
+        for each in (inner,) if isinstance(inner, Mapping) else inner if isinstance(inner, Iterable) else ():
+            if isinstance(each, Mapping):
+                yield from _schemas(each)

@@ -190,9 +190,11 @@ def caching(body: Body, family: Family, model: str) -> Refusal | None:
 
 
 def _history(body: Body, family: Family, model: str) -> Refusal | None:
-    """The refusal of a message without a content, of calls without results, or of results without calls."""
+    """The refusal of a message without a content, of calls without results, of results without calls, or with another
+    result (recorded, as in agno-agi/agno#5116)."""
     open_calls: dict[str, None] = {}
     called: set[str] = set()
+    answered: dict[str, int] = {}
     for place, message in enumerate(body["messages"]):
         role, where = message["role"], f"messages.[{place}]"
         if role in ("system", "developer") and not family.instructed:
@@ -207,10 +209,16 @@ def _history(body: Body, family: Family, model: str) -> Refusal | None:
             if id_ not in called:
                 words = "messages with role 'tool' must be a response to a preceeding message with 'tool_calls'."
                 return refused(f"Invalid parameter: {words}", f"{where}.role")
+            if id_ in answered:
+                both = f"messages[{answered[id_]}] and messages[{place}]"
+                words = f"Invalid parameter: Duplicate value for 'tool_call_id' of '{id_}', in {both}."
+                return refused(words, f"{where}.tool_call_id")
             open_calls.pop(id_, None)
+            answered[id_] = place
             continue
         if open_calls:
             return _unanswered(open_calls, f"{where}.role")
+        answered.clear()
         open_calls = dict.fromkeys(call["id"] for call in message.get("tool_calls") or ())
         called = set(open_calls)
     return _unanswered(open_calls, "messages") if open_calls else None
