@@ -334,6 +334,10 @@ def _offers(name: str, own: Schema, filling: _Filling) -> list[Any]:
             # All names together.
             texts = texts_of(name, items, filling.topic, filling.about)
             offers = [texts] if texts else []
+        elif filling.guessing and isinstance(items, Mapping) and type_of(items) in _NUMERIC:
+            # All numbers, if there are several.
+            listed = [_number(text) for text in numbers(filling.topic) if len(text) <= _LONGEST_NUMBER]
+            offers = [listed] if len(listed) > 1 else []
     return offers[:_TRIED]
 
 

@@ -32,7 +32,14 @@ _EMAIL = re.compile(r"(?<![\w.+-])[\w.+-]++@[\w-]+(?:\.[\w-]+)+\b", re.ASCII)
 _URL = re.compile(r"https?://[^\s\"'<>»”)]*[^\s\"'<>»”).,;:!?]")
 _CODE = re.compile(r"(?<![\w-])#?(?=[A-Za-z-]*\d)[A-Za-z\d]+(?:-[A-Za-z\d]+)*\b", re.ASCII)
 _FORMULA = re.compile(
-    r"(?<![\d.(])(?:\(\s*+)*+-?\d[\d.]*+(?:[\s)]*+(?:\*\*|[-+*/×÷^%])\s*+(?:\(\s*+)*+-?\d[\d.]*+)+(?:\s*+\))*"
+    r"(?<![\d.(])(?:\(\s*+)*+-?\d[\d.]*+(?:[\s)]*+(?:\*\*|[-+*/×÷^%@#&|~])\s*+(?:\(\s*+)*+-?\d[\d.]*+)+(?:\s*+\))*"
+)
+# "the square root of 144", "15% of 80", "7 times 8"
+_WORDED_FORMULA = re.compile(
+    r"\b(?:(?:square|cube) root of -?\d[\d.]*\b"
+    r"|\d[\d.]* ?(?:% of|plus|minus|times|multiplied by|divided by|to the power of) -?\d(?:[\d.]*\d)?"
+    r"|\d[\d.]* (?:squared|cubed)\b)",
+    re.IGNORECASE,
 )
 _STATE = re.compile(r"[A-Z]{2}(?: \d{5})?\Z")
 _COUNTRIES = frozenset(("US", "UK", "EU", "UAE"))
@@ -363,6 +370,7 @@ _READINGS: tuple[tuple[frozenset[str], _Read], ...] = (
     (_meaning("to target destination"), _matches(_FROM_TO, 2)),
     (_meaning("path file filename filepath directory dir folder script src dest"), _paths),
     (_meaning("expression formula equation calculation выражение"), _matches(_FORMULA)),
+    (_meaning("expression formula equation calculation выражение"), _matches(_WORDED_FORMULA)),
     (_meaning("phone telephone mobile cell cellphone fax tel whatsapp телефон"), _all_phones),
     (_meaning("id code number reference order ticket key sku account invoice tracking"), _codes),
     (

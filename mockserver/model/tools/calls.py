@@ -2,9 +2,9 @@
 
 In the mode `auto` a tool is called if the prompt is about it (`relevance`), or if it states all of the tool's required
 properties, two at least: "Jason is 25 years old" asks to fill a form of a name and an age. A prompt that orders to use
-"the tool" gets the call of the best match, however weak, and one that forbids to use any gets none. A search engine is
-asked what a question about the world asks. After the result of a tool nothing more is called until the next user
-message.
+"the tool" gets the call of the best match, however weak, and one that forbids to use any gets none (`orders`). A search
+engine is asked what a question about the world asks. After the result of a tool nothing more is called until the next
+user message.
 
 If a call is required nevertheless, it is of a tool without a result yet, or else of the last tool offered, which in
 agents takes the final answer. A tool named like those of Pydantic AI or smolagents for the final answer is called
@@ -40,9 +40,10 @@ from mockserver.model.corrections import corrected, refusals, settled
 from mockserver.model.extraction.instances import accepting, is_told
 from mockserver.model.intent import STRETCH, detect_intent
 from mockserver.model.stops import cut_at_stop
-from mockserver.model.terms import operations
+from mockserver.model.terms import operations, words_in
 from mockserver.model.tool_reports import asked, gist, results
 from mockserver.model.tools.arguments import object_schema, write_arguments, write_input
+from mockserver.model.tools.orders import Order, forbids, order_in
 from mockserver.model.tools.relevance import (
     clauses_for,
     parameter_names,
@@ -56,18 +57,6 @@ from mockserver.model.tools.relevance import (
 _FINAL = ("final_result", "final_answer")
 _MOST_CALLS = 8
 
-_USING = r"(?:us(?:e|ing)|call(?:ing)?|invok(?:e|ing)|использу[йя]\w*|используйте|вызови(?:те)?|вызывай(?:те)?|вызывая)"
-_TOOLS = (
-    r"(?: (?:the|a|an|any|all|your|my|this|that|these|those|one|of|provided|available|given|following|appropriate|"
-    r"right|relevant|эту|этот|эти|свои|данный|данную|любые|никаких|никакие))*"
-    r" (?:tools?|functions?|инструмент\w*|функци\w*)\b"
-)
-_ORDERED = re.compile(rf"\b{_USING}{_TOOLS}", re.IGNORECASE)
-_FORBIDDEN = re.compile(
-    rf"\b(?:(?:do not|don['’]t|never|without|avoid|must not|should not|not|не) {_USING}{_TOOLS}"
-    r"|(?:without|no|без)(?: any)? (?:tools?|tool calls?|function calls?|инструментов)\b)",
-    re.IGNORECASE,
-)
 # A question about the world, not about those who talk.
 _WORLDLY = re.compile(
     r"\b(?:who|whose|what|when|where|which|how (?:many|much|old|long|tall|big|far|high)|кто|когда|где|сколько|какой"
@@ -100,7 +89,7 @@ def decide(request: GenerationRequest, prompt: Prompt, key: int) -> tuple[ToolCa
     if answered and choice.mode == "required":
         tools = [tool for tool in tools if tool.name in refused or tool.name not in answered] or tools[-1:]
     prompt = prompt._replace(topic=asked(prompt)) if found else settled(prompt)
-    if choice.mode == "auto" and _FORBIDDEN.search(prompt.topic[:STRETCH]):
+    if choice.mode == "auto" and forbids(prompt.topic[:STRETCH]):
         tools = [tool for tool in tools if _takes_final_answer(tool)]
     called = relevant(tools, prompt.topic)
     if not called and choice.mode == "required":
@@ -145,13 +134,13 @@ def _corrected(
 
 
 def _suitable(tools: Sequence[Tool], topic: str, key: int) -> list[Tool]:
-    """The tool that a prompt asks for without being about it, if it asks for one."""
+    """The tools that a prompt asks for without being about them."""
     stated = [tool for tool in tools if _takes_final_answer(tool) or _is_stated(tool, topic)]
     if stated or not tools:
         return stated[:1]
-    if _ORDERED.search(topic[:STRETCH]):
-        best = max(matches := [relevance_of(tool, topic) for tool in tools], key=lambda each: each.score)
-        return [best.tool if best.score else Draws(derive(key, "tool")).pick(matches).tool]
+    order = order_in(topic[:STRETCH])
+    if order is not None:
+        return _ordered(order, tools, topic, key)
     if (
         _WORLDLY.search(topic[:STRETCH])
         and not _PERSONAL.search(topic[:STRETCH])
@@ -159,6 +148,15 @@ def _suitable(tools: Sequence[Tool], topic: str, key: int) -> list[Tool]:
     ):
         return [tool for tool in tools if searches(tool)][:1]
     return []
+
+
+def _ordered(order: Order, tools: Sequence[Tool], topic: str, key: int) -> list[Tool]:
+    """The tools that an order means: every one, or the one that matches best, however weakly."""
+    named = [tool for tool in tools if order.word in words_in(tool.name)] if order.word else [*tools]
+    if order.every or not named:
+        return named
+    best = max((relevance_of(tool, topic) for tool in named), key=lambda each: each.score)
+    return [best.tool if best.score else Draws(derive(key, "tool")).pick(named)]
 
 
 def _is_stated(tool: Tool, topic: str) -> bool:

@@ -5,7 +5,8 @@ language of the corpus) with the tool's name, the first sentence of its descript
 term of the name counts 3, a concept of the description 2, anything else 1; a tool needs 2. Words that describe nearly
 every tool ("get", "data", "user") do not count. A tool whose name is in the prompt is relevant.
 
-Several tools are, if each of them explains something in the prompt that those before it do not.
+Several tools are, if each of them explains something in the prompt that those before it do not, or has the description
+of one of them.
 
 Which part of a prompt speaks of which tool is told by its clauses. A prompt is divided into sentences. One that speaks
 of several tools is divided further, first at its conjunctions and then at its commas, but never within a name or a list
@@ -23,7 +24,8 @@ from mockserver.core.generation import Tool
 from mockserver.model import corpus
 from mockserver.model.extraction.names import between_names
 from mockserver.model.intent import STRETCH, detect_intent, stretch_of
-from mockserver.model.terms import ARITHMETIC, is_concept, is_operation, operations, place_of, terms
+from mockserver.model.terms import ARITHMETIC, is_concept, is_operation, operations, place_of, terms, words_in
+from mockserver.model.tools.claims import claim_on, common_words
 
 # The score that makes a tool relevant.
 _NEEDED = 2
@@ -94,12 +96,20 @@ def relevant(tools: Sequence[Tool], topic: str) -> list[Tool]:
     """The tools that the prompt is about: the best match first, then those that explain other terms of the prompt."""
     order = [name for each in operations(topic[:STRETCH]) for name in each.names]
     scored = [relevance_of(tool, topic) for tool in tools]
+    # Whoever names one of two tools with one description means that one.
+    named = any(f"={each.tool.name}" in each.points and len(words_in(each.tool.name)) > 1 for each in scored)
     explained: set[str] = set()
-    found = []
+    found: list[Tool] = []
     for each in sorted(scored, key=lambda each: (-each.score, _turn(each, order))):
         if sum(points for term, points in each.points.items() if term not in explained) >= _NEEDED:
             found.append(each.tool)
             explained |= each.points.keys()
+        elif (
+            each.score >= _NEEDED
+            and not named
+            and any(each.tool.description == tool.description != "" for tool in found)
+        ):
+            found.append(each.tool)
     return found
 
 
@@ -109,6 +119,9 @@ def relevance_of(tool: Tool, topic: str) -> Relevance:
     points = {term: _points(term, own) for term in _topic_terms(topic) & (own.name | own.rest | own.parameters)}
     if place_of(tool.name, topic) is not None:
         points[f"={tool.name}"] = _NEEDED
+    claim = claim_on(tool.description, topic)
+    if claim is not None:
+        points[f"claimed: {' '.join(sorted(claim.terms))}"] = _NEEDED
     return Relevance(tool, points)
 
 
@@ -160,7 +173,7 @@ def _tool_terms(name: str, description: str, parameters: tuple[str, ...]) -> Ter
     if words - _GENERIC <= _WEAK:
         own = words - _VERBS - _WEAK or own  # "create_user" is about users, though many tools are
     first_sentence = re.split(r"[.!?。！？\n]", description, maxsplit=1)[0]
-    rest = terms(first_sentence) - _GENERIC - _WEAK
+    rest = terms(first_sentence, common_words() - _TASKS) - _GENERIC - _WEAK
     if is_operation(own):  # a tool that adds does not multiply, though both calculate
         own, rest = own - {ARITHMETIC}, rest - {ARITHMETIC}
     return Terms(own, rest - own, terms(" ".join(parameters)) - _GENERIC - _WEAK - own - rest)

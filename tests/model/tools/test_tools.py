@@ -355,23 +355,18 @@ def test_each_operation_on_numbers_calls_the_tool_for_it_with_its_own_numbers(
     assert called(chat(prompt, tools=ARITHMETIC)) == expected
 
 
-@pytest.mark.parametrize(
-    "prompt",
-    [
-        "Use the tool.",
-        "Please call one of the provided functions.",
-        "Answer by using your tools",
-        "Используй инструмент",
-    ],
-)
-def test_an_order_to_use_a_tool_is_obeyed_though_the_prompt_is_not_about_any(prompt: str) -> None:
-    assert names(chat(prompt, tools=(MAIL, FLIGHTS))) in (["send_email"], ["book_flight"])
-
-
 def test_an_ordered_call_is_of_the_tool_that_fits_best() -> None:
     username = Tool("GenerateUsername", "A username for a person's name and hair color", properties("hair", hair=TEXT))
     prompt = "Generate a user name for Alice, black hair. Use the tool."
     assert names(chat(prompt, tools=(CLOCK, username))) == ["GenerateUsername"]
+    assert names(chat("Use the search tool", tools=(CLOCK, SEARCH))) == ["web_search"]
+    assert names(chat("Use the map function", tools=(CLOCK, SEARCH))) == []
+
+
+def test_of_two_tools_with_one_description_only_that_is_called_which_the_prompt_names() -> None:
+    twins = tuple(Tool(name, "Rolls back the deployment") for name in ("roll_back_eu", "roll_back_us"))
+    assert names(chat("Roll back the deployment", tools=twins)) == ["roll_back_eu", "roll_back_us"]
+    assert names(chat("Roll back the deployment with roll_back_us", tools=twins)) == ["roll_back_us"]
 
 
 @pytest.mark.parametrize(
@@ -464,6 +459,13 @@ def test_a_verb_that_many_tools_share_calls_none(prompt: str) -> None:
             {"quantity": 2, "address": "5 Main Street, Boston"},
         ),
         (SUMS, "What is (2 + 3) * 4?", {"expression": "(2 + 3) * 4"}),
+        (SUMS, "How much is 7@8?", {"expression": "7@8"}),
+        (SUMS, "What's 15% of 80?", {"expression": "15% of 80"}),
+        (
+            Tool("collect", "", properties("numbers", numbers={"type": "array", "items": {"type": "integer"}})),
+            "Collect all the numbers from: 5, 4, a, 1",
+            {"numbers": [5, 4, 1]},
+        ),
         (MAIL, 'Mail "Hi Bob" to bob@example.com', {"to": "bob@example.com", "subject": "Hi Bob"}),
         (
             FLIGHTS,
