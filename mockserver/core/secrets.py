@@ -10,6 +10,7 @@ of it takes time in proportion to the text, and changes nothing that has been ma
 import json
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any
 from urllib.parse import parse_qsl, quote, unquote_plus
 
@@ -55,10 +56,17 @@ _OPEN = re.compile(r"access-control-|x-mockserver-|(?:.*-)?rate-?limit")
 _SECRET_FIELD = re.compile(
     r"authorization|(?:.*-)?(?:api-?key|password|passwd|secret|client-secret|(?:access|auth|refresh|session)-?token)"
 )
+# What is known of names is remembered, unless they are longer: a body may have a million fields, mostly of few names.
+_LONGEST_REMEMBERED = 80
 
 
 def is_secret(name: str) -> bool:
     """Whether a header or a parameter of this name holds a secret."""
+    return (_holds_secret if len(name) <= _LONGEST_REMEMBERED else _holds_secret.__wrapped__)(name)
+
+
+@lru_cache(maxsize=1024)
+def _holds_secret(name: str) -> bool:
     words = [word.lower() for word in _WORD.findall(name)]
     plain, known = "-".join(words), frozenset(words)
     if not words or _OPEN.match(plain) or words[-1] in _ABOUT or not known.isdisjoint(("max", "min")):
@@ -67,6 +75,11 @@ def is_secret(name: str) -> bool:
     if telling == {"key"} and not known.isdisjoint(_OPEN_KEYS):
         return False
     return bool(telling) or _SECRET_PART.search(plain) is not None
+
+
+def _is_secret_field(name: str) -> bool:
+    """Whether a field of a body of this name holds a secret."""
+    return _SECRET_FIELD.fullmatch("-".join(_WORD.findall(name)).lower()) is not None
 
 
 # --- values ------------------------------------------------------------------------------------------------------
@@ -195,8 +208,7 @@ def _masked_by_pieces(text: str) -> str:
 def _field(found: re.Match[str]) -> str:
     """A field of JSON; that of a header has a dash in its name."""
     before, name, between, value = found.groups()
-    plain = "-".join(_WORD.findall(name)).lower()
-    is_hidden = _SECRET_FIELD.fullmatch(plain) or ("-" in name and is_secret(name))
+    is_hidden = _is_secret_field(name) or ("-" in name and is_secret(name))
     return f"{before}{name}{between}{_hidden(value)}" if is_hidden else found[0]
 
 
@@ -247,7 +259,7 @@ def _masked_json(value: Any, name: str = "") -> Any:
 
 
 def _masked_field(name: str, text: str) -> str:
-    if text and _SECRET_FIELD.fullmatch("-".join(_WORD.findall(name)).lower()):
+    if text and _is_secret_field(name):
         return _hidden(text)
     if _URL.fullmatch(text) or _TOKEN.fullmatch(text):
         return masked_text(text)

@@ -23,8 +23,9 @@ _TOKEN_WEIGHT = 96
 _POSITION_WEIGHT = 256
 _RIVAL_WEIGHT = 88
 
-# Writing the transcript of an exchange of more weight takes some milliseconds.
+# Writing the transcript of an exchange of more weight, or with a longer head, takes some milliseconds.
 _LONG_WEIGHT = 128 * 1024
+_LONG_HEAD = 8 * 1024
 
 # The limit for all journals of a server together, in bytes.
 MOST_BYTES = 64 * 1024 * 1024
@@ -101,7 +102,9 @@ class Exchange:
     @property
     def is_long(self) -> bool:
         """Whether writing its transcript may take more than some milliseconds."""
-        return self.weight > _LONG_WEIGHT
+        call = self.call
+        head = len(self.path) + len(call.query) + sum([len(name) + len(value) for name, value in call.headers.raw])
+        return head > _LONG_HEAD or self.weight > _LONG_WEIGHT
 
 
 @dataclass(slots=True)
