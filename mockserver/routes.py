@@ -1,21 +1,23 @@
 """The routes of a server: Starlette's own, a `Route` for every operation.
 
-A dialect answers under its name (`/cerebras/v1/completions`), under the vendor's own host name, and at its bare path. A
-bare path that several dialects share belongs to the one that claims it, unless the setting `bare` says otherwise.
-Routes of the user's own take precedence. All of them exist once more under `/ns/{namespace}`.
+A dialect answers under its name (`/cerebras/v1/completions`), under the vendor's own host name, and at its bare path.
+Where several dialects share a bare path the request decides (`choose_rival`), unless the setting `bare` does. Routes
+of the user's own take precedence. All of them exist once more under `/ns/{namespace}`.
 """
 
 import re
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, cast
 
+import orjson
 from starlette.convertors import StringConvertor, register_url_convertor
 from starlette.routing import BaseRoute, Host, Match, Mount, Route, Router
 from starlette.types import ASGIApp, Lifespan, Receive, Scope, Send
 
+from mockserver.core.calls import Call
 from mockserver.core.dialects import Dialect, Operation
 from mockserver.core.messages import close_matches
-from mockserver.state.context import RouteMatch
+from mockserver.state.context import ChosenBy, RouteMatch
 from mockserver.state.settings import Settings
 from mockserver.state.settings.checks import operation_of
 
@@ -23,6 +25,12 @@ from mockserver.state.settings.checks import operation_of
 _MOST_REMEMBERED = 1024
 _LONGEST_REMEMBERED = 1_000
 _VARIABLE = re.compile(r"{(\w+)}")
+
+# The dialect of a bare path for a request that says nothing of its vendor: everybody's clients speak its wire.
+_USUAL = "openai"
+# The name of the model in a body that has this key only once; longer names than so are nobody's.
+_KEY = b'"model"'
+_MODEL = re.compile(rb'"model"\s*:\s*("(?:[^"\\]|\\.){0,1000}")')
 
 
 class _AnyText(StringConvertor):
@@ -154,7 +162,6 @@ class Routes:
         hosts = [Host(host, self._routers[name], name) for name in dialects for host in dialects[name].hosts]
         mounts = [mount(f"/{name}", router, name) for name, router in self._routers.items()]
         self.all: list[BaseRoute] = [*hosts, *self.bare, *mounts]
-        self._alone = settings.dialect
         self.default = self._routers[settings.dialect] if settings.dialect else Endpoint(None, serve)
         # What is near unknown paths: a search takes milliseconds, and a wrong base URL repeats its requests.
         self._near: dict[str, list[str]] = {}
@@ -185,14 +192,6 @@ class Routes:
                     self._near.clear()
                 self._near[path] = near
         return near
-
-    def elsewhere(self, match: RouteMatch, path: str) -> list[str]:
-        """Where other dialects have the path of a match, if it is a bare path that several dialects have."""
-        owners = [each.dialect for each in _served(self.bare) if each.path == path]
-        if self._alone is not None or match.dialect not in owners:
-            return []
-        others = (name for name in self._routers if name != match.dialect.name)
-        return [f"/{name}{path}" for name in others if any(each.path == path for each in self._served_by(name))]
 
     def served(self) -> list[str]:
         """Every path that is served, bare ones first."""
@@ -233,7 +232,7 @@ class Routes:
                 endpoint = Endpoint(match._replace(allowed=allowed), self._serve)
                 assert match.operation is not None, "only operations have routes"
                 routes.append(Route(pattern, endpoint, methods=[method], name=match.operation.name))
-            other = next(iter(methods.values()))._replace(operation=None, allowed=allowed)
+            other = next(iter(methods.values()))._replace(operation=None, allowed=allowed, rivals=())
             routes.append(Route(pattern, Endpoint(other, self._serve), name="wrong method"))
         return routes
 
@@ -257,13 +256,72 @@ def _own(dialects: Mapping[str, Dialect], settings: Settings) -> Iterator[tuple[
 
 
 def _bare(dialects: Mapping[str, Dialect], settings: Settings) -> Iterator[tuple[str, RouteMatch]]:
-    """The native paths without a dialect's name, each for the one dialect that has it there."""
-    claims = {path: dialect.name for dialect in reversed([*dialects.values()]) for path in dialect.bare}
-    has = {
-        (dialect.name, operation.method, path) for dialect in dialects.values() for operation, path in _paths(dialect)
-    }
-    for dialect in [dialects[settings.dialect]] if settings.dialect else dialects.values():
-        for operation, path in _paths(dialect):
-            owner = settings.bare.get(path, settings.dialect or claims.get(path, dialect.name))
-            if owner == dialect.name or (owner, operation.method, path) not in has:
-                yield path, RouteMatch(dialect, operation, path)
+    """The native paths without a dialect's name, each for the dialect that it usually is of, with the others that have
+    it: the one that the settings name, else the usual one, else the first by name."""
+    if settings.dialect:
+        dialects = {settings.dialect: dialects[settings.dialect]}
+    sharing: dict[tuple[str, str], dict[str, RouteMatch]] = {}
+    for name in sorted(dialects, key=lambda name: (name != settings.bare, name != _USUAL, name)):
+        for operation, path in _paths(dialects[name]):
+            match = RouteMatch(dialects[name], operation, path)
+            sharing.setdefault((path, operation.method), {}).setdefault(name, match)
+    for (path, _), (first, *rivals) in ((place, [*matches.values()]) for place, matches in sharing.items()):
+        is_set = rivals and first.dialect.name == settings.bare
+        yield path, first._replace(rivals=tuple(rivals), chosen_by="setting" if is_set else "")
+
+
+def choose_rival(
+    match: RouteMatch,
+    call: Call,
+    models: Mapping[str, Collection[str]],
+    recalls: Callable[[Dialect, str], bool] = lambda dialect, id_: False,
+) -> RouteMatch:
+    """The match for the dialect that a call is meant for, of those that have its bare path.
+
+    It is the one whose clients alone send such a header; else the one that `recalls` the answer with the path's id;
+    else the one whose `models` in the settings have the name, or which claims it; else the usual one.
+    """
+    if match.chosen_by or not match.rivals:
+        return match
+    everyone = (match, *match.rivals)
+    chosen = match
+    by: ChosenBy = "default"
+    id_ = match.variables.get("id")
+    marked = [each for each in everyone if _is_marked(each.dialect, call.headers)]
+    if marked:
+        chosen, by = marked[0], "header"
+    elif id_ is not None and (knowing := [each for each in everyone if recalls(each.dialect, id_)]):
+        chosen, by = knowing[0], "id"
+    elif model := id_ or _model_in(call.body):
+        listing = [each for each in everyone if model in models.get(each.dialect.name, ())]
+        claiming = listing or [each for each in everyone if _claims(each.dialect, model)]
+        if claiming:
+            chosen, by = claiming[0], "model"
+    others = tuple(each for each in everyone if each is not chosen)
+    return match._replace(
+        dialect=chosen.dialect, operation=chosen.operation, path=chosen.path, rivals=others, chosen_by=by
+    )
+
+
+def _is_marked(dialect: Dialect, headers: Mapping[str, str]) -> bool:
+    return any(name in headers and headers[name].startswith(beginning) for name, beginning in dialect.marks)
+
+
+def _claims(dialect: Dialect, model: str) -> bool:
+    return dialect.claims is not None and dialect.claims.fullmatch(model) is not None
+
+
+def _model_in(body: bytes) -> str | None:
+    """The name of the model in a body; None if it has none. Only a body that has the key several times is parsed."""
+    first = body.find(_KEY)
+    if first < 0:
+        return None
+    try:
+        if body.find(_KEY, first + len(_KEY)) < 0:
+            found = _MODEL.match(body, first)
+            return orjson.loads(found[1]) if found else None
+        fields = orjson.loads(body)
+    except orjson.JSONDecodeError:
+        return None
+    model = fields.get("model") if isinstance(fields, dict) else None
+    return model if isinstance(model, str) else None

@@ -75,7 +75,8 @@ _PROMPT = "{}: tell me about the tides of the sea, and what the moon has to do w
     "path, fields",
     [
         ("/cerebras/v1/chat/completions", lambda prompt: {"messages": [{"role": "user", "content": prompt}]}),
-        ("/cerebras/v1/completions", lambda prompt: {"prompt": prompt}),
+        # At the root, where the name of the model decides whose it is.
+        ("/v1/completions", lambda prompt: {"prompt": prompt}),
     ],
 )
 def test_a_plain_answer_to_a_new_prompt_takes_few_calls_of_functions(

@@ -46,8 +46,8 @@ _MANY = {"?": "[{}]", "*": "{} ...", "+": "{} ..."}
 # The settings in groups, for help.
 GROUPS: Mapping[str, tuple[str, ...]] = {
     "answers": (
-        *("dialect", "edition", "seed", "stubs", "unmatched", "strict", "created", "ids", "auth", "cors", "max_body"),
-        *("deliver", "output_tokens"),
+        *("dialect", "bare", "edition", "seed", "stubs", "unmatched", "strict", "created", "ids", "auth", "cors"),
+        *("max_body", "deliver", "output_tokens"),
     ),
     "timing": ("latency", "speed", "prompt_cache", "writes"),
     "faults and limits": ("fault", "quota"),

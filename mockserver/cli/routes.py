@@ -16,4 +16,4 @@ def list_routes(options: argparse.Namespace) -> int:
     return 0
 
 
-COMMAND = Command(list_routes, takes_settings=True, matter=("dialect",))
+COMMAND = Command(list_routes, takes_settings=True, matter=("dialect", "bare"))

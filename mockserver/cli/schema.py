@@ -22,7 +22,6 @@ from mockserver.server.admin.schemas import (
     NUMBER,
     TEXT,
     Schema,
-    by_name,
     closed,
     described,
     either,
@@ -46,7 +45,6 @@ def config_schema(dialects: Mapping[str, Dialect]) -> dict[str, Any]:
     """The schema of a config file, in TOML."""
     settings = {option.name: described(_value_of(option, dialects), option.help) for option in OPTIONS}
     tables = {
-        "bare": by_name(one_of(dialects), "the dialects that answer at bare paths which several dialects have"),
         "models": described(closed(dict.fromkeys(dialects, rows(TEXT))), "the models of a dialect; others are refused"),
         "route": described(rows(_route(dialects)), "routes of your own"),
         "stub": described(rows(reference("Stub")), "prepared answers"),
@@ -160,7 +158,7 @@ def _value_of(option: Option, dialects: Mapping[str, Dialect]) -> Schema:
         return one_of(option.choices)
     values: Mapping[str, Schema] = {
         "port": {**COUNT, "maximum": 65_535},
-        "dialect": one_of(dialects),
+        **dict.fromkeys(("dialect", "bare"), one_of(dialects)),
         "seed": _SEED,
         "latency": reference("Latency"),
         "output_tokens": reference("OutputTokens"),

@@ -51,6 +51,9 @@ class ResponseHistory(Protocol):
 
     operations: Collection[str]
 
+    def recalls(self, id_: str) -> bool:
+        """Whether it has an answer with this id."""
+
     def begin(self, served: ServedResponse) -> Callable[[Progress], None] | None:
         """Note an answer that begins; return what notes its end, None if nothing does."""
 

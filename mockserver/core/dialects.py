@@ -272,8 +272,8 @@ class Dialect(NamedTuple):
     - `webhooks`: makes an empty webhook queue, if answers may order requests that the dialect makes later by itself.
     - `history`: makes an empty history, if operations tell of earlier answers, or of how many there were.
     - `unpacked`: reads the JSON object of a body that is not plain JSON, if the vendor accepts such bodies.
-    - `bare`: paths that it shares with other dialects and serves when a request names neither a dialect nor a host; if
-      several dialects claim one, the first by name gets it.
+    - `claims`: matches the names of models that are its own, and `marks` are headers that only its clients send, each
+      with the beginning of its value. By them a request finds the dialect at a path that it shares with others.
     """
 
     name: str
@@ -299,7 +299,8 @@ class Dialect(NamedTuple):
     webhooks: Callable[[], WebhookQueue] | None = None
     history: Callable[[], ResponseHistory] | None = None
     unpacked: Callable[[Call], dict[str, Any] | Refusal] | None = None
-    bare: tuple[str, ...] = ()
+    claims: re.Pattern[str] | None = None
+    marks: tuple[tuple[str, str], ...] = ()
     security: Mapping[str, Mapping[str, str]] = BEARER
 
 

@@ -9,7 +9,7 @@ import orjson
 from mockserver.core.calls import Call, Headers
 from mockserver.core.json_values import nests_absurdly
 from mockserver.core.secrets import is_secret
-from mockserver.routes import Routes
+from mockserver.routes import Routes, choose_rival
 from mockserver.state.context import RouteMatch
 
 # Statuses that are due to the state of the vendor or the caller, not to the request.
@@ -93,6 +93,8 @@ def route_of(recorded: Recorded, router: Routes) -> RouteMatch | None:
         route = router.find(recorded.method, path, host)
         if route is None or route.operation is None:
             continue
+        if route.rivals and recorded.dialect is None:
+            return choose_rival(route, call_of(recorded, route), {})
         if route.configured is not None or recorded.dialect in (None, route.dialect.name):
             return route
     return None

@@ -17,6 +17,7 @@ from mockserver.core.calls import Call, Headers
 from mockserver.core.failures import FailureKind, Refusal, SimulatorError
 from mockserver.core.json_values import MOST_VALUES, has_more_values
 from mockserver.core.timeline import TimedFrames, Timeline
+from mockserver.routes import choose_rival
 from mockserver.server.app_state import AppState, Setup
 from mockserver.server.asgi import HEADERS, ROOT, ClientLeftError, Transport, read_body, refuse_websocket
 from mockserver.server.clock import ShiftedClock
@@ -103,6 +104,11 @@ class Handler:
             return self._deny(incoming, SimulatorError(400, "bad_namespace", BAD_NAME))
         if route is None:
             return self._elsewhere(incoming, scope["path"])
+        if route.rivals:
+            call, listed = incoming.call(route.path), incoming.setup.settings.models
+            choose = partial(choose_rival, route, call, listed, incoming.namespace.histories.recalls)
+            # A long body may have to be parsed for that.
+            route = await asyncio.to_thread(choose) if len(incoming.body) > MOST_VALUES else choose()
         try:
             if body is None or (
                 route.operation is not None

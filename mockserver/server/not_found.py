@@ -58,5 +58,5 @@ def _hint(plan: Plan, path: str, routes: Routes) -> str:
         return f"nearest: {', '.join(routes.nearest(path))}"
     if plan.refusal.kind not in (FailureKind.INVALID_REQUEST, FailureKind.UNKNOWN_MODEL):
         return ""
-    others = [] if route.configured else routes.elsewhere(route, path)
+    others = [f"/{rival.dialect.name}{path}" for rival in route.rivals]
     return f"{path} is {route.dialect.name}'s; others: {', '.join(others)}" if others else ""

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import lru_cache
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from mockserver.core.calls import Call, Headers
 from mockserver.core.dialects import EDITIONS, Dialect, Edition, Model, Operation, RequestScope
@@ -24,7 +24,7 @@ from mockserver.state.settings import RouteSettings, Settings
 # The prefix of our own headers: those that requests may send, and those of answers, which a proxy may send back.
 _OWN = b"x-mockserver-"
 _REQUEST_HEADERS = ("seed", "latency", "output-tokens", "fault", "edition", "reply", "namespace")
-_ANSWER_HEADERS = ("request-id", "seed", "rule", "hint")
+_ANSWER_HEADERS = ("request-id", "seed", "dialect", "rule", "hint")
 # How many characters the value of such a header may have. Every other way to say the same has room for more.
 _LONGEST_OVERRIDE = 8192
 _WHOLE = re.compile(r"[+-]?[0-9]{1,30}")
@@ -37,11 +37,14 @@ class HeaderError(Exception):
     """An `X-Mockserver-...` header that cannot be obeyed; the message says what would have been valid."""
 
 
+ChosenBy = Literal["", "header", "id", "model", "setting", "default"]
+
+
 class RouteMatch(NamedTuple):
     """The target of a request: a dialect, and its operation for the path and the method, None if it has none.
 
     `path` is the dialect's own path, `allowed` the methods that it supports there, `configured` the user's settings for
-    it.
+    it. `rivals` are the other dialects that have the same bare path, and `chosen_by` is what decided between them.
     """
 
     dialect: Dialect
@@ -50,6 +53,8 @@ class RouteMatch(NamedTuple):
     variables: Mapping[str, str] = MappingProxyType({})
     allowed: tuple[str, ...] = ()
     configured: RouteSettings | None = None
+    rivals: "tuple[RouteMatch, ...]" = ()
+    chosen_by: ChosenBy = ""
 
 
 class RequestContext(NamedTuple):

@@ -60,6 +60,11 @@ class Histories:
             known = self._histories[dialect.name] = dialect.history()
         return known
 
+    def recalls(self, dialect: Dialect, id_: str) -> bool:
+        """Whether a dialect has an answer with this id."""
+        known = self._histories.get(dialect.name)
+        return known is not None and known.recalls(id_)
+
     def begin(self, exchange: Exchange) -> Callable[[], None] | None:
         """Note an answer that begins, and return what notes its end; None if nothing does."""
         plan = exchange.plan

@@ -40,4 +40,7 @@ def with_headers(reply: Reply, context: RequestContext) -> Reply:
             (b"x-mockserver-request-id", hex_digits(context.scope.identity, 16, "request").encode()),
             (b"x-mockserver-seed", b"%d" % context.scope.seed),
         )
+        if context.route.chosen_by:
+            chosen = f"{context.route.dialect.name}; by={context.route.chosen_by}"
+            headers = (*headers, (b"x-mockserver-dialect", chosen.encode()))
     return Reply(status, headers, frames, streamed, orders)

@@ -32,7 +32,7 @@ from mockserver.state.verify.selection import ANSWER_FIELDS
 
 CONFIG, STUBS = (json.loads(json.dumps(FILES[name](load_dialects()))) for name in ("config", "stubs"))
 # Tables whose keys are anybody's.
-FREE = ("headers", "body", "arguments", "json", "usage", "bare", "models")
+FREE = ("headers", "body", "arguments", "json", "usage", "models")
 
 
 def wrong(schema: Mapping[str, Any], document: object) -> list[str]:
@@ -127,7 +127,7 @@ CONFIGS: Mapping[str, Mapping[str, Any]] = {
     },
     "numbers": {"speed": 0.5, "created": 17.5, "max_body": 9, "journal": 0, "workers": 4, "strict": True, "port": 0},
     "texts": {"auth": ["a", "b"], "stubs": "stubs", "unmatched": "refuse", "tls_cert": "a", "log_level": "debug"},
-    "names": {"dialect": "ovms", "bare": {"/v1/completions": "friendli"}, "models": {"cerebras": ["a"]}, "auth": "off"},
+    "names": {"dialect": "ovms", "bare": "friendli", "models": {"cerebras": ["a"]}, "auth": "off"},
     "latency": {"latency": {"ttft": "lognormal(180ms, 0.35)", "rate": 50, "jitter": "0.2"}},
     "quota": {"quota": {"tier": "free", "tokens": ["30k/min", "1M/day"], "concurrent": 2, "dialect": "cerebras"}},
     "quotas": {"quota": ["vendor", {"requests": "2.5k/hour", "key": "k", "model": "m"}]},
@@ -229,7 +229,7 @@ def test_what_the_reader_refuses_the_schema_refuses_by_its_place(document: dict[
 
 def test_every_key_that_there_is_has_its_place() -> None:
     defined = CONFIG["definitions"]
-    keys = {option.name for option in OPTIONS} | {"$schema", "bare", "models", "route", "stub"}
+    keys = {option.name for option in OPTIONS} | {"$schema", "models", "route", "stub"}
     assert CONFIG["properties"].keys() == keys
     assert defined["Stub"]["properties"].keys() == set(STUB_KEYS)
     assert defined["Reply"]["properties"].keys() == set(REPLY_KEYS)

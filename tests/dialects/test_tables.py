@@ -150,15 +150,16 @@ def test_the_openapi_document_says_every_way_to_send_a_key(name: str, ways: list
     assert ask(name, {}, path=operation.paths[0], method="POST", headers={"authorization": ""}).status in (401, 403)
 
 
-def test_every_path_that_dialects_share_is_claimed_by_one_that_has_it() -> None:
-    having: dict[str, list[str]] = {}
+def test_no_two_dialects_claim_a_model_or_have_the_same_mark() -> None:
+    marks = [mark for dialect in DIALECTS.values() for mark in dialect.marks]
+    assert len(marks) == len(set(marks))
     for dialect in DIALECTS.values():
-        for path in {path for operation in dialect.operations for path in operation.paths}:
-            having.setdefault(path, []).append(dialect.name)
-    claimed = [(path, dialect.name) for dialect in DIALECTS.values() for path in dialect.bare]
-    assert len(claimed) == len(dict(claimed))
-    assert all(name in having.get(path, ()) for path, name in claimed)
-    assert {path for path, names in having.items() if len(names) > 1} <= dict(claimed).keys()
+        if dialect.claims is not None:
+            claimed = [model.id for model in dialect.models if dialect.claims.fullmatch(model.id)]
+            # All of its own, and none of those that any model name without a claim stands for.
+            assert claimed == [model.id for model in dialect.models]
+            others = [model.id for other in DIALECTS.values() if other is not dialect for model in other.models]
+            assert [name for name in others if dialect.claims.fullmatch(name)] == []
 
 
 @every_dialect

@@ -22,9 +22,7 @@ edition = "observed"
 journal = 5
 stubs = "stubs"
 quota = { requests = "3/min", dialect = "yandex" }
-
-[bare]
-"/v1/completions" = "friendli"
+bare = "friendli"
 
 [models]
 cerebras = ["only-one"]

@@ -1,5 +1,7 @@
 """Cerebras Inference: completions, chats, and what every client requests besides (vendor note, part A)."""
 
+import re
+
 from mockserver.core.dialects import Clients, Dialect, Model, Operation, Schemas, on_demand
 from mockserver.dialects.cerebras.body import CONTRACT, sent_object
 from mockserver.dialects.cerebras.errors import ERRORS, stream_error
@@ -74,7 +76,11 @@ CEREBRAS = Dialect(
         GET_PUBLIC_MODEL,
         TCP_WARMING,
     ),
-    bare=("/v1/completions", "/v1/models", "/v1/models/{id}"),
+    # The forms of all names that it has had.
+    claims=re.compile(
+        r"llama-?3\.\d-\d+b|llama-4-.+|qwen-3(\.\d)?-.+|gpt-oss-\d+b|zai-glm-.+|gemma-4-.+|deepseek-r1-distill-llama-70b"
+    ),
+    marks=(("user-agent", "Cerebras/"), ("x-cerebras-version-patch", ""), ("x-cerebras-3rd-party-integration", "")),
     errors=ERRORS,
     contract=CONTRACT,
     models=(

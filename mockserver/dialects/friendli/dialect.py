@@ -121,7 +121,8 @@ FRIENDLI = Dialect(
     # LiteLLM reads the base URL, and the first of the keys that it finds.
     clients=Clients(keys=("FRIENDLI_TOKEN", "FRIENDLIAI_API_KEY"), bases={"FRIENDLI_API_BASE": "/serverless/v1"}),
     quotas=QUOTAS,
-    bare=("/v1/tokenize",),
+    # Its models have the names that Hugging Face gives them, so others serve them too.
+    marks=(("x-friendli-team", ""),),
     # On the page's wire the event with the whole answer ends every choice; today's events end choices as OpenAI's do.
     finishes=re.compile(rb'"event"\s*:\s*"complete"|' + FINISH_REASON.pattern),
     finish_reasons=("stop", "length", "tool_calls"),

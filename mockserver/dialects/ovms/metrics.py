@@ -62,6 +62,10 @@ class Graphs:
         """How many requests a graph is answering."""
         return sum(counts.running for counts in tuple(self._counts.get(name, {}).values()))
 
+    def recalls(self, id_: str) -> bool:
+        """Whether it has an answer with this id: it only counts them."""
+        return False
+
     def begin(self, served: ServedResponse) -> Callable[[Progress], None] | None:
         """Count a request that reaches a graph, and return what counts the end of its answer."""
         name, method = _graph_of(served), _method_of(served)

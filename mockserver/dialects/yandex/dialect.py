@@ -1,5 +1,7 @@
 """Yandex AI Studio: OpenAI-compatible responses, chats and embeddings, and the list of models (vendor note, part A)."""
 
+import re
+
 from mockserver.core.dialects import (
     BEARER,
     Clients,
@@ -79,14 +81,9 @@ YANDEX = Dialect(
     ),
     operations=(CHAT_COMPLETIONS, RESPONSES, *STORED, EMBEDDINGS, LIST_MODELS),
     history=on_demand(f"{_RESPONSES}.stored:make_store"),
-    bare=(
-        "/v1/chat/completions",
-        "/v1/responses",
-        "/v1/embeddings",
-        "/v1/responses/{id}",
-        "/v1/responses/{id}/cancel",
-        "/v1/responses/{id}/input_items",
-    ),
+    # Its models are named by URIs: `gpt://`, `emb://`.
+    claims=re.compile(r"\w+://.+"),
+    marks=(("authorization", "Api-Key "), ("x-folder-id", ""), ("x-data-logging-enabled", "")),
     errors=ERRORS,
     contract=CONTRACT,
     models=MODELS,

@@ -155,7 +155,7 @@ class Targets:
     """Finds targets by the routes of the settings."""
 
     def __init__(self, dialects: Mapping[str, Dialect], settings: Settings, upstreams: Upstreams) -> None:
-        self._dialects, self._settings, self._upstreams = dialects, settings, upstreams
+        self._dialects, self._upstreams = dialects, upstreams
         self._router = Routes(dialects, settings)
 
     def find(self, method: str, path: str, raw: bytes, query: bytes, headers: Headers) -> Target | SimulatorError:
@@ -166,21 +166,14 @@ class Targets:
         if route is None:
             return self._unserved(method, own)
         dialect = route.dialect
-        others = self._rivals(route, own, host)
-        if others:
-            names = ", ".join((f"/{dialect.name}{own}", *others))
+        if route.rivals and not route.chosen_by:
+            names = ", ".join(f"/{each.dialect.name}{own}" for each in (route, *route.rivals))
             return SimulatorError(400, "ambiguous_path", f"{own} is a path of several vendors{_NAME_ONE}: {names}")
         upstream = self._upstreams.of(dialect, host)
         if upstream is None:
             return SimulatorError(502, "no_upstream", self._upstreams.missing(dialect))
         native = _native(route, own, raw, path, host in dialect.hosts)
         return Target(route, upstream, native + (b"?" + query if query else b""), namespace, own)
-
-    def _rivals(self, route: RouteMatch, path: str, host: str) -> list[str]:
-        """Where other dialects have a bare path of which nobody has said whose it is."""
-        if route.configured is not None or path in self._settings.bare or host in route.dialect.hosts:
-            return []
-        return self._router.elsewhere(route, path)
 
     def _unserved(self, method: str, path: str) -> SimulatorError:
         names = ", ".join(f"/{name}/..." for name in self._dialects)

@@ -169,7 +169,9 @@ def _decision(exchange: Exchange) -> dict[str, Any]:
         }
     by = "refusal" if plan.refusal else "generation" if plan.generation else "answer"
     refused = {"kind": str(plan.refusal.kind)} if plan.refusal else {}
-    return {"by": by, **refused, "faults": list(plan.faults), **_stubbed(plan)}
+    chosen = plan.context.route.chosen_by
+    dialect = {"dialect_by": chosen} if chosen else {}
+    return {"by": by, **refused, **dialect, "faults": list(plan.faults), **_stubbed(plan)}
 
 
 def _struck(strike: TriggeredFault) -> dict[str, Any]:

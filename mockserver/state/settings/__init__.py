@@ -40,7 +40,8 @@ class Settings:
     - `speed` divides the times of every latency, wherever it is set.
     - `prompt_cache`: engines cache prompts, as the vendor's do.
     - `auth`: "any" key, "off", or the accepted keys.
-    - `dialect`: the one that has the root, None for none.
+    - `dialect`: the one that has the root, None for none; `bare`: the one that has the paths there which several
+      dialects share, None if the request decides.
     - `cors`: the pages that may use the server: of "loopback" origins, also of some others, or of "any"; "vendor" is
       loopback with the vendor's own headers. `allow_host`: names besides loopback and the vendors'.
     - `strict`: leave out headers that the vendor does not send.
@@ -48,7 +49,7 @@ class Settings:
     - `ids`: "derived" from the request, or "unique" per call.
     - `writes`: "joined" (events due at the same instant share a write) or "single".
     - `max_body`: in bytes; `journal`: how many exchanges the journal of each namespace keeps.
-    - `bare`: the dialect of a bare path; `models` closes a dialect's catalogue; `routes` are the user's own.
+    - `models` closes a dialect's catalogue; `routes` are the user's own.
     - `fault`: rules for every request; `quota`: rules of which the first that applies to a request counts.
     - `stubs`: a folder of stub files; `stub`: the stubs of the config file; `unmatched`: "generate" or "refuse" the
       answer to a request that none of them matches.
@@ -67,6 +68,7 @@ class Settings:
     edition: Edition = "documented"
     auth: str | tuple[str, ...] = "any"
     dialect: str | None = None
+    bare: str | None = None
     cors: str | tuple[str, ...] = "loopback"
     strict: bool = False
     created: float | None = None
@@ -81,7 +83,6 @@ class Settings:
     log_level: str = "info"
     log_format: str = "text"
     workers: int = 1
-    bare: Mapping[str, str] = field(default_factory=dict)
     models: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     routes: tuple[RouteSettings, ...] = ()
     fault: tuple[Fault, ...] = ()

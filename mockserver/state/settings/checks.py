@@ -33,10 +33,6 @@ def check_names(settings: Settings, operations: Operations) -> None:
             raise ConfigError(f"{place}: {unknown_name('dialect', name, operations)}")
     for route in settings.routes:
         _check_route(route, operations[route.dialect])
-    for path, name in settings.bare.items():
-        known = [each for paths in operations[name].values() for each in paths]
-        if path not in known:
-            raise ConfigError(f"bare {path}: {unknown_name(f'path of {name}', path, known)}")
     check_matches(settings.fault, operations)
     for route in settings.routes:
         check_matches(route.faults, operations, f"{_place_of(route)}: ")
@@ -82,9 +78,8 @@ def _place_of(route: RouteSettings) -> str:
 
 def _named_dialects(settings: Settings) -> list[tuple[str, str]]:
     named = [(f"{_place_of(route)}: dialect", route.dialect) for route in settings.routes]
-    named += [(f"bare {path}", name) for path, name in settings.bare.items()]
     named += [("models", name) for name in settings.models]
-    return named + ([("dialect", settings.dialect)] if settings.dialect else [])
+    return named + [(place, name) for place in ("dialect", "bare") if (name := getattr(settings, place))]
 
 
 # The prefix of the server's own API.

@@ -71,13 +71,12 @@ def _setting(key: str, value: Any, files: Files | None, traces: Tracing) -> tupl
                 f"{key}: must be tables, each written as [[route]] with the keys {', '.join(_ROUTE_KEYS)}"
             )
         return "routes", tuple(_route(entry, f"{key}[{number}]", traces) for number, entry in enumerate(value))
-    if key in ("bare", "models"):
+    if key == "models":
         if not isinstance(value, dict):
             raise ConfigError(f"{key}: must be a table, such as [{key}]")
-        read = _names if key == "models" else _name
-        return key, {str(each): read(item, f"{key}: {each}") for each, item in value.items()}
+        return key, {str(each): _names(item, f"{key}: {each}") for each, item in value.items()}
     if key not in BY_NAME:
-        raise ConfigError(f"{key}: {unknown_name('key', key, (*BY_NAME, 'bare', 'models', 'route', 'stub'))}")
+        raise ConfigError(f"{key}: {unknown_name('key', key, (*BY_NAME, 'models', 'route', 'stub'))}")
     return key, read_option(BY_NAME[key], value, key, traces)
 
 

@@ -691,7 +691,7 @@ OWN = RouteSettings("/mine", "friendli", "completions")
         (
             "/v1/chat/completions",
             "",
-            {"bare": {"/v1/chat/completions": "cerebras"}},
+            {"bare": "cerebras"},
             "https://api.cerebras.ai/v1/chat/completions",
         ),
         ("/mine", "", {"routes": (OWN,)}, "https://api.friendli.ai/v1/completions"),

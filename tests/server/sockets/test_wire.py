@@ -321,8 +321,8 @@ def test_a_refused_method_is_told_those_that_the_path_takes(server: MockServer) 
         (
             "/v1/chat/completions",
             {},
-            "/v1/chat/completions is yandex's; others: /cerebras/v1/chat/completions, /friendli/v1/chat/completions, "
-            "/openai/v1/chat/completions, /ovms/v1/chat/completions",
+            "/v1/chat/completions is openai's; others: /cerebras/v1/chat/completions, /friendli/v1/chat/completions, "
+            "/ovms/v1/chat/completions, /yandex/v1/chat/completions",
         ),
         ("/yandex/v1/chat/completions", {}, None),
         ("/v1/chat/completions", {"host": "api.cerebras.ai"}, None),

@@ -14,9 +14,7 @@ FILE = """
 seed = 7
 latency = "off"
 auth = ["one", "two"]
-
-[bare]
-"/v1/completions" = "friendli"
+bare = "friendli"
 
 [models]
 cerebras = ["llama3.1-8b"]
@@ -35,7 +33,7 @@ def test_a_config_file_says_all_that_settings_can_say() -> None:
         seed=7,
         latency="off",
         auth=("one", "two"),
-        bare={"/v1/completions": "friendli"},
+        bare="friendli",
         models={"cerebras": ("llama3.1-8b",)},
         routes=(RouteSettings("/mine", "friendli", "completions", "observed", LATENCY),),
     )
@@ -204,7 +202,8 @@ def test_every_option_has_its_environment_variable() -> None:
             "mock.toml, line 5: route[0].faults: 'refuse' affects all connections, so it can only be set for",
         ),
         ("route = 3", "mock.toml, line 1: route: must be tables, each written as [[route]]"),
-        ("bare = 3", "mock.toml, line 1: bare: must be a table, such as [bare]"),
+        ("bare = 3", "mock.toml, line 1: bare: 3 "),
+        ("models = 3", "mock.toml, line 1: models: must be a table, such as [models]"),
         ("models = {cerebras = 'x'}", "mock.toml, line 1: models: cerebras: 'x' is not a list of strings"),
         ("seed = ", "mock.toml: "),
         ("strict = 'perhaps'", "mock.toml, line 1: strict: 'perhaps' must be true or false"),
@@ -221,11 +220,7 @@ def test_a_mistake_in_a_file_names_its_place_and_what_would_be_valid(text: str, 
     [
         ('seed = 1\ndialect = "cerebra"', "line 2: dialect: unknown dialect 'cerebra'"),
         ("[models]\novms = ['m']\ncerebra = ['m']", "line 3: models: unknown dialect 'cerebra'"),
-        ("[bare]\n'/v1/completions' = 'ovs'", "line 2: bare /v1/completions: unknown dialect 'ovs'"),
-        (
-            "[bare]\n'/v1/completions' = 'cerebras'\n'/v1/completion' = 'cerebras'",
-            "line 3: bare /v1/completion: unknown path of cerebras '/v1/completion'",
-        ),
+        ("seed = 1\nbare = 'ovs'", "line 2: bare: unknown dialect 'ovs'"),
         (
             "fault = ['cut',\n  { kind = 'cut', match = { dialect = 'ovs' } }]",
             "line 2: fault.match.dialect: unknown dialect 'ovs'",
@@ -255,13 +250,12 @@ def test_a_name_in_a_file_that_nothing_has_is_told_with_its_line(text: str, comp
     "settings, complaint",
     [
         (Settings(dialect="cerebas"), "dialect: unknown dialect 'cerebas'. Did you mean 'cerebras'?"),
-        (Settings(bare={"/v1/x": "open"}), "bare /v1/x: unknown dialect 'open'. Known: cerebras"),
+        (Settings(bare="open"), "bare: unknown dialect 'open'. "),
         (Settings(models={"ovmss": ()}), "models: unknown dialect 'ovmss'"),
         (
             Settings(routes=(RouteSettings("/x", "cerebras", "completion"),)),
             "route /x: operation: unknown operation 'completion'. Did you mean 'completions'?",
         ),
-        (Settings(bare={"/v1/x": "cerebras"}), "bare /v1/x: unknown path of cerebras '/v1/x'. "),
         (
             Settings(routes=(RouteSettings("/x", "cerebras", "model"),)),
             "route /x: a path of cerebras's model must contain {id}",

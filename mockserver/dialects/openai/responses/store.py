@@ -92,6 +92,10 @@ class ResponseStore:
         self._weight = 0
         _stores.add(self)
 
+    def recalls(self, id_: str) -> bool:
+        """Whether it has a response with this id."""
+        return id_ in self._stored
+
     def get(self, id_: str) -> Stored | None:
         """The response with this id."""
         return self._stored.get(id_)
