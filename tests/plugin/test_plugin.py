@@ -96,9 +96,9 @@ def test_the_fixture_works_in_tests_of_asyncio_and_trio(pytester: pytest.Pyteste
     module = """
         import anyio, asyncio, openai, pytest
 
-        async def ask():
+        async def ask(model="gpt-4o"):
             async with openai.AsyncOpenAI() as client:
-                stream = await client.completions.create(model="m", prompt="hi", max_tokens=9, stream=True)
+                stream = await client.completions.create(model=model, prompt="hi", max_tokens=9, stream=True)
                 return [chunk async for chunk in stream]
 
         @pytest.mark.anyio
@@ -114,6 +114,9 @@ def test_the_fixture_works_in_tests_of_asyncio_and_trio(pytester: pytest.Pyteste
             mockserver.on(stream=True).reply("ready")
             assert asyncio.run(ask())
             mockserver.verify.all_used()
+            assert asyncio.run(ask("gpt-oss-120b"))
+            # Without a dialect the model decides.
+            assert [each.dialect for each in mockserver.requests] == ["openai", "cerebras"]
     """
     run(pytester, test_it=module).assert_outcomes(passed=3)
 
