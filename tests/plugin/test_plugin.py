@@ -96,7 +96,7 @@ def test_the_fixture_works_in_tests_of_asyncio_and_trio(pytester: pytest.Pyteste
     module = """
         import anyio, asyncio, openai, pytest
 
-        async def ask(model="gpt-4o"):
+        async def ask(model="gpt-3.5-turbo-instruct"):
             async with openai.AsyncOpenAI() as client:
                 stream = await client.completions.create(model=model, prompt="hi", max_tokens=9, stream=True)
                 return [chunk async for chunk in stream]
