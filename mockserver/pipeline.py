@@ -118,7 +118,8 @@ def resolve(plan: Plan, namespace: Namespace, now: float, since: float = 0.0, st
     plan.meant = (*namespace.faults.pick(plan, now, since), *requested)
     if plan.request is not None and not (plan.prepared is not None and isinstance(plan.prepared.content, Raw)):
         dialect, profile = plan.context.route.dialect, plan.context.profile
-        caching = dialect.prompt_caching if settings.prompt_cache else None
+        cacheable = plan.request.cacheable
+        caching = dialect.prompt_caching if settings.prompt_cache or cacheable is not None else None
         if profile is not None or caching is not None:
             plan.engine = namespace.engines.state(dialect.name, plan.request, profile, caching, now)
 

@@ -82,7 +82,7 @@ def test_plan_shows_the_answer_and_its_timing_without_serving(
 def test_routes_lists_every_dialect_at_its_prefix(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["routes"]) == 0
     printed = capsys.readouterr().out
-    assert all(f"/{name}/" in printed for name in ("cerebras", "friendli", "ovms", "upstash", "yandex"))
+    assert all(f"/{name}/" in printed for name in ("anthropic", "cerebras", "friendli", "ovms", "upstash", "yandex"))
 
 
 def test_presets_names_and_draws_every_preset(capsys: pytest.CaptureFixture[str]) -> None:
@@ -174,7 +174,7 @@ def test_a_url_with_the_wrong_scheme_is_told_with_the_right_one(
         (["serve", "--config", "no-such.toml"], "no-such.toml: No such file or directory"),
         (
             ["plan", "request.json"],
-            "plan: --dialect is missing; it names the dialect of the request. Known: cerebras, friendli",
+            "plan: --dialect is missing; it names the dialect of the request. Known: anthropic, cerebras, friendli",
         ),
         (
             ["plan", "--dialect", "ovms", "--operation", "chat", "x.json"],

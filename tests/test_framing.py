@@ -23,6 +23,6 @@ def test_a_stream_cut_at_any_byte_gives_the_same_events(shape: Shape) -> None:
 def test_events_are_whole_and_closed_by_an_empty_line(shape: Shape) -> None:
     answer = shape.stream("What is a tide?", max_tokens=16)
     events = [event for run in answer.plan.timeline.runs for event in run.data]
-    named = shape.responds and shape.dialect != "ovms"
+    named = shape.messages or (shape.responds and shape.dialect != "ovms")
     assert all(event.startswith(b"event: " if named else b"data: ") and event.endswith(b"\n\n") for event in events)
     assert all(event.count(b"\n") == 2 + named and b"\r" not in event for event in events)

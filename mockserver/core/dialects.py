@@ -243,10 +243,11 @@ class Preset(NamedTuple):
 
 class PromptCaching(NamedTuple):
     """How an engine reuses the beginnings of prompts: whole blocks of so many tokens, for so many seconds after their
-    last use."""
+    last use; if it does so `on_request`, only those that a request has it cache (`GenerationRequest.cacheable`)."""
 
     block: int
     lifetime: float
+    on_request: bool = False
 
 
 class Dialect(NamedTuple):
@@ -259,6 +260,7 @@ class Dialect(NamedTuple):
     - `headers`: what the vendor sends with every answer, errors included.
     - `credentials`: the API key of a call, None if it has none; a dialect without this function requires no key.
       `security`: the ways to send the key, as OpenAPI security schemes by name.
+    - `needs`: the headers that the vendor requires of every request beside the key, each with a value that it accepts.
     - `unrouted`: the answer to a call that no operation serves.
     - `stream_error`: makes the event that ends a failing stream from the status and the body of the refusal.
     - `finishes`: matches the events of a stream that end choices: those of its `choices` with a `finish_reason`, or
@@ -302,6 +304,7 @@ class Dialect(NamedTuple):
     claims: re.Pattern[str] | None = None
     marks: tuple[tuple[str, str], ...] = ()
     security: Mapping[str, Mapping[str, str]] = BEARER
+    needs: Mapping[str, str] = MappingProxyType({})
 
 
 GROUP = "mockserver.dialects"

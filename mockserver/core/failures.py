@@ -58,6 +58,7 @@ class Refusal(NamedTuple):
     - `streamed`: whether the vendor sends this refusal as a stream.
     - `headers`: sent in addition to the table's.
     - `model`: the name of the model that was asked for, if it is known, for tables whose own wording names it.
+    - `identity`: determines the ids of the answer, once it is made, for vendors whose bodies state one.
     """
 
     kind: FailureKind
@@ -70,6 +71,7 @@ class Refusal(NamedTuple):
     headers: tuple[tuple[bytes, bytes], ...] = ()
     code: str | None = None
     model: str | None = None
+    identity: int = 0
 
 
 class SimulatorError(NamedTuple):

@@ -149,6 +149,15 @@ class ToolChoice(NamedTuple):
     compact: bool = False
 
 
+class Cacheable(NamedTuple):
+    """The beginning of its prompt that a request has the engine cache: the tools and the first `characters` of the
+    text, unless they have fewer than `least` tokens; for so many seconds after the last use."""
+
+    characters: int
+    least: int
+    lifetime: float
+
+
 class Output(NamedTuple):
     """What the answer contains. `logprobs` is the number of alternatives per position, None for no log-probabilities.
 
@@ -169,7 +178,8 @@ class GenerationRequest(NamedTuple):
     An `n` of 0 means that the model only reads, as for embeddings and scores. `effort` is the reasoning effort, None
     if the request names none, and `budget` the most tokens that may be spent on reasoning; `prediction` is the text
     that the client expects. `patience` is how many seconds the client would wait in the queue of a busy engine, None
-    for any time. `extra` is a value of the dialect's own, which only its `write` understands.
+    for any time. `cacheable` is what it has the engine cache, None for whatever the engine would. `extra` is a value of
+    the dialect's own, which only its `write` understands.
     """
 
     model: str
@@ -187,6 +197,7 @@ class GenerationRequest(NamedTuple):
     budget: int | None = None
     prediction: str | None = None
     patience: float | None = None
+    cacheable: Cacheable | None = None
     extra: object = None
 
     @property

@@ -304,14 +304,18 @@ _DECODER = json.JSONDecoder()
 _NO_CHOICES = re.compile(rb'(?<!\\)"choices"\s*:\s*\[\s*\]')
 
 
+# In a message the reason is the first member of the last event's delta; elsewhere a `stop_reason` says something else.
+_REASON = r'(?:(?<!\\)"finish_reason"|(?<="delta":\{)"stop_reason"|"stop_reason"(?=:null,"stop_sequence"))'
+
+
 def no_finish(events: StreamEvents, fault: Fault) -> StreamEvents:
     """No event says why the answer ended; a typed one that says nothing else is missing."""
-    return (event for event in _without(events, "finish_reason", str) if not TYPED_END.search(event.data))
+    return (event for event in _without(events, _REASON, str) if not TYPED_END.search(event.data))
 
 
 def no_usage(events: StreamEvents, fault: Fault) -> StreamEvents:
     """No event states the usage; an event that states nothing else is left out."""
-    return _without(events, "usage", dict)
+    return _without(events, r'(?<!\\)"usage"', dict)
 
 
 def changes_any(change: Callable[[StreamEvents, Fault], StreamEvents]) -> Callable[[Timeline, Fault], bool]:
@@ -322,9 +326,9 @@ def changes_any(change: Callable[[StreamEvents, Fault], StreamEvents]) -> Callab
 
 
 def _without(events: StreamEvents, key: str, kind: type) -> StreamEvents:
-    """The events without members that have this key and a value of this kind."""
-    member = re.compile(rf'(?<!\\)"{key}"\s*:\s*')
-    null = re.compile(rf'(?<!\\)"{key}"\s*:\s*null'.encode())
+    """The events without members whose key matches this and that have a value of this kind."""
+    member = re.compile(rf"{key}\s*:\s*")
+    null = re.compile(rf"{key}\s*:\s*null".encode())
     blank = False
     for event in events:
         blank = blank or null.search(event.data) is not None

@@ -107,15 +107,20 @@ class CachedPrompts(NamedTuple):
     def look_up(self, request: GenerationRequest) -> Reuse:
         """What the prompts of a request find here, before any of them is cached."""
         size, cached, written, blocks = self.caching.block, 0, 0, list[str]()
+        wanted, lifetime = request.cacheable, self.caching.lifetime
+        if wanted is not None:
+            lifetime = wanted.lifetime
         for prompt in request.prompts:
-            own = tuple(_blocks(_ids(prompt, request.tools), size))
+            text = prompt if wanted is None else prompt._replace(text=prompt.text[: wanted.characters])
+            ids = _ids(text, request.tools)
+            own = tuple(_blocks(ids, size)) if wanted is None or len(ids) >= wanted.least else ()
             found = self.cache.found(own, self.now)
             # The prompt may be counted a little shorter than its text is here.
             most = max(prompt.token_count - 1, 0)
             cached += min(found * size, most)
             written += max(min(len(own) * size, most) - found * size, 0)
             blocks += own
-        return Reuse(self.cache, tuple(blocks), self.now + self.caching.lifetime, cached, written)
+        return Reuse(self.cache, tuple(blocks), self.now + lifetime, cached, written)
 
 
 def _ids(prompt: Prompt, tools: Sequence[Tool]) -> Sequence[int]:
@@ -173,6 +178,8 @@ class Engines:
     ) -> EngineState | None:
         """The state of a request's engine; None if it has neither limited slots nor a prompt cache."""
         limited = profile is not None and profile.slots is not None
+        if caching is not None and caching.on_request and request.cacheable is None:
+            caching = None
         cached = caching is not None and request.generates
         if not (limited or cached):
             return None

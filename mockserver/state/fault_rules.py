@@ -228,6 +228,7 @@ def _words(fault: Fault, plan: Plan) -> Timeline:
     kind, context = FailureKind(fault.settings["error"]), plan.context
     model = None if plan.request is None else plan.request.model
     refusal = Refusal(kind, fault.settings["message"], headers=_retry_after(fault, context), model=model)
+    refusal = refusal._replace(identity=context.scope.identity)
     if fault.kind != "error_event":
         return to_timeline(refuse(refusal, context, plan.request), instant(0))
     dialect, operation = context.route.dialect, context.route.operation

@@ -14,7 +14,7 @@ import pytest
 
 from .questions import EDITIONS, Server
 
-VENDORS = ("CEREBRAS_", "FRIENDLI_", "OPENAI_", "QSTASH_", "UPSTASH_", "YC_")
+VENDORS = ("ANTHROPIC_", "CEREBRAS_", "FRIENDLI_", "OPENAI_", "QSTASH_", "UPSTASH_", "YC_")
 
 
 @pytest.fixture(autouse=True, scope="session")

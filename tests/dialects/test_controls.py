@@ -22,7 +22,8 @@ ESSAY = "Write a long essay about the sea."
 HARBOUR = "The old harbour at night"
 
 RESPONSES = {shape.id for shape in SHAPES if shape.responds}
-ALL = {shape.id for shape in SHAPES} - RESPONSES
+MESSAGES = {shape.id for shape in SHAPES if shape.messages}
+ALL = {shape.id for shape in SHAPES} - RESPONSES - MESSAGES
 FRIENDLI = {"friendli", "friendli-container", "friendli-serverless", "friendli-dedicated"}
 FRIENDLI_TODAY = FRIENDLI - {"friendli"}
 FRIENDLI_CHATS = {"friendli-chat", "friendli-chat-container", "friendli-chat-serverless"}
@@ -72,9 +73,9 @@ def sown(shape: Shape, seed: int) -> Shape:
 def variants(shape: Shape, prompt: str = QUESTION, **fields: Any) -> list[str]:
     """Answers that differ by nothing but a seed: the field where the vendor has it, else the choices of one answer.
 
-    The Responses API has neither, so there the server's seed is another.
+    The APIs of responses and of messages have neither, so there the server's seed is another.
     """
-    if shape.responds:
+    if shape.responds or shape.messages:
         return _by_server(shape, prompt, **fields)
     if shape.dialect == "yandex":
         answer = shape.plain(prompt, n=8, **fields)
@@ -109,7 +110,7 @@ def ids(shape: Shape, answer: Answer) -> list[int]:
 # --- chance ------------------------------------------------------------------------------------------------------
 
 
-@control("temperature", ALL | RESPONSES)
+@control("temperature", ALL | RESPONSES | MESSAGES)
 def at_zero_every_seed_says_the_same(shape: Shape) -> None:
     assert len({*variants(shape, temperature=0)}) == 1
     assert len({text(shape, temperature=0) for _ in range(2)}) == 1
@@ -130,13 +131,13 @@ def seeds_differ_the_more_the_hotter(shape: Shape) -> None:
         assert cold > warm + 0.3 > hot + 0.3
 
 
-@control("top_p", ALL | RESPONSES)
+@control("top_p", ALL | RESPONSES | MESSAGES)
 def a_small_nucleus_is_greedy(shape: Shape) -> None:
     assert {*variants(shape, top_p=0.05)} == {text(shape, temperature=0)}
     assert closeness(variants(shape, top_p=0.4)) > closeness(variants(shape))
 
 
-@control("top_k", FRIENDLI | FRIENDLI_CHATS | OVMS)
+@control("top_k", FRIENDLI | FRIENDLI_CHATS | OVMS | MESSAGES)
 def one_token_to_choose_from_is_greedy(shape: Shape) -> None:
     assert {*variants(shape, top_k=1)} == {text(shape, temperature=0)}
     assert closeness(variants(shape, top_k=2)) > closeness(variants(shape))
@@ -261,7 +262,7 @@ def no_n_gram_comes_twice(shape: Shape) -> None:
 # --- how much is said --------------------------------------------------------------------------------------------
 
 
-@control("max_tokens", ALL | RESPONSES)
+@control("max_tokens", ALL | RESPONSES | MESSAGES)
 def a_limit_gives_a_prefix_under_controls_too(shape: Shape) -> None:
     fields: dict[str, Any] = {"temperature": 0.6, **({"frequency_penalty": 1} if shape.id in PENALISED else {})}
     whole = text(shape, **fields)
@@ -312,7 +313,7 @@ def a_listed_token_ends_the_answer(shape: Shape) -> None:
         assert ids(shape, shape.plain(QUESTION, **field)) == whole[: whole.index(end)]
 
 
-@control("stop", ALL - YANDEX)
+@control("stop", (ALL | MESSAGES) - YANDEX)
 def a_stop_cuts_what_the_controls_made(shape: Shape) -> None:
     whole = text(shape, temperature=0.5)
     stop = whole[40:46]

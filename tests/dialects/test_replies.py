@@ -20,8 +20,10 @@ STREAM = pytest.mark.parametrize("stream", [False, True], ids=["plain", "stream"
 YANDEX = [shape for shape in SHAPES if shape.dialect == "yandex"]
 # Backends whose stream has an event for each token; the others gather some.
 BY_TOKEN = [shape for shape in SHAPES if shape.dialect != "ovms" and not shape.id.endswith("-d1")]
-# FriendliAI has no log-probabilities in its responses.
-SCORED = [shape for shape in SHAPES if shape.id != "friendli-responses"]
+# FriendliAI has no log-probabilities in its responses, and no messages have any.
+SCORED = [shape for shape in SHAPES if shape.id != "friendli-responses" and not shape.messages]
+# The reasons of messages in the words of chats.
+REASONS = {"end_turn": "stop", "stop_sequence": "stop", "max_tokens": "length", "tool_use": "tool_calls"}
 
 
 def asked(shape: Shape, reply: object, *, stream: bool, prompt: str = "Weather?", **fields: Any) -> Answer:
@@ -48,6 +50,9 @@ def finish_reasons(answer: Answer) -> list[str]:
     ended = [body.get("response", body) for body in bodies if body != "[DONE]"][-1]
     if ended.get("object") == "response":
         return [_reason_of(ended)]
+    if ended.get("type") in ("message", "message_stop"):
+        ends = [body.get("delta", body) for body in bodies]
+        return [REASONS[end["stop_reason"]] for end in ends if end.get("stop_reason")]
     choices = [choice for body in bodies if body != "[DONE]" for choice in body.get("choices", ())]
     return [choice["finish_reason"] for choice in choices if choice.get("finish_reason")]
 

@@ -71,6 +71,9 @@ def good_body(dialect: Dialect, schema: str) -> dict[str, object]:
         }
     if "Responses" in schema or schema == "ResponseRequest":
         return {"model": dialect.models[0].id, "input": "Tell me about tides", "max_output_tokens": 16}
+    if schema in ("MessageRequest", "CountTokensRequest"):
+        limit = {"max_tokens": 16} if schema == "MessageRequest" else {}
+        return {"model": dialect.models[0].id, "messages": [{"role": "user", "content": "Tides"}], **limit}
     if "Moderation" in schema:
         return {"input": "Tides"}
     if "Completion" not in schema:
@@ -132,6 +135,7 @@ def test_a_path_that_the_openapi_document_leaves_out_is_refused(dialect: Dialect
 @pytest.mark.parametrize(
     "name, ways",
     [
+        ("anthropic", [{"x-api-key": "k", "authorization": ""}, {"authorization": "Bearer k"}]),
         ("cerebras", [{"authorization": "Bearer k"}]),
         ("yandex", [{"authorization": "Bearer k"}, {"authorization": "Api-Key k"}]),
         ("upstash", [{"authorization": "Bearer k"}, {"query": "?qstash_token=k", "authorization": ""}]),

@@ -27,6 +27,7 @@ OPENAI = (
 YANDEX = "number of input tokens must be no more than {most}, got {found}"
 # What each says, and the status with which it says so. OVMS knows no window before 2026.
 REFUSALS: Mapping[tuple[str, Edition], tuple[int, str]] = {
+    ("anthropic", "documented"): (400, "prompt is too long: {found} tokens > {most} maximum"),
     ("cerebras", "documented"): (400, CEREBRAS),
     ("cerebras", "observed"): (400, CEREBRAS),
     ("friendli", "documented"): (422, FRIENDLI),
@@ -43,6 +44,8 @@ REFUSALS: Mapping[tuple[str, Edition], tuple[int, str]] = {
 ROOM_NEEDED = {"upstash": 1}
 # Models of these kinds complete no text, or refuse the older name of the limit.
 OTHER_KINDS = (
+    # Of the windows of a million tokens a few are enough.
+    *("claude-fable", "claude-opus", "claude-sonnet-4-6", "claude-sonnet-5", "claude-haiku-5"),
     *("emb://", "art://", "cls://", "text-embedding", "omni-", "gpt-5", "gpt-6", "o3"),
     *("gpt-3.5-turbo-instruct", "davinci", "babbage"),
 )
@@ -59,8 +62,10 @@ MODELS = [
 
 def asked(dialect: str, edition: Edition, model: str, words: int, **more: Any) -> Answer:
     text = " the" * words
-    chat = "chat" in load_dialects()[dialect].operations[0].paths[0]
-    said = {"messages": [{"role": "user", "content": text}]} if chat else {"prompt": text}
+    path = load_dialects()[dialect].operations[0].paths[0]
+    chat = "chat" in path or "messages" in path
+    said: dict[str, Any] = {"messages": [{"role": "user", "content": text}]} if chat else {"prompt": text}
+    said |= {"max_tokens": 100} if "messages" in path else {}
     return ask(dialect, {"model": model, **said, **more}, edition=edition)
 
 

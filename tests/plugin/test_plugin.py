@@ -343,7 +343,7 @@ def test_a_marker_that_cannot_be_meant_is_refused(pytester: pytest.Pytester) -> 
             "*invalid marker or option: unknown argument 'sed'. Did you mean 'seed'*",
             "*unknown argument 'casette'. Did you mean 'cassette'? Known: dialect, *, seed, *, handles, *",
             "*A namespace has no setting 'stubs'. The whole server has it: * or the fixture mockserver_settings)",
-            "*unknown dialect ?'cerebras'?. Known: cerebras, *",
+            "*unknown dialect ?'cerebras'?. Known: anthropic, cerebras, *",
             "*handles: unknown value 'maybe'*",
             "*Did you mean 'cerebras'*",
             "*'perhaps' must be true or false*",

@@ -55,7 +55,7 @@ def ask(
     """
     dialect = load_dialect(name)
     operation = dialect.operations[0]
-    sent_by_default = {"authorization": "Bearer test", "content-type": "application/json"}
+    sent_by_default = {"authorization": "Bearer test", "content-type": "application/json", **dialect.needs}
     raw = {**sent_by_default, "x-mockserver-edition": edition, **(headers or {})}
     payload = b"" if body is None else body if isinstance(body, bytes) else json.dumps(body).encode()
     method = method or ("GET" if body is None and path is not None else operation.method)

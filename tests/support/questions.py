@@ -10,6 +10,10 @@ from urllib.parse import urlsplit
 from tests.support.http import exchange
 
 QUESTIONS: Mapping[str, tuple[str, dict[str, Any]]] = {
+    "anthropic": (
+        "/anthropic/v1/messages",
+        {"model": "claude-sonnet-4-5", "messages": [{"role": "user", "content": "Hello there"}], "max_tokens": 24},
+    ),
     "cerebras": (
         "/cerebras/v1/completions",
         {"model": "llama3.1-8b", "prompt": "What is the capital of Turkey?", "max_tokens": 24},

@@ -18,6 +18,10 @@ def _chat(model: str) -> Callable[[str], dict[str, Any]]:
     return lambda prompt: {"model": model, "messages": [{"role": "user", "content": prompt}]}
 
 
+def _message_body(prompt: str) -> dict[str, Any]:
+    return {**_chat("claude-sonnet-4-5")(prompt), "max_tokens": 2_000}
+
+
 def _response(model: str) -> Callable[[str], dict[str, Any]]:
     return lambda prompt: {"model": model, "input": prompt}
 
@@ -51,13 +55,25 @@ def _sampled_text(events: Sequence[Any], index: int) -> str:
     return "".join(e["text"] for e in events if e["event"] == "token_sampled" and e["index"] == index)
 
 
+def _blocks_text(message: Json) -> str:
+    return "".join(block["text"] for block in message["content"] if block["type"] == "text")
+
+
+def _text_deltas(events: Sequence[Any], index: int) -> str:
+    return "".join(e["delta"].get("text", "") for e in events if e["type"] == "content_block_delta")
+
+
 def _last_usage(events: Sequence[Any]) -> Json | None:
     told = (event.get("response", event) for event in reversed(events) if event != "[DONE]")
     return next((_of_a_chat(each["usage"]) for each in told if each.get("usage")), None)
 
 
 def _of_a_chat(usage: Json) -> Json:
-    """A usage under the names that chats have."""
+    """A usage under the names that chats have; that of a message counts cached tokens apart."""
+    if "cache_read_input_tokens" in usage:
+        read = sum(usage[name] for name in usage if name.endswith("input_tokens"))
+        said = usage["output_tokens"]
+        return {"prompt_tokens": read, "completion_tokens": said, "total_tokens": read + said}
     names = {"input_tokens": "prompt_tokens", "output_tokens": "completion_tokens"}
     return {names.get(name, name): count for name, count in usage.items()}
 
@@ -93,6 +109,11 @@ class Shape:
         return next(each for each in operations if self.path is None or self.path in each.paths).supports_tools
 
     @property
+    def messages(self) -> bool:
+        """Whether it is the Messages API, which has content blocks for choices."""
+        return self.dialect == "anthropic"
+
+    @property
     def responds(self) -> bool:
         """Whether it is the Responses API, which has its own names for limits, and items for choices."""
         return "input" in self.body("")
@@ -100,7 +121,7 @@ class Shape:
     @property
     def chats(self) -> bool:
         """Whether it takes messages, and has the log-probabilities of chats."""
-        return "messages" in self.body("")
+        return "messages" in self.body("") and not self.messages
 
     def plain(self, prompt: str, seed: int = 42, fault: str = "", **fields: Any) -> Answer:
         """The whole answer to a prompt."""
@@ -114,6 +135,7 @@ class Shape:
     def named(self, fields: Json) -> dict[str, Any]:
         """The fields of a chat by the names that they have here."""
         limit = {"max_tokens": "max_output_tokens"} if self.responds else {}
+        limit |= {"stop": "stop_sequences"} if self.messages else {}
         return {limit.get(name, name): value for name, value in fields.items()}
 
     def text(self, answer: Answer, index: int = 0) -> str:
@@ -122,6 +144,8 @@ class Shape:
             return self.stream_text(answer.events(), index)
         if self.responds:
             return said_in(answer.json())
+        if self.messages:
+            return _blocks_text(answer.json())
         return self.plain_text(answer.json()["choices"][index])
 
     def usage(self, answer: Answer) -> Json | None:
@@ -145,6 +169,7 @@ _RESPONSE: dict[str, Any] = {"stream_text": _output_text, "many": False}
 OVMS_CHAT = "/v3/chat/completions"
 
 SHAPES = (
+    Shape("anthropic", "anthropic", _message_body, stream_text=_text_deltas, many=False, strict=True),
     Shape("cerebras", "cerebras", _completion("llama3.1-8b"), many=False),
     Shape("cerebras-observed", "cerebras", _completion("llama3.1-8b"), edition="observed"),
     Shape("cerebras-chat", "cerebras", _chat("llama-3.3-70b"), "/v1/chat/completions", **_CHAT),

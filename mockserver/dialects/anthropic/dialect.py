@@ -1,0 +1,73 @@
+"""Anthropic's Messages API (vendor facts: `anthropic.md`)."""
+
+import re
+
+from mockserver.core.dialects import Clients, Dialect, Operation, Schemas, on_demand
+from mockserver.dialects.anthropic.errors import ERRORS, VERSIONS, api_key, stream_error
+from mockserver.dialects.anthropic.limits import PRESETS, PROMPT_CACHING, QUOTAS, every_answer, preset_of
+from mockserver.dialects.anthropic.models import MODELS, get_model, list_models
+from mockserver.dialects.contracts import components
+
+CONTRACT = components(__package__, "anthropic")
+_HERE = __package__
+
+MESSAGES = Operation(
+    "messages",
+    "POST",
+    ("/v1/messages",),
+    Schemas("MessageRequest", "Message", "StreamEvent"),
+    read=on_demand(f"{_HERE}.read:read_message"),
+    write=on_demand(f"{_HERE}.write:write_message"),
+    supports_tools=True,
+    summary="Answer a conversation",
+)
+COUNT_TOKENS = Operation(
+    "count_tokens",
+    "POST",
+    ("/v1/messages/count_tokens",),
+    Schemas("CountTokensRequest", "TokenCount"),
+    handler=on_demand(f"{_HERE}.read:count_tokens"),
+    summary="Count the tokens of a conversation",
+)
+LIST_MODELS = Operation(
+    "models",
+    "GET",
+    ("/v1/models",),
+    Schemas(response="ModelList"),
+    handler=list_models,
+    summary="The models on offer",
+)
+GET_MODEL = Operation(
+    "model",
+    "GET",
+    ("/v1/models/{id}",),
+    Schemas(response="Model"),
+    handler=get_model,
+    summary="One model",
+)
+
+ANTHROPIC = Dialect(
+    name="anthropic",
+    title="Anthropic API",
+    hosts=("api.anthropic.com",),
+    operations=(MESSAGES, COUNT_TOKENS, LIST_MODELS, GET_MODEL),
+    # Both editions are today's: the header `anthropic-version` selects the version of the API.
+    errors={"documented": ERRORS, "observed": ERRORS},
+    contract={"documented": CONTRACT, "observed": CONTRACT},
+    models=MODELS,
+    headers=every_answer,
+    needs={"anthropic-version": VERSIONS[0]},
+    credentials=api_key,
+    security={
+        "key": {"type": "apiKey", "in": "header", "name": "x-api-key"},
+        "token": {"type": "http", "scheme": "bearer"},
+    },
+    stream_error=stream_error,
+    finishes=re.compile(rb'"stop_reason"\s*:\s*"'),
+    quotas=QUOTAS,
+    clients=Clients(urls=("ANTHROPIC_BASE_URL",), keys=("ANTHROPIC_API_KEY",)),
+    presets=PRESETS,
+    realistic="anthropic",
+    preset_of=preset_of,
+    prompt_caching=PROMPT_CACHING,
+)

@@ -1,0 +1,394 @@
+"""Anthropic's Messages API: what it accepts, how it refuses (facts A1 to A5, A10), and what its answers state."""
+
+import base64
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from mockserver.state.namespaces import Namespace
+from tests.support.asking import Answer, ask
+
+OLD, NEW = {"anthropic-version": "2023-06-01"}, {"anthropic-version": "2026-10-21"}
+HI = {"role": "user", "content": "Hello"}
+SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
+TOOL = {"name": "get_weather", "description": "The weather of a city", "input_schema": SCHEMA}
+SIGNATURE = base64.b64encode(b"s" * 200).decode()
+FORTY_FIVE, OPUS_4_8, FABLE = "claude-haiku-4-5", "claude-opus-4-8", "claude-fable-5-2"
+REDACT = (
+    "ANTHROPIC_MAGIC_STRING_TRIGGER_REDACTED_THINKING_46C9A13E193C177646C7398A98432ECCCE4C1253D5E2D82641AC0E52CC2876CB"
+)
+MARK = {"type": "ephemeral"}
+LONG = "The harbour lies behind the old town, and boats come in with the tide. " * 120
+
+
+def messages(*said: Any) -> list[dict[str, Any]]:
+    """A conversation in which the user and the assistant take turns."""
+    return [{"role": ("user", "assistant")[place % 2], "content": content} for place, content in enumerate(said)]
+
+
+def call(id_: str = "toolu_1") -> dict[str, Any]:
+    return {"type": "tool_use", "id": id_, "name": "get_weather", "input": {"city": "Oslo"}}
+
+
+def result(id_: str = "toolu_1", content: Any = "Rain") -> dict[str, Any]:
+    return {"type": "tool_result", "tool_use_id": id_, "content": content}
+
+
+def text(said: str, **more: Any) -> dict[str, Any]:
+    return {"type": "text", "text": said, **more}
+
+
+def asked(body: Mapping[str, Any], headers: Mapping[str, str] = OLD, **more: Any) -> Answer:
+    whole = {"model": FORTY_FIVE, "max_tokens": 64, "messages": [HI], **body}
+    return ask("anthropic", {key: value for key, value in whole.items() if value is not ...}, headers=headers, **more)
+
+
+ORPHAN = "`tool_use` ids were found without `tool_result` blocks immediately after: "
+PAIR = ". Each `tool_use` block must have a corresponding `tool_result` block in the next message."
+UNEXPECTED = "unexpected `tool_use_id` found in `tool_result` blocks: "
+BACK = ". Each `tool_result` block must have a corresponding `tool_use` block in the previous message."
+THINKING: Any = {"type": "enabled", "budget_tokens": 1024}
+
+
+@pytest.mark.parametrize(
+    "body, message",
+    [
+        ({"model": ...}, "model: Field required"),
+        ({"max_tokens": ...}, "max_tokens: Field required"),
+        ({"messages": ..., "max_tokens": "x"}, "messages: Field required"),
+        ({"max_tokens": -1}, "max_tokens: must be greater than or equal to 0"),
+        (
+            {"max_tokens": 64_001},
+            "max_tokens: 64001 > 64000, which is the maximum allowed number of output tokens for ",
+        ),
+        ({"zzz": 1}, "zzz: Extra inputs are not permitted"),
+        ({"zzz": 1, "stream": None}, "stream: Input should be a valid boolean"),
+        ({"context_management": {}}, "context_management: Extra inputs are not permitted"),
+        ({"tools": None}, "tools: Input should be a valid array"),
+        ({"metadata": {"x": 1}}, "metadata.x: Extra inputs are not permitted"),
+        ({"service_tier": "fast"}, "service_tier: Input should be 'auto' or 'standard_only'"),
+        ({"temperature": 1.5}, "temperature: range: 0..1"),
+        ({"temperature": 1, "top_p": 1}, "`temperature` and `top_p` cannot both be specified for this model."),
+        ({"model": OPUS_4_8, "top_k": 5}, "`top_k` is deprecated for this model."),
+        ({"inference_geo": "eu"}, "inference_geo: must be one of ['global', 'us']"),
+        ({"stop_sequences": [""]}, "stop_sequences: each stop sequence must be non-empty"),
+        ({"stop_sequences": [" "]}, "stop_sequences: each stop sequence must contain non-whitespace"),
+        ({"container": "c"}, "container: Container identifier can only be provided when using the code execution tool"),
+        # Content.
+        ({"messages": []}, "messages: at least one message is required"),
+        ({"messages": messages(None)}, "messages.0.content: Input should be a valid array"),
+        ({"messages": [{**HI, "bogus": 1}]}, "messages.0.bogus: Extra inputs are not permitted"),
+        (
+            {"messages": [{"role": "bogus", "content": "x"}]},
+            'messages: Unexpected role "bogus". Allowed roles are "user"',
+        ),
+        ({"messages": messages([text("")])}, "messages: text content blocks must be non-empty"),
+        ({"messages": messages([text(" ")])}, "messages: text content blocks must contain non-whitespace text"),
+        ({"messages": messages("")}, "messages.0: user messages must have non-empty content"),
+        (
+            {"messages": messages([{"type": "x"}])},
+            "messages.0.content.0: Input tag 'x' found using 'type' does not match",
+        ),
+        (
+            {"messages": messages([{"type": "image", "source": {"type": "base64", "media_type": "image/png"}}])},
+            "messages.0.content.0.image.source.base64.data: Field required",
+        ),
+        (
+            {"messages": messages([text("a", bogus=1)])},
+            "messages.0.content.0.text.bogus: Extra inputs are not permitted",
+        ),
+        ({"system": [{"type": "text"}]}, "system.0.text.text: Field required"),
+        ({"messages": messages("a", "b ")}, "messages: final assistant content cannot end with trailing whitespace"),
+        ({"model": OPUS_4_8, "messages": messages("a", "b")}, "This model does not support assistant message prefill."),
+        ({"messages": [{"role": "system", "content": "x"}, HI]}, "role 'system' is not supported on this model"),
+        (
+            {"model": OPUS_4_8, "messages": [{"role": "system", "content": "x"}, HI]},
+            "messages.0: use the top-level 'system' parameter for the initial system prompt;",
+        ),
+        # Tools.
+        ({"tool_choice": {"type": "any"}}, "tool_choice.any may only be specified while providing tools"),
+        ({"tools": [TOOL], "tool_choice": {"type": "tool", "name": "x"}}, "Tool 'x' not found in provided tools"),
+        ({"tools": [TOOL, TOOL]}, "tools: Tool names must be unique."),
+        ({"tools": [{"input_schema": SCHEMA}]}, "tools.0.custom.name: Field required"),
+        (
+            {"tools": [{**TOOL, "name": "a b"}]},
+            "tools.0.custom.name: String should match pattern '^[a-zA-Z0-9_-]{1,128}$'",
+        ),
+        ({"tools": [{**TOOL, "strict": True}]}, "tools.0.custom: For 'object' type, 'additionalProperties' must be "),
+        (
+            {"model": FABLE, "tools": [TOOL], "tool_choice": {"type": "any"}},
+            'tool_choice: type "tool" and "any" are not ',
+        ),
+        ({"messages": messages("a", [call()])}, f"messages.1: {ORPHAN}toolu_1{PAIR}"),
+        ({"messages": messages("a", [call("t_1"), call("t_2")], "b")}, f"messages.1: {ORPHAN}t_1, t_2{PAIR}"),
+        ({"messages": messages("a", [call("t_1"), call("t_2")], [result("t_2")])}, f"messages.1: {ORPHAN}t_1{PAIR}"),
+        ({"messages": messages([result()])}, f"messages.0.content.0: {UNEXPECTED}toolu_1{BACK}"),
+        (
+            {"messages": messages("a", [call("t_1")], [result("t_1"), result("t_2")])},
+            f"messages.2.content.1: {UNEXPECTED}t_2{BACK}",
+        ),
+        (
+            {"messages": messages("a", [call()], [result(), result()])},
+            "messages.2.content.1: each `tool_use` must have a single result. Found multiple `tool_result` blocks",
+        ),
+        (
+            {"messages": messages("a", [call(), call()], [result()])},
+            "messages.1.content.1: `tool_use` ids must be unique",
+        ),
+        (
+            {"messages": messages("a", [call("t.1")], "b")},
+            "messages.1.content.0.tool_use.id: String should match pattern",
+        ),
+        ({"messages": messages([call()])}, "messages.0: `tool_use` blocks can only be in `assistant` messages"),
+        # Thinking, effort, schemas.
+        ({"thinking": THINKING}, "`max_tokens` must be greater than `thinking.budget_tokens`."),
+        (
+            {"thinking": {**THINKING, "budget_tokens": 5}},
+            "thinking.enabled.budget_tokens: Input should be greater than or ",
+        ),
+        (
+            {"model": OPUS_4_8, "max_tokens": 2048, "thinking": THINKING},
+            '"thinking.type.enabled" is not supported for this model. Use "thinking.type.adaptive" and ',
+        ),
+        (
+            {"model": FABLE, "thinking": {"type": "disabled"}},
+            '"thinking.type.disabled" is not supported for this model.',
+        ),
+        (
+            {"max_tokens": 2048, "thinking": THINKING, "temperature": 0.5},
+            "`temperature` may only be set to 1 when thinking is enabled.",
+        ),
+        (
+            {"max_tokens": 2048, "thinking": THINKING, "tools": [TOOL], "tool_choice": {"type": "any"}},
+            "Thinking may not be enabled when tool_choice forces tool use.",
+        ),
+        (
+            {"max_tokens": 2048, "thinking": THINKING, "messages": messages("a", [call()], [result()])},
+            "messages.1.content.0.type: Expected `thinking` or `redacted_thinking`, but found `tool_use`.",
+        ),
+        (
+            {"messages": messages("a", [{"type": "thinking", "thinking": "b", "signature": "c"}, text("d")], "e")},
+            "messages.1.content.0: Invalid `signature` in `thinking` block",
+        ),
+        (
+            {"model": "claude-opus-4-6", "output_config": {"effort": "xhigh"}},
+            "This model does not support effort level 'xhigh'. Supported levels: high, low, max, medium.",
+        ),
+        (
+            {"output_config": {"format": {"type": "json_schema", "schema": SCHEMA}}},
+            "output_config.format.schema: For 'object' type, 'additionalProperties' must be explicitly set to false",
+        ),
+        # Caching.
+        (
+            {"messages": messages([text("a", cache_control=MARK)] * 5)},
+            "A maximum of 4 blocks with cache_control may be provided. Found 5.",
+        ),
+        (
+            {"messages": messages([text("a", cache_control=MARK), text("b", cache_control={**MARK, "ttl": "1h"})])},
+            "messages.0.content.1.cache_control.ttl: a ttl='1h' cache_control block must not come after a ttl='5m'",
+        ),
+    ],
+)
+def test_a_request_is_refused_in_the_vendors_words(body: dict[str, Any], message: str) -> None:
+    answer = asked(body)
+    said = answer.json()
+    assert (answer.status, answer.headers["x-should-retry"]) == (400, "false")
+    assert said["request_id"] == answer.headers["request-id"]
+    assert said["error"]["type"] == "invalid_request_error"
+    assert said["error"]["message"][: len(message)] == message
+    # What is refused when it is asked is refused when it is counted.
+    if not {"max_tokens", "thinking", "zzz"} & body.keys() and not answer.plan.refusal.violations:  # type: ignore[union-attr]
+        fields = ("model", "messages", "tools", "tool_choice", "system", "output_config")
+        counted = {"model": FORTY_FIVE, "messages": [HI], **{key: body[key] for key in fields if key in body}}
+        if counted.keys() >= body.keys():
+            assert ask("anthropic", counted, path="/v1/messages/count_tokens").json()["error"] == said["error"]
+
+
+@pytest.mark.parametrize(
+    "headers, status, message",
+    [
+        ({"anthropic-version": ""}, 400, "anthropic-version: header is required"),
+        ({"anthropic-version": "2025-11-01"}, 400, 'anthropic-version: "2025-11-01" is not a valid version'),
+        ({**OLD, "anthropic-beta": "output-2026-01-01,x-2026"}, 400, "Unexpected value(s) `x-2026` for the"),
+        ({"authorization": "", "anthropic-version": ""}, 401, "x-api-key header is required"),
+    ],
+)
+def test_headers_are_looked_at_before_the_body(headers: dict[str, str], status: int, message: str) -> None:
+    for path in ("/v1/messages", "/v1/messages/count_tokens", "/v1/models"):
+        answer = ask("anthropic", {} if "messages" in path else None, path=path, headers=headers)
+        assert (answer.status, answer.json()["error"]["message"][: len(message)]) == (status, message)
+
+
+@pytest.mark.parametrize("field", ["temperature", "top_p", "top_k"])
+def test_the_version_of_2026_has_no_sampling(field: str) -> None:
+    assert asked({field: 1}, OLD).status == 200
+    refused = asked({field: 1}, NEW)
+    assert (refused.status, refused.json()["error"]["message"]) == (400, f"{field}: Extra inputs are not permitted")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"messages": [HI, HI, {"role": "assistant", "content": "a"}, HI]},
+        {"messages": [{"role": "assistant", "content": "a"}, HI]},
+        {"messages": [{**HI, "content": ""}, HI]},
+        {"messages": messages("a", "")},
+        {"messages": messages("a", "So")},
+        {"messages": messages("a", [call()], [result(content=[text("Rain")]), text("And?")])},
+        {"messages": messages("a", [call("x"), call("y")], [result("y"), result("x", content=...)])},
+        {"messages": messages("a", [{"type": "thinking", "thinking": "", "signature": SIGNATURE}, text("b")], "c")},
+        {"system": [text("Be brief.", cache_control=MARK)], "cache_control": MARK},
+        {"tools": [TOOL, {"type": "web_search_20250305", "name": "web_search"}], "tool_choice": {"type": "none"}},
+        {"model": OPUS_4_8, "messages": [HI, {"role": "system", "content": "Be brief."}]},
+        {"metadata": {"user_id": "u"}, "service_tier": "standard_only", "stop_sequences": ["x"]},
+        {"model": "claude-of-tomorrow", "temperature": 0.2, "top_p": 0.5, "top_k": 3},
+    ],
+)
+def test_what_the_vendor_accepts_is_answered(body: dict[str, Any]) -> None:
+    answer = asked(json.loads(json.dumps(body, default=lambda missing: None).replace(', "content": null', "")))
+    assert (answer.status, answer.body if answer.status != 200 else b"") == (200, b"")
+
+
+def test_a_stream_says_block_by_block_what_a_body_says_at_once() -> None:
+    bodies: list[dict[str, Any]] = [
+        {"max_tokens": 2048, "thinking": THINKING, "tools": [TOOL], "messages": messages("Weather in Oslo?")},
+        {"max_tokens": 3000, "model": OPUS_4_8, "thinking": {"type": "adaptive"}, "messages": messages("Name a tide.")},
+        {"stop_sequences": ["e"]},
+        {"max_tokens": 0},
+        {"messages": messages(REDACT), "max_tokens": 2048, "thinking": THINKING},
+    ]
+    kinds = []
+    for body in bodies:
+        plain, events = asked(body).json(), asked({**body, "stream": True}).events()
+        whole = _accumulated(events)
+        for name in ("id", "content", "stop_reason", "stop_sequence", "stop_details"):
+            # Ids belong to the request, which differs; signatures as well.
+            assert _unsigned(whole[name]) == _unsigned(plain[name])
+        assert whole["usage"] == plain["usage"]
+        kinds.append([[block["type"] for block in plain["content"]], plain["stop_reason"]])
+        if plain["content"] and plain["content"][0]["type"] == "thinking":
+            assert (plain["content"][0]["thinking"] == "") == (body.get("model") == OPUS_4_8)
+    assert kinds == [
+        [["thinking", "tool_use"], "tool_use"], [["thinking", "text"], "end_turn"], [["text"], "stop_sequence"],
+        [[], "max_tokens"], [["redacted_thinking", "text"], "end_turn"],
+    ]  # fmt: skip
+
+
+def _unsigned(value: Any) -> Any:
+    """A value without what differs from request to request."""
+    if isinstance(value, dict):
+        return {key: _unsigned(each) for key, each in value.items() if key not in ("id", "signature", "data")}
+    return [*map(_unsigned, value)] if isinstance(value, list) else None if str(value).startswith("msg_") else value
+
+
+def _accumulated(events: list[Any]) -> dict[str, Any]:
+    """The message that a stream makes, as a client puts it together."""
+    assert [event["type"] for event in events if event["type"].startswith(("message", "ping"))] in (
+        ["message_start", "ping", "message_delta", "message_stop"],
+        ["message_start", "message_delta", "message_stop"],
+    )
+    message: dict[str, Any] = events[0]["message"]
+    inputs: dict[int, str] = {}
+    for event in events:
+        place = event.get("index", 0)
+        if event["type"] == "content_block_start":
+            assert place == len(message["content"])
+            message["content"].append(event["content_block"])
+        elif event["type"] == "content_block_delta":
+            for name, piece in event["delta"].items():
+                if name == "partial_json":
+                    inputs[place] = inputs.get(place, "") + piece
+                elif name != "type":
+                    message["content"][place][name] += piece
+        elif event["type"] == "message_delta":
+            message |= event["delta"]
+            message["usage"] |= event["usage"]
+    for place, said in inputs.items():
+        message["content"][place]["input"] = json.loads(said or "{}")
+    return message
+
+
+@pytest.mark.parametrize("ttl, after", [("5m", 299), ("1h", 3_599)])
+def test_a_marked_beginning_is_written_once_and_read_until_its_lifetime_ends(ttl: str, after: int) -> None:
+    space = Namespace("")
+
+    def usage(question: str, system: str = LONG) -> dict[str, Any]:
+        marked = [text(system, cache_control={**MARK, "ttl": ttl})]
+        body = {"model": "claude-sonnet-4-5", "system": marked, "messages": messages(question)}
+        counts: dict[str, Any] = asked(body, namespace=space).json()["usage"]
+        return counts
+
+    first, second, other, short = (
+        usage("One?"),
+        usage("Two?"),
+        usage("Three?", "Once. " + LONG),
+        usage("?", "Be brief."),
+    )
+    written = first["cache_creation_input_tokens"]
+    assert written > 1024
+    assert first["cache_creation"][f"ephemeral_{ttl}_input_tokens"] == written == second["cache_read_input_tokens"]
+    assert (first["cache_read_input_tokens"], second["cache_creation_input_tokens"]) == (0, 0)
+    # What is read or written is not counted once more.
+    assert first["input_tokens"] < 100
+    assert other["cache_creation_input_tokens"] >= written
+    assert short["cache_creation_input_tokens"] == short["cache_read_input_tokens"] == 0
+    unmarked = {"model": "claude-sonnet-4-5", "system": LONG}
+    assert asked(unmarked, namespace=space).json()["usage"]["cache_read_input_tokens"] == 0
+    # The cache has the lifetime that the mark names.
+    engine = next(iter(space.engines._known.values()))
+    assert engine.prompts.found([*engine.prompts._expiries][:1], after) == 1
+    assert engine.prompts.found([*engine.prompts._expiries][:1], after + 2) == 0
+
+
+def test_images_documents_and_tools_count() -> None:
+    def counted(**body: Any) -> int:
+        answer = ask("anthropic", {"model": FORTY_FIVE, "messages": [HI], **body}, path="/v1/messages/count_tokens")
+        return int(answer.json()["input_tokens"])
+
+    def with_block(block: dict[str, Any]) -> int:
+        return counted(messages=messages([text("Hello"), block])) - counted()
+
+    png = base64.b64encode(b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + (300).to_bytes(4) + (200).to_bytes(4)).decode()
+    image = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": png}}
+    assert counted() == 8
+    assert with_block(image) == 80
+    assert with_block({"type": "image", "source": {"type": "url", "url": "https://a.example/b.png"}}) > 1000
+    pdf = {"type": "document", "source": {"type": "base64", "media_type": "application/pdf", "data": "JVBERi0="}}
+    assert with_block(pdf) == 1500
+    plain = {"type": "document", "source": {"type": "text", "media_type": "text/plain", "data": LONG}}
+    assert with_block(plain) > 1500
+    with_tools = counted(tools=[TOOL])
+    assert 430 < with_tools - counted() < 560
+    assert counted(tools=[TOOL], tool_choice={"type": "any"}) - with_tools == 100
+
+
+def test_models_are_listed_page_by_page_and_found_by_their_aliases() -> None:
+    first = ask("anthropic", path="/v1/models?limit=4").json()
+    assert (len(first["data"]), first["has_more"], first["first_id"]) == (4, True, first["data"][0]["id"])
+    rest = ask("anthropic", path=f"/v1/models?limit=1000&after_id={first['last_id']}").json()
+    assert (rest["has_more"], rest["data"][0]["id"] not in [row["id"] for row in first["data"]]) == (False, True)
+    before = ask("anthropic", path=f"/v1/models?limit=2&before_id={rest['first_id']}").json()
+    assert before["data"] == first["data"][2:]
+    found = ask("anthropic", path="/v1/models/claude-haiku-4-5").json()
+    assert (found["id"], found["display_name"]) == ("claude-haiku-4-5-20251001", "Claude Haiku 4.5")
+    missing = ask("anthropic", path="/v1/models/claude-none")
+    assert (missing.status, missing.json()["error"]["message"]) == (404, "model: claude-none")
+    assert ask("anthropic", path="/v1/models?limit=0").status == 400
+
+
+def test_parallel_calls_can_be_turned_off() -> None:
+    body = {"tools": [TOOL], "messages": messages("What is the weather in Oslo, Bergen and Rome?"), "max_tokens": 500}
+    counts = [
+        len([block for block in asked({**body, **more}).json()["content"] if block["type"] == "tool_use"])
+        for more in ({}, {"tool_choice": {"type": "auto", "disable_parallel_tool_use": True}})
+    ]
+    assert counts == [3, 1]
+
+
+def test_an_answer_in_a_schema_conforms_to_it() -> None:
+    schema = {**SCHEMA, "additionalProperties": False}
+    form = {"output_config": {"format": {"type": "json_schema", "schema": schema}}, "max_tokens": 500}
+    [block] = asked(form).json()["content"]
+    assert json.loads(block["text"]).keys() == {"city"}
