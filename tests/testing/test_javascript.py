@@ -318,7 +318,7 @@ say([plain.url, plain.apiKey, await plain.requests()]);
         ("mock.verify({ call: 1 })", "unknown check 'call'. Did you mean 'calls'?"),
         ('(async () => server.namespace("x").baseUrl())()', "Name a dialect, such as baseUrl("),
         ('(async () => mock.baseUrl("nobody"))()', 'unknown dialect "nobody". Known: anthropic, cerebras, friendli, '),
-        ('(async () => server.namespace("x", { dialect: "y" }))()', 'unknown dialect "y". Known: cerebras, '),
+        ('(async () => server.namespace("x", { dialect: "y" }))()', 'unknown dialect "y". Known: anthropic, '),
         ('(async () => server.namespace("a/b"))()', "a namespace's name cannot contain slashes or spaces"),
         ('MockServer.connect({ url: server.url, token: "wrong" })', "token"),
         ('MockServer.connect({ url: "http://127.0.0.1:1" })', "Is it running? Start it with: mockserver serve"),
