@@ -3,7 +3,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: serve test check bench bench-short bytecode clean
+.PHONY: serve test check conformance bench bench-short bytecode clean
 
 serve: .venv/served bytecode
 	$(BIN)/mockserver serve
@@ -16,6 +16,10 @@ check: .venv/tested
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+# The test suites of the vendors and of their clients, each in an environment of its own; not part of `make test`.
+conformance: .venv/tested bytecode
+	$(BIN)/python -m tools.conformance $(ARGS)
 
 bench: .venv/tested bytecode
 	$(if $(PEERS),$(BIN)/python -m bench.peers $(filter-out 1,$(PEERS)))

@@ -31,6 +31,7 @@ from mockserver.latency.profiles import presets as known_presets
 from mockserver.server.admin.api import admin_document
 from mockserver.state.settings import Settings
 from mockserver.state.settings.options import LIVE, OPTIONS, OWN
+from tools.conformance import RESULTS
 
 PAGES = Path(__file__).parents[1] / "mockserver" / "docs"
 PART = re.compile(r"(<!-- made by tools/docs\.py: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
@@ -155,6 +156,16 @@ def conformance() -> str:
     heads = ("dialect", *DEGREES)
     total = table(heads, ((code(it.name), *claimed.known().values()) for it, claimed in found))
     return "\n\n".join([total, *(_claimed(dialect, claimed) for dialect, claimed in found)])
+
+
+def suites() -> str:
+    """What the last run of each suite of others gave."""
+    told = json.loads(RESULTS.read_text(encoding="utf-8"))
+    rows = (
+        (it["title"], code(it["dialect"]), it["passed"], it["failed"] or "", " ".join(it["reasons"]), it["date"])
+        for it in told.values()
+    )
+    return table(("suite", "dialect", "pass", "fail", "why", "date"), rows)
 
 
 def _claimed(dialect: Dialect, claimed: Conformance) -> str:
@@ -423,7 +434,7 @@ def _ask(server: MockServer, body: Mapping[str, object]) -> None:
 PARTS: Mapping[str, Callable[[], str]] = {
     part.__name__: part
     for part in (
-        *(options, dialects, clients, models, conformance, faults, scenarios, failures),
+        *(options, dialects, clients, models, conformance, suites, faults, scenarios, failures),
         *(presets, fields, tiers, admin, schemas, metrics),
     )
 }

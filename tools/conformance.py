@@ -1,0 +1,211 @@
+"""Runs the test suites of the vendors and of their clients against the simulator: `make conformance`.
+
+    python -m tools.conformance [NAME ...] [--checkout NAME=FOLDER ...]
+
+`suites.toml` has a row for each suite: where its tests come from (the source distribution of a package, a checkout that
+the caller names, or `standard_tests.py` here, which hands a model to LangChain's standard tests), the settings of the
+server, and which tests fail for which reason. A run fails if a test fails without a reason, or passes despite one. Each
+suite has an environment of its own in `.clients/`, and none of its files is kept elsewhere.
+"""
+
+import argparse
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tarfile
+import tomllib
+import venv
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import date
+from hashlib import sha256
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, NamedTuple
+
+import orjson
+
+from mockserver import MockServer
+
+HERE = Path(__file__).parent
+SHELF = HERE.parent / ".clients"
+# What the last run of each suite gave, for the page on conformance.
+RESULTS = HERE / "suites.json"
+
+_OUTCOME = re.compile(r"^(PASSED|FAILED|ERROR|XFAIL|XPASS) (\S+)", re.MULTILINE)
+_SECONDS = 1200
+# One loop for all tests: clients keep their connections from test to test.
+_ASYNCIO = """[pytest]
+asyncio_mode = auto
+asyncio_default_test_loop_scope = session
+asyncio_default_fixture_loop_scope = session
+"""
+
+
+class Suite(NamedTuple):
+    """A row of `suites.toml`.
+
+    - `source`: a package whose source distribution has the tests, empty if there is a checkout or they are ours.
+    - `install`: what the tests need; `tests`: where they are within the source.
+    - `server`: settings of the server; `environment`: variables of the tests, in which `{url}` is the server's.
+    - `replace`: patterns of placeholders that no server could accept, each with a sensible value.
+    - `explained`: patterns of tests that fail, each with the reason.
+    """
+
+    title: str
+    dialect: str
+    tests: Sequence[str]
+    source: str = ""
+    checkout: bool = False
+    install: Sequence[str] = ()
+    server: Mapping[str, Any] = {}
+    environment: Mapping[str, str] = {}
+    replace: Mapping[str, str] = {}
+    explained: Mapping[str, str] = {}
+
+
+class Result(NamedTuple):
+    """What a run of a suite gave: `failed` are tests without a reason, `mended` reasons without a failing test."""
+
+    passed: int
+    explained: int
+    failed: tuple[str, ...]
+    mended: tuple[str, ...]
+
+
+def main() -> int:
+    """Run the suites that are named, or all of them whose tests are at hand."""
+    parser = argparse.ArgumentParser(prog="python -m tools.conformance", description="Run the suites of others.")
+    parser.add_argument("names", nargs="*", metavar="NAME", help="suites of suites.toml; all by default")
+    parser.add_argument(
+        "--checkout", action="append", default=[], metavar="NAME=FOLDER", help="where a suite's source is"
+    )
+    arguments = parser.parse_args()
+    suites = {name: Suite(**row) for name, row in tomllib.loads((HERE / "suites.toml").read_text()).items()}
+    checkouts = dict(each.split("=", 1) for each in arguments.checkout)
+    unknown = [name for name in (*arguments.names, *checkouts) if name not in suites]
+    if unknown:
+        parser.error(f"unknown suites {', '.join(unknown)}. Known: {', '.join(suites)}")
+    told = orjson.loads(RESULTS.read_bytes()) if RESULTS.exists() else {}
+    well = True
+    for name in arguments.names or suites:
+        suite = suites[name]
+        if suite.checkout and name not in checkouts:
+            print(f"{name}: needs a checkout: --checkout {name}=FOLDER")
+            continue
+        result = run(name, suite, checkouts.get(name))
+        print(f"{name}: {result.passed} passed, {result.explained} explained, {len(result.failed)} failed")
+        for test in result.failed:
+            print(f"  failed: {test}")
+        for pattern in result.mended:
+            print(f"  passes, though explained: {pattern}")
+        well = well and not result.failed and not result.mended
+        told[name] = {
+            "title": suite.title,
+            "dialect": suite.dialect,
+            "passed": result.passed,
+            "failed": result.explained + len(result.failed),
+            "reasons": list(suite.explained.values()),
+            "date": date.today().isoformat(),
+        }
+    RESULTS.write_bytes(orjson.dumps(told, option=orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS) + b"\n")
+    return 0 if well else 1
+
+
+def run(name: str, suite: Suite, checkout: str | None) -> Result:
+    """Run a suite against a server of its own."""
+    environment = _environment(suite)
+    tests = _tests(environment / name, suite, checkout, environment)
+    with MockServer(**suite.server) as server:
+        variables = {key: value.replace("{url}", server.url) for key, value in suite.environment.items()}
+        command = [
+            str(_python(environment)),
+            "-m",
+            "pytest",
+            *suite.tests,
+            "-rA",
+            "-q",
+            "--no-header",
+            "-p",
+            "no:cacheprovider",
+        ]
+        command += ["--tb=no", "--show-capture=no", "-o", "addopts=", "-o", "console_output_style=classic"]
+        done = subprocess.run(
+            command, cwd=tests, env={**os.environ, **variables}, capture_output=True, text=True, timeout=_SECONDS
+        )
+    outcomes = [(test, outcome) for outcome, test in _OUTCOME.findall(done.stdout)]
+    if not outcomes:
+        raise SystemExit(f"{name}: no test ran.\n{done.stdout[-2000:]}\n{done.stderr[-2000:]}")
+    return _judged(suite, outcomes)
+
+
+def _judged(suite: Suite, outcomes: list[tuple[str, str]]) -> Result:
+    failed = [test for test, outcome in outcomes if outcome in ("FAILED", "ERROR")]
+    reasons = {pattern: re.compile(pattern) for pattern in suite.explained}
+    unexplained = tuple(test for test in failed if not any(each.search(test) for each in reasons.values()))
+    mended = tuple(pattern for pattern, each in reasons.items() if not any(each.search(test) for test in failed))
+    passed = sum(outcome == "PASSED" for _, outcome in outcomes)
+    return Result(passed, len(failed) - len(unexplained), unexplained, mended)
+
+
+def _environment(suite: Suite) -> Path:
+    """The environment of the suites with these packages, made if it is not there."""
+    packages = [*suite.install, *([suite.source] if suite.source else [])]
+    folder = SHELF / f"suites-{sha256(' '.join(packages).encode()).hexdigest()[:12]}"
+    marker = folder / ".ready"
+    if not marker.exists():
+        shutil.rmtree(folder, ignore_errors=True)
+        venv.create(folder, with_pip=True)
+        _pip(folder, "install", *packages)
+        marker.touch()
+    return folder
+
+
+def _python(environment: Path) -> Path:
+    return environment / "bin" / "python"
+
+
+def _tests(folder: Path, suite: Suite, checkout: str | None, environment: Path) -> Path:
+    """A folder with the suite's tests, whose placeholders are replaced."""
+    shutil.rmtree(folder, ignore_errors=True)
+    if checkout is not None:
+        shutil.copytree(checkout, folder, ignore=shutil.ignore_patterns(".git", "node_modules", ".venv"))
+    elif suite.source:
+        _unpack(suite.source, folder, environment)
+    else:
+        folder.mkdir()
+        shutil.copy(HERE / "standard_tests.py", folder)
+        # Out of reach of this project's own settings for pytest.
+        (folder / "pytest.ini").write_text(_ASYNCIO)
+    for path in _modules(folder, suite):
+        text = path.read_text("utf-8")
+        for placeholder, value in suite.replace.items():
+            text = re.sub(placeholder, value, text)
+        path.write_text(text, "utf-8")
+    return folder
+
+
+def _unpack(source: str, folder: Path, environment: Path) -> None:
+    """The source distribution of a package."""
+    with TemporaryDirectory(dir=environment) as place:
+        _pip(environment, "download", "--no-deps", "--no-binary", ":all:", "-d", place, source)
+        with tarfile.open(next(Path(place).glob("*.tar.gz"))) as packed:
+            packed.extractall(place, filter="data")
+        shutil.move(next(each for each in Path(place).iterdir() if each.is_dir()), folder)
+
+
+def _modules(tests: Path, suite: Suite) -> Iterator[Path]:
+    for place in suite.tests:
+        yield from [tests / place] if place.endswith(".py") else (tests / place).rglob("*.py")
+
+
+def _pip(environment: Path, *arguments: str) -> None:
+    command = [str(_python(environment)), "-m", "pip", *arguments, "--quiet", "--disable-pip-version-check"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=_SECONDS)
+    if done.returncode:
+        raise SystemExit(f"{' '.join(command)} failed:\n{done.stderr[-2000:]}")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
