@@ -77,6 +77,15 @@ _PROMPT = "{}: tell me about the tides of the sea, and what the moon has to do w
         ("/cerebras/v1/chat/completions", lambda prompt: {"messages": [{"role": "user", "content": prompt}]}),
         # At the root, where the name of the model decides whose it is.
         ("/v1/completions", lambda prompt: {"prompt": prompt}),
+        ("/friendli/v1/completions", lambda prompt: {"prompt": prompt}),
+        (
+            "/friendli/serverless/v1/chat/completions",
+            lambda prompt: {"messages": [{"role": "user", "content": prompt}]},
+        ),
+        (
+            "/yandex/v1/chat/completions",
+            lambda prompt: {"model": "gpt://f/yandexgpt", "messages": [{"role": "user", "content": prompt}]},
+        ),
     ],
 )
 def test_a_plain_answer_to_a_new_prompt_takes_few_calls_of_functions(

@@ -576,8 +576,14 @@ def test_a_timeout_of_a_millisecond_may_be_kept_and_today_there_is_none() -> Non
 
 @both_editions
 def test_embeddings_for_places_in_the_prompt_are_taken(edition: Edition) -> None:
-    fields = {"token_index_to_replace": [0, 2], "embedding_to_replace": [0.5] * 8}
-    assert asked(edition, **fields, max_tokens=1).status == 200
+    vectors = ([0.5] * 8, [0.5] * 7 + [0.25])
+    fields: list[dict[str, Any]] = [
+        {"token_index_to_replace": places, "embedding_to_replace": vector}
+        for places, vector in ((None, None), ([0, 2], vectors[0]), ([0, 2], vectors[1]), ([0, 3], vectors[0]))
+    ]
+    told = [asked(edition, seed=7, **each).json()["choices"][0]["text"] for each in (*fields, fields[1])]
+    assert len({*told}) == 4
+    assert told[1] == told[-1]
 
 
 def test_words_and_positions_of_the_first_client_are_taken() -> None:
@@ -589,6 +595,7 @@ def test_words_and_positions_of_the_first_client_are_taken() -> None:
         "bad_word_tokens": [{"tokens": [1]}],
     }
     assert legacy(**fields, prompt=None, tokens=[1, 2], position_ids=[0, 1], max_tokens=1).status == 200
+    assert legacy(soft_prompts=[soft]).body != legacy().body
 
 
 SCHEMA = {"type": "object", "properties": {"a": {"type": "string"}, "b": {"type": "object", "properties": {"c": {}}}}}

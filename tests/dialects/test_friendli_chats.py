@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from mockserver.dialects.friendli.models import MODELS, mind_of
+from mockserver.dialects.friendli.models import MODELS, traits_of
 from mockserver.dialects.friendli.schemas import CONTRACT
 from mockserver.model import tokens
 from mockserver.state.namespaces import Namespace
@@ -100,7 +100,7 @@ def test_the_first_client_knows_no_thoughts_and_ignores_what_it_does_not_know() 
 
 
 def test_a_chat_that_takes_too_long_is_refused_by_the_page() -> None:
-    assert legacy(timeout_microseconds=900_000).status == 200
+    assert legacy(timeout_microseconds=900_000).status == today(timeout_microseconds=1).status == 200
     slow = replace(QUIET, latency="ttft=1s, itl=1ms")
     body = {"messages": [OSLO], "timeout_microseconds": 900_000}
     assert ask("friendli", body, path=CONTAINER, method="POST", settings=slow).status == 429
@@ -222,9 +222,15 @@ def test_a_result_of_a_call_goes_into_the_answer(first: bool) -> None:
         {"role": "assistant", "content": None, "tool_calls": [call]},
         {"role": "tool", "tool_call_id": "c1", "content": '{"sky": "hail"}'},
     ]
-    answer = asked(first, messages=history, tools=TOOLS)
-    assert "hail" in message(answer)["content"]
-    assert answer.json()["choices"][0]["finish_reason"] == "stop"
+    named, other = ({"type": "function", "function": {"name": name}} for name in ("get_weather", "get_time"))
+    # The first client's own tests send the same choice with the result.
+    for choice in ("auto", named):
+        answer = asked(first, messages=history, tools=TOOLS, tool_choice=choice)
+        assert "hail" in message(answer)["content"]
+        assert answer.json()["choices"][0]["finish_reason"] == "stop"
+    anew = asked(first, messages=[*history, OSLO], tools=TOOLS, tool_choice=named)
+    assert [name for name, _ in made(anew)] == ["get_weather"]
+    assert [name for name, _ in made(asked(first, messages=history, tools=TOOLS, tool_choice=other))] == ["get_time"]
 
 
 def test_what_an_assistant_thought_before_may_be_sent_back() -> None:
@@ -384,7 +390,7 @@ def test_a_budget_leaves_the_rest_of_the_limit_to_what_is_said() -> None:
 @pytest.mark.parametrize("model", [model.id for model in MODELS])
 def test_who_thinks_and_who_can_leave_it(model: str) -> None:
     off = {"chat_template_kwargs": {"enable_thinking": False}}
-    mind = mind_of(model)
+    mind = traits_of(model).mind
     assert ("reasoning" in message(today(model))) == (mind != "plain")
     assert ("reasoning" in message(today(model, **off))) == (mind == "always")
     assert "reasoning" not in message(today(model, reasoning_budget=0))

@@ -531,6 +531,18 @@ def test_yandex_obeys_every_choice_of_tools(choice: Any, called: bool) -> None:
     assert told["tool_choice"] == choice
 
 
+def test_friendli_does_not_call_a_named_tool_again_once_its_result_is_there() -> None:
+    call = {"type": "function_call", "call_id": "c1", "name": "get_weather", "arguments": "{}"}
+    items = [{"role": "user", "content": ASK}, call]
+    result = {"type": "function_call_output", "call_id": "c1", "output": '{"sky": "hail"}'}
+    fields: dict[str, Any] = {"tools": [WEATHER], "tool_choice": {"type": "function", "name": "get_weather"}}
+    kinds = [
+        [item["type"] for item in FRIENDLI.ask(input=given, **fields).json()["output"]]
+        for given in (items[:1], [*items, result], [*items, result, *items[:1]])
+    ]
+    assert kinds == [["function_call"], ["message"], ["function_call"]]
+
+
 def test_friendli_says_nothing_of_custom_tools_to_the_model() -> None:
     choices: list[Any] = ["auto", {"type": "custom", "name": "sql"}]
     for choice in choices:

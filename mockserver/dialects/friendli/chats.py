@@ -5,158 +5,145 @@
 By the page each station refuses with all the faults that it finds; today only the first is reported, in one message.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mockserver.core.calls import Call
-from mockserver.core.dialects import Edition, RequestScope
+from mockserver.core.dialects import RequestScope
 from mockserver.core.failures import Refusal, Violation
 from mockserver.core.generation import GenerationRequest, Output, Prompt, ToolChoice
-from mockserver.dialects.contracts import Contract
 from mockserver.dialects.friendli.checks import CHAT_CHECKS, conflicts, misfits
 from mockserver.dialects.friendli.errors import invalid, unknown_model, worded
 from mockserver.dialects.friendli.formats import constraint
-from mockserver.dialects.friendli.models import AskedModel, Place, is_by_vllm, perceives
+from mockserver.dialects.friendli.models import Place, traits_of
 from mockserver.dialects.friendli.read import json_body, read_limits, read_sampling, read_stops, read_timeout
 from mockserver.dialects.friendli.reasoning import FriendliOptions, Reasoning, read_reasoning
-from mockserver.dialects.friendli.schemas import CHATS, known_fields
-from mockserver.dialects.openai.fields import Body, number_or
-from mockserver.dialects.openai.messages import chat_prompt, parts, with_media
-from mockserver.dialects.openai.tools import function_tools, tool_choice
+from mockserver.dialects.friendli.schemas import contract_of, known_fields
+from mockserver.dialects.openai.messages import chat_prompt, with_media
+from mockserver.dialects.openai.tools import NO_OFFER, function_tools, tool_choice
+
+Messages = Sequence[Mapping[str, Any]]
 
 # The tokens of each medium: figures of our own, since the vendor states none.
 _TOKENS = {"image_url": 256, "audio_url": 128, "video_url": 1024}
-
 # How models that only read text refuse each medium.
 REFUSALS = {
     "image_url": "This model does not support image/video inputs.",
     "video_url": "This model does not support image/video inputs.",
     "audio_url": "This model does not support audio inputs.",
 }
-
-
-def read_prompt(messages: Sequence[Mapping[str, Any]], tools: object) -> Prompt:
-    """The conversation as a prompt, with the `tools` on offer; each medium changes the answer by its URL."""
-    found = [(kind, part[kind]["url"], _TOKENS[kind]) for _, _, kind, part in media(messages)]
-    return with_media(chat_prompt(messages, tools), found)
-
-
-def medium_of(kind: str) -> str:
-    """The medium of a kind of part: `image`, `video` or `audio`."""
-    return kind.removesuffix("_url")
-
-
-def media_tokens(messages: Sequence[Mapping[str, Any]]) -> Mapping[str, int]:
-    """How many tokens of the prompt each medium counts, if there is any of it."""
-    counts: dict[str, int] = {}
-    for _, _, kind, _ in media(messages):
-        counts[medium_of(kind)] = counts.get(medium_of(kind), 0) + _TOKENS[kind]
-    return counts
-
-
-def media(messages: Sequence[Mapping[str, Any]]) -> Iterator[tuple[int, int, str, Mapping[str, Any]]]:
-    """The parts that are not text: the places of the message and of the part, its kind, and the part."""
-    for place, message in enumerate(messages):
-        for number, part in enumerate(parts(message)):
-            if part["type"] in _TOKENS:
-                yield place, number, part["type"], part
-
-
-# --- chats -----------------------------------------------------------------------------------------------------------
-
 # The first client knows no thoughts.
 _NO_THOUGHT = Reasoning(None, "hidden")
 
 
+def media_in(messages: Messages) -> list[tuple[int, int, str, str]]:
+    """The parts that are not text: the places of the message and of the part, its kind, and its URL."""
+    found = []
+    for place, message in enumerate(messages):
+        content = message.get("content")
+        for number, part in enumerate(content if isinstance(content, list) else ()):
+            kind = part["type"]
+            if kind in _TOKENS:
+                found.append((place, number, kind, part[kind]["url"]))
+    return found
+
+
+def read_prompt(messages: Messages, tools: object, media: Sequence[tuple[int, int, str, str]]) -> Prompt:
+    """The conversation as a prompt, with the `tools` on offer; each medium changes the answer by its URL."""
+    prompt = chat_prompt(messages, tools)
+    return with_media(prompt, [(kind, url, _TOKENS[kind]) for *_, kind, url in media]) if media else prompt
+
+
+def due_choice(choice: ToolChoice, prompt: Prompt) -> ToolChoice:
+    """The choice, but none of a named tool once its result follows the last user message.
+
+    The first client's own tests send the same `tool_choice` with the result, and expect a text.
+    """
+    for message in reversed(prompt.messages) if choice.mode == "required" and choice.names else ():
+        if message.role == "user":
+            break
+        if message.answers in choice.names:
+            return ToolChoice("none")
+    return choice
+
+
 def read_chat(place: Place, call: Call, scope: RequestScope) -> GenerationRequest | Refusal:
     """The request to a place, or its refusal."""
-    body = _valid(call, scope, CHATS.at(place, scope.edition))
-    if isinstance(body, Refusal):
-        return worded(body, scope.edition)
-    asked = place(body.get("model"), scope)
-    made = _fitting(body, scope.edition, asked)
+    made = _read(place, call, scope)
     return worded(made, scope.edition) if isinstance(made, Refusal) else made
 
 
-def _valid(call: Call, scope: RequestScope, contract: Contract) -> Body | Refusal:
-    """The known fields of the body, if they are valid and compatible; else the refusal."""
-    sent = json_body(call.body)
-    if isinstance(sent, Refusal):
-        return sent
-    known = known_fields(scope.edition, "ChatFields")
-    strangers = [] if scope.edition == "documented" else [name for name in sent if name not in known]
-    body = {name: value for name, value in sent.items() if name in known}
-    violations = (
-        [Violation((name,), "conflict", f"no such field: '{name}'") for name in strangers]
-        or contract.violations(_without_vllms_effort(body))
-        or conflicts(body, CHAT_CHECKS[scope.edition])
-    )
-    return invalid(violations) if violations else _by_one_name(body)
-
-
-def _without_vllms_effort(body: Body) -> Body:
-    """The body without the effort that only vLLM accepts, if it serves the model: recorded of `none`."""
-    model = body.get("model")
-    accepted = body.get("reasoning_effort") == "none" and isinstance(model, str) and is_by_vllm(model)
-    return {**body, "reasoning_effort": None} if accepted else body
-
-
-def _by_one_name(body: Body) -> Body:
-    """The body with its limit under the older of its two names."""
-    newer = body.get("max_completion_tokens")
-    return body if newer is None else {**body, "max_tokens": newer}
-
-
-def _fitting(body: Body, edition: Edition, asked: AskedModel) -> GenerationRequest | Refusal:
-    """The request, if there is such a model, which accepts its media and is large enough; else the refusal."""
-    if asked.model is None:
-        return unknown_model(asked.name, edition)
-    unseen = tuple(_beyond_senses(body, asked.name))
+def _read(place: Place, call: Call, scope: RequestScope) -> GenerationRequest | Refusal:
+    body, edition = json_body(call.body), scope.edition
+    if isinstance(body, Refusal):
+        return body
+    known = known_fields(edition, "ChatFields")
+    if not body.keys() <= known:
+        if edition == "observed":
+            strangers = [name for name in body if name not in known]
+            return invalid([Violation((name,), "conflict", f"no such field: '{name}'") for name in strangers])
+        body = {name: value for name, value in body.items() if name in known}
+    checked, name = body, body.get("model")
+    if body.get("reasoning_effort") == "none" and isinstance(name, str) and traits_of(name).by_vllm:
+        # Recorded: vLLM accepts an effort that the engine refuses.
+        checked = {**body, "reasoning_effort": None}
+    violations = contract_of("ChatCompletionRequest", place, edition).violations(checked)
+    if violations:
+        return invalid(violations)
+    messages, missing = body["messages"], []
+    for number, message in enumerate(messages):
+        if message["role"] == "assistant" and message.get("content") is None and not message.get("tool_calls"):
+            # "The content of assistant message. Required unless `tool_calls` is specified."
+            missing.append(Violation(("messages", number, "content"), "required", "Field required"))
+    found = [*missing, *conflicts(body, CHAT_CHECKS[edition])]
+    if found:
+        return invalid(found)
+    name, model = place(name, scope)
+    if model is None:
+        return unknown_model(name, edition)
+    if body.get("max_completion_tokens") is not None:
+        # The limit under the older of its two names.
+        body["max_tokens"] = body["max_completion_tokens"]
+    media, traits = media_in(messages), traits_of(name)
+    unseen = [
+        Violation(("messages", at, "content", number), "conflict", REFUSALS[kind])
+        for at, number, kind, _ in media
+        if kind.removesuffix("_url") not in traits.senses
+    ] if media else ()  # fmt: skip
     if unseen:
         return invalid(unseen)
-    request = _request(body, edition, asked)
-    return misfits(body, request, asked.model) or request
-
-
-def _beyond_senses(body: Body, name: str) -> Iterator[Violation]:
-    for place, number, kind, _ in media(body["messages"]):
-        if not perceives(name, medium_of(kind)):
-            yield Violation(("messages", place, "content", number), "conflict", REFUSALS[kind])
-
-
-def _request(body: Body, edition: Edition, asked: AskedModel) -> GenerationRequest:
-    prompts = (read_prompt(body["messages"], body.get("tools")),)
-    assert asked.model is not None
-    thought = read_reasoning(body, asked.name) if edition == "observed" else _NO_THOUGHT
-    return GenerationRequest(
-        model=asked.name,
+    prompt = read_prompt(messages, body.get("tools"), media)
+    prompts = (prompt,)
+    thought = read_reasoning(body, traits.mind) if edition == "observed" else _NO_THOUGHT
+    tools, choice = NO_OFFER
+    if body.get("tools"):
+        # "Whether to let the model issue tool calls in parallel. [...] True"; a choice among no tools is tolerated.
+        parallel = body.get("parallel_tool_calls") is not False
+        tools = function_tools(body["tools"])
+        choice = due_choice(tool_choice(body.get("tool_choice"), parallel=parallel), prompt)
+    counts: dict[str, int] = {}
+    for *_, kind, _ in media:
+        counts[kind.removesuffix("_url")] = counts.get(kind.removesuffix("_url"), 0) + _TOKENS[kind]
+    request = GenerationRequest(
+        model=name,
         prompts=prompts,
-        output=_output(body, thought),
-        limits=read_limits(body, asked.model, prompts),
+        output=Output(
+            stream=bool(body.get("stream")),
+            include_usage=bool((body.get("stream_options") or {}).get("include_usage")),
+            logprobs=int(body.get("top_logprobs") or 0) if body.get("logprobs") else None,
+            reasoning=thought.thoughts in ("apart", "inside", "leaked"),
+        ),
+        limits=read_limits(body, model, prompts),
         stops=read_stops(body),
         sampling=read_sampling(body),
-        constraint=constraint(body, edition),
-        tools=function_tools(body.get("tools")),
-        tool_choice=_tool_choice(body),
-        n=int(number_or(body.get("n"), 1)),
+        constraint=constraint(body, edition) if "response_format" in body else None,
+        tools=tools,
+        tool_choice=choice,
+        n=int(body.get("n") or 1),
         effort=thought.effort,
         budget=thought.budget,
         extra=FriendliOptions(
-            timeout=read_timeout(body), thoughts=thought.thoughts, media=media_tokens(body["messages"])
+            read_timeout(body) if edition == "documented" else None, thoughts=thought.thoughts, media=counts
         ),
     )
-
-
-def _output(body: Body, thought: Reasoning) -> Output:
-    return Output(
-        stream=bool(body.get("stream")),
-        include_usage=bool((body.get("stream_options") or {}).get("include_usage")),
-        logprobs=int(body.get("top_logprobs") or 0) if body.get("logprobs") else None,
-        reasoning=thought.thoughts in ("apart", "inside", "leaked"),
-    )
-
-
-def _tool_choice(body: Body) -> ToolChoice:
-    # "Whether to let the model issue tool calls in parallel. [...] True"; a choice among no tools is tolerated.
-    wanted = body.get("tool_choice") if body.get("tools") else None
-    return tool_choice(wanted, parallel=body.get("parallel_tool_calls") is not False)
+    return misfits(body, request, model) or request

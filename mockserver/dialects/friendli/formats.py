@@ -1,7 +1,7 @@
 """`response_format` and its patterns: the constraint on an answer, or why it is refused."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -11,6 +11,7 @@ from mockserver.core.dialects import Edition
 from mockserver.core.failures import Violation
 from mockserver.core.generation import Constraint
 from mockserver.core.json_values import is_shallow
+from mockserver.dialects.friendli.models import traits_of
 from mockserver.model.schema import (
     InvalidSchemaError,
     SchemaLimitError,
@@ -49,12 +50,11 @@ def fault_of(pattern: str) -> str:
 
 Schema = Mapping[str, Any]
 
-# The keywords that contain schemas: by name, in a list, or a single one.
+# The keywords that contain schemas: by name, or in a list or a single one.
 _NAMED = ("properties", "patternProperties", "dependentSchemas", "dependencies", "$defs", "definitions")
-_LISTED = ("anyOf", "oneOf", "allOf", "prefixItems")
-_SINGLE = (
-    "items", "additionalProperties", "not", "if", "then", "else", "contains", "propertyNames", "unevaluatedItems",
-    "unevaluatedProperties",
+_HELD = (
+    "anyOf", "oneOf", "allOf", "prefixItems", "items", "additionalProperties", "not", "if", "then", "else", "contains",
+    "propertyNames", "unevaluatedItems", "unevaluatedProperties",
 )  # fmt: skip
 
 # Our own wording of what the service refuses: see `has_several_branches`.
@@ -63,24 +63,28 @@ BRANCHES = "oneOf with several branches is not supported"
 
 def as_obeyed(schema: Any) -> Any:
     """The schema as the service obeys it: "`additionalProperties` ignored (false)", unless that is unsatisfiable."""
-    closed = _closed(schema)
+    closed = _mapped(schema, _closed)
     return schema if fault_of_schema(closed) else closed
 
 
-def _closed(schema: Any) -> Any:
-    """The schema with objects that have no other properties than those that it names."""
+def _closed(schema: Schema) -> Schema:
+    """The schema of objects that have no other properties than those that it names."""
+    return {**schema, "additionalProperties": False} if schema.get("additionalProperties") else schema
+
+
+def _mapped(schema: Any, change: Callable[[Schema], Schema]) -> Any:
+    """The value with each schema in it changed, the innermost first; references are not followed."""
     if not isinstance(schema, dict):
         return schema
-    made = {key: _each_closed(key, value) for key, value in schema.items()}
-    return made | {"additionalProperties": False} if made.get("additionalProperties") else made
-
-
-def _each_closed(key: str, value: Any) -> Any:
-    if key in _NAMED and isinstance(value, dict):
-        return {name: _closed(part) for name, part in value.items()}
-    if isinstance(value, list):
-        return [_closed(part) for part in value] if key in (*_LISTED, "items") else value
-    return _closed(value) if key in _SINGLE else value
+    made = dict(schema)
+    for key, value in schema.items():
+        if key in _NAMED and isinstance(value, dict):
+            made[key] = {name: _mapped(part, change) for name, part in value.items()}
+        elif key in _HELD:
+            # Before draft 2020-12 `items` was a list for a tuple.
+            is_list = isinstance(value, list)
+            made[key] = [_mapped(part, change) for part in value] if is_list else _mapped(value, change)
+    return change(made)
 
 
 def fault_of_schema(value: object) -> str:
@@ -100,7 +104,13 @@ def fault_of_schema(value: object) -> str:
 
 def opens_with_an_optional_property(schema: Schema) -> bool:
     """Whether the first property of any object in the schema is optional."""
-    return any(_first_is_optional(part) for part in _parts(schema))
+    for part in _parts(schema):
+        # A definition to which nothing refers is not checked, and may hold anything.
+        properties, required = part.get("properties"), part.get("required", [])
+        first = next(iter(properties), None) if isinstance(properties, dict) else None
+        if first is not None and isinstance(required, list) and first not in required:
+            return True
+    return False
 
 
 def has_several_branches(schema: object) -> bool:
@@ -111,34 +121,11 @@ def has_several_branches(schema: object) -> bool:
     return any(isinstance(branches := part.get("oneOf"), list) and len(branches) > 1 for part in _parts(schema))
 
 
-def _first_is_optional(schema: Schema) -> bool:
-    # A definition to which nothing refers is not checked, and may hold anything.
-    properties, required = schema.get("properties"), schema.get("required", [])
-    first = next(iter(properties), None) if isinstance(properties, dict) else None
-    return first is not None and isinstance(required, list) and first not in required
-
-
-def _parts(schema: object) -> Iterator[Schema]:
-    """A schema and all its subschemas; references are not followed."""
-    waiting = [schema]
-    while waiting:
-        part = waiting.pop()
-        if isinstance(part, dict):
-            yield part
-            waiting += _held(part)
-
-
-def _held(schema: Schema) -> Iterable[object]:
-    for key in _NAMED:
-        named = schema.get(key)
-        yield from named.values() if isinstance(named, dict) else ()
-    for key in _LISTED:
-        listed = schema.get(key)
-        yield from listed if isinstance(listed, list) else ()
-    for key in _SINGLE:
-        held = schema.get(key, ())
-        # Before draft 2020-12 `items` was a list for a tuple.
-        yield from held if isinstance(held, list) else [held]
+def _parts(schema: object) -> list[Schema]:
+    """A schema and all its subschemas."""
+    found: list[Schema] = []
+    _mapped(schema, lambda part: found.append(part) or part)  # type: ignore[func-returns-value]
+    return found
 
 
 # --- formats ---------------------------------------------------------------------------------------------------------
@@ -173,36 +160,40 @@ def constraint(body: Mapping[str, Any], edition: Edition) -> Constraint | None:
     return Constraint("json_complete", schema)
 
 
-def documented_format(body: Mapping[str, Any]) -> Iterator[Violation]:
-    """What the page forbids in a format."""
+def format_violations(body: Mapping[str, Any], edition: Edition) -> list[Violation]:
+    """What the page or the service forbids in a format."""
     wanted = body.get("response_format") or {}
     kind, written = wanted.get("type"), wanted.get("schema")
     if kind == "regex":
-        yield from _pattern(written)
-    if kind == "json_object" and written is not None:
-        yield from _serialized(written)
+        fault = fault_of(written)
+        return [Violation(_SCHEMA, "conflict", fault)] if fault else []
+    if kind == "json_object" and written is not None and edition == "documented":
+        found = (_remembered_fault if len(written) <= _LONGEST_REMEMBERED else _serialized_fault)(written)
+        return [] if found is None else [found]
+    return schema_violations(wanted["json_schema"]["schema"], _JSON_SCHEMA) if kind == "json_schema" else []
 
 
-def observed_format(body: Mapping[str, Any]) -> Iterator[Violation]:
-    """What the service forbids in a format."""
-    wanted = body.get("response_format") or {}
-    kind = wanted.get("type")
-    if kind == "regex":
-        yield from _pattern(wanted["schema"])
-    if kind == "json_schema":
-        yield from _schema(wanted["json_schema"]["schema"])
+def schema_violations(schema: object, place: tuple[str, ...]) -> list[Violation]:
+    """What the service forbids in the schema of an answer, which stands at a place of the body."""
+    fault = fault_of_schema(schema)
+    if not fault and isinstance(schema, dict) and opens_with_an_optional_property(schema):
+        # The guide to structured outputs demands that the first property of an object be required.
+        fault = "the first property of an object must be required"
+    return [Violation(place, "conflict", fault)] if fault else []
 
 
-def _pattern(pattern: Any) -> Iterator[Violation]:
-    fault = fault_of(pattern)
-    if fault:
-        yield Violation(_SCHEMA, "conflict", fault)
-
-
-def _serialized(written: str) -> Iterator[Violation]:
-    violation = (_remembered_fault if len(written) <= _LONGEST_REMEMBERED else _serialized_fault)(written)
-    if violation is not None:
-        yield violation
+def branch_violations(body: Mapping[str, Any], schema: object, place: tuple[str, ...]) -> list[Violation]:
+    """The unions that the vendor's own engine refuses, unlike vLLM: in a tool's parameters, or in the schema of the
+    answer, which stands at a place of the body."""
+    if traits_of(body.get("model") or "").by_vllm:
+        return []
+    found = []
+    for number, row in enumerate(body.get("tools") or ()):
+        function = row.get("function") or (row if row.get("type") == "function" else {})
+        if has_several_branches(function.get("parameters")):
+            where = ("tools", number, *(() if function is row else ("function",)), "parameters")
+            found.append(Violation(where, "conflict", f"invalid tools: {BRANCHES}"))
+    return [*found, Violation(place, "conflict", BRANCHES)] if has_several_branches(schema) else found
 
 
 def _serialized_fault(written: str) -> Violation | None:
@@ -219,12 +210,3 @@ def _serialized_fault(written: str) -> Violation | None:
 
 
 _remembered_fault = lru_cache(maxsize=256)(_serialized_fault)
-
-
-def _schema(schema: object) -> Iterator[Violation]:
-    fault = fault_of_schema(schema)
-    if fault:
-        yield Violation(_JSON_SCHEMA, "conflict", fault)
-    elif isinstance(schema, dict) and opens_with_an_optional_property(schema):
-        # The guide to structured outputs demands that the first property of an object be required.
-        yield Violation(_JSON_SCHEMA, "conflict", "the first property of an object must be required")

@@ -6,7 +6,7 @@ Each station refuses with all violations that it finds, and ends the way.
 """
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
 import orjson
@@ -15,32 +15,29 @@ from mockserver.core.calls import Call
 from mockserver.core.dialects import Model, RequestScope
 from mockserver.core.failures import FailureKind, Refusal, Violation
 from mockserver.core.generation import GenerationRequest, Limits, Output, Prompt, Sampling, Stops
-from mockserver.core.json_values import is_shallow
-from mockserver.dialects.contracts import Contract
+from mockserver.core.json_values import DEEPEST, is_shallow
+from mockserver.core.seeding import fingerprint
 from mockserver.dialects.friendli.checks import CHECKS, conflicts, misfits
 from mockserver.dialects.friendli.errors import invalid, unknown_model
 from mockserver.dialects.friendli.formats import constraint
-from mockserver.dialects.friendli.models import AskedModel, Place
+from mockserver.dialects.friendli.models import Place
 from mockserver.dialects.friendli.reasoning import FriendliOptions
-from mockserver.dialects.friendli.schemas import COMPLETIONS, known_fields
-from mockserver.dialects.openai.fields import Body, number_or, text_prompt, text_prompts, token_biases, whole
+from mockserver.dialects.friendli.schemas import contract_of, known_fields
+from mockserver.dialects.openai.fields import Body, text_prompt, text_prompts, token_biases, whole
 
 
 def json_body(data: bytes) -> dict[str, Any] | Refusal:
     """The body, or why it is not a JSON object; as in FastAPI, an empty body and `null` count as missing."""
-    if not data:
-        return _missing()
     try:
-        value = orjson.loads(data)
+        value = orjson.loads(data or b"null")
     except orjson.JSONDecodeError as error:
         return _too_deep() if error.msg.startswith("depth") else _malformed(_fault_position(data), "JSON decode error")
     if not isinstance(value, dict):
-        return _missing() if value is None else invalid([Violation((), "object", "")], FailureKind.NOT_AN_OBJECT)
-    return value if is_shallow(value) else _too_deep()
-
-
-def _missing() -> Refusal:
-    return invalid([Violation((), "required", "Field required")])
+        if value is None:
+            return invalid([Violation((), "required", "Field required")])
+        return invalid([Violation((), "object", "")], FailureKind.NOT_AN_OBJECT)
+    # Each level has a bracket: few bodies have so many.
+    return value if data.count(b"[") + data.count(b"{") <= DEEPEST or is_shallow(value) else _too_deep()
 
 
 def _too_deep() -> Refusal:
@@ -70,47 +67,59 @@ def _malformed(position: int, message: str) -> Refusal:
 
 def read_limits(body: Body, model: Model, prompts: tuple[Prompt, ...]) -> Limits:
     """How long the answer may be."""
-    least, total_least = body.get("min_tokens"), body.get("min_total_tokens")
-    total = whole(body.get("max_total_tokens"))
+    most, least, window = body.get("max_tokens"), body.get("min_tokens") or 0, model.context
     # Totals count a prompt and its answer: the maximum acts as a smaller window, the minimum holds for every prompt.
-    shortest = min(prompt.token_count for prompt in prompts)
-    fewest = number_or(least, 0) if total_least is None else max(total_least - shortest, 0)
-    window = model.context if total is None else min(total, model.context)
-    return Limits(whole(body.get("max_tokens")), int(fewest), context=window)
+    if body.get("max_total_tokens") is not None:
+        window = min(int(body["max_total_tokens"]), window)
+    if body.get("min_total_tokens") is not None:
+        least = max(body["min_total_tokens"] - min([prompt.token_count for prompt in prompts]), 0)
+    return Limits(None if most is None else int(most), int(least), context=window)
+
+
+_STOP_FIELDS = {"stop", "stop_tokens", "eos_token"}
+_NO_STOPS = Stops()
 
 
 def read_stops(body: Body) -> Stops:
     """What ends the answer."""
+    if _STOP_FIELDS.isdisjoint(body):
+        return _NO_STOPS
     # "When generated token corresponds to any of the tokens in the sequence": each token of each sequence stops.
     listed = [token for sequence in body.get("stop_tokens") or () for token in sequence.get("tokens") or ()]
     ends = [*listed, *(body.get("eos_token") or ())]
-    return Stops(tuple(body.get("stop") or ()), tuple((int(token),) for token in ends))
+    return Stops(tuple(body.get("stop") or ()), tuple([(int(token),) for token in ends]))
+
+
+# "If this exceeds 1, every ngram of that size can only occur once", of `no_repeat_ngram`.
+_USUAL = Sampling(xtc_threshold=0.0, early_stopping=False, no_repeat_ngram=1)
+# The fields with the names that the model has for them.
+_NUMBERS = (
+    "temperature", "top_p", "top_k", "min_p", "xtc_threshold", "xtc_probability", "length_penalty", "early_stopping",
+    "frequency_penalty", "presence_penalty", "repetition_penalty", "no_repeat_ngram",
+)  # fmt: skip
+_SAMPLING_FIELDS = {*_NUMBERS, "seed", "num_beams", "logit_bias", "bad_words", "bad_word_tokens"}
 
 
 def read_sampling(body: Body) -> Sampling:
     """How tokens are drawn."""
+    if _SAMPLING_FIELDS.isdisjoint(body):
+        return _USUAL
+    stated = {name: body[name] for name in _NUMBERS if body.get(name) is not None}
+    for name in ("top_k", "no_repeat_ngram"):
+        if name in stated:
+            stated[name] = int(stated[name])
     seed, beams = body.get("seed"), body.get("num_beams")
-    # The standard beam search is deterministic: no seed changes what it finds.
-    fixed = beams is not None and (body.get("beam_search_type") or "DETERMINISTIC") == "DETERMINISTIC"
-    return Sampling(
-        seeds=ints(seed if isinstance(seed, list) else [] if seed is None else [seed]),
-        temperature=0.0 if fixed else number_or(body.get("temperature"), 1.0),
-        top_p=number_or(body.get("top_p"), 1.0),
-        top_k=int(number_or(body.get("top_k"), 0)),
-        min_p=number_or(body.get("min_p"), 0.0),
-        xtc_threshold=number_or(body.get("xtc_threshold"), 0.0),
-        xtc_probability=number_or(body.get("xtc_probability"), 0.0),
-        beams=int(number_or(beams, 1)),
-        length_penalty=number_or(body.get("length_penalty"), 1.0),
-        early_stopping=bool(body.get("early_stopping")),
-        frequency_penalty=number_or(body.get("frequency_penalty"), 0.0),
-        presence_penalty=number_or(body.get("presence_penalty"), 0.0),
-        repetition_penalty=number_or(body.get("repetition_penalty"), 1.0),
-        # "If this exceeds 1, every ngram of that size can only occur once".
-        no_repeat_ngram=int(number_or(body.get("no_repeat_ngram"), 1)),
+    if beams is not None and (body.get("beam_search_type") or "DETERMINISTIC") == "DETERMINISTIC":
+        # The standard beam search is deterministic: no seed changes what it finds.
+        stated["temperature"] = 0.0
+    return _USUAL._replace(
+        **stated,
+        seeds=() if seed is None else ints(seed if isinstance(seed, list) else [seed]),
+        beams=int(beams or 1),
         logit_bias=token_biases(body.get("logit_bias")),
         bad_words=tuple(body.get("bad_words") or ()),
-        bad_tokens=_sequences(body.get("bad_word_tokens")),
+        # Sequences of tokens, `[{"tokens": [1, 2]}, ...]`, without those that are empty.
+        bad_tokens=tuple([ints(row["tokens"]) for row in body.get("bad_word_tokens") or () if row.get("tokens")]),
     )
 
 
@@ -118,11 +127,6 @@ def read_timeout(body: Body) -> float | None:
     """How long the answer may take, in seconds."""
     timeout = body.get("timeout_microseconds")
     return None if timeout is None else timeout / 1_000_000
-
-
-def _sequences(rows: Iterable[Mapping[str, Any]] | None) -> tuple[tuple[int, ...], ...]:
-    """Sequences of tokens, `[{"tokens": [1, 2]}, ...]`, without those that are empty."""
-    return tuple(ints(row["tokens"]) for row in rows or () if row.get("tokens"))
 
 
 def ints(values: Iterable[float] | None) -> tuple[int, ...]:
@@ -134,90 +138,67 @@ def ints(values: Iterable[float] | None) -> tuple[int, ...]:
 
 # The vendor's evaluation harness writes these as a batch of one, `"tokens": [[1, 2]]`, which the page does not say.
 _IN_BATCHES = ("tokens", "forced_output_tokens")
+# What takes the place of tokens of the prompt, or stands ahead of them.
+_VECTORS = ("token_index_to_replace", "embedding_to_replace", "soft_prompts")
 
 
 def read(place: Place, call: Call, scope: RequestScope) -> GenerationRequest | Refusal:
     """The request to a place, or its refusal."""
-    body = _valid(call, scope, COMPLETIONS.at(place, scope.edition))
-    return body if isinstance(body, Refusal) else _fitting(body, scope, place(body.get("model"), scope))
-
-
-def _valid(call: Call, scope: RequestScope, contract: Contract) -> Body | Refusal:
-    """The known fields of the body, if they are valid and compatible; else the refusal."""
+    edition = scope.edition
     sent = json_body(call.body)
     if isinstance(sent, Refusal):
         return sent
-    known = known_fields(scope.edition, "CompletionFields")
-    body = {name: value for name, value in sent.items() if name in known}
-    if scope.edition == "documented":
+    body, known = sent, known_fields(edition, "CompletionFields")
+    if not sent.keys() <= known:
+        body = {name: value for name, value in sent.items() if name in known}
+    if edition == "documented":
         body |= {name: _alone(body[name]) for name in _IN_BATCHES if name in body}
-    violations = contract.violations(body) or conflicts(body, CHECKS[scope.edition])
-    return invalid(violations) if violations else body
+    prompt, tokens = body.get("prompt"), body.get("tokens")
+    violations = [*contract_of("CompletionRequest", place, edition).violations(body)]
+    if not violations:
+        violations = conflicts(body, CHECKS[edition])
+        if prompt is None and tokens is None:
+            # "Either prompt or tokens field is required."
+            violations.insert(0, Violation(("prompt",), "required", "Field required"))
+    if violations:
+        return invalid(violations)
+    name, model = place(body.get("model"), scope)
+    if model is None:
+        return unknown_model(name, edition)
+    prompts = text_prompts(prompt) if prompt is not None else (text_prompt(ints(tokens)),)
+    if any(map(body.get, _VECTORS)):
+        # The model reads them, but they have no text.
+        read = fingerprint(orjson.dumps([*map(body.get, _VECTORS)]))
+        prompts = tuple([each._replace(text=f"{read}\n{each.text}") for each in prompts])
+    forced, limits = ints(body.get("forced_output_tokens")), read_limits(body, model, prompts)
+    if forced:
+        # As many tokens as are forced, or as many of them as are allowed.
+        most = len(forced) if limits.max_tokens is None else min(limits.max_tokens, len(forced))
+        limits = Limits(most, ignore_eos=True, context=limits.context)
+    scored, beams = bool(body.get("include_output_logprobs")), int(body.get("num_beams") or 1)
+    unscored = bool(body.get("include_output_logits"))
+    request = GenerationRequest(
+        model=name,
+        prompts=prompts,
+        output=Output(
+            stream=bool(body.get("stream")),
+            include_usage=bool((body.get("stream_options") or {}).get("include_usage")),
+            logprobs=0 if scored or unscored else whole(body.get("logprobs")),
+            token_ids=True,
+        ),
+        limits=limits,
+        stops=_NO_STOPS if forced else read_stops(body),
+        sampling=read_sampling(body),
+        constraint=None if forced else constraint(body, edition),
+        n=int(body.get("n") or 1),
+        # One beam is no search. As in the search that the page names as similar, there are twice as many candidates as
+        # beams.
+        best_of=2 * beams if beams > 1 else 1,
+        extra=FriendliOptions(read_timeout(body), forced, scored, unscored),
+    )
+    return misfits(body, request, model) or request
 
 
 def _alone(value: Any) -> Any:
     """The list in a batch of one; any other value as it is."""
     return value[0] if isinstance(value, list) and len(value) == 1 and isinstance(value[0], list) else value
-
-
-def _fitting(body: Body, scope: RequestScope, asked: AskedModel) -> GenerationRequest | Refusal:
-    """The request, if there is such a model and it is large enough; else the refusal."""
-    if asked.model is None:
-        return unknown_model(asked.name, scope.edition)
-    request = _request(body, scope, asked.name, asked.model)
-    return misfits(body, request, asked.model) or request
-
-
-def _request(body: Body, scope: RequestScope, name: str, model: Model) -> GenerationRequest:
-    prompts = _prompts(body)
-    forced = ints(body.get("forced_output_tokens"))
-    limits = read_limits(body, model, prompts)
-    return GenerationRequest(
-        model=name,
-        prompts=prompts,
-        output=_output(body),
-        limits=_forced(limits, len(forced)) if forced else limits,
-        stops=Stops() if forced else read_stops(body),
-        sampling=read_sampling(body),
-        constraint=None if forced else constraint(body, scope.edition),
-        n=int(number_or(body.get("n"), 1)),
-        best_of=_candidates(body),
-        extra=_wishes(body, forced),
-    )
-
-
-def _prompts(body: Body) -> tuple[Prompt, ...]:
-    tokens, prompt = body.get("tokens"), body.get("prompt")
-    return text_prompts(prompt) if prompt is not None else (text_prompt(ints(tokens)),)
-
-
-def _output(body: Body) -> Output:
-    asked = body.get("include_output_logprobs") or body.get("include_output_logits")
-    return Output(
-        stream=bool(body.get("stream")),
-        include_usage=bool((body.get("stream_options") or {}).get("include_usage")),
-        logprobs=0 if asked else whole(body.get("logprobs")),
-        token_ids=True,
-    )
-
-
-def _forced(limits: Limits, length: int) -> Limits:
-    """Limits for exactly as many tokens as are forced, or as many of them as are allowed."""
-    most = length if limits.max_tokens is None else min(limits.max_tokens, length)
-    return Limits(most, ignore_eos=True, context=limits.context)
-
-
-def _candidates(body: Body) -> int:
-    """How many candidates a search compares. One beam is no search."""
-    beams = int(number_or(body.get("num_beams"), 1))
-    # As in the search that the page names as similar, there are twice as many candidates as beams.
-    return 2 * beams if beams > 1 else 1
-
-
-def _wishes(body: Body, forced: tuple[int, ...]) -> FriendliOptions:
-    return FriendliOptions(
-        timeout=read_timeout(body),
-        forced=forced,
-        logprobs=bool(body.get("include_output_logprobs")),
-        logits=bool(body.get("include_output_logits")),
-    )

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
 from mockserver.core.generation import Choice, Effort, GenerationRequest
-from mockserver.dialects.friendli.models import Mind, mind_of
+from mockserver.dialects.friendli.models import Mind
 
 # Where thoughts go: apart from the content, inside it, or nowhere; or the content has their empty tags. Those that are
 # `leaked` are inside it with only the closing tag.
@@ -53,6 +53,7 @@ _EFFORTS: Mapping[str, Effort] = {
     "ultracode": "xhigh",
 }
 _USUAL: Effort = "medium"
+_FIELDS = {"reasoning_effort", "reasoning_budget", "chat_template_kwargs", "parse_reasoning", "include_reasoning"}
 
 
 class Reasoning(NamedTuple):
@@ -63,90 +64,53 @@ class Reasoning(NamedTuple):
     budget: int | None = None
 
 
-def read_reasoning(body: Mapping[str, Any], name: str) -> Reasoning:
-    """The reasoning that a valid body asks of the model of that name."""
-    asked = body.get("reasoning_budget")
-    # "`-1` means the model reasons without a budget limit."
-    budget = None if asked is None or asked < 0 else int(asked)
-    thinks = _thinks(body, name) and budget != 0
-    return Reasoning(_effort(body) if thinks else None, _place(body, mind_of(name), thinks=thinks), budget)
-
-
-def _thinks(body: Mapping[str, Any], name: str) -> bool:
-    mind, off = mind_of(name), _is_off(body)
-    if mind == "unknown":
+def read_reasoning(body: Mapping[str, Any], mind: Mind) -> Reasoning:
+    """The reasoning that a valid body asks of a model."""
+    thinks = mind in ("always", "toggle", "leaks")
+    if _FIELDS.isdisjoint(body):
+        return Reasoning(_USUAL if thinks else None, "apart")
+    # The variables that the request sets in the chat template.
+    variables, effort = body.get("chat_template_kwargs") or {}, body.get("reasoning_effort")
+    wanted, asked = variables.get("enable_thinking"), body.get("reasoning_budget")
+    # Whether the model is told not to think.
+    off = effort == "none" or wanted is False
+    if mind == "toggle" and off:
+        thinks = False
+    elif mind == "unknown" and not off:
         # What runs at an endpoint of one's own is unknown: a client that asks for reasoning knows that the model can.
-        wanted = _template_kwargs(body).get("enable_thinking")
-        asked = body.get("reasoning_effort") is not None or bool(body.get("reasoning_budget"))
-        return not off and bool(asked if wanted is None else wanted)
-    return mind in ("always", "leaks") or (mind == "toggle" and not off)
-
-
-def _is_off(body: Mapping[str, Any]) -> bool:
-    """Whether the model is told not to think."""
-    return body.get("reasoning_effort") == "none" or _template_kwargs(body).get("enable_thinking") is False
-
-
-def _effort(body: Mapping[str, Any]) -> Effort:
-    """The effort; the vendor's own tools pass it to the template instead."""
-    wanted = body.get("reasoning_effort") or _template_kwargs(body).get("reasoning_effort")
-    return _EFFORTS.get(wanted, _USUAL) if isinstance(wanted, str) else _USUAL
-
-
-def _template_kwargs(body: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The variables that the request sets in the chat template."""
-    return body.get("chat_template_kwargs") or {}
-
-
-def _place(body: Mapping[str, Any], mind: Mind, *, thinks: bool) -> Thoughts:
-    off = _is_off(body)
+        thinks = bool(effort is not None or asked) if wanted is None else bool(wanted)
+    thinks = thinks and asked != 0
+    thoughts: Thoughts = "apart"
     if thinks and off and mind == "leaks":
-        return "leaked"
-    if thinks and body.get("reasoning_effort") == "none":
-        return "hidden"
-    if body.get("parse_reasoning") is False:
+        thoughts = "leaked"
+    elif thinks and effort == "none":
+        thoughts = "hidden"
+    elif body.get("parse_reasoning") is False:
         # "Setting it to [...] false returns empty <think></think> tags."
-        return "empty" if off and not thinks and mind != "plain" else "inside"
-    # "Decides whether the parsed reasoning content is included in the response."
-    return "hidden" if body.get("include_reasoning") is False else "apart"
+        thoughts = "empty" if off and not thinks and mind != "plain" else "inside"
+    elif body.get("include_reasoning") is False:
+        # "Decides whether the parsed reasoning content is included in the response."
+        thoughts = "hidden"
+    # The vendor's own tools pass the effort to the template instead.
+    named = effort or variables.get("reasoning_effort")
+    level = _EFFORTS.get(named, _USUAL) if isinstance(named, str) else _USUAL
+    # "`-1` means the model reasons without a budget limit."
+    return Reasoning(level if thinks else None, thoughts, None if asked is None or asked < 0 else int(asked))
 
 
-class Passage(NamedTuple):
-    """Tokens of an answer with the same place: apart from its content, or within it.
+def shown(choice: Choice, where: Thoughts) -> tuple[bool, Sequence[str], Sequence[str]]:
+    """The thoughts of a choice as they are to be shown: whether apart from the content; their texts, and the content's.
 
-    Those that are `scored` have log-probabilities.
+    The closing tag is left out if the choice was cut within its thoughts.
     """
-
-    apart: bool
-    texts: Sequence[str]
-    scored: bool = False
-
-
-def stretches(choice: Choice, where: Thoughts) -> tuple[Passage, Passage]:
-    """The thoughts and the text of a choice, with thoughts as they are to be shown."""
-    if where in ("inside", "leaked"):
-        thoughts = _tagged(choice, _OPEN, _CLOSE) if where == "inside" else leaked(choice)
-        return Passage(False, thoughts), Passage(False, choice.texts, scored=True)
-    texts = _untagged(choice.texts) if where == "empty" else choice.texts
-    return Passage(True, choice.thoughts), Passage(False, texts, scored=True)
-
-
-def leaked(choice: Choice) -> Sequence[str]:
-    """Thoughts as part of the content, as a model writes them that was told not to think."""
-    return _tagged(choice, "", _LEAKED_CLOSE)
-
-
-def _tagged(choice: Choice, opening: str, closing: str) -> Sequence[str]:
-    """Thoughts as part of the content; the closing tag is left out if the choice was cut within its thoughts."""
-    if not choice.thoughts:
-        return ()
+    texts = choice.texts
+    if where == "empty" and texts:
+        texts = [_OPEN + _CLOSE + texts[0], *texts[1:]]
+    if where not in ("inside", "leaked") or not choice.thoughts:
+        return where not in ("inside", "leaked"), choice.thoughts, texts
+    opening, closing = (_OPEN, _CLOSE) if where == "inside" else ("", _LEAKED_CLOSE)
     first, *rest = choice.thoughts
-    texts = [opening + first, *rest]
+    thoughts = [opening + first, *rest]
     if choice.answer_tokens or choice.finish_reason != "length":
-        texts[-1] += closing
-    return texts
-
-
-def _untagged(texts: Sequence[str]) -> Sequence[str]:
-    """Content that begins with empty tags."""
-    return [_OPEN + _CLOSE + texts[0], *texts[1:]] if texts else texts
+        thoughts[-1] += closing
+    return False, thoughts, texts

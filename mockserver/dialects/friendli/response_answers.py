@@ -15,10 +15,10 @@ from mockserver.core.dialects import Broken, RequestScope
 from mockserver.core.generation import Generation, Usage
 from mockserver.core.seeding import hex_digits, uuid4_text
 from mockserver.core.timeline import Reply, TokenTiming
-from mockserver.dialects.friendli.drafts import accepted
-from mockserver.dialects.friendli.models import is_by_vllm
-from mockserver.dialects.friendli.reasoning import leaked
+from mockserver.dialects.friendli.models import traits_of
+from mockserver.dialects.friendli.reasoning import shown
 from mockserver.dialects.friendli.responses import Wanted
+from mockserver.dialects.friendli.write import accepted
 from mockserver.dialects.openai.events import EVENT_STREAM
 from mockserver.dialects.openai.flavour import Members
 from mockserver.dialects.openai.responses.flavour import (
@@ -42,7 +42,7 @@ _PREFIXES = {"thought": "rs", "text": "msg", "call": "fc"}
 
 def write_response(generation: Generation, pace: TokenTiming, scope: RequestScope) -> Reply:
     """The generation as one body, or as a stream of events."""
-    flavour = _BY_VLLM if is_by_vllm(generation.request.model) else _OWN
+    flavour = _BY_VLLM if traits_of(generation.request.model).by_vllm else _OWN
     return write(responding(flavour, generation, pace, scope))
 
 
@@ -152,7 +152,8 @@ def _spoken(response: Responding) -> list[Spoken]:
     """The items. As in chats, a refusal is a text like any other, and every call is a function's."""
     choice = response.choice
     if response.options.more and response.options.more.thoughts == "leaked":
-        choice = replace(choice, thoughts=(), texts=(*leaked(choice), *choice.texts))
+        _, thoughts, texts = shown(choice, "leaked")
+        choice = replace(choice, thoughts=(), texts=(*thoughts, *texts))
     return [
         each._replace(kind="call" if each.is_call else "text" if each.kind == "refusal" else each.kind)
         for each in spoken_of(choice, "thought" if choice.thoughts else None)

@@ -6,42 +6,28 @@ Fields that the SDK does not know are allowed, since "additional properties" are
 """
 
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from mockserver.core.calls import Call
-from mockserver.core.dialects import Model, RequestScope
+from mockserver.core.dialects import RequestScope
 from mockserver.core.failures import FailureKind, Refusal, Violation
 from mockserver.core.generation import Constraint, GenerationRequest, Limits, Output, Sampling, ToolChoice
-from mockserver.dialects.friendli.chats import REFUSALS, read_prompt
-from mockserver.dialects.friendli.checks import conflicts
+from mockserver.dialects.friendli.chats import REFUSALS, due_choice, media_in, read_prompt
 from mockserver.dialects.friendli.errors import invalid, unknown_model, worded
-from mockserver.dialects.friendli.formats import (
-    BRANCHES,
-    as_obeyed,
-    fault_of_schema,
-    has_several_branches,
-    opens_with_an_optional_property,
-)
-from mockserver.dialects.friendli.models import AskedModel, Place, is_by_vllm, perceives
+from mockserver.dialects.friendli.formats import as_obeyed, branch_violations, schema_violations
+from mockserver.dialects.friendli.models import Place, traits_of
 from mockserver.dialects.friendli.read import json_body
-from mockserver.dialects.friendli.reasoning import Reasoning, Thoughts, read_reasoning
-from mockserver.dialects.friendli.schemas import RESPONSES
-from mockserver.dialects.openai.fields import Body, number_or, whole
+from mockserver.dialects.friendli.reasoning import Thoughts, read_reasoning
+from mockserver.dialects.friendli.schemas import contract_of
+from mockserver.dialects.openai.fields import Body, number_or
 from mockserver.dialects.openai.responses.flavour import ResponseOptions
 from mockserver.dialects.openai.responses.items import messages_of
-from mockserver.dialects.openai.tools import function_tools, parameters_fault, tool_choice, unknown_tool
+from mockserver.dialects.openai.tools import function_tool, parameters_fault, tool_choice, unknown_tool
 
 _SCHEMA = ("text", "format", "schema")
-_ITEMS = frozenset(
-    (
-        "message",
-        "function_call",
-        "function_call_output",
-        "custom_tool_call",
-        "custom_tool_call_output",
-        "reasoning",
-    )
-)
+_ITEMS = frozenset((
+    "message", "function_call", "function_call_output", "custom_tool_call", "custom_tool_call_output", "reasoning",
+))  # fmt: skip
 
 
 class Wanted(NamedTuple):
@@ -55,16 +41,63 @@ class Wanted(NamedTuple):
 
 def read_response(place: Place, call: Call, scope: RequestScope) -> GenerationRequest | Refusal:
     """The request to a place, or its refusal."""
+    made = _read(place, call, scope)
+    return worded(made, scope.edition) if isinstance(made, Refusal) else made
+
+
+def _read(place: Place, call: Call, scope: RequestScope) -> GenerationRequest | Refusal:
     body = json_body(call.body)
     if isinstance(body, Refusal):
-        return worded(body, scope.edition)
-    violations = (
-        conflicts(body, (_unsupported,))
-        or RESPONSES.at(place, scope.edition).violations(body)
-        or conflicts(body, (_tools, _form, _branches))
+        return body
+    violations = [*_unsupported(body)] or contract_of("ResponsesRequest", place, scope.edition).violations(body)
+    form = {} if violations else (body.get("text") or {}).get("format") or {}
+    functions = [] if violations else [tool for tool in body.get("tools") or () if tool["type"] == "function"]
+    violations = violations or [*_conflicts(body, functions, form)]
+    if violations:
+        return invalid(violations)
+    name, model = place(body.get("model"), scope)
+    if model is None:
+        return unknown_model(name, "observed")
+    traits, messages = traits_of(name), messages_of(body["input"], body.get("instructions"))
+    if "image" not in traits.senses:
+        unseen = [*_images(body)]
+        if unseen:
+            return invalid(unseen)
+    if body.get("tool_choice") == "required" and not functions:
+        # Recorded: the engine fails if all tools on offer are custom ones.
+        return Refusal(FailureKind.SERVER_ERROR) if body.get("tools") else invalid((_NOTHING_TO_CALL,))
+    # Recorded: custom tools are not offered to the model.
+    offered = [{"function": tool} for tool in functions]
+    prompt = read_prompt(messages, offered or None, media_in(messages))
+    reasoning, most = body.get("reasoning") or {}, body.get("max_output_tokens")
+    # An effort, and variables of the chat template, which are accepted within `reasoning` alone.
+    asked = {"reasoning_effort": reasoning.get("effort")}
+    if isinstance(reasoning.get("chat_template_kwargs"), Mapping):
+        asked["chat_template_kwargs"] = reasoning["chat_template_kwargs"]
+    thought = read_reasoning(asked, traits.mind)
+    # The default as recorded of GLM-5.3-Flash, whose own advice it is, for the models of its maker.
+    top_p = number_or(body.get("top_p"), 0.95 if name.startswith("zai-org/") else 1.0)
+    temperature, count, window = number_or(body.get("temperature"), 1.0), prompt.token_count, model.context
+    stated = f"the model's maximum length is {window}"
+    if count > window:
+        words = f"the prompt has {count} tokens, {stated}"
+        return invalid((Violation(("input",), "context", words),), FailureKind.CONTEXT_LENGTH)
+    if count + (most or 0) > window:
+        words = f"the prompt has {count} tokens and max_output_tokens is {most:.15g}, {stated}"
+        return invalid((Violation(("max_output_tokens",), "context", words),), FailureKind.CONTEXT_LENGTH)
+    limit = window - count if most is None else int(most)
+    return GenerationRequest(
+        model=name,
+        prompts=(prompt,),
+        output=Output(stream=bool(body.get("stream")), reasoning=thought.thoughts != "hidden"),
+        limits=Limits(None if most is None else limit, context=window),
+        sampling=Sampling(temperature=temperature, top_p=top_p),
+        constraint=_constraint(form),
+        tools=tuple(map(function_tool, functions)),
+        tool_choice=due_choice(_choice(body), prompt) if offered else ToolChoice("none"),
+        effort=thought.effort,
+        extra=ResponseOptions(body, Wanted(temperature, top_p, limit, thought.thoughts)),
     )
-    result = invalid(violations) if violations else _fitting(body, place(body.get("model"), scope))
-    return worded(result, scope.edition) if isinstance(result, Refusal) else result
 
 
 def _unsupported(body: Body) -> Iterator[Violation]:
@@ -88,132 +121,39 @@ def _objects(value: object) -> list[tuple[int, Body]]:
     return [(place, item) for place, item in items if isinstance(item, Mapping)]
 
 
-def _tools(body: Body) -> Iterator[Violation]:
-    for place, tool in enumerate(body.get("tools") or ()):
-        reason = parameters_fault(tool) if tool["type"] == "function" else None
-        if reason:
-            yield Violation(("tools", place, "parameters"), "conflict", f"invalid tools: parameters {reason}")
-    unknown = unknown_tool(_choice(body), function_tools(_functions(body)))
-    if unknown is not None:
-        yield Violation(
-            ("tool_choice",), "conflict", f"tool_choice names a function that is not among the tools: {unknown!r}"
-        )
-
-
-def _form(body: Body) -> Iterator[Violation]:
-    form = _format(body)
-    fault = fault_of_schema(form["schema"]) if form.get("type") == "json_schema" else ""
-    if fault:
-        yield Violation(_SCHEMA, "conflict", fault)
-    elif form.get("type") == "json_schema" and opens_with_an_optional_property(form["schema"]):
-        yield Violation(_SCHEMA, "conflict", "the first property of an object must be required")
-
-
-def _branches(body: Body) -> Iterator[Violation]:
-    if is_by_vllm(body.get("model") or ""):
-        return
-    for place, tool in enumerate(body.get("tools") or ()):
-        if tool["type"] == "function" and has_several_branches(tool.get("parameters")):
-            yield Violation(("tools", place, "parameters"), "conflict", f"invalid tools: {BRANCHES}")
-    if has_several_branches(_format(body).get("schema")):
-        yield Violation(_SCHEMA, "conflict", BRANCHES)
-
-
-def _format(body: Body) -> Body:
-    return (body.get("text") or {}).get("format") or {}
-
-
-def _functions(body: Body) -> list[Body]:
-    """The functions on offer, in the form of chats. Recorded: custom tools are not offered to the model."""
-    return [{"function": tool} for tool in body.get("tools") or () if tool["type"] == "function"]
-
-
-def _choice(body: Body) -> ToolChoice:
-    wanted, parallel = body.get("tool_choice"), body.get("parallel_tool_calls") is not False
-    if isinstance(wanted, Mapping):
-        # A custom tool is unknown to the model, so a choice of one by name leaves the choice to the model.
-        named = wanted["type"] == "function"
-        return tool_choice({"type": "function", "function": wanted} if named else "auto", parallel=parallel)
-    return tool_choice(wanted, parallel=parallel)
-
-
-def _fitting(body: Body, asked: AskedModel) -> GenerationRequest | Refusal:
-    """The request, if there is such a model, which accepts its media and is large enough; else the refusal."""
-    if asked.model is None:
-        return unknown_model(asked.name, "observed")
-    messages = messages_of(body["input"], body.get("instructions"))
-    unseen = tuple(_unsupported_images(body, asked.name))
-    if unseen:
-        return invalid(unseen)
-    functions = _functions(body)
-    if body.get("tool_choice") == "required" and not functions:
-        # Recorded: the engine fails if all tools on offer are custom ones.
-        return Refusal(FailureKind.SERVER_ERROR) if body.get("tools") else invalid((_nothing_to_call(),))
-    request = _request(body, asked, messages, functions)
-    too_long = tuple(_too_long(body, request, asked.model))
-    return invalid(too_long, FailureKind.CONTEXT_LENGTH) if too_long else request
-
-
-def _nothing_to_call() -> Violation:
-    return Violation(("tool_choice",), "conflict", "tool_choice asks for a call, but there are no tools")
-
-
-def _unsupported_images(body: Body, name: str) -> Iterator[Violation]:
+def _images(body: Body) -> Iterator[Violation]:
     """The images of the items; nothing is known of what the content of thoughts is made of."""
-    if perceives(name, "image"):
-        return
     for place, item in _objects(body["input"]):
         for number, part in _objects(item.get("content")):
             if part.get("type") == "input_image":
                 yield Violation(("input", place, "content", number), "conflict", REFUSALS["image_url"])
 
 
-def _request(body: Body, asked: AskedModel, messages: list[dict[str, Any]], functions: list[Body]) -> GenerationRequest:
-    assert asked.model is not None
-    prompt = read_prompt(messages, functions or None)
-    thought = _thought(body, asked.name)
-    temperature, top_p = number_or(body.get("temperature"), 1.0), number_or(body.get("top_p"), _usual_top_p(asked.name))
-    most = whole(body.get("max_output_tokens"))
-    room = max(asked.model.context - prompt.token_count, 0)
-    return GenerationRequest(
-        model=asked.name,
-        prompts=(prompt,),
-        output=Output(stream=bool(body.get("stream")), reasoning=thought.thoughts != "hidden"),
-        limits=Limits(most, context=asked.model.context),
-        sampling=Sampling(temperature=temperature, top_p=top_p),
-        constraint=_constraint(body),
-        tools=function_tools(functions),
-        tool_choice=_choice(body) if functions else ToolChoice("none"),
-        effort=thought.effort,
-        extra=ResponseOptions(body, Wanted(temperature, top_p, room if most is None else most, thought.thoughts)),
-    )
+_NOTHING_TO_CALL = Violation(("tool_choice",), "conflict", "tool_choice asks for a call, but there are no tools")
 
 
-def _thought(body: Body, name: str) -> Reasoning:
-    """The reasoning: an effort, and variables of the chat template, which are accepted within `reasoning` alone."""
-    asked = body.get("reasoning") or {}
-    kwargs = asked.get("chat_template_kwargs")
-    fields = {"reasoning_effort": asked.get("effort")}
-    return read_reasoning(fields | ({"chat_template_kwargs": kwargs} if isinstance(kwargs, Mapping) else {}), name)
+def _conflicts(body: Body, functions: list[Body], form: Body) -> Iterator[Violation]:
+    for place, tool in enumerate(body.get("tools") or ()):
+        reason = parameters_fault(tool) if tool["type"] == "function" else None
+        if reason:
+            yield Violation(("tools", place, "parameters"), "conflict", f"invalid tools: parameters {reason}")
+    unknown = unknown_tool(_choice(body), [function_tool(tool) for tool in functions])
+    if unknown is not None:
+        words = f"tool_choice names a function that is not among the tools: {unknown!r}"
+        yield Violation(("tool_choice",), "conflict", words)
+    yield from schema_violations(form["schema"], _SCHEMA) if form.get("type") == "json_schema" else ()
+    yield from branch_violations(body, form.get("schema"), _SCHEMA)
 
 
-def _usual_top_p(name: str) -> float:
-    """The default of `top_p`: as recorded of GLM-5.3-Flash, whose own advice it is, for the models of its maker."""
-    return 0.95 if name.startswith("zai-org/") else 1.0
+def _choice(body: Body) -> ToolChoice:
+    wanted, parallel = body.get("tool_choice"), body.get("parallel_tool_calls") is not False
+    if isinstance(wanted, Mapping):
+        # A custom tool is unknown to the model, so a choice of one by name leaves the choice to the model.
+        wanted = {"type": "function", "function": wanted} if wanted["type"] == "function" else "auto"
+    return tool_choice(wanted, parallel=parallel)
 
 
-def _constraint(body: Body) -> Constraint | None:
-    form = _format(body)
+def _constraint(form: Body) -> Constraint | None:
     if form.get("type") == "json_schema":
         return Constraint("json_schema", as_obeyed(form["schema"]))
     return Constraint("json_object") if form.get("type") == "json_object" else None
-
-
-def _too_long(body: Body, request: GenerationRequest, model: Model) -> Iterator[Violation]:
-    count, most = request.prompt_tokens, body.get("max_output_tokens") or 0
-    window = f"the model's maximum length is {model.context}"
-    if count > model.context:
-        yield Violation(("input",), "context", f"the prompt has {count} tokens, {window}")
-    elif count + most > model.context:
-        message = f"the prompt has {count} tokens and max_output_tokens is {most:.15g}, {window}"
-        yield Violation(("max_output_tokens",), "context", message)

@@ -1,38 +1,22 @@
 """The contract in `contract/`: the page's fields with the ranges of its prose, and those of the service today."""
 
-from collections.abc import Mapping
 from functools import cache
-from typing import NamedTuple
 
 from mockserver.core.dialects import Edition
-from mockserver.dialects.contracts import Contract, by_edition, editions
+from mockserver.dialects.contracts import Contract, editions
 from mockserver.dialects.friendli.models import Place, container
 
 CONTRACT = editions(__package__)
 
 
-class Requests(NamedTuple):
-    """The contracts of an operation's requests: a container's, and that of the hosted endpoints, which cannot tell
-    without `model` what is asked."""
-
-    own: Mapping[Edition, Contract]
-    hosted: Contract
-
-    def at(self, place: Place, edition: Edition) -> Contract:
-        """The contract of the requests to a place."""
-        return self.own[edition] if place is container else self.hosted
+def contract_of(schema: str, place: Place, edition: Edition) -> Contract:
+    """The contract of the requests to a place: the hosted endpoints cannot tell without `model` what is asked."""
+    return _contract(schema, edition) if place is container else _contract(f"Hosted{schema}", "observed")
 
 
-def _requests(name: str) -> Requests:
-    return Requests(by_edition(CONTRACT, name), Contract(CONTRACT["observed"], f"Hosted{name}"))
-
-
-COMPLETIONS = _requests("CompletionRequest")
-CHATS = _requests("ChatCompletionRequest")
-TOKENIZATIONS = _requests("TokenizationRequest")
-DETOKENIZATIONS = _requests("DetokenizationRequest")
-# Only today's wire has them.
-RESPONSES = _requests("ResponsesRequest")
+@cache
+def _contract(schema: str, edition: Edition) -> Contract:
+    return Contract(CONTRACT[edition], schema)
 
 
 @cache

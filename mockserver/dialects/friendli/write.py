@@ -10,36 +10,46 @@ same members; a chunk has several tokens, as events of the same model's response
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
-from itertools import accumulate
+from itertools import accumulate, chain
 from typing import Any
 
 import orjson
 
 from mockserver.core.dialects import RequestScope
 from mockserver.core.failures import FailureKind, Refusal
-from mockserver.core.generation import Choice, Generation
-from mockserver.core.seeding import alphanumerics, hex_digits, uuid4_text
+from mockserver.core.generation import Choice, Generation, GenerationRequest, Position, Sampling
+from mockserver.core.seeding import alphanumerics, derive, hex_digits, uuid4_text
 from mockserver.core.timeline import FrameBatch, LazyFrames, Reply, TokenTiming
-from mockserver.dialects.friendli.drafts import accepted, one_by_one
-from mockserver.dialects.friendli.forced import enforced
-from mockserver.dialects.friendli.models import is_by_vllm
-from mockserver.dialects.friendli.reasoning import options_of, stretches
+from mockserver.dialects.friendli.models import traits_of
+from mockserver.dialects.friendli.reasoning import options_of, shown
 from mockserver.dialects.openai.bodies import body_reply, usage_object
-from mockserver.dialects.openai.events import EVENT_STREAM, JsonTexts, at_step, json_texts, stream_reply, weave
+from mockserver.dialects.openai.events import EVENT_STREAM, JsonTexts, at_step, batches, json_texts, stream_reply, weave
 from mockserver.dialects.openai.flavour import NOTHING, Encoding, Flavour, Members, Rendering, Segment
 from mockserver.dialects.openai.flavour import write as write_answer
 from mockserver.dialects.openai.logprobs import chat_logprobs, legacy_logprobs
+from mockserver.dialects.openai.tools import whole_calls
+from mockserver.model import tokens
+from mockserver.model.intent import detect_intent
+from mockserver.model.logprobs import positions, scale
 
 # What stands between the logits of a position and its log-probabilities: the same number everywhere.
 _LOG_PARTITION = 18.0
+
+
+# The most tokens of an event by vLLM.
+_MOST = 5
 
 
 def write(generation: Generation, pace: TokenTiming, scope: RequestScope) -> Reply | Refusal:
     """A completion as in the page, or as today's service sends it; or a refusal if it takes too long."""
     if _is_late(generation, pace):
         return Refusal(FailureKind.TIMEOUT)
-    generation = enforced(generation)
+    forced = options_of(generation.request).forced
+    if forced and not generation.prepared:
+        choices = [_enforced(choice, forced, generation.request) for choice in generation.choices]
+        generation = generation._replace(choices=tuple(choices))
     documented = scope.edition == "documented"
     return _write_sampled(generation) if documented else write_answer(_COMPLETION, generation, pace, scope)
 
@@ -48,12 +58,8 @@ def write_chat(generation: Generation, pace: TokenTiming, scope: RequestScope) -
     """An answer to a conversation, or a refusal if it takes too long."""
     if _is_late(generation, pace):
         return Refusal(FailureKind.TIMEOUT)
-    if scope.edition == "documented":
-        flavour = _PAGE_CHAT
-    elif is_by_vllm(generation.request.model):
-        flavour = _PREPARED_VLLM_CHAT if generation.prepared else _VLLM_CHAT
-    else:
-        flavour = _CHAT
+    by_vllm = traits_of(generation.request.model).by_vllm
+    flavour = _PAGE_CHAT if scope.edition == "documented" else _VLLM_CHAT if by_vllm else _CHAT
     return write_answer(flavour, generation, pace, scope)
 
 
@@ -63,6 +69,35 @@ def _is_late(generation: Generation, pace: TokenTiming) -> bool:
     timeout = options_of(generation.request).timeout
     begins = pace.queue + pace.prefill + (0 if generation.request.output.stream else pace.decode)
     return timeout is not None and begins > timeout
+
+
+def accepted(texts: Sequence[str], step: int, key: int) -> Iterator[range]:
+    """Which tokens share an event, if texts begin with a decoding step; `key` decides how many do.
+
+    With speculative decoding, a step accepts several tokens that were drafted: recorded of GLM-5.3-Flash, in whose
+    streams an event has 1 to 6 tokens, and the first event of an answer has one.
+    """
+    alone = 1 if step == 0 and texts else 0
+    return chain((range(1),) * alone, batches(alone, len(texts), 1, _MOST, key))
+
+
+def _enforced(choice: Choice, forced: tuple[int, ...], request: GenerationRequest) -> Choice:
+    """The choice with the tokens of `forced_output_tokens`: "a token sequence that is enforced as a generation output".
+
+    The model has generated a text of the same length, whose timing is kept. The scores are those of the forced tokens:
+    they depend on the model, the prompt and the preceding tokens, but on no seed, as needed by an evaluation that
+    compares the likelihood of several answers to one question.
+    """
+    ids = forced[: len(choice.ids)]
+    texts, scores = tokens.texts(ids), list[Position]()
+    if choice.positions:
+        likely = scale(Sampling(), detect_intent(choice.prompt.topic).language)
+        key = derive(0, "forced", request.model, choice.prompt.text)
+        for token, text in zip(ids, texts, strict=True):
+            key = derive(key, token)
+            scores += positions((token,), (text,), request.output.logprobs or 0, key, likely)
+    reason = choice.finish_reason if len(ids) < len(forced) else "stop"
+    return replace(choice, ids=ids, texts=texts, finish_reason=reason, positions=tuple(scores))
 
 
 # --- encodings ---------------------------------------------------------------------------------------------------
@@ -101,59 +136,52 @@ def _counts(rendering: Rendering) -> Members:
 
 
 def _call_id(rendering: Rendering, choice: Choice, place: int) -> str:
-    return f"call_{alphanumerics(rendering.scope.identity, 24, 'call', choice.index, place)}"
+    identity = rendering.scope.identity
+    if rendering.flavour is _VLLM_CHAT:
+        # Recorded of a call in a response.
+        return f"chatcmpl-tool-{hex_digits(identity, 16, 'call', choice.index, place)}"
+    return f"call_{alphanumerics(identity, 24, 'call', choice.index, place)}"
 
 
-def _said(rendering: Rendering, choice: Choice) -> tuple[str | None, Members]:
+def _said(rendering: Rendering, choice: Choice) -> tuple[Members, Members]:
     """The content, null if there are only thoughts or calls; and the thoughts, under both their names."""
-    found = stretches(choice, options_of(rendering.generation.request).thoughts)
-    thought, content = (
-        "".join(text for each in found if each.apart is apart for text in each.texts) for apart in (True, False)
-    )
-    shown = content if content or not (thought or choice.calls) else None
-    return shown, {"reasoning": thought, "reasoning_content": thought} if thought else NOTHING
-
-
-def _whole_calls(choice: Choice, ids: Sequence[str]) -> Members:
-    calls = [
-        {"id": id_, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
-        for id_, call in zip(ids, choice.calls, strict=True)
-    ]
-    return {"tool_calls": calls} if calls else NOTHING
+    apart, thoughts, texts = shown(choice, options_of(rendering.generation.request).thoughts)
+    thought, content = "".join(thoughts), "".join(texts)
+    if not apart:
+        thought, content = "", thought + content
+    told = {"content": content if content or not (thought or choice.calls) else None}
+    return told, {"reasoning": thought, "reasoning_content": thought} if thought else NOTHING
 
 
 def _choice_members(rendering: Rendering, choice: Choice) -> Members:
     content, thoughts = _said(rendering, choice)
-    ids = [_call_id(rendering, choice, place) for place in range(len(choice.calls))]
-    message = {"role": "assistant", "content": content, **thoughts, **_whole_calls(choice, ids)}
+    calls = whole_calls(choice, partial(_call_id, rendering)) if choice.calls else NOTHING
+    message = {"message": {"role": "assistant", **content, **thoughts, **calls}}
     scored = rendering.generation.request.output.logprobs is not None
-    return {"message": message, **({"logprobs": {"content": chat_logprobs(choice)}} if scored else NOTHING)}
+    return {**message, "logprobs": {"content": chat_logprobs(choice)}} if scored else message
 
 
 def _segments(rendering: Rendering, choice: Choice) -> Sequence[Segment]:
     """Thoughts, text and calls; the first chunk has the role too."""
-    calls = _calls(rendering, choice, [_call_id(rendering, choice, place) for place in range(len(choice.calls))])
-    said = [segment for segment in (*_texts(rendering, choice), *calls) if segment.steps]
+    said = [segment for segment in _told(rendering, choice) if segment.steps]
     return [said[0]._replace(first={"role": "assistant"}), *said[1:]] if said else ()
 
 
-def _texts(rendering: Rendering, choice: Choice) -> Iterator[Segment]:
+def _told(rendering: Rendering, choice: Choice) -> Iterator[Segment]:
     request, slot = rendering.generation.request, rendering.flavour.encoding.slot
+    apart, thoughts, texts = shown(choice, options_of(request).thoughts)
+    yield Segment({"reasoning": slot, "reasoning_content": slot} if apart else {"content": slot}, thoughts)
     scores = partial(_scores, choice) if request.output.logprobs is not None else None
-    for apart, texts, scored in stretches(choice, options_of(request).thoughts):
-        delta = {"reasoning": slot, "reasoning_content": slot} if apart else {"content": slot}
-        yield Segment(delta, texts, beside=scores if scored else None)
+    yield Segment({"content": slot}, texts, beside=scores)
+    for place, call in enumerate(choice.calls):
+        function = {"name": call.name, "arguments": ""}
+        begun = {"index": place, "id": _call_id(rendering, choice, place), "type": "function", "function": function}
+        delta = {"index": place, "function": {"arguments": slot}}
+        yield Segment({"tool_calls": [delta]}, call.texts, head={"tool_calls": [begun]})
 
 
 def _scores(choice: Choice, at: range) -> Members:
     return {"logprobs": {"content": chat_logprobs(choice, at.start, at.stop)}}
-
-
-def _calls(rendering: Rendering, choice: Choice, ids: Sequence[str]) -> Iterator[Segment]:
-    for place, (id_, call) in enumerate(zip(ids, choice.calls, strict=True)):
-        begun = {"index": place, "id": id_, "type": "function", "function": {"name": call.name, "arguments": ""}}
-        delta = {"index": place, "function": {"arguments": rendering.flavour.encoding.slot}}
-        yield Segment({"tool_calls": [delta]}, call.texts, head={"tool_calls": [begun]})
 
 
 _CHAT = Flavour(
@@ -194,26 +222,21 @@ def _vllm_counts(rendering: Rendering) -> Members:
     }
 
 
-def _vllm_call_ids(rendering: Rendering, choice: Choice) -> list[str]:
-    """Recorded of a call in a response."""
-    identity = rendering.scope.identity
-    return [
-        f"chatcmpl-tool-{hex_digits(identity, 16, 'call', choice.index, place)}" for place in range(len(choice.calls))
-    ]
-
-
 def _vllm_choice_members(rendering: Rendering, choice: Choice) -> Members:
     content, thoughts = _said(rendering, choice)
-    calls = _whole_calls(choice, _vllm_call_ids(rendering, choice))
+    calls = whole_calls(choice, partial(_call_id, rendering)) if choice.calls else NOTHING
     scored = rendering.generation.request.output.logprobs is not None
     return {
-        "message": {"role": "assistant", "content": content, **calls, **thoughts},
+        "message": {"role": "assistant", **content, **calls, **thoughts},
         "logprobs": {"content": chat_logprobs(choice)} if scored else None,
     }
 
 
-def _vllm_segments(rendering: Rendering, choice: Choice) -> Sequence[Segment]:
-    return (*_texts(rendering, choice), *_calls(rendering, choice, _vllm_call_ids(rendering, choice)))
+def _vllm_groups(rendering: Rendering, choice: Choice, texts: Sequence[str], step: int) -> Iterator[range]:
+    """The pieces of a prepared answer are kept apart."""
+    if rendering.generation.prepared:
+        return (range(place, place + 1) for place in range(len(texts)))
+    return accepted(texts, step, choice.seed)
 
 
 _VLLM_CHAT = Flavour(
@@ -222,16 +245,11 @@ _VLLM_CHAT = Flavour(
     closing_around=lambda rendering: {"service_tier": None, "system_fingerprint": None},
     choice_members=_vllm_choice_members,
     opening=lambda rendering, choice: ({"delta": {"role": "assistant", "content": ""}},),
-    segments=_vllm_segments,
-    groups=lambda rendering, choice, texts, step: accepted(texts, step, choice.seed),
+    segments=lambda rendering, choice: [*_told(rendering, choice)],
+    groups=_vllm_groups,
     body=("id", "object", "created", "model", "choices", "service_tier", "system_fingerprint", "usage"),
     stream_headers=((b"content-type", EVENT_STREAM + b"; charset=utf-8"),),
 )
-_PREPARED_VLLM_CHAT = _VLLM_CHAT._replace(
-    groups=lambda rendering, choice, texts, step: one_by_one(texts, step, choice.seed)
-)
-
-
 # --- completions of today ----------------------------------------------------------------------------------------
 
 
