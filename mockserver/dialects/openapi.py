@@ -57,9 +57,14 @@ def _operation(dialect: Dialect, operation: Operation, path: str, number: int, m
     name = operation.name if number == 0 else f"{operation.name}_{number + 1}"
     written: dict[str, Any] = {"operationId": name, "summary": operation.summary or operation.name}
     variables = re.findall(r"{(\w+)}", path)
-    if variables:
+    named = [
+        *((variable, "path", {}) for variable in variables),
+        *((name, "header", {"example": value}) for name, value in dialect.needs.items()),
+    ]
+    if named:
         written["parameters"] = [
-            {"name": variable, "in": "path", "required": True, "schema": {"type": "string"}} for variable in variables
+            {"name": name, "in": place, "required": True, "schema": {"type": "string"}, **more}
+            for name, place, more in named
         ]
     if operation.schemas.request:
         content = {"application/json": {"schema": _reference(operation.schemas.request + suffix)}}

@@ -27,7 +27,7 @@ def read(*answers: Sequence[Any]) -> list[list[str]]:
     return found
 
 
-@pytest.mark.parametrize("shape", [shape for shape in SHAPES if shape.responds], ids=lambda shape: shape.id)
+@pytest.mark.parametrize("shape", [s for s in SHAPES if s.responds or s.messages], ids=lambda shape: shape.id)
 def test_events_and_bodies_of_responses_say_the_same(shape: Shape) -> None:
     plain, stream = shape.plain("Tell me about tides"), shape.stream("Tell me about tides")
     events = [event for event in stream.events() if event != "[DONE]"]

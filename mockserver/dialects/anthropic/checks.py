@@ -1,73 +1,70 @@
-"""Requests that Anthropic refuses, in its words (facts A2 to A4, A10): bodies that break the contract, fields that a
-model does not support or that exclude each other, conversations that no model could go on with."""
+"""Requests that Anthropic refuses (facts A2 to A4, A10): bodies that break the contract, fields that a model does not
+support or that exclude each other, conversations that no model could go on with. In `contract/refusals.json` is how it
+says so."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any, NamedTuple
 
-from mockserver.core.failures import Refusal, Violation
-from mockserver.dialects.anthropic.errors import invalid
+from mockserver.core.failures import FailureKind, Refusal, Violation
+from mockserver.dialects.anthropic.errors import WORDS, refused
 from mockserver.dialects.anthropic.models import Family
-from mockserver.dialects.anthropic.prompts import Block, blocks_of, cache_marks
 from mockserver.dialects.openai.fields import Body
 from mockserver.dialects.openai.tools import parameters_fault
 from mockserver.dialects.wordings import pydantic_words
 from mockserver.model.schema import schema_fault
 
-# The order in which fields are looked at (measured); then come unknown ones.
-_ORDER = (
-    "model", "tool_choice", "tools", "messages", "system", "thinking", "output_config", "cache_control", "max_tokens",
-    "metadata", "stop_sequences", "temperature", "service_tier", "top_k", "top_p", "stream", "container",
-    "inference_geo",
-)  # fmt: skip
+Block = Mapping[str, Any]
+Faults = Iterator[Refusal]
 # Violations with words of their own, by their paths and rules; the others are told as pydantic does.
-_WORDS = tuple((re.compile(path), rules, words) for path, rules, words in (
-    (r"messages\.\d+\.role", "enum", 'messages: Unexpected role "{found}". Allowed roles are "user" or "assistant"'),
-    (r"messages", "minItems", "messages: at least one message is required"),
-    (r"messages.*\.text", "minLength", "messages: text content blocks must be non-empty"),
-    (r"messages.*\.(text|content)", "pattern", "messages: text content blocks must contain non-whitespace text"),
-    (r"messages.*\.signature", "pattern", "{parent}: Invalid `signature` in `thinking` block"),
-    (r"max_tokens", "minimum", "{path}: must be greater than or equal to 0"),
-    (r"temperature|top_p", "minimum, maximum", "{path}: range: 0..1"),
-    (r"inference_geo", "enum", "{path}: must be one of ['global', 'us']"),
-    (r"stop_sequences\..*", "minLength", "stop_sequences: each stop sequence must be non-empty"),
-    (r"stop_sequences\..*", "pattern", "stop_sequences: each stop sequence must contain non-whitespace"),
-    (r".*", "additionalProperties", "{path}: Extra inputs are not permitted"),
-    (r".*", "pattern", "{path}: String should match pattern '{expected}'"),
-    (r".*", "maxLength", "{path}: String should have at most {expected} characters"),
-    (r"(.*\.)?content|system", "type", "{path}: Input should be a valid array"),
-    (r"(.*\.\d+|thinking|tool_choice|.*source)\.type", "enum",
-     "{parent}: Input tag '{found}' found using 'type' does not match any of the expected tags: {expected}"),
-))  # fmt: skip
+_WORDINGS = [(re.compile(path), rules, words) for path, rules, words in WORDS["violations"]]
 # Whose members are told apart by a type, which paths name beside: those of lists, and these.
 _UNIONS = ("thinking", "tool_choice", "source")
-_LONGEST = 1_000
+
+
+class CacheMark(NamedTuple):
+    """A mark of a prompt's caching: where its block is, and how long the beginning up to there is to be kept."""
+
+    path: tuple[str | int, ...]
+    lifetime: str
+
+
+def blocks_of(content: object) -> Sequence[Block]:
+    """The blocks of a content; a text stands for one, unless it is empty."""
+    if isinstance(content, str):
+        return ({"type": "text", "text": content},) if content else ()
+    return [block for block in content if isinstance(block, dict)] if isinstance(content, list) else ()
+
+
+def cache_marks(body: Body) -> Iterator[CacheMark]:
+    """The marks in the order of the prompt, the automatic one last."""
+    lists: list[tuple[tuple[str | int, ...], Any]] = [((name,), body.get(name)) for name in ("tools", "system")]
+    lists += [(("messages", number, "content"), each["content"]) for number, each in enumerate(body["messages"])]
+    blocks = [
+        ((*path, place), each) for path, held in lists if isinstance(held, list) for place, each in enumerate(held)
+    ]
+    for path, block in (*blocks, ((), body)):
+        if block.get("cache_control"):
+            yield CacheMark((*path, "cache_control"), block["cache_control"].get("ttl") or "5m")
 
 
 def explain(body: Body, violations: Sequence[Violation]) -> Refusal:
-    """The refusal of a body that breaks the contract: the first violation in the vendor's order."""
+    """The refusal of a body that breaks the contract: the first violation in the vendor's order of fields, which was
+    measured; unknown fields come last."""
     if not violations:
         # Two validators read the contract, and the strict one alone is asked for reasons.
-        return invalid("Invalid request")
-    v = min(violations, key=_place)
-    path, parent = _located(body, v.path)[:_LONGEST], _located(body, v.path[:-1])[:_LONGEST]
-    plain = ".".join(map(str, v.path))
-    words = next((words for known, rules, words in _WORDS if v.rule in rules and known.fullmatch(plain)), None)
-    if words is None:
-        said = (pydantic_words(v) or ("", "Invalid value"))[1]
-        words = "{path}: " + said.replace("a valid list", "a valid array").replace("a valid dictionary", "an object")
+        return Refusal(FailureKind.INVALID_REQUEST)
+    known: list[object] = WORDS["order"]
+    v = min(violations, key=lambda each: known.index(each.path[0]) if each.path[:1] and each.path[0] in known else 99)
+    plain, said = ".".join(map(str, v.path)), (pydantic_words(v) or ("", "Invalid value"))[1]
+    usual = "{path}: " + said.replace("a valid list", "a valid array").replace("a valid dictionary", "an object")
+    words = next((words for path, rules, words in _WORDINGS if v.rule in rules and path.fullmatch(plain)), usual)
     expected = ", ".join(f"'{tag}'" for tag in v.expected) if isinstance(v.expected, list) else v.expected
-    facts = {"found": str(v.found)[:_LONGEST], "expected": expected, "path": path, "parent": parent}
-    return invalid(re.sub(r"{(found|expected|path|parent)}", lambda name: str(facts[name[1]]), words))._replace(
-        violations=tuple(violations)
-    )
-
-
-def _place(violation: Violation) -> tuple[bool, int]:
-    name = violation.path[0] if violation.path else ""
-    unknown = violation.rule == "additionalProperties" and len(violation.path) == 1
-    return unknown, _ORDER.index(name) if name in _ORDER else len(_ORDER)
+    paths = {"path": _located(body, v.path), "parent": _located(body, v.path[:-1])}
+    facts = {"found": v.found, "expected": expected, **paths}
+    message = re.sub(r"{(found|expected|path|parent)}", lambda name: str(facts[name[1]])[:1_000], words)
+    return Refusal(FailureKind.INVALID_REQUEST, message, violations=tuple(violations))
 
 
 def _located(body: Any, path: Sequence[str | int]) -> str:
@@ -88,11 +85,6 @@ def _located(body: Any, path: Sequence[str | int]) -> str:
 # --- fields that exclude each other ------------------------------------------------------------------------------
 
 _SAMPLING = {"temperature": 1.0, "top_p": None, "top_k": None}
-_USE_ADAPTIVE = 'Use "thinking.type.adaptive" and "output_config.effort" to control thinking behavior.'
-_BAD_SCHEMA = (
-    "JSON schema is invalid. It must match JSON Schema draft 2020-12 (https://json-schema.org/draft/2020-12). Learn "
-    "more about tool use at https://docs.claude.com/en/docs/tool-use."
-)
 _BOUNDS = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "minLength", "maxLength")
 
 
@@ -102,226 +94,197 @@ def conflict(body: Body, family: Family, model: str, version: str) -> Refusal | 
     looks = (
         _tool_faults(body, family, thinking),
         _thinking_faults(body, family, thinking),
-        _cache_faults(body),
         _number_faults(body, family, thinking, model),
-        _conversation_faults(body, family, thinking, version),
+        _system_faults(body["messages"], family),
+        _turn_faults(turns_of(body["messages"]), family, thinking, version),
     )
-    reason = next(chain.from_iterable(looks), None)
-    return None if reason is None else invalid(reason)
+    return next(chain.from_iterable(looks), None)
 
 
-def _tool_faults(body: Body, family: Family, thinking: str | None) -> Iterator[str]:
+def _tool_faults(body: Body, family: Family, thinking: str | None) -> Faults:
     tools, choice = body.get("tools") or (), body.get("tool_choice") or {}
     names, kind = [tool.get("name") for tool in tools], choice.get("type")
     if kind in ("any", "tool"):
         if not tools:
-            yield f"tool_choice.{kind} may only be specified while providing tools"
-        elif kind == "tool" and choice["name"] not in names:
-            yield f"Tool '{choice['name'][:_LONGEST]}' not found in provided tools"
+            yield refused("choice_without_tools", kind=kind)
+        if kind == "tool" and choice["name"] not in names:
+            yield refused("unknown_tool", name=choice["name"])
         if not family.forced:
-            yield 'tool_choice: type "tool" and "any" are not supported for this model.'
+            yield refused("no_forcing")
         if thinking == "enabled":
-            yield "Thinking may not be enabled when tool_choice forces tool use."
+            yield refused("forced_thinking")
     if len({*names}) < len(names):
-        yield "tools: Tool names must be unique."
+        yield refused("equal_names")
     for number, tool in enumerate(tools):
-        schema, where = tool.get("input_schema"), f"tools.{number}.custom"
+        schema = tool.get("input_schema")
         fault = _strict_fault(schema) if tool.get("strict") else None
         if fault is not None:
-            yield f"{where}: {fault}"
+            yield refused("tool_not_strict", number=number, fault=fault.message)
         if isinstance(schema, Mapping) and parameters_fault({"parameters": schema}) is not None:
-            yield f"{where}.input_schema: {_BAD_SCHEMA}"
+            yield refused("tool_schema", number=number)
 
 
-def _thinking_faults(body: Body, family: Family, thinking: str | None) -> Iterator[str]:
+def _thinking_faults(body: Body, family: Family, thinking: str | None) -> Faults:
     config, most = body.get("output_config") or {}, body.get("max_tokens")
     effort, form = config.get("effort"), config.get("format") or body.get("output_format")
     if thinking is not None and thinking not in family.thinking:
-        use = f" {_USE_ADAPTIVE}" if thinking == "enabled" else ""
-        yield f'"thinking.type.{thinking}" is not supported for this model.{use}'
+        yield refused("thinking_enabled" if thinking == "enabled" else "thinking_type", kind=thinking)
     if thinking == "enabled" and most is not None and body["thinking"]["budget_tokens"] >= most:
-        yield "`max_tokens` must be greater than `thinking.budget_tokens`."
+        yield refused("budget")
     if effort is not None and effort not in family.efforts:
-        levels = f" Supported levels: {', '.join(sorted(family.efforts))}." if family.efforts else ""
-        yield f"This model does not support effort level '{effort}'.{levels}"
-    fault = None if form is None else _strict_fault(form["schema"]) or schema_fault(form["schema"])
-    if fault is not None:
-        yield f"output_config.format.schema: {fault}"
+        levels = ", ".join(sorted(family.efforts))
+        yield refused("effort" if levels else "no_effort", effort=effort, levels=levels)
+    if form is not None:
+        fault = _strict_fault(form["schema"])
+        said = schema_fault(form["schema"]) if fault is None else fault.message
+        if said is not None:
+            yield refused("format_schema", fault=said)
 
 
-def _strict_fault(schema: Any) -> str | None:
+def _strict_fault(schema: Any) -> Refusal | None:
     """Why a schema is not one of those that answers can be made to conform to."""
     if isinstance(schema, Mapping):
         kind = schema.get("type")
         if kind == "object" and schema.get("additionalProperties") is not False:
-            return "For 'object' type, 'additionalProperties' must be explicitly set to false"
+            return refused("open_object")
         bound = next((word for word in _BOUNDS if isinstance(schema.get(word), int | float)), None)
         if bound is not None:
-            return f"For '{kind}' type, property '{bound}' is not supported"
+            return refused("bound", kind=kind, word=bound)
     parts = schema.values() if isinstance(schema, Mapping) else schema if isinstance(schema, list) else ()
     return next(filter(None, map(_strict_fault, parts)), None)
 
 
-def _cache_faults(body: Body) -> Iterator[str]:
-    marks, short = [*cache_marks(body)], False
+def _number_faults(body: Body, family: Family, thinking: str | None, model: str) -> Faults:
+    marks, most = [*cache_marks(body)], body.get("max_tokens") or 0
     if len(marks) > 4:
-        yield f"A maximum of 4 blocks with cache_control may be provided. Found {len(marks)}."
-    for path, lifetime in marks:
-        if short and lifetime == "1h":
-            yield (
-                f"{path}.ttl: a ttl='1h' cache_control block must not come after a ttl='5m' cache_control block. Note "
-                "that blocks are processed in the following order: `tools`, `system`, `messages`."
-            )
-        short = short or lifetime == "5m"
-
-
-def _number_faults(body: Body, family: Family, thinking: str | None, model: str) -> Iterator[str]:
-    most, limit = body.get("max_tokens") or 0, family.max_output
-    if most > limit:
-        allowed = "which is the maximum allowed number of output tokens for"
-        yield f"max_tokens: {most} > {limit}, {allowed} {model[:_LONGEST]}"
+        yield refused("marks", found=len(marks))
+    for place, mark in enumerate(marks):
+        if mark.lifetime == "1h" and any(each.lifetime == "5m" for each in marks[:place]):
+            yield refused("mark_order", path=".".join(map(str, mark.path)))
+    if most > family.max_output:
+        yield refused("max_tokens", found=most, most=family.max_output, model=model)
     given = {name: body[name] for name in _SAMPLING if name in body}
-    for name, value in given.items():
-        if not family.sampled and value != _SAMPLING[name]:
-            yield f"`{name}` is deprecated for this model."
+    changed = [name for name, value in given.items() if value != _SAMPLING[name]]
+    if changed and not family.sampled:
+        yield refused("deprecated", name=changed[0])
     if family.either and "temperature" in given and "top_p" in given:
-        yield "`temperature` and `top_p` cannot both be specified for this model. Please use only one."
+        yield refused("either")
     if thinking in ("enabled", "adaptive"):
         if given.get("temperature", 1) != 1:
-            yield "`temperature` may only be set to 1 when thinking is enabled."
+            yield refused("thinking_temperature")
         if "top_k" in given:
-            yield "`top_k` must be unset when thinking is enabled or in adaptive mode"
+            yield refused("thinking_top_k")
         if given.get("top_p", 1) < 0.95:
-            yield "`top_p` must be greater than or equal to 0.95 or unset when thinking is enabled."
-    types = [str(tool.get("type")) for tool in body.get("tools") or ()]
-    if body.get("container") is not None and not any("code_execution" in type_ for type_ in types):
-        yield "container: Container identifier can only be provided when using the code execution tool"
+            yield refused("thinking_top_p")
+    types = " ".join(str(tool.get("type")) for tool in body.get("tools") or ())
+    if body.get("container") is not None and "code_execution" not in types:
+        yield refused("container")
 
 
 # --- conversations -----------------------------------------------------------------------------------------------
 
 # Who alone may say a block of a type.
 _SPEAKERS = dict.fromkeys(("tool_use", "thinking", "redacted_thinking"), "assistant") | {"tool_result": "user"}
-_NO_PREFILL = "This model does not support assistant message prefill. The conversation must end with a user message."
-_FIRST_THOUGHT = (
-    "When `thinking` is enabled, a final `assistant` message must start with a thinking block (preceeding the lastmost "
-    "set of `tool_use` and `tool_result` blocks). We recommend you include thinking blocks from previous turns. To "
-    "avoid this requirement, disable `thinking`. Please consult our documentation at "
-    "https://docs.claude.com/en/docs/build-with-claude/extended-thinking"
-)
 
 
 class Said(NamedTuple):
-    """A block and its type, the number of its message and its path, which refusals name."""
+    """A block, its type, and its path, which refusals name; `message` is that of its message, `id` that of a call."""
 
     type: str
     block: Block
-    message: int
+    message: str
     path: str
+    id: str
 
 
 class Turn(NamedTuple):
     """What one side says before the other does: consecutive messages of the same role count as one."""
 
     role: str
-    first: int
+    path: str
     said: list[Said]
+
+    def of(self, kind: str) -> list[Said]:
+        """Its blocks of a type."""
+        return [each for each in self.said if each.type == kind]
 
 
 def turns_of(messages: Sequence[Body]) -> list[Turn]:
     """The turns of a conversation, without its system messages."""
     turns: list[Turn] = []
     for number, message in enumerate(messages):
-        if message["role"] != "system":
-            if not turns or turns[-1].role != message["role"]:
-                turns.append(Turn(message["role"], number, []))
-            for place, block in enumerate(blocks_of(message["content"])):
-                turns[-1].said.append(Said(block["type"], block, number, f"messages.{number}.content.{place}"))
+        where = f"messages.{number}"
+        if message["role"] == "system":
+            continue
+        if not turns or turns[-1].role != message["role"]:
+            turns.append(Turn(message["role"], where, []))
+        for place, block in enumerate(blocks_of(message["content"])):
+            id_ = str(block.get("tool_use_id") or block.get("id"))
+            turns[-1].said.append(Said(block["type"], block, where, f"{where}.content.{place}", id_))
     return turns
 
 
-def _conversation_faults(body: Body, family: Family, thinking: str | None, version: str) -> Iterator[str]:
-    messages = body["messages"]
-    turns = turns_of(messages)
-    yield from _system_faults(messages, family)
+def _turn_faults(turns: Sequence[Turn], family: Family, thinking: str | None, version: str) -> Faults:
     for turn in turns:
-        where = f"messages.{turn.first}"
-        if not turn.said and turn.role == "user":
-            yield f"{where}: user messages must have non-empty content"
-        elif not turn.said and turn is not turns[-1]:
-            yield f"{where}: all messages must have non-empty content except for the optional final assistant message"
+        if not turn.said and (turn.role == "user" or turn is not turns[-1]):
+            yield refused(f"{turn.role}_empty", path=turn.path)
         for each in turn.said:
             speaker = _SPEAKERS.get(each.type, turn.role)
             if speaker != turn.role:
-                yield f"messages.{each.message}: `{each.type}` blocks can only be in `{speaker}` messages"
-            if version > "2026" and each.type == "document" and turn.role == "assistant":
-                yield f"{each.path}: `document` blocks are not permitted in assistant messages"
-            if version > "2026" and each.type == "text" and turn.role == "user" and each.block.get("citations"):
-                yield f"{each.path}.text.citations: `citations` are not permitted in user messages"
+                yield refused("speaker", path=each.message, kind=each.type, speaker=speaker)
+            if version > "2026" and (turn.role, each.type) == ("assistant", "document"):
+                yield refused("assistant_document", path=each.path)
+            if version > "2026" and turn.role == "user" and each.type == "text" and each.block.get("citations"):
+                yield refused("user_citations", path=each.path)
     yield from tool_faults(turns)
-    *_, before, last = None, None, *turns
+    *_, before, last = None, Turn("", "", []), *turns
     if last is not None and last.role == "assistant" and last.said and last.said[-1].type == "text":
         text = last.said[-1].block["text"]
         if not family.prefilled:
-            yield _NO_PREFILL
-        elif text != text.rstrip():
-            yield "messages: final assistant content cannot end with trailing whitespace"
-    if thinking == "enabled" and before is not None and last is not None and last.said[0].type == "tool_result":
+            yield refused("prefill")
+        if text != text.rstrip():
+            yield refused("prefill_blank")
+    if thinking == "enabled" and before is not None and last is not None and last.of("tool_result"):
         first = before.said[0]
         if first.type not in ("thinking", "redacted_thinking"):
-            expected = f"Expected `thinking` or `redacted_thinking`, but found `{first.type}`."
-            yield f"{first.path}.type: {expected} {_FIRST_THOUGHT}"
+            yield refused("thought_missing", path=first.path, kind=first.type)
 
 
-def _system_faults(messages: Sequence[Body], family: Family) -> Iterator[str]:
+def _system_faults(messages: Sequence[Body], family: Family) -> Faults:
     for number, message in enumerate(messages):
-        blocks, where = blocks_of(message["content"]), f"messages.{number}"
+        blocks, path = blocks_of(message["content"]), f"messages.{number}"
         if message["role"] != "system":
             continue
         if not family.instructed:
-            yield "role 'system' is not supported on this model"
+            yield refused("no_system")
         if not blocks and message.get("output_config"):
             continue
         if not number:
-            yield (
-                f"{where}: use the top-level 'system' parameter for the initial system prompt; the directive-only form "
-                "(content: [] with output_config) is accepted at any position"
-            )
+            yield refused("system_first", path=path)
         if not blocks:
-            yield f"{where}: system content must contain at least one block"
+            yield refused("system_empty", path=path)
         if not all(block.get("text", "x").strip() for block in blocks):
-            yield f"{where}: system text blocks must contain non-whitespace text"
+            yield refused("system_blank", path=path)
         if number + 1 < len(messages) and messages[number + 1]["role"] == "user":
-            yield f"{where}: role 'system' must precede an 'assistant' message or end the array"
+            yield refused("system_place", path=path)
 
 
-def tool_faults(turns: Sequence[Turn]) -> Iterator[str]:
+def tool_faults(turns: Sequence[Turn]) -> Faults:
     """How the calls of tools and their results do not match: every call has one result, in the next turn."""
     known: set[str] = set()
-    for before, turn, after in zip((None, *turns), turns, (*turns[1:], None), strict=False):
-        called = [each.block.get("id") for each in before.said if each.type == "tool_use"] if before else []
-        answered: set[str] = set()
-        for each in turn.said:
-            id_ = str(each.block.get("tool_use_id") or each.block.get("id"))[:_LONGEST]
-            if each.type == "tool_use":
-                if id_ in known:
-                    yield f"{each.path}: `tool_use` ids must be unique"
-                known.add(id_)
-            elif each.type == "tool_result":
-                if id_ not in called:
-                    yield (
-                        f"{each.path}: unexpected `tool_use_id` found in `tool_result` blocks: {id_}. Each "
-                        "`tool_result` block must have a corresponding `tool_use` block in the previous message."
-                    )
-                if id_ in answered:
-                    found = f"Found multiple `tool_result` blocks with id: {id_}"
-                    yield f"{each.path}: each `tool_use` must have a single result. {found}"
-                answered.add(id_)
-        results = {each.block["tool_use_id"] for each in after.said if each.type == "tool_result"} if after else set()
-        missing = [each for each in turn.said if each.type == "tool_use" and each.block.get("id") not in results]
+    nothing = Turn("", "", [])
+    for before, turn, after in zip((nothing, *turns), turns, (*turns[1:], nothing), strict=False):
+        called, answered = {each.id for each in before.of("tool_use")}, set[str]()
+        for each in turn.of("tool_use"):
+            if each.id in known:
+                yield refused("equal_ids", path=each.path)
+            known.add(each.id)
+        for each in turn.of("tool_result"):
+            if each.id not in called or each.id in answered:
+                name = "orphaned_result" if each.id not in called else "doubled_result"
+                yield refused(name, path=each.path, id=each.id)
+            answered.add(each.id)
+        results = {each.id for each in after.of("tool_result")}
+        missing = [each for each in turn.of("tool_use") if each.id not in results]
         if missing:
-            yield (
-                f"messages.{missing[0].message}: `tool_use` ids were found without `tool_result` blocks immediately "
-                f"after: {', '.join(str(each.block.get('id'))[:_LONGEST] for each in missing)}. Each `tool_use` block "
-                "must have a corresponding `tool_result` block in the next message."
-            )
+            yield refused("missing_result", path=missing[0].message, ids=", ".join(each.id for each in missing))

@@ -2,22 +2,22 @@
 
 import re
 
-from mockserver.core.dialects import Clients, Dialect, Operation, Schemas, on_demand
+from mockserver.core.dialects import BEARER, Clients, Dialect, Operation, Schemas, on_demand
 from mockserver.dialects.anthropic.errors import ERRORS, VERSIONS, api_key, stream_error
 from mockserver.dialects.anthropic.limits import PRESETS, PROMPT_CACHING, QUOTAS, every_answer, preset_of
 from mockserver.dialects.anthropic.models import MODELS, get_model, list_models
 from mockserver.dialects.contracts import components
 
 CONTRACT = components(__package__, "anthropic")
-_HERE = __package__
+_READ, _WRITE = f"{__package__}.read", f"{__package__}.write"
 
 MESSAGES = Operation(
     "messages",
     "POST",
     ("/v1/messages",),
     Schemas("MessageRequest", "Message", "StreamEvent"),
-    read=on_demand(f"{_HERE}.read:read_message"),
-    write=on_demand(f"{_HERE}.write:write_message"),
+    read=on_demand(f"{_READ}:read_message"),
+    write=on_demand(f"{_WRITE}:write_message"),
     supports_tools=True,
     summary="Answer a conversation",
 )
@@ -26,31 +26,21 @@ COUNT_TOKENS = Operation(
     "POST",
     ("/v1/messages/count_tokens",),
     Schemas("CountTokensRequest", "TokenCount"),
-    handler=on_demand(f"{_HERE}.read:count_tokens"),
+    handler=on_demand(f"{_READ}:count_tokens"),
     summary="Count the tokens of a conversation",
 )
-LIST_MODELS = Operation(
-    "models",
-    "GET",
-    ("/v1/models",),
-    Schemas(response="ModelList"),
-    handler=list_models,
-    summary="The models on offer",
-)
-GET_MODEL = Operation(
-    "model",
-    "GET",
-    ("/v1/models/{id}",),
-    Schemas(response="Model"),
-    handler=get_model,
-    summary="One model",
-)
+LIST, ONE = Schemas(response="ModelList"), Schemas(response="Model")
 
 ANTHROPIC = Dialect(
     name="anthropic",
     title="Anthropic API",
     hosts=("api.anthropic.com",),
-    operations=(MESSAGES, COUNT_TOKENS, LIST_MODELS, GET_MODEL),
+    operations=(
+        MESSAGES,
+        COUNT_TOKENS,
+        Operation("models", "GET", ("/v1/models",), LIST, handler=list_models, summary="The models on offer"),
+        Operation("model", "GET", ("/v1/models/{id}",), ONE, handler=get_model, summary="One model"),
+    ),
     # Both editions are today's: the header `anthropic-version` selects the version of the API.
     errors={"documented": ERRORS, "observed": ERRORS},
     contract={"documented": CONTRACT, "observed": CONTRACT},
@@ -58,10 +48,7 @@ ANTHROPIC = Dialect(
     headers=every_answer,
     needs={"anthropic-version": VERSIONS[0]},
     credentials=api_key,
-    security={
-        "key": {"type": "apiKey", "in": "header", "name": "x-api-key"},
-        "token": {"type": "http", "scheme": "bearer"},
-    },
+    security={"x_api_key": {"type": "apiKey", "in": "header", "name": "x-api-key"}, **BEARER},
     stream_error=stream_error,
     finishes=re.compile(rb'"stop_reason"\s*:\s*"'),
     quotas=QUOTAS,

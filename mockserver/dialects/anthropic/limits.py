@@ -1,6 +1,7 @@
 """Rate limits, headers and speed (facts A11): the vendor's tiers, and what every answer states."""
 
-from math import isfinite
+from datetime import UTC, datetime
+from math import ceil, isfinite
 
 from mockserver.core.calls import Call
 from mockserver.core.dialects import Preset, PromptCaching, RequestScope
@@ -8,25 +9,18 @@ from mockserver.core.failures import FailureKind, Refusal
 from mockserver.core.quotas import PERIODS, Allowance, Limit, LimitState, QuotaPolicy, Refused, exceeded, tightest
 from mockserver.core.seeding import derive, hex_digits
 from mockserver.core.timeline import RawHeaders
-from mockserver.dialects.anthropic.errors import ORGANIZATION, request_id
-from mockserver.dialects.anthropic.models import rfc_3339
+from mockserver.dialects.anthropic.errors import ORGANIZATION, refused, request_id
 from mockserver.dialects.openai.bodies import date_header
 
-_MINUTE = PERIODS["minute"]
 # Of the tokens of a minute so many are for the input, the rest for the output (recorded: 2,000,000 and 400,000).
 _INPUT = 5 / 6
-_REFERENCE = (
-    "For details, refer to: https://docs.claude.com/en/api/rate-limits. You can see the response headers for current "
-    "usage. Please reduce the prompt length or the maximum tokens requested, or try again later. You may also contact "
-    "sales at https://claude.com/contact-sales to discuss your options for a rate limit increase."
-)
 
 
 def _per_minute(requests: int, tokens: int) -> Allowance:
-    return Allowance((Limit("requests", _MINUTE, requests), Limit("tokens", _MINUTE, tokens)))
+    return Allowance((Limit("requests", 60, requests), Limit("tokens", 60, tokens)))
 
 
-# `start` and `scale` are stated for Fable 5; `recorded` is an account that recorded answers are from.
+# `start` and `scale` are stated for Fable 5; those with a number were in force until the middle of 2026.
 _TIERS = {
     "start": _per_minute(1_000, 600_000),
     "build": _per_minute(2_000, 2_400_000),
@@ -38,28 +32,21 @@ _TIERS = {
 }
 
 
-def _refuse(refused: Refused, now: float) -> Refusal:
+def _refuse(exceeding: Refused, now: float) -> Refusal:
     """The refusal of a request beyond a limit; the error table puts the model's name into it."""
-    worst = exceeded(refused.standings)
+    worst, headers = exceeded(exceeding.standings), ((b"retry-after", b"1"),)
     if worst is None:
-        words = (
-            "Number of concurrent connections has exceeded your rate limit. Please try again later or contact sales at "
-            "https://claude.com/contact-sales to discuss your options for a rate limit increase."
-        )
-        return Refusal(FailureKind.RATE_LIMIT, words)
-    limit = worst.limit
-    what = "requests" if limit.measure == "requests" else "input tokens"
-    amount = limit.amount if limit.measure == "requests" else round(limit.amount * _INPUT)
-    words = (
-        f"This request would exceed your organization's rate limit of {amount:,} {what} per {limit.period} "
-        f"(org: {ORGANIZATION}, model: {{model}}). {_REFERENCE}"
-    )
-    waits = ((b"retry-after", b"%d" % max(int(-(-worst.wait // 1)), 1)),) if isfinite(worst.wait) else ()
-    return Refusal(FailureKind.RATE_LIMIT, words, headers=waits)
+        words = refused("crowded")
+    else:
+        limit, tokens = worst.limit, worst.limit.measure == "tokens"
+        amount = f"{round(limit.amount * _INPUT):,} input tokens" if tokens else f"{limit.amount:,} requests"
+        words = refused("requests_limited", limit=f"{amount} per {limit.period}", organization=ORGANIZATION)
+        if isfinite(worst.wait):
+            headers = ((b"retry-after", b"%d" % max(ceil(worst.wait), 1)),)
+    return words._replace(kind=FailureKind.RATE_LIMIT, headers=headers)
 
 
 QUOTAS = QuotaPolicy(_TIERS, refuse=_refuse)
-
 _EDGE: RawHeaders = (
     (b"server", b"cloudflare"),
     (b"cf-cache-status", b"DYNAMIC"),
@@ -69,24 +56,19 @@ _EDGE: RawHeaders = (
     (b"vary", b"Accept-Encoding"),
 )
 # An account of which answers were recorded, after one short request.
-_RECORDED = (
-    LimitState(Limit("requests", _MINUTE, 4_000), 1),
-    LimitState(Limit("tokens", _MINUTE, 2_400_000), 500),
-)
-_MODELS = "/v1/models"
-# Refusals that come before an organization is known.
-_ANONYMOUS = (FailureKind.MISSING_CREDENTIALS, FailureKind.UNAUTHORIZED)
+_RECORDED = (LimitState(Limit("requests", 60, 4_000), 1), LimitState(Limit("tokens", 60, 2_400_000), 500))
 
 
 def every_answer(call: Call, scope: RequestScope) -> RawHeaders:
     """The headers of each answer, errors included: of a refusal without rate limits, unless these are its reason."""
-    limited = scope.refused in (None, FailureKind.RATE_LIMIT) and not call.path.startswith(_MODELS)
     milliseconds = 290 + derive(scope.identity, "processing") % 900
+    limited = scope.refused in (None, FailureKind.RATE_LIMIT) and not call.path.startswith("/v1/models")
+    known = scope.refused not in (FailureKind.MISSING_CREDENTIALS, FailureKind.UNAUTHORIZED)
     return (
         date_header(scope.now),
         (b"request-id", request_id(scope.identity).encode()),
         *(_limits(scope) if limited else ()),
-        *(() if scope.refused in _ANONYMOUS else ((b"anthropic-organization-id", ORGANIZATION.encode()),)),
+        *(((b"anthropic-organization-id", ORGANIZATION.encode()),) if known else ()),
         (b"x-envoy-upstream-service-time", b"%d" % milliseconds),
         (b"server-timing", b"x-originResponse;dur=%d" % (milliseconds + 2)),
         *_EDGE,
@@ -95,22 +77,16 @@ def every_answer(call: Call, scope: RequestScope) -> RawHeaders:
 
 
 def _limits(scope: RequestScope) -> RawHeaders:
-    """The limits of requests and of tokens, and of the latter the share of the input and of the output."""
-    standings = scope.standings or _RECORDED
+    """The limits of requests and of tokens, and of the latter the shares of input and output."""
     found: list[tuple[bytes, bytes]] = []
-    for measure in ("requests", "tokens"):
-        state = tightest(standings, measure, tuple(PERIODS))
-        if state is None:
-            continue
-        reset = rfc_3339(state.full_at(scope.now)).encode()
-        shares = ((measure, 1.0), *((("input-tokens", _INPUT), ("output-tokens", 1 - _INPUT)) * (measure == "tokens")))
-        for name, share in shares:
-            left = state.remaining if measure == "requests" else round(state.remaining * share / 1_000) * 1_000
-            values = (b"%d" % round(state.limit.amount * share), b"%d" % left, reset)
-            found += [
-                (b"anthropic-ratelimit-%b-%b" % (name.encode(), part), value)
-                for part, value in zip((b"limit", b"remaining", b"reset"), values, strict=True)
-            ]
+    for name, share in (("requests", 1), ("tokens", 1), ("input-tokens", _INPUT), ("output-tokens", 1 - _INPUT)):
+        standings = scope.standings or _RECORDED
+        state = tightest(standings, "requests" if name == "requests" else "tokens", tuple(PERIODS))
+        if state is not None:
+            left = state.remaining if name == "requests" else round(state.remaining * share / 1_000) * 1_000
+            reset = datetime.fromtimestamp(state.full_at(scope.now), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+            values = {"limit": round(state.limit.amount * share), "remaining": left, "reset": reset}
+            found += [(f"anthropic-ratelimit-{name}-{key}".encode(), f"{it}".encode()) for key, it in values.items()]
     return tuple(found)
 
 
@@ -130,10 +106,10 @@ PRESETS = {
     ),
 }
 PROMPT_CACHING = PromptCaching(block=64, lifetime=300, on_request=True)
-_SMALL, _LARGE = ("haiku",), ("opus", "fable", "mythos")
 
 
 def preset_of(model: str) -> str:
     """The preset of a model's size."""
-    sizes = (("anthropic-small", _SMALL), ("anthropic-large", _LARGE))
-    return next((preset for preset, parts in sizes if any(part in model[:64] for part in parts)), "anthropic")
+    if "haiku" in model[:64]:
+        return "anthropic-small"
+    return "anthropic-large" if any(name in model[:64] for name in ("opus", "fable", "mythos")) else "anthropic"

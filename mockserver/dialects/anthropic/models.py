@@ -2,19 +2,15 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 from mockserver.core.calls import Call
 from mockserver.core.dialects import Model, RequestScope
 from mockserver.core.failures import FailureKind, Refusal
 from mockserver.core.timeline import Reply
-from mockserver.dialects.anthropic.errors import headers_fault, invalid
+from mockserver.dialects.anthropic.errors import headers_fault, refused
 from mockserver.dialects.contracts import components
 from mockserver.dialects.openai.bodies import body_reply
-
-EFFORTS = ("low", "medium", "high", "xhigh", "max")
-_THINKING = ("adaptive", "between_tools", "disabled", "enabled")
 
 
 class Family(NamedTuple):
@@ -32,7 +28,7 @@ class Family(NamedTuple):
     context: int = 1_000_000
     max_output: int = 128_000
     thinking: Sequence[str] = ("adaptive", "disabled")
-    efforts: Sequence[str] = EFFORTS
+    efforts: Sequence[str] = ("low", "medium", "high", "xhigh", "max")
     shown: bool = False
     sampled: bool = False
     either: bool = False
@@ -43,12 +39,16 @@ class Family(NamedTuple):
     pixels: int = 4_784
 
 
+# A name that nobody knows may be that of a model which accepts everything.
+UNKNOWN = Family(
+    200_000, thinking=("adaptive", "between_tools", "disabled", "enabled"), shown=True, sampled=True, prefilled=True
+)
 _TABLE = components(__package__, "models")()
 _FAMILIES = {name: Family(**row) for name, row in _TABLE["families"].items()}
 _ROWS: Mapping[str, Mapping[str, Any]] = {row["id"]: row for row in _TABLE["models"]}
-# The longest beginning of a model's name counts; one that nobody knows may be that of a model which accepts everything.
+MODELS = tuple(Model(name, "anthropic", row["max_input_tokens"], row["max_tokens"]) for name, row in _ROWS.items())
+# The longest beginning of a model's name counts.
 _START = re.compile("|".join(map(re.escape, sorted(_FAMILIES, key=len, reverse=True))))
-UNKNOWN = Family(200_000, 128_000, _THINKING, EFFORTS, shown=True, sampled=True, prefilled=True)
 _ALIASES = {re.sub(r"-\d{8}$", "", name): name for name in _ROWS}
 
 
@@ -63,15 +63,12 @@ def resolved(model: str) -> str:
     return _ALIASES.get(model, model)
 
 
-MODELS = tuple(Model(name, "anthropic", family_of(name).context, family_of(name).max_output) for name in _ROWS)
-
-
 def list_models(call: Call, scope: RequestScope) -> Reply | Refusal:
     """A page of the models on offer, newest first: `limit` of them, `after_id` or `before_id`."""
     limit, after, before = (call.query_value(name) for name in ("limit", "after_id", "before_id"))
     fault = headers_fault(call)
     if fault is None and not re.fullmatch("[1-9][0-9]{0,2}|1000", limit or "20"):
-        fault = invalid("limit: Input should be a valid integer from 1 to 1000")
+        fault = refused("page_size")
     if fault is not None:
         return fault
     ids, most = [model.id for model in scope.models], int(limit or "20")
@@ -93,22 +90,5 @@ def get_model(call: Call, scope: RequestScope) -> Reply | Refusal:
 
 
 def _row(model: Model) -> dict[str, Any]:
-    family, yes = family_of(model.id), {"supported": True}
-    usual = {"display_name": model.id, "created_at": rfc_3339(0), "line": None, "lifecycle": "active"}
-    supported = ("batch", "citations", "code_execution", "image_input", "pdf_input", "structured_outputs")
-    edits = ("clear_thinking_20251015", "clear_tool_uses_20250919", "compact_20260112")
-    efforts = {effort: {"supported": effort in family.efforts} for effort in EFFORTS}
-    capabilities = {
-        **dict.fromkeys(supported, yes),
-        "context_management": {**yes, **dict.fromkeys(edits, yes)},
-        "effort": {"supported": bool(family.efforts), **efforts},
-        "server_tools": {**yes, "web_search": yes, "code_execution": yes},
-        "thinking": {**yes, "types": {each: {"supported": each in family.thinking} for each in _THINKING}},
-    }
-    limits = {"max_input_tokens": model.context, "max_tokens": model.max_output, "capabilities": capabilities}
-    return {"type": "model", "id": model.id, **(_ROWS.get(model.id) or usual), **limits}
-
-
-def rfc_3339(seconds: float) -> str:
-    """An instant in Unix seconds as the vendor writes it: UTC, in whole seconds."""
-    return datetime.fromtimestamp(int(seconds), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    usual = {"display_name": model.id, "created_at": "1970-01-01T00:00:00Z", "lifecycle": "active"}
+    return {"type": "model", "id": model.id, **_ROWS.get(model.id, usual)}

@@ -1,6 +1,7 @@
-"""`POST /v1/messages` and `/v1/messages/count_tokens`: requests (facts A2, A3)."""
+"""`POST /v1/messages` and `/v1/messages/count_tokens`: requests (facts A2, A3), and what the model reads of their
+blocks (A5), which counts tokens (A14)."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from mockserver.core.calls import Call
@@ -12,41 +13,40 @@ from mockserver.core.generation import (
     GenerationRequest,
     Limits,
     Output,
-    Sampling,
+    Prompt,
     Stops,
     Tool,
     ToolChoice,
 )
 from mockserver.core.timeline import Reply
-from mockserver.dialects.anthropic.checks import conflict, explain
-from mockserver.dialects.anthropic.errors import betas, headers_fault, invalid
+from mockserver.dialects.anthropic.checks import Block, blocks_of, cache_marks, conflict, explain
+from mockserver.dialects.anthropic.errors import betas, headers_fault, refused
 from mockserver.dialects.anthropic.models import Family, family_of
-from mockserver.dialects.anthropic.prompts import cache_marks, read_conversation
 from mockserver.dialects.contracts import Contract, components
 from mockserver.dialects.openai.bodies import body_reply
-from mockserver.dialects.openai.fields import Body, json_object, number_or, whole
+from mockserver.dialects.openai.fields import Body, json_object, sampling, whole
+from mockserver.dialects.openai.images import image_size
+from mockserver.dialects.openai.messages import chat_prompt, with_media
 from mockserver.dialects.openai.responses.spoken import Thoughts
 
-REQUEST, COUNTED = (
-    Contract(components(__package__, "anthropic"), f"{name}Request") for name in ("Message", "CountTokens")
-)
-# Fields of betas, which a request has to ask for.
+_CONTRACT = components(__package__, "anthropic")
+MESSAGE, COUNTED = Contract(_CONTRACT, "MessageRequest"), Contract(_CONTRACT, "CountTokensRequest")
+# Fields that a version has no more, and those of betas, for which a request has to ask.
+_SAMPLING = ("temperature", "top_p", "top_k")
 _BETAS = (
     "output_format", "mcp_servers", "context_management", "compaction", "thread", "fallbacks", "fallback_credit_token",
     "billing_policy",
 )  # fmt: skip
-# The vendor's words for efforts as models here know them, and those of FriendliAI: none reasons longer than `xhigh`.
-_EFFORTS: Mapping[str, Any] = {
-    **{effort: effort for effort in ("minimal", "low", "medium", "high", "xhigh")},
-    **dict.fromkeys(("max", "ultracode"), "xhigh"),
-}  # fmt: skip
-_SAMPLING = ("temperature", "top_p", "top_k")
-_LIFETIMES = {"5m": 300, "1h": 3_600}
+# None reasons longer than `xhigh` here; `ultracode` is FriendliAI's.
+_EFFORTS: Mapping[str, Any] = {"max": "xhigh", "ultracode": "xhigh"}
 _MODES: Mapping[str, Any] = {"auto": "auto", "any": "required", "tool": "required", "none": "none"}
 # Whoever sends this gets thoughts that are encrypted (the vendor's page on extended thinking).
 _REDACT = (
     "ANTHROPIC_MAGIC_STRING_TRIGGER_REDACTED_THINKING_46C9A13E193C177646C7398A98432ECCCE4C1253D5E2D82641AC0E52CC2876CB"
 )
+# What counts tokens beside the texts: tools of any number, a call that is forced, a schema, thinking, a document whose
+# pages are not read; an image has so many pixels for each token, if their number is unknown those of a square.
+_TOOLS, _FORCED, _SCHEMA, _THINKING, _DOCUMENT, _PIXELS, _SIDES = 430, 100, 190, 20, 1_500, 750, (1_092, 1_092)
 
 
 class MessageOptions(NamedTuple):
@@ -58,19 +58,8 @@ class MessageOptions(NamedTuple):
     hour: bool = False
 
 
-def read_message(call: Call, scope: RequestScope) -> GenerationRequest | Refusal:
-    """The request, or why Anthropic refuses it."""
-    return _read(call, scope, REQUEST)
-
-
-def count_tokens(call: Call, scope: RequestScope) -> Reply | Refusal:
-    """How many tokens the prompt of a request has."""
-    request = _read(call, scope, COUNTED)
-    return request if isinstance(request, Refusal) else body_reply({"input_tokens": request.prompt_tokens})
-
-
-def _read(call: Call, scope: RequestScope, contract: Contract) -> GenerationRequest | Refusal:
-    """The order of the checks: headers, the form of the body, its fields, the model, what they exclude, the length."""
+def read_message(call: Call, scope: RequestScope, contract: Contract = MESSAGE) -> GenerationRequest | Refusal:
+    """The request, or why Anthropic refuses it: headers, form, fields, model, what they exclude, length."""
     fault = headers_fault(call)
     if fault is not None:
         return fault
@@ -82,59 +71,128 @@ def _read(call: Call, scope: RequestScope, contract: Contract) -> GenerationRequ
     unknown = (*(_SAMPLING if version > "2026" else ()), *(() if betas(call) else _BETAS))
     extra = next((name for name in unknown if name in body), None)
     if extra is not None:
-        return invalid(f"{extra}: Extra inputs are not permitted")
+        return refused("extra", name=extra)
     model = scope.model(body["model"])
     if model is None:
         return Refusal(FailureKind.UNKNOWN_MODEL, model=body["model"])
     family = family_of(model.id)
     refusal = conflict(body, family, model.id, version)
-    return refusal or message_request(body, body["model"], family, min(model.context, family.context))
+    return refusal or message_request(body, model.id, family, min(model.context, family.context))
+
+
+def count_tokens(call: Call, scope: RequestScope) -> Reply | Refusal:
+    """How many tokens the prompt of a request has."""
+    request = read_message(call, scope, COUNTED)
+    return request if isinstance(request, Refusal) else body_reply({"input_tokens": request.prompt_tokens})
 
 
 def message_request(body: Body, model: str, family: Family, context: int) -> GenerationRequest | Refusal:
     """A valid body as a request to a model of a family with a context of so many tokens."""
-    prompt, marked = read_conversation(body, family.pixels)
+    prompt, marks = _prompt(body, family), [*cache_marks(body)]
     if prompt.token_count > context:
-        return invalid(f"prompt is too long: {prompt.token_count} tokens > {context} maximum")
-    config, most = body.get("output_config") or {}, whole(body.get("max_tokens"))
-    thinking, form = body.get("thinking") or {}, config.get("format") or body.get("output_format")
-    kind, display = thinking.get("type"), thinking.get("display")
-    thinks = kind in ("enabled", "adaptive")
+        return refused("prompt_too_long", found=prompt.token_count, most=context)
+    config, thinking = body.get("output_config") or {}, body.get("thinking") or {}
+    most, budget, display = whole(body.get("max_tokens")), whole(thinking.get("budget_tokens")), thinking.get("display")
+    thinks, form = thinking.get("type") in ("enabled", "adaptive"), config.get("format") or body.get("output_format")
+    effort, choice = config.get("effort") or "medium", body.get("tool_choice") or {}
     shown = thinks and (family.shown if display is None else display != "omitted")
-    budget = whole(thinking.get("budget_tokens"))
-    lifetimes = [ttl for _, ttl in cache_marks(body)] or ["5m"]
+    hour = bool(marks) and marks[-1].lifetime == "1h"
+    names = (choice["name"],) if choice.get("type") == "tool" else ()
     return GenerationRequest(
         model=model,
         prompts=(prompt,),
         output=Output(stream=bool(body.get("stream")), reasoning=shown),
         limits=Limits(most, context=context),
         stops=Stops(tuple(body.get("stop_sequences") or ())),
-        sampling=Sampling(
-            temperature=number_or(body.get("temperature"), 1.0),
-            top_p=number_or(body.get("top_p"), 1.0),
-            top_k=int(body.get("top_k") or 0),
-        ),
+        sampling=sampling(body)._replace(top_k=int(body.get("top_k") or 0)),
         constraint=None if form is None else Constraint("json_schema", form["schema"]),
-        tools=tuple(map(_tool, filter(_is_custom, body.get("tools") or ()))),
-        tool_choice=_choice(body.get("tool_choice") or {}),
-        effort=_EFFORTS[config.get("effort") or "medium"] if thinks else None,
+        tools=tuple(_tool(tool) for tool in body.get("tools") or () if tool.get("type") in (None, "", "custom")),
+        tool_choice=ToolChoice(_MODES[choice.get("type", "auto")], names, not choice.get("disable_parallel_tool_use")),
+        effort=_EFFORTS.get(effort, effort) if thinks else None,
         # An adaptive model thinks no longer than leaves room for its answer.
         budget=budget if budget is not None or most is None else most // 2,
-        cacheable=None if marked is None else Cacheable(marked, family.cached, _LIFETIMES[lifetimes[-1]]),
-        extra=MessageOptions(
-            ("thought" if shown else "hidden") if thinks else None, _REDACT in prompt.text, lifetimes[-1] == "1h"
-        ),
+        cacheable=Cacheable(_marked(body, marks[-1].path), family.cached, 3_600 if hour else 300) if marks else None,
+        extra=MessageOptions(("thought" if shown else "hidden") if thinks else None, _REDACT in prompt.text, hour),
     )
-
-
-def _is_custom(tool: Body) -> bool:
-    return tool.get("type") in (None, "", "custom")
 
 
 def _tool(tool: Body) -> Tool:
     return Tool(tool["name"], tool.get("description") or "", tool.get("input_schema") or {})
 
 
-def _choice(choice: Body) -> ToolChoice:
-    names = (choice["name"],) if choice.get("type") == "tool" else ()
-    return ToolChoice(_MODES[choice.get("type", "auto")], names, not choice.get("disable_parallel_tool_use"))
+def _prompt(body: Body, family: Family) -> Prompt:
+    prompt, choice, config = (
+        chat_prompt(_chat(body), body.get("tools")),
+        body.get("tool_choice"),
+        body.get("output_config"),
+    )
+    fixed = _TOOLS + _FORCED * ((choice or {}).get("type") in ("any", "tool")) if body.get("tools") else 0
+    fixed += _SCHEMA if (config or {}).get("format") or body.get("output_format") else 0
+    fixed += _THINKING if (body.get("thinking") or {}).get("type") in ("enabled", "adaptive") else 0
+    media = [each for message in body["messages"] for each in _media(blocks_of(message["content"]), family.pixels)]
+    return with_media(prompt._replace(token_count=prompt.token_count + fixed), media)
+
+
+def _marked(body: Body, path: Sequence[str | int]) -> int:
+    """How many characters of the prompt's text stand before the end of a block with a mark."""
+    if path[0] == "tools":
+        return 0
+    if path[0] == "system":
+        body = {"system": body["system"][: int(path[1]) + 1], "messages": ()}
+    elif path[0] == "messages":
+        number, place = int(path[1]), int(path[3])
+        last = body["messages"][number]
+        cut = {**last, "content": last["content"][: place + 1]}
+        body = {**body, "messages": [*body["messages"][:number], cut]}
+    return len(chat_prompt(_chat(body)).text)
+
+
+def _chat(body: Body) -> list[dict[str, Any]]:
+    """The conversation as OpenAI's chats have it: results of tools are messages of their own."""
+    found: list[dict[str, Any]] = []
+    if body.get("system"):
+        found.append({"role": "system", "content": _text(blocks_of(body["system"]))})
+    for message in body["messages"]:
+        blocks, role, calls = blocks_of(message["content"]), message["role"], list[Body]()
+        for block in blocks:
+            if block["type"] == "tool_result":
+                said = _text(blocks_of(block.get("content")))
+                found.append({"role": "tool", "tool_call_id": block["tool_use_id"], "content": said})
+            elif block["type"] == "tool_use":
+                function = {"name": block["name"], "arguments": block["input"]}
+                calls.append({"id": block.get("id"), "function": function})
+        text = _text(blocks)
+        if text or calls or not any(block["type"] == "tool_result" for block in blocks):
+            found.append({"role": role, "content": text, **({"tool_calls": calls} if calls else {})})
+    return found
+
+
+def _text(blocks: Sequence[Block]) -> str:
+    """What blocks say, documents included; of earlier thoughts and of the vendor's own tools nothing."""
+    return "".join(map(_said, blocks))
+
+
+def _said(block: Block) -> str:
+    source = block.get("source")
+    if block["type"] == "search_result":
+        return f"{block['title']}\n{_text(blocks_of(block['content']))}\n"
+    if block["type"] == "document" and isinstance(source, Mapping) and source["type"] in ("text", "content"):
+        return f"{block.get('title') or ''}\n{source.get('data') or _text(blocks_of(source.get('content')))}\n"
+    return str(block["text"]) if block["type"] == "text" else ""
+
+
+def _media(blocks: Sequence[Block], most: int) -> Iterator[tuple[str, str, int]]:
+    """The images, and the documents that are no text, with the tokens that they count."""
+    for block in blocks:
+        kind, source = block["type"], block.get("source")
+        if kind == "tool_result":
+            yield from _media(blocks_of(block.get("content")), most)
+        elif kind in ("image", "document") and isinstance(source, Mapping):
+            inner = source["type"] == "content"
+            yield from _media(blocks_of(source.get("content")), most) if inner else ()
+            place = next((str(source[key]) for key in ("data", "url", "file_id") if source.get(key)), "")
+            if kind == "image":
+                width, height = image_size(f"data:;base64,{place}" if "data" in source else place) or _SIDES
+                yield kind, place, min(-(-width * height // _PIXELS), most)
+            elif source["type"] not in ("text", "content"):
+                yield kind, place, _DOCUMENT

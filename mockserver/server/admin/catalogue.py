@@ -63,6 +63,7 @@ _DIALECT = table(
         "title": TEXT,
         "realistic": described(TEXT, "its latency preset"),
         "keyed": described(FLAG, "whether it needs an API key"),
+        "needs": by_name(TEXT, "other headers that it needs, each with a value"),
         "models": rows(TEXT),
         "operations": rows(_OPERATION),
         "clients": _CLIENTS,
@@ -147,6 +148,7 @@ def _dialect(dialect: Dialect) -> dict[str, Any]:
         "title": dialect.title,
         "realistic": dialect.realistic,
         "keyed": dialect.credentials is not None,
+        "needs": dict(dialect.needs),
         "models": [model.id for model in dialect.models],
         "operations": [
             {

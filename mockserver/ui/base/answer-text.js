@@ -7,6 +7,8 @@ export function textOf(document) {
   if (document.event === "complete") return "";
   if (document.object === "response") return itemsOf(document).map(itemText).join("");
   if (String(document.type).startsWith("response.")) return typedText(document);
+  if (document.content_block || document.type === "message") return (document.content ?? [document.content_block]).map(blockText).join("");
+  if (document.type === "content_block_delta") return document.delta.text ?? document.delta.partial_json ?? "";
   return choicesOf(document).map(choiceText).join("");
 }
 
@@ -14,6 +16,8 @@ export function textOf(document) {
 export function thoughtOf(document) {
   if (document?.object === "response") return itemsOf(document).filter((item) => item.type === "reasoning").map(itemThought).join("");
   if (THOUGHTS.includes(document?.type)) return document.delta ?? "";
+  if (document?.type === "message") return document.content.map((block) => block.thinking ?? "").join("");
+  if (document?.type === "content_block_delta") return document.delta.thinking ?? "";
   return choicesOf(document).map((choice) => choice.delta ?? choice.message).map((said) => said?.reasoning_content ?? said?.reasoning ?? "").join("");
 }
 
@@ -40,6 +44,12 @@ function itemText(item) {
 function itemThought(item) {
   const told = item.content?.length ? item.content : (item.summary ?? []);
   return told.map((part) => part.text ?? "").join("");
+}
+
+/** A content block of the Messages API, whole or begun: the input of a begun call is still empty. @param {any} block */
+function blockText(block) {
+  if (block.type !== "tool_use") return block.text ?? "";
+  return `\n${block.name} ${Object.keys(block.input).length ? JSON.stringify(block.input) : ""}`;
 }
 
 /** Of several choices the first is shown. @param {any} document @returns {any[]} */

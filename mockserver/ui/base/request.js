@@ -5,7 +5,7 @@ import { json, textOf, thoughtOf } from "./answer-text.js";
 import { PREFIX, space } from "./api.js";
 
 /**
- * @typedef {{path: string, method: string, body: any, latency: string, keyed: boolean}} PlaygroundRequest
+ * @typedef {{path: string, method: string, body: any, latency: string, keyed: boolean, needs: Record<string, string>}} PlaygroundRequest
  * @typedef {{raw: string, text: string, thought: string, at: number}} Arrival `at` in seconds after the request
  * @typedef {{status: number, seconds: number, broken: string | null}} End `status` is 0 if there was no answer
  */
@@ -22,6 +22,7 @@ export async function send(request, watch, signal) {
   const since = () => (performance.now() - began) / 1000;
   const headers = {
     ...(request.keyed && { authorization: "Bearer playground" }),
+    ...request.needs,
     ...(request.body !== undefined && { "content-type": "application/json" }),
     ...(request.latency && { "x-mockserver-latency": request.latency }),
     ...(space.name && { "x-mockserver-namespace": space.name }),

@@ -154,7 +154,7 @@ export class Panel {
     this.stop();
     const running = (this.#running = new AbortController());
     const operation = this.#chosen();
-    const request = { path: operation.paths[0], method: operation.method, body, latency: this.latency.value.trim(), keyed: this.#vendor().keyed };
+    const request = { path: operation.paths[0], method: operation.method, body, latency: this.latency.value.trim(), keyed: this.#vendor().keyed, needs: this.#vendor().needs };
     await this.#watch(request, running);
   }
 
