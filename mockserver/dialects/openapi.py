@@ -57,15 +57,10 @@ def _operation(dialect: Dialect, operation: Operation, path: str, number: int, m
     name = operation.name if number == 0 else f"{operation.name}_{number + 1}"
     written: dict[str, Any] = {"operationId": name, "summary": operation.summary or operation.name}
     variables = re.findall(r"{(\w+)}", path)
-    named = [
-        *((variable, "path", {}) for variable in variables),
-        *((name, "header", {"example": value}) for name, value in dialect.needs.items()),
-    ]
-    if named:
-        written["parameters"] = [
-            {"name": name, "in": place, "required": True, "schema": {"type": "string"}, **more}
-            for name, place, more in named
-        ]
+    parameters = [_parameter(variable, "path") for variable in variables]
+    parameters += [_parameter(header, "header", example=value) for header, value in dialect.needs.items()]
+    if parameters:
+        written["parameters"] = parameters
     if operation.schemas.request:
         content = {"application/json": {"schema": _reference(operation.schemas.request + suffix)}}
         written["requestBody"] = {"required": True, "content": content}
@@ -74,6 +69,10 @@ def _operation(dialect: Dialect, operation: Operation, path: str, number: int, m
     if dialect.credentials is not None and operation.secured:
         written["security"] = [{name: []} for name in dialect.security]
     return written
+
+
+def _parameter(name: str, place: str, **more: str) -> dict[str, Any]:
+    return {"name": name, "in": place, "required": True, "schema": {"type": "string"}, **more}
 
 
 def _success(operation: Operation, suffix: str) -> dict[str, Any]:
