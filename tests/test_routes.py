@@ -94,6 +94,8 @@ NESTED = {"metadata": {"model": "gpt://folder/yandexgpt"}, "model": "gpt-4o"}
         (CHATS, {"model": "gpt-4o"}, {"authorization": "Bearer k", "user-agent": "OpenAI/Python 3"}, "openai default"),
         (MODELS, None, {}, "openai default"),
         (MODELS, None, {"user-agent": "Cerebras/Python 1.91.0"}, "cerebras header"),
+        (MODELS, None, {"anthropic-version": "2023-06-01"}, "anthropic header"),
+        (f"{MODELS}/claude-opus-5", None, {}, "anthropic model"),
         (f"{MODELS}/gpt-oss-120b", None, {}, "cerebras model"),
         (f"{MODELS}/gpt-4o", None, {}, "openai default"),
     ],

@@ -50,6 +50,8 @@ ANTHROPIC = Dialect(
     credentials=api_key,
     security={"x_api_key": {"type": "apiKey", "in": "header", "name": "x-api-key"}, **BEARER},
     stream_error=stream_error,
+    claims=re.compile(r"claude-.+"),
+    marks=(("anthropic-version", ""), ("anthropic-beta", ""), ("x-api-key", "sk-ant-")),
     finishes=re.compile(rb'"stop_reason"\s*:\s*"'),
     quotas=QUOTAS,
     clients=Clients(urls=("ANTHROPIC_BASE_URL",), keys=("ANTHROPIC_API_KEY",)),
