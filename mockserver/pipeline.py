@@ -26,10 +26,9 @@ from mockserver.core.timeline import Reply, TokenTiming
 from mockserver.faults.model_output import give_the_same_answer, with_changed_choices
 from mockserver.faults.triggered import TriggeredFault, refund_counts
 from mockserver.latency.timing import delayed, draw_timing, instant, recorded, to_timeline
-from mockserver.model.generate import fingerprint_of
+from mockserver.model.generate import fingerprint_of, with_prediction_recounted
 from mockserver.model.generate import generate as generate_text
 from mockserver.model.prepared import Speech, speak, word_refusals
-from mockserver.model.unseen import with_prediction_recounted
 from mockserver.state.admission import admit, settle
 from mockserver.state.context import RequestContext, RouteMatch, make_context, overridden, paced, with_lengths
 from mockserver.state.costs import too_much

@@ -1,4 +1,4 @@
-"""The project's own sentences, by language and section, and their tokens.
+"""The project's own sentences, by language and section, and their tokens; names and addresses of people.
 
 `corpus/<language>.txt` and `corpus/thoughts.txt` have sections of entries, one per line; `corpus/code.txt` has snippets
 separated by `---`. Sentences are tokenised only once: an answer is put together from ready phrases.
@@ -7,9 +7,13 @@ separated by `---`. Sentences are tokenised only once: an answer is put together
 from collections.abc import Mapping
 from functools import cache, lru_cache
 from importlib.resources import files
-from typing import NamedTuple
+from threading import Lock
+from typing import TYPE_CHECKING, NamedTuple
 
 from mockserver.model import tokens
+
+if TYPE_CHECKING:
+    from faker import Faker
 
 LANGUAGES = ("en", "ru", "de", "fr", "es", "it", "pt", "tr", "uk", "zh", "ja", "ko")
 
@@ -75,3 +79,40 @@ def _sections(path: str, *, keep_blank: bool = False) -> dict[str, list[str]]:
         elif keep_blank or (line and not line.startswith("#")):
             current.append(line)
     return sections
+
+
+# Names, companies and addresses come from faker, whose data may change between versions. What is used here has not
+# changed in any version that pyproject.toml allows, as a test holds. Korean addresses, which do change, are left out.
+_LOCALES = {
+    "en": "en_US", "ru": "ru_RU", "de": "de_DE", "fr": "fr_FR", "es": "es_ES", "it": "it_IT", "pt": "pt_BR",
+    "tr": "tr_TR", "uk": "uk_UA", "zh": "zh_CN", "ja": "ja_JP", "ko": "ko_KR",
+}  # fmt: skip
+_PARTS = ("name", "company", "address")
+_STABLE_PARTS = {"ko": ("name", "company")}
+_one_at_a_time = Lock()
+
+
+@cache
+def _faker(locale: str) -> "Faker":
+    from faker import Faker  # costs 60 ms, and few prompts need it
+
+    return Faker(locale)
+
+
+def record(key: int, language: str, part: str) -> str:
+    """A `name`, `company` or `address` in the language, on one line; in English if that of the language may change."""
+    stable = part in _STABLE_PARTS.get(language, _PARTS)
+    page = _page(_LOCALES[language if stable else "en"], part, key % _PAGES)
+    return page[key // _PAGES % len(page)]
+
+
+# Seeding faker costs more than a record, so records are made and cached in pages.
+_PAGES, _PAGE = 64, 8
+
+
+@lru_cache(maxsize=1024)
+def _page(locale: str, part: str, number: int) -> tuple[str, ...]:
+    fake = _faker(locale)
+    with _one_at_a_time:
+        fake.seed_instance(number)
+        return tuple(str(getattr(fake, part)()).replace("\n", ", ") for _ in range(_PAGE))

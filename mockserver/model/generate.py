@@ -8,7 +8,7 @@ again.
 
 from collections.abc import Iterator, Sequence
 from operator import attrgetter
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import orjson
 
@@ -17,6 +17,7 @@ from mockserver.core.generation import (
     LONGEST_CHOICE,
     Choice,
     Constraint,
+    Effort,
     FinishReason,
     Form,
     Generation,
@@ -25,21 +26,19 @@ from mockserver.core.generation import (
     Prompt,
     Sampling,
     ToolCall,
+    Unseen,
     Usage,
+    first_steps,
 )
-from mockserver.core.seeding import derive
+from mockserver.core.seeding import Draws, derive
+from mockserver.model import tokens
 from mockserver.model.format_instructions import requested_format
 from mockserver.model.intent import detect_intent
 from mockserver.model.logprobs import NO_ECHO, asked_positions, echo_of, positions, ranked, scale
 from mockserver.model.prose import think
 from mockserver.model.sampling import freedom
-from mockserver.model.stops import cut_at_stop
-from mockserver.model.text_stream import GREEDY, GREEDY_SEED, ChoiceSeeds, choice_tokens, drawn_length
+from mockserver.model.text_stream import GREEDY, GREEDY_SEED, ChoiceSeeds, choice_tokens, cut_at_stop, drawn_length
 from mockserver.model.tokens import name_of
-from mockserver.model.unseen import thinking, unseen
-
-if TYPE_CHECKING:
-    from mockserver.model.tools.calls import CutCalls
 
 # How many more candidates a search draws at most, in place of those that say the same as another.
 _SPARE = 16
@@ -220,8 +219,7 @@ def _answer_draft(
     """An answer of at most `limit` tokens: the `calls` of tools, or else a text, which ends after `length` tokens if
     that is given."""
     if calls:
-        cut = _cut_calls(request, calls, limit)
-        return _Draft(seed, own, (), (), cut.finish_reason, cut.stop, calls=cut.calls)
+        return _with_calls(_Draft(seed, own, (), (), "length", None), request, calls, limit)
     least, most = request.limits.min_tokens, limit
     if request.limits.ignore_eos:
         least = limit
@@ -248,10 +246,17 @@ def _calls(request: GenerationRequest, prompt: Prompt, source: ChoiceSeeds, own:
     return decide(request, prompt, derive(source.content, "calls", own))
 
 
-def _cut_calls(request: GenerationRequest, calls: Sequence[ToolCall], limit: int) -> "CutCalls":
-    from mockserver.model.tools.calls import cut_calls
-
-    return cut_calls(calls, limit, request.stops, legacy=request.tool_choice.legacy)
+def _with_calls(draft: _Draft, request: GenerationRequest, calls: Sequence[ToolCall], limit: int) -> _Draft:
+    """A draft of calls, cut by a limit (in decoding steps) and by stops, which end them within the arguments."""
+    kept = first_steps(calls, limit)
+    for place, call in enumerate(kept):
+        stopped = cut_at_stop(call.ids, call.texts, request.stops)
+        if stopped is not None:
+            cut = call._replace(ids=stopped.ids, texts=stopped.texts)
+            return draft._replace(finish_reason="stop", stop=stopped.stop, calls=(*kept[:place], cut))
+    if sum(call.steps for call in calls) > limit:
+        return draft._replace(calls=kept)
+    return draft._replace(finish_reason="function_call" if request.tool_choice.legacy else "tool_calls", calls=kept)
 
 
 def _thoughts(prompt: Prompt, count: int, own: int) -> Sequence[str]:
@@ -291,3 +296,70 @@ def _choice(draft: _Draft, index: int, request: GenerationRequest, prompt: Promp
 def _positions(draft: _Draft, request: GenerationRequest, prompt: Prompt) -> Sequence[Position]:
     found = request.best_of > 1 and not draft.likeliest
     return asked_positions(request, prompt, draft.ids, draft.texts, draft.key, request.sampling, found=found)
+
+
+# --- tokens that are not seen ----------------------------------------------------------------------------------------
+
+# The number of reasoning tokens at each effort: at least the first, less than the second.
+_THINKING: dict[Effort, tuple[int, int]] = {
+    "none": (0, 1),
+    "minimal": (8, 32),
+    "low": (48, 160),
+    "medium": (192, 512),
+    "high": (640, 1536),
+    "xhigh": (1664, 4096),
+}
+_SPAN = 3
+
+
+def thinking(effort: Effort, content: int, own: int) -> int:
+    """The number of reasoning tokens of a choice; `content` and `own` are the seeds of its story."""
+    least, most = _THINKING[effort]
+    return least + Draws(derive(content, "thinking", own)).below(most - least)
+
+
+def unseen(request: GenerationRequest, choices: Sequence[Choice]) -> Unseen:
+    """The unseen tokens of all choices together; rejected ones only as many as fit into the token limit."""
+    reasoning = sum(choice.reasoning for choice in choices)
+    if request.prediction is None:
+        return Unseen(reasoning)
+    most = request.limits.max_tokens
+    visible = sum(choice.answer_tokens for choice in choices)
+    room = None if most is None else most * len(choices) - visible - reasoning
+    return foreseen(request.prediction, [choice.ids for choice in choices], room)._replace(reasoning=reasoning)
+
+
+def foreseen(prediction: str, answers: Sequence[Sequence[int]], room: int | None = None) -> Unseen:
+    """The accepted and rejected tokens of a prediction for all answers; at most `room` tokens are rejected."""
+    expected = tokens.encode(prediction)
+    accepted = sum(_came_true(expected, ids) for ids in answers)
+    rejected = len(expected) * len(answers) - accepted
+    return Unseen(0, accepted, rejected if room is None else max(min(rejected, room), 0))
+
+
+def with_prediction_recounted(generation: Generation) -> Generation:
+    """A generation whose choices have been changed, with the tokens of its prediction counted again."""
+    old, prediction = generation.usage.unseen, generation.request.prediction
+    if old is None or prediction is None:
+        return generation
+    more = unseen(generation.request, generation.choices)._replace(reasoning=old.reasoning)
+    completion = generation.usage.completion_tokens + more.rejected - old.rejected
+    return generation._replace(usage=generation.usage._replace(completion_tokens=completion, unseen=more))
+
+
+def _came_true(expected: Sequence[int], answer: Sequence[int]) -> int:
+    """The number of tokens of a prediction that an answer has, in its order.
+
+    Both are read in parallel. Once they differ, the prediction is resumed after the next place with the same last three
+    tokens, as by a server that verifies a draft with its model.
+    """
+    behind: dict[tuple[int, ...], int] = {}
+    for end in range(_SPAN, len(expected) + 1):
+        behind.setdefault(tuple(expected[end - _SPAN : end]), end)
+    accepted, at = 0, 0
+    for count, token in enumerate(answer, 1):
+        if at < len(expected) and expected[at] == token:
+            accepted, at = accepted + 1, at + 1
+        else:
+            at = max(behind.get(tuple(answer[max(count - _SPAN, 0) : count]), at), at)
+    return accepted

@@ -20,9 +20,9 @@ from mockserver.core.generation import (
 from mockserver.core.seeding import Draws, derive
 from mockserver.model import corpus, tokens
 from mockserver.model.corpus import phrase
+from mockserver.model.generate import foreseen
 from mockserver.model.intent import detect_intent
 from mockserver.model.logprobs import asked_positions, echo_of
-from mockserver.model.unseen import foreseen
 
 
 class Counts(NamedTuple):

@@ -19,7 +19,7 @@ from mockserver.model.corpus import Phrase, fresh_phrase, phrase
 from mockserver.model.dialogues import gives_the_word, is_begun
 from mockserver.model.intent import Intent, detect_intent
 from mockserver.model.literal_answers import sentence_to_say, sentiment
-from mockserver.model.tool_reports import report, results
+from mockserver.model.tools.results import report, results
 
 _NO_SPACES = ("zh", "ja")
 # The characters after which an answer needs no leading space, and those of sentences that are complete.

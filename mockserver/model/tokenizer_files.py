@@ -11,7 +11,7 @@ entries of the vocabulary (`WordPiece`). All bytes are in the vocabulary, so not
 import json
 from typing import Any
 
-from mockserver.model.json_texts import compact
+from mockserver.model.schema import compact
 from mockserver.model.tokens import BOS, EOS, VOCABULARY_SIZE, pretoken, token_bytes
 
 # Tools look for these names in texts, so they are unlike any that a prompt may contain.

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from mockserver.model.json_texts import compact
+from mockserver.model.schema import compact
 
 Schema = Mapping[str, Any]
 

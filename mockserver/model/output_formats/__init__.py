@@ -7,8 +7,7 @@ from typing import Any
 from mockserver.core.generation import Prompt
 from mockserver.model.corpus import Phrase
 from mockserver.model.output_formats.frameworks import write_action, write_sections
-from mockserver.model.output_formats.grammars import write_grammar
-from mockserver.model.output_formats.json_answers import write_array, write_object, write_schema
+from mockserver.model.output_formats.json_answers import write_array, write_grammar, write_object, write_schema
 from mockserver.model.regex import tell_match
 
 # Writes the answer to a prompt, with a key that decides what is random, under a schema.

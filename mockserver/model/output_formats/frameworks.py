@@ -21,8 +21,8 @@ from mockserver.model.corpus import Phrase
 from mockserver.model.extraction.instances import filled
 from mockserver.model.intent import detect_intent
 from mockserver.model.schema import schema_fault, write_instance
-from mockserver.model.tool_reports import gist
 from mockserver.model.tools.calls import decide
+from mockserver.model.tools.results import gist
 
 _HEADING = r"\[\[ ## (\w+) ## \]\]"
 _ORDER = "Respond with the corresponding output fields, starting with the field `[[ ## "

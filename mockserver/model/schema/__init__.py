@@ -3,8 +3,11 @@
 The solver is imported with the first schema: most servers never see one, and start sooner without it.
 """
 
+import json
 from functools import cache
 from types import ModuleType
+
+import orjson
 
 __all__ = [
     "InvalidSchemaError",
@@ -65,3 +68,12 @@ def _instances() -> ModuleType:
     from mockserver.model.schema import instances
 
     return instances
+
+
+def compact(value: object) -> str:
+    """A value as JSON without whitespace."""
+    try:
+        return orjson.dumps(value).decode()
+    except orjson.JSONEncodeError:
+        # A number beyond 64 bits, or half of a surrogate pair.
+        return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

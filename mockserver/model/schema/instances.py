@@ -12,8 +12,7 @@ import orjson
 
 from mockserver.core.caches import Cache
 from mockserver.core.seeding import Draws, derive
-from mockserver.model.json_texts import compact
-from mockserver.model.schema import InvalidSchemaError, SchemaLimitError, UnsatisfiableSchemaError
+from mockserver.model.schema import InvalidSchemaError, SchemaLimitError, UnsatisfiableSchemaError, compact
 from mockserver.model.schema.documents import Document
 from mockserver.model.schema.solver import NOTHING, Search, TooMuchError
 

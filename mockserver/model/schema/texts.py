@@ -1,7 +1,7 @@
 """Texts for a schema: by format, by what a property is called, by pattern, of the length that is asked for."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import lru_cache, partial
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
 from math import inf
 
 from mockserver.core.json_values import ValueSet
@@ -38,79 +38,6 @@ _NO_WORD = 4
 Spend = Callable[[int], None]
 
 
-def _in_json(setting: Setting) -> str:
-    return setting.draws.pick(("{}", '{"id":1}', "[1,2,3]"))
-
-
-def _in_base64(setting: Setting) -> str:
-    return setting.draws.pick(("aGVsbG8=", "ZGF0YQ==", "dGV4dA=="))
-
-
-_FORMATS: Mapping[str, values.Maker] = {
-    "email": lambda s: _named("email")(s),
-    "idn-email": lambda s: _named("email")(s),
-    "uri": lambda s: _named("image" if "image" in s.name else "url")(s),
-    "url": lambda s: _named("url")(s),
-    "iri": lambda s: _named("url")(s),
-    "uri-reference": lambda s: f"/{s.english('category')}/{s.english('tag')}",
-    "iri-reference": lambda s: f"/{s.english('category')}/{s.english('tag')}",
-    "uri-template": lambda s: f"https://example.com/{s.english('category')}/{{id}}",
-    "uuid": values.uuid,
-    **{f"uuid{version}": partial(values.uuid, version=version) for version in (1, 3, 4, 5, 6, 7, 8)},
-    "date": values.date,
-    "time": values.time,
-    "date-time": values.moment,
-    "duration": lambda s: f"PT{1 + s.draws.below(12)}H{s.draws.below(60)}M",
-    "ipv4": values.ipv4,
-    "ipv6": lambda s: f"2001:db8::{1 + s.draws.below(65535):x}",
-    # As pydantic names what its types hold.
-    "ipv4network": lambda s: f"192.0.2.{16 * s.draws.below(16)}/28",
-    "ipv6network": lambda s: f"2001:db8:{1 + s.draws.below(65535):x}::/48",
-    "ipv4interface": lambda s: f"{values.ipv4(s)}/24",
-    "ipv6interface": lambda s: f"2001:db8::{1 + s.draws.below(65535):x}/64",
-    "ipvanyaddress": values.ipv4,
-    "ipvanynetwork": lambda s: f"192.0.2.{16 * s.draws.below(16)}/28",
-    "ipvanyinterface": lambda s: f"{values.ipv4(s)}/24",
-    "json-string": _in_json,
-    "base64url": _in_base64,
-    "multi-host-uri": lambda s: f"https://{_named('host')(s)}",
-    "hostname": lambda s: _named("host")(s),
-    "idn-hostname": lambda s: _named("host")(s),
-    "json-pointer": lambda s: f"/{s.english('category')}/{s.draws.below(10)}",
-    "relative-json-pointer": lambda s: f"{s.draws.below(3)}/{s.english('category')}",
-    "regex": lambda s: s.draws.pick(("^[a-z]+$", "^\\d{4}$", "^[A-Z]{2}-\\d+$")),
-    "byte": _in_base64,
-    # JSON within, in case it is asked for too.
-    "base64": lambda s: s.draws.pick(("e30=", "eyJpZCI6MX0=", "WzEsMiwzXQ==")),
-    "json": _in_json,
-    "color": lambda s: _named("hex")(s),
-    "phone": lambda s: _named("phone")(s),
-}
-
-# Texts of a format, narrowly: for those that have to match a pattern too.
-_FORMAT_PATTERNS: Mapping[str, str] = {
-    "email": r"^[a-z]{3,12}(\.[a-z]{3,12})?@([a-z]{2,12}\.){1,3}(com|org|net|[a-z]{2,9})$",
-    "uri": r"^https?://[a-z][a-z0-9-]{1,20}[a-z0-9](\.[a-z]{2,12}){1,3}(/[a-zA-Z0-9_.-]{1,20}){0,4}$",
-    "date": r"^(19|20)\d\d-(0[1-9]|1[0-2])-(0[1-9]|1\d|2[0-8])$",
-    "time": r"^([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d{1,6})?(Z|[+-](0\d|1[0-2]):[0-5]\d)$",
-    "date-time": (
-        r"^(19|20)\d\d-(0[1-9]|1[0-2])-(0[1-9]|1\d|2[0-8])T([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d{1,6})?"
-        r"(Z|[+-](0\d|1[0-2]):[0-5]\d)$"
-    ),
-    "uuid": r"^[0-9a-f]{8}-[0-9a-f]{4}-[1-5][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$",
-    "ipv4": r"^((25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)\.){3}(25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)$",
-    "ipv6": r"^([0-9a-f]{1,4}:){7}[0-9a-f]{1,4}$",
-    "hostname": r"^[a-z]([a-z0-9-]{0,20}[a-z0-9])?(\.[a-z]([a-z0-9-]{0,20}[a-z0-9])?){0,3}$",
-    "duration": r"^P\d{1,3}(D|W|M|Y|DT\d{1,2}H)$",
-    "json-pointer": r"^(/[a-z0-9]{1,9}){1,4}$",
-    "uri-reference": r"^/[a-z0-9-]{1,20}(/[a-z0-9-]{1,20}){0,3}$",
-}
-
-
-def _named(name: str) -> values.Maker:
-    return values.maker_of(name, "") or values.label
-
-
 def texts(way: MergedSchema, setting: Setting, spend: Spend, taken: ValueSet | None = None) -> Iterator[str]:
     """Texts that keep to a merged schema, the most plausible first; none if none is found.
 
@@ -125,10 +52,11 @@ def texts(way: MergedSchema, setting: Setting, spend: Spend, taken: ValueSet | N
 def _candidates(way: MergedSchema, setting: Setting, spend: Spend, taken: Sequence[str]) -> Iterator[str]:
     """Texts that may keep to it."""
     least, most, draws = way.min_length, way.max_length, setting.draws
+    by_format, by_pattern = values.table("formats"), values.table("format patterns")
     samples = [sample for sample in way.samples if isinstance(sample, str)]
     if samples and draws.below(2):
         yield draws.pick(samples)
-    makers = [_FORMATS[name] for name in way.formats if name in _FORMATS]
+    makers = [values.made_by(by_format[name]) for name in way.formats if name in by_format]
     named = None if makers else values.maker_of(setting.name, setting.about)
     if named and (way.patterns or (most is not None and most < _NO_WORD)):
         # A country of two letters is its code.
@@ -138,7 +66,7 @@ def _candidates(way: MergedSchema, setting: Setting, spend: Spend, taken: Sequen
             continue
         for _ in range(_PLAUSIBLE):
             yield _shortened(maker(setting), way) if maker is named else maker(setting)
-    formats = [_FORMAT_PATTERNS[name] for name in way.formats if name in _FORMAT_PATTERNS]
+    formats = [by_pattern[name] for name in way.formats if name in by_pattern]
     if way.patterns or way.no_patterns:
         yield from samples
         if formats:

@@ -21,27 +21,20 @@ limit gives a prefix of the same calls.
 import json
 import re
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 
 from mockserver.core.generation import (
-    FinishReason,
     GenerationRequest,
     Message,
     Prompt,
-    Stops,
     Tool,
     ToolCall,
-    first_steps,
 )
 from mockserver.core.json_values import without_blanks
 from mockserver.core.seeding import Draws, derive
 from mockserver.model import tokens
-from mockserver.model.corrections import corrected, refusals, settled
 from mockserver.model.extraction.instances import accepting, is_told
 from mockserver.model.intent import STRETCH, detect_intent
-from mockserver.model.stops import cut_at_stop
 from mockserver.model.terms import operations, words_in
-from mockserver.model.tool_reports import asked, gist, results
 from mockserver.model.tools.arguments import object_schema, write_arguments, write_input
 from mockserver.model.tools.orders import Order, forbids, order_in
 from mockserver.model.tools.relevance import (
@@ -52,6 +45,7 @@ from mockserver.model.tools.relevance import (
     searches,
     terms_of,
 )
+from mockserver.model.tools.results import asked, corrected, gist, refusals, results, settled
 
 # The names of the tools that take the final answer of an agent: those of Pydantic AI and smolagents.
 _FINAL = ("final_result", "final_answer")
@@ -64,14 +58,6 @@ _WORLDLY = re.compile(
     re.IGNORECASE,
 )
 _PERSONAL = re.compile(r"\b(?:you|your|yours|i|me|my|mine|we|us|our|ты|вы|тебя|вас|твой|ваш\w*|я|мне|мой|меня)\b", re.I)
-
-
-class CutCalls(NamedTuple):
-    """Calls cut by limits and stops, with their finish reason, and the stop that ended them, if any."""
-
-    calls: tuple[ToolCall, ...]
-    finish_reason: FinishReason
-    stop: str | int | None = None
 
 
 def decide(request: GenerationRequest, prompt: Prompt, key: int) -> tuple[ToolCall, ...]:
@@ -177,19 +163,6 @@ def _final_answer(tool: Tool, found: Sequence[Message]) -> list[ToolCall]:
     arguments = {"answer": "; ".join(texts)}
     fits = accepting(object_schema(tool.parameters))(arguments)
     return [_call(tool, json.dumps(arguments, ensure_ascii=False))] if fits else []
-
-
-def cut_calls(calls: Sequence[ToolCall], limit: int, stops: Stops, *, legacy: bool) -> CutCalls:
-    """Calls cut by a limit (in decoding steps) and by stops, which end them in the middle of the arguments."""
-    kept = first_steps(calls, limit)
-    for place, call in enumerate(kept):
-        stopped = cut_at_stop(call.ids, call.texts, stops)
-        if stopped is not None:
-            cut = call._replace(ids=stopped.ids, texts=stopped.texts)
-            return CutCalls((*kept[:place], cut), "stop", stopped.stop)
-    if sum(call.steps for call in calls) > limit:
-        return CutCalls(kept, "length")
-    return CutCalls(kept, "function_call" if legacy else "tool_calls")
 
 
 def _calls(tool: Tool, prompt: Prompt, key: int, clauses: str) -> list[ToolCall]:

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mockserver.core.generation import Prompt
-from mockserver.model.output_formats.grammars import ROOTS, write_grammar
+from mockserver.model.output_formats.json_answers import ROOTS, write_grammar
 
 TOPICS = ("Tell me about apple trees", "Расскажи о яблонях", "", "リンゴの木について教えて", 'He said "yes" \\ no')
 

@@ -21,8 +21,8 @@ from mockserver.core.generation import (
     ToolChoice,
 )
 from mockserver.model.generate import generate
-from mockserver.model.tool_reports import gist
-from mockserver.model.tools.calls import cut_calls, decide
+from mockserver.model.tools.calls import decide
+from mockserver.model.tools.results import gist
 
 Schema = dict[str, Any]
 
@@ -653,9 +653,9 @@ def test_a_lower_limit_gives_a_beginning_of_the_calls_and_says_length() -> None:
 
 
 def test_a_stop_ends_a_call_within_its_arguments() -> None:
-    calls = decide(chat("What's the weather in Oslo?"), chat("What's the weather in Oslo?").prompts[0], 7)
-    cut = cut_calls(calls, 100, Stops(("Oslo",)), legacy=False)
-    assert (cut.calls[0].arguments, cut.finish_reason, cut.stop) == ('{"city": "', "stop", "Oslo")
+    request = chat("What's the weather in Oslo?", tools=(CLOCK,), mode="required")._replace(stops=Stops(("Oslo",)))
+    (cut,) = generate(request, 42).choices
+    assert (cut.calls[0].arguments, cut.finish_reason, cut.stop) == ('{"place": "', "stop", "Oslo")
 
 
 def test_the_first_of_three_choices_calls_what_the_only_one_calls() -> None:

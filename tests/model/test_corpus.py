@@ -5,7 +5,7 @@ from hashlib import sha256
 import pytest
 
 from mockserver.model import corpus
-from mockserver.model.records import record
+from mockserver.model.corpus import record
 
 DIGESTS = {
     "en": "baa06b6c763787a8",

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from mockserver.model.json_texts import compact
+from mockserver.model.schema import compact
 
 
 @pytest.mark.parametrize(
