@@ -47,6 +47,7 @@ from mockserver.state.stub_answers import (
     render,
     reply_of,
     requested_reply,
+    rule_headers,
     unmatched,
 )
 from mockserver.state.stubs.registry import HandlerError, Prepared, Raw, Stub
@@ -131,8 +132,7 @@ def complete(plan: Plan) -> None:
     if plan.meant:
         apply_faults(plan)
     if plan.rule is not None and not plan.context.settings.strict:
-        rule = (b"x-mockserver-rule", plan.rule.encode("ascii", "backslashreplace"))
-        plan.timeline = plan.timeline._replace(headers=(*plan.timeline.headers, rule))
+        plan.timeline = plan.timeline._replace(headers=(*plan.timeline.headers, *rule_headers(plan)))
 
 
 def generate(plan: Plan) -> None:

@@ -44,7 +44,7 @@ _MARKER = (
     "recording that answers in it, and arguments of verify.resilience"
 )
 # The arguments of the marker that are neither settings of a namespace nor declared for the verdict.
-_MARKED = ("dialect", "cassette", "pace")
+_MARKED = ("dialect", "cassette", "match", "volatile", "pace")
 _LONGEST_SLUG = 40
 _PACKAGE = "mockserver"
 # What these modules raise themselves is addressed to tests.

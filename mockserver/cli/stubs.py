@@ -9,7 +9,7 @@ from mockserver.cli.command import Command, argument, checked_names, print_error
 from mockserver.core.dialects import load_dialects
 from mockserver.core.messages import pluralize
 from mockserver.core.toml import toml_of
-from mockserver.recordings.stubs import Made, complaints, stem_of, stubs_from
+from mockserver.recordings.stubs import EXACTLY, MATCHING, Made, complaints, read_replaying, stem_of, stubs_from
 from mockserver.state.settings import ConfigError
 
 
@@ -19,7 +19,8 @@ def make_stubs(options: argparse.Namespace) -> int:
     settings = replace(settings_of(options), stubs=None, stub=())
     checked_names(settings)
     source = str(options.recording)
-    made = stubs_from(read_input(source), source, settings, load_dialects(), paced=options.pace)
+    how = read_replaying(options.match, options.volatile, options.pace)
+    made = stubs_from(read_input(source), source, settings, load_dialects(), how)
     for complaint in complaints(made.lost):
         print_error(f"{source}, {complaint}")
     if not made.stubs:
@@ -66,11 +67,26 @@ COMMAND = Command(
     (
         argument("recording", type=Path, metavar="FILE", help="*.jsonl, *.har or *.yaml; - for standard input"),
         argument("--out", type=Path, metavar="DIR", help="the folder for the stub file and long bodies"),
+        argument(
+            "--match",
+            choices=MATCHING,
+            default=EXACTLY.match,
+            help="answer only requests that are the same (exact, the default), or all that look alike (lenient)",
+        ),
+        argument(
+            "--volatile",
+            action="append",
+            default=[],
+            metavar="PATH",
+            help="what may differ in an exact match: $.seed, or $.messages[*].content =~ REGEX; may be repeated",
+        ),
         argument("--pace", action="store_true", help="answer as fast as recorded"),
     ),
     takes_settings=True,
     matter=("dialect", "edition"),
-    about="Each stub matches requests like the recorded one and returns the recorded answer byte for byte. API "
+    about="Each stub matches the recorded request and returns the recorded answer byte for byte. Generated ids, "
+    "timestamps and who asks do not count; with --match lenient hardly more than the last message does, and answers to "
+    "requests that differ are marked as stale. API "
     "keys and cookies are left out. Without --out the stubs are printed, unless a body needs a file of its own. "
     "Use the settings of the server that will use the stubs: its routes and its edition matter.",
 )

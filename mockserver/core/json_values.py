@@ -145,6 +145,14 @@ def _step(step: re.Match[str]) -> str | int | None:
     return next(key for key in (step["key"], step["single"], step["double"]) if key is not None)
 
 
+def step_text(step: str | int | None) -> str:
+    """A step as it is written in a path."""
+    if not isinstance(step, str):
+        return f"[{'*' if step is EVERY else step}]"
+    plain = _STEP.fullmatch(f".{step}")
+    return f".{step}" if plain else f"['{step}']" if "'" not in step else f'["{step}"]'
+
+
 def values_at(path: Path, value: object) -> list[object]:
     """The values at a place: none if there is no such place, several if the path has `[*]`."""
     found: Iterable[object] = (value,)

@@ -70,7 +70,7 @@ class RegexError(ValueError):
 class Regex:
     """A compiled regular expression; whatever it matches has one of the `literals`, with `caseless` in any case."""
 
-    __slots__ = ("_caseless", "_given_up", "_literals", "_search", "group_names")
+    __slots__ = ("_caseless", "_given_up", "_literals", "_replace", "_search", "group_names")
 
     def __init__(self, text: str, literals: Sequence[str] = (), *, caseless: bool = False) -> None:
         import regex  # slow to import, and rarely needed
@@ -79,7 +79,7 @@ class Regex:
             compiled = regex.compile(text, regex.VERSION0, cache_pattern=False)
         except (regex.error, RecursionError, OverflowError) as error:
             raise RegexError(str(error)) from None
-        self._search = compiled.search
+        self._search, self._replace = compiled.search, compiled.sub
         self.group_names = tuple(compiled.groupindex)
         self._given_up: dict[bytes, float] = {}
         self._caseless = caseless
@@ -115,6 +115,19 @@ class Regex:
             return {}
         groups = {} if found is None else found.groupdict()
         return {name: part for name, part in groups.items() if part is not None}
+
+    def replaced(self, text: str, by: str) -> str:
+        """A text in which all that the expression finds is replaced; unchanged if the search was given up."""
+        patience = _budget.left
+        if patience <= 0:
+            return text
+        began = thread_time()
+        try:
+            return str(self._replace(lambda _: by, text, timeout=patience))
+        except (TimeoutError, MemoryError):
+            return text
+        finally:
+            _budget.left -= thread_time() - began
 
     def _has_literal(self, text: str) -> bool:
         """Whether a text contains one of the literals; true as well if that is not known."""

@@ -14,8 +14,6 @@ from mockserver.state.context import RouteMatch
 
 # Statuses that are due to the state of the vendor or the caller, not to the request.
 CIRCUMSTANCES = (401, 402, 403, 408, 429, *range(500, 600))
-# Fields of a body that identify the caller rather than the request, and may differ each time.
-VARYING_FIELDS = ("user", "safety_identifier", "prompt_cache_key", "metadata")
 # The headers by which clients decide what to do next, and the ids by which vendors find requests.
 _SIGNIFICANT = re.compile(r"retry-after(?:-ms)?|x-should-retry|.*rate-?limit.*|(?:x-)?request-id|www-authenticate")
 # The prefix of headers that our server would obey.

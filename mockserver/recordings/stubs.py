@@ -1,8 +1,10 @@
 """Recorded traffic as stubs: each stub matches one recorded request and gives its recorded answers.
 
-Equal requests make one stub, which gives their answers in turn. The match of a stub has no more than is needed to
-distinguish it from the others: the last user message, else also the conversation around it and other fields of the
-body. Secrets and request headers are never written.
+Equal requests make one stub, which gives their answers in turn. An exact stub matches the whole request, as
+`core/matching/whole_requests.py` compares them. The match of a lenient one has no more than is needed to distinguish it
+from the others: the last user message, else also the conversation around it and other fields of the body; so it also
+answers requests that have changed elsewhere, and those answers are marked as stale. Secrets and request headers are
+never written.
 """
 
 import re
@@ -11,17 +13,22 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
+from urllib.parse import unquote_plus
 
 import orjson
 
 from mockserver.core.dialects import Dialect
 from mockserver.core.failures import Refusal
 from mockserver.core.json_values import identity
-from mockserver.core.secrets import is_secret, masked_body
+from mockserver.core.matching.requests import WHOLE_WITH_IDS
+from mockserver.core.matching.values import CriteriaError
+from mockserver.core.matching.whole_requests import OF_CALLER, read_volatile
+from mockserver.core.messages import short_repr, unknown_name
+from mockserver.core.regexes import renew_patience
+from mockserver.core.secrets import is_secret, masked_body, masked_query
 from mockserver.core.toml import is_writable
 from mockserver.pipeline import parse
 from mockserver.recordings.recorded import (
-    VARYING_FIELDS,
     Lost,
     Recorded,
     call_of,
@@ -35,7 +42,7 @@ from mockserver.state.context import HeaderError, RouteMatch, make_context
 from mockserver.state.facts import RequestFacts
 from mockserver.state.settings import ConfigError, Settings
 from mockserver.state.stubs.parse_replies import is_stream
-from mockserver.state.stubs.parse_stubs import read_stub
+from mockserver.state.stubs.parse_stubs import EXACT, read_stub
 from mockserver.state.stubs.registry import Stub
 
 # Keys of a body that may hold a batch: prompts to complete, texts to embed, or documents to rank by a query.
@@ -44,6 +51,9 @@ _BATCHES = ("prompt", "input", "query", "documents")
 _MOST_LISTED = 20
 # Longer bodies are written to files of their own, as are streams.
 _LONG = 1500
+_LONGEST_LABEL = 100
+# Whether an answer is for equal requests only, or for all that look alike.
+MATCHING = (EXACT, "lenient")
 # Headers that differ from one answer to the next.
 _VARYING = re.compile(r".*rate-?limit.*|(?:x-)?request-id")
 _SUFFIXES = {"text/event-stream": ".sse", "application/json": ".json", "text/html": ".html", "text/plain": ".txt"}
@@ -55,6 +65,18 @@ _PLAIN_KEY = re.compile(r"\w+")
 _NOTHING = {"exists": False}
 
 Match = dict[str, Any]
+
+
+class Replaying(NamedTuple):
+    """How a recording answers: only requests that are the same (`exact`, but for what is `volatile`) or all that look
+    alike (`lenient`); and whether at the recorded `pace`."""
+
+    match: str = EXACT
+    volatile: tuple[str, ...] = ()
+    pace: bool = False
+
+
+EXACTLY = Replaying()
 
 
 class Made(NamedTuple):
@@ -80,13 +102,14 @@ class _Asked(NamedTuple):
     facts: RequestFacts
     is_own: bool
     asks_model: bool
+    how: Replaying
 
     @property
     def body(self) -> Mapping[str, Any]:
         """The relevant keys of the body; none if it is not an object."""
         body = self.facts.body
         keys = body if isinstance(body, dict) else {}
-        return {key: value for key, value in keys.items() if key not in VARYING_FIELDS}
+        return {key: value for key, value in keys.items() if key not in OF_CALLER}
 
     @property
     def has_several_prompts(self) -> bool:
@@ -96,39 +119,59 @@ class _Asked(NamedTuple):
     @property
     def same_as(self) -> Hashable:
         """A key that is equal for equal requests only."""
-        body = identity(self.body) if self.body else self.recorded.body
-        return self.recorded.method, self.route.dialect.name, self.recorded.path, body
+        lines = str(self.facts.values(WHOLE_WITH_IDS, self.how.volatile)[0]).split("\n")
+        # A lenient match does not look at the query.
+        told = [each for each in lines if self.how.match == EXACT or not each.startswith("query.")]
+        return self.recorded.method, self.route.dialect.name, self.recorded.path, *told
+
+
+def read_replaying(match: Any = EXACT, volatile: Any = (), pace: Any = False) -> Replaying:
+    """How a recording answers, as users say it. Raises ConfigError."""
+    if match not in MATCHING:
+        raise ConfigError(f"match: {unknown_name('value', match, MATCHING)}")
+    if not isinstance(volatile, list | tuple) or not all(isinstance(each, str) for each in volatile):
+        raise ConfigError(f"volatile: {short_repr(volatile)} is not a list of places such as ['$.seed']")
+    if not isinstance(pace, bool):
+        raise ConfigError(f"pace: {short_repr(pace)} is not true or false")
+    try:
+        for each in volatile:
+            read_volatile(each)
+    except CriteriaError as error:
+        raise ConfigError(str(error)) from None
+    return Replaying(match, tuple(volatile), pace)
 
 
 def stubs_of(
-    exchanges: Iterable[Recorded | Lost], router: Routes, settings: Settings, name: str, *, paced: bool
+    exchanges: Iterable[Recorded | Lost], router: Routes, settings: Settings, name: str, how: Replaying
 ) -> Made:
     """The stubs of a recording, for a server with these settings and routes.
 
-    `name` is the prefix of their names, which are numbered; `paced` stubs answer with the recorded latency.
+    `name` is the prefix of their names, which are numbered.
     """
     lost: list[Lost] = []
     asked: dict[Hashable, list[_Asked]] = {}
     for each in exchanges:
-        understood = _understood(each, router, settings) if isinstance(each, Recorded) else each
+        understood = _understood(each, router, settings, how) if isinstance(each, Recorded) else each
         if isinstance(understood, Lost):
             lost.append(understood)
         else:
             asked.setdefault(understood.same_as, []).append(understood)
-    matches = _matches([group[0] for group in asked.values()])
-    answers = _Replies(name, paced=paced)
+    is_exact = how.match == EXACT
+    matches = [EXACT for _ in asked] if is_exact else _matches([group[0] for group in asked.values()])
+    answers = _Replies(name, paced=how.pace)
     stubs: list[dict[str, Any]] = []
     for group, match in zip(asked.values(), matches, strict=True):
-        if isinstance(match, str):
+        if not is_exact and isinstance(match, str):
             lost += [Lost(each.recorded.place, match) for each in group]
             continue
         stub_name = f"{name}-{len(stubs) + 1}"
         replies = [answers.reply(each.recorded, stub_name, asks_model=each.asks_model) for each in group]
         several = any(_significant_part(reply) != _significant_part(replies[0]) for reply in replies)
         # A batch might also match the stub of each of its prompts.
-        before = {"priority": 1} if group[0].has_several_prompts else {}
+        before = {"priority": 1} if group[0].has_several_prompts and not is_exact else {}
         answer = {"replies": replies} if several else {"reply": replies[0]}
-        stubs.append({"name": stub_name, **before, "match": match, **answer})
+        request = _request(group[0], answers, stub_name)
+        stubs.append({"name": stub_name, **before, "match": match, "request": request, **answer})
     return Made(stubs, answers.files, lost)
 
 
@@ -137,8 +180,7 @@ def stubs_from(
     source: str,
     settings: Settings,
     dialects: Mapping[str, Dialect],
-    *,
-    paced: bool,
+    how: Replaying = EXACTLY,
     command: str = "stubs",
 ) -> Made:
     """The stubs of a recording from the file `source`. Raises ConfigError, which names the command, if it is not a
@@ -146,14 +188,14 @@ def stubs_from(
     exchanges = exchanges_in(command, data, source)
     # Keys in a recording are masked, and were valid at the time.
     anybody = replace(settings, auth="off")
-    return stubs_of(exchanges, Routes(dialects, anybody), anybody, stem_of(source), paced=paced)
+    return stubs_of(exchanges, Routes(dialects, anybody), anybody, stem_of(source), how)
 
 
 def replay_from(
-    data: bytes, source: str, settings: Settings, dialects: Mapping[str, Dialect], *, paced: bool
+    data: bytes, source: str, settings: Settings, dialects: Mapping[str, Dialect], how: Replaying
 ) -> Replayed:
     """The same stubs as a server uses them. Raises ConfigError if there is none."""
-    made = stubs_from(data, source, settings, dialects, paced=paced, command="replay")
+    made = stubs_from(data, source, settings, dialects, how, command="replay")
     left_out = complaints(made.lost)
     if not made.stubs:
         raise ConfigError("\n".join([f"replay: {source}: no stub can be made from it", *left_out]))
@@ -174,7 +216,7 @@ def complaints(lost: Sequence[Lost]) -> list[str]:
 # --- what was asked ----------------------------------------------------------------------------------------------
 
 
-def _understood(recorded: Recorded, router: Routes, settings: Settings) -> _Asked | Lost:
+def _understood(recorded: Recorded, router: Routes, settings: Settings, how: Replaying) -> _Asked | Lost:
     """The request as its dialect understands it, or why no stub could answer it."""
     route = route_of(recorded, router)
     if route is None:
@@ -183,10 +225,12 @@ def _understood(recorded: Recorded, router: Routes, settings: Settings) -> _Aske
         plan = parse(make_context(call_of(recorded, route), route, settings))
     except HeaderError as error:
         return Lost(recorded.place, str(error))
-    if plan.refusal is not None:
+    if plan.refusal is not None and how.match != EXACT:
         return Lost(recorded.place, _refused(route, plan.refusal))
+    is_question = route.operation is not None and route.operation.handler is None
+    renew_patience()
     facts = RequestFacts(plan.context, plan.request)
-    return _Asked(recorded, route, facts, _is_own(recorded, route), plan.asks_model)
+    return _Asked(recorded, route, facts, _is_own(recorded, route), is_question, how)
 
 
 def _is_own(recorded: Recorded, route: RouteMatch) -> bool:
@@ -201,6 +245,19 @@ def _refused(route: RouteMatch, refusal: Refusal) -> str:
         f"{route.dialect.name} refuses this request{why}. A stub cannot answer what the dialect refuses; if the "
         f"request is for another dialect, add a route for its path"
     )
+
+
+def _request(asked: _Asked, answers: "_Replies", name: str) -> dict[str, Any]:
+    """The recorded request of a stub; its body is in the stub itself or in a file of the stub's name."""
+    facts, body = asked.facts, asked.facts.sent
+    query = "&".join(each for each in facts.call.query.split("&") if not is_secret(unquote_plus(each.split("=")[0])))
+    request = _where(asked) | ({"last_user": facts.last_user[:_LONGEST_LABEL]} if facts.last_user else {})
+    request |= {"query": masked_query(query)} if query else {}
+    if isinstance(body, dict):
+        body = {key: value for key, value in body.items() if key not in OF_CALLER}
+    if body:
+        request |= answers.request(body, name)
+    return request | ({"volatile": [*asked.how.volatile]} if asked.how.volatile else {})
 
 
 # --- what to match -----------------------------------------------------------------------------------------------
@@ -376,6 +433,14 @@ class _Replies:
         if kind != _STREAM and len(body) <= _LONG:
             return {"body_base64": b64encode(body).decode()} if text is None else {"body": text}
         return {"file": self._file(body, name, _SUFFIXES.get(kind, ".bin" if text is None else ".txt"))}
+
+    def request(self, body: Any, name: str) -> Mapping[str, str]:
+        """The body of a request, in the stub itself or in a file next to it."""
+        text = body if isinstance(body, str) else orjson.dumps(body).decode()
+        if len(text) <= _LONG:
+            return {"body": text}
+        shown = text if isinstance(body, str) else orjson.dumps(body, option=orjson.OPT_INDENT_2).decode()
+        return {"file": self._file(shown.encode(), name, ".request.json")}
 
     def _file(self, data: bytes, name: str, suffix: str) -> str:
         """The name of the file with this content; equal contents share a file."""

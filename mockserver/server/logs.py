@@ -11,6 +11,7 @@ import time
 from collections.abc import Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
+from http import HTTPStatus
 from typing import Any
 
 import orjson
@@ -236,11 +237,15 @@ def _reason(exchange: Exchange) -> str | None:
     plan, simulator_error = exchange.plan, exchange.simulator_error
     if simulator_error is not None:
         return f"nearest: {', '.join(simulator_error.nearest)}" if simulator_error.nearest else simulator_error.message
+    if plan is not None and plan.stale:
+        return (
+            f"stale, {plan.rule!r} was recorded for a request with other {', '.join(each.field for each in plan.stale)}"
+        )
     if plan is None or plan.refusal is None:
         return None
     if plan.trouble is not None:
         return plan.trouble
-    if plan.nearest is not None and plan.context.settings.unmatched == "refuse":
+    if plan.nearest is not None and plan.refusal.status == HTTPStatus.NOT_FOUND:
         # In which fields the request differs, without what was asked.
         fields = (", ".join(dict.fromkeys(each.field for each in near.differences)) for near in plan.nearest)
         names = [f"{near.name!r} (differs in {places})" for near, places in zip(plan.nearest, fields, strict=True)]

@@ -1,7 +1,9 @@
 """The facts of a request: what criteria are applied to, and what functions of users receive."""
 
+import re
+from base64 import b64encode
 from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import orjson
@@ -10,7 +12,11 @@ from mockserver.core.calls import Call
 from mockserver.core.failures import Refusal
 from mockserver.core.generation import INSTRUCTING, GenerationRequest, Message, Prompt
 from mockserver.core.json_values import Path, nests_absurdly, values_at
+from mockserver.core.matching.requests import WHOLE, WHOLE_WITH_IDS
+from mockserver.core.matching.whole_requests import whole_request, without_secrets
 from mockserver.state.context import RequestContext
+
+_BOUNDARY = re.compile(r'boundary="?([^";, ]+)')
 
 
 class RequestFacts:
@@ -81,6 +87,20 @@ class RequestFacts:
             unpacked = self._route.dialect.unpacked
             value = unpacked(self.call) if unpacked is not None else None
             return None if isinstance(value, Refusal) else value
+
+    @cached_property
+    def sent(self) -> Any:
+        """The body as recordings have it: JSON with its secrets masked, or else a text without multipart boundaries."""
+        if self.body is not None:
+            return without_secrets(self.body)
+        body = self.call.body
+        boundary = _BOUNDARY.search(self.call.headers.get("content-type", ""))
+        if boundary is not None:
+            body = body.replace(boundary[1].encode("latin-1", "replace"), b"boundary")
+        try:
+            return without_secrets(body.decode())
+        except UnicodeDecodeError:
+            return b64encode(body).decode()
 
     @property
     def prompt(self) -> str | None:
@@ -155,6 +175,10 @@ def _in_body(facts: RequestFacts, path: Path) -> Sequence[object]:
     return values_at(path, facts.body) if facts.body is not None else ()
 
 
+def _request(facts: RequestFacts, path: Path, *, with_ids: bool = False) -> Sequence[object]:
+    return (whole_request(facts.sent, facts.call.query, tuple(map(str, path)), with_ids=with_ids),)
+
+
 def _prompts(facts: RequestFacts, path: Path) -> Sequence[object]:
     return [prompt.text for prompt in facts._prompts]
 
@@ -185,4 +209,6 @@ _SEVERAL: Mapping[str, Callable[[RequestFacts, Path], Sequence[object]]] = {
     "last_message": _last_message,
     "system": _system,
     "tool": _tools,
+    WHOLE: _request,
+    WHOLE_WITH_IDS: partial(_request, with_ids=True),
 }

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from mockserver.core.failures import Refusal
 from mockserver.core.generation import Generation, GenerationRequest
-from mockserver.core.matching.requests import RequestMatcher
+from mockserver.core.matching.requests import Mismatch, RequestMatcher
 from mockserver.core.timeline import Reply, Timeline, TokenTiming
 from mockserver.faults.triggered import TriggeredFault
 from mockserver.state.context import RequestContext
@@ -24,8 +24,9 @@ class Plan:
 
     - parse: what the `request` asks of a model; or the `reply` of an operation that asks none; or the `refusal`.
     - resolve: the `facts` of the request; the stub named `rule` with its `prepared` answer and the `criteria` that the
-      request has met, or the `nearest` stubs if there are some and none matches; the faults `meant` for it; the state
-      of its `engine`, and the `reservation` of its quotas. `trouble` is what a function of the user's has raised.
+      request has met, and where it is `stale`, since it was recorded for another request; or the `nearest` stubs if
+      there are some and none matches; the faults `meant` for it; the state of its `engine`, and the `reservation` of
+      its quotas. `trouble` is what a function of the user's has raised.
     - generate: the `generation` with its `pace`; the `slot` and the part of the prompt for `reuse` that the engine had.
     - write, schedule, apply faults: the `reply`, its `timeline`, and the faults that have `struck` it.
     """
@@ -39,6 +40,7 @@ class Plan:
     prepared: Prepared | None = None
     criteria: tuple[RequestMatcher, ...] = ()
     nearest: tuple[NearMiss, ...] | None = None
+    stale: tuple[Mismatch, ...] = ()
     trouble: str | None = None
     meant: tuple[TriggeredFault, ...] = ()
     engine: EngineState | None = None

@@ -10,7 +10,7 @@ from mockserver.core.calls import joined
 from mockserver.core.failures import FailureKind, Refusal
 from mockserver.core.generation import Measure, Measures
 from mockserver.core.matching.requests import groups_of
-from mockserver.core.timeline import FrameBatch, Reply
+from mockserver.core.timeline import FrameBatch, RawHeaders, Reply
 from mockserver.faults.catalogue import FAULTS
 from mockserver.model.prepared import Speech
 from mockserver.state.context import HeaderError, RequestContext
@@ -25,18 +25,26 @@ from mockserver.state.stubs.registry import (
     ReplyFunction,
     Stub,
     StubRegistry,
+    exhausted,
     raised,
 )
 from mockserver.state.stubs.templates import TemplateError, fill_all
 from mockserver.state.stubs.values import StubError
 
+_OF_CREDENTIALS = (FailureKind.MISSING_CREDENTIALS, FailureKind.UNAUTHORIZED)
+
 
 def choose(plan: Plan, book: StubRegistry, standing: Sequence[Stub] = ()) -> None:
     """Choose the prepared answer of a request; `standing` are the stubs of the settings.
 
-    The vendor's own refusals are never replaced. Raises HeaderError if the request's own header cannot be obeyed.
+    The vendor's own refusals are replaced only by what it was recorded to answer to this very request, for instance
+    since it knew of an earlier one. Raises HeaderError if the request's own header cannot be obeyed.
     """
     if plan.refusal is not None:
+        if plan.facts is not None and plan.refusal.kind not in _OF_CREDENTIALS:
+            found = book.take(plan.facts, standing, is_refused=True)
+            if found is not None and found.prepared is not None:
+                plan.rule, plan.prepared, plan.criteria = found.stub.name, found.prepared, found.criteria
         return
     requested = requested_reply(plan.context) if plan.context.overrides else None
     if requested is None and book.is_empty(standing):
@@ -53,8 +61,12 @@ def choose(plan: Plan, book: StubRegistry, standing: Sequence[Stub] = ()) -> Non
     assert facts is not None, "a request that meets stubs has facts"
     try:
         found = book.take(facts, standing, fits)
-        if found is not None:
+        if found is not None and found.prepared is None:
+            plan.nearest = (exhausted(found.stub),)
+            plan.refusal = unmatched(plan.nearest)
+        elif found is not None:
             plan.rule, plan.prepared, plan.criteria = found.stub.name, found.prepared, found.criteria
+            plan.stale = found.stale
         elif plan.asks_model:
             plan.nearest = book.explain(facts, standing, fits)
     except HandlerError as error:
@@ -154,6 +166,15 @@ def _returned(handler: ReplyFunction, plan: Plan) -> Prepared:
             "itself"
         )
     return render(returned, plan)
+
+
+def rule_headers(plan: Plan) -> RawHeaders:
+    """The headers that name the stub that has answered, and where the request differs from the recorded one."""
+    rule = (b"x-mockserver-rule", (plan.rule or "").encode("ascii", "backslashreplace"))
+    if not plan.stale:
+        return (rule,)
+    places = ", ".join(each.field for each in plan.stale)
+    return rule, (b"x-mockserver-stale", places.encode("ascii", "backslashreplace"))
 
 
 def unmatched(nearest: Sequence[NearMiss]) -> Refusal:

@@ -81,8 +81,11 @@ class HandleBackend(Protocol):
     def remove_stub(self, name: str) -> None:
         """Remove a stub; nothing happens if there is none of that name."""
 
-    def replay(self, data: bytes, source: str, *, paced: bool) -> Sequence[str]:
-        """Add the stubs of a recording from the file `source`; return a line for each exchange that was left out."""
+    def replay(self, data: bytes, source: str, how: Mapping[str, Any]) -> Sequence[str]:
+        """Add the stubs of a recording from the file `source`; return a line for each exchange that was left out.
+
+        `how` it answers is its `match`, what is `volatile`, and its `pace`.
+        """
 
     def stubs(self) -> list[Mapping[str, Any]]:
         """The stubs: `name`, `match`, `used`, and `most` (None if unlimited)."""
@@ -181,14 +184,14 @@ class InProcess(InProcessJournal):
         """Remove a stub."""
         self._thread.call(lambda: self._space.stubs.remove(name))
 
-    def replay(self, data: bytes, source: str, *, paced: bool) -> Sequence[str]:
+    def replay(self, data: bytes, source: str, how: Mapping[str, Any]) -> Sequence[str]:
         """Add the stubs of a recording."""
         # Imported when first needed: few tests have a recording.
-        from mockserver.recordings.stubs import replay_from
+        from mockserver.recordings.stubs import read_replaying, replay_from
 
         app_state = self._thread.app_state
         settings = self._thread.call(lambda: app_state.setup_of(self._space).settings)
-        found = replay_from(data, source, settings, app_state.dialects, paced=paced)
+        found = replay_from(data, source, settings, app_state.dialects, read_replaying(**how))
         self._thread.call(lambda: [self._space.stubs.add(stub) for stub in found.stubs])
         return found.left_out
 
@@ -277,15 +280,13 @@ class OverHttp:
         with suppress(BackendError):
             self._ask("DELETE", f"/stubs/{quote(name, safe='')}")
 
-    def replay(self, data: bytes, source: str, *, paced: bool) -> Sequence[str]:
+    def replay(self, data: bytes, source: str, how: Mapping[str, Any]) -> Sequence[str]:
         """Add the stubs of a recording."""
         try:
             text = data.decode()
         except UnicodeDecodeError as error:
             raise ConfigError(f"replay: {source}: is not a recording, since it is not text in UTF-8: {error}") from None
-        left_out: Sequence[str] = self._ask("POST", "/replay", {"recording": text, "name": source, "pace": paced})[
-            "left_out"
-        ]
+        left_out: Sequence[str] = self._ask("POST", "/replay", {"recording": text, "name": source, **how})["left_out"]
         return left_out
 
     def stubs(self) -> list[Mapping[str, Any]]:

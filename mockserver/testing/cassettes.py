@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from mockserver.core.dialects import Dialect, load_dialects
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
 
 # Settings of a test that would change what its clients get; others are about simulated answers.
 _CHANGING = ("fault", "quota")
+# The arguments of a marker that say how its cassette answers.
+OF_CASSETTES = ("match", "volatile", "pace")
 # Where the openai client is led if nobody has said whose API it is for: nothing is there, so no key goes astray.
 _NOBODY = "/undeclared/v1"
 _NAME_ONE = "@pytest.mark.mockserver(dialect=...)"
@@ -47,11 +50,11 @@ _RECORDED, _ADDED_TO = (".jsonl", ".har"), (".jsonl",)
 
 
 class Cassette(NamedTuple):
-    """The recording that answers in a test; `is_own` if it is named after the test."""
+    """The recording that answers in a test, and `how`, as `Handle.replay` takes it; `is_own` if it is named after the
+    test."""
 
     path: Path
-    pace: bool = False
-    unmatched: str = "refuse"
+    how: Mapping[str, Any] = MappingProxyType({})
     is_own: bool = False
 
     def replay(self, handle: Handle) -> None:
@@ -59,12 +62,12 @@ class Cassette(NamedTuple):
 
         Raises ConfigError if it is damaged.
         """
-        handle.settle(unmatched=self.unmatched)
+        handle.settle(unmatched=self.how.get("unmatched", "refuse"))
         if self.is_own and not self.path.exists():
             return
         try:
             # Only a cassette that is named after its test is surely that test's alone.
-            handle.replay(self.path, pace=self.pace, unmatched=self.unmatched, shared=not self.is_own)
+            handle.replay(self.path, **self.how, shared=not self.is_own)
         except ConfigError as error:
             if self.path.suffix.lower() not in _RECORDED:
                 raise
@@ -90,15 +93,18 @@ class Cassettes:
     def of(self, marked: dict[str, Any], module: Path, name: str) -> Cassette | None:
         """The cassette of the test of a name in a module, from arguments of its marker, which are taken out; None
         without one. Raises ValueError."""
-        named, pace = marked.pop("cassette", None), marked.pop("pace", False)
+        named = marked.pop("cassette", None)
+        how = {key: marked.pop(key) for key in OF_CASSETTES if key in marked}
         if named is None or named is False:
-            if pace:
-                raise ValueError("pace: is that of a cassette, and there is none; a latency may be realistic")
+            for key in how:
+                raise ValueError(f"{key}: is that of a cassette, and there is none")
             return None
+        if "unmatched" in marked:
+            how["unmatched"] = marked.pop("unmatched")
         if named is not True and not isinstance(named, str | Path):
             raise ValueError(f"cassette: {named!r} is not a path such as 'cassettes/weather.jsonl', and not True")
         path = self._own_path(module, name) if named is True else module.parent / named
-        return Cassette(path, pace, marked.pop("unmatched", "refuse"), is_own=named is True)
+        return Cassette(path, how, is_own=named is True)
 
     def _own_path(self, module: Path, name: str) -> Path:
         """The cassette that is named after a test: the one that exists, else the one to be recorded."""
@@ -215,7 +221,7 @@ class RecordingHandle(Handle):
         if not file.written:
             return ()
         data, settings = file.path.read_bytes(), self._recorder.settings
-        lost = stubs_from(data, str(self._path), settings, load_dialects(), paced=False).lost
+        lost = stubs_from(data, str(self._path), settings, load_dialects()).lost
         # What others have recorded before is none of its business.
         before = len(data.splitlines()) - file.written if self._adds else 0
         former = {f"line {number}" for number in range(1, before + 1)}
@@ -236,7 +242,7 @@ class RecorderBackend(InProcessJournal):
     def remove_stub(self, name: str) -> None:
         """Nothing to remove."""
 
-    def replay(self, data: bytes, source: str, *, paced: bool) -> Sequence[str]:
+    def replay(self, data: bytes, source: str, how: Mapping[str, Any]) -> Sequence[str]:
         """Impossible: the vendor answers."""
         _refuse("a replay")
 

@@ -12,7 +12,7 @@ from anyio import to_thread
 
 from mockserver.core.messages import attribute_of, pluralize
 from mockserver.state.deliveries import Delivered
-from mockserver.state.journal.views import PASSING, Past, View, explain_misses, journal_lines, loss
+from mockserver.state.journal.views import PASSING, Past, View, explain_misses, explain_stale, journal_lines, loss
 from mockserver.state.namespaces import BAD_NAME, check_advance, is_name
 from mockserver.state.settings import ConfigError
 from mockserver.state.verify.checks import read_seconds, read_whole
@@ -148,13 +148,22 @@ class Handle:
         return self._backend.add_stub(table)
 
     def replay(
-        self, recording: str | Path, *, pace: bool = False, unmatched: str = "refuse", shared: bool = False
+        self,
+        recording: str | Path,
+        *,
+        match: str = "exact",
+        volatile: Sequence[str] = (),
+        pace: bool = False,
+        unmatched: str = "refuse",
+        shared: bool = False,
     ) -> None:
         """Answer from a recording: what `mockserver record` has written, a journal, a HAR or a cassette of vcrpy.
 
-        Requests that it has no answer to are refused, or with `unmatched="generate"` answered all the same. With
-        `pace` answers come as fast as they were recorded. If it is `shared` with other tests, answers that nobody asks
-        for here are no problem, even if strict. Raises ConfigError.
+        The recorded request must be the same, except for ids and what is `volatile` (`["$.seed"]`), or with
+        `match="lenient"` look alike: then answers to requests that differ are marked as `stale`. Requests that it has
+        no answer to are refused, or with `unmatched="generate"` answered all the same. With `pace` answers come as fast
+        as they were recorded. If it is `shared` with other tests, answers that nobody asks for here are no problem,
+        even if strict. Raises ConfigError.
         """
         # Imported when first needed: few tests have a recording.
         from mockserver.recordings.stubs import stem_of
@@ -169,7 +178,8 @@ class Handle:
         except OSError as error:
             raise ConfigError(f"replay: {path}: {error.strerror}") from None
         self.settle(unmatched=unmatched)
-        self._replayed[stem] = _Replayed(path, self._backend.replay(data, str(path), paced=pace), shared)
+        how = {"match": match, "volatile": volatile, "pace": pace}
+        self._replayed[stem] = _Replayed(path, self._backend.replay(data, str(path), how), shared)
 
     def settle(self, **settings: Any) -> None:
         """Set settings of the namespace's own: `seed`, `latency`, `edition`, `quota`, ...; others are unchanged."""
@@ -236,7 +246,8 @@ class Handle:
     def problems(self, *, strict: bool = False) -> list[str]:
         """Problems that raised nothing in the test: its functions that failed, and stubs without an answer.
 
-        If `strict`, also requests that no stub matched or that broke the vendor's contract, and unused stubs.
+        If `strict`, also requests that no stub matched or that broke the vendor's contract, answers that were recorded
+        for other requests, and unused stubs.
         """
         past = self._backend.past()
         problems = [no_trouble(past.views), *map(complaint_of, self._unfinished)]
@@ -249,6 +260,8 @@ class Handle:
         past = self._backend.past()
         seed = next((view.seed for view in past.views if view.seed is not None), None)
         lines = _lines(past) or ["There were no requests."]
+        if stale := [view for view in past.views if view.stale]:
+            lines += ["Answers that were recorded for other requests:", *explain_stale(stale)]
         missed = [view for view in past.views if view.is_unmatched]
         if missed:
             lines += ["Requests that no stub matched, with the nearest stubs:", *explain_misses(missed)]

@@ -46,6 +46,10 @@ def _type(schema: Mapping[str, Any], indent: str = "") -> str:
     """A schema as a TypeScript type."""
     if "$ref" in schema:
         return str(schema["$ref"]).rpartition("/")[2]
+    if "then" in schema:
+        schema = {"anyOf": [schema["then"], schema["else"]]}
+    if "const" in schema:
+        return json.dumps(schema["const"])
     if "anyOf" in schema and "properties" not in schema:
         return " | ".join(dict.fromkeys(_type(each, indent) for each in schema["anyOf"]))
     if "enum" in schema:

@@ -63,6 +63,10 @@ class StubBuilder:
         """Let it answer once."""
         return self.times(1)
 
+    def exhausted(self, then: str) -> Self:
+        """After the last answer `"repeat"` it, `"refuse"` the request, or let it `"pass"` to other stubs."""
+        return self._change(exhausted=then)
+
     def priority(self, number: int) -> Self:
         """Set the priority: of several matching stubs the one with the highest answers, among equal ones the oldest."""
         return self._change(priority=number)

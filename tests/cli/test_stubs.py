@@ -142,8 +142,8 @@ def test_every_recorded_answer_comes_back_byte_for_byte(
             assert header(after, name) == header(before, name), (asked, name)
 
 
-def test_a_stub_asks_for_no_more_than_it_takes(recorded: tuple[Path, list[Transcript]], tmp_path: Path) -> None:
-    assert main(["stubs", str(recorded[0] / "journal.har"), "--out", str(tmp_path)]) == 0
+def test_a_lenient_stub_asks_for_no_more_than_it_takes(recorded: tuple[Path, list[Transcript]], tmp_path: Path) -> None:
+    assert main(["stubs", str(recorded[0] / "journal.har"), "--match", "lenient", "--out", str(tmp_path)]) == 0
     stubs = tomllib.loads((tmp_path / "journal.toml").read_text())["stub"]
     where = {"dialect": "yandex", "operation": "chat_completions", "model": CHAT["model"], "stream": False}
     usual = {**where, "last_user": 'Say "hi", it\'s me'}
@@ -221,7 +221,8 @@ def test_any_servers_archive_is_answered_at_a_route_of_ones_own_without_its_secr
     assert [str(path.relative_to(out)) for path in written] == ["_traffic/traffic-2.sse", "traffic.toml"]
     assert not any(b"secret" in path.read_bytes() for path in written)
     for stub in tomllib.loads((out / "traffic.toml").read_text())["stub"]:
-        assert stub["match"].keys() == {"path", "method", "model", "stream", "last_user"}
+        assert stub["match"] == "exact"
+        assert stub["request"].keys() == {"path", "method", "last_user", "body"}
     settings = settle({"port": 0, "latency": "off"}, from_toml(ROUTE, "route.toml"), {"stubs": str(out)})
     with MockServer(settings) as server:
         answers = [exchange(server.url, "POST", "/v1/chat/completions", body) for body in bodies]
@@ -323,7 +324,7 @@ def test_a_cassette_may_hold_bodies_in_every_way_that_there_is(
     cassette.write_text("---\n# a cassette\n" + yaml.dump(told, sort_keys=False))
     assert main(["stubs", str(cassette), "--out", str(tmp_path / "made")]) == 0
     with MockServer(stubs=str(tmp_path / "made"), unmatched="refuse") as server:
-        answer = exchange(server.url, "POST", "/cerebras/v1/completions", {"model": "m", "prompt": "hello"})
+        answer = exchange(server.url, "POST", "/cerebras/v1/completions?x=1", {"model": "m", "prompt": "hello"})
     assert (answer.status, answer.body, header(answer, "content-type")) == (200, b"It rains.", "text/plain")
 
 
@@ -379,8 +380,9 @@ def test_where_nobody_reads_yaml_a_cassette_says_what_does(
     assert "one.yaml: is YAML, which needs PyYAML: pip install pyyaml\n" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("match", ["exact", "lenient"])
 def test_of_requests_that_look_alike_each_has_its_own_answer(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], match: str
 ) -> None:
     entries = [
         entry(body, {"text": f"answer {number}"}, "text/plain", request={"url": f"http://mock.example/{path}"})
@@ -388,11 +390,135 @@ def test_of_requests_that_look_alike_each_has_its_own_answer(
     ]
     recording = tmp_path / "alike.har"
     recording.write_text(json.dumps(archive(*entries)))
-    assert main(["stubs", str(recording), "--out", str(tmp_path / "made")]) == 0
+    assert main(["stubs", str(recording), "--match", match, "--out", str(tmp_path / "made")]) == 0
     assert capsys.readouterr().err == ""
     with MockServer(stubs=str(tmp_path / "made")) as server:
         given = [exchange(server.url, "POST", f"/{path}", body).body.decode() for path, body in LOOKALIKES]
+        assert not any(view.stale for view in server.requests)
     assert given == [f"answer {number}" for number in range(len(LOOKALIKES))]
+
+
+TALKING = "/yandex/v1/chat/completions"
+TALKED: Any = {
+    "model": CHAT["model"],
+    "temperature": 0.3,
+    "user": "me",
+    "tools": offering("get_weather"),
+    "messages": [
+        {"role": "system", "content": "You help. Today is 2026-11-27."},
+        {"role": "user", "content": "Rain?"},
+        {
+            "role": "assistant",
+            "content": None,
+            "tool_calls": [
+                {"id": f"call_{n}", "type": "function", "function": {"name": "get_weather", "arguments": "{}"}}
+                for n in (1, 2)
+            ],
+        },
+        *({"role": "tool", "tool_call_id": f"call_{n}", "content": f"{n} mm"} for n in (1, 2)),
+    ],
+}
+
+
+def talked(*changes: tuple[str, str]) -> Any:
+    """The recorded request with texts replaced in it."""
+    text = json.dumps(TALKED)
+    for old, new in changes:
+        assert old in text
+        text = text.replace(old, new)
+    return json.loads(text)
+
+
+@pytest.mark.parametrize("kind", ["jsonl", "har", "yaml"])
+def test_a_request_that_has_changed_is_refused_or_its_answer_marked(kind: str, tmp_path: Path) -> None:
+    """A stale recording is never served unmarked, whoever has made it."""
+    with MockServer() as vendor:
+        before = exchange(vendor.url, "POST", TALKING, TALKED)
+        recording = {
+            "jsonl": exchange(vendor.url, "GET", "/_mockserver/journal.jsonl").body,
+            "har": exchange(vendor.url, "GET", "/_mockserver/journal.har").body,
+            "yaml": yaml.dump({"interactions": [interaction(("POST", TALKING, TALKED), before)]}).encode(),
+        }[kind]
+    (tmp_path / f"tape.{kind}").write_bytes(recording)
+    same = [
+        talked(),
+        talked(("call_1", "other_1"), ("call_2", "other_2")),
+        talked(('"me"', '"somebody else"')),
+        {**talked(), "metadata": {"run": "7"}},
+    ]
+    changed = {
+        "$.messages[0].content": talked(("You help", "You hinder")),
+        "$.temperature": talked(("0.3", "0.9")),
+        "$.tools[0].function.parameters.type": talked(('"type": "object"', '"type": ["object"]')),
+        "$.tools[0].function.name": talked(('"name": "get_weather", "param', '"name": "get_storms", "param')),
+        "$.messages[3].content, $.messages[4].content": talked(("1 mm", "9 mm"), ("2 mm", "1 mm"), ("9 mm", "2 mm")),
+        "$.messages[4].tool_call_id": talked(('"tool_call_id": "call_2"', '"tool_call_id": "call_1"')),
+        "$.messages[1].content": talked(("Rain?", "Snow?")),
+        "$.seed": {**talked(), "seed": 7},
+    }
+    for match in ("exact", "lenient"):
+        made = tmp_path / match
+        command = ["stubs", str(tmp_path / f"tape.{kind}"), "--match", match, "--out", str(made)]
+        assert main(command) == 0
+        with MockServer(stubs=str(made), unmatched="refuse") as server:
+            for body in same:
+                again = exchange(server.url, "POST", TALKING, body)
+                assert (again.status, again.body) == (200, before.body)
+                assert header(again, "x-mockserver-stale") is None
+            for places, body in changed.items():
+                answer = exchange(server.url, "POST", TALKING, body)
+                if answer.status == 400 or (answer.status == 404 and match == "lenient"):
+                    # The vendor's own refusal; or what even a lenient match looks at.
+                    continue
+                if match == "exact":
+                    assert answer.status == 404, places
+                    [near] = server.last.nearest
+                    assert ", ".join(each["field"] for each in near["differences"]) == places
+                    assert f"{places.partition(',')[0]}: expected" in answer.body.decode()
+                else:
+                    assert (answer.status, answer.body) == (200, before.body)
+                    assert header(answer, "x-mockserver-stale") == places
+                    assert ", ".join(each["field"] for each in server.last.stale) == places
+            told = " ".join(server.problems(strict=True))
+            assert ("stub to match every request" in told) is True
+            assert ("Expected no stale answers" in told) is (match == "lenient")
+    volatile = ["$.seed", r"$.messages[0].content =~ \d{4}-\d\d-\d\d", "$.tools[*].function.parameters"]
+    with MockServer() as server:
+        server.replay(tmp_path / f"tape.{kind}", volatile=volatile)
+        for body in ({**talked(("11-27", "12-01")), "seed": 1}, changed["$.tools[0].function.parameters.type"]):
+            assert exchange(server.url, "POST", TALKING, body).body == before.body
+        assert exchange(server.url, "POST", TALKING, changed["$.messages[0].content"]).status == 404
+
+
+def test_a_conversation_that_the_vendor_holds_goes_on_in_the_replay(tmp_path: Path) -> None:
+    """The simulator does not know of answers that are replayed; the vendor knew of its own."""
+    path, asked = "/openai/v1/responses", {"model": "gpt-4.1", "input": "Hello"}
+    with MockServer() as vendor:
+        first = exchange(vendor.url, "POST", path, asked)
+        following = {**asked, "input": "And then?", "previous_response_id": json.loads(first.body)["id"]}
+        second = exchange(vendor.url, "POST", path, following)
+        (tmp_path / "tape.jsonl").write_bytes(exchange(vendor.url, "GET", "/_mockserver/journal.jsonl").body)
+    with MockServer() as server:
+        server.replay(tmp_path / "tape.jsonl")
+        assert [exchange(server.url, "POST", path, body).body for body in (asked, following)] == [
+            first.body,
+            second.body,
+        ]
+        unknown = {**following, "previous_response_id": "resp_unknown"}
+        assert exchange(server.url, "POST", path, unknown).status == 400
+        assert exchange(server.url, "POST", path, following, {"authorization": ""}).status == 401
+
+
+def test_recorded_answers_to_requests_with_other_ids_come_in_turn_after_the_one_with_these_ids(tmp_path: Path) -> None:
+    asked = [talked(("call_1", f"{name}_1"), ("call_2", f"{name}_2")) for name in "abcd"]
+    where: Any = {"request": {"url": f"http://mock.example{TALKING}"}}
+    entries = [entry(body, {"text": f"answer {n}"}, "text/plain", **where) for n, body in enumerate(asked[:3])]
+    (tmp_path / "tape.har").write_text(json.dumps(archive(*entries)))
+    with MockServer() as server:
+        server.replay(tmp_path / "tape.har")
+        order = [1, 3, 3, 3, 1]
+        given = [exchange(server.url, "POST", TALKING, asked[n]).body.decode() for n in order]
+    assert given == ["answer 1", "answer 0", "answer 2", "answer 2", "answer 1"]
 
 
 def test_a_byte_order_mark_before_a_recording_is_ignored(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -417,12 +543,12 @@ def test_without_a_folder_stubs_go_to_the_standard_output(tmp_path: Path, capsys
         "stub": [
             {
                 "name": "one-1",
-                "match": {
+                "match": "exact",
+                "request": {
                     "dialect": "cerebras",
                     "operation": "completions",
-                    "model": "llama3.1-8b",
-                    "stream": False,
                     "last_user": "hello",
+                    "body": '{"model":"llama3.1-8b","prompt":"hello"}',
                 },
                 "reply": {
                     "status": 200,
@@ -570,7 +696,7 @@ def test_what_can_be_no_stub_is_told_and_left_out(tmp_path: Path, capsys: pytest
             )
         )
     )
-    assert main(["stubs", str(recording)]) == 1
+    assert main(["stubs", str(recording), "--match", "lenient"]) == 1
     printed = capsys.readouterr()
     told = [line.removeprefix(f"mockserver: {recording}, ") for line in printed.err.splitlines()]
     assert told[7].startswith("entry 8: cerebras refuses this request: ")
@@ -616,10 +742,14 @@ def test_requests_that_no_match_can_tell_apart_are_told(tmp_path: Path, capsys: 
     asked = [{"model": "m", "prompt": "hello", "extra": {"a": [each, None]}} for each in (1, 2)]
     where: Any = {"request": {"url": "https://api.cerebras.ai/v1/completions"}}
     recording.write_text(json.dumps(archive(*(entry(each, {"text": "{}"}, **where) for each in asked))))
-    assert main(["stubs", str(recording)]) == 0
+    assert main(["stubs", str(recording), "--match", "lenient"]) == 0
     printed = capsys.readouterr()
     assert printed.err == f"mockserver: {recording}, entry 2: its request cannot be told apart from entry 1; left out\n"
     assert len(tomllib.loads(printed.out)["stub"]) == 1
+    assert main(["stubs", str(recording)]) == 0
+    printed = capsys.readouterr()
+    assert printed.err == ""
+    assert len(tomllib.loads(printed.out)["stub"]) == 2
 
 
 @pytest.mark.parametrize(

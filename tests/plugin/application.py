@@ -64,9 +64,9 @@ def agent(question: str) -> str:
     raise RuntimeError("it goes round in circles")
 
 
-def ask_plainly(question: str) -> str:
+def ask_plainly(question: str, **more: float) -> str:
     """Without any vendor's client: it comes back at once, until it has an answer."""
-    body = json.dumps({"model": "llama3.1-8b", "prompt": question, "max_tokens": 12}).encode()
+    body = json.dumps({"model": "llama3.1-8b", "prompt": question, "max_tokens": 12, **more}).encode()
     key = os.environ["CEREBRAS_API_KEY"]
     headers = {"authorization": f"Bearer {key}", "content-type": "application/json"}
     for _ in range(3):

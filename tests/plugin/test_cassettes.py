@@ -72,7 +72,7 @@ def test_what_a_cassette_does_not_know_is_told_and_so_is_what_nobody_asked(pytes
     """
     result = run(pytester, test_it=module)
     result.assert_outcomes(passed=1, failed=1)
-    result.stdout.fnmatch_lines(["*stub 'weather-1':", "*last_user: expected 'Oslo?', found 'Bern?'"])
+    result.stdout.fnmatch_lines(["*stub 'weather-1':", '*$.prompt: expected "Oslo?", found "Bern?"'])
     # Other tests may ask for the rest of a cassette that is named in a marker, but not of a test's own.
     run(pytester, "--mockserver-strict", test_it=module).assert_outcomes(passed=1, failed=1)
     own = pytester.path / "cassettes" / "test_it" / "test_less.jsonl"
@@ -81,6 +81,53 @@ def test_what_a_cassette_does_not_know_is_told_and_so_is_what_nobody_asked(pytes
     result = run(pytester, "--mockserver-strict", "-k", "less", test_it=module)
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(["Expected every stub to be used, but:", "*test_less-2, for requests with *Rome*"])
+
+
+def test_a_test_fails_if_what_it_asks_has_changed_since_it_was_recorded(pytester: pytest.Pytester) -> None:
+    write_cassette(pytester.path / "weather.jsonl", ("Oslo?", "Rain."), ("Rome?", "Sun."))
+    module = """
+        import my_app, pytest
+
+        def marked(**how):
+            return pytest.mark.mockserver(cassette="weather.jsonl", **how)
+
+        @marked()
+        def test_exact():
+            my_app.ask_plainly("Oslo?", temperature=1)
+
+        @marked(volatile=["$.temperature"])
+        def test_volatile():
+            assert my_app.ask_plainly("Oslo?", temperature=1) == "Rain."
+
+        @marked(match="lenient")
+        def test_lenient(mockserver):
+            assert my_app.ask_plainly("Oslo?", temperature=1) == "Rain."
+            assert [each["field"] for each in mockserver.last.stale] == ["$.temperature"]
+            assert mockserver.last.answer_headers["x-mockserver-stale"] == "$.temperature"
+
+        @marked(match="lenient", strict=True)
+        def test_strict():
+            my_app.ask_plainly("Oslo?", temperature=1)
+
+        @marked(match="fuzzy")
+        def test_unknown(): ...
+
+        @pytest.mark.mockserver(volatile=["$.seed"])
+        def test_without_any(): ...
+    """
+    result = run(pytester, test_it=module)
+    result.assert_outcomes(passed=2, failed=2, errors=2)
+    result.stdout.fnmatch_lines(
+        [
+            "mockserver: invalid marker or option: match: unknown value 'fuzzy'*",
+            "mockserver: invalid marker or option: volatile: is that of a cassette, and there is none",
+            "Requests that no stub matched, with the nearest stubs:",
+            "          $.temperature: expected nothing, found 1",
+            "Expected no stale answers, but 1 were recorded for other requests:",
+            "*-> 200 by weather-1 (stale: $.temperature), *",
+            "      $.temperature: recorded nothing, found 1",
+        ]
+    )
 
 
 def test_a_test_has_a_cassette_of_its_own_name(pytester: pytest.Pytester) -> None:

@@ -706,7 +706,8 @@ def test_a_recording_answers_and_what_it_does_not_know_is_refused(handle: Handle
     handle.replay(recording)
     assert [completed(handle, "Oslo?") for _ in range(3)] == [(200, "Rain."), (200, "Snow."), (200, "Snow.")]
     status, message = completed(handle, "Bern?")
-    assert (status, message[:57]) == (404, "No stub matches this request. Nearest: 'weather-1' (last_")
+    miss = """No stub matches this request. Nearest: 'weather-1' ($.prompt: expected "Oslo?", found "Bern?")"""
+    assert (status, message[: len(miss)]) == (404, miss)
     # The vendor would have answered: its contract is kept, and its words are not what is told.
     assert "-> 404 as no stub matches, 1 event" in handle.story()[3]
     assert not handle.last.breaks_contract
@@ -725,13 +726,17 @@ def test_a_recording_is_read_for_the_namespace_that_it_answers_in(handle: Handle
     whole["interactions"][0]["request"]["body"] = json.dumps({"model": MODEL, "prompt": "Oslo?", "no_such_field": 1})
     path = tmp_path / "weather.json"
     path.write_text(json.dumps(whole))
-    handle.replay(path)
-    # This edition refuses unknown fields, before any stub is asked.
+    handle.replay(path, match="lenient")
+    # This edition refuses unknown fields, before any stub is asked that another request could meet.
     handle.settle(edition="observed")
+    body = {"model": MODEL, "prompt": "Oslo?", "no_such_field": 1}
+    assert Wire(handle).ask(body, "/cerebras/v1/completions")[0] == 400
+    handle.replay(path)
+    assert Wire(handle).ask(body, "/cerebras/v1/completions")[0] == 200
     with pytest.raises(
         ConfigError, match=r"weather.json: no stub can be made from it\ninteraction 1: cerebras refuses"
     ):
-        handle.replay(path)
+        handle.replay(path, match="lenient")
 
 
 def test_what_a_recording_has_in_vain_is_told_beside_the_request_that_it_did_not_answer(
@@ -774,6 +779,16 @@ def test_a_recording_that_cannot_be_meant_is_refused_in_a_line(handle: Handle, t
             handle.replay(tmp_path / path)
     with pytest.raises((ConfigError, StubError), match="unknown value 'perhaps'"):
         handle.replay(tmp_path / "tape.json", unmatched="perhaps")
+    ways: list[tuple[dict[str, Any], str]] = [
+        ({"match": "exactly"}, "match: unknown value 'exactly'. Did you mean 'exact'?"),
+        ({"volatile": "$.seed"}, r"volatile: '\$.seed' is not a list of places such as"),
+        ({"volatile": ["$.a["]}, r"volatile: '\$.a\[' is not a path such as"),
+        ({"volatile": ["$"]}, r"volatile: '\$' is the whole body; name a place in it"),
+        ({"volatile": ["$.input =~ ["]}, "volatile: unterminated character set"),
+    ]
+    for how, complaint in ways:
+        with pytest.raises(ConfigError, match=complaint):
+            handle.replay(tmp_path / "tape.json", **how)
 
 
 def test_paths_of_recordings_begin_at_the_folder_of_the_handle(server: MockServer, tmp_path: Path) -> None:

@@ -56,6 +56,20 @@ def test_the_list_says_why_a_request_was_refused(open_page: Open, mock: MockServ
     expect(page.locator(".exchange")).to_have_count(1)
 
 
+def test_a_recorded_answer_to_another_request_is_marked_with_what_differs(open_page: Open, mock: MockServer) -> None:
+    path, body = "/cerebras/v1/completions", {"model": "m", "prompt": "Rain?", "max_tokens": 4}
+    recorded = {"dialect": "cerebras", "operation": "completions", "body": body}
+    mock.stub(name="tape-1", match={"last_user": "Rain?"}, request=recorded, reply="It rains.")
+    for temperature in (None, 1):
+        exchange(mock.url, "POST", path, body if temperature is None else {**body, "temperature": temperature})
+    page = open_page()
+    expect(page.locator(".exchange")).to_have_count(2)
+    assert ["stale" in row for row in rows(page)] == [True, False]
+    page.locator(".exchange").first.click()
+    shown = page.locator("section", has=page.get_by_role("heading", name="Stale answer"))
+    expect(shown.locator("tbody tr")).to_have_text(["$.temperaturenothing1"])
+
+
 def test_what_the_server_itself_answers_is_shown_with_the_nearest_paths(open_page: Open, mock: MockServer) -> None:
     exchange(mock.url, "POST", "/v1/completion", b"{}")
     page = open_page()

@@ -60,6 +60,9 @@ _DECISION = table(
         "attempt": WHOLE,
         "unmatched": described(FLAG, "whether there were stubs, but none matched"),
         "nearest": rows(table({"name": TEXT, "differences": rows(_DIFFERENCE)})),
+        "stale": described(
+            rows(_DIFFERENCE), "where the request differs from the one that its answer was recorded for"
+        ),
         "handler_error": described(TEXT, "the exception that a stub's function raised"),
     },
 )

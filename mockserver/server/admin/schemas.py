@@ -21,6 +21,8 @@ from mockserver.latency.parse_latency import SETTINGS
 from mockserver.latency.profiles import OFF, REALISTIC, presets
 from mockserver.model.prepared import Counts
 from mockserver.state.stubs.parse_replies import REPLY_KEYS
+from mockserver.state.stubs.parse_stubs import EXACT, EXHAUSTED
+from mockserver.state.stubs.registry import WHERE
 
 Schema = Mapping[str, Any]
 
@@ -194,13 +196,36 @@ def _stub() -> Schema:
     return closed(
         {
             "name": described(TEXT, "its name, in X-Mockserver-Rule and in the journal"),
-            "match": described(reference("Match"), "the requests that it answers; by default all"),
+            "match": described(
+                {"if": {"type": "string"}, "then": {"const": EXACT}, "else": reference("Match")},
+                "the requests that it answers; by default all; exact for the recorded request alone",
+            ),
+            "request": described(_recorded(), "the request that its answers were recorded for"),
             "reply": described(reference("Reply"), "the same answer every time"),
-            "replies": described(several, "one answer after the other; the last one is repeated"),
+            "replies": described(several, "one answer after the other; by default the last one is repeated"),
             "script": described({**rows(step), "minItems": 1}, "one step after the other, each used once"),
+            "exhausted": described(
+                one_of(EXHAUSTED), "after its last answer: repeat it, refuse the request, or let it pass to other stubs"
+            ),
             "priority": described(WHOLE, "of several matching stubs the one with the highest answers; 0 by default"),
             "times": described({"type": "integer", "minimum": 1}, "the number of uses, after which it matches nothing"),
             **_shared(),
+        }
+    )
+
+
+def _recorded() -> Schema:
+    return closed(
+        {
+            **dict.fromkeys(WHERE, TEXT),
+            "last_user": described(TEXT, "for people"),
+            "query": TEXT,
+            "body": described(ANY, "JSON, or its text"),
+            "file": described(TEXT, "the body, from a file next to the stub file"),
+            "volatile": described(
+                rows(TEXT),
+                "what may differ: $.seed, query.trace, or what a regular expression finds: $.input =~ [0-9]+",
+            ),
         }
     )
 

@@ -45,7 +45,7 @@ _LISTED_STUB = table(
         "used": WHOLE,
         "most": described(maybe(WHOLE), "how often it can be used; null if unlimited"),
         "used_up": FLAG,
-        "match": ANY,
+        "match": described(ANY, "of an exact one what the recorded request is known by"),
         "table": described(ANY, "as it was written"),
     }
 )
@@ -63,12 +63,19 @@ _MOST_STUBS = 5_000
 _EXAMPLE = '{"match": {"last_user": {"contains": "weather"}}, "reply": "It rains."}'
 _NAMES = rows(described(TEXT, "the name of a stub"))
 _ADDED = table({"added": _NAMES})
-_RECORDING = '{"recording": "the text of a .jsonl, .har or .yaml", "name": "weather", "pace": false}'
+_RECORDING = '{"recording": "the text of a .jsonl, .har or .yaml", "name": "weather", "match": "exact"}'
+_REPLAYING: Mapping[str, Schema] = {
+    "match": described(
+        one_of(("exact", "lenient")), "answer only requests that are the same (by default), or all that look alike"
+    ),
+    "volatile": described(rows(TEXT), "what may differ in the same request, as in a stub's `request`"),
+    "pace": described(FLAG, "answer as fast as recorded"),
+}
 _TAKES_RECORDING = table(
     {"recording": described(TEXT, "the text of a journal, an HTTP Archive or a cassette of vcrpy")},
     {
         "name": described(TEXT, "the prefix of the stubs' names; without one `recorded`"),
-        "pace": described(FLAG, "answer as fast as recorded"),
+        **_REPLAYING,
     },
 )
 _REPLAYED = table({"added": _NAMES, "left_out": rows(described(TEXT, "an exchange that makes no stub, and why"))})
@@ -130,16 +137,17 @@ def _added(request: AdminRequest, stubs: Sequence[Stub]) -> list[str]:
 async def replay(request: AdminRequest) -> object:
     """Add stubs that answer as a recording says."""
     given = await request.json("A recording", _RECORDING)
-    text, name, paced = given.pop("recording", None), given.pop("name", "recorded"), given.pop("pace", False)
-    if not isinstance(text, str) or not isinstance(name, str) or not isinstance(paced, bool) or given:
+    text, name = given.pop("recording", None), given.pop("name", "recorded")
+    if not isinstance(text, str) or not isinstance(name, str) or given.keys() - _REPLAYING:
         raise AdminError(f"A recording must be a JSON object such as {_RECORDING}, of which the text is needed")
     # Imported when first needed: a server starts sooner without.
-    from mockserver.recordings.stubs import replay_from
+    from mockserver.recordings.stubs import read_replaying, replay_from
 
     space = request.namespace
     settings, dialects = request.app_state.setup_of(space).settings, request.app_state.dialects
-    read = partial(replay_from, text.encode("utf-8", "replace"), name, settings, dialects, paced=paced)
     try:
+        how = read_replaying(**given)
+        read = partial(replay_from, text.encode("utf-8", "replace"), name, settings, dialects, how)
         found = await asyncio.to_thread(read)
     except ConfigError as error:
         raise AdminError(str(error)) from None
@@ -211,9 +219,9 @@ def _read(request: AdminRequest, table: object, place: str = "stub") -> Stub:
 def _shown(stub: Stub, used: int) -> Mapping[str, Any]:
     """A stub as JSON: its origin, how often it was used, and the table that it was read from."""
     # In Python a table may contain functions, and in TOML dates: both are shown as their repr.
-    written = orjson.loads(orjson.dumps(dict(stub.table), default=repr))
-    row = {**use_of(stub, used), "match": written.get("match", {}), "table": written}
-    return {**row, "origin": stub.origin or "added", "used_up": stub.step(used) is None}
+    row = {**use_of(stub, used), "table": dict(stub.table)}
+    written: Mapping[str, Any] = orjson.loads(orjson.dumps(row, default=repr))
+    return {**written, "origin": stub.origin or "added", "used_up": stub.step(used) is None}
 
 
 ENDPOINTS = (stubs, add_stubs, replay, put_stubs, remove_stubs, put_stub, remove_stub)

@@ -1,6 +1,7 @@
 """Replays: the answers that a recording already has, so that only new requests are forwarded."""
 
 from collections.abc import Iterable
+from contextlib import suppress
 from hashlib import blake2b
 from itertools import count
 from pathlib import Path
@@ -10,9 +11,11 @@ from urllib.parse import unquote_plus
 import orjson
 
 from mockserver.core.calls import Call
+from mockserver.core.json_values import nests_absurdly
+from mockserver.core.matching.whole_requests import whole_request
 from mockserver.core.secrets import is_secret, masked_body, masked_query, masked_text
 from mockserver.core.timeline import RawHeaders
-from mockserver.recordings.recorded import CIRCUMSTANCES, VARYING_FIELDS, Lost, Recorded
+from mockserver.recordings.recorded import CIRCUMSTANCES, Lost, Recorded
 from mockserver.recordings.traffic import exchanges_in
 from mockserver.server.recording.upstreams import Target
 from mockserver.state.settings import ConfigError
@@ -93,16 +96,11 @@ def _request(dialect: str, method: str, path: str, query: str, body: bytes) -> _
 
 
 def _digest(body: bytes) -> bytes:
-    """A digest of a body, whose secrets are masked in a recording. In a JSON object neither the order of keys counts,
-    nor who the caller says to be."""
+    """A digest of a body, the same for equal requests with equal ids (`core/matching/whole_requests.py`)."""
     body = masked_body(body)
-    try:
-        fields = orjson.loads(body)
-    except orjson.JSONDecodeError:
-        fields = None
-    if isinstance(fields, dict):
-        kept = {key: value for key, value in fields.items() if key not in VARYING_FIELDS}
-        body = orjson.dumps(kept, option=orjson.OPT_SORT_KEYS)
+    with suppress(orjson.JSONDecodeError):
+        value = orjson.loads(body)
+        body = body if nests_absurdly(body, value) else whole_request(value, "", with_ids=True).encode()
     return blake2b(body, digest_size=16).digest()
 
 

@@ -190,6 +190,8 @@ def _stubbed(plan: Plan) -> dict[str, Any]:
             }
             for near in plan.nearest
         ]
+    if plan.stale:
+        line["stale"] = [masked_difference(difference)._asdict() for difference in plan.stale]
     return line if plan.trouble is None else {**line, "handler_error": masked_text(plan.trouble)}
 
 

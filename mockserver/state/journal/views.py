@@ -283,6 +283,12 @@ class View:
         return [near for near in nearest if not str(near["name"]).startswith(PASSING)]
 
     @property
+    def stale(self) -> Sequence[Mapping[str, Any]]:
+        """Where the request differs from the one that its answer was recorded for: the `field`, and what was `wanted`
+        and `found` there."""
+        return self._get("stale", (), self._decision)
+
+    @property
     def is_unmatched(self) -> bool:
         """Whether no stub matched although there are some. Stubs for the next requests only do not count."""
         return bool(self.nearest)
@@ -347,6 +353,7 @@ def line(view: View) -> str:
     prompt = f" {short(view.prompt)}" if view.prompt else ""
     stream = " (stream)" if view.streamed else ""
     by = f" by {view.rule}" if view.rule else ""
+    by += f" (stale: {', '.join(each['field'] for each in view.stale)})" if view.stale else ""
     refused = (
         " as no stub matches" if view.is_for_want_of_a_stub else f" {view.refused}{_why(view)}" if view.refused else ""
     )
@@ -377,6 +384,13 @@ def explain_misses(views: Iterable[View]) -> Iterable[str]:
                 f"          {each['field']}: expected {each['wanted']}, found {each['found']}"
                 for each in near["differences"]
             )
+
+
+def explain_stale(views: Iterable[View]) -> Iterable[str]:
+    """For each answer that was recorded for another request: where the requests differ."""
+    for view in views:
+        yield f"  {line(view)}"
+        yield from (f"      {each['field']}: recorded {each['wanted']}, found {each['found']}" for each in view.stale)
 
 
 def loss(count: int) -> str:

@@ -5,12 +5,22 @@
     reply = { tool_calls = [ { name = "get_weather", arguments = { city = "Oslo" } } ] }
     priority = 0                         # the highest goes first; among equal ones those armed at run time, then by age
     times = 2                            # how many uses, then it matches nothing; default: unlimited
+    exhausted = "refuse"                 # after the last answer: "repeat" it, "refuse" the request, or let it "pass"
 
-`match` is written as described in `core/matching/requests.py`. A stub has one of
+`match` is written as described in `core/matching/requests.py`. A stub that was made of a recording also has the request
+that was recorded. With `match = "exact"` it answers that request alone; otherwise the answer to a request that differs
+is marked as stale:
+
+    request = { dialect = "yandex", operation = "chat_completions", body = {...}, volatile = ["$.seed"] }
+
+Beside `dialect` and `operation`, or `path` and `method`, a request has a `body` (JSON, its text, or a `file`) and a
+`query`. `last_user` is for people.
+
+A stub has one of
 
     reply   = REPLY                      # the same every time
-    replies = [ REPLY, REPLY, ... ]      # in turn; the last one is repeated
-    script  = [ STEP, STEP, ... ]        # in turn, each of them once; then the stub matches nothing
+    replies = [ REPLY, REPLY, ... ]      # in turn; the last one is repeated, unless `exhausted` says otherwise
+    script  = [ STEP, STEP, ... ]        # in turn, each of them once; then the stub matches nothing, unless ...
     (none)                               # generated answers, with the stub's faults, latency, lengths, seed and headers
 
 A STEP is a REPLY, or { match = {...}, reply = REPLY }, which waits for a request that matches.
@@ -50,19 +60,37 @@ A mistake raises `StubError`, which names the place and what would have been val
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from typing import get_args
+
+import orjson
 
 from mockserver.core.calls import joined
-from mockserver.core.matching.requests import RequestMatcher, group_names, read_criteria, unknown_name_in
-from mockserver.core.matching.values import CriteriaError
-from mockserver.core.messages import short_repr
-from mockserver.state.stubs.parse_replies import SHARED, Files, read_prepared, read_shared
-from mockserver.state.stubs.registry import Prepared, Step, Stub
+from mockserver.core.json_values import is_shallow
+from mockserver.core.matching.requests import (
+    WHOLE,
+    FieldMatcher,
+    RequestMatcher,
+    group_names,
+    read_criteria,
+    unknown_name_in,
+)
+from mockserver.core.matching.values import CriteriaError, read_matcher
+from mockserver.core.matching.whole_requests import whole_request, without_secrets
+from mockserver.core.messages import short_repr, unknown_name
+from mockserver.core.regexes import renew_patience
+from mockserver.state.stubs.parse_replies import SHARED, Files, read_prepared, read_shared, with_files
+from mockserver.state.stubs.registry import WHERE, Exhausted, Prepared, RecordedRequest, Step, Stub
 from mockserver.state.stubs.values import MOST, StubError, Table, list_of, table_of, text_of, whole_of
 
 _ANSWERS = ("reply", "replies", "script")
+_REQUEST = 'request = { dialect = "cerebras", operation = "completions", body = {...} }'
 # Keys of a stub file that are for editors and people.
 NOTES = ("$schema", "$comment")
-STUB_KEYS = ("name", "match", *_ANSWERS, "priority", "times", *SHARED)
+STUB_KEYS = ("name", "match", "request", *_ANSWERS, "priority", "times", "exhausted", *SHARED)
+REQUEST_KEYS = (*WHERE, "last_user", "query", "body", "file", "volatile")
+EXHAUSTED: tuple[Exhausted, ...] = get_args(Exhausted)
+EXACT = "exact"
 
 
 def read_stub(value: object, place: str = "stub", files: Files | None = None, origin: str = "") -> Stub:
@@ -73,7 +101,8 @@ def read_stub(value: object, place: str = "stub", files: Files | None = None, or
         raise StubError(f"{place}: can have only one of {', '.join(_ANSWERS)}, not both {' and '.join(given)}")
     if "script" in table and "times" in table:
         raise StubError(f"{place}.times: cannot be combined with a script, whose steps are used once each")
-    criteria, shared = _criteria(table.get("match", {}), f"{place}.match"), read_shared(table, place)
+    criteria, recorded = _matched(table, place, files)
+    shared = read_shared(table, place)
     if not given and shared == Prepared():
         raise StubError(f"{place}: has no answer; add reply, replies, script, or one of {', '.join(SHARED)}")
     steps = tuple(_steps(table, place, files, criteria))
@@ -83,11 +112,12 @@ def read_stub(value: object, place: str = "stub", files: Files | None = None, or
         name=_name(table.get("name", ""), place),
         criteria=criteria,
         steps=tuple(_with_shared(step, shared) for step in steps),
-        stays="script" not in table,
+        exhausted=_exhausted(table, place),
         priority=whole_of(table.get("priority", 0), f"{place}.priority", least=-MOST),
         times=whole_of(table["times"], f"{place}.times", least=1) if "times" in table else None,
         table=table,
         origin=origin,
+        recorded=recorded,
     )
 
 
@@ -167,6 +197,50 @@ def _with_shared(step: Step, shared: Prepared) -> Step:
         headers=joined(own.headers, shared.headers),
     )
     return Step(both, step.criteria)
+
+
+def _matched(table: Table, place: str, files: Files | None) -> tuple[RequestMatcher, RecordedRequest | None]:
+    """The criteria of a stub, and the request that was recorded for it."""
+    match = table.get("match", {})
+    if "request" not in table:
+        if match == EXACT:
+            raise StubError(f"{place}.match: {EXACT!r} needs the request that was recorded: {_REQUEST}")
+        return _criteria(match, f"{place}.match"), None
+    where = f"{place}.request"
+    given = with_files(table_of(table["request"], where, REQUEST_KEYS, _REQUEST), where, files)
+    body, query = given.get("body", ""), text_of(given.get("query", ""), f"{where}.query")
+    if isinstance(body, str):
+        with suppress(orjson.JSONDecodeError):
+            body = orjson.loads(text_of(body, f"{where}.body"))
+    elif not is_shallow(body):
+        raise StubError(f"{where}.body: is nested too deeply")
+    volatile = tuple(text_of(each, f"{where}.volatile") for each in list_of(given.get("volatile", ()), where, 0))
+    renew_patience()
+    try:
+        body = without_secrets(body)
+        text = whole_request(body, query, volatile)
+    except CriteriaError as error:
+        raise StubError(f"{where}.{error}") from None
+    except (orjson.JSONEncodeError, UnicodeEncodeError) as error:
+        raise StubError(f"{where}.body: is not a JSON value: {error}") from None
+    with_ids = whole_request(body, query, volatile, with_ids=True)
+    recorded = RecordedRequest(text, with_ids, volatile, is_exact=match == EXACT)
+    if match != EXACT:
+        return _criteria(match, f"{place}.match"), recorded
+    criteria = _criteria({key: given[key] for key in WHERE if key in given}, where)
+    whole = FieldMatcher(WHOLE, read_matcher(recorded.text, where), volatile)
+    return RequestMatcher((*criteria.fields, whole)), recorded
+
+
+def _exhausted(table: Table, place: str) -> Exhausted:
+    """What happens after the last answer."""
+    usual: Exhausted = "pass" if "script" in table or "times" in table else "repeat"
+    given: Exhausted = table.get("exhausted", usual)
+    if given not in EXHAUSTED:
+        raise StubError(f"{place}.exhausted: {unknown_name('value', given, EXHAUSTED)}")
+    if given == "repeat" and "times" in table:
+        raise StubError(f"{place}.times: cannot be combined with exhausted = 'repeat'")
+    return given
 
 
 def _criteria(table: object, place: str) -> RequestMatcher:

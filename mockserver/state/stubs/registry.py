@@ -10,15 +10,18 @@ from operator import itemgetter
 from pathlib import PurePath
 from threading import Lock
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from mockserver.core.generation import Measure, Measures
 from mockserver.core.json_values import Path, identity
 from mockserver.core.matching.requests import (
     ANYTHING,
+    WHOLE,
+    WHOLE_WITH_IDS,
     Facts,
     Mismatch,
     RequestMatcher,
+    differing,
     distance,
     matches,
     mismatches,
@@ -74,7 +77,8 @@ class Prepared(NamedTuple):
 
 
 # The fields that say where a request goes, before all that it asks.
-_WHERE = ("dialect", "operation", "path", "method")
+WHERE = ("dialect", "operation", "path", "method")
+_KNOWN_BY = (*WHERE, "last_user")
 
 # How far a stub is from a request: whether it matches any, whether it is for requests elsewhere, and in how many places
 # the request differs.
@@ -94,21 +98,46 @@ class Step(NamedTuple):
 _GENERATED = Step(Prepared())
 
 
+class RecordedRequest(NamedTuple):
+    """The request that a stub's answers were recorded for, as a text (`core/matching/whole_requests.py`), without its
+    ids and with them; what is `volatile` in it; and whether no other is to be answered."""
+
+    text: str
+    with_ids: str
+    volatile: tuple[str, ...] = ()
+    is_exact: bool = False
+
+    def likeness(self, facts: Facts) -> int:
+        """2 for a request that is the same, 1 for one with other ids, 0 for any other."""
+        if facts.values(WHOLE_WITH_IDS, self.volatile)[0] == self.with_ids:
+            return 2
+        return int(facts.values(WHOLE, self.volatile)[0] == self.text)
+
+    def differences(self, facts: Facts) -> tuple[Mismatch, ...]:
+        """The first differences between a request and this one."""
+        return tuple(differing(self.text, str(facts.values(WHOLE, self.volatile)[0])))
+
+
+# What happens after the last answer of a stub: it is given again, the request is refused, or the stub matches nothing.
+Exhausted = Literal["repeat", "refuse", "pass"]
+
+
 class Stub(NamedTuple):
-    """A sequence of answers for matching requests. With `stays` the last one is repeated.
+    """A sequence of answers for matching requests.
 
     `times` limits how often the stub is used. `table` is what it was read from, `origin` the place of that: empty for a
-    stub that was added at run time.
+    stub that was added at run time. One that is made of a recording has the `recorded` request.
     """
 
     name: str = ""
     criteria: RequestMatcher = ANYTHING
     steps: tuple[Step, ...] = (_GENERATED,)
-    stays: bool = True
+    exhausted: Exhausted = "repeat"
     priority: int = 0
     times: int | None = None
     table: Mapping[str, Any] = MappingProxyType({})
     origin: str = ""
+    recorded: RecordedRequest | None = None
 
     @property
     def asks_nothing(self) -> bool:
@@ -118,7 +147,7 @@ class Stub(NamedTuple):
     @property
     def most(self) -> int | None:
         """How often it can be used; None if unlimited."""
-        return self.times if self.stays else len(self.steps)
+        return self.times if self.times is not None or self.exhausted == "repeat" else len(self.steps)
 
     def step(self, used: int) -> Step | None:
         """The step after so many uses; None if the stub is used up."""
@@ -128,11 +157,20 @@ class Stub(NamedTuple):
 
 
 class StubMatch(NamedTuple):
-    """The stub that answers a request, its next answer, and all that the request has met."""
+    """The stub that answers a request, its next answer, and all that the request has met.
+
+    `prepared` is None if its answers are exhausted, and the request is refused for that. `stale` is where the request
+    differs from the one that the answer was recorded for.
+    """
 
     stub: Stub
-    prepared: Prepared
+    prepared: Prepared | None
     criteria: tuple[RequestMatcher, ...] = ()
+    stale: tuple[Mismatch, ...] = ()
+
+
+# A stub, its next step, and how often it has been used.
+_Candidate = tuple[Stub, Step | None, int]
 
 
 class NearMiss(NamedTuple):
@@ -279,26 +317,56 @@ class StubRegistry:
         """Whether there are no stubs at all."""
         return not self._added and not standing
 
-    def take(self, facts: Facts, standing: Sequence[Stub] = (), fits: Fits | None = None) -> StubMatch | None:
+    def take(
+        self, facts: Facts, standing: Sequence[Stub] = (), fits: Fits | None = None, *, is_refused: bool = False
+    ) -> StubMatch | None:
         """The answer to a request, counted as used: that of the first stub that matches and is not used up.
 
-        Answers that do not fit are skipped. Raises HandlerError if a user's function fails.
+        Among recorded answers the one to this very request goes first, then those to one with other ids in their order,
+        each once. Answers that do not fit are skipped. A request that `is_refused` gets only what the vendor has all
+        the same answered to this very request. Raises HandlerError if a user's function fails.
         """
-        for stub in self._index(standing).candidates(facts):
-            while (step := stub.step(used := self._used.get(stub.name, 0))) is not None:
-                if fits is not None and not fits(step.prepared):
+        while True:
+            best: tuple[int, _Candidate] | None = None
+            for found in self._matching(facts, standing, fits):
+                stub, step, used = found
+                if is_refused and not (stub.recorded and stub.recorded.is_exact and stub.recorded.likeness(facts) == 2):
+                    continue
+                if best is None and (stub.recorded is None or step is None):
+                    best = (0, found)
                     break
-                try:
-                    if not (matches(stub.criteria, facts) and matches(step.criteria, facts)):
-                        break
-                except Exception as error:
-                    raise HandlerError(f"stub {stub.name!r}: its predicate {raised(error)}") from error
-                with self._lock:
-                    # If another thread was quicker, another step is next.
-                    if self._used.get(stub.name, 0) == used:
-                        self._used[stub.name] = used + 1
-                        return StubMatch(stub, step.prepared, (stub.criteria, step.criteria))
-        return None
+                if stub.recorded is None or (best is not None and stub.priority < best[1][0].priority):
+                    break
+                likeness = stub.recorded.likeness(facts)
+                if best is None or likeness > best[0] or (likeness == best[0] == 1 and best[1][2]):
+                    best = (likeness, found)
+                if likeness == 2:
+                    break
+            if best is None:
+                return None
+            likeness, (stub, step, used) = best
+            if step is None:
+                return StubMatch(stub, None)
+            with self._lock:
+                # If another thread was quicker, another step is next.
+                if self._used.get(stub.name, 0) != used:
+                    continue
+                self._used[stub.name] = used + 1
+            stale = stub.recorded.differences(facts) if stub.recorded is not None and not likeness else ()
+            return StubMatch(stub, step.prepared, (stub.criteria, step.criteria), stale)
+
+    def _matching(self, facts: Facts, standing: Sequence[Stub], fits: Fits | None) -> Iterator[_Candidate]:
+        """The stubs that match, each with its next step and its uses; no step if it is exhausted and to refuse."""
+        for stub in self._index(standing).candidates(facts):
+            used = self._used.get(stub.name, 0)
+            step = stub.step(used)
+            if (step is None and stub.exhausted != "refuse") or (step and fits and not fits(step.prepared)):
+                continue
+            try:
+                if matches(stub.criteria, facts) and (step is None or matches(step.criteria, facts)):
+                    yield stub, step, used
+            except Exception as error:
+                raise HandlerError(f"stub {stub.name!r}: its predicate {raised(error)}") from error
 
     def explain(
         self, facts: Facts, standing: Sequence[Stub] = (), fits: Fits | None = None, most: int = _NEAREST
@@ -328,12 +396,23 @@ class StubRegistry:
 
 def use_of(stub: Stub, used: int) -> dict[str, Any]:
     """A stub in short: its name, its match, how often it was used, and how often it can be."""
-    return {"name": stub.name, "match": stub.table.get("match", {}), "used": used, "most": stub.most}
+    match = stub.table.get("match", {})
+    if isinstance(match, str):
+        # Of the whole request what people know it by.
+        match = {key: value for key, value in stub.table["request"].items() if key in _KNOWN_BY}
+    return {"name": stub.name, "match": match, "used": used, "most": stub.most}
+
+
+def exhausted(stub: Stub) -> NearMiss:
+    """A stub as a near miss that has no more answers."""
+    most = stub.most or 0
+    at_most = Mismatch("times", f"at most {pluralize(most, 'use')}", f"one more after {pluralize(most, 'use')}")
+    return NearMiss(stub.name, (at_most,))
 
 
 def _is_elsewhere(stub: Stub, facts: Facts) -> bool:
     """Whether it is for another vendor, operation, path or method: such a stub is hardly the one that was meant."""
-    at = (each for each in stub.criteria.fields if each.field in _WHERE)
+    at = (each for each in stub.criteria.fields if each.field in WHERE)
     return any(not each.matcher.holds(facts.values(each.field, each.path)) for each in at)
 
 
@@ -350,9 +429,7 @@ def _differences(stub: Stub, used: int, facts: Facts, fits: Fits | None) -> Iter
     step = stub.step(used)
     yield from _mismatches(stub.criteria, facts)
     if step is None:
-        yield Mismatch(
-            "times", f"at most {pluralize(stub.most or 0, 'use')}", f"one more after {pluralize(used, 'use')}"
-        )
+        yield from exhausted(stub).differences
         return
     if fits is not None and not fits(step.prepared):
         content = step.prepared.content

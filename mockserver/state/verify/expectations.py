@@ -15,7 +15,7 @@ import orjson
 
 from mockserver.core.matching.values import CriteriaError, ValueMatcher, read_matcher
 from mockserver.core.messages import pluralize
-from mockserver.state.journal.views import View, explain_misses, line, loss
+from mockserver.state.journal.views import View, explain_misses, explain_stale, line, loss
 from mockserver.state.verify.selection import Selection, asked_for, is_met, matcher_text
 from mockserver.state.verify.tool_calls import SchemaError, read_schema, tool_results
 
@@ -221,10 +221,17 @@ def all_used(stubs: Iterable[Mapping[str, Any]]) -> str | None:
 
 
 def all_matched(selection: Selection) -> str | None:
-    """Check that a stub matched each request, if there are any stubs."""
+    """Check that a stub matched each request, if there are any stubs, and that no answer was recorded for another."""
     missed = [view for view in selection.matching if view.is_unmatched]
-    expected = f"Expected a stub to match every request, but {len(missed)} had none:"
-    return _of_all([expected, *explain_misses(missed)] if missed else None, selection.forgotten)
+    stale = [view for view in selection.matching if view.stale]
+    lines = [f"Expected a stub to match every request, but {len(missed)} had none:", *explain_misses(missed)]
+    lines = lines if missed else []
+    if stale:
+        lines += [
+            f"Expected no stale answers, but {len(stale)} were recorded for other requests:",
+            *explain_stale(stale),
+        ]
+    return _of_all(lines or None, selection.forgotten)
 
 
 def no_trouble(views: Sequence[View]) -> str | None:

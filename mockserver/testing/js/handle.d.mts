@@ -42,7 +42,10 @@ export interface Namespace {
   stub(table: Stub): Promise<string>;
   /** Answer from a recording: what `mockserver record` has written, a journal, a HAR or a cassette of vcrpy; requests
    *  that it has no answer to are refused, unless they are `unmatched: "generate"`. Resolves to the stubs' names. */
-  replay(path: string | URL, how?: { pace?: boolean; unmatched?: "refuse" | "generate" }): Promise<string[]>;
+  replay(
+    path: string | URL,
+    how?: { match?: "exact" | "lenient"; volatile?: string[]; pace?: boolean; unmatched?: "refuse" | "generate" },
+  ): Promise<string[]>;
   /** Set the namespace's own settings; settings that are not named stay as they are. */
   settle(settings: OwnSettings): Promise<void>;
   /** Advance the namespace's clock; resolves to how far it is ahead, in seconds. */
@@ -83,6 +86,8 @@ export interface Stubbing {
   named(name: string): Stubbing;
   /** Headers of the answer, which replace others of the same names. */
   headers(headers: Record<string, string>): Stubbing;
+  /** What happens after the last answer: repeat it, refuse the request, or let it pass to other stubs. */
+  exhausted(then: NonNullable<Stub["exhausted"]>): Stubbing;
   /** The same answer every time. */
   reply(reply: Reply): Promise<string>;
   /** One answer after the other; the last one is repeated. */

@@ -177,14 +177,14 @@ class Namespace {
     return added[0];
   }
 
-  async replay(path, { pace = false, unmatched = "refuse" } = {}) {
+  async replay(path, { unmatched = "refuse", ...how } = {}) {
     let recording;
     try {
       recording = await readFile(path, "utf8");
     } catch (error) {
       throw new MockServerError(`replay: ${error.message}`, { cause: error });
     }
-    const { added } = await this.#ask("POST", "/replay", { recording, name: String(path), pace });
+    const { added } = await this.#ask("POST", "/replay", { recording, name: String(path), ...how });
     await this.settle({ unmatched });
     return added;
   }
@@ -300,6 +300,10 @@ class Stubbing {
 
   headers(headers) {
     return this.#with({ headers });
+  }
+
+  exhausted(then) {
+    return this.#with({ exhausted: then });
   }
 
   reply(reply) {

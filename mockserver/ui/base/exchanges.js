@@ -7,7 +7,7 @@ import { perFrame } from "./dom.js";
  * @typedef {{number: number, at: number, method: string, path: string, dialect?: string, operation?: string,
  *   edition?: string, seed?: number, status: number, streamed?: boolean, model?: string, prompt?: string,
  *   usage?: any, finish_reasons?: string[], planned?: any, ahead: number,
- *   decision: {by: string, kind?: string, message?: string, faults: string[], rule?: string, unmatched?: boolean},
+ *   decision: {by: string, kind?: string, message?: string, faults: string[], rule?: string, unmatched?: boolean, stale?: {field: string, wanted: string, found: string}[]},
  *   timing: {queue?: number, prefill?: number, decode?: number, ttft_due?: number, end_due?: number, ttft?: number | null},
  *   outcome: {closed_by: "server" | "client" | null, events_sent: number, tokens_sent: number, seconds: number}}} Line
  */

@@ -100,6 +100,7 @@ export class Detail {
     fill(this.element,
       h("header", null, h("button", { class: "back", onclick: this.back }, "Back to the list"), this.heading, this.verdict, this.#actions()),
       answer.events && section(exchange.streamed ? "The stream over time" : "The answer over time", "arrow keys move between events", this.chart.element),
+      stale(exchange.decision),
       nearest(exchange.decision.nearest ?? []),
       this.facts,
       this.words,
@@ -211,6 +212,14 @@ function nearest(stubs) {
   const rows = stubs.flatMap(({ name, differences }) => differences.map(({ field, wanted, found }) => h("tr", null, [name, field, wanted, found].map((text) => h("td", null, text)))));
   const head = h("tr", null, ["Stub", "Field", "Expected", "Found"].map((text) => h("th", { scope: "col" }, text)));
   return section("No stub matched", "the nearest stubs", h("table", null, h("thead", null, head), h("tbody", null, rows)));
+}
+
+/** Where a request differs from the one that its answer was recorded for. @param {any} decision */
+function stale({ stale: differences, rule }) {
+  if (!differences) return null;
+  const rows = differences.map(({ field, wanted, found }) => h("tr", null, [field, wanted, found].map((text) => h("td", null, text))));
+  const head = h("tr", null, ["Place", "Recorded", "Found"].map((text) => h("th", { scope: "col" }, text)));
+  return section("Stale answer", `${rule} was recorded for another request`, h("table", null, h("thead", null, head), h("tbody", null, rows)));
 }
 
 /** @param {Record<string, string>} headers */

@@ -181,6 +181,7 @@ function marks(line) {
   const shown = line.decision.faults.slice(0, 2).map((kind) => h("span", { class: "badge bad" }, kind));
   if (line.decision.kind) shown.push(h("span", { class: "badge warn" }, shortened(line.decision.kind.replaceAll("_", " "), 24)));
   if (line.decision.rule) shown.push(h("span", { class: "badge plan" }, shortened(line.decision.rule, 18)));
+  if (line.decision.stale) shown.push(h("span", { class: "badge bad", title: "The answer was recorded for another request" }, "stale"));
   if (hasLeft(line)) shown.push(h("span", { class: "badge warn" }, "left"));
   if (line.decision.unmatched === true) shown.push(h("span", { class: "badge warn" }, "unmatched"));
   if (isRunning(line)) shown.push(h("span", { class: "badge accent" }, "live"));

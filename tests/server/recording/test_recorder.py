@@ -54,10 +54,10 @@ def test_every_answer_comes_through_and_is_replayed_byte_for_byte(
         assert steady(after) == steady(before)
     stubs = tmp_path / "stubs"
     assert main(["stubs", str(tape), "--pace", "--out", str(stubs)]) == 0
-    assert capsys.readouterr().err.count("refuses this request") == 1
+    assert capsys.readouterr().err == ""
     with MockServer(seed=8, stubs=str(stubs), unmatched="refuse") as replaying:
-        again = [exchange(replaying.url, "POST", *asked) for asked in ASKED[:-1]]
-    assert [(each.status, each.body) for each in again] == [(each.status, each.body) for each in direct[:-1]]
+        again = [exchange(replaying.url, "POST", *asked) for asked in ASKED]
+    assert [(each.status, each.body) for each in again] == [(each.status, each.body) for each in direct]
     assert main(["drift", str(tape)]) == 0, capsys.readouterr().out
 
 

@@ -91,6 +91,30 @@ def test_a_script_is_used_once_and_a_step_waits_for_the_request_that_it_wants() 
     assert text(here) == GENERATED
 
 
+@pytest.mark.parametrize(
+    "table, said",
+    [
+        ({"script": ["a", "b"]}, ["a", "b", GENERATED, GENERATED]),
+        ({"script": ["a", "b"], "exhausted": "repeat"}, ["a", "b", "b", "b"]),
+        ({"script": ["a", "b"], "exhausted": "refuse"}, ["a", "b", None, None]),
+        ({"replies": ["a", "b"], "exhausted": "pass"}, ["a", "b", GENERATED, GENERATED]),
+        ({"replies": ["a", "b"], "exhausted": "refuse"}, ["a", "b", None, None]),
+        ({"reply": "a", "exhausted": "refuse"}, ["a", None, None, None]),
+        ({"replies": ["a", "b"], "times": 3, "exhausted": "refuse"}, ["a", "b", "b", None]),
+    ],
+)
+def test_what_follows_the_last_answer_is_said(table: dict[str, Any], said: list[str | None]) -> None:
+    here = space({"name": "short", "match": {"prompt": "Hello"}, **table})
+    answers = [cerebras(here) for _ in said]
+    assert [each.status for each in answers] == [404 if text is None else 200 for text in said]
+    assert [each.json()["choices"][0]["text"] for each in answers if each.status == 200] == [*filter(None, said)]
+    assert cerebras(here, "Else").status == 200
+    if None in said:
+        used = len(said) - said.count(None)
+        message = answers[-1].json()["error"]["message"]
+        assert f"Nearest: 'short' (times: expected at most {used} use" in message
+
+
 def test_a_stub_of_the_same_name_takes_the_place_of_the_older_one_and_counts_anew() -> None:
     here = space({"name": "a", "reply": "old", "times": 1}, {"name": "b", "reply": "b"})
     assert [text(here), text(here)] == ["old", "b"]
