@@ -261,7 +261,7 @@ def failures() -> str:
 
 
 def _statuses(dialect: Dialect, kind: FailureKind) -> str:
-    documented, observed = (dialect.errors[edition][kind].status for edition in ("documented", "observed"))
+    documented, observed = (dialect.error(edition, kind).status for edition in ("documented", "observed"))
     return str(documented) if documented == observed else f"{documented}, observed {observed}"
 
 

@@ -122,7 +122,6 @@ class Operation(NamedTuple):
     - `lacks`: what its answers never have in an edition: "tool_calls", "reasoning", or any "text".
     - `generates`: whether its model generates text; one that embeds or ranks only reads.
     - `measure`: what a model that only reads states of its prompts; the last one of a request for scores is the query.
-    - `served`: the paths that an edition serves, if not all; at the others the operation itself refuses.
     - `stream_error`: makes the events that end a failing stream, if the dialect's own `stream_error` does not do.
     - `statuses`: those of its answers that are no refusals.
     - `history_markers`: the body of every request to a model that depends on earlier answers, or of which later ones
@@ -142,7 +141,6 @@ class Operation(NamedTuple):
     supports_tools: bool = False
     generates: bool = True
     summary: str = ""
-    served: Mapping[Edition, tuple[str, ...]] = MappingProxyType({})
     stream_error: "Callable[[Broken], bytes] | None" = None
     statuses: tuple[int, ...] = (200,)
     history_markers: tuple[bytes, ...] = ()
@@ -155,10 +153,6 @@ class Operation(NamedTuple):
         return self.handler is not None or (
             bool(self.history_markers) and any(text in call.body for text in self.history_markers)
         )
-
-    def serves(self, path: str, edition: Edition) -> bool:
-        """Whether an edition serves a path of this operation, rather than refuse every request there."""
-        return path in self.served.get(edition, self.paths)
 
 
 class ErrorTemplate(NamedTuple):
@@ -255,7 +249,7 @@ class Dialect(NamedTuple):
 
     - `name`: of its folder and in its URL (`/cerebras/...`); `title`: for people.
     - `hosts`: the vendor's own host names; a request to one of them is for this dialect, whatever its path.
-    - `errors`: a row for each kind of failure, by edition.
+    - `errors`: a row for each kind of failure, by edition; that of chat templates may be left out.
     - `contract`: the OpenAPI components of an edition, as JSON; `error_schema` names that of an error body.
     - `headers`: what the vendor sends with every answer, errors included.
     - `credentials`: the API key of a call, None if it has none; a dialect without this function requires no key.
@@ -305,6 +299,11 @@ class Dialect(NamedTuple):
     marks: tuple[tuple[str, str], ...] = ()
     security: Mapping[str, Mapping[str, str]] = BEARER
     needs: Mapping[str, str] = MappingProxyType({})
+
+    def error(self, edition: Edition, kind: FailureKind) -> ErrorTemplate:
+        """The row of a kind of failure. A vendor who tells nothing of chat templates refuses an invalid request."""
+        rows = self.errors[edition]
+        return rows[FailureKind.INVALID_REQUEST if kind is FailureKind.CHAT_TEMPLATE and kind not in rows else kind]
 
 
 GROUP = "mockserver.dialects"

@@ -22,6 +22,7 @@ class FailureKind(StrEnum):
     WRONG_METHOD = "wrong_method"
     CONTEXT_LENGTH = "context_length"
     CONTENT_FILTER = "content_filter"
+    CHAT_TEMPLATE = "chat_template"
     RATE_LIMIT = "rate_limit"
     OVERLOADED = "overloaded"
     TIMEOUT = "timeout"

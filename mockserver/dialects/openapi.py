@@ -11,8 +11,7 @@ from mockserver.dialects.contracts import reachable
 def openapi_document(dialect: Dialect, edition: Edition = "documented") -> dict[str, Any]:
     """The complete document of one edition.
 
-    Paths at which the edition refuses every request are left out. An operation whose path fixes the other edition
-    brings that edition's schemas, under names that say so.
+    An operation whose path fixes the other edition brings that edition's schemas, under names that say so.
     """
     schemas: dict[str, Any] = {}
     for each in EDITIONS:
@@ -22,8 +21,6 @@ def openapi_document(dialect: Dialect, edition: Edition = "documented") -> dict[
     paths: dict[str, Any] = {}
     for operation in dialect.operations:
         for number, path in enumerate(operation.paths):
-            if not operation.serves(path, operation.edition or edition):
-                continue
             paths.setdefault(path, {})[operation.method.lower()] = _operation(dialect, operation, path, number, edition)
     document: dict[str, Any] = {
         "openapi": "3.1.0",

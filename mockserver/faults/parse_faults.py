@@ -6,7 +6,8 @@
     { scenario = "outage", for = 30 }
 
 A bare name is short for a table with only that kind, `scenario:` and a name for one with that scenario; a table may
-also be written in JSON. A mistake raises `FaultError`, which names the key.
+also be written in JSON. The name of a failure stands for the kind `error` with that failure. A mistake raises
+`FaultError`, which names the key.
 """
 
 import json
@@ -14,6 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any, NamedTuple
 
+from mockserver.core.failures import FailureKind
 from mockserver.core.matching.requests import ANYTHING, RequestMatcher, in_words, read_criteria
 from mockserver.core.matching.values import CriteriaError
 from mockserver.core.messages import short_repr, unknown_name
@@ -37,6 +39,7 @@ _FIELDS = {"from": "start", "for": "seconds"}
 _WORDS = {"start": "from", "seconds": "for", "share_end": "share to"}
 # A synonym of a failure: the name of its status.
 OTHER_WORDS = {"not_found": "unknown_model"}
+_FAILURES = frozenset(FailureKind)
 # How long a listener fails by default, in seconds: if it failed for ever, nobody could reach it to end that.
 _LISTENER_FAILS = 5.0
 # The upper bound of every count, time and rate.
@@ -93,6 +96,8 @@ def read_fault(table: object) -> Fault:
     if not isinstance(table, dict):
         raise FaultError(f'{short_repr(table)} is not a table such as {{ kind = "cut", after_event = 5 }}')
     name = table.get("kind")
+    if isinstance(name, str) and (name in _FAILURES or name in OTHER_WORDS):
+        return read_fault({**table, "kind": "error", "error": name})
     kind = FAULTS.get(name) if isinstance(name, str) else None
     if kind is None or not isinstance(name, str):
         raise FaultError(f"kind: {unknown_name('fault', name, FAULTS)}")

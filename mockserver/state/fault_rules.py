@@ -232,7 +232,7 @@ def _words(fault: Fault, plan: Plan) -> Timeline:
     if fault.kind != "error_event":
         return to_timeline(refuse(refusal, context, plan.request), instant(0))
     dialect, operation = context.route.dialect, context.route.operation
-    row = dialect.errors[context.scope.edition][kind]
+    row = dialect.error(context.scope.edition, kind)
     message = refusal.message or row.midstream_message or row.message
     if operation is None or operation.stream_error is None:
         event = dialect.stream_error(row.status, row.body(refusal, message))

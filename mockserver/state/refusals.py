@@ -13,7 +13,7 @@ from mockserver.state.context import RequestContext
 
 def refuse(refusal: Refusal, context: RequestContext, request: GenerationRequest | None = None) -> Reply:
     """The vendor's refusal, with all its headers; in its words for streams if the request asks for one."""
-    row = context.route.dialect.errors[context.scope.edition][refusal.kind]
+    row = context.route.dialect.error(context.scope.edition, refusal.kind)
     streams = refusal.streamed or (request is not None and request.output.stream and refusal.status is None)
     streamed = streams and row.streamed is not None
     if streams and row.streamed is not None:

@@ -721,7 +721,7 @@ def test_a_schema_that_nests_too_deeply_is_no_schema() -> None:
 
 def test_every_kind_of_failure_of_the_page_has_a_body_of_one_of_the_two_shapes() -> None:
     for kind in FailureKind:
-        row = FRIENDLI.errors["documented"][kind]
+        row = FRIENDLI.error("documented", kind)
         body = row.body(Refusal(kind), row.message)
         assert keeps_to("documented", "ErrorResponse", body)
         assert isinstance(body, dict)

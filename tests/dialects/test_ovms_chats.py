@@ -1,4 +1,4 @@
-"""Chats of OpenVINO Model Server: the exact wire of both versions, what each parameter does, thoughts and tools."""
+"""Chats of OpenVINO Model Server: the exact wire, what each parameter does, thoughts and tools."""
 
 import json
 import re
@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from mockserver.core.dialects import EDITIONS, Edition
-from mockserver.dialects.ovms.models import effort, sees, thinking
-from mockserver.dialects.ovms.streams import by_delay, by_words
+from mockserver.core.dialects import EDITIONS
+from mockserver.dialects.ovms.models import reasoning_of, sees, thinking
+from mockserver.dialects.ovms.streams import by_delay
 from mockserver.model import tokens
 from mockserver.state.namespaces import Namespace
 from mockserver.state.settings import Settings
@@ -34,24 +34,22 @@ TOOLS: list[dict[str, Any]] = [
     for name, description in (("get_weather", "The weather of a city"), ("get_time", "The local time of a city"))
 ]
 
-each_edition = pytest.mark.parametrize("edition", EDITIONS)
-
 
 def user(content: object) -> list[dict[str, object]]:
     return [{"role": "user", "content": content}]
 
 
-def chat(edition: Edition = "observed", prompt: object = QUESTION, settings: Settings = QUIET, **fields: Any) -> Answer:
+def chat(prompt: object = QUESTION, settings: Settings = QUIET, **fields: Any) -> Answer:
     body = {"model": "llama3", "messages": user(prompt), **fields}
-    return ask("ovms", body, path=PATH, method="POST", edition=edition, settings=settings)
+    return ask("ovms", body, path=PATH, method="POST", settings=settings)
 
 
-def prepared(reply: object, edition: Edition = "observed", **fields: Any) -> Answer:
+def prepared(reply: object, **fields: Any) -> Answer:
     """What a chat answers where a stub replies to everything."""
     space = Namespace("")
     space.stubs.add(read_stub({"reply": reply}))
     body = {"model": "llama3", "messages": user(QUESTION), **fields}
-    return ask("ovms", body, path=PATH, method="POST", edition=edition, namespace=space)
+    return ask("ovms", body, path=PATH, method="POST", namespace=space)
 
 
 def deltas(answer: Answer) -> list[dict[str, Any]]:
@@ -91,11 +89,10 @@ def event(choices: Sequence[Mapping[str, object]], **more: object) -> bytes:
 # --- one body ----------------------------------------------------------------------------------------------------
 
 
-@each_edition
-def test_a_plain_answer_is_these_bytes_around_its_text(edition: Edition) -> None:
-    answer = chat(edition, max_tokens=4)
+def test_a_plain_answer_is_these_bytes_around_its_text() -> None:
+    answer = chat(max_tokens=4)
     content = message(answer)["content"]
-    told = {"content": content, "role": "assistant"} | ({"tool_calls": []} if edition == "observed" else {})
+    told = {"content": content, "role": "assistant", "tool_calls": []}
     count = tokens.count(QUESTION) + 7
     assert answer.body == compact(
         {
@@ -108,21 +105,19 @@ def test_a_plain_answer_is_these_bytes_around_its_text(edition: Edition) -> None
     )
 
 
-@each_edition
-def test_a_row_of_logprobs_is_these_bytes_whatever_rivals_are_asked_for(edition: Edition) -> None:
-    answer = chat(edition, "Напиши о море 😀", max_tokens=9, temperature=1.9, logprobs=True, top_logprobs=5)
+def test_a_row_of_logprobs_is_these_bytes_whatever_rivals_are_asked_for() -> None:
+    answer = chat("Напиши о море 😀", max_tokens=9, temperature=1.9, logprobs=True, top_logprobs=5)
     rows = choice(answer)["logprobs"]["content"]
     assert [list(row) for row in rows] == [["token", "logprob", "bytes", "top_logprobs"]] * 9
     assert "".join(row["token"] for row in rows) == message(answer)["content"]
     assert [bytes(row["bytes"]).decode() for row in rows] == [row["token"] for row in rows]
     assert all(-100 < row["logprob"] <= 0 and row["top_logprobs"] == [] for row in rows)
-    assert choice(chat(edition, max_tokens=9, logprobs=False))["logprobs"] is None
+    assert choice(chat(max_tokens=9, logprobs=False))["logprobs"] is None
 
 
-@each_edition
-def test_the_newer_name_of_the_limit_goes_before_the_older(edition: Edition) -> None:
+def test_the_newer_name_of_the_limit_goes_before_the_older() -> None:
     def spent(**fields: Any) -> int:
-        return int(chat(edition, **fields).json()["usage"]["completion_tokens"])
+        return int(chat(**fields).json()["usage"]["completion_tokens"])
 
     assert spent(max_completion_tokens=3, max_tokens=9) == 3
     assert spent(max_completion_tokens=9, max_tokens=3) == 9
@@ -130,10 +125,9 @@ def test_the_newer_name_of_the_limit_goes_before_the_older(edition: Edition) -> 
     assert spent(max_tokens=3) == 3
 
 
-def test_ignoring_the_end_goes_on_to_the_limit_which_the_older_server_sets_to_4000() -> None:
-    assert chat("documented", ignore_eos=True).json()["usage"]["completion_tokens"] == 4000
-    assert chat("documented", ignore_eos=True, max_completion_tokens=900).json()["usage"]["completion_tokens"] == 900
-    assert chat("observed", ignore_eos=True).json()["usage"]["total_tokens"] == 8192
+def test_ignoring_the_end_goes_on_to_the_limit_or_the_window() -> None:
+    assert chat(ignore_eos=True, max_completion_tokens=900).json()["usage"]["completion_tokens"] == 900
+    assert chat(ignore_eos=True).json()["usage"]["total_tokens"] == 8192
 
 
 def test_the_window_has_to_hold_the_prompt_and_the_limit_that_counts() -> None:
@@ -145,30 +139,26 @@ def test_the_window_has_to_hold_the_prompt_and_the_limit_that_counts() -> None:
     )
 
 
-@each_edition
-def test_several_choices_come_from_a_beam_search_alone(edition: Edition) -> None:
-    answer = chat(edition, n=2, best_of=3, max_tokens=30)
+def test_several_choices_come_from_a_beam_search_alone() -> None:
+    answer = chat(n=2, best_of=3, max_tokens=30)
     texts = [each["message"]["content"] for each in answer.json()["choices"]]
     assert len({*texts}) == 2
     assert answer.json()["usage"]["completion_tokens"] == 60
 
 
-@each_edition
-def test_a_stop_is_left_out_of_an_answer_and_left_in_a_stream(edition: Edition) -> None:
-    whole = message(chat(edition, max_tokens=30))["content"]
+def test_a_stop_is_left_out_of_an_answer_and_left_in_a_stream() -> None:
+    whole = message(chat(max_tokens=30))["content"]
     stop = whole[len(whole) // 2 :][:5]
     before = whole[: whole.index(stop)]
-    assert message(chat(edition, max_tokens=30, stop=[stop]))["content"] == before
-    assert said(chat(edition, max_tokens=30, stop=stop, stream=True)) == before + stop
+    assert message(chat(max_tokens=30, stop=[stop]))["content"] == before
+    assert said(chat(max_tokens=30, stop=stop, stream=True)) == before + stop
 
 
-@each_edition
-def test_all_paths_of_a_version_answer_alike(edition: Edition) -> None:
+def test_all_paths_answer_alike_in_both_editions() -> None:
     body = {"model": "llama3", "messages": user(QUESTION), "max_tokens": 5}
     paths = [PATH, "/v3/v1/chat/completions", "/v1/chat/completions"]
-    answers = [ask("ovms", body, path=path, method="POST", edition=edition) for path in paths]
-    assert [answer.status for answer in answers] == [200, 200, 400 if edition == "documented" else 200]
-    assert answers[0].body == answers[1].body
+    answers = [ask("ovms", body, path=path, method="POST", edition=edition) for path in paths for edition in EDITIONS]
+    assert len({answer.body for answer in answers}) == 1
 
 
 @pytest.mark.parametrize(
@@ -179,73 +169,57 @@ def test_null_is_absent_for_the_newer_server(field: str) -> None:
     assert chat(**null).json() == chat().json()
 
 
-def test_fields_of_the_newer_server_are_unknown_to_the_older() -> None:
-    odd: dict[str, Any] = {"tools": 1, "tool_choice": 2, "response_format": 3, "chat_template_kwargs": 4}
-    assert chat("documented", **odd).json() == chat("documented").json()
-
-
 # --- what a conversation is --------------------------------------------------------------------------------------
 
 
-@each_edition
-def test_the_history_decides_the_answer_and_counts(edition: Edition) -> None:
+def test_the_history_decides_the_answer_and_counts() -> None:
     history = [*user("Hello"), {"role": "assistant", "content": "Hi!"}, *user(QUESTION)]
-    one, longer = chat(edition), chat(edition, messages=history)
+    one, longer = chat(), chat(messages=history)
     assert message(one) != message(longer)
     assert longer.json()["usage"]["prompt_tokens"] > one.json()["usage"]["prompt_tokens"]
 
 
-def test_of_several_texts_the_older_server_reads_the_last_and_the_newer_all() -> None:
+def test_several_texts_are_read_as_lines() -> None:
     parts = [{"type": "text", "text": "Be brief."}, {"type": "text", "text": QUESTION}]
-    assert chat("documented", parts).json() == chat("documented").json()
-    assert chat("observed", parts).json() == chat("observed", f"Be brief.\n{QUESTION}").json()
+    assert chat(parts).json() == chat(f"Be brief.\n{QUESTION}").json()
 
 
-def test_the_older_server_passes_over_pictures_and_a_model_that_sees_counts_them() -> None:
+def test_a_model_that_sees_counts_pictures() -> None:
     text = {"type": "text", "text": QUESTION}
     parts = [text, {"type": "image_url", "image_url": {"url": PNG}}]
-    assert chat("documented", parts).json() == chat("documented").json()
-    plain, seen = (chat("observed", content, model="llava") for content in ([text], parts))
+    plain, seen = (chat(content, model="llava") for content in ([text], parts))
     assert seen.json()["usage"]["prompt_tokens"] == plain.json()["usage"]["prompt_tokens"] + 256
     other = [text, {"type": "image_url", "image_url": {"url": PNG + "AAAA"}}]
-    assert message(seen) != message(chat("observed", other, model="llava"))
+    assert message(seen) != message(chat(other, model="llava"))
 
 
 def test_what_the_newer_server_does_not_know_of_a_message_means_nothing() -> None:
     odd = {"role": "user", "content": QUESTION, "name": 7, "audio": None, "tool_calls": "none", "reasoning_content": ""}
     assert chat(messages=[odd]).json() == chat().json()
     assert chat(messages=[{"role": "user", "content": 5}]).status == 200
-    assert chat("observed", []).status == 200
+    assert chat([]).status == 200
 
 
-@pytest.mark.parametrize(
-    "edition, model, status",
-    [("documented", "Qwen2-VL-7B", 200), ("observed", "llama3", 200), ("observed", "Qwen2-VL-7B", 400)],
-)
-def test_only_todays_vision_models_refuse_the_mark_of_an_image_in_a_text(
-    edition: Edition, model: str, status: int
-) -> None:
-    assert chat(edition, "look at <ov_genai_image_0> this", model=model).status == status
+@pytest.mark.parametrize("model, status", [("llama3", 200), ("Qwen2-VL-7B", 400)])
+def test_only_vision_models_refuse_the_mark_of_an_image_in_a_text(model: str, status: int) -> None:
+    assert chat("look at <ov_genai_image_0> this", model=model).status == status
 
 
 # --- streams -----------------------------------------------------------------------------------------------------
 
 
-@each_edition
-def test_a_stream_is_these_bytes_around_its_texts(edition: Edition) -> None:
-    answer = chat(edition, max_tokens=8, stream=True, stream_options={"include_usage": True})
-    observed = edition == "observed"
+def test_a_stream_is_these_bytes_around_its_texts() -> None:
+    answer = chat(max_tokens=8, stream=True, stream_options={"include_usage": True})
     parts = [delta["content"] for delta in deltas(answer) if delta["content"] is not None]
 
     def piece(text: str, reason: str | None) -> dict[str, object]:
-        rest: dict[str, object] = {"index": 0, "logprobs": None, "delta": {"content": text}}
-        return {**rest, "finish_reason": reason} if observed else {"finish_reason": reason, **rest}
+        return {"index": 0, "logprobs": None, "delta": {"content": text}, "finish_reason": reason}
 
     hello = {"index": 0, "delta": {"role": "assistant", "content": None}, "finish_reason": None}
-    usage = chat(edition, max_tokens=8).json()["usage"]
+    usage = chat(max_tokens=8).json()["usage"]
     assert answer.body == b"".join(
         (
-            event([hello]) if observed else b"",
+            event([hello]),
             *(event([piece(text, None)], usage=None) for text in parts[:-1]),
             event([piece(parts[-1], "length")], usage=None),
             event([], usage=usage),
@@ -254,21 +228,18 @@ def test_a_stream_is_these_bytes_around_its_texts(edition: Edition) -> None:
     )
 
 
-@each_edition
-def test_a_streams_texts_are_grouped_like_those_of_completions(edition: Edition) -> None:
-    answer = chat(edition, stream=True)
+def test_a_streams_texts_are_grouped_like_those_of_completions() -> None:
+    answer = chat(stream=True)
     generation = answer.plan.generation
     assert generation is not None
     texts = generation.choices[0].texts
-    flushes = by_words(texts) if edition == "documented" else by_delay(texts)
     found = [delta["content"] for delta in deltas(answer) if delta.get("content") is not None]
-    assert found == [flush.text for flush in flushes if flush.text or edition == "documented"]
+    assert found == [flush.text for flush in by_delay(texts) if flush.text]
 
 
-@each_edition
-def test_a_stream_says_what_the_plain_answer_says(edition: Edition) -> None:
+def test_a_stream_says_what_the_plain_answer_says() -> None:
     for fields in ({}, {"max_tokens": 1}, {"max_tokens": 2}, {"max_tokens": 3}, {"temperature": 0}, {"model": QWEN}):
-        plain, stream = chat(edition, **fields), chat(edition, stream=True, **fields)
+        plain, stream = chat(**fields), chat(stream=True, **fields)
         assert said(stream) == message(plain)["content"]
         assert said(stream, "reasoning_content") == message(plain).get("reasoning_content", "")
         assert reasons(stream) == [None] * (len(reasons(stream)) - 1) + [choice(plain)["finish_reason"]]
@@ -277,20 +248,17 @@ def test_a_stream_says_what_the_plain_answer_says(edition: Edition) -> None:
 def test_the_handshake_comes_while_there_is_a_token_but_no_text() -> None:
     assert deltas(chat(stream=True))[0] == {"role": "assistant", "content": None}
     assert deltas(chat(stream=True, max_tokens=1))[0].keys() == {"content"}
-    assert not any("role" in delta for delta in deltas(chat("documented", stream=True)))
 
 
 def test_only_a_finish_that_is_left_has_an_empty_delta() -> None:
     assert deltas(prepared("It rains.\n", stream=True))[-1] == {}
     assert deltas(prepared("", stream=True)) == [{}]
-    assert deltas(prepared("", "documented", stream=True)) == [{"content": ""}]
 
 
-@each_edition
-def test_each_frame_says_how_many_tokens_it_carries(edition: Edition) -> None:
+def test_each_frame_says_how_many_tokens_it_carries() -> None:
     fields: dict[str, Any]
     for fields in ({"max_tokens": 9}, {}, {"model": QWEN}, {"tools": TOOLS, "prompt": WEATHER}, {"max_tokens": 1}):
-        answer = chat(edition, stream=True, **fields)
+        answer = chat(stream=True, **fields)
         carried = [count for run in answer.plan.timeline.runs for count in run.tokens]
         assert answer.plan.generation is not None
         assert sum(carried) == answer.plan.generation.usage.completion_tokens
@@ -382,12 +350,12 @@ def test_without_parsers_nothing_is_told_apart(skipped: bool | None) -> None:
     ],
 )
 def test_a_models_name_tells_whether_it_thinks_unasked(name: str, thinks: bool) -> None:
-    assert (effort(name, {}) is not None) == thinks
+    assert (reasoning_of(name, {})[0] is not None) == thinks
     assert thinking(name) is not None or not thinks
 
 
 def test_a_model_may_think_only_when_it_is_asked_to() -> None:
-    assert effort("gemma-4-31b", {"enable_thinking": True}) == "medium"
+    assert reasoning_of("gemma-4-31b", {"enable_thinking": True}) == ("medium", True)
 
 
 @pytest.mark.parametrize(
@@ -614,9 +582,112 @@ def test_a_prepared_answer_thinks_speaks_and_calls_in_that_order() -> None:
     assert reasons(stream)[-1] == "tool_calls"
 
 
-def test_prepared_calls_are_words_to_the_older_server() -> None:
-    written = '{"name": "get_weather", "parameters": {"city":"Rome"}}'
-    answer, stream = (prepared({"tool_calls": [CALL]}, "documented", **more) for more in ({}, {"stream": True}))
-    assert json.loads(message(answer)["content"]) == json.loads(written)
-    assert choice(answer)["finish_reason"] == "stop"
-    assert said(stream) == message(answer)["content"]
+# --- chat templates ----------------------------------------------------------------------------------------------
+
+GRAPH = (
+    "Mediapipe execution failed. MP status - INVALID_ARGUMENT: CalculatorGraph::Run() failed: \n"
+    'Calculator::Process() for node "LLMExecutor" failed: '
+)
+MISTRAL, GEMMA = "OpenVINO/Mistral-7B-Instruct-v0.3-int4-cw-ov", "google/gemma-2-9b-it"
+ALTERNATE = "onversation roles must alternate user/assistant/user/assistant/..."
+AFTER_SYSTEM = f"After the optional system message, c{ALTERNATE}"
+
+
+def turns(*roles: str, text: str | None = "Hello") -> list[dict[str, Any]]:
+    return [{"role": role, "content": text} for role in roles]
+
+
+def with_call(id_: str, arguments: str = "{}", content: str | None = "") -> list[dict[str, Any]]:
+    """A question, a call, and its result."""
+    call = {"id": id_, "type": "function", "function": {"name": "get_weather", "arguments": arguments}}
+    calls = {"role": "assistant", "content": content, "tool_calls": [call]}
+    return [*user(WEATHER), calls, {"role": "tool", "tool_call_id": id_, "content": "rain"}]
+
+
+@pytest.mark.parametrize(
+    "model, messages, text",
+    [
+        (MISTRAL, turns("system", "user", "user"), AFTER_SYSTEM),
+        (MISTRAL, turns("user", "assistant", "system"), AFTER_SYSTEM),
+        (
+            "mistralai/Mistral-Nemo-Instruct-2407",
+            turns("user", "developer"),
+            "Only user and assistant roles are supported, with the exception of an initial optional system message!",
+        ),
+        (MISTRAL, with_call("call_abc"), "Tool call IDs should be alphanumeric strings with length 9!"),
+        (MISTRAL, with_call("a1B2c3D4e"), None),
+        (MISTRAL, [*with_call("a1B2c3D4e"), *turns("assistant", "user")], None),
+        (MISTRAL, turns("user", text=None), 'can only concatenate str (not "NoneType") to str'),
+        (
+            "mistralai/Ministral-3-8B-Instruct-2512",
+            turns("user", "assistant", "system"),
+            "Only user, assistant and tool roles are supported, got system.",
+        ),
+        ("mistralai/Ministral-3-8B-Instruct-2512", with_call("call_abc"), None),
+        ("unsloth/Devstral-Small-2507", with_call("call_abc", content=None), "None has no element 0"),
+        ("unsloth/Devstral-Small-2507", turns("user", "user"), None),
+        (GEMMA, turns("system", "user"), "System role not supported"),
+        (GEMMA, turns("user", "user"), f"C{ALTERNATE}"),
+        ("google/gemma-3-12b-it", turns("system", "user"), None),
+        ("google/gemma-3-12b-it", with_call("x"), f"C{ALTERNATE}"),
+        ("google/gemma-4-31B-it", turns("user", "user"), None),
+        ("OpenVINO/Qwen3.6-35B-A3B-int4-ov", turns("system"), "No user query found in messages."),
+        ("Qwen/Qwen3.5-4B", turns("user", "system"), "System message must be at the beginning."),
+        ("Qwen/Qwen3.5-4B", turns("user", "developer"), "Unexpected message role."),
+        ("Qwen/Qwen3.5-4B", with_call("x", "not JSON"), "Can only get item pairs from a mapping."),
+        (QWEN, turns("system"), None),
+        ("OpenVINO/Qwen3-VL-8B-Instruct-int4-ov", with_call("x", content=None), "'NoneType' object is not iterable"),
+        (
+            "openai/gpt-oss-20b",
+            turns("user", "tool"),
+            "Message has tool role, but there was no previous assistant message with a tool call!",
+        ),
+        (
+            "meta-llama/Llama-3.1-8B-Instruct",
+            [{"role": "assistant", "tool_calls": [{"function": {"name": "f"}}] * 2}, *turns("user")],
+            "This model only supports single tool-calls at once!",
+        ),
+        ("codellama/CodeLlama-7b-Instruct-hf", turns("assistant"), f"C{ALTERNATE}"),
+        ("llama3", turns("assistant", "system", "tool", "user", "user", text=None), None),
+    ],
+)
+def test_a_chat_template_that_raises_is_a_refusal_with_its_text(
+    model: str, messages: list[dict[str, Any]], text: str | None
+) -> None:
+    answer = chat(model=model, messages=messages)
+    assert (answer.status, answer.json().get("error")) == ((200, None) if text is None else (400, GRAPH + text))
+
+
+def test_a_template_reads_responses_too_and_refuses_streams_as_bare_json() -> None:
+    body = {"model": GEMMA, "input": [{"role": "system", "content": "Be brief."}, *user(QUESTION)], "stream": True}
+    answer = ask("ovms", body, path="/v3/responses", method="POST")
+    assert (answer.status, answer.body) == (400, compact({"error": f"{GRAPH}System role not supported"}))
+
+
+@pytest.mark.parametrize(
+    "variables, text",
+    [
+        ({"add_generation_prompt": 1}, "add_generation_prompt accepts values true or false"),
+        (
+            {"messages": []},
+            "jinja2.environment.Template.render() got multiple values for keyword argument 'messages'",
+        ),
+        ({"tools": [], "add_generation_prompt": False}, None),
+    ],
+)
+def test_variables_of_a_template_must_not_be_its_own(variables: dict[str, Any], text: str | None) -> None:
+    answer = chat(chat_template_kwargs=variables)
+    assert (answer.status, answer.json().get("error")) == ((200, None) if text is None else (400, GRAPH + text))
+
+
+@pytest.mark.parametrize(
+    "fault", ["chat_template", '{ kind = "chat_template" }', '{ kind = "error", error = "chat_template" }']
+)
+def test_a_fault_lets_any_template_raise(fault: str) -> None:
+    def struck(fault: str) -> tuple[int, object]:
+        body = {"model": "llama3", "messages": user(QUESTION)}
+        answer = ask("ovms", body, path=PATH, method="POST", headers={"x-mockserver-fault": fault})
+        return answer.status, answer.json()["error"]
+
+    assert struck(fault) == (400, f"{GRAPH}C{ALTERNATE}")
+    assert struck('{ kind = "chat_template", message = "No tools." }') == (400, f"{GRAPH}No tools.")

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from mockserver.core.dialects import Edition
 from mockserver.dialects.openai.responses.items import messages_of
-from mockserver.dialects.ovms.schemas import CONTRACT
+from mockserver.dialects.ovms.dialect import CONTRACT
 from mockserver.dialects.yandex.read import request_fields
 from mockserver.state.namespaces import Namespace
 from mockserver.state.settings import Settings
@@ -451,14 +451,6 @@ def test_friendlis_models_obey_differently_if_a_response_is_to_have_no_reasoning
 
 def test_friendlis_responses_accept_any_effort() -> None:
     assert GLM.ask(reasoning={"effort": "warp"}, max_output_tokens=3).json()["reasoning"]["effort"] == "warp"
-
-
-@pytest.mark.parametrize("path", ["/v3/responses", "/v3/v1/responses"])
-def test_the_older_model_server_knows_no_responses(path: str) -> None:
-    place = OVMS._replace(edition="documented", path=path)
-    answer = place.ask()
-    assert (answer.status, "Wrong endpoint. Allowed endpoints" in answer.body.decode()) == (400, True)
-    assert place._replace(path="/v1/responses").ask().json() == {"error": "Invalid request URL"}
 
 
 # --- what a vendor repeats, and what it makes of what it does not do ------------------------------------------------

@@ -20,8 +20,8 @@ def friendli(operation: str, place: str = "/v1", edition: Edition = "observed", 
     return ask("friendli", body, path=f"{place}/{operation}", edition=edition)
 
 
-def ovms(path: str = "/v3/tokenize", edition: Edition = "observed", **body: Any) -> Answer:
-    return ask("ovms", {"model": "llama3", **body}, path=path, method="POST", edition=edition)
+def ovms(path: str = "/v3/tokenize", **body: Any) -> Answer:
+    return ask("ovms", {"model": "llama3", **body}, path=path, method="POST")
 
 
 # --- FriendliAI --------------------------------------------------------------------------------------------------
@@ -151,21 +151,5 @@ def test_a_tokenizer_refuses_in_its_own_words(body: dict[str, Any], message: str
     assert refused.json()["error"].endswith(f'Calculator::Process() for node "{node}" failed: {message}')
 
 
-def test_the_older_server_and_a_graph_that_ranks_tokenize_nothing() -> None:
-    assert "Wrong endpoint" in ovms(edition="documented", text="a").json()["error"]
-    assert ovms("/v1/tokenize", "documented", text="a").json() == {"error": "Invalid request URL"}
+def test_a_graph_that_ranks_tokenizes_nothing() -> None:
     assert "query field is missing in request" in ovms(model="bge-reranker", text="a").json()["error"]
-
-
-@pytest.mark.parametrize("edition", EDITIONS)
-def test_an_empty_list_to_embed_is_refused_in_the_words_of_its_version(edition: Edition) -> None:
-    def said(texts: object) -> str:
-        refused = ask("ovms", {"model": EMBEDDERS["ovms"], "input": texts}, path="/v3/embeddings", edition=edition)
-        return str(refused.json()["error"].rpartition(": ")[2])
-
-    older = "input should be string, array of strings or array of integers"
-    words = {
-        "documented": [older, older],
-        "observed": ["input array should not be empty", "inner arrays in input should not be empty"],
-    }
-    assert [said([]), said([[]])] == words[edition]

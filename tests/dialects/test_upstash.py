@@ -369,7 +369,7 @@ def test_a_value_nested_a_thousand_deep_is_refused() -> None:
 
 
 @pytest.mark.parametrize("edition", EDITIONS)
-@pytest.mark.parametrize("kind", FailureKind)
+@pytest.mark.parametrize("kind", ERRORS["documented"])
 def test_every_failure_has_a_row_whose_body_keeps_to_the_contract(kind: FailureKind, edition: Edition) -> None:
     row = ERRORS[edition][kind]
     body = row.body(Refusal(kind), row.message)

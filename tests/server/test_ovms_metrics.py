@@ -50,17 +50,6 @@ def test_a_graph_that_nobody_has_asked_has_all_of_its_series_at_zero(space: Hand
     assert len(of_llama) == 4 * 5 + 2 * 4 + 1 + 4 * (34 + 2)
 
 
-def test_the_older_server_publishes_what_its_page_names_for_graphs(space: Handle) -> None:
-    space.settle(edition="documented")
-    answer = exchange(space.url, "GET", f"{urlsplit(space.url).path}/ovms/metrics").body.decode()
-    assert [line.split()[2] for line in answer.splitlines() if line.startswith("# TYPE")] == [
-        "ovms_requests_accepted",
-        "ovms_requests_rejected",
-        "ovms_responses",
-        "ovms_current_graphs",
-    ]
-
-
 def test_a_plain_answer_is_one_response_and_takes_its_time(space: Handle) -> None:
     assert ask(space, body=QUESTION) == 200
     found = scrape(space)

@@ -199,7 +199,7 @@ def test_every_failure_can_be_had_in_every_vendors_words(shape: Shape) -> None:
     for kind in FailureKind:
         answer = shape.plain("hi", fault=f'{{ kind = "error", error = "{kind}", retry_after = 2 }}')
         assert (kind, answer.plan.faults) == (kind, ("error",))
-        row = answer.plan.context.route.dialect.errors[answer.plan.context.scope.edition][kind]
+        row = answer.plan.context.route.dialect.error(answer.plan.context.scope.edition, kind)
         assert (kind, answer.status, answer.headers["retry-after"]) == (kind, row.status, "2")
 
 

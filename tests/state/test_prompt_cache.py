@@ -24,7 +24,13 @@ WEATHER = {"type": "function", "function": {"name": "get_weather", "parameters":
 
 
 def called(path: str, body: dict[str, Any], **headers: str) -> Call:
-    raw = Headers([(b"authorization", b"Bearer k"), *((k.encode(), v.encode()) for k, v in headers.items())])
+    raw = Headers(
+        [
+            (b"authorization", b"Bearer k"),
+            (b"content-type", b"application/json"),
+            *((k.encode(), v.encode()) for k, v in headers.items()),
+        ]
+    )
     return Call("POST", path, raw, json.dumps(body).encode())
 
 

@@ -818,8 +818,6 @@ def test_a_stub_gets_one_answer(handle: Handle) -> None:
 
 
 IMPOSSIBLE = [
-    ({"dialect": "ovms"}, {"tool_calls": [{"name": "f"}]}, "calls tools", "observed"),
-    ({"dialect": "ovms", "operation": "responses"}, "x", "generates text", "observed"),
     ({"dialect": "yandex"}, {"text": "x", "reasoning": "y"}, "shows reasoning", "observed"),
     ({"dialect": "friendli", "operation": "chat_completions"}, {"text": "x", "reasoning": "y"}, "shows", "observed"),
     ({"dialect": "upstash"}, {"tool_calls": [{"name": "f"}]}, "calls tools", None),

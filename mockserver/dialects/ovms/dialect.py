@@ -1,29 +1,12 @@
 """OpenVINO Model Server: completions, chats, embeddings, reranking, models and health (vendor note)."""
 
-from collections.abc import Mapping
+from functools import partial
 
 from mockserver.core.dialect_state import ResponseHistory
-from mockserver.core.dialects import (
-    EDITIONS,
-    Clients,
-    Dialect,
-    Edition,
-    Operation,
-    Schemas,
-    on_demand,
-)
-from mockserver.dialects.ovms.endpoints import ask_graph, unrouted
+from mockserver.core.dialects import Clients, Dialect, Operation, OperationHandler, Schemas, on_demand
+from mockserver.dialects.contracts import editions
+from mockserver.dialects.ovms.endpoints import CONFIG_PATH, RELOAD_PATH, tokenize, unrouted
 from mockserver.dialects.ovms.errors import ERRORS, every_answer, stream_error
-from mockserver.dialects.ovms.graphs import (
-    CHATS_PATHS,
-    COMPLETIONS_PATHS,
-    EMBEDDINGS_PATHS,
-    RELOAD_PATH,
-    RERANK_PATHS,
-    RESPONSES_PATHS,
-    TOKENIZE_PATHS,
-    Paths,
-)
 from mockserver.dialects.ovms.latency import PRESETS, PROMPT_CACHING, preset_of
 from mockserver.dialects.ovms.models import (
     MODELS,
@@ -34,7 +17,8 @@ from mockserver.dialects.ovms.models import (
     model_ready,
     server_metadata,
 )
-from mockserver.dialects.ovms.schemas import CONTRACT
+
+CONTRACT = editions(__package__)
 
 
 def _graphs() -> ResponseHistory:
@@ -43,43 +27,48 @@ def _graphs() -> ResponseHistory:
     return Graphs()
 
 
-def _of_graphs(name: str, paths: Paths, schemas: Schemas, read: str, write: str, summary: str) -> Operation:
-    """An operation of graphs, which each version of the server has at paths of its own."""
+def _below_roots(name: str) -> tuple[str, ...]:
+    """Both versions know `/v3/` and `/v3/v1/`; `/v1/` has been there since v2026.3."""
+    return f"/v3/{name}", f"/v3/v1/{name}", f"/v1/{name}"
+
+
+# The page that the documented edition follows is of completions alone; all else is today's server in both editions.
+_today = partial(Operation, edition="observed")
+
+
+def _of_graphs(name: str, path: str, schemas: Schemas, read: str, write: str, summary: str) -> Operation:
+    """An operation of graphs; `read` and `write` are functions of this package, loaded with the first request."""
     reader, writer = (on_demand(f"{__package__}.{each}") for each in (read, write))
-    return Operation(name, "POST", paths["observed"], schemas, reader, writer, summary=summary, served=paths)
+    return _today(name, "POST", _below_roots(path), schemas, reader, writer, summary=summary)
 
 
 COMPLETIONS = _of_graphs(
     "completions",
-    COMPLETIONS_PATHS,
+    "completions",
     Schemas("CompletionRequest", "CompletionResponse", "CompletionChunk"),
     "read:read",
     "write:write",
     "Continue a text",
-)
+)._replace(edition=None)
 CHAT_COMPLETIONS = _of_graphs(
     "chat_completions",
-    CHATS_PATHS,
+    "chat/completions",
     Schemas("ChatCompletionRequest", "ChatCompletionResponse", "ChatCompletionChunk"),
     "read:read_chat",
     "write:write_chat",
     "Answer a conversation",
-)._replace(supports_tools=True, lacks={"documented": ("tool_calls", "reasoning")})
+)._replace(supports_tools=True)
 RESPONSES = _of_graphs(
     "responses",
-    RESPONSES_PATHS,
+    "responses",
     Schemas("ResponsesRequest", "Response", "ResponsesEvent"),
     "responses.requests:read",
     "responses.write:write",
     "Answer what was said, called and given back",
-)._replace(
-    supports_tools=True,
-    stream_error=on_demand("mockserver.dialects.ovms.responses.write:fail"),
-    lacks={"documented": ("text", "tool_calls", "reasoning")},
-)
+)._replace(supports_tools=True, stream_error=on_demand(f"{__package__}.responses.write:fail"))
 EMBEDDINGS = _of_graphs(
     "embeddings",
-    EMBEDDINGS_PATHS,
+    "embeddings",
     Schemas("EmbeddingRequest", "EmbeddingResponse"),
     "measures:read_embedding",
     "measures:write_embedding",
@@ -87,88 +76,25 @@ EMBEDDINGS = _of_graphs(
 )._replace(generates=False, measure="embedding")
 RERANK = _of_graphs(
     "rerank",
-    RERANK_PATHS,
+    "rerank",
     Schemas("RerankRequest", "RerankResponse"),
     "measures:read_rerank",
     "measures:write_rerank",
     "Score documents by a query",
 )._replace(generates=False, measure="scores")
-TOKENIZE = Operation(
+TOKENIZE = _today(
     "tokenize",
     "POST",
-    TOKENIZE_PATHS["observed"],
+    _below_roots("tokenize"),
     Schemas("TokenizeRequest", "TokenizeResponse"),
-    handler=ask_graph,
+    handler=tokenize,
     summary="The token ids of texts",
-    served=TOKENIZE_PATHS,
 )
-# The older server lists no models.
-_OF_TODAY: Mapping[Edition, tuple[str, ...]] = {"documented": ()}
-LIST_MODELS = Operation(
-    "models",
-    "GET",
-    ("/v3/models", "/v3/v1/models", "/v1/models"),
-    Schemas(response="ModelList"),
-    handler=list_models,
-    summary="The models that are served",
-    served=_OF_TODAY,
-)
-GET_MODEL = Operation(
-    "model",
-    "GET",
-    ("/v3/models/{id}", "/v3/v1/models/{id}", "/v1/models/{id}"),
-    Schemas(response="Model"),
-    handler=get_model,
-    summary="One model",
-    served=_OF_TODAY,
-)
-SERVER = Operation(
-    "server",
-    "GET",
-    ("/v2",),
-    Schemas(response="ServerMetadata"),
-    handler=server_metadata,
-    summary="The server's name and version",
-)
-HEALTH = Operation(
-    "health", "GET", ("/v2/health/ready", "/v2/health/live"), handler=healthy, summary="Whether the server is ready"
-)
-MODEL_READY = Operation(
-    "model_ready", "GET", ("/v2/models/{id}/ready",), handler=model_ready, summary="Whether a model is ready"
-)
-CONFIG = Operation(
-    "config",
-    "GET",
-    ("/v1/config",),
-    Schemas(response="ConfigStatus"),
-    handler=config_status,
-    summary="The state of every model",
-)
-RELOAD = Operation(
-    "config_reload",
-    "POST",
-    (RELOAD_PATH,),
-    Schemas(response="ConfigStatus"),
-    handler=config_status,
-    summary="Read the configuration again",
-)
-METRICS = Operation(
-    "metrics",
-    "GET",
-    ("/metrics",),
-    handler=on_demand("mockserver.dialects.ovms.metrics:publish"),
-    summary="Counts of the graphs, for Prometheus",
-    remembers=True,
-)
-# Its pattern includes all paths above, so it comes after them.
-WRONG_ENDPOINT = Operation(
-    "wrong_endpoint",
-    "POST",
-    ("/v3/{name}",),
-    handler=ask_graph,
-    summary="What an LLM graph does not serve, and paths that end with `tokenize`",
-    served=dict.fromkeys(EDITIONS, ()),
-)
+
+
+def _look(name: str, paths: tuple[str, ...], handler: OperationHandler, summary: str, response: str = "") -> Operation:
+    """An operation that only tells something."""
+    return _today(name, "GET", paths, Schemas(response=response or None), handler=handler, summary=summary)
 
 
 OVMS = Dialect(
@@ -182,15 +108,21 @@ OVMS = Dialect(
         EMBEDDINGS,
         RERANK,
         TOKENIZE,
-        LIST_MODELS,
-        GET_MODEL,
-        SERVER,
-        HEALTH,
-        MODEL_READY,
-        CONFIG,
-        RELOAD,
-        METRICS,
-        WRONG_ENDPOINT,
+        _look("models", _below_roots("models"), list_models, "The models that are served", "ModelList"),
+        _look("model", _below_roots("models/{id}"), get_model, "One model", "Model"),
+        _look("server", ("/v2",), server_metadata, "The server's name and version", "ServerMetadata"),
+        _look("health", ("/v2/health/ready", "/v2/health/live"), healthy, "Whether the server is ready"),
+        _look("model_ready", ("/v2/models/{id}/ready",), model_ready, "Whether a model is ready"),
+        _look("config", (CONFIG_PATH,), config_status, "The state of every model", "ConfigStatus"),
+        _look("config_reload", (RELOAD_PATH,), config_status, "Read the configuration again", "ConfigStatus")._replace(
+            method="POST"
+        ),
+        _look(
+            "metrics",
+            ("/metrics",),
+            on_demand(f"{__package__}.metrics:publish"),
+            "Counts of the graphs, for Prometheus",
+        )._replace(remembers=True),
     ),
     errors=ERRORS,
     contract=CONTRACT,

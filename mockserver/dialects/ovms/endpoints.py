@@ -6,23 +6,15 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from mockserver.core.calls import Call
-from mockserver.core.dialects import Edition, Model, RequestScope
+from mockserver.core.dialects import Model, RequestScope
 from mockserver.core.failures import FailureKind, Refusal
 from mockserver.core.json_values import may_nest_deeper
 from mockserver.core.timeline import Reply
 from mockserver.dialects.openai.bodies import body_reply
 from mockserver.dialects.openai.fields import json_object
-from mockserver.dialects.ovms.errors import JSON, graph_fault, not_json
+from mockserver.dialects.ovms.errors import COMPLETIONS, JSON, graph_fault, not_json
 from mockserver.dialects.ovms.fields import UINT32, Fields, whole
-from mockserver.dialects.ovms.graphs import (
-    RELOAD_PATH,
-    Kind,
-    Paths,
-    fields_fault,
-    kind_of,
-    node_of,
-    texts_fault,
-)
+from mockserver.dialects.ovms.graphs import NODES, Kind, fields_fault, kind_of, texts_fault
 from mockserver.model import tokens
 
 # The server states no number; its own tests nest 200 deep, and are refused.
@@ -36,46 +28,41 @@ _FIELDS = (
     "tool_choice", "max_completion_tokens", "chat_template_kwargs", "input", "encoding_format", "query", "documents",
     "top_n", "return_documents", "rank_fields", "max_chunks_per_doc", "max_output_tokens", "reasoning", "text",
 )  # fmt: skip
-# "only if the path contains `completions`; B also `responses`".
-_STREAMING_PATHS: dict[Edition, tuple[str, ...]] = {
-    "documented": ("completions",),
-    "observed": ("completions", "responses"),
-}
 _WRITTEN_FIELD = re.compile(f'"(?:{"|".join(_FIELDS)})"'.encode())
 _NESTING = re.compile(rb'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)|[\[{]|[\]}]', re.DOTALL)
 _FORM_MODEL = re.compile(rb'name="model"\r?\n\r?\n([^\r\n]*)')
+_SAYS_JSON = "application/json"
 
 
 class Admitted(NamedTuple):
     """A body that has reached a graph, and the model of that graph."""
 
-    fields: dict[str, Any]
+    fields: Fields
     model: Model
-
-    @property
-    def streamed(self) -> bool:
-        """Whether a stream is requested."""
-        return self.fields.get("stream") is True
 
 
 def admit(call: Call, scope: RequestScope, path: str) -> Admitted | Refusal:
     """The body and its model, or why the server refuses it before any graph. `path` is the vendor's own."""
-    if scope.edition == "observed" and not _says_json(call):
+    body, newer = call.body, scope.edition == "observed"
+    if newer and call.headers.get("content-type") != _SAYS_JSON and _media_type(call) != _SAYS_JSON:
         return _unread(call, scope, path)
-    fields = _fields(call.body, scope)
+    if newer and may_nest_deeper(body, _DEEPEST) and _depth(body) > _DEEPEST:
+        return not_json("JSON body exceeds maximum nesting depth")
+    fields = json_object(body)
     if isinstance(fields, Refusal):
         return fields
-    fault = _http_fault(fields, path, scope.edition)
-    if fault is not None:
-        return not_json(fault)
+    written = _WRITTEN_FIELD.findall(body)
+    if len(written) > len(set(written)):
+        fields = _first_of_equals(body, fields)
+    name = fields.get("model")
+    if not isinstance(name, str):
+        return not_json(f"model field is {'not a string' if 'model' in fields else 'missing in JSON body'}")
+    # "only if the path contains `completions`; B also `responses`". In neither edition is null a boolean.
+    if not isinstance(fields.get("stream", False), bool) and ("completions" in path or (newer and "responses" in path)):
+        return not_json("stream field is not a boolean")
     # "An empty `model` string also falls back to the path."
-    name = fields["model"] or (_named_by(path) if scope.edition == "observed" else "")
-    model = scope.model(name) if fields["model"] else _listed(name, scope)
+    model = scope.model(name) if name else _listed(_named_by(path) if newer else "", scope)
     return Refusal(FailureKind.UNKNOWN_MODEL) if model is None else Admitted(fields, model)
-
-
-def _says_json(call: Call) -> bool:
-    return _media_type(call) == "application/json"
 
 
 def _media_type(call: Call) -> str:
@@ -100,20 +87,8 @@ def _listed(name: str, scope: RequestScope) -> Model | None:
     return next((model for model in scope.models if model.id == name), None)
 
 
-def _fields(body: bytes, scope: RequestScope) -> dict[str, Any] | Refusal:
-    if scope.edition == "observed" and _depth(body) > _DEEPEST:
-        return not_json("JSON body exceeds maximum nesting depth")
-    fields = json_object(body)
-    if isinstance(fields, Refusal):
-        return fields
-    written = _WRITTEN_FIELD.findall(body)
-    return _first_of_equals(body, fields) if len(written) > len(set(written)) else fields
-
-
 def _depth(body: bytes) -> int:
-    """How deeply the body nests; one with few brackets is not examined closely."""
-    if not may_nest_deeper(body, _DEEPEST):
-        return 0
+    """How deeply the body nests."""
     depth = deepest = 0
     for token in _NESTING.finditer(body):
         depth += {b"[": 1, b"{": 1, b"]": -1, b"}": -1}.get(token[0], 0)
@@ -141,123 +116,57 @@ def _int(digits: str) -> int | float:
     return value if -(2**63) <= value < 2**64 else float(value)
 
 
-def _http_fault(fields: dict[str, Any], path: str, edition: Edition) -> str | None:
-    """The first check of the HTTP layer that fails, in the server's order."""
-    if "model" not in fields:
-        return "model field is missing in JSON body"
-    if not isinstance(fields["model"], str):
-        return "model field is not a string"
-    # In neither edition is null a boolean.
-    streams = any(word in path for word in _STREAMING_PATHS[edition])
-    if streams and not isinstance(fields.get("stream", False), bool):
-        return "stream field is not a boolean"
-    return None
-
-
 # --- endpoints -------------------------------------------------------------------------------------------------------
 
-# "V3 route regex: A `/v3/.*?(/|$)`; B also `/v1/...`; POST only".
-_ROOTS: dict[Edition, tuple[str, ...]] = {"documented": ("/v3/",), "observed": ("/v3/", "/v1/")}
-# A path below a root that belongs to the server itself.
-_CONFIG = "/v1/config"
-_WRONG_ENDPOINT: dict[Edition, str] = {
-    "documented": "Wrong endpoint. Allowed endpoints: /v3/chat/completions, /v3/completions",
-    "observed": "Wrong endpoint. Allowed endpoints: "
-    "/v[13]/chat/completions, /v[13]/completions, /v[13]/responses, /v[13]/tokenize",
-}
+# "V3 route regex: [...] also `/v1/...`; POST only". One path below a root belongs to the server itself.
+_ROOTS = ("/v3/", "/v1/")
+CONFIG_PATH, RELOAD_PATH = "/v1/config", "/v1/config/reload"
+_WRONG_ENDPOINT = (
+    "Wrong endpoint. Allowed endpoints: /v[13]/chat/completions, /v[13]/completions, /v[13]/responses, /v[13]/tokenize"
+)
 
 
-def _asked_path(call: Call, scope: RequestScope) -> str:
-    """The path as requested, with its variables filled in."""
-    path = call.path
-    for name, value in scope.variables.items():
-        path = path.replace(f"{{{name}}}", value)
-    return path
-
-
-def _reaches_graph(path: str, edition: Edition) -> bool:
-    """Whether a POST to the path reaches a graph."""
-    return path.startswith(_ROOTS[edition]) and path != _CONFIG
-
-
-def _climbing(path: str) -> Refusal | None:
-    """The refusal of a path with a `..`, which precedes all other checks."""
-    if ".." not in path.split("/"):
-        return None
-    return Refusal(FailureKind.UNKNOWN_PATH, "The provided base path is invalid or doesn't exists")
-
-
-def ask_graph(call: Call, scope: RequestScope) -> Reply | Refusal:
-    """Any other path below a root, such as one with "a trailing slash", reaches the graph, which refuses it.
-
-    The newer server's graph tokenizes if the path ends with that word.
-    """
-    admitted = _admitted(call, scope)
-    if isinstance(admitted, Refusal):
-        return admitted
-    tokenizes = scope.edition == "observed" and _asked_path(call, scope).endswith("tokenize")
-    if tokenizes and kind_of(admitted.fields["model"]) != "scores":
-        return tokenize(admitted, scope)
-    return wrong_endpoint(admitted, scope.edition)
-
-
-def refuse_endpoint(call: Call, scope: RequestScope) -> Refusal:
-    """The refusal of a path that the graph does not know; the server's own layers come first."""
-    admitted = _admitted(call, scope)
-    return admitted if isinstance(admitted, Refusal) else wrong_endpoint(admitted, scope.edition)
-
-
-def _admitted(call: Call, scope: RequestScope) -> Admitted | Refusal:
-    """A request on its way to a graph, or why it does not get there."""
-    path = _asked_path(call, scope)
-    if not _reaches_graph(path, scope.edition):
-        return Refusal(FailureKind.UNKNOWN_PATH)
-    return _climbing(path) or admit(call, scope, path)
-
-
-def enter_graph(call: Call, scope: RequestScope, paths: Paths, kind: Kind) -> Fields | Refusal:
-    """The fields of a request to a graph that does not generate text, or why the server or a graph refuses it."""
-    if call.path not in paths[scope.edition]:
-        return Refusal(FailureKind.UNKNOWN_PATH)
+def enter(call: Call, scope: RequestScope, kind: Kind) -> Admitted | Refusal:
+    """A request to a graph of that kind, or why the server refuses it, or a graph of another kind."""
     admitted = admit(call, scope, call.path)
     if isinstance(admitted, Refusal):
         return admitted
     made = kind_of(admitted.fields["model"])
-    fault = (
-        wrong_endpoint(admitted, scope.edition) if made != kind else fields_fault(admitted.fields, made, scope.edition)
-    )
-    return fault or admitted.fields
+    if made != kind:
+        return _wrong_endpoint(admitted.fields, made)
+    return admitted if kind == "texts" else fields_fault(admitted.fields, kind) or admitted
 
 
-def wrong_endpoint(admitted: Admitted, edition: Edition) -> Refusal:
+def _wrong_endpoint(fields: Fields, kind: Kind) -> Refusal:
     """The refusal of a graph at an endpoint that it does not serve."""
-    fault = fields_fault(admitted.fields, kind_of(admitted.fields["model"]), edition)
-    return fault or graph_fault(_WRONG_ENDPOINT[edition], stream=admitted.streamed)
+    return fields_fault(fields, kind) or graph_fault(_WRONG_ENDPOINT, stream=fields.get("stream") is True)
 
 
 def unrouted(call: Call, scope: RequestScope, allowed: tuple[str, ...]) -> Reply | Refusal:
-    """The answer to a call that no operation serves: a graph's refusal, a wrong URL, or a wrong method.
+    """The answer to a call that no operation serves: a graph's, a wrong URL, or a wrong method.
 
-    Only the newer server knows OPTIONS, and answers it with its CORS headers at any path.
+    A POST below a root, such as one with "a trailing slash", reaches the graph, which refuses it, or tokenizes if the
+    path ends with that word. OPTIONS is answered with CORS headers at any path, but by the older server.
     """
-    path = _asked_path(call, scope)
-    climbs = _climbing(path)
-    if climbs is not None:
-        return climbs
-    if call.method == "OPTIONS" and scope.edition == "observed":
+    path = call.path
+    for name, value in scope.variables.items():
+        path = path.replace(f"{{{name}}}", value)
+    if ".." in path.split("/"):
+        return Refusal(FailureKind.UNKNOWN_PATH, "The provided base path is invalid or doesn't exists")
+    if call.method == "OPTIONS" and (scope.edition == "observed" or path not in COMPLETIONS):
         return body_reply(b"", content_type=JSON)
-    if call.method == "POST" and _reaches_graph(path, scope.edition):
-        return ask_graph(call, scope)
-    return Refusal(FailureKind.WRONG_METHOD if _is_known(call, allowed) else FailureKind.UNKNOWN_PATH)
-
-
-def _is_known(call: Call, allowed: tuple[str, ...]) -> bool:
-    """Whether the server blames the method of a call rather than its URL; it treats HEAD as GET."""
-    if call.method == "POST":
-        # "POST on a GET-only route"
-        return bool(allowed)
-    # "methods other than GET/POST(/OPTIONS) 406, GET on a POST-only /v3 path 400"
-    return call.method not in ("GET", "HEAD") or call.path == RELOAD_PATH
+    if call.method == "POST" and path.startswith(_ROOTS) and path != CONFIG_PATH:
+        admitted = admit(call, scope._replace(edition="observed"), path)
+        if isinstance(admitted, Refusal):
+            return admitted
+        kind = kind_of(admitted.fields["model"])
+        if path.endswith("tokenize") and kind != "scores":
+            return _tokens(admitted.fields, kind)
+        return _wrong_endpoint(admitted.fields, kind)
+    # "POST on a GET-only route"; "methods other than GET/POST(/OPTIONS) 406, GET on a POST-only /v3 path 400". The
+    # server treats HEAD as GET.
+    known = bool(allowed) if call.method == "POST" else call.method not in ("GET", "HEAD") or path == RELOAD_PATH
+    return Refusal(FailureKind.WRONG_METHOD if known else FailureKind.UNKNOWN_PATH)
 
 
 # --- tokenize --------------------------------------------------------------------------------------------------------
@@ -268,16 +177,18 @@ _LONGEST = 1_000_000
 _PAD = tokens.EOS
 
 
-def tokenize(admitted: Admitted, scope: RequestScope) -> Reply | Refusal:
-    """The answer: a list of token ids, or a list of them for each of several texts."""
-    fields = admitted.fields
-    embeds = kind_of(fields["model"]) == "embeddings"
+def tokenize(call: Call, scope: RequestScope) -> Reply | Refusal:
+    """The token ids of texts: a list, or a list of them for each of several texts."""
+    return unrouted(call, scope, ())
+
+
+def _tokens(fields: Fields, kind: Kind) -> Reply | Refusal:
     fault = next((found for check in _CHECKS if (found := check(fields)) is not None), None)
     if fault is not None:
-        return graph_fault(fault, node=node_of("embeddings", scope.edition)) if embeds else graph_fault(fault)
+        return graph_fault(fault, node=NODES[kind])
     texts = [fields["text"]] if isinstance(fields["text"], str) else fields["text"]
     marked = fields.get("add_special_tokens", True)
-    begin, end = (tokens.BOS,) * marked, (tokens.EOS,) * (marked and embeds)
+    begin, end = (tokens.BOS,) * marked, (tokens.EOS,) * (marked and kind == "embeddings")
     lists = [(*begin, *tokens.encode(text), *end)[: fields.get("max_length")] for text in texts]
     if fields.get("pad_to_max_length"):
         lists = _padded(lists, fields)
@@ -294,7 +205,7 @@ def _padded(lists: Sequence[tuple[int, ...]], fields: Fields) -> list[tuple[int,
 
 
 def _text_fault(fields: Fields) -> str | None:
-    fault = texts_fault(fields, "text", "observed")
+    fault = texts_fault(fields, "text")
     if fault is not None or isinstance(fields["text"], str) or isinstance(fields["text"][0], str):
         return fault
     return "Input should be string or array of strings"

@@ -1,11 +1,14 @@
 """OVMS' errors, all in one format: `{"error": "<text>"}` (vendor note 4)."""
 
+from collections.abc import Callable
+
 import orjson
 
 from mockserver.core.calls import Call
 from mockserver.core.dialects import Edition, ErrorTable, ErrorTemplate, RequestScope
 from mockserver.core.failures import FailureKind, Refusal
 from mockserver.core.timeline import RawHeaders
+from mockserver.dialects.ovms.chat_templates import ROLES_ALTERNATE
 
 JSON = b"application/json; charset=utf-8"
 STREAM: RawHeaders = (
@@ -22,12 +25,18 @@ _CORS: RawHeaders = (
 )
 
 
+# The paths of the only operation that the documented edition has of its own.
+COMPLETIONS = ("/v3/completions", "/v3/v1/completions", "/v1/completions")
+
+
 def every_answer(call: Call, scope: RequestScope) -> RawHeaders:
     """The headers that each answer carries, errors included: CORS since v2025.2.1, none before."""
-    return _CORS if scope.edition == "observed" else ()
+    return _CORS if scope.edition == "observed" or call.path not in COMPLETIONS else ()
 
 
 # --- errors ----------------------------------------------------------------------------------------------------------
+
+ErrorBody = Callable[[Refusal, str], object]
 
 _WRAPPED = "Mediapipe execution failed."
 
@@ -40,8 +49,7 @@ def _graph_words(node: str, status: str = "INVALID_ARGUMENT") -> str:
     )
 
 
-_NODE = "LLMExecutor"
-_GRAPH = _graph_words(_NODE)
+_GRAPH = _graph_words("LLMExecutor")
 _FAILED = _GRAPH + "Response generation failed"
 _NOT_JSON = "The file is not valid json - "
 
@@ -51,7 +59,7 @@ def graph_fault(
     *,
     stream: bool = False,
     kind: FailureKind = FailureKind.INVALID_REQUEST,
-    node: str = _NODE,
+    node: str = "LLMExecutor",
     status: str = "INVALID_ARGUMENT",
 ) -> Refusal:
     """The refusal of a graph: its own message, with the server's words around it.
@@ -85,15 +93,20 @@ def _object(refusal: Refusal, words: str) -> dict[str, str]:
     return {"error": words}
 
 
+def _template_object(refusal: Refusal, words: str) -> dict[str, str]:
+    """The text of a template's exception, with the words of the graph around it, which a fault leaves to us."""
+    return {"error": words if words.startswith(_WRAPPED) else _GRAPH + words}
+
+
 def _row(status: int, message: str) -> ErrorTemplate:
     return ErrorTemplate(status, message, _object, content_type=JSON)
 
 
-def _graph(message: str, streamed_status: int) -> ErrorTemplate:
+def _graph(message: str, streamed_status: int, body: ErrorBody = _object) -> ErrorTemplate:
     """A graph's refusal; of a stream it is the bare JSON, without `data:` and without [DONE]."""
     (_, content_type), *headers = STREAM
-    streamed = ErrorTemplate(streamed_status, _GRAPH + message, _object, tuple(headers), content_type)
-    return _row(400, _GRAPH + message)._replace(streamed=streamed)
+    streamed = ErrorTemplate(streamed_status, _GRAPH + message, body, tuple(headers), content_type)
+    return ErrorTemplate(400, _GRAPH + message, body, content_type=JSON, streamed=streamed)
 
 
 def _graph_rows(streamed_status: int) -> ErrorTable:
@@ -103,6 +116,7 @@ def _graph_rows(streamed_status: int) -> ErrorTable:
         FailureKind.CONTEXT_LENGTH: _graph(
             "Number of prompt tokens: 8193 exceeds model max length: 8192", streamed_status
         ),
+        FailureKind.CHAT_TEMPLATE: _graph(ROLES_ALTERNATE, streamed_status, _template_object),
     }
 
 

@@ -1,4 +1,4 @@
-"""`response_format`, which only today's server accepts: a JSON Schema, or a structural tag (vendor note 6).
+"""`response_format`, which only the newer server reads: a JSON Schema, or a structural tag (vendor note 6).
 
 The engine knows more tags than are simulated. What it cannot use "is dropped silently, the request still runs", and so
 are tags that are not simulated.
@@ -8,17 +8,14 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from mockserver.core.dialects import Edition
 from mockserver.core.generation import Constraint
 from mockserver.model.schema import schema_fault
 
 Form = Mapping[str, Any]
 
 
-def read_format(form: Form | None, edition: Edition) -> Constraint | None:
-    """The constraint of a format; None if any text will do, and always for the older server."""
-    if form is None or edition == "documented":
-        return None
+def read_format(form: Form) -> Constraint | None:
+    """The constraint of a format; None if any text will do."""
     tag = form.get("format") if form.get("type") == "structural_tag" else _flattened(form)
     if not isinstance(tag, Mapping):
         return None

@@ -18,9 +18,9 @@ from mockserver.core.timeline import Reply, TokenTiming
 from mockserver.dialects.openai.bodies import body_reply
 from mockserver.dialects.openai.embeddings import EmbeddingForm, embedding_request, embeddings, read_usage
 from mockserver.dialects.openai.fields import text_prompt
-from mockserver.dialects.ovms.endpoints import enter_graph
+from mockserver.dialects.ovms.endpoints import enter
 from mockserver.dialects.ovms.errors import JSON, graph_fault
-from mockserver.dialects.ovms.graphs import EMBEDDINGS_PATHS, RERANK_PATHS, node_of, too_many
+from mockserver.dialects.ovms.graphs import NODES, too_many
 
 # The dimensions of a model's vectors, by a part of its name; the first that is found counts.
 _SIZES = (("minilm|small", 384), ("base|nomic|roberta|mpnet", 768), (r"(?<!\d)8b", 4096), (r"(?<!\d)4b", 2560))
@@ -32,9 +32,10 @@ _SPECIAL = 2
 
 def read_embedding(call: Call, scope: RequestScope) -> GenerationRequest | Refusal:
     """The request, or why the server or its graph refuses it."""
-    fields = enter_graph(call, scope, EMBEDDINGS_PATHS, "embeddings")
-    if isinstance(fields, Refusal):
-        return fields
+    admitted = enter(call, scope, "embeddings")
+    if isinstance(admitted, Refusal):
+        return admitted
+    fields = admitted.fields
     form = EmbeddingForm(fields["model"], _size_of(fields["model"]), base64=fields.get("encoding_format") == "base64")
     request = embedding_request(fields["model"], fields["input"], _CONTEXT, form)
     prompts = tuple(
@@ -45,7 +46,7 @@ def read_embedding(call: Call, scope: RequestScope) -> GenerationRequest | Refus
     if longest <= _CONTEXT:
         return request._replace(prompts=prompts)
     message = f"Input length {longest} longer than allowed {_CONTEXT}"
-    return graph_fault(message, kind=FailureKind.CONTEXT_LENGTH, node=node_of("embeddings", scope.edition))
+    return graph_fault(message, kind=FailureKind.CONTEXT_LENGTH, node=NODES["embeddings"])
 
 
 def write_embedding(generation: Generation, pace: TokenTiming, scope: RequestScope) -> Reply:
@@ -76,17 +77,18 @@ class _RerankOptions(NamedTuple):
 
 def read_rerank(call: Call, scope: RequestScope) -> GenerationRequest | Refusal:
     """The request, or why the server or its graph refuses it."""
-    fields = enter_graph(call, scope, RERANK_PATHS, "scores")
-    if isinstance(fields, Refusal):
-        return fields
-    failed = too_many(fields, scope.edition)
+    admitted = enter(call, scope, "scores")
+    if isinstance(admitted, Refusal):
+        return admitted
+    fields = admitted.fields
+    failed = too_many(fields)
     if failed is not None:
         return failed
     documents, returned = fields["documents"], fields.get("return_documents") is True
     if documents and isinstance(documents[0], Mapping):
         # "add support for document map": the server reads them, and scores none.
         if returned:
-            return graph_fault("document map not supported", node=node_of("scores", scope.edition))
+            return graph_fault("document map not supported", node=NODES["scores"])
         documents = []
     top = fields.get("top_n")
     # Compared as an unsigned number, a negative one cuts nothing off.

@@ -59,19 +59,13 @@ def must_call(model: str) -> bool:
     return re.search(_GUIDED, model, re.IGNORECASE) is not None or re.search(_UNGUIDED, model, re.IGNORECASE) is None
 
 
-def effort(model: str, template: Mapping[str, Any]) -> Effort | None:
-    """The reasoning effort of a model, given the variables of its chat template; None for no reasoning."""
-    family = thinking(model)
-    if family is None or not (template.get("enable_thinking", family.unasked) if family.switch else True):
-        return None
-    asked = template.get("reasoning_effort")
-    return EFFORTS.get(asked, _DEFAULT_EFFORT) if isinstance(asked, str) else _DEFAULT_EFFORT
-
-
-def shows_thoughts(model: str, template: Mapping[str, Any]) -> bool:
-    """Whether thoughts would be shown: not if the request has switched reasoning off."""
-    family = thinking(model)
-    return template.get("enable_thinking") is not False or not (family is None or family.switch)
+def reasoning_of(model: str, template: Mapping[str, Any]) -> tuple[Effort | None, bool]:
+    """The reasoning effort of a model, given the variables of its chat template, None for no reasoning; and whether
+    thoughts would be shown: not if the request has switched reasoning off."""
+    family, asked = thinking(model), template.get("reasoning_effort")
+    if family is None or (family.switch and not template.get("enable_thinking", family.unasked)):
+        return None, template.get("enable_thinking") is not False
+    return EFFORTS.get(asked, _DEFAULT_EFFORT) if isinstance(asked, str) else _DEFAULT_EFFORT, True
 
 
 # --- models ----------------------------------------------------------------------------------------------------------
@@ -85,7 +79,7 @@ MODELS = (
 )
 DRAFTED = frozenset({"llama3-speculative"})
 
-_VERSIONS = {"documented": "2025.0", "observed": "2026.3"}
+_VERSION = "2026.4.1"
 _STATUS = {
     "model_version_status": [
         {"version": "1", "state": "AVAILABLE", "status": {"error_code": "OK", "error_message": "OK"}}
@@ -93,17 +87,13 @@ _STATUS = {
 }
 
 
-def list_models(call: Call, scope: RequestScope) -> Reply | Refusal:
-    """The models on offer, `data` first; "400 `Invalid request URL`" before v2025.3."""
-    if scope.edition == "documented":
-        return Refusal(FailureKind.UNKNOWN_PATH)
+def list_models(call: Call, scope: RequestScope) -> Reply:
+    """The models on offer, `data` first."""
     return _answer({"data": [_model(model, scope) for model in scope.models], "object": "list"})
 
 
 def get_model(call: Call, scope: RequestScope) -> Reply | Refusal:
     """One model of the list; an unknown one is "HTTP 500 (MODEL_NOT_LOADED maps to 500)"."""
-    if scope.edition == "documented":
-        return Refusal(FailureKind.UNKNOWN_PATH)
     found = next((model for model in scope.models if model.id == scope.variables.get("id", "")), None)
     if found is None:
         return Refusal(FailureKind.UNKNOWN_MODEL, "Model not found", status=500)
@@ -112,7 +102,7 @@ def get_model(call: Call, scope: RequestScope) -> Reply | Refusal:
 
 def server_metadata(call: Call, scope: RequestScope) -> Reply:
     """The server's name and version."""
-    return _answer({"name": "OpenVINO Model Server", "version": _VERSIONS[scope.edition]})
+    return _answer({"name": "OpenVINO Model Server", "version": _VERSION})
 
 
 def healthy(call: Call, scope: RequestScope) -> Reply:

@@ -1,74 +1,198 @@
 """Completions and chats become requests to a model, or are refused."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from mockserver.core.calls import Call
 from mockserver.core.dialects import Edition, Model, RequestScope
 from mockserver.core.failures import FailureKind, Refusal
-from mockserver.core.generation import GenerationRequest, Limits, Output, Prompt, Sampling, Stops
-from mockserver.dialects.openai.fields import stop_texts, text_prompt
+from mockserver.core.generation import GenerationRequest, Limits, Output, Prompt, Sampling, Stops, ToolChoice
+from mockserver.dialects.openai.fields import stop_texts
+from mockserver.dialects.openai.messages import chat_prompt, with_images
+from mockserver.dialects.ovms.chat_templates import template_of, variables_fault
 from mockserver.dialects.ovms.checks import (
     CHAT_CHECKS,
     COMPLETION_CHECKS,
     ENGINE_CHECKS,
     IGNORE_EOS_LIMIT,
+    Check,
+    first_fault,
     sampled,
     token_limit,
 )
-from mockserver.dialects.ovms.endpoints import admit, wrong_endpoint
+from mockserver.dialects.ovms.endpoints import Admitted, enter
 from mockserver.dialects.ovms.errors import graph_fault
-from mockserver.dialects.ovms.fields import Check, Fields, first_fault, sent
+from mockserver.dialects.ovms.fields import Fields, without_nulls
 from mockserver.dialects.ovms.formats import read_format
-from mockserver.dialects.ovms.graphs import CHATS_PATHS, COMPLETIONS_PATHS, Paths, kind_of
-from mockserver.dialects.ovms.messages import read_prompt
-from mockserver.dialects.ovms.models import effort, shows_thoughts
-from mockserver.dialects.ovms.tools import offered, read_choice, read_tools
-
-# "default: all tokens" in the one, "default 40 when sampling" in the other; 0 stands for all.
-_TOP_K: dict[Edition, int] = {"documented": 0, "observed": 40}
-# "Random seed [...] default: 0" in the one; the other draws one, here from the request itself.
-_SEEDS: dict[Edition, tuple[int, ...]] = {"documented": (0,), "observed": ()}
-# The older server ignores the model's context window.
-_NO_WINDOW = 131_072
+from mockserver.dialects.ovms.messages import IMAGE_TOKENS, Message, as_templated
+from mockserver.dialects.ovms.models import reasoning_of, sees
+from mockserver.dialects.ovms.tools import Function, offered, read_choice, read_tools
+from mockserver.model.tokens import token_count
 
 
-def too_long(prompt: Prompt, most: int | None, model: Model) -> str | None:
+def read(call: Call, scope: RequestScope) -> GenerationRequest | Refusal:
+    """A completion, or why the server or its graph refuses it."""
+    accepted = accept(call, scope, COMPLETION_CHECKS[scope.edition])
+    if isinstance(accepted, Refusal):
+        return accepted
+    text, most = accepted.fields["prompt"], accepted.fields.get("max_tokens")
+    # "/completions adds the BOS token at tokenising; no chat template".
+    return _request(accepted, Prompt(text, text, token_count(text) + 1), most, scope.edition)
+
+
+def read_chat(call: Call, scope: RequestScope) -> GenerationRequest | Refusal:
+    """A chat, or why the server or its graph refuses it."""
+    accepted = accept(call, scope, CHAT_CHECKS)
+    if isinstance(accepted, Refusal):
+        return accepted
+    messages = accepted.fields["messages"]
+    return read_conversation(accepted, as_templated(messages), messages, token_limit(accepted.fields))
+
+
+# --- what they share ---------------------------------------------------------------------------------------------
+
+
+class Asked(NamedTuple):
+    """What a writer has to know: whether thoughts and calls are parsed out of the text, and the fields it repeats."""
+
+    parsed: bool
+    fields: Mapping[str, Any] = {}
+
+
+_PARSED, _AUTO, _NO_VARIABLES = Asked(parsed=True), ToolChoice(), dict[str, Any]()
+
+
+def accept(call: Call, scope: RequestScope, checks: Iterable[Check]) -> Admitted | Refusal:
+    """The fields of a request that pass the checks, with its model, or why the server or its graph refuses it."""
+    admitted = enter(call, scope, "texts")
+    if isinstance(admitted, Refusal):
+        return admitted
+    fields = admitted.fields
+    if scope.edition == "observed" and None in fields.values():
+        fields = without_nulls(fields)
+    fault = first_fault(checks, fields)
+    return Admitted(fields, admitted.model) if fault is None else _refused(fault, fields)
+
+
+def _refused(fault: str, fields: Fields, kind: FailureKind = FailureKind.INVALID_REQUEST) -> Refusal:
+    return graph_fault(fault, stream=fields.get("stream") is True, kind=kind)
+
+
+def read_conversation(
+    accepted: Admitted, templated: Sequence[Message], messages: Sequence[Message], most: int | None
+) -> GenerationRequest | Refusal:
+    """The request of a conversation, unless the model's chat template refuses it.
+
+    `templated` is what the template gets of the `messages`, which may show images; `most` is the most tokens that the
+    request allows.
+    """
+    fields, functions = accepted.fields, offered(accepted.fields)
+    model, variables = fields["model"], fields.get("chat_template_kwargs")
+    fault = variables_fault(variables, tools=bool(functions)) if variables else None
+    template = template_of(model)
+    if fault is None and template is not None:
+        # What a template says that looks for the role of a first message.
+        fault = template(templated, bool(functions)) if templated else "list object has no element 0"
+    if fault is not None:
+        return _refused(fault, fields, FailureKind.CHAT_TEMPLATE)
+    prompt = chat_prompt(templated, functions)
+    if sees(model):
+        prompt = with_images(prompt, messages, IMAGE_TOKENS)
+    return _request(accepted, prompt, most, "observed", functions)
+
+
+def _request(
+    accepted: Admitted, prompt: Prompt, most: int | None, edition: Edition, functions: Sequence[Function] | None = None
+) -> GenerationRequest | Refusal:
+    """The request, unless it does not fit the window or the engine; `functions` are those that a chat offers.
+
+    Its parsers find tools and reasoning; "skip_special_tokens=false turns them off".
+    """
+    fields, model = accepted
+    fault = _window_fault(prompt, most or 0, model) if edition == "observed" else None
+    if fault is not None:
+        return _refused(fault, fields, FailureKind.CONTEXT_LENGTH)
+    fault = first_fault(ENGINE_CHECKS[edition], fields)
+    if fault is not None:
+        return _refused(fault, fields)
+    chats, stream, ignore_eos = functions is not None, fields.get("stream") is True, fields.get("ignore_eos") is True
+    parsed = chats and fields.get("skip_special_tokens") is not False
+    effort, shown = None, False
+    if parsed:
+        effort, shown = reasoning_of(fields["model"], fields.get("chat_template_kwargs", _NO_VARIABLES))
+    if edition == "documented" and ignore_eos and most is None:
+        # "unset becomes 4000"
+        most = IGNORE_EOS_LIMIT
+    return GenerationRequest(
+        model=fields["model"],
+        prompts=(prompt,),
+        output=Output(
+            stream=stream,
+            include_usage=stream and fields.get("stream_options", _NO_VARIABLES).get("include_usage") is True,
+            echo=not chats and fields.get("echo") is True,
+            # "Only value 1 is accepted which returns [the] logarithm [of] the chosen token": no alternatives.
+            logprobs=0 if fields.get("logprobs") else None,
+            reasoning=shown,
+        ),
+        limits=Limits(
+            most,
+            ignore_eos=ignore_eos,
+            # The older server ignores the model's context window.
+            context=model.context if edition == "observed" else prompt.token_count + _NO_WINDOW,
+        ),
+        stops=_read_stops(fields, kept=stream) if fields.get("stop") else _NO_STOPS,
+        sampling=_USUAL[edition] if _SAMPLING_FIELDS.isdisjoint(fields) else _read_sampling(fields, edition),
+        constraint=read_format(fields["response_format"])
+        if "response_format" in fields and edition == "observed"
+        else None,
+        tools=read_tools(functions) if functions else (),
+        tool_choice=read_choice(fields) if functions is not None and "tool_choice" in fields else _AUTO,
+        n=fields.get("n", 1),
+        best_of=fields.get("best_of", 1),
+        effort=effort,
+        extra=_PARSED if parsed else None,
+    )
+
+
+_NO_STOPS, _NO_WINDOW = Stops(), 131_072
+
+
+def _window_fault(prompt: Prompt, most: int, model: Model) -> str | None:
     """Why a prompt, with the most tokens that may follow it, does not fit into the model's window."""
-    found, window, asked = prompt.token_count, model.context, most or 0
+    found, window = prompt.token_count, model.context
     if found > window:
         return f"Number of prompt tokens: {found} exceeds model max length: {window}"
-    if found + asked > window:
-        return f"Number of prompt tokens: {found} + max tokens value: {asked} exceeds model max length: {window}"
+    if found + most > window:
+        return f"Number of prompt tokens: {found} + max tokens value: {most} exceeds model max length: {window}"
     return None
 
 
-def read_limits(fields: Fields, most: int | None, prompt: Prompt, model: Model, edition: Edition) -> Limits:
-    """How long the answer may be; `most` is the maximum that the request states."""
-    ignore_eos = bool(fields.get("ignore_eos"))
-    if edition == "observed":
-        return Limits(most, ignore_eos=ignore_eos, context=model.context)
-    # "unset becomes 4000"
-    most = IGNORE_EOS_LIMIT if ignore_eos and most is None else most
-    return Limits(most, ignore_eos=ignore_eos, context=prompt.token_count + _NO_WINDOW)
-
-
-def read_stops(fields: Fields) -> Stops:
+def _read_stops(fields: Fields, *, kept: bool) -> Stops:
     """The texts that end the answer. "default: `false` if `stream=false`, `true` if `stream=true`"."""
-    kept = fields.get("include_stop_str_in_output", bool(fields.get("stream")))
-    return Stops(stop_texts(fields.get("stop")), include=kept)
+    return Stops(stop_texts(fields["stop"]), include=fields.get("include_stop_str_in_output", kept))
 
 
-def read_sampling(fields: Fields, edition: Edition) -> Sampling:
+# "Random seed [...] default: 0" in the one; the other draws one, here from the request itself. Of `top_k` "default: all
+# tokens" in the one, for which 0 stands, "default 40 when sampling" in the other.
+_USUAL: Mapping[Edition, Sampling] = {
+    "documented": Sampling(seeds=(0,), early_stopping=False),
+    "observed": Sampling(top_k=40, early_stopping=False),
+}
+_SAMPLING_FIELDS = {
+    *("seed", "temperature", "top_p", "top_k", "min_p", "best_of", "length_penalty"),
+    *("frequency_penalty", "presence_penalty", "repetition_penalty"),
+}
+
+
+def _read_sampling(fields: Fields, edition: Edition) -> Sampling:
     """How tokens are drawn, with each version's own defaults."""
-    drawn = sampled(fields)
-    seeds = (fields["seed"],) if "seed" in fields else _SEEDS[edition]
+    drawn, usual = sampled(fields), _USUAL[edition]
     return Sampling(
         # Without sampling no seed matters: "temperature 0 = greedy", and beams are not drawn either.
-        seeds=seeds if drawn else (),
+        seeds=() if not drawn else (fields["seed"],) if "seed" in fields else usual.seeds,
         temperature=float(fields.get("temperature", 1.0)) if drawn else 0.0,
         top_p=float(fields.get("top_p", 1.0)),
-        top_k=max(fields.get("top_k", _TOP_K[edition]), 0) if drawn else 0,
+        top_k=max(fields.get("top_k", usual.top_k), 0) if drawn else 0,
         # The older server ignores it.
         min_p=float(fields.get("min_p", 0.0)) if edition == "observed" else 0.0,
         # "best_of > 1 means beam search"
@@ -79,130 +203,3 @@ def read_sampling(fields: Fields, edition: Edition) -> Sampling:
         presence_penalty=float(fields.get("presence_penalty", 0.0)),
         repetition_penalty=float(fields.get("repetition_penalty", 1.0)),
     )
-
-
-# --- intake ----------------------------------------------------------------------------------------------------------
-
-
-class GraphEndpoint(NamedTuple):
-    """How the endpoints of a graph differ: in their paths, checks, prompts and limits."""
-
-    paths: Paths
-    checks: Mapping[Edition, tuple[Check, ...]]
-    prompt: Callable[[Fields, Edition], Prompt]
-    limit: Callable[[Fields], int | None]
-
-
-class Taken(NamedTuple):
-    """A request that a graph has accepted: its fields, the model, the prompt, and its limit in tokens."""
-
-    fields: Fields
-    model: Model
-    prompt: Prompt
-    limit: int | None
-
-
-def take(call: Call, scope: RequestScope, endpoint: GraphEndpoint) -> Taken | Refusal:
-    """The request, or why the server or its graph refuses it."""
-    edition = scope.edition
-    if call.path not in endpoint.paths[edition]:
-        return Refusal(FailureKind.UNKNOWN_PATH)
-    admitted = admit(call, scope, call.path)
-    if isinstance(admitted, Refusal):
-        return admitted
-    if kind_of(admitted.fields["model"]) != "texts":
-        return wrong_endpoint(admitted, edition)
-    fields, model, stream = sent(admitted.fields, edition), admitted.model, admitted.streamed
-    fault = first_fault(endpoint.checks[edition], fields, model)
-    if fault is not None:
-        return graph_fault(fault, stream=stream)
-    taken = Taken(fields, model, endpoint.prompt(fields, edition), endpoint.limit(fields))
-    fault = too_long(taken.prompt, taken.limit, model) if edition == "observed" else None
-    if fault is not None:
-        return graph_fault(fault, stream=stream, kind=FailureKind.CONTEXT_LENGTH)
-    fault = first_fault(ENGINE_CHECKS[edition], fields, model)
-    return taken if fault is None else graph_fault(fault, stream=stream)
-
-
-def read_request(taken: Taken, edition: Edition) -> GenerationRequest:
-    """The request to the model, with the fields that completions, chats and responses have in common."""
-    fields = taken.fields
-    return GenerationRequest(
-        model=fields["model"],
-        prompts=(taken.prompt,),
-        output=Output(
-            stream=bool(fields.get("stream")),
-            include_usage=bool(fields.get("stream_options", {}).get("include_usage")),
-            # "Only value 1 is accepted which returns [the] logarithm [of] the chosen token": no alternatives.
-            logprobs=0 if fields.get("logprobs") else None,
-        ),
-        limits=read_limits(fields, taken.limit, taken.prompt, taken.model, edition),
-        stops=read_stops(fields),
-        sampling=read_sampling(fields, edition),
-        constraint=read_format(fields.get("response_format"), edition),
-        n=fields.get("n", 1),
-        best_of=fields.get("best_of", 1),
-    )
-
-
-# --- read ------------------------------------------------------------------------------------------------------------
-
-
-def read(call: Call, scope: RequestScope) -> GenerationRequest | Refusal:
-    """The request, or why the server or its graph refuses it."""
-    taken = take(call, scope, _COMPLETIONS)
-    if isinstance(taken, Refusal):
-        return taken
-    request = read_request(taken, scope.edition)
-    return request._replace(output=request.output._replace(echo=bool(taken.fields.get("echo"))))
-
-
-def _tokenised(fields: Fields, edition: Edition) -> Prompt:
-    """The prompt. "/completions adds the BOS token at tokenising; no chat template"."""
-    prompt = text_prompt(fields["prompt"])
-    return prompt._replace(token_count=prompt.token_count + 1)
-
-
-def _limit(fields: Fields) -> int | None:
-    limit: int | None = fields.get("max_tokens")
-    return limit
-
-
-_COMPLETIONS = GraphEndpoint(COMPLETIONS_PATHS, COMPLETION_CHECKS, _tokenised, _limit)
-
-# --- chats -----------------------------------------------------------------------------------------------------------
-
-
-class Asked(NamedTuple):
-    """What a writer has to know: whether thoughts and calls are parsed out of the text, and the fields it repeats."""
-
-    parsed: bool
-    fields: Mapping[str, Any] = {}
-
-
-def read_chat(call: Call, scope: RequestScope) -> GenerationRequest | Refusal:
-    """The request, or why the server or its graph refuses it."""
-    taken = take(call, scope, _CHATS)
-    if isinstance(taken, Refusal):
-        return taken
-    request = read_request(taken, scope.edition)
-    return parsed(request, taken.fields) if scope.edition == "observed" else request
-
-
-def parsed(request: GenerationRequest, fields: Fields) -> GenerationRequest:
-    """The request with tools and reasoning, as the parsers find them; "skip_special_tokens=false turns them off"."""
-    tools = offered(fields)
-    request = request._replace(tools=read_tools(tools), tool_choice=read_choice(fields, request.model))
-    if fields.get("skip_special_tokens") is False:
-        return request
-    template: Mapping[str, Any] = fields.get("chat_template_kwargs", {})
-    output = request.output._replace(reasoning=shows_thoughts(request.model, template))
-    return request._replace(output=output, effort=effort(request.model, template), extra=Asked(parsed=True))
-
-
-def _templated(fields: Fields, edition: Edition) -> Prompt:
-    """The conversation as one prompt, which includes the tools except in the older server."""
-    return read_prompt(fields["messages"], edition, offered(fields) if edition == "observed" else ())
-
-
-_CHATS = GraphEndpoint(CHATS_PATHS, CHAT_CHECKS, _templated, token_limit)

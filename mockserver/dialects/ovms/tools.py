@@ -1,29 +1,21 @@
-"""Tools and the choice among them, which only the newer server knows (vendor note 6)."""
+"""Tools and the choice among them (vendor note 6)."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from mockserver.core.dialects import Model
 from mockserver.core.generation import Tool, ToolChoice
-from mockserver.dialects.openai.tools import parameters_fault, tool_choice
+from mockserver.dialects.openai.tools import parameters_fault
 from mockserver.dialects.ovms.fields import Fields
 from mockserver.dialects.ovms.models import must_call
 
+Function = Mapping[str, Any]
+
 _MODES = ("none", "auto", "required")
+_AUTO = ToolChoice()
 
 
-def tools_fault(fields: Fields, model: Model) -> str | None:
-    """What is wrong with the choice, and then with the first tool that it leaves on offer."""
-    fault = _choice_fault(fields.get("tool_choice", "auto"))
-    if fault is not None or "tools" not in fields or _chosen(fields) == "none":
-        return fault
-    tools = fields["tools"]
-    if not isinstance(tools, list):
-        return "Tools are not an array"
-    return next((fault for tool in tools if (fault := _tool_fault(tool, _chosen(fields))) is not None), None)
-
-
-def _choice_fault(choice: object) -> str | None:
+def choice_fault(choice: object, fields: Fields) -> str | None:
+    """What is wrong with a `tool_choice`."""
     if isinstance(choice, str):
         return None if choice in _MODES else "tool_choice should be either 'none' or 'auto' or 'required'"
     if not isinstance(choice, dict):
@@ -36,27 +28,32 @@ def _choice_fault(choice: object) -> str | None:
     return None if isinstance(choice.get("name"), str) else "tool_choice.name is not a valid string"
 
 
+def tools_fault(tools: object, fields: Fields) -> str | None:
+    """What is wrong with the first tool that a valid choice leaves on offer."""
+    chosen = _chosen(fields)
+    if chosen == "none":
+        return None
+    if not isinstance(tools, list):
+        return "Tools are not an array"
+    return next((fault for tool in tools if (fault := _tool_fault(tool, chosen)) is not None), None)
+
+
 def _tool_fault(tool: object, chosen: str) -> str | None:
     if not isinstance(tool, dict):
         return "Tool is not a JSON object"
-    fault = None if "function" in tool else _flat_fault(tool)
-    if fault is not None:
-        return fault
+    # In the format of the Responses API there is no `function` object.
+    if "function" not in tool and not isinstance(tool.get("type"), str):
+        return "Tool type is missing or invalid"
+    if "function" not in tool and tool["type"] != "function":
+        return "Only function tools are supported"
     function = tool.get("function", tool)
     if not isinstance(function, dict):
         return "Function is not a valid JSON object"
     if not isinstance(function.get("name"), str):
         return "Function object does not contain a valid name field"
     # A tool that is not chosen is dropped before its parameters are checked.
-    fit = not _kept(function["name"], chosen) or isinstance(function.get("parameters", {}), dict)
+    fit = not _is_kept(function["name"], chosen) or isinstance(function.get("parameters", {}), dict)
     return None if fit else "Function parameters are not a valid JSON object"
-
-
-def _flat_fault(tool: Mapping[str, Any]) -> str | None:
-    """What is wrong with a tool in the format of the Responses API, without a `function` object."""
-    if not isinstance(tool.get("type"), str):
-        return "Tool type is missing or invalid"
-    return None if tool["type"] == "function" else "Only function tools are supported"
 
 
 def _chosen(fields: Fields) -> str:
@@ -74,40 +71,40 @@ def chosen_tool(fields: Fields) -> str | Mapping[str, str]:
     return chosen if chosen in _MODES else {"type": "function", "name": chosen}
 
 
-def _kept(name: str, chosen: str) -> bool:
+def _is_kept(name: str, chosen: str) -> bool:
     return chosen in ("auto", "required", name)
 
 
-def offered(fields: Fields) -> list[Mapping[str, Any]]:
+def offered(fields: Fields) -> Sequence[Function]:
     """The functions on offer: with a choice by name only those of that name."""
-    chosen = _chosen(fields)
-    if chosen == "none":
-        return []
-    functions = (tool.get("function", tool) for tool in fields.get("tools", ()))
-    return [function for function in functions if _kept(function["name"], chosen)]
+    if "tools" not in fields or (chosen := _chosen(fields)) == "none":
+        return ()
+    functions = (tool.get("function", tool) for tool in fields["tools"])
+    return [function for function in functions if _is_kept(function["name"], chosen)]
 
 
-def read_tools(functions: Sequence[Mapping[str, Any]]) -> tuple[Tool, ...]:
+def read_tools(functions: Sequence[Function]) -> tuple[Tool, ...]:
     """The functions as tools; an unsatisfiable schema counts as none."""
     return tuple(
-        Tool(function["name"], _text(function.get("description")), _usable(function)) for function in functions
+        Tool(
+            function["name"],
+            description if isinstance(description := function.get("description"), str) else "",
+            {} if parameters_fault(function) else function.get("parameters") or {},
+        )
+        for function in functions
     )
 
 
-def read_choice(fields: Fields, model: str) -> ToolChoice:
+def read_choice(fields: Fields) -> ToolChoice:
     """The choice; a required call is left to a model that the server cannot force to make it.
 
     A function chosen by name is always called, though the server leaves that to any model.
     """
+    if "tool_choice" not in fields:
+        return _AUTO
     chosen = _chosen(fields)
-    if chosen == "required" and not must_call(model):
-        chosen = "auto"
-    return tool_choice(chosen) if chosen in _MODES else ToolChoice("required", (chosen,))
-
-
-def _text(value: object) -> str:
-    return value if isinstance(value, str) else ""
-
-
-def _usable(function: Mapping[str, Any]) -> object:
-    return {} if parameters_fault(function) else function.get("parameters") or {}
+    if chosen == "none":
+        return ToolChoice("none")
+    if chosen in _MODES:
+        return ToolChoice("required") if chosen == "required" and must_call(fields["model"]) else _AUTO
+    return ToolChoice("required", (chosen,))

@@ -19,66 +19,77 @@ from mockserver.dialects.ovms.read import Asked
 from mockserver.dialects.ovms.streams import GROUPING, Flush, Stretch, by_delay, stretch_frames
 
 
-def envelope(choices: list[Any], kind: str, generation: Generation, scope: RequestScope) -> dict[str, Any]:
+class _Kind(NamedTuple):
+    """What an answer of a generation is called: its `object` as a body, and that of its chunks."""
+
+    whole: str
+    chunk: str
+
+
+# The page says "always `text_completion`"; every version of the server streams the other.
+_TEXT, _CHAT = _Kind("text_completion", "text_completion.chunk"), _Kind("chat.completion", "chat.completion.chunk")
+
+
+def _envelope(choices: list[Any], kind: str, generation: Generation, scope: RequestScope) -> dict[str, Any]:
     """The choices as an answer, or as a chunk of one, of the kind that `object` names."""
     # No id and no system_fingerprint; `created` is "request arrival time in seconds, the same in all chunks".
     return {"choices": choices, "created": int(scope.now), "model": generation.request.model, "object": kind}
 
 
-def whole(choices: list[Any], kind: str, generation: Generation, scope: RequestScope) -> dict[str, Any]:
-    """A whole answer, with its usage."""
-    return envelope(choices, kind, generation, scope) | {"usage": usage_object(generation.usage)}
+def _body(choices: list[Any], kind: _Kind, generation: Generation, scope: RequestScope) -> Reply:
+    body = _envelope(choices, kind.whole, generation, scope)
+    body["usage"] = usage_object(generation.usage)
+    return body_reply(body, generation, content_type=JSON)
 
 
-def chunk(
-    content: dict[str, Any], reason: str | None, kind: str, generation: Generation, scope: RequestScope
-) -> dict[str, Any]:
-    """A chunk of a stream's only choice, with this content; the last one has the `reason` why it ends."""
-    # "finish_reason first up to v2026.0".
-    choice: dict[str, Any] = {"index": 0, "logprobs": None, **content}
-    choice = choice | {"finish_reason": reason} if scope.edition == "observed" else {"finish_reason": reason, **choice}
-    usage = {"usage": None} if generation.request.output.include_usage else {}
-    return envelope([choice], kind, generation, scope) | usage
+class _Chunks(NamedTuple):
+    """The chunks of a stream's only choice."""
 
+    kind: str
+    generation: Generation
+    scope: RequestScope
 
-def handshake(content: dict[str, Any], kind: str, generation: Generation, scope: RequestScope) -> bytes:
-    """The newer server's first event if there is a token but no text yet: "no logprobs and no usage member"."""
-    return event(envelope([{"index": 0, **content, "finish_reason": None}], kind, generation, scope))
+    def chunk(self, content: dict[str, Any], reason: str | None = None) -> dict[str, Any]:
+        """A chunk with this content; the last one has the `reason` why the choice ends."""
+        choice: dict[str, Any] = {"index": 0, "logprobs": None, **content}
+        # "finish_reason first up to v2026.0".
+        first = self.scope.edition == "documented"
+        choice = {"finish_reason": reason, **choice} if first else {**choice, "finish_reason": reason}
+        usage = {"usage": None} if self.generation.request.output.include_usage else {}
+        return _envelope([choice], self.kind, self.generation, self.scope) | usage
 
+    def handshake(self, content: dict[str, Any]) -> FrameBatch:
+        """The newer server's first event if there is a token but no text yet: "no logprobs and no usage member"."""
+        choice = {"index": 0, **content, "finish_reason": None}
+        return at_step(0, (event(_envelope([choice], self.kind, self.generation, self.scope)),))
 
-def ending(kind: str, generation: Generation, scope: RequestScope) -> tuple[bytes, ...]:
-    """The usage, if requested, and [DONE]: "all of these go out in one write" with the last chunk."""
-    if not generation.request.output.include_usage:
-        return (DONE,)
-    return event(whole([], kind, generation, scope)), DONE
+    def ending(self, content: dict[str, Any], reason: str) -> tuple[bytes, ...]:
+        """The last chunk, the usage if it is requested, and [DONE]: "all of these go out in one write"."""
+        last = event(self.chunk(content, reason))
+        if not self.generation.request.output.include_usage:
+            return last, DONE
+        usage = {"usage": usage_object(self.generation.usage)}
+        return last, event(_envelope([], self.kind, self.generation, self.scope) | usage), DONE
 
 
 # --- write -----------------------------------------------------------------------------------------------------------
-
-_WHOLE = "text_completion"
-# The page says "always `text_completion`"; every version of the server streams this.
-_CHUNK = "text_completion.chunk"
 
 
 def write(generation: Generation, pace: TokenTiming, scope: RequestScope) -> Reply:
     """The generation as one body, or as a stream of chunks."""
     if generation.request.output.stream:
         return stream_reply(LazyFrames(partial(_chunks, generation, scope)), STREAM)
-    choices = [_choice(choice, generation) for choice in generation.choices]
-    return body_reply(whole(choices, _WHOLE, generation, scope), generation, content_type=JSON)
-
-
-# --- one body ----------------------------------------------------------------------------------------------------
-
-
-def _choice(choice: Choice, generation: Generation) -> dict[str, Any]:
     output = generation.request.output
-    return {
-        "finish_reason": choice.finish_reason,
-        "index": choice.index,
-        "logprobs": None if output.logprobs is None else _logprobs(choice, output.echo),
-        "text": (choice.prompt.text if output.echo else "") + choice.text,
-    }
+    choices = [
+        {
+            "finish_reason": choice.finish_reason,
+            "index": choice.index,
+            "logprobs": None if output.logprobs is None else _logprobs(choice, output.echo),
+            "text": (choice.prompt.text if output.echo else "") + choice.text,
+        }
+        for choice in generation.choices
+    ]
+    return _body(choices, _TEXT, generation, scope)
 
 
 def _logprobs(choice: Choice, echo: bool) -> dict[str, Any]:
@@ -121,20 +132,15 @@ def _arrival(choice: Choice, scope: RequestScope) -> _Arrival:
 
 def _chunks(generation: Generation, scope: RequestScope) -> Iterator[FrameBatch]:
     """The chunks of the only choice, the last with its finish reason; then the usage if requested, and the end."""
-    (choice,) = generation.choices
+    (choice,), chunks = generation.choices, _Chunks(_TEXT.chunk, generation, scope)
     arrival = _arrival(choice, scope)
     flushes = GROUPING[scope.edition](arrival.texts)
     first = next(flushes)
     if scope.edition == "observed" and first.at > arrival.ahead:
-        yield at_step(0, (handshake({"text": ""}, _CHUNK, generation, scope),))
-    around = template(chunk({"text": SLOT}, None, _CHUNK, generation, scope))
+        yield chunks.handshake({"text": ""})
+    around = template(chunks.chunk({"text": SLOT}))
     stretch = Stretch(chain((first,), flushes), around, len(choice.ids), -arrival.ahead)
-
-    def close(text: str) -> tuple[bytes, ...]:
-        last = event(chunk({"text": text}, choice.finish_reason, _CHUNK, generation, scope))
-        return last, *ending(_CHUNK, generation, scope)
-
-    yield from stretch_frames(stretch, close)
+    yield from stretch_frames(stretch, lambda text: chunks.ending({"text": text}, choice.finish_reason))
 
 
 # --- spoken ----------------------------------------------------------------------------------------------------------
@@ -202,11 +208,11 @@ class AnswerPart(NamedTuple):
     begun: int = 0
 
 
-def parts_of(choice: Choice, generation: Generation, scope: RequestScope) -> list[AnswerPart]:
+def parts_of(choice: Choice, generation: Generation) -> list[AnswerPart]:
     """The parts in the order of the stream, at least one."""
     if not is_parsed(generation):
         texts = words(choice)
-        return [AnswerPart("text", GROUPING[scope.edition](texts), len(texts))]
+        return [AnswerPart("text", by_delay(texts), len(texts))]
     thought, spoken = len(choice.thoughts), len(choice.thoughts) + len(choice.texts)
     parts = [AnswerPart("thought", by_delay(thoughts(choice, generation)), thought)] if thought else []
     if choice.texts:
@@ -224,42 +230,40 @@ def _calls(choice: Choice, step: int) -> Iterator[AnswerPart]:
         step += call.steps
 
 
-# --- chat answers ----------------------------------------------------------------------------------------------------
+# --- chats -----------------------------------------------------------------------------------------------------------
 
 
 def write_chat(generation: Generation, pace: TokenTiming, scope: RequestScope) -> Reply:
     """The generation as one body, or as a stream of chunks."""
     if generation.request.output.stream:
-        return stream_reply(LazyFrames(partial(chunks, generation, scope)), STREAM)
-    choices = [_chat_choice(choice, generation, scope) for choice in generation.choices]
-    return body_reply(whole(choices, "chat.completion", generation, scope), generation, content_type=JSON)
-
-
-def _chat_choice(choice: Choice, generation: Generation, scope: RequestScope) -> dict[str, Any]:
-    return {
-        "finish_reason": finish_reason(choice, generation),
-        "index": choice.index,
-        "logprobs": None if generation.request.output.logprobs is None else {"content": _chat_logprobs(choice)},
-        "message": _message(choice, generation, scope),
-    }
+        return stream_reply(LazyFrames(partial(_chat_chunks, generation, scope)), STREAM)
+    choices = [
+        {
+            "finish_reason": finish_reason(choice, generation),
+            "index": choice.index,
+            "logprobs": None if generation.request.output.logprobs is None else {"content": _chat_logprobs(choice)},
+            "message": _message(choice, generation, scope),
+        }
+        for choice in generation.choices
+    ]
+    return _body(choices, _CHAT, generation, scope)
 
 
 def _message(choice: Choice, generation: Generation, scope: RequestScope) -> dict[str, Any]:
-    """The message: text, thoughts and tool calls; the older server has only content and role."""
+    """The message: text, thoughts and tool calls."""
     if not is_parsed(generation):
-        message = {"content": "".join(words(choice)), "role": "assistant"}
-        return message | {"tool_calls": []} if scope.edition == "observed" else message
-    thought = "".join(thoughts(choice, generation))
+        return {"content": "".join(words(choice)), "role": "assistant", "tool_calls": []}
     # "`reasoning_content` (only if not empty), `role`, `tool_calls` (always an array, `[]` if none ...)"
-    return {
-        "content": choice.text,
-        **({"reasoning_content": thought} if thought else {}),
-        "role": "assistant",
-        "tool_calls": [
+    thought = {"reasoning_content": "".join(thoughts(choice, generation))} if choice.thoughts else {}
+    calls = (
+        [
             {**call_head(choice, place, scope), "function": {"name": call.name, "arguments": call.arguments}}
             for place, call in enumerate(choice.calls)
-        ],
-    }
+        ]
+        if choice.calls
+        else []
+    )
+    return {"content": choice.text, **thought, "role": "assistant", "tool_calls": calls}
 
 
 def _chat_logprobs(choice: Choice) -> list[dict[str, Any]]:
@@ -270,43 +274,31 @@ def _chat_logprobs(choice: Choice) -> list[dict[str, Any]]:
     ]
 
 
-# --- chat chunks -----------------------------------------------------------------------------------------------------
-
-_KIND = "chat.completion.chunk"
-
-
-def chunks(generation: Generation, scope: RequestScope) -> Iterator[FrameBatch]:
+def _chat_chunks(generation: Generation, scope: RequestScope) -> Iterator[FrameBatch]:
     """The whole stream: its chunks, the last with the finish reason; then the usage if requested, and the end."""
-    (choice,) = generation.choices
-    first, *rest = parts_of(choice, generation, scope)
+    (choice,), chunks = generation.choices, _Chunks(_CHAT.chunk, generation, scope)
+    first, *rest = parts_of(choice, generation)
     flush = next(first.flushes)
     waits = flush.at > 0 or first.kind == "call" or bool(choice.thoughts)
-    if scope.edition == "observed" and waits and choice.steps > 1:
-        hello = {"delta": {"role": "assistant", "content": None}}
-        yield at_step(0, (handshake(hello, _KIND, generation, scope),))
+    if waits and choice.steps > 1:
+        yield chunks.handshake({"delta": {"role": "assistant", "content": None}})
     parts = (first._replace(flushes=chain((flush,), first.flushes)), *rest)
     for part in parts:
-        yield from _frames(part, part is parts[-1], generation, scope)
+        yield from _frames(part, part is parts[-1], choice, chunks)
 
 
-def _frames(part: AnswerPart, last: bool, generation: Generation, scope: RequestScope) -> Iterator[FrameBatch]:
-    (choice,) = generation.choices
-
-    def write(delta: dict[str, Any], reason: str | None = None) -> dict[str, Any]:
-        return chunk({"delta": delta}, reason, _KIND, generation, scope)
-
+def _frames(part: AnswerPart, last: bool, choice: Choice, chunks: _Chunks) -> Iterator[FrameBatch]:
     def close(text: str) -> tuple[bytes, ...]:
-        # "empty `{}` if only a finish is left"; the older server's has an empty content.
-        delta = _delta(part, text) if text or scope.edition == "documented" else {}
-        return event(write(delta, finish_reason(choice, generation))), *ending(_KIND, generation, scope)
+        # "empty `{}` if only a finish is left".
+        return chunks.ending({"delta": _delta(part, text) if text else {}}, finish_reason(choice, chunks.generation))
 
     if part.kind == "call":
         # "first tool delta" with its name, then its arguments.
         name = {"name": choice.calls[part.place].name}
-        head = {**call_head(choice, part.place, scope), "index": part.place, "function": name}
-        yield FrameBatch((event(write({"tool_calls": [head]})),), (part.begun,), (1,))
-    stretch = Stretch(part.flushes, template(write(_delta(part, SLOT))), part.tokens, part.step)
-    yield from stretch_frames(stretch, close if last else None)
+        head = {**call_head(choice, part.place, chunks.scope), "index": part.place, "function": name}
+        yield FrameBatch((event(chunks.chunk({"delta": {"tool_calls": [head]}})),), (part.begun,), (1,))
+    around = template(chunks.chunk({"delta": _delta(part, SLOT)}))
+    yield from stretch_frames(Stretch(part.flushes, around, part.tokens, part.step), close if last else None)
 
 
 def _delta(part: AnswerPart, text: Any) -> dict[str, Any]:

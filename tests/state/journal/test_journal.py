@@ -44,7 +44,8 @@ def exchange(
     assert route is not None
     body = json.dumps({"model": "m", "prompt": "hello", "max_tokens": 4, **fields}).encode()
     wishes = [(b"x-mockserver-fault", wish.encode())] * bool(wish)
-    headers = Headers([(b"authorization", b"Bearer secret-key-1234"), (b"x-mine", b"yes"), *wishes])
+    sent = [(b"authorization", b"Bearer secret-key-1234"), (b"content-type", b"application/json"), (b"x-mine", b"yes")]
+    headers = Headers([*sent, *wishes])
     call = Call("POST", route.path, headers, body, "a=1", 1_700_000_000.0)
     return journal.open("mine", path, call, answer(call, route, QUIET, namespace))
 
@@ -410,7 +411,7 @@ def test_of_tool_calls_that_break_off_only_those_are_told_that_were_sent_whole()
 
 def test_secrets_are_masked() -> None:
     headers = transcript_of(exchange(Journal()))["request"]["headers"]
-    assert headers == {"authorization": "Bearer ****1234", "x-mine": "yes"}
+    assert headers == {"authorization": "Bearer ****1234", "content-type": "application/json", "x-mine": "yes"}
 
 
 SECRETS = {

@@ -3,38 +3,49 @@
 Of the parts of a message only the first text counts; the server does not read `instructions`.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from mockserver.core.calls import Call
-from mockserver.core.dialects import Edition, Model, RequestScope
+from mockserver.core.dialects import RequestScope
 from mockserver.core.failures import Refusal
-from mockserver.core.generation import GenerationRequest, Prompt
-from mockserver.dialects.openai.messages import chat_prompt, with_images
+from mockserver.core.generation import GenerationRequest
 from mockserver.dialects.openai.responses.items import messages_of
-from mockserver.dialects.ovms.checks import COMMON, FORMAT, KWARGS, MAX_TOKENS, chat_logprobs, several, whole_limit
-from mockserver.dialects.ovms.endpoints import refuse_endpoint
-from mockserver.dialects.ovms.fields import UINT32, Check, Fields, field, whole
-from mockserver.dialects.ovms.graphs import RESPONSES_PATHS
-from mockserver.dialects.ovms.messages import IMAGE_TOKENS, pictures_refused
+from mockserver.dialects.ovms.checks import (
+    FORMAT,
+    LOGPROBS,
+    SAMPLING,
+    SEVERAL,
+    SPECIAL,
+    STREAM,
+    TOOLS,
+    VARIABLES,
+    Check,
+    whole_limit,
+)
+from mockserver.dialects.ovms.fields import UINT32, Fields, whole
+from mockserver.dialects.ovms.messages import Message, as_templated, pictures_fault
 from mockserver.dialects.ovms.models import EFFORTS
-from mockserver.dialects.ovms.read import Asked, GraphEndpoint, parsed, read_request, take
-from mockserver.dialects.ovms.tools import offered, tools_fault
+from mockserver.dialects.ovms.read import Asked, accept, read_conversation
+
+Item = Mapping[str, Any]
 
 
 def read(call: Call, scope: RequestScope) -> GenerationRequest | Refusal:
-    """The request, or why the server or its graph refuses it; the older server has no such endpoint."""
-    if scope.edition == "documented":
-        return refuse_endpoint(call, scope)
-    taken = take(call, scope, _RESPONSES)
-    if isinstance(taken, Refusal):
-        return taken
-    fields = _as_chat(taken.fields)
-    request = parsed(read_request(taken._replace(fields=fields), scope.edition), fields)
-    return request._replace(extra=Asked(request.extra is not None, taken.fields))
+    """The request, or why the server or its graph refuses it."""
+    accepted = accept(call, scope, _CHECKS)
+    if isinstance(accepted, Refusal):
+        return accepted
+    fields, messages = accepted.fields, messages_of(accepted.fields["input"])
+    templated = as_templated([_with_first_text(message) for message in messages])
+    most = fields.get("max_output_tokens")
+    request = read_conversation(accepted._replace(fields=_as_chat(fields)), templated, messages, most)
+    if isinstance(request, Refusal):
+        return request
+    return request._replace(extra=Asked(request.extra is not None, fields))
 
 
-def _as_chat(fields: Fields) -> Fields:
+def _as_chat(fields: Fields) -> dict[str, Any]:
     """The fields in chat form: "any effort value enables thinking", and `text.format` becomes a `response_format`."""
     chat = dict(fields)
     if fields.get("reasoning", {}).get("effort") is not None:
@@ -45,16 +56,20 @@ def _as_chat(fields: Fields) -> Fields:
     return chat
 
 
-# --- input -------------------------------------------------------------------------------------------------------
+def _with_first_text(message: Message) -> Message:
+    content = message["content"]
+    if isinstance(content, str):
+        return message
+    return {**message, "content": next((str(part["text"]) for part in content if part["type"] == "text"), "")}
 
-Item = Mapping[str, Any]
+
+# --- checks ------------------------------------------------------------------------------------------------------
 
 # Items that are not messages: they need no role, and are not checked.
 _OTHERS = ("reasoning", "function_call", "function_call_output")
-_TEXTS = ("input_text", "output_text")
 
 
-def _input_fault(fields: Fields, model: Model) -> str | None:
+def _input_fault(model: str, fields: Fields) -> str | None:
     """The fault of the input, or of the first of its items that the server cannot read; None if there is none."""
     if "input" not in fields:
         return "input missing in request"
@@ -71,16 +86,26 @@ def _input_fault(fields: Fields, model: Model) -> str | None:
 def _item_fault(item: object) -> str | None:
     if not isinstance(item, dict):
         return "input array items must be objects"
-    if item.get("type") in _OTHERS:
-        return None
+    kind, content = item.get("type"), item.get("content", "")
+    if kind in _OTHERS:
+        return _call_fault(item) if kind == "function_call" else None
     if not isinstance(item.get("role"), str):
         return "input item role is missing or invalid"
-    content = item.get("content", "")
     if isinstance(content, str):
         return None
     if not isinstance(content, list):
         return "input item content must be a string or array"
     return next((fault for part in content if (fault := _part_fault(part)) is not None), None)
+
+
+def _call_fault(item: Item) -> str | None:
+    """What a call lacks without which the chat template could not write it."""
+    lacks = (
+        ("call_id (or id)", not any(isinstance(item.get(name), str) and item[name] for name in ("call_id", "id"))),
+        ("name", not isinstance(item.get("name"), str) or not item["name"]),
+        ("arguments", not isinstance(item.get("arguments"), str)),
+    )
+    return next((f"function_call item is missing required {name} field" for name, lacking in lacks if lacking), None)
 
 
 def _part_fault(part: object) -> str | None:
@@ -106,44 +131,19 @@ def _image_fault(part: Item) -> str | None:
     return None if isinstance(image, str) else "input_image.image_url must be a string or object"
 
 
-_PARTS: Mapping[str, Callable[[Item], str | None]] = {**dict.fromkeys(_TEXTS, _text_fault), "input_image": _image_fault}
+_PARTS: Mapping[str, Callable[[Item], str | None]] = {
+    "input_text": _text_fault,
+    "output_text": _text_fault,
+    "input_image": _image_fault,
+}
 
 
-def _pictures_fault(fields: Fields, model: Model) -> str | None:
-    """The fault of the images in an input; None if there is none."""
-    return pictures_refused(messages_of(fields["input"]), model)
-
-
-def _read_input(fields: Fields, edition: Edition) -> Prompt:
-    """The conversation as the model's chat template gets it, with the tools on offer and the images."""
-    messages = messages_of(fields["input"])
-    prompt = chat_prompt([_with_first_text(message) for message in messages], offered(fields) or None)
-    return with_images(prompt, messages, IMAGE_TOKENS)
-
-
-def _with_first_text(message: Item) -> Item:
-    return {**message, "content": _first_text(message["content"])}
-
-
-def _first_text(content: str | Sequence[Item]) -> str:
-    if isinstance(content, str):
-        return content
-    return next((str(part["text"]) for part in content if part["type"] == "text"), "")
-
-
-# --- checks ------------------------------------------------------------------------------------------------------
-
-
-def _no_stream_options(fields: Fields, model: Model) -> str | None:
-    return "stream_options is not supported in Responses API." if "stream_options" in fields else None
-
-
-def _one_in_a_stream(fields: Fields, model: Model) -> str | None:
-    many = whole(fields.get("n"), UINT32) and fields["n"] > 1 and fields.get("stream") is True
+def _one_in_a_stream(value: Any, fields: Fields) -> str | None:
+    many = whole(value, UINT32) and value > 1 and fields.get("stream") is True
     return "n greater than 1 is not supported for Responses API streaming" if many else None
 
 
-def _reasoning(value: Any) -> str | None:
+def _reasoning(value: Any, fields: Fields) -> str | None:
     if not isinstance(value, dict):
         return "reasoning is not an object"
     effort = value.get("effort")
@@ -154,33 +154,24 @@ def _reasoning(value: Any) -> str | None:
     return None if effort in EFFORTS else "reasoning.effort must be one of: low, medium, high"
 
 
-def _output_limit(fields: Fields) -> int | None:
-    """The maximum length, in tokens, that a request to the Responses API states."""
-    limit: int | None = fields.get("max_output_tokens")
-    return limit
+def _an_output(value: object, fields: Fields) -> str | None:
+    return "max_output_tokens value should be greater than 0" if value == 0 else None
 
 
-def _an_output(fields: Fields, model: Model) -> str | None:
-    return "max_output_tokens value should be greater than 0" if _output_limit(fields) == 0 else None
-
-
-_CHECKS: dict[Edition, tuple[Check, ...]] = {
-    "documented": (),
-    "observed": (
-        *(check for check in COMMON["observed"] if check not in (MAX_TOKENS, several)),
-        _one_in_a_stream,
-        several,
-        _no_stream_options,
-        _input_fault,
-        field("reasoning", _reasoning),
-        chat_logprobs,
-        tools_fault,
-        whole_limit("max_output_tokens"),
-        _an_output,
-        FORMAT,
-        KWARGS,
-        _pictures_fault,
-    ),
-}
-
-_RESPONSES = GraphEndpoint(RESPONSES_PATHS, _CHECKS, _read_input, _output_limit)
+_CHECKS: tuple[Check, ...] = (
+    *STREAM,
+    *SAMPLING,
+    SPECIAL,
+    ("n", _one_in_a_stream),
+    SEVERAL,
+    ("stream_options", lambda value, fields: "stream_options is not supported in Responses API."),
+    ("model", _input_fault),
+    ("reasoning", _reasoning),
+    LOGPROBS,
+    *TOOLS,
+    whole_limit("max_output_tokens"),
+    ("max_output_tokens", _an_output),
+    FORMAT,
+    VARIABLES,
+    ("input", lambda value, fields: pictures_fault(messages_of(value), fields)),
+)

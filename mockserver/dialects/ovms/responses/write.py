@@ -175,7 +175,7 @@ def _stages(answer: Responding) -> Iterator[Stage]:
     begun = {"response": _response(answer, None, "in_progress")}
     yield quiet(_written, TAKEN, [ResponseEvent("response.created", begun)])
     yield quiet(_written, 0, [ResponseEvent("response.in_progress", begun)])
-    for part in parts_of(answer.choice, answer.generation, answer.scope):
+    for part in parts_of(answer.choice, answer.generation):
         if part.kind == "text":
             yield from _text_stages(answer, part)
         elif part.kind == "thought":
