@@ -18,7 +18,7 @@ from cerebras.cloud.sdk.types.model_retrieve_response import ModelMetadata
 
 from .questions import EDITION, PROMPT, RATE_LIMITED, TIMEOUT, Server, before, middle_of
 
-MODEL = "llama3.1-8b"
+MODEL = "gpt-oss-120b"
 
 
 def connected(server: Server, edition: str) -> Cerebras:

@@ -24,7 +24,7 @@ ROOTS = (*JSON_TYPES, "nofcall", "ws")
 
 
 def choice(root: str, edition: Edition = "documented", **more: Any) -> dict[str, Any]:
-    body = {"model": "llama3.1-8b", "prompt": "Which apples keep best?", "grammar_root": root, **more}
+    body = {"model": "gpt-oss-120b", "prompt": "Which apples keep best?", "grammar_root": root, **more}
     answer = ask("cerebras", body, edition=edition)
     assert answer.status == 200
     found: dict[str, Any] = answer.json()["choices"][0]
@@ -57,7 +57,7 @@ def test_no_call_is_prose_and_white_space_is_white() -> None:
 
 @pytest.mark.parametrize("root", ROOTS)
 def test_a_stream_says_what_the_plain_answer_says(root: str) -> None:
-    body = {"model": "llama3.1-8b", "prompt": "Which apples keep best?", "grammar_root": root, "stream": True}
+    body = {"model": "gpt-oss-120b", "prompt": "Which apples keep best?", "grammar_root": root, "stream": True}
     events = ask("cerebras", body).events()
     assert "".join(event["choices"][0]["text"] for event in events[:-1]) == choice(root)["text"]
 
@@ -73,6 +73,6 @@ def test_white_space_follows_where_the_answer_must_not_end() -> None:
 
 
 def test_null_is_no_root() -> None:
-    free = ask("cerebras", {"model": "llama3.1-8b", "prompt": "Which apples keep best?"}).json()["choices"]
-    null = {"model": "llama3.1-8b", "prompt": "Which apples keep best?", "grammar_root": None}
+    free = ask("cerebras", {"model": "gpt-oss-120b", "prompt": "Which apples keep best?"}).json()["choices"]
+    null = {"model": "gpt-oss-120b", "prompt": "Which apples keep best?", "grammar_root": None}
     assert ask("cerebras", null).json()["choices"] == free

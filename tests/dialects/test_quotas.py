@@ -70,7 +70,7 @@ class Client:
         return Counted(made.timeline.status, said, data, made, made.reservation)
 
 
-def text(max_tokens: int | None = 4, model: str = "llama3.1-8b", prompt: str = "Hi") -> dict[str, object]:
+def text(max_tokens: int | None = 4, model: str = "gpt-oss-120b", prompt: str = "Hi") -> dict[str, object]:
     return {"model": model, "prompt": prompt} | ({} if max_tokens is None else {"max_tokens": max_tokens})
 
 
@@ -145,7 +145,7 @@ def headers_of(dialect: str, tanks: Tanks, now: float, blamed: set[tuple[str, st
 
 
 MODELS = {
-    "cerebras": (text, ("llama3.1-8b", "gpt-oss-120b"), (0, 4, 30, 20_000, 59_000)),
+    "cerebras": (text, ("gpt-oss-120b", "llama3.1-8b"), (0, 4, 30, 20_000, 59_000)),
     "upstash": (chat, ("meta-llama/Meta-Llama-3-8B-Instruct", "mistralai/Mistral-7B-Instruct-v0.2"), (1, 4, 30)),
     "friendli": (legacy, ("meta-llama-3.1-8b-instruct", "mixtral-8x7b-instruct-v0-1"), (1, 4, 30)),
 }

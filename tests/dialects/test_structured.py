@@ -74,7 +74,7 @@ D1, D2 = "gpt://folder/yandexgpt/latest", "gpt://folder/qwen3-235b-a22b-fp8/late
 CHATS = "/v1/chat/completions"
 DOORS = (
     Door("cerebras-chat", "cerebras", lenient, path=CHATS),
-    Door("cerebras-chat-observed", "cerebras", lenient, "observed", "gemma-4-31b", CHATS),
+    Door("cerebras-chat-observed", "cerebras", lenient, "observed", "my-own-model", CHATS),
     Door("yandex-d1", "yandex", named, model=D1),
     Door("yandex-d2-observed", "yandex", named, "observed", D2),
     Door("yandex-bare", "yandex", bare, model=D2),

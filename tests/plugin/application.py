@@ -64,7 +64,7 @@ def agent(question: str) -> str:
     raise RuntimeError("it goes round in circles")
 
 
-def ask_plainly(question: str, **more: float) -> str:
+def ask_plainly(question: str, **more: object) -> str:
     """Without any vendor's client: it comes back at once, until it has an answer."""
     body = json.dumps({"model": "llama3.1-8b", "prompt": question, "max_tokens": 12, **more}).encode()
     key = os.environ["CEREBRAS_API_KEY"]

@@ -291,7 +291,7 @@ def test_settings_come_from_the_marker_the_command_line_the_fixture_and_the_ini_
             return {"latency": "ttft=20ms", "edition": "observed"}
 
         def test_fixture(mockserver, latency):
-            my_app.ask_plainly("hello")
+            my_app.ask_plainly("hello", model="gpt-oss-120b")
             assert mockserver.last.ttft >= latency
             assert mockserver.last.edition == "observed"
 

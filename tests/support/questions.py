@@ -16,7 +16,7 @@ QUESTIONS: Mapping[str, tuple[str, dict[str, Any]]] = {
     ),
     "cerebras": (
         "/cerebras/v1/completions",
-        {"model": "llama3.1-8b", "prompt": "What is the capital of Turkey?", "max_tokens": 24},
+        {"model": "gpt-oss-120b", "prompt": "What is the capital of Turkey?", "max_tokens": 24},
     ),
     "friendli": (
         "/friendli/v1/completions",

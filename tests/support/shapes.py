@@ -171,9 +171,9 @@ OVMS_CHAT = "/v3/chat/completions"
 SHAPES = (
     Shape("anthropic", "anthropic", _message_body, stream_text=_text_deltas, many=False, strict=True),
     Shape("cerebras", "cerebras", _completion("llama3.1-8b"), many=False),
-    Shape("cerebras-observed", "cerebras", _completion("llama3.1-8b"), edition="observed"),
+    Shape("cerebras-observed", "cerebras", _completion("gpt-oss-120b"), edition="observed"),
     Shape("cerebras-chat", "cerebras", _chat("llama-3.3-70b"), "/v1/chat/completions", **_CHAT),
-    Shape("cerebras-chat-observed", "cerebras", _chat("gemma-4-31b"), "/v1/chat/completions", "observed", **_CHAT),
+    Shape("cerebras-chat-observed", "cerebras", _chat("my-own-model"), "/v1/chat/completions", "observed", **_CHAT),
     Shape("friendli", "friendli", _completion("meta-llama-3.1-8b-instruct"), stream_text=_sampled_text),
     Shape("friendli-container", "friendli", _completion("m"), edition="observed", stream_extra=_USAGE),
     Shape("friendli-serverless", "friendli", _completion("m"), "/serverless/v1/completions", stream_extra=_USAGE),

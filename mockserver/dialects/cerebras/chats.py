@@ -8,7 +8,7 @@ from typing import Any
 
 from mockserver.core.calls import Call
 from mockserver.core.dialects import Edition, RequestScope
-from mockserver.core.failures import FailureKind, Refusal
+from mockserver.core.failures import Refusal
 from mockserver.core.generation import Constraint, GenerationRequest, Limits, Output, Prompt, Stops, ToolChoice
 from mockserver.dialects.cerebras import strict_schemas
 from mockserver.dialects.cerebras.body import CHAT_REQUEST, sent_object
@@ -16,6 +16,7 @@ from mockserver.dialects.cerebras.conflicts import conflict, version_of
 from mockserver.dialects.cerebras.errors import explain, refused
 from mockserver.dialects.cerebras.families import ModelFamily, effort_of, family_of, shown_of
 from mockserver.dialects.cerebras.images import Messages, seeing
+from mockserver.dialects.cerebras.models import find_model
 from mockserver.dialects.cerebras.read import fitting, least_tokens, patience
 from mockserver.dialects.cerebras.write import CerebrasOptions
 from mockserver.dialects.openai.fields import Body, sampling, stop_texts, whole
@@ -36,9 +37,9 @@ def read_chat(call: Call, scope: RequestScope) -> GenerationRequest | Refusal:
     contract = CHAT_REQUEST[scope.edition]
     if not contract.accepts(body):
         return explain(contract.violations(body), body)
-    model, family = scope.model(body["model"]), family_of(body["model"])
-    if model is None:
-        return Refusal(FailureKind.UNKNOWN_MODEL)
+    model, family = find_model(body["model"], scope), family_of(body["model"])
+    if isinstance(model, Refusal):
+        return model
     version = version_of(call, scope.edition)
     if version > 1 and "disable_reasoning" in body:
         # Version 2 does not know it: the observed edition refuses it like any unknown field.

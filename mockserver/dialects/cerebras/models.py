@@ -63,10 +63,12 @@ _ENTRIES: Mapping[str, Entry] = MappingProxyType({
         "Qwen/Qwen3-235B-A22B-Instruct-2507", "0.0000006", "0.0000012", "Qwen3", "chatml", preview=True,
     ),
 })  # fmt: skip
-_PARAMETERS = (
-    "temperature", "top_p", "seed", "stop", "max_completion_tokens", "logprobs", "top_logprobs", "frequency_penalty",
-    "presence_penalty", "logit_bias",
-)  # fmt: skip
+# Recorded of all models, though they return log-probabilities.
+_PARAMETERS: Mapping[str, bool] = MappingProxyType({
+    **dict.fromkeys(("temperature", "top_p", "seed", "stop", "max_completion_tokens"), True),
+    **dict.fromkeys(("logprobs", "top_logprobs"), False),
+    **dict.fromkeys(("frequency_penalty", "presence_penalty", "logit_bias"), True),
+})  # fmt: skip
 
 
 def _entry(model: Model) -> Entry:
@@ -104,7 +106,7 @@ def _native(model: Model) -> dict[str, object]:
             "response_format": True,
             "reasoning": _reasons(model),
         },
-        "supported_parameters": {**dict.fromkeys(_PARAMETERS, True), "repetition_penalty": False},
+        "supported_parameters": {**_PARAMETERS, "repetition_penalty": False},
         "architecture": {
             "modality": "text+vision" if vision else "text",
             "tokenizer": entry.tokenizer,
@@ -168,31 +170,59 @@ def format_of(asked: str | None) -> Format:
 
 # --- models ----------------------------------------------------------------------------------------------------------
 
+# Models that the shared endpoints no longer have: the coder since November 2025, `llama-3.3-70b` and `qwen-3-32b` since
+# 16 February 2026, `llama3.1-8b` and the 235B instruct since 27 May, `zai-glm-4.7` since 17 August.
+_RETIRED = frozenset((
+    "llama3.1-8b", "llama3.1-70b", "llama-3.3-70b", "llama-4-scout-17b-16e-instruct",
+    "llama-4-maverick-17b-128e-instruct", "deepseek-r1-distill-llama-70b", "qwen-3-32b", "qwen-3-coder-480b",
+    "qwen-3-235b-a22b", "qwen-3-235b-a22b-instruct-2507", "qwen-3-235b-a22b-thinking-2507", "zai-glm-4.6",
+    "zai-glm-4.7",
+))  # fmt: skip
+# Served on dedicated endpoints alone.
+_DEDICATED = frozenset(("gemma-4-31b",))
+
+
+def find_model(name: str, scope: RequestScope) -> Model | Refusal:
+    """The model of that name, or the vendor's 404: for one that does not exist, or (observed) that is not shared today.
+
+    A catalogue in the settings may have any model.
+    """
+    if scope.edition == "observed" and not scope.closed_catalogue:
+        if name in _RETIRED:
+            return Refusal(FailureKind.UNKNOWN_MODEL, code="model_archived")
+        if name in _DEDICATED:
+            return Refusal(FailureKind.UNKNOWN_MODEL)
+    return scope.model(name) or Refusal(FailureKind.UNKNOWN_MODEL)
+
+
+def _offered(scope: RequestScope) -> list[Model]:
+    return [model for model in scope.models if not isinstance(find_model(model.id, scope), Refusal)]
+
 
 def list_models(call: Call, scope: RequestScope) -> Reply:
     """The models on offer; `created` is 0 for all of them (recorded)."""
-    return body_reply({"object": "list", "data": [_model(model) for model in scope.models]})
+    return body_reply({"object": "list", "data": [_model(model) for model in _offered(scope)]})
 
 
 def get_model(call: Call, scope: RequestScope) -> Reply | Refusal:
     """One model of the list, or the vendor's 404."""
-    found = _found(scope)
-    return body_reply(_model(found)) if found else Refusal(FailureKind.UNKNOWN_MODEL)
+    found = _listed(scope)
+    return found if isinstance(found, Refusal) else body_reply(_model(found))
 
 
 def list_public_models(call: Call, scope: RequestScope) -> Reply:
     """The models on offer with their prices, capabilities and limits, for anyone."""
 
     form = format_of(call.query_value("format"))
-    return body_reply({**form.around, "data": [form.model(model) for model in scope.models]})
+    return body_reply({**form.around, "data": [form.model(model) for model in _offered(scope)]})
 
 
 def get_public_model(call: Call, scope: RequestScope) -> Reply | Refusal:
     """One model of the public list, or the vendor's 404."""
 
-    found = _found(scope)
-    if found is None:
-        return Refusal(FailureKind.UNKNOWN_MODEL)
+    found = _listed(scope)
+    if isinstance(found, Refusal):
+        return found
     return body_reply(format_of(call.query_value("format")).model(found))
 
 
@@ -201,8 +231,10 @@ def warm_up(call: Call, scope: RequestScope) -> Reply:
     return body_reply({})
 
 
-def _found(scope: RequestScope) -> Model | None:
-    return next((model for model in scope.models if model.id == scope.variables["id"]), None)
+def _listed(scope: RequestScope) -> Model | Refusal:
+    found = find_model(scope.variables["id"], scope)
+    # No list has a model that was made up for a request.
+    return found if isinstance(found, Refusal) or found in scope.models else Refusal(FailureKind.UNKNOWN_MODEL)
 
 
 def _model(model: Model) -> dict[str, object]:

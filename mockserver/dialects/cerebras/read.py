@@ -6,6 +6,7 @@ from mockserver.core.failures import FailureKind, Refusal
 from mockserver.core.generation import Constraint, GenerationRequest, Limits, Output, Stops
 from mockserver.dialects.cerebras.body import REQUEST, sent_object
 from mockserver.dialects.cerebras.errors import exclusive, explain, refused
+from mockserver.dialects.cerebras.models import find_model
 from mockserver.dialects.openai.fields import Body, sampling, stop_texts, text_prompts, whole
 
 # Fields that the service obeys but the page does not name: the documented edition accepts and ignores them.
@@ -24,9 +25,9 @@ def read(call: Call, scope: RequestScope) -> GenerationRequest | Refusal:
     refusal = _conflict(body)
     if refusal is not None:
         return refusal
-    model = scope.model(body["model"])
-    if model is None:
-        return Refusal(FailureKind.UNKNOWN_MODEL)
+    model = find_model(body["model"], scope)
+    if isinstance(model, Refusal):
+        return model
     root = body.get("grammar_root")
     request = GenerationRequest(
         model=body["model"],
