@@ -15,6 +15,15 @@ SEEDS = range(-(2**63), 2**63)
 _MASK = (1 << 64) - 1
 _ALPHANUMERICS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
+# The constants of splitmix64.
+_STEP, _MIX, _MIX_AGAIN = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
+# So many draws are made at once in the lanes of one large integer: 128 bits each, of which products need as many.
+_LANES = 16
+_EACH_LANE = sum(1 << 128 * lane for lane in range(_LANES))
+_LOW_HALVES = _EACH_LANE * _MASK
+_STEPS = sum(((lane + 1) * _STEP & _MASK) << 128 * lane for lane in range(_LANES))
+_AS_ALPHANUMERICS = bytes.maketrans(bytes(range(len(_ALPHANUMERICS))), _ALPHANUMERICS.encode())
+
 
 def derive(seed: int, *parts: str | int) -> int:
     """A 64-bit number that depends on the seed and on each part, and on nothing else."""
@@ -50,10 +59,9 @@ class Draws:
 
     def bits(self) -> int:
         """The next 64 bits."""
-        self._state = (self._state + 0x9E3779B97F4A7C15) & _MASK
-        mixed = self._state
-        mixed = ((mixed ^ (mixed >> 30)) * 0xBF58476D1CE4E5B9) & _MASK
-        mixed = ((mixed ^ (mixed >> 27)) * 0x94D049BB133111EB) & _MASK
+        self._state = mixed = (self._state + _STEP) & _MASK
+        mixed = ((mixed ^ (mixed >> 30)) * _MIX) & _MASK
+        mixed = ((mixed ^ (mixed >> 27)) * _MIX_AGAIN) & _MASK
         return mixed ^ (mixed >> 31)
 
     def below(self, bound: int) -> int:
@@ -75,5 +83,18 @@ class Draws:
 
 
 def alphanumerics(seed: int, count: int, *parts: str | int) -> str:
-    """`count` digits and letters of both cases derived like `derive`."""
-    return Draws(derive(seed, *parts)).spell(_ALPHANUMERICS, count)
+    """`count` digits and letters of both cases derived like `derive`: those that `Draws` would spell, faster."""
+    start, drawn = derive(seed, *parts), b""
+    while len(drawn) < count:
+        drawn += _drawn_below(len(_ALPHANUMERICS), start + len(drawn) * _STEP)
+    return drawn[:count].translate(_AS_ALPHANUMERICS).decode()
+
+
+def _drawn_below(bound: int, start: int) -> bytes:
+    """The first `_LANES` draws below a bound (at most 256), as a byte each."""
+    mixed = ((start & _MASK) * _EACH_LANE + _STEPS) & _LOW_HALVES
+    mixed = ((mixed ^ ((mixed >> 30) & _LOW_HALVES)) * _MIX) & _LOW_HALVES
+    mixed = ((mixed ^ ((mixed >> 27) & _LOW_HALVES)) * _MIX_AGAIN) & _LOW_HALVES
+    mixed = (mixed ^ ((mixed >> 31) & _LOW_HALVES)) * bound
+    # The high half of each lane is less than the bound.
+    return mixed.to_bytes(16 * _LANES, "little")[8::16]

@@ -150,19 +150,28 @@ _BLANKS = bytes(code if chr(code).isalnum() else ord(" ") for code in range(128)
 class Intent(NamedTuple):
     """What a prompt asks for.
 
-    `subject` is in the prompt's own words; a generic one unless the prompt `names_subject`. `kind` is the kind of
-    answer, with its length in `words` or `sentences` if stated. If there are `literal_answers`, one of them is the
-    answer. `wanted` is the part of the prompt that was read, in lower case.
+    `language` is that of the answer. `kind` is the kind of answer, with its length in `words` or `sentences` if stated.
+    If there are `literal_answers`, one of them is the answer. `wanted` is the part of the prompt that was read, in
+    lower case. `about` is where its subject is: in a text, in a language, with these cues.
     """
 
     language: str
-    subject: str
-    names_subject: bool
+    about: tuple[str, str, frozenset[str]]
     kind: str = "plain"
     words: int | None = None
     sentences: int | None = None
     wanted: str = ""
     literal_answers: tuple[str, ...] = ()
+
+    @property
+    def subject(self) -> str:
+        """The subject in the prompt's own words, or a generic one."""
+        return _subject_in(*self.about) or _GENERIC[self.language]
+
+    @property
+    def names_subject(self) -> bool:
+        """Whether the prompt names its subject."""
+        return bool(_subject_in(*self.about))
 
     @property
     def length(self) -> int:
@@ -196,14 +205,13 @@ def _detect(stretch: str) -> Intent:
     rest = stretch
     if not cues.isdisjoint(_LANGUAGE_NAMES) or (own == "ru" and any(stem in lowered for stem in _LANGUAGE_STEMS)):
         language, rest = _requested_language(stretch) or (own, stretch)
-    subject = _subject_in(rest, own, cues)
-    names, subject = bool(subject), subject or _GENERIC[language]
+    about = rest, own, cues
     if not cues:
-        return Intent(language, subject, names, wanted=lowered)
+        return Intent(language, about, wanted=lowered)
     literal = literal_answers(stretch) if not cues.isdisjoint(_LITERAL) else ()
     kind = _kind_of(stretch, cues)
     length, sentences = _length_of(stretch) if not cues.isdisjoint(_COUNTABLE) else (None, None)
-    return Intent(language, subject, names, kind, length, sentences, lowered, literal)
+    return Intent(language, about, kind, length, sentences, lowered, literal)
 
 
 def _words_in(lowered: str) -> frozenset[str]:
@@ -316,6 +324,7 @@ _ANSWERING = frozenset(("answer", "respond", "reply", "ответь", "отве�
 _LONGEST_LABEL = 8
 
 
+@lru_cache(maxsize=1024)
 def _subject_in(text: str, language: str, cues: frozenset[str]) -> str:
     """The first words of a sentence after function words, up to a punctuation mark; empty if there are none."""
     pattern = _SUBJECTS.get(language)

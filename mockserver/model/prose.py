@@ -157,9 +157,9 @@ class _Writer:
 
     def _opener(self) -> Phrase:
         """A sentence with the subject: the prompt's own words are quoted, as other languages' sentences do already."""
-        intent = self._intent
-        quotes = intent.language == "en" and intent.names_subject and '"' not in intent.subject
-        subject = f'"{intent.subject}"' if quotes else intent.subject
+        intent, subject = self._intent, self._intent.subject
+        if intent.language == "en" and '"' not in subject and intent.names_subject:
+            subject = f'"{subject}"'
         sentence = self.draws.pick(corpus.language(self._language)["openers"])
         return fresh_phrase(sentence.replace("{subject}", subject))
 

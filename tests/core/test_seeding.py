@@ -1,11 +1,12 @@
 """Derived randomness: known values, so that no platform and no Python may differ."""
 
+import string
 from uuid import UUID
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mockserver.core.seeding import Draws, derive, hex_digits, uuid4_text
+from mockserver.core.seeding import Draws, alphanumerics, derive, hex_digits, uuid4_text
 
 
 def test_derived_numbers_are_what_they_always_were() -> None:
@@ -22,6 +23,12 @@ def test_each_part_and_the_seed_matter() -> None:
 def test_a_uuid_has_the_form_of_version_four() -> None:
     assert UUID(uuid4_text(7, "id")).version == 4
     assert len(hex_digits(7, 24, "id")) == 24
+
+
+@given(st.integers(), st.integers(0, 100))
+def test_letters_and_digits_are_those_that_draws_spell(seed: int, count: int) -> None:
+    characters = f"{string.digits}{string.ascii_uppercase}{string.ascii_lowercase}"
+    assert alphanumerics(seed, count, "id") == Draws(derive(seed, "id")).spell(characters, count)
 
 
 @given(st.integers(), st.integers(1, 10**9))

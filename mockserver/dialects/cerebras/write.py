@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from mockserver.core.dialects import Edition, RequestScope
 from mockserver.core.generation import Choice, Generation, Unseen
 from mockserver.core.seeding import derive, hex_digits, uuid4_text
-from mockserver.core.timeline import RawHeaders, Reply, TokenTiming
+from mockserver.core.timeline import Reply, TokenTiming
 from mockserver.dialects.cerebras.families import ALL_DETAILS, ModelFamily, Shown, family_of
 from mockserver.dialects.openai.bodies import usage_object
 from mockserver.dialects.openai.events import batches
@@ -68,20 +68,12 @@ def write_chat(generation: Generation, pace: TokenTiming, scope: RequestScope) -
 def _around(rendering: Rendering) -> Members:
     model, scope = rendering.generation.request.model, rendering.scope
     return {
-        "id": _answer_id(rendering),
+        # An id has the prefix of chats even for a completion.
+        "id": f"chatcmpl-{uuid4_text(scope.identity, 'id')}",
         "created": int(scope.now),
         "model": model,
         "system_fingerprint": _system_fingerprint(scope.seed, model),
     }
-
-
-def _answer_id(rendering: Rendering) -> str:
-    """The id of an answer, which has the prefix of chats even for a completion."""
-    return f"chatcmpl-{uuid4_text(rendering.scope.identity, 'id')}"
-
-
-def _headers(rendering: Rendering) -> RawHeaders:
-    return ((b"inference-id", _answer_id(rendering).encode()),)
 
 
 @lru_cache(maxsize=256)
@@ -167,7 +159,7 @@ _COMPLETION = Flavour(
     segments=_texts,
     closing=lambda rendering, choice: {"text": ""},
     unset=lambda rendering: NOTHING,
-    headers=_headers,
+    headers=lambda rendering, around: ((b"inference-id", around["id"].encode()),),
     kind="text_completion",
     chunk_kind="text_completion",
     body=_KEYS,

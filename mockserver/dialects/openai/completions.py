@@ -126,7 +126,7 @@ COMPLETION = Flavour(
     opening=_opening,
     # The last token has the finish reason.
     closing=lambda rendering, choice: None if choice.texts else {"text": "", "logprobs": None},
-    headers=lambda rendering: model_headers(rendering.generation.request.model, completions=True),
+    headers=lambda rendering, around: model_headers(rendering.generation.request.model, completions=True),
     kind="text_completion",
     chunk_kind="text_completion",
     chunk=("id", "object", "created", "choices", "model", "usage"),

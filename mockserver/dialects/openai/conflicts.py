@@ -1,6 +1,6 @@
 """Chats, completions and requests for embeddings that OpenAI refuses though they keep to the contract."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from mockserver.core.failures import Refusal
@@ -25,14 +25,20 @@ Check = Callable[[Body, Family, str], Refusal | None]
 def chat_conflict(body: Body, family: Family, model: str) -> Refusal | None:
     """Why a chat that keeps to the contract is refused all the same: for its model, its fields, its history, or a
     schema."""
-    checks = (check(body, family, model) for check in _CHAT_CHECKS)
-    return misplaced(family, "chat", model) or next(filter(None, checks), None)
+    return misplaced(family, "chat", model) or _first_refusal(_CHAT_CHECKS, body, family, model)
 
 
 def completion_conflict(body: Body, family: Family, model: str) -> Refusal | None:
     """The same of a completion."""
-    checks = (check(body, family, model) for check in _COMPLETION_CHECKS)
-    return misplaced(family, "completions", model) or next(filter(None, checks), None)
+    return misplaced(family, "completions", model) or _first_refusal(_COMPLETION_CHECKS, body, family, model)
+
+
+def _first_refusal(checks: Sequence[Check], body: Body, family: Family, model: str) -> Refusal | None:
+    for check in checks:
+        refusal = check(body, family, model)
+        if refusal is not None:
+            return refusal
+    return None
 
 
 def embedding_conflict(body: Body, family: Family, model: str) -> Refusal | None:
@@ -122,6 +128,8 @@ def _lonely(body: Body, family: Family, model: str) -> Refusal | None:
 
 def _tools(body: Body, family: Family, model: str) -> Refusal | None:
     tools, older = body.get("tools") or (), body.get("functions") or ()
+    if not (tools or older):
+        return None
     functions = bool(older) or any(tool["type"] == "function" for tool in tools)
     if functions and family.chat_tools != "always":
         words = f"Function tools with reasoning_effort are not supported for {model} in /v1/chat/completions."

@@ -99,7 +99,7 @@ class Flavour(NamedTuple):
     - `groups`: which of a segment's texts share a chunk, given the step of the first; without it each has its own.
     - `closing`: the members of the part that ends a choice, but for its finish reason; None if its last token ends it,
       and none if nothing does.
-    - `headers`: of an answer, beside those that every answer of the vendor has.
+    - `headers`: of an answer, beside those that every answer of the vendor has; it is also given what is `around`.
     """
 
     around: "Callable[[Rendering], Members]"
@@ -114,7 +114,7 @@ class Flavour(NamedTuple):
     unset: "Callable[[Rendering], Members]" = lambda rendering: {"logprobs": None, "finish_reason": None}
     closing_around: "Callable[[Rendering], Members]" = lambda rendering: NOTHING
     groups: "Callable[[Rendering, Choice, Sequence[str], int], Iterator[range]] | None" = None
-    headers: "Callable[[Rendering], RawHeaders]" = lambda rendering: ()
+    headers: "Callable[[Rendering, Members], RawHeaders]" = lambda rendering, around: ()
     kind: str = "chat.completion"
     chunk_kind: str = "chat.completion.chunk"
     body: tuple[str, ...] = ("id", "object", "created", "model", "choices", "usage")
@@ -142,16 +142,17 @@ class Rendering(NamedTuple):
 def write(flavour: Flavour, generation: Generation, pace: TokenTiming, scope: RequestScope) -> Reply:
     """The generation as one body, or as a stream of chunks."""
     rendering = Rendering(flavour, generation, pace, scope)
-    headers = flavour.headers(rendering)
+    around = flavour.around(rendering)
+    headers = flavour.headers(rendering, around)
     if generation.request.output.stream:
-        frames = LazyFrames(partial(_frames, rendering))
+        frames = LazyFrames(partial(_frames, rendering, around))
         return Reply(200, (*flavour.stream_headers, *headers), frames, streamed=True)
     choices = []
     for choice in generation.choices:
         members = {"index": choice.index, "finish_reason": choice.finish_reason}
         choices.append(ordered(flavour.choice, {**members, **flavour.choice_members(rendering, choice)}))
     body = {
-        **flavour.around(rendering),
+        **around,
         **flavour.closing_around(rendering),
         "object": flavour.kind,
         "choices": choices,
@@ -166,10 +167,10 @@ def ordered(names: Sequence[str], values: Members) -> dict[str, Any]:
     return {name: values[name] for name in names if name in values}
 
 
-def _frames(rendering: Rendering) -> Iterator[FrameBatch]:
+def _frames(rendering: Rendering, around: Members) -> Iterator[FrameBatch]:
     """The stream of all choices, step by step."""
     flavour, generation, _, scope = rendering
-    around, unset = {**flavour.around(rendering), "object": flavour.chunk_kind}, flavour.unset(rendering)
+    around, unset = {**around, "object": flavour.chunk_kind}, flavour.unset(rendering)
     closing = {**flavour.closing_around(rendering), "usage": flavour.counts(rendering)}
     ends = closing if flavour.usage == "last" else NOTHING
     pad = _padding(scope.identity) if flavour.obfuscates(rendering) else None

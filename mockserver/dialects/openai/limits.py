@@ -118,8 +118,9 @@ def model_headers(model: str, *, completions: bool = False) -> RawHeaders:
 
 def _caller(call: Call) -> RawHeaders:
     """The organization and the project that a request names, or else those of everybody."""
-    names = (("openai-organization", ORGANIZATION), ("openai-project", PROJECT))
-    return tuple((name.encode(), (call.headers.get(name) or usual).encode("latin-1")) for name, usual in names)
+    organization = call.headers.get("openai-organization") or ORGANIZATION
+    project = call.headers.get("openai-project") or PROJECT
+    return (b"openai-organization", organization.encode("latin-1")), (b"openai-project", project.encode("latin-1"))
 
 
 def _milliseconds(scope: RequestScope) -> int:
@@ -135,27 +136,30 @@ def _cookie(scope: RequestScope) -> tuple[bytes, bytes]:
     return b"set-cookie", b"__cf_bm=" + token.encode() + b"; " + where
 
 
-_REQUESTS, _TOKENS = Limit("requests", _MINUTE, 10_000), Limit("tokens", _MINUTE, 250_000)
-
-
-def _limits(call: Call, scope: RequestScope, responses: bool) -> RawHeaders:
-    """The tightest limits on requests and on tokens. Without a quota they are those of a recorded account after one
-    short request; most responses then state none."""
-    standings = scope.standings
-    if not standings:
-        if responses or call.path not in _LIMITED:
-            return ()
-        used = _REQUESTS.amount if scope.refused is not None else 1
-        standings = (LimitState(_REQUESTS, used), LimitState(_TOKENS, 9))
-    elif responses and scope.refused is not None:
-        # Reported: a response that is refused for its limits states none of them.
-        return ()
+def _stated(standings: tuple[LimitState, ...]) -> RawHeaders:
+    """The tightest limits on requests and on tokens."""
     found = [(m.encode(), s) for m in ("requests", "tokens") if (s := tightest(standings, m, tuple(PERIODS)))]
     return (
         *((b"x-ratelimit-limit-" + measure, b"%d" % each.limit.amount) for measure, each in found),
         *((b"x-ratelimit-remaining-" + measure, b"%d" % each.remaining) for measure, each in found),
         *((b"x-ratelimit-reset-" + measure, go_duration(each.reset).encode()) for measure, each in found),
     )
+
+
+_REQUESTS, _TOKENS = Limit("requests", _MINUTE, 10_000), Limit("tokens", _MINUTE, 250_000)
+# Those of a recorded account after one short request, and when it is refused for them.
+_RECORDED = _stated((LimitState(_REQUESTS, 1), LimitState(_TOKENS, 9)))
+_RECORDED_REFUSAL = _stated((LimitState(_REQUESTS, _REQUESTS.amount), LimitState(_TOKENS, 9)))
+
+
+def _limits(call: Call, scope: RequestScope, responses: bool) -> RawHeaders:
+    """The limits that an answer states. Without a quota they are recorded ones, and most responses state none."""
+    if not scope.standings:
+        if responses or call.path not in _LIMITED:
+            return ()
+        return _RECORDED if scope.refused is None else _RECORDED_REFUSAL
+    # Reported: a response that is refused for its limits states none of them.
+    return () if responses and scope.refused is not None else _stated(scope.standings)
 
 
 # By what users measure: first tokens after half a second, the smallest models some 150 tokens a second.

@@ -27,7 +27,9 @@ from mockserver.dialects.openai.fields import bearer
 _MEMBERS = ("id", "object", "created", "model", "choices", "usage")
 # What most of these vendors write: compact bodies without OpenAI's tiers, fingerprints and padding.
 CHAT = _OPENAI_CHAT._replace(body=_MEMBERS, chunk=_MEMBERS, plain=None, obfuscates=lambda rendering: False)
-COMPLETION = _OPENAI_COMPLETION._replace(body=_MEMBERS, chunk=_MEMBERS, plain=None, headers=lambda rendering: ())
+COMPLETION = _OPENAI_COMPLETION._replace(
+    body=_MEMBERS, chunk=_MEMBERS, plain=None, headers=lambda rendering, around: ()
+)
 
 
 def dated(call: Call, scope: RequestScope) -> RawHeaders:

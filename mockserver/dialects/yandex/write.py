@@ -55,7 +55,7 @@ def _around(rendering: Rendering) -> Members:
     }
 
 
-def _headers(rendering: Rendering) -> RawHeaders:
+def _headers(rendering: Rendering, around: Members) -> RawHeaders:
     return _backend(rendering.generation).stream_headers if rendering.generation.request.output.stream else ()
 
 
