@@ -18,7 +18,7 @@ _ALPHANUMERICS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz
 # The constants of splitmix64.
 _STEP, _MIX, _MIX_AGAIN = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
 # So many draws are made at once in the lanes of one large integer: 128 bits each, of which products need as many.
-_LANES = 16
+_LANES = 64
 _EACH_LANE = sum(1 << 128 * lane for lane in range(_LANES))
 _LOW_HALVES = _EACH_LANE * _MASK
 _STEPS = sum(((lane + 1) * _STEP & _MASK) << 128 * lane for lane in range(_LANES))

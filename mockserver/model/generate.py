@@ -179,6 +179,8 @@ def _choice_seeds(request: GenerationRequest, content: int, time: int) -> list[i
     if len(given) >= wanted:
         return [*given[:wanted]]
     if not given:
+        if wanted == 1:
+            return [derive(content, "seed", time, 0) >> 33]
         return [derive(content, "seed", time, index) >> 33 for index in range(wanted)]
     return [given[index] if index < len(given) else derive(given[-1], "seed", index) >> 33 for index in range(wanted)]
 

@@ -1,6 +1,6 @@
 """`POST /v1/chat/completions`: requests (facts B), answers (E3) and streams (E4)."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
@@ -112,7 +112,7 @@ def chat_request(body: Body, prompt: Prompt, context: int, family: Family) -> Ge
         extra=ChatOptions(
             {"auto": "default", "fast": "priority"}.get(tier, tier),
             options.get("include_obfuscation") is not False,
-            isinstance(choice, Mapping) and choice["type"] != "allowed_tools",
+            isinstance(choice, dict) and choice["type"] != "allowed_tools",
         ),
     )
 
@@ -190,7 +190,7 @@ def _choice_members(rendering: Rendering, choice: Choice) -> Members:
     message = {
         "role": "assistant",
         "content": None if choice.refusal or (choice.calls and not text) else text,
-        **whole_calls(choice, partial(call_id, rendering), legacy=rendering.generation.request.tool_choice.legacy),
+        **(_whole_calls(rendering, choice) if choice.calls else NOTHING),
         "refusal": text if choice.refusal else None,
         "annotations": [],
     }
@@ -200,6 +200,11 @@ def _choice_members(rendering: Rendering, choice: Choice) -> Members:
         "finish_reason": choice.finish_reason,
         **_logprobs(rendering, choice),
     }
+
+
+def _whole_calls(rendering: Rendering, choice: Choice) -> Members:
+    legacy = rendering.generation.request.tool_choice.legacy
+    return whole_calls(choice, partial(call_id, rendering), legacy=legacy)
 
 
 def _logprobs(rendering: Rendering, choice: Choice, group: range | None = None) -> Members:
@@ -212,7 +217,7 @@ def _logprobs(rendering: Rendering, choice: Choice, group: range | None = None) 
 
 def _unset(rendering: Rendering) -> Members:
     """A model that reasons has no log-probabilities, and does not say so."""
-    silent = family_of(rendering.generation.request.model).reasoning
+    silent = family_of(rendering.generation.request.model).efforts
     return {"finish_reason": None} if silent else {"logprobs": None, "finish_reason": None}
 
 

@@ -6,7 +6,7 @@ from typing import Any
 from mockserver.core.failures import Refusal
 from mockserver.dialects.openai.families import UNKNOWN, Family, effort_asked
 from mockserver.dialects.openai.fields import Body
-from mockserver.dialects.openai.messages import image_urls, parts
+from mockserver.dialects.openai.messages import image_urls
 from mockserver.dialects.openai.refusals import (
     LONGEST_ECHO,
     image_refusal,
@@ -51,7 +51,7 @@ def embedding_conflict(body: Body, family: Family, model: str) -> Refusal | None
 
 def reasons(body: Body, family: Family) -> bool:
     """Whether a model reasons for a chat or a response."""
-    return family.reasoning and effort_asked(body, family) != "none"
+    return bool(family.efforts) and effort_asked(body, family) != "none"
 
 
 def _effort(body: Body, family: Family, model: str) -> Refusal | None:
@@ -68,7 +68,7 @@ def _lengths(body: Body, family: Family, model: str) -> Refusal | None:
     if old is not None and new is not None:
         words = "Setting 'max_tokens' and 'max_completion_tokens' at the same time is not supported."
         return refused(words, "max_tokens", "invalid_parameter_combination")
-    if old is not None and family.reasoning:
+    if old is not None and family.efforts:
         return unsupported("max_tokens", " Use 'max_completion_tokens' instead.")
     asked = new if old is None else old
     if asked is None or family is UNKNOWN or asked <= family.max_output:
@@ -84,7 +84,7 @@ _NOT_WHILE_REASONING = ("top_p", "frequency_penalty", "presence_penalty", "logit
 def _sampling(body: Body, family: Family, model: str) -> Refusal | None:
     if not family.stops and body.get("stop") is not None:
         return unsupported("stop")
-    if not reasons(body, family):
+    if not family.efforts or not reasons(body, family):
         return None
     temperature = body.get("temperature")
     if temperature is not None and temperature != 1:
@@ -96,7 +96,8 @@ def _sampling(body: Body, family: Family, model: str) -> Refusal | None:
 
 
 def _biases(body: Body, family: Family, model: str) -> Refusal | None:
-    wrong = next((key for key in body.get("logit_bias") or () if not (key.isascii() and key.isdecimal())), None)
+    biased = body.get("logit_bias")
+    wrong = next((key for key in biased if not (key.isascii() and key.isdecimal())), None) if biased else None
     if wrong is None:
         return None
     words = f"Invalid key in 'logit_bias': {wrong[:LONGEST_ECHO]}. You should only be submitting non-negative integers."
@@ -227,7 +228,8 @@ def _history(body: Body, family: Family, model: str) -> Refusal | None:
         if open_calls:
             return _unanswered(open_calls, f"{where}.role")
         answered.clear()
-        open_calls = dict.fromkeys(call["id"] for call in message.get("tool_calls") or ())
+        if calls := message.get("tool_calls"):
+            open_calls = dict.fromkeys(call["id"] for call in calls)
         called = set(open_calls)
     return _unanswered(open_calls, "messages") if open_calls else None
 
@@ -246,7 +248,9 @@ def _unanswered(ids: Mapping[str, None], param: str) -> Refusal:
 
 def _media(body: Body, family: Family, model: str) -> Refusal | None:
     for place, message in enumerate(body["messages"]):
-        for number, part in enumerate(parts(message)):
+        if not isinstance(message.get("content"), list):
+            continue
+        for number, part in enumerate(message["content"]):
             if part["type"] == "input_audio":
                 words = f"Invalid 'messages[{place}]'. Content blocks are expected to be either text or image_url type."
                 return refused(words, f"messages[{place}]", "invalid_value")

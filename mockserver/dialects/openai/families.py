@@ -5,6 +5,7 @@ Efforts are those that clients have verified in 2026; contexts and longest answe
 
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
@@ -237,6 +238,7 @@ def created_at(model: str) -> int:
     return _OFFERED[model].created if model in _OFFERED else _UNKNOWN_CREATED
 
 
+@lru_cache(maxsize=256)
 def fingerprint_of(model: str, family: Family) -> str | None:
     """The `system_fingerprint` of a model's chats, None for null: `fp_` and ten hexadecimal digits."""
     return f"fp_{hex_digits(0, 10, 'fingerprint', snapshot_of(model))}" if family.fingerprinted else None

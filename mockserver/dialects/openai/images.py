@@ -6,7 +6,7 @@ from math import ceil
 from typing import Any
 
 from mockserver.core.generation import Prompt
-from mockserver.dialects.openai.messages import image_urls, parts, with_media
+from mockserver.dialects.openai.messages import parts, with_media
 
 # An image of low detail counts so many tokens, any other as many more for each tile. It is first scaled down to fit a
 # square, then until its shorter side has so many pixels (the vendor's page on images, for gpt-4o).
@@ -19,10 +19,14 @@ _SIZED_SEGMENTS = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
 
 def with_images(prompt: Prompt, messages: Sequence[Mapping[str, Any]]) -> Prompt:
     """The prompt of a conversation with its images, each of which counts tokens and, by its URL, changes the answer."""
-    if not image_urls(messages):
-        return prompt
-    images = [part["image_url"] for each in messages for part in parts(each) if part.get("type") == "image_url"]
-    return with_media(prompt, [("image", str(image["url"]), _tokens(image)) for image in images])
+    images = [
+        part["image_url"]
+        for message in messages
+        if isinstance(message.get("content"), list)
+        for part in parts(message)
+        if part.get("type") == "image_url"
+    ]
+    return with_media(prompt, [("image", str(image["url"]), _tokens(image)) for image in images]) if images else prompt
 
 
 def _tokens(image: Mapping[str, Any]) -> int:
