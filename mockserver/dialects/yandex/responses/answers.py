@@ -3,7 +3,7 @@
 The page names the members, but not their order, nor the form of ids or of a stream's lines: these are OpenAI's.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import orjson
@@ -17,17 +17,13 @@ from mockserver.dialects.openai.responses.answers import PREFIXES, RESPONSE, end
 from mockserver.dialects.openai.responses.flavour import (
     Responding,
     ResponseFlavour,
-    Run,
-    by_group,
-    by_token,
     failed,
     responding,
     usual_opening,
     write,
 )
 from mockserver.dialects.openai.responses.spoken import Spoken, incomplete_reason
-from mockserver.dialects.yandex.responses.observed import OBSERVED, extra, written
-from mockserver.dialects.yandex.write import token_groups
+from mockserver.dialects.yandex.responses.observed import OBSERVED, extra, runs, written
 
 # The members of items, in their order.
 _ITEM = ("id", "type", "status", "content", "role", "arguments", "input", "call_id", "name")
@@ -69,7 +65,9 @@ def _response(answer: Responding, output: Sequence[Members] | None, status: str)
     body = answer.body
     reason = incomplete_reason(answer.choice) if output is not None else None
     text, reasoning = body.get("text") or {}, body.get("reasoning") or {}
-    conversation = body.get("conversation")
+    # A request names a conversation by its object, or by its id alone.
+    given = body.get("conversation")
+    conversation = given if given is None or isinstance(given, dict) else {"id": str(given)}
     return {
         "id": _id(answer, "resp"),
         "object": "response",
@@ -105,13 +103,8 @@ def _response(answer: Responding, output: Sequence[Members] | None, status: str)
         "usage": _usage(answer) if output is not None else None,
         "user": body.get("user"),
         "metadata": body["metadata"] if isinstance(body.get("metadata"), dict) else {},
-        **({"conversation": _conversation(conversation)} if conversation is not None else {}),
+        **({"conversation": conversation} if conversation is not None else {}),
     }
-
-
-def _conversation(given: Any) -> Members | None:
-    """The object of a conversation, which a request names by that object or by its id alone."""
-    return given if isinstance(given, dict) else {"id": str(given)}
 
 
 def _usage(answer: Responding) -> Members:
@@ -133,14 +126,6 @@ def _ended(answer: Responding, spoken: Spoken) -> Members:
     return {"name": spoken.name} if spoken.kind == "call" else ended(answer, spoken)
 
 
-def _runs(answer: Responding, spoken: Spoken) -> Iterator[Run]:
-    """The deltas: as in chats, those of Yandex' own models have several tokens each, or all arguments of a call."""
-    if not extra(answer).backend.large_chunks:
-        return by_token(answer, spoken)
-    texts = spoken.texts
-    return by_group(spoken, [range(len(texts))] if spoken.is_call else token_groups(texts, answer.choice.seed))
-
-
 _DOCUMENTED = RESPONSE._replace(
     response=_response,
     layout=lambda answer: _written,
@@ -149,7 +134,8 @@ _DOCUMENTED = RESPONSE._replace(
     item=_item,
     ended=_ended,
     plain=lambda value: orjson.dumps(value, option=orjson.OPT_APPEND_NEWLINE),
-    runs=_runs,
+    # As in chats, those of Yandex' own models have several tokens each, or all arguments of a call.
+    runs=lambda answer, spoken: runs(answer, spoken, grouped=extra(answer).backend.large_chunks),
     pad=lambda answer: None,
     opening=usual_opening,
     stream_headers=OBSERVED.stream_headers,

@@ -161,12 +161,9 @@ def _opening(answer: Responding) -> list[ResponseEvent]:
     query = _query(answer)
     if query is None:
         return opening
-    id_ = _search_id(answer)
-    where, kind = {"item_id": id_, "output_index": 0}, "response.web_search_call"
-    begun, done = (
-        {"output_index": 0, "item": _search(answer, words, status)}
-        for words, status in (("", "in_progress"), (query, "completed"))
-    )
+    items = [_search(answer, words, status) for words, status in (("", "in_progress"), (query, "completed"))]
+    begun, done = ({"output_index": 0, "item": item} for item in items)
+    where, kind = {"item_id": items[0]["id"], "output_index": 0}, "response.web_search_call"
     return [
         *opening,
         ResponseEvent("response.output_item.added", begun),
@@ -186,12 +183,8 @@ def _query(answer: Responding) -> str | None:
     return None if answer.choice.calls else extra(answer).query
 
 
-def _search_id(answer: Responding) -> str:
-    return uuid4_text(answer.scope.identity, "search")
-
-
 def _search(answer: Responding, query: str, status: str) -> Members:
-    valid, id_ = _nested(answer), _search_id(answer)
+    valid, id_ = _nested(answer), uuid4_text(answer.scope.identity, "search")
     action = {"query": query, "type": "search", **valid}
     return {"id": id_, "action": action, "status": status, "type": "web_search_call", **valid}
 
@@ -201,10 +194,10 @@ def _citations(answer: Responding) -> list[Members]:
     query = _query(answer)
     if query is None:
         return []
-    where = {"end_index": 0, "start_index": 0}
     return [
         {
-            **where,
+            "end_index": 0,
+            "start_index": 0,
             "title": f"{query} — {host}",
             "type": "url_citation",
             "url": f"https://{host}/{quote(query)}",
@@ -242,28 +235,28 @@ def _call_id(answer: Responding, spoken: Spoken) -> str:
 
 def _content(answer: Responding, spoken: Spoken, text: str) -> Members:
     """The text of an item within it; only a plain answer has `logprobs` that nobody has asked for, without a value."""
-    rows: list[Any] | None = answer.logprobs(range(len(spoken.texts))) if answer.detailed else None
+    rows: list[Any] | None = _rows(answer, spoken) if answer.detailed else None
     logprobs = {} if answer.streamed and not answer.detailed else {"logprobs": rows}
     return _said(spoken, text, logprobs, _nested(answer), _citations(answer))
 
 
-def _part(answer: Responding, spoken: Spoken, text: str, over: bool) -> Members:
-    """The part of an item as an event of its own has it."""
-    return _said(spoken, text, {"logprobs": answer.logprobs(range(len(spoken.texts)))} if over else {}, _VALID)
-
-
 def _said(
-    spoken: Spoken,
-    text: str,
-    logprobs: Members,
-    valid: Mapping[str, bool],
-    annotations: Sequence[Members] = (),
+    spoken: Spoken, text: str, logprobs: Members, valid: Mapping[str, bool], annotations: Sequence[Members] = ()
 ) -> Members:
     if spoken.kind == "summary":
         return {"text": text, "type": "summary_text", **valid}
     if spoken.kind == "refusal":
         return {"refusal": text, "type": "refusal", **valid}
-    return {"annotations": list(annotations), "text": text, "type": "output_text", **logprobs, **valid}
+    return {"annotations": [*annotations], "text": text, "type": "output_text", **logprobs, **valid}
+
+
+def _rows(answer: Responding, spoken: Spoken) -> list[dict[str, Any]]:
+    return answer.logprobs(range(len(spoken.texts)))
+
+
+def _part(answer: Responding, spoken: Spoken, text: str, over: bool) -> Members:
+    """The part of an item as an event of its own has it."""
+    return _said(spoken, text, {"logprobs": _rows(answer, spoken)} if over else {}, _VALID)
 
 
 def _beside(answer: Responding, spoken: Spoken, tokens: range) -> Members:
@@ -271,18 +264,22 @@ def _beside(answer: Responding, spoken: Spoken, tokens: range) -> Members:
 
 
 def _ended(answer: Responding, spoken: Spoken) -> Members:
-    if spoken.kind == "text" and answer.detailed:
-        return {"logprobs": answer.logprobs(range(len(spoken.texts)))}
-    return {"name": spoken.name} if spoken.kind == "call" else {}
+    if spoken.kind == "call":
+        return {"name": spoken.name}
+    return {"logprobs": _rows(answer, spoken)} if answer.detailed and spoken.kind == "text" else {}
+
+
+def runs(answer: Responding, spoken: Spoken, *, grouped: bool, **sizes: int) -> Iterator[Run]:
+    """The deltas: one token each, or in groups, as in chats, and all arguments of a call."""
+    if not grouped:
+        return by_token(answer, spoken)
+    texts = spoken.texts
+    return by_group(spoken, [range(len(texts))] if spoken.is_call else token_groups(texts, answer.choice.seed, **sizes))
 
 
 def _runs(answer: Responding, spoken: Spoken) -> Iterator[Run]:
-    """The deltas: a few tokens each, or all arguments of a call; one token each of the models that vLLM serves."""
-    if not extra(answer).backend.own:
-        return by_token(answer, spoken)
-    if spoken.is_call:
-        return by_group(spoken, [range(len(spoken.texts))])
-    return by_group(spoken, token_groups(spoken.texts, answer.choice.seed, _SMALLEST, _LARGEST))
+    """A few tokens each; one token each of the models that vLLM serves."""
+    return runs(answer, spoken, grouped=extra(answer).backend.own, smallest=_SMALLEST, largest=_LARGEST)
 
 
 OBSERVED = ResponseFlavour(

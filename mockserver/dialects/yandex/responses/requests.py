@@ -1,12 +1,9 @@
 """`POST /v1/responses` becomes a request to a model, as the page "Create a model response" allows or refuses it."""
 
-from collections.abc import Sequence
-from typing import Any
-
 from mockserver.core.calls import Call
-from mockserver.core.dialects import Edition, RequestScope
+from mockserver.core.dialects import RequestScope
 from mockserver.core.failures import FailureKind, Refusal
-from mockserver.core.generation import Constraint, Effort, GenerationRequest, Limits, Output, Prompt, Sampling
+from mockserver.core.generation import Constraint, GenerationRequest, Limits, Output, Prompt, Sampling
 from mockserver.dialects.contracts import by_edition
 from mockserver.dialects.openai.fields import Body, whole
 from mockserver.dialects.openai.messages import chat_prompt, with_images, with_media
@@ -20,9 +17,8 @@ from mockserver.dialects.openai.responses.items import (
     tool_fields,
 )
 from mockserver.dialects.openai.responses.store import ResponseStore
-from mockserver.dialects.openai.tools import Offer
 from mockserver.dialects.yandex.errors import fault, in_session
-from mockserver.dialects.yandex.models import Backend, ModelUri, backend_of, caller_folder, checked_uri
+from mockserver.dialects.yandex.models import ModelUri, backend_of, caller_folder, checked_uri
 from mockserver.dialects.yandex.read import CONTRACT, IMAGE_TOKENS, checked_body, fitting, messages_fault
 from mockserver.dialects.yandex.responses.observed import ResponseExtra
 from mockserver.dialects.yandex.tools import offered_fault, read_tools
@@ -32,8 +28,6 @@ from mockserver.model.schema import schema_fault
 _REQUEST = by_edition(CONTRACT, "ResponsesRequest")
 _ROLES = ("user", "system", "developer", "assistant")
 _LOGPROBS = "message.output_text.logprobs"
-# The reasoning effort of a request for a summary that states none.
-_USUAL: Effort = "medium"
 
 
 def read(call: Call, scope: RequestScope) -> GenerationRequest | Refusal:
@@ -57,30 +51,47 @@ def read(call: Call, scope: RequestScope) -> GenerationRequest | Refusal:
     wrong = _items_fault(body) or messages_fault(messages) if "input" in body else None
     if wrong is not None:
         return in_session(FailureKind.INVALID_REQUEST, wrong, uri, call, scope)
-    refused = _conflict(body, conversation)
+    form = (body.get("text") or {}).get("format") or {"type": "text"}
+    refused = _conflict(body) or _history_fault(body, conversation) or _schema_fault(form)
     if refused is not None:
         return refused
-    backend = backend_of(uri.name)
-    offer = _offer(body, parallel=_parallel(body, backend, scope.edition))
+    # The service's own tools (code, MCP servers, files) are accepted but never called: their results are not simulated.
+    # Only the web is searched, and only in the observed edition.
+    unusable = offered_fault(
+        (f"tools[{place}]", tool["type"], tool_fields(tool))
+        for place, tool in enumerate(body.get("tools", ()))
+        if tool["type"] in ("function", "custom")
+    )
+    # By the page a response may have several calls, unless the request forbids it; recorded responses say that they may
+    # not unless the request allows it.
+    backend, observed = backend_of(uri.name), scope.edition == "observed"
+    parallel = bool(body.get("parallel_tool_calls", not observed)) or (backend.own and not observed)
+    offer = unusable or read_tools({"tools": chat_tools(body), "tool_choice": chat_choice(body)}, parallel=parallel)
     if isinstance(offer, Refusal):
         return offer
-    prompt = _prompt(messages, body)
-    effort, summary = _thinking(body)
+    prompt = with_images(chat_prompt(messages, body.get("tools")), messages, IMAGE_TOKENS)
+    prompt = with_media(prompt, [("file", name, FILE_TOKENS) for name in files_of(list(messages))])
+    reasoning = body.get("reasoning") or {}
+    effort = reasoning.get("effort")
+    summary = bool(reasoning.get("summary") or reasoning.get("generate_summary")) and effort != "none"
+    query = _query(body, prompt) if observed else None
     request = GenerationRequest(
         model=str(uri),
         prompts=(prompt,),
         output=Output(
-            stream=body.get("stream", False), include_usage=True, logprobs=_logprobs(body), reasoning=summary
+            stream=body.get("stream", False),
+            include_usage=True,
+            logprobs=int(body.get("top_logprobs", 0)) if _LOGPROBS in body.get("include", ()) else None,
+            reasoning=summary,
         ),
         limits=Limits(whole(body.get("max_output_tokens")), context=backend.context),
         sampling=Sampling(temperature=body.get("temperature", 1.0), top_p=body.get("top_p", 1.0)),
-        constraint=_constraint(body),
+        constraint=_constraint(form),
         tools=offer.tools,
         tool_choice=offer.choice._replace(compact=backend.own),
-        effort=effort,
-        extra=ResponseOptions(
-            body, ResponseExtra(backend, _query(body, prompt) if scope.edition == "observed" else None)
-        ),
+        # A request for a summary that states no effort means a usual one.
+        effort=effort or "medium" if summary else effort,
+        extra=ResponseOptions(body, ResponseExtra(backend, query)),
     )
     return fitting(request, uri, call, scope)
 
@@ -96,14 +107,6 @@ def _conversation(body: Body, scope: RequestScope) -> object:
     return scope.history.with_items([*(earlier.items if earlier is not None else ()), *own])
 
 
-def _parallel(body: Body, backend: Backend, edition: Edition) -> bool:
-    """Whether a response may have several calls: by the page they may, unless the request forbids it; recorded
-    responses say that they may not unless the request allows it."""
-    if edition == "observed":
-        return bool(body.get("parallel_tool_calls", False))
-    return backend.own or body.get("parallel_tool_calls", True)
-
-
 def _items_fault(body: Body) -> str | None:
     """The fault of the first message whose role is not allowed; None if there is none."""
     items = body["input"] if isinstance(body["input"], list) else ()
@@ -111,14 +114,14 @@ def _items_fault(body: Body) -> str | None:
     return next((f"invalid message role '{role}'" for role in roles if role not in _ROLES), None)
 
 
-def _conflict(body: Body, conversation: object) -> Refusal | None:
-    """The refusal of incompatible fields, of a result without its call, or of an unusable schema."""
+def _conflict(body: Body) -> Refusal | None:
+    """The refusal of incompatible fields."""
     # "Only set this when you set `stream: true`."
     if "stream_options" in body and not body.get("stream"):
         return fault("stream_options", "needs 'stream' to be true")
     if "previous_response_id" in body and "conversation" in body:
         return fault("previous_response_id", "cannot be used together with 'conversation'")
-    return _history_fault(body, conversation) or _schema_fault(body)
+    return None
 
 
 def _history_fault(body: Body, items: object) -> Refusal | None:
@@ -135,55 +138,15 @@ def _history_fault(body: Body, items: object) -> Refusal | None:
     return None
 
 
-def _form(body: Body) -> Body:
-    return (body.get("text") or {}).get("format") or {"type": "text"}
-
-
-def _constraint(body: Body) -> Constraint | None:
-    form = _form(body)
-    if form["type"] == "json_schema":
-        return Constraint("json_schema", form["schema"])
-    return Constraint("json_object") if form["type"] == "json_object" else None
-
-
-def _schema_fault(body: Body) -> Refusal | None:
-    form = _form(body)
-    if form["type"] != "json_schema":
-        return None
-    reason = schema_fault(form["schema"])
+def _schema_fault(form: Body) -> Refusal | None:
+    reason = schema_fault(form["schema"]) if form["type"] == "json_schema" else None
     return fault("text.format.schema", f"is a schema that no answer could keep to: {reason}") if reason else None
 
 
-def _thinking(body: Body) -> tuple[Effort | None, bool]:
-    """The reasoning effort, and whether thoughts are summarised."""
-    reasoning = body.get("reasoning") or {}
-    effort: Effort | None = reasoning.get("effort")
-    summary = bool(reasoning.get("summary") or reasoning.get("generate_summary")) and effort != "none"
-    return (effort or _USUAL if summary else effort), summary
-
-
-def _logprobs(body: Body) -> int | None:
-    return int(body.get("top_logprobs", 0)) if _LOGPROBS in body.get("include", ()) else None
-
-
-def _prompt(messages: Sequence[dict[str, Any]], body: Body) -> Prompt:
-    prompt = with_images(chat_prompt(messages, body.get("tools")), messages, IMAGE_TOKENS)
-    return with_media(prompt, [("file", name, FILE_TOKENS) for name in files_of(list(messages))])
-
-
-# --- tools -------------------------------------------------------------------------------------------------------
-
-# The service's own tools (code, MCP servers, files) are accepted but never called: their results are not simulated.
-# Only the web is searched, and only in the observed edition.
-
-
-def _offer(body: Body, *, parallel: bool) -> Offer | Refusal:
-    """The tools on offer and the tool choice, or why they are refused."""
-    tools = [
-        (place, tool) for place, tool in enumerate(body.get("tools", ())) if tool["type"] in ("function", "custom")
-    ]
-    fault = offered_fault((f"tools[{place}]", tool["type"], tool_fields(tool)) for place, tool in tools)
-    return fault or read_tools({"tools": chat_tools(body), "tool_choice": chat_choice(body)}, parallel=parallel)
+def _constraint(form: Body) -> Constraint | None:
+    if form["type"] == "json_schema":
+        return Constraint("json_schema", form["schema"])
+    return Constraint("json_object") if form["type"] == "json_object" else None
 
 
 def _query(body: Body, prompt: Prompt) -> str | None:
