@@ -7,8 +7,10 @@ client of `friendli` is given a RetryConfig: its own would repeat a failing call
 import asyncio
 import json
 import re
+from base64 import b64decode
 from collections.abc import Iterator
 from itertools import pairwise
+from struct import unpack
 from typing import Any
 
 import pytest
@@ -351,3 +353,20 @@ def test_the_first_asynchronous_client_gets_the_same_words_at_any_concurrency(se
 def test_tokens_go_there_and_back(client: SyncFriendli) -> None:
     made = client.serverless.token.tokenize(model=MODEL, prompt=PROMPT)
     assert client.serverless.token.detokenize(model=MODEL, tokens=made.tokens).text == PROMPT
+
+
+def test_chats_are_rendered_and_texts_embedded(client: SyncFriendli) -> None:
+    messages: list[models.MessageTypedDict] = [{"role": "user", "content": PROMPT}]
+    for where in (client.serverless, client.dedicated):
+        assert PROMPT in where.chat_render.render(model=MODEL, messages=messages).text
+    listed = client.dedicated.embeddings.embeddings(model="endpoint:adapter", input_=[PROMPT, "Tides"])
+    packed = client.dedicated.embeddings.embeddings(model="endpoint", input_=PROMPT, encoding_format="base64")
+    assert (listed.model, [each.index for each in listed.data], listed.usage.completion_tokens) == (
+        "endpoint",
+        [0, 1],
+        0,
+    )
+    first, [only] = listed.data[0].embedding, packed.data
+    assert isinstance(first, list)
+    assert isinstance(only.embedding, bytes)
+    assert [*unpack(f"<{len(first)}f", b64decode(only.embedding))] == pytest.approx(first, abs=1e-6)

@@ -47,6 +47,7 @@ QUESTIONS: Mapping[str, tuple[str, dict[str, Any]]] = {
 
 # A model that embeds, for each dialect that has any.
 EMBEDDERS: Mapping[str, str] = {
+    "friendli": "endpoint",
     "openai": "text-embedding-3-small",
     "ovms": "BAAI/bge-large-en-v1.5",
     "yandex": "emb://folder/text-search-doc/latest",

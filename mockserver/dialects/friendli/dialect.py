@@ -71,6 +71,18 @@ def _detokenize(place: Place) -> Operation:
     )
 
 
+def _render(place: Place) -> Operation:
+    schemas = Schemas("ChatRenderRequest", "ChatRenderResponse")
+    return Operation("render_chat", "POST", ("/v1/chat/render",), schemas, handler=_code("tokenization:render", place))
+
+
+def _embeddings(place: Place) -> Operation:
+    schemas = Schemas("EmbeddingRequest", "EmbeddingResponse")
+    read, write = _code("embeddings:read_embedding", place), _code("embeddings:write_embedding")
+    operation = Operation("embeddings", "POST", ("/v1/embeddings",), schemas, read, write, generates=False)
+    return operation._replace(measure="embedding")
+
+
 def _code(name: str, *place: Place) -> Callable[..., Any]:
     """A function of this package, loaded on demand, for the requests to a place if one is given."""
     return partial(on_demand(f"{__package__}.{name}"), *place)
@@ -106,6 +118,8 @@ FRIENDLI = Dialect(
         *_everywhere(_tokenize, "The token ids of a text,", " in a container"),
         *_everywhere(_detokenize, "The text of token ids,", " in a container"),
         *_everywhere(_responses, "Answer what was said, called and given back", ": a container of today"),
+        *(_hosted(_render(place), name, f"The text of a conversation, {whose}") for name, place, whose in _HOSTED),
+        _hosted(_embeddings(dedicated), "dedicated", "Embed texts by an endpoint of one's own"),
         LIST_MODELS,
         HEALTH,
     ),

@@ -62,6 +62,19 @@ def _malformed(position: int, message: str) -> Refusal:
     return invalid([Violation((position,), "json", message)], FailureKind.MALFORMED_JSON)
 
 
+def valid_body(place: Place, call: Call, scope: RequestScope, schema: str) -> tuple[Body, str, Model] | Refusal:
+    """The body of an operation without conflicts between its fields, the name of its model, and the model; if it keeps
+    to the contract and there is such a model, else its refusal."""
+    body = json_body(call.body)
+    if isinstance(body, Refusal):
+        return body
+    violations = contract_of(schema, place, scope.edition).violations(body)
+    if violations:
+        return invalid(violations)
+    name, model = place(body.get("model"), scope)
+    return unknown_model(name, scope.edition) if model is None else (body, name, model)
+
+
 # --- controls --------------------------------------------------------------------------------------------------------
 
 

@@ -1,0 +1,65 @@
+"""`POST /dedicated/v1/embeddings`: texts or token ids in, a vector for each of them out (types of SDK 0.16)."""
+
+from typing import Any
+
+import orjson
+
+from mockserver.core.calls import Call
+from mockserver.core.dialects import RequestScope
+from mockserver.core.failures import FailureKind, Refusal, Violation
+from mockserver.core.generation import Generation, GenerationRequest
+from mockserver.core.seeding import hex_digits
+from mockserver.core.timeline import Reply, TokenTiming
+from mockserver.dialects.friendli.errors import invalid, worded
+from mockserver.dialects.friendli.models import Place
+from mockserver.dialects.friendli.read import valid_body
+from mockserver.dialects.openai.bodies import body_reply, usage_object
+from mockserver.dialects.openai.embeddings import EmbeddingForm, embedding_request, embeddings
+
+# "The length of vector depends on the model": a usual one.
+_DIMENSIONS = 1_024
+
+
+def read_embedding(place: Place, call: Call, scope: RequestScope) -> GenerationRequest | Refusal:
+    """The request, or its refusal."""
+    made = _read(place, call, scope)
+    return worded(made, scope.edition) if isinstance(made, Refusal) else made
+
+
+def _read(place: Place, call: Call, scope: RequestScope) -> GenerationRequest | Refusal:
+    found = valid_body(place, call, scope, "EmbeddingRequest")
+    if isinstance(found, Refusal):
+        return found
+    body, name, model = found
+    texts, tokens = body.get("input"), body.get("tokens")
+    # "Either `input` or `tokens` field is required."
+    if texts is None and tokens is None:
+        return invalid([Violation(("input",), "required", "Field required")])
+    if texts is not None and tokens is not None:
+        return invalid([Violation(("tokens",), "conflict", "only one of input and tokens is allowed")])
+    form = EmbeddingForm(name, _DIMENSIONS, base64=body.get("encoding_format") == "base64")
+    given: Any = tokens if texts is None else texts
+    request = embedding_request(name, given, model.context, form)
+    longest = max([prompt.token_count for prompt in request.prompts])
+    if longest <= model.context:
+        return request
+    words = f"the prompt has {longest} tokens, the model's maximum length is {model.context}"
+    field = "tokens" if texts is None else "input"
+    return invalid([Violation((field,), "context", words)], FailureKind.CONTEXT_LENGTH)
+
+
+def write_embedding(generation: Generation, pace: TokenTiming, scope: RequestScope) -> Reply:
+    """The vectors, their usage and their model, with the keys in alphabetical order, as all answers of today."""
+    data = [
+        {"embedding": orjson.Fragment(each), "index": index, "object": "embedding"}
+        for index, each in enumerate(embeddings(generation))
+    ]
+    body = {
+        "created": int(scope.now),
+        "data": data,
+        "id": f"embd-{hex_digits(scope.identity, 32, 'id')}",
+        "model": generation.request.model,
+        "object": "list",
+        "usage": dict(sorted(usage_object(generation.usage).items())),
+    }
+    return body_reply(body, generation)
