@@ -69,28 +69,18 @@ def _text(refusal: Refusal, message: str) -> bytes:
     return f"{message}\n".encode()
 
 
-def _detail_of(kind: FailureKind) -> ErrorTemplate:
+def _invalid(kind: FailureKind, *, today: bool) -> ErrorTemplate:
+    """A body that is refused for its violations one by one, or for none: today's engine says a message then."""
     code, wording = _DETAILS[kind]
 
     def body(refusal: Refusal, message: str) -> dict[str, Any]:
-        whole = {"loc": _place(refusal.param), "msg": message, "type": code}
-        return {"detail": _details(refusal.violations) or [whole]}
-
-    return ErrorTemplate(422, wording, body)
-
-
-def _engine_of(kind: FailureKind) -> ErrorTemplate:
-    """The engine's 422 of today: a message, or in completions the violations one by one."""
-
-    def body(refusal: Refusal, message: str) -> dict[str, Any]:
         found = _details(refusal.violations)
-        return {"detail": found} if found else {"message": message}
+        if today and not found:
+            return {"message": message}
+        where = ["body", refusal.param] if refusal.param else ["body"]
+        return {"detail": found or [{"loc": where, "msg": message, "type": code}]}
 
-    return ErrorTemplate(422, _DETAILS[kind][1].removeprefix(_VALUE_ERROR), body)
-
-
-def _place(param: str | None) -> list[str]:
-    return ["body", param] if param else ["body"]
+    return ErrorTemplate(422, wording.removeprefix(_VALUE_ERROR) if today else wording, body)
 
 
 # Recorded of a wrong key; a missing one is assumed to be refused the same way.
@@ -106,7 +96,7 @@ _FAILED = ErrorTemplate(
 )
 _DOCUMENTED: ErrorTable = {
     **{kind: ErrorTemplate(status, wording, _message) for kind, (status, wording) in _MESSAGES.items()},
-    **{kind: _detail_of(kind) for kind in _DETAILS},
+    **{kind: _invalid(kind, today=False) for kind in _DETAILS},
     # "Gives the HTTP 429 Too Many Requests response status code."
     FailureKind.TIMEOUT: ErrorTemplate(429, _MESSAGES[FailureKind.TIMEOUT][1], _message),
 }
@@ -114,7 +104,7 @@ ERRORS: dict[Edition, ErrorTable] = {
     "documented": _DOCUMENTED,
     "observed": {
         **_DOCUMENTED,
-        **{kind: _engine_of(kind) for kind in _DETAILS},
+        **{kind: _invalid(kind, today=True) for kind in _DETAILS},
         # `timeout_microseconds` is gone: today it is a gateway that times out.
         FailureKind.TIMEOUT: ErrorTemplate(*_MESSAGES[FailureKind.TIMEOUT], _message),
         FailureKind.MISSING_CREDENTIALS: _UNAUTHORIZED,

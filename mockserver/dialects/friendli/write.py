@@ -143,22 +143,21 @@ def _call_id(rendering: Rendering, choice: Choice, place: int) -> str:
     return f"call_{alphanumerics(identity, 24, 'call', choice.index, place)}"
 
 
-def _said(rendering: Rendering, choice: Choice) -> tuple[Members, Members]:
-    """The content, null if there are only thoughts or calls; and the thoughts, under both their names."""
-    apart, thoughts, texts = shown(choice, options_of(rendering.generation.request).thoughts)
+def _choice_members(rendering: Rendering, choice: Choice) -> Members:
+    """The content, null if there are only thoughts or calls; the calls; and the thoughts, under both their names."""
+    request = rendering.generation.request
+    apart, thoughts, texts = shown(choice, options_of(request).thoughts)
     thought, content = "".join(thoughts), "".join(texts)
     if not apart:
         thought, content = "", thought + content
-    told = {"content": content if content or not (thought or choice.calls) else None}
-    return told, {"reasoning": thought, "reasoning_content": thought} if thought else NOTHING
-
-
-def _choice_members(rendering: Rendering, choice: Choice) -> Members:
-    content, thoughts = _said(rendering, choice)
-    calls = whole_calls(choice, partial(_call_id, rendering)) if choice.calls else NOTHING
-    message = {"message": {"role": "assistant", **content, **thoughts, **calls}}
-    scored = rendering.generation.request.output.logprobs is not None
-    return {**message, "logprobs": {"content": chat_logprobs(choice)}} if scored else message
+    message: dict[str, Any] = {"role": "assistant", "content": content or None if thought or choice.calls else content}
+    if choice.calls:
+        message |= whole_calls(choice, partial(_call_id, rendering))
+    if thought:
+        message |= {"reasoning": thought, "reasoning_content": thought}
+    if request.output.logprobs is not None:
+        return {"message": message, "logprobs": {"content": chat_logprobs(choice)}}
+    return {"message": message, "logprobs": None} if rendering.flavour is _VLLM_CHAT else {"message": message}
 
 
 def _segments(rendering: Rendering, choice: Choice) -> Sequence[Segment]:
@@ -222,16 +221,6 @@ def _vllm_counts(rendering: Rendering) -> Members:
     }
 
 
-def _vllm_choice_members(rendering: Rendering, choice: Choice) -> Members:
-    content, thoughts = _said(rendering, choice)
-    calls = whole_calls(choice, partial(_call_id, rendering)) if choice.calls else NOTHING
-    scored = rendering.generation.request.output.logprobs is not None
-    return {
-        "message": {"role": "assistant", **content, **calls, **thoughts},
-        "logprobs": {"content": chat_logprobs(choice)} if scored else None,
-    }
-
-
 def _vllm_groups(rendering: Rendering, choice: Choice, texts: Sequence[str], step: int) -> Iterator[range]:
     """The pieces of a prepared answer are kept apart."""
     if rendering.generation.prepared:
@@ -243,13 +232,14 @@ _VLLM_CHAT = Flavour(
     around=_vllm_around,
     counts=_vllm_counts,
     closing_around=lambda rendering: {"service_tier": None, "system_fingerprint": None},
-    choice_members=_vllm_choice_members,
+    choice_members=_choice_members,
     opening=lambda rendering, choice: ({"delta": {"role": "assistant", "content": ""}},),
     segments=lambda rendering, choice: [*_told(rendering, choice)],
     groups=_vllm_groups,
     body=("id", "object", "created", "model", "choices", "service_tier", "system_fingerprint", "usage"),
     stream_headers=((b"content-type", EVENT_STREAM + b"; charset=utf-8"),),
 )
+
 # --- completions of today ----------------------------------------------------------------------------------------
 
 
