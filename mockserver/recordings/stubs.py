@@ -41,7 +41,7 @@ from mockserver.routes import Routes
 from mockserver.state.context import HeaderError, RouteMatch, make_context
 from mockserver.state.facts import RequestFacts
 from mockserver.state.settings import ConfigError, Settings
-from mockserver.state.stubs.parse_replies import is_stream
+from mockserver.state.stubs.parse_replies import is_stream, with_files
 from mockserver.state.stubs.parse_stubs import EXACT, read_stub
 from mockserver.state.stubs.registry import Stub
 
@@ -134,8 +134,7 @@ def read_replaying(match: Any = EXACT, volatile: Any = (), pace: Any = False) ->
     if not isinstance(pace, bool):
         raise ConfigError(f"pace: {short_repr(pace)} is not true or false")
     try:
-        for each in volatile:
-            read_volatile(each)
+        read_volatile(volatile)
     except CriteriaError as error:
         raise ConfigError(str(error)) from None
     return Replaying(match, tuple(volatile), pace)
@@ -199,7 +198,19 @@ def replay_from(
     left_out = complaints(made.lost)
     if not made.stubs:
         raise ConfigError("\n".join([f"replay: {source}: no stub can be made from it", *left_out]))
-    return Replayed(tuple(read_stub(table, files=made.files.__getitem__) for table in made.stubs), tuple(left_out))
+    return Replayed(tuple(read_stub(_without_files(table, made.files)) for table in made.stubs), tuple(left_out))
+
+
+def _without_files(table: dict[str, Any], files: Mapping[str, bytes]) -> dict[str, Any]:
+    """The table of a stub with the contents of the files that it names, so that it can be saved as it is."""
+
+    def whole(part: Mapping[str, Any]) -> dict[str, Any]:
+        return {**with_files(part, table["name"], files.__getitem__)}
+
+    request = whole(table["request"])
+    request.pop("content_type", None)
+    answer = {"reply": whole(table["reply"])} if "reply" in table else {"replies": [*map(whole, table["replies"])]}
+    return {**table, "request": request, **answer}
 
 
 def stem_of(source: str) -> str:

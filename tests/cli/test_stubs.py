@@ -509,6 +509,21 @@ def test_a_conversation_that_the_vendor_holds_goes_on_in_the_replay(tmp_path: Pa
         assert exchange(server.url, "POST", path, following, {"authorization": ""}).status == 401
 
 
+def test_a_replay_can_be_saved_and_answers_again_from_the_file(tmp_path: Path) -> None:
+    asked = {**PROMPT, "prompt": "Tell me a long story " * 100, "stream": True}
+    with MockServer(latency="ttft=3ms, itl=1ms") as vendor:
+        before = exchange(vendor.url, "POST", "/cerebras/v1/completions", asked)
+        (tmp_path / "tape.jsonl").write_bytes(exchange(vendor.url, "GET", "/_mockserver/journal.jsonl").body)
+    with MockServer() as server:
+        server.replay(tmp_path / "tape.jsonl", pace=True)
+        saved = exchange(server.url, "GET", "/_mockserver/stubs?format=toml").body
+    (tmp_path / "saved").mkdir()
+    (tmp_path / "saved" / "stubs.toml").write_bytes(saved)
+    with MockServer(stubs=str(tmp_path / "saved"), unmatched="refuse") as server:
+        assert exchange(server.url, "POST", "/cerebras/v1/completions", asked).body == before.body
+        assert exchange(server.url, "POST", "/cerebras/v1/completions", {**asked, "top_p": 0.5}).status == 404
+
+
 def test_recorded_answers_to_requests_with_other_ids_come_in_turn_after_the_one_with_these_ids(tmp_path: Path) -> None:
     asked = [talked(("call_1", f"{name}_1"), ("call_2", f"{name}_2")) for name in "abcd"]
     where: Any = {"request": {"url": f"http://mock.example{TALKING}"}}

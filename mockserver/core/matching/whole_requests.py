@@ -48,6 +48,10 @@ _FOUND = "..."
 # How many characters of a value are told, and how many of them are before the place where two long texts differ.
 _LONGEST, _BEFORE = 100, 30
 NOTHING = "nothing"
+# How many places may be declared volatile: each is looked for at each value.
+_MOST_VOLATILE = 100
+_encode = json.JSONEncoder(ensure_ascii=False).encode
+_step_text = lru_cache(4096)(step_text)
 
 
 class Volatile(NamedTuple):
@@ -57,9 +61,15 @@ class Volatile(NamedTuple):
     regex: Regex | None = None
 
 
-@lru_cache(maxsize=256)
-def read_volatile(text: str) -> Volatile:
+def read_volatile(texts: Sequence[str]) -> list[Volatile]:
     """What a user declares volatile. Raises CriteriaError."""
+    if len(texts) > _MOST_VOLATILE:
+        raise CriteriaError(f"volatile: has {len(texts)} places; at most {_MOST_VOLATILE} are possible")
+    return [_volatile(each) for each in texts]
+
+
+@lru_cache(maxsize=256)
+def _volatile(text: str) -> Volatile:
     place, sign, pattern = (part.strip() for part in text.partition("=~"))
     try:
         is_parameter = place.startswith(_PARAMETER) and len(place) > len(_PARAMETER)
@@ -86,7 +96,7 @@ def whole_request(body: Any, query: str, volatile: Sequence[str] = (), *, with_i
     Generated ids are numbered, or kept `with_ids`.
     """
     writer = _Writer(with_ids)
-    declared = [read_volatile(each) for each in volatile]
+    declared = read_volatile(volatile)
     if isinstance(body, dict):
         body = {key: value for key, value in body.items() if key not in OF_CALLER}
     if body not in ("", None, {}):
@@ -118,7 +128,7 @@ class _Writer:
                 inner = has_ids and (
                     (name in _CONVERSATION or not isinstance(each, dict | list)) if is_top else name not in _DATA
                 )
-                self.write(each, place + step_text(name), name, _inside(volatile, name), has_ids=inner)
+                self.write(each, place + _step_text(name), name, _inside(volatile, name), has_ids=inner)
         elif isinstance(value, list) and any(isinstance(each, dict | list | str) for each in value):
             for number, each in enumerate(value):
                 inside = _inside(volatile, number, number - len(value))
@@ -142,7 +152,7 @@ class _Writer:
                     return
         elif isinstance(value, float) and value.is_integer():
             value = int(value)
-        self.lines.append(f"{place}\t{json.dumps(value, ensure_ascii=False)}")
+        self.lines.append(f"{place}\t{_encode(value)}")
 
 
 def _inside(volatile: Sequence[Volatile], *steps: str | int) -> Sequence[Volatile]:

@@ -202,6 +202,8 @@ def _with_shared(step: Step, shared: Prepared) -> Step:
 def _matched(table: Table, place: str, files: Files | None) -> tuple[RequestMatcher, RecordedRequest | None]:
     """The criteria of a stub, and the request that was recorded for it."""
     match = table.get("match", {})
+    if isinstance(match, str) and match != EXACT:
+        raise StubError(f"{place}.match: {short_repr(match)} is neither a table of fields nor {EXACT!r}")
     if "request" not in table:
         if match == EXACT:
             raise StubError(f"{place}.match: {EXACT!r} needs the request that was recorded: {_REQUEST}")
@@ -211,10 +213,13 @@ def _matched(table: Table, place: str, files: Files | None) -> tuple[RequestMatc
     body, query = given.get("body", ""), text_of(given.get("query", ""), f"{where}.query")
     if isinstance(body, str):
         with suppress(orjson.JSONDecodeError):
-            body = orjson.loads(text_of(body, f"{where}.body"))
+            value = orjson.loads(text_of(body, f"{where}.body"))
+            # A request that nests as deeply is compared as a text, too.
+            body = value if is_shallow(value) else body
     elif not is_shallow(body):
         raise StubError(f"{where}.body: is nested too deeply")
-    volatile = tuple(text_of(each, f"{where}.volatile") for each in list_of(given.get("volatile", ()), where, 0))
+    listed = list_of(given.get("volatile", ()), f"{where}.volatile", least=0)
+    volatile = tuple(text_of(each, f"{where}.volatile") for each in listed)
     renew_patience()
     try:
         body = without_secrets(body)

@@ -156,5 +156,5 @@ def test_the_query_counts_too() -> None:
 )
 def test_what_cannot_be_volatile_is_refused(text: str, complaint: str) -> None:
     with pytest.raises(CriteriaError) as raised:
-        read_volatile(text)
+        read_volatile([text])
     assert complaint in str(raised.value)
