@@ -1,10 +1,9 @@
 """Recorded traffic as stubs: each stub matches one recorded request and gives its recorded answers.
 
 Equal requests make one stub, which gives their answers in turn. An exact stub matches the whole request, as
-`core/matching/whole_requests.py` compares them. The match of a lenient one has no more than is needed to distinguish it
-from the others: the last user message, else also the conversation around it and other fields of the body; so it also
-answers requests that have changed elsewhere, and those answers are marked as stale. Secrets and request headers are
-never written.
+`core/matching/whole_requests.py` compares them. A lenient one matches hardly more than the last user message and the
+tools; so it also answers requests that have changed elsewhere, and those answers are marked as stale. Of several that
+match, the one of the most similar request answers. Secrets and request headers are never written.
 """
 
 import re
@@ -19,14 +18,12 @@ import orjson
 
 from mockserver.core.dialects import Dialect
 from mockserver.core.failures import Refusal
-from mockserver.core.json_values import identity
 from mockserver.core.matching.requests import WHOLE_WITH_IDS
 from mockserver.core.matching.values import CriteriaError
 from mockserver.core.matching.whole_requests import OF_CALLER, read_volatile
 from mockserver.core.messages import short_repr, unknown_name
 from mockserver.core.regexes import renew_patience
 from mockserver.core.secrets import is_secret, masked_body, masked_query
-from mockserver.core.toml import is_writable
 from mockserver.pipeline import parse
 from mockserver.recordings.recorded import (
     Lost,
@@ -61,10 +58,6 @@ _STREAM = "text/event-stream"
 _TIMES_HEAD = "# When each event was sent, in seconds after the request.\n"
 # Times are rounded to microseconds.
 _DIGITS = 6
-_PLAIN_KEY = re.compile(r"\w+")
-_NOTHING = {"exists": False}
-
-Match = dict[str, Any]
 
 
 class Replaying(NamedTuple):
@@ -119,10 +112,8 @@ class _Asked(NamedTuple):
     @property
     def same_as(self) -> Hashable:
         """A key that is equal for equal requests only."""
-        lines = str(self.facts.values(WHOLE_WITH_IDS, self.how.volatile)[0]).split("\n")
-        # A lenient match does not look at the query.
-        told = [each for each in lines if self.how.match == EXACT or not each.startswith("query.")]
-        return self.recorded.method, self.route.dialect.name, self.recorded.path, *told
+        [request] = self.facts.values(WHOLE_WITH_IDS, self.how.volatile)
+        return self.recorded.method, self.route.dialect.name, self.recorded.path, str(request)
 
 
 def read_replaying(match: Any = EXACT, volatile: Any = (), pace: Any = False) -> Replaying:
@@ -155,22 +146,16 @@ def stubs_of(
             lost.append(understood)
         else:
             asked.setdefault(understood.same_as, []).append(understood)
-    is_exact = how.match == EXACT
-    matches = [EXACT for _ in asked] if is_exact else _matches([group[0] for group in asked.values()])
     answers = _Replies(name, paced=how.pace)
     stubs: list[dict[str, Any]] = []
-    for group, match in zip(asked.values(), matches, strict=True):
-        if not is_exact and isinstance(match, str):
-            lost += [Lost(each.recorded.place, match) for each in group]
-            continue
+    for group in asked.values():
         stub_name = f"{name}-{len(stubs) + 1}"
         replies = [answers.reply(each.recorded, stub_name, asks_model=each.asks_model) for each in group]
         several = any(_significant_part(reply) != _significant_part(replies[0]) for reply in replies)
-        # A batch might also match the stub of each of its prompts.
-        before = {"priority": 1} if group[0].has_several_prompts and not is_exact else {}
-        answer = {"replies": replies} if several else {"reply": replies[0]}
+        match = EXACT if how.match == EXACT else _lenient(group[0])
         request = _request(group[0], answers, stub_name)
-        stubs.append({"name": stub_name, **before, "match": match, "request": request, **answer})
+        answer = {"replies": replies} if several else {"reply": replies[0]}
+        stubs.append({"name": stub_name, "match": match, "request": request, **answer})
     return Made(stubs, answers.files, lost)
 
 
@@ -274,26 +259,10 @@ def _request(asked: _Asked, answers: "_Replies", name: str) -> dict[str, Any]:
 # --- what to match -----------------------------------------------------------------------------------------------
 
 
-def _matches(asked: Sequence[_Asked]) -> list[Match | str]:
-    """A match for each request that no other request satisfies, or why there is none."""
-    alike: dict[Hashable, list[int]] = {}
-    usual = [_usual(each) for each in asked]
-    for number, match in enumerate(usual):
-        shared = {key: value for key, value in match.items() if key not in ("tool", "all", "tool_result")}
-        alike.setdefault(identity(shared), []).append(number)
-    found: list[Match | str] = [*usual]
-    for numbers in alike.values():
-        # The earliest of indistinguishable requests is kept.
-        for first, *others in _distinguished(asked, usual, numbers) if len(numbers) > 1 else ():
-            for number in others:
-                found[number] = f"its request cannot be told apart from {asked[first].recorded.place}"
-    return found
-
-
-def _usual(asked: _Asked) -> Match:
-    """The usual match of a request: its target, the model, the last user message, the tools, a tool's result."""
+def _lenient(asked: _Asked) -> dict[str, Any]:
+    """The match of a request: its target, the model, the last user message, the tools, a tool's result."""
     facts = asked.facts
-    match: Match = _where(asked)
+    match: dict[str, Any] = _where(asked)
     if not asked.asks_model:
         return match
     match |= {"model": facts.model} if facts.model is not None else {}
@@ -302,8 +271,10 @@ def _usual(asked: _Asked) -> Match:
         match["body"] = {f"$.{key}": {"equals": asked.body[key]} for key in _BATCHES if key in asked.body}
     elif facts.last_user is not None:
         match["last_user"] = facts.last_user
-    match |= {"tool_result": facts.tool_result} if facts.tool_result is not None else {}
-    tools = _tools(asked)
+    if facts.messages:
+        # The answer to a question is not that to the result of a tool which it has asked for.
+        match["tool_result"] = {"exists": False} if facts.tool_result is None else facts.tool_result
+    tools = list(dict.fromkeys(facts.tools))
     if len(tools) == 1:
         match["tool"] = tools[0]
     elif tools:
@@ -311,7 +282,7 @@ def _usual(asked: _Asked) -> Match:
     return match
 
 
-def _where(asked: _Asked) -> Match:
+def _where(asked: _Asked) -> dict[str, Any]:
     """The target of a request: the operation of its vendor; for another server the path."""
     route, facts = asked.route, asked.facts
     assert route.operation is not None, "what is understood has an operation"
@@ -319,92 +290,6 @@ def _where(asked: _Asked) -> Match:
         return {"path": facts.path, "method": facts.method}
     path = {} if route.operation.paths == (facts.path,) else {"path": facts.path}
     return {"dialect": facts.dialect, "operation": route.operation.name, **path}
-
-
-def _tools(asked: _Asked) -> list[str]:
-    return list(dict.fromkeys(asked.facts.tools))
-
-
-def _distinguished(asked: Sequence[_Asked], matches: Sequence[Match], numbers: Sequence[int]) -> list[list[int]]:
-    """Add details to the matches of requests that look alike, one after another, until all are distinguished.
-
-    Return the groups of requests that are still alike.
-    """
-    details = {number: _details(asked[number]) for number in numbers}
-    groups = _parted_by_tools(asked, matches, numbers)
-    for key in sorted({key for each in details.values() for key in each}, key=_rank):
-        groups = [part for group in groups for part in _parted(key, group, details, matches)]
-    return groups
-
-
-def _parted_by_tools(asked: Sequence[_Asked], matches: Sequence[Match], numbers: Sequence[int]) -> list[list[int]]:
-    """Group requests by the tools that they offer; each match forbids the tools that only others have."""
-    parts: dict[frozenset[str], list[int]] = {}
-    for number in numbers:
-        parts.setdefault(frozenset(_tools(asked[number])), []).append(number)
-    every = frozenset[str]().union(*parts)
-    for own, group in parts.items():
-        for number in group:
-            if every and not own:
-                matches[number]["tool"] = _NOTHING
-            elif every - own:
-                matches[number]["not"] = [{"tool": name} for name in sorted(every - own)]
-    return [*parts.values()]
-
-
-def _parted(
-    key: str, group: list[int], details: Mapping[int, Mapping[str, Sequence[Any]]], matches: Sequence[Match]
-) -> list[list[int]]:
-    """Split a group by the values of a key, which are added to the matches; keep it whole if the key does not help."""
-    parts: dict[Hashable, list[int]] = {}
-    for number in group:
-        parts.setdefault(identity(details[number].get(key)), []).append(number)
-    values = [details[part[0]][key] for part in parts.values() if key in details[part[0]]]
-    sayable = [value[0] for value in values if is_writable(value[0])]
-    # A match would accept any one of several values. A value with a null cannot be written; it is matched as being
-    # none of the others, so there may be only one.
-    is_sure = all(len(value) == 1 for value in values) and len(values) - len(sayable) <= 1
-    if len(parts) == 1 or not is_sure:
-        return [group]
-    for number in group:
-        _add(matches[number], key, details[number].get(key), sayable)
-    return [*parts.values()]
-
-
-def _add(match: Match, key: str, values: Sequence[Any] | None, sayable: Sequence[Any]) -> None:
-    if values is None:
-        wanted: object = _NOTHING
-    elif not is_writable(values[0]):
-        wanted = {"exists": True, **({"not": {"one_of": [*sayable]}} if sayable else {})}
-    else:
-        wanted = {"equals": values[0]} if isinstance(values[0], list | dict) else values[0]
-    if key.startswith("$"):
-        match["body"] = {**match.get("body", {}), key: wanted}
-    else:
-        match[key] = wanted
-
-
-def _details(asked: _Asked) -> dict[str, Sequence[Any]]:
-    """All details that may distinguish a request: the conversation around the last user message, and the body."""
-    fields = ("tool_result", "turn", "last_message", "system", "prompt")
-    found = {name: asked.facts.values(name, ()) for name in fields}
-    for key, value in asked.body.items():
-        if not _is_secret(key, value) and "'" not in key:
-            found[f"$.{key}" if _PLAIN_KEY.fullmatch(key) else f"$['{key}']"] = (value,)
-    return {key: values for key, values in found.items() if values}
-
-
-def _is_secret(key: str, value: Any) -> bool:
-    """Whether a field of a body is a secret, or has one in it that a recording masks."""
-    field = orjson.dumps({key: value})
-    return is_secret(key) or masked_body(field) != field
-
-
-def _rank(key: str) -> tuple[int, str]:
-    """The order in which details are tried: short and distinctive ones first, whole conversations last."""
-    first = ("tool_result", "turn", "last_message", "system")
-    last = ("prompt", *(f"$.{key}" for key in (*_BATCHES, "tools", "messages")))
-    return (first.index(key) if key in first else len(first) + (last.index(key) + 1 if key in last else 0)), key
 
 
 # --- what to answer -----------------------------------------------------------------------------------------------

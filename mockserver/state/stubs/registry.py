@@ -27,6 +27,7 @@ from mockserver.core.matching.requests import (
     mismatches,
     parts_of,
 )
+from mockserver.core.matching.whole_requests import count_differences
 from mockserver.core.messages import pluralize
 from mockserver.core.timeline import RawHeaders
 from mockserver.faults.rules import Fault
@@ -108,10 +109,11 @@ class RecordedRequest(NamedTuple):
     is_exact: bool = False
 
     def likeness(self, facts: Facts) -> int:
-        """2 for a request that is the same, 1 for one with other ids, 0 for any other."""
+        """2 for a request that is the same, 1 for one with other ids, for any other the less the more it differs."""
         if facts.values(WHOLE_WITH_IDS, self.volatile)[0] == self.with_ids:
             return 2
-        return int(facts.values(WHOLE, self.volatile)[0] == self.text)
+        text = str(facts.values(WHOLE, self.volatile)[0])
+        return 1 if text == self.text else -count_differences(self.text, text)
 
     def differences(self, facts: Facts) -> tuple[Mismatch, ...]:
         """The first differences between a request and this one."""
@@ -323,8 +325,8 @@ class StubRegistry:
         """The answer to a request, counted as used: that of the first stub that matches and is not used up.
 
         Among recorded answers the one to this very request goes first, then those to one with other ids in their order,
-        each once. Answers that do not fit are skipped. A request that `is_refused` gets only what the vendor has all
-        the same answered to this very request. Raises HandlerError if a user's function fails.
+        each once, then that to the most similar one. Answers that do not fit are skipped. A request that `is_refused`
+        gets only what the vendor has all the same answered to it. Raises HandlerError if a user's function fails.
         """
         while True:
             best: tuple[int, _Candidate] | None = None
@@ -352,7 +354,7 @@ class StubRegistry:
                 if self._used.get(stub.name, 0) != used:
                     continue
                 self._used[stub.name] = used + 1
-            stale = stub.recorded.differences(facts) if stub.recorded is not None and not likeness else ()
+            stale = stub.recorded.differences(facts) if stub.recorded is not None and likeness < 0 else ()
             return StubMatch(stub, step.prepared, (stub.criteria, step.criteria), stale)
 
     def _matching(self, facts: Facts, standing: Sequence[Stub], fits: Fits | None) -> Iterator[_Candidate]:
