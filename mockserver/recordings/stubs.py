@@ -88,32 +88,16 @@ class Replayed(NamedTuple):
 
 
 class _Asked(NamedTuple):
-    """A request that a dialect understands, with all that a match can look at."""
+    """A recorded request at its route, with all that a match can look at."""
 
     recorded: Recorded
     route: RouteMatch
     facts: RequestFacts
-    is_own: bool
-    asks_model: bool
-    how: Replaying
 
     @property
-    def body(self) -> Mapping[str, Any]:
-        """The relevant keys of the body; none if it is not an object."""
-        body = self.facts.body
-        keys = body if isinstance(body, dict) else {}
-        return {key: value for key, value in keys.items() if key not in OF_CALLER}
-
-    @property
-    def has_several_prompts(self) -> bool:
-        """Whether it is a batch of completions, of texts to embed, or of documents to rank."""
-        return len(self.facts.values("last_user", ())) > 1
-
-    @property
-    def same_as(self) -> Hashable:
-        """A key that is equal for equal requests only."""
-        [request] = self.facts.values(WHOLE_WITH_IDS, self.how.volatile)
-        return self.recorded.method, self.route.dialect.name, self.recorded.path, str(request)
+    def asks_model(self) -> bool:
+        """Whether a model is to answer."""
+        return self.route.operation is not None and self.route.operation.handler is None
 
 
 def read_replaying(match: Any = EXACT, volatile: Any = (), pace: Any = False) -> Replaying:
@@ -141,11 +125,13 @@ def stubs_of(
     lost: list[Lost] = []
     asked: dict[Hashable, list[_Asked]] = {}
     for each in exchanges:
-        understood = _understood(each, router, settings, how) if isinstance(each, Recorded) else each
+        understood = _understood(each, router, settings, how.match) if isinstance(each, Recorded) else each
         if isinstance(understood, Lost):
             lost.append(understood)
         else:
-            asked.setdefault(understood.same_as, []).append(understood)
+            where, facts = understood.recorded, understood.facts
+            same = facts.dialect, where.method, where.path, *facts.values(WHOLE_WITH_IDS, how.volatile)
+            asked.setdefault(same, []).append(understood)
     answers = _Replies(name, paced=how.pace)
     stubs: list[dict[str, Any]] = []
     for group in asked.values():
@@ -153,7 +139,7 @@ def stubs_of(
         replies = [answers.reply(each.recorded, stub_name, asks_model=each.asks_model) for each in group]
         several = any(_significant_part(reply) != _significant_part(replies[0]) for reply in replies)
         match = EXACT if how.match == EXACT else _lenient(group[0])
-        request = _request(group[0], answers, stub_name)
+        request = _request(group[0], answers, stub_name) | ({"volatile": [*how.volatile]} if how.volatile else {})
         answer = {"replies": replies} if several else {"reply": replies[0]}
         stubs.append({"name": stub_name, "match": match, "request": request, **answer})
     return Made(stubs, answers.files, lost)
@@ -212,7 +198,7 @@ def complaints(lost: Sequence[Lost]) -> list[str]:
 # --- what was asked ----------------------------------------------------------------------------------------------
 
 
-def _understood(recorded: Recorded, router: Routes, settings: Settings, how: Replaying) -> _Asked | Lost:
+def _understood(recorded: Recorded, router: Routes, settings: Settings, match: str) -> _Asked | Lost:
     """The request as its dialect understands it, or why no stub could answer it."""
     route = route_of(recorded, router)
     if route is None:
@@ -221,18 +207,10 @@ def _understood(recorded: Recorded, router: Routes, settings: Settings, how: Rep
         plan = parse(make_context(call_of(recorded, route), route, settings))
     except HeaderError as error:
         return Lost(recorded.place, str(error))
-    if plan.refusal is not None and how.match != EXACT:
+    if plan.refusal is not None and match != EXACT:
         return Lost(recorded.place, _refused(route, plan.refusal))
-    is_question = route.operation is not None and route.operation.handler is None
     renew_patience()
-    facts = RequestFacts(plan.context, plan.request)
-    return _Asked(recorded, route, facts, _is_own(recorded, route), is_question, how)
-
-
-def _is_own(recorded: Recorded, route: RouteMatch) -> bool:
-    """Whether the request was for the dialect itself, not for another server with the same path."""
-    name, hosts = route.dialect.name, route.dialect.hosts
-    return recorded.dialect is not None or recorded.host in hosts or f"/{name}/" in recorded.path
+    return _Asked(recorded, route, RequestFacts(plan.context, plan.request))
 
 
 def _refused(route: RouteMatch, refusal: Refusal) -> str:
@@ -253,7 +231,7 @@ def _request(asked: _Asked, answers: "_Replies", name: str) -> dict[str, Any]:
         body = {key: value for key, value in body.items() if key not in OF_CALLER}
     if body:
         request |= answers.request(body, name)
-    return request | ({"volatile": [*asked.how.volatile]} if asked.how.volatile else {})
+    return request
 
 
 # --- what to match -----------------------------------------------------------------------------------------------
@@ -267,8 +245,8 @@ def _lenient(asked: _Asked) -> dict[str, Any]:
         return match
     match |= {"model": facts.model} if facts.model is not None else {}
     match |= {"stream": facts.stream}
-    if asked.has_several_prompts:
-        match["body"] = {f"$.{key}": {"equals": asked.body[key]} for key in _BATCHES if key in asked.body}
+    if len(facts.values("last_user", ())) > 1:
+        match["body"] = {f"$.{key}": {"equals": facts.body[key]} for key in _BATCHES if key in facts.body}
     elif facts.last_user is not None:
         match["last_user"] = facts.last_user
     if facts.messages:
@@ -283,10 +261,11 @@ def _lenient(asked: _Asked) -> dict[str, Any]:
 
 
 def _where(asked: _Asked) -> dict[str, Any]:
-    """The target of a request: the operation of its vendor; for another server the path."""
-    route, facts = asked.route, asked.facts
+    """The target of a request: the operation of its vendor; for another server with the same path that path."""
+    recorded, route, facts = asked
     assert route.operation is not None, "what is understood has an operation"
-    if not asked.is_own:
+    name, hosts = route.dialect.name, route.dialect.hosts
+    if not (recorded.dialect is not None or recorded.host in hosts or f"/{name}/" in recorded.path):
         return {"path": facts.path, "method": facts.method}
     path = {} if route.operation.paths == (facts.path,) else {"path": facts.path}
     return {"dialect": facts.dialect, "operation": route.operation.name, **path}

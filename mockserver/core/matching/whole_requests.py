@@ -24,7 +24,7 @@ from mockserver.core.json_values import EVERY, Path, read_path, step_text
 from mockserver.core.matching.values import CriteriaError
 from mockserver.core.messages import short_repr
 from mockserver.core.regexes import Regex, read_regex
-from mockserver.core.secrets import is_secret, masked_body
+from mockserver.core.secrets import is_secret, masked_body, masked_query
 
 # Fields of a body that identify the caller rather than the request.
 OF_CALLER = ("user", "safety_identifier", "prompt_cache_key", "metadata")
@@ -102,7 +102,7 @@ def whole_request(body: Any, query: str, volatile: Sequence[str] = (), *, with_i
     if body not in ("", None, {}):
         writer.write(body, "$", "", _inside(declared, "$"), has_ids=True)
     sent: dict[str, list[str]] = {}
-    for name, value in parse_qsl(query, keep_blank_values=True):
+    for name, value in parse_qsl(masked_query(query), keep_blank_values=True):
         if not is_secret(name):
             sent.setdefault(f"{_PARAMETER}{name}", []).append(value)
     for name, values in sorted(sent.items()):

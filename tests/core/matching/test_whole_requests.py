@@ -141,6 +141,7 @@ def test_what_is_declared_volatile_may_differ(volatile: str, recorded: Any, give
 
 def test_the_query_counts_too() -> None:
     assert unlike("", "", query=("api-version=1&key=secret", "key=other&api-version=1")) == []
+    assert unlike("", "", query=("to=https://a:secret@b.example", "to=https://a:other@b.example")) == []
     assert unlike("", "", query=("v=1&v=2", "v=2")) == ['query.v: [0] "1", [1] "2" | "2"']
     assert unlike("", "", query=("api-version=1", "")) == ['query.api-version: "1" | nothing']
     assert unlike("", "", "query.trace", query=("trace=1", "trace=2")) == []
