@@ -44,7 +44,7 @@ def code() -> Sections:
     """Code snippets by programming language."""
     return {
         section: tuple(snippet.strip("\n") for snippet in "\n".join(lines).split("\n---"))
-        for section, lines in _sections("corpus/code.txt", keep_blank=True).items()
+        for section, lines in sections("corpus/code.txt", keep_blank=True).items()
     }
 
 
@@ -55,7 +55,7 @@ def thoughts() -> Sections:
 
 
 def _entries(name: str) -> Sections:
-    return {section: tuple(lines) for section, lines in _sections(f"corpus/{name}.txt").items()}
+    return {section: tuple(lines) for section, lines in sections(f"corpus/{name}.txt").items()}
 
 
 @lru_cache(maxsize=8192)
@@ -70,15 +70,16 @@ def fresh_phrase(text: str) -> Phrase:
     return Phrase(tuple(ids), tuple(texts))
 
 
-def _sections(path: str, *, keep_blank: bool = False) -> dict[str, list[str]]:
-    sections: dict[str, list[str]] = {}
+def sections(path: str, *, keep_blank: bool = False) -> dict[str, list[str]]:
+    """The lines of a data file by the section they are in: "[name]" begins one, "#" a comment."""
+    found: dict[str, list[str]] = {}
     current: list[str] = []
     for line in (files("mockserver.model") / path).read_text("utf-8").splitlines():
         if line.startswith("[") and line.endswith("]") and line[1:-1].replace("_", "").isalpha():
-            current = sections.setdefault(line[1:-1], [])
+            current = found.setdefault(line[1:-1], [])
         elif keep_blank or (line and not line.startswith("#")):
             current.append(line)
-    return sections
+    return found
 
 
 # Names, companies and addresses come from faker, whose data may change between versions. What is used here has not

@@ -7,7 +7,7 @@ natural end is marked by None among them, and what follows is only used if the r
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from itertools import chain
 from keyword import iskeyword
@@ -234,19 +234,6 @@ class _Writer:
                 found = fresh_phrase((" " if words > len(kept) else "") + " ".join(kept).rstrip(",;:") + ".")
             yield found
 
-    def _one_sentence(self) -> Iterator[Phrase]:
-        yield self._opener()
-
-    def _brief(self) -> Iterator[Phrase]:
-        yield self._opener()
-        yield self._next("body")
-
-    def _word(self) -> Iterator[Phrase]:
-        yield self._first("short")
-
-    def _greeting(self) -> Iterator[Phrase]:
-        yield self._first("greetings")
-
     def _code(self) -> Iterator[Phrase]:
         wanted = f" {self._intent.wanted} "
         name = next((code for word, code in _CODE_NAMES.items() if word in wanted), "python")
@@ -277,11 +264,11 @@ class _Writer:
                 yield self._next("body")
 
 
-_ANSWERS = {
-    "greeting": _Writer._greeting,
-    "word": _Writer._word,
-    "sentence": _Writer._one_sentence,
-    "brief": _Writer._brief,
+_ANSWERS: Mapping[str, Callable[[_Writer], Iterator[Phrase]]] = {
+    "greeting": lambda writer: iter((writer._first("greetings"),)),
+    "word": lambda writer: iter((writer._first("short"),)),
+    "sentence": lambda writer: writer._of_sentences(1),
+    "brief": lambda writer: writer._of_sentences(2),
     "code": _Writer._code,
     "list": _Writer._list,
     "article": _Writer._article,

@@ -52,7 +52,7 @@ def texts(way: MergedSchema, setting: Setting, spend: Spend, taken: ValueSet | N
 def _candidates(way: MergedSchema, setting: Setting, spend: Spend, taken: Sequence[str]) -> Iterator[str]:
     """Texts that may keep to it."""
     least, most, draws = way.min_length, way.max_length, setting.draws
-    by_format, by_pattern = values.table("formats"), values.table("format patterns")
+    by_format, by_pattern = values.table("formats"), values.table("format_patterns")
     samples = [sample for sample in way.samples if isinstance(sample, str)]
     if samples and draws.below(2):
         yield draws.pick(samples)

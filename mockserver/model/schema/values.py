@@ -7,43 +7,31 @@
 import re
 from collections.abc import Callable, Mapping
 from functools import cache, lru_cache, partial
-from importlib.resources import files
 from typing import NamedTuple
 
 from mockserver.core.seeding import Draws
 from mockserver.model import corpus
-from mockserver.model.corpus import record
-
-
-@cache
-def words(table: str, language: str) -> tuple[str, ...]:
-    """The words of a table in a language, or in English. Raises KeyError when there is no such table."""
-    tables = _words()
-    return tables.get(f"{table} {language}") or tables[f"{table} en"]
-
-
-@cache
-def _words() -> Mapping[str, tuple[str, ...]]:
-    return {place: tuple(alternatives.split("|")) for place, alternatives in _rows("words.txt")[""].items()}
+from mockserver.model.corpus import record, sections
 
 
 @cache
 def table(section: str) -> Mapping[str, str]:
     """A section of `values.txt`: what stands behind each name."""
-    return {name: held for names, held in _rows("values.txt")[section].items() for name in names.split("|")}
+    rows = (line.partition(": ") for line in sections("schema/values.txt")[section])
+    return {name: held for names, _, held in rows for name in names.split("|")}
 
 
 @cache
-def _rows(file: str) -> Mapping[str, Mapping[str, str]]:
-    sections: dict[str, dict[str, str]] = {"": {}}
-    rows = sections[""]
-    for line in (files("mockserver.model.schema") / file).read_text("utf-8").splitlines():
-        names, marked, held = line.partition(": ")
-        if line.startswith("["):
-            rows = sections.setdefault(line.strip("[]"), {})
-        elif marked and not line.startswith("#"):
-            rows[names] = held
-    return sections
+def words(table: str, language: str) -> tuple[str, ...]:
+    """The words of a table in a language, or in English. Raises KeyError when there is no such table."""
+    tables = _tables()
+    return tables.get(f"{table} {language}") or tables[f"{table} en"]
+
+
+@cache
+def _tables() -> Mapping[str, tuple[str, ...]]:
+    rows = (line.partition(": ") for line in sections("schema/words.txt")["words"])
+    return {place: tuple(alternatives.split("|")) for place, _, alternatives in rows}
 
 
 class Setting(NamedTuple):

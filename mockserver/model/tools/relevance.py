@@ -32,39 +32,22 @@ from mockserver.model import corpus
 from mockserver.model.extraction.names import between_names
 from mockserver.model.intent import STRETCH, detect_intent, stretch_of
 from mockserver.model.terms import ARITHMETIC, is_concept, is_operation, operations, place_of, terms, words_in
+from mockserver.model.tools import words
 
 # The score that makes a tool relevant.
 _NEEDED = 2
 # How many characters of a description are read.
 _DESCRIPTION = 200
 
-# Words that describe nearly every tool.
-_GENERIC = terms(
-    "get set use call function tool user users data info information value values return returns give given provide "
-    "specified based request result results api string number name id input output type text new current currently "
-    "key item object details option parameter argument field content language format unit units mode limit list the a "
-    "an of for in on to and or by with from any all this that it is are be can when whether which need needs needed "
-    "want wants asks asked получить получает вернуть возвращает данные информация инструмент функция пользователь "
-    "пользователя текущий текущая текущую значение для по в на из или и с о об это который "
-    "获取 返回 信息 数据 查询 当前 用户 指定 取得 情報 指定 現在 する 使用 정보 가져 조회 반환 현재 사용 지정"
+_GENERIC, _WEAK, _ENGINES, _SEARCHING = (
+    terms(" ".join(words(name))) for name in ("generic", "weak", "engines", "searching")
 )
 _VERBS = terms("get set use call return give provide specify")
-# Words for what many tools do: they distinguish tools only if their names have nothing else.
-_WEAK = terms(
-    "search find fetch send add create update delete remove check look lookup open query run web generate make write "
-    "describe compare suggest"
-)
 # Stopwords of prompts that tell what a tool is for.
 _TASKS = frozenset((
     "categorize", "classify", "convert", "define", "paraphrase", "rephrase", "rewrite", "summarise", "summarize",
     "translate",
 ))  # fmt: skip
-# What the names of tools for searching the web consist of.
-_ENGINES = terms(
-    "search web internet online google bing tavily duckduckgo ddg brave serp wikipedia wiki tool engine run results "
-    "json api query"
-)
-_SEARCHING = terms("search wikipedia wiki google bing tavily duckduckgo serp")
 # Where a prompt can be divided, the strongest division first.
 _BREAKS = (
     re.compile(r"(?<=[.!?;])\s+|(?<=[。！？；])|\n+"),
@@ -234,7 +217,7 @@ def _spoken_of(clause: str, subjects: Sequence[frozenset[str]]) -> list[int]:
 # --- claims ----------------------------------------------------------------------------------------------------------
 
 # How many characters of a description are read, and the most terms of a claim of which one is enough.
-_DESCRIPTION = 1000
+_CLAIMING = 1000
 _FEW = 3
 
 _EVERY = (
@@ -269,23 +252,13 @@ _SENTENCE = re.compile(
     r"но|кроме|не)\b[^.;!?\n]*",
     re.IGNORECASE,
 )
-# Words that say nothing of the kind of request.
-_GENERIC = terms(
-    "any all every each user customer someone person question request query inquiry message problem task input turn "
-    "reply answer response tool function use call ask want say know need related concerning involving kind sort type "
-    "topic subject matter information basic general first before always must "
-    "jeder jedem anfragen aufgaben frage nutzer benutzer fragt aufrufen werkzeug "
-    "toute toutes chaque question demande utilisateur concernant outil "
-    "cualquier todas pregunta consulta solicitud usuario pregunte herramienta "
-    "любых любого любые каждого вопрос вопросов запрос связанных пользователь спрашивает хочет инструмент"
-)
 _QUESTIONS = re.compile("question|frage|pregunta|вопрос", re.IGNORECASE)
 _QUESTION = re.compile(
     r"\?|\A\W*(?:who|what|when|where|which|why|how|wer|was|wann|wo|warum|wie|qui|que|quand|où|pourquoi|comment|combien|"
     r"quién|qué|cuándo|dónde|cómo|кто|что|когда|где|почему|как|сколько)\b",
     re.IGNORECASE,
 )
-_GREETING = terms("greet greeting grüßt begrüßt begrüßung salue salutation saluda saludo приветствует приветствие")
+_OF_ANY_KIND, _GREETINGS = (terms(" ".join(words(name))) for name in ("generic_requests", "greetings"))
 _GREETS = re.compile(
     r"\W*(?:hello|hi|hey|good (?:morning|evening|afternoon|day)|hallo|guten (?:morgen|tag|abend)|bonjour|bonsoir|salut|"
     r"hola|buen(?:os|as) (?:d[ií]as|tardes|noches)|привет|здравствуй\w*|добр(?:ый|ое) (?:день|утро|вечер))\b",
@@ -327,7 +300,7 @@ class Claim(NamedTuple):
 
 def claim_on(description: str, topic: str) -> Claim | None:
     """The claim in a tool's description that a prompt meets; None if it meets none."""
-    claims = _claims_of(description[:_DESCRIPTION])
+    claims = _claims_of(description[:_CLAIMING])
     return next((claim for claim in claims if _covers(claim, topic[:STRETCH])), None)
 
 
@@ -352,7 +325,7 @@ def _covers(claim: Claim, topic: str) -> bool:
         return not claim.questions or _QUESTION.search(topic) is not None
     if ARITHMETIC in claim.terms and _calculates(topic):
         return True
-    if not claim.terms.isdisjoint(_GREETING) and _GREETS.match(topic):
+    if not claim.terms.isdisjoint(_GREETINGS) and _GREETS.match(topic):
         return True
     own = _terms_of(_head(topic))
     shared = sum(any(_alike(term, other) for other in own) for term in claim.terms)
@@ -365,7 +338,7 @@ def _calculates(topic: str) -> bool:
 
 
 def _terms_of(text: str) -> frozenset[str]:
-    return terms(text, common_words()) - _GENERIC
+    return terms(text, common_words()) - _OF_ANY_KIND
 
 
 @cache
