@@ -75,7 +75,7 @@ def parameters_fault(function: Body) -> str | None:
     if not function.get("parameters"):
         return None
     # Imported with the first tool: most servers are never offered one.
-    from mockserver.model.tools.arguments import arguments_fault
+    from mockserver.model.tools.calls import arguments_fault
 
     return arguments_fault(function["parameters"])
 
