@@ -19,6 +19,13 @@ _CLAUSE = re.compile(r"(?P<colon>:)|[,–—¡¿()]|\s-\s")
 _REWRITTEN = (
     (re.compile(r"\b(tool|function)[- ]call"), r"\1"),
     (re.compile(r"\bчтобы (ты|вы) (\w+?)л[аи]?\b"), r"\1 \2ть"),
+    (re.compile(r"\bdass (du|sie) (.+?\w{3})s?t\b(?=\W*\Z)"), r"\1 \2en"),
+    (
+        re.compile(
+            r"\b(?:i(?:['’]d| would)|it (?:would|['’]d)) (?:appreciate it|be (?:glad|good|grateful|great|nice)) if\b"
+        ),
+        "",
+    ),
     (re.compile(r", ?(?:please|bitte|s['’]il (?:te|vous) pla[iî]t|stp|por favor|пожалуйста),?(?= )"), ""),
 )
 _TOOLS = re.compile(
@@ -38,6 +45,11 @@ _WORK_ON_TEXT = re.compile(
     r"escribe|переведи|объясни|повтори|скажи|напиши|исправь)",
     re.IGNORECASE,
 )
+
+
+_SAID = re.compile(r"\b(?:says?|said|reads?|states?|wrote|sagt|steht|dit|dice|говорит|написано)\b")
+# What stands for tools of which an earlier sentence speaks.
+_PRONOUNS = ("it", "them", "его", "её", "их")
 
 
 class Order(NamedTuple):
@@ -76,13 +88,14 @@ def _objects(text: str) -> Iterator[tuple[list[str], bool, int]]:
         text = spelling.sub(plain, text)
     if _TOOLS.search(text) is None:
         return
-    worked_on = _WORK_ON_TEXT.match(text) is not None
+    worked_on, spoken_of = _WORK_ON_TEXT.match(text) is not None, False
     for sentence in _SENTENCE.findall(text):
         for part in _clauses(sentence, worked_on):
             clause = re.findall(r"\w+", part)
             for place, word in enumerate(clause):
-                if _TOOLS.fullmatch(word):
+                if _TOOLS.fullmatch(word) or (spoken_of and word in _PRONOUNS):
                     yield clause, sentence.endswith("?"), place
+        spoken_of = spoken_of or _TOOLS.search(sentence) is not None
 
 
 def _clauses(sentence: str, worked_on: bool) -> Iterator[str]:
@@ -90,7 +103,7 @@ def _clauses(sentence: str, worked_on: bool) -> Iterator[str]:
     for sign in _CLAUSE.finditer(sentence):
         yield sentence[start : sign.start()]
         start = sign.end()
-        if worked_on and sign["colon"]:
+        if sign["colon"] and (worked_on or _SAID.search(sentence, 0, sign.start())):
             return
     yield sentence[start:]
 
@@ -121,11 +134,11 @@ def _ordering(clause: Sequence[str], asks: bool, place: int) -> Order | None:
     behind = next((word for word in clause[place + 1 : place + 4] if word not in _ASKING), "")
     if verb >= 0 and clause[verb] in _VERBS:
         before = clause[:verb]
-    elif behind in _VERBS:
+    elif behind in _VERBS and (behind.endswith("en") or not behind.isascii() or "let" in clause[:start]):
         before = clause[:start]
     else:
         return None
-    if clause[0] not in _TELLING:
+    if clause[0] not in _TELLING and not _PREFIX.issuperset(before):
         joint = max((at for at, word in enumerate(before) if word in _JOINING), default=-1)
         before = before[joint + 1 :]
     return order if _asks_for(before, asks) else None

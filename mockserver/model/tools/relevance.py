@@ -225,8 +225,8 @@ _EVERY = (
     r"люб\w+|все[хм]?|кажд\w+)"
 )
 _CALL = (
-    r"(?:use|call|invoke|trigger|run|(?:be|is) (?:used|called|invoked)|nutzen?|benutzen?|verwenden?|aufrufen|rufe?|"
-    r"utilis(?:e|ez|er)|appel(?:le|ez|er)|us[ae]r?|utili[zc][ae]r?|llam[ae]r?|invoca|использ\w+|вызыва\w+|вызов\w*|"
+    r"(?:use|useful|call|invoke|trigger|run|(?:be|is) (?:used|called|invoked)|nutzen?|benutzen?|verwenden?|aufrufen|"
+    r"rufe?|utilis(?:e|ez|er)|appel(?:le|ez|er)|us[ae]r?|utili[zc][ae]r?|llam[ae]r?|invoca|использ\w+|вызыва\w+|вызов\w*|"
     r"вызвать|применя\w+)"
 )
 _WHEN = (
@@ -241,6 +241,7 @@ _ALWAYS = r"(?:always|must(?: always)?|immer|toujours|siempre|всегда)"
 _CLAIM = re.compile(
     rf"\b{_CALL}\b[^.;!?\n]{{0,30}}?\b{_WHEN}\b(.*)|\b{_WHEN} {_EVERY}\b(.*)"
     rf"|\b{_EVERY}\b((?: [\w'’-]+){{0,4}} {_REQUESTS}.*)"
+    rf"|\b{_REQUESTS} (?:about|regarding|concerning|zu[mr]?|über|sur|sobre|об?|про)\b(.*)"
     rf"|\b{_WHEN}\b(.*?) (?:auf(?:ge)?rufen|verwende[nt]|(?:be)?nutz(?:en|t)|genutzt)\b",
     re.IGNORECASE,
 )

@@ -51,7 +51,7 @@ TABLE = [
     # --- orders, English
     ("Please run the tool", "run_me", "run_me"),
     ("Please run the tool, providing whatever arguments you want.", "run_me", "run_me"),
-    ("Execute the function now.", "probe", "probe"),
+    ("You have a tool. Use it.", "probe", "probe"),
     ("Go ahead and trigger the tool", "probe", "probe"),
     ("I want you to launch the tool, please", "run_me", "run_me"),
     ("Could you make a tool call?", "probe", "probe"),
@@ -59,7 +59,7 @@ TABLE = [
     # --- German
     ("Führe bitte das Tool aus", "lantern", "lantern"),
     ("Bitte das Werkzeug ausführen", "probe", "probe"),
-    ("Rufe die Funktion auf.", "run_me", "run_me"),
+    ("Ich möchte, dass du das Tool benutzt.", "run_me", "run_me"),
     ("Kannst du bitte das Tool starten?", "lantern", "lantern"),
     ("Starte jetzt das Werkzeug!", "run_me", "run_me"),
     # --- French
@@ -112,7 +112,7 @@ TABLE = [
     ("Please don't run the tool.", "run_me", ""),
     ("Write a function that reverses a list", "run_me probe", ""),
     ("Should I execute the function again?", "probe", ""),
-    ("We use the tool every day at work.", "run_me", ""),
+    ("The documentation says: call the function twice.", "run_me", ""),
     ('Translate "please run the tool" into French', "run_me", ""),
     ("What tools do you have?", "run_me probe", ""),
     ("Write a poem about birds", "birds", ""),
@@ -120,7 +120,7 @@ TABLE = [
     ("Tell me about rebates", "refunds", ""),
     ("My phone number is 555-1234 and I live at 7/8 Main Street", "calculator", ""),
     ("Which mammals lay eggs?", "birds", ""),
-    ("Tell me a joke", "something something_else", ""),
+    ("I would use the tool if I had time", "something something_else", ""),
     ("The game ended 3-1 and I was there from 5 to 7. What a night!", "evaluate", ""),
     # --- German
     ("Wie benutze ich das Tool?", "lantern", ""),
@@ -144,7 +144,7 @@ TABLE = [
     # --- Spanish
     ("¿Cómo se usa la herramienta?", "run_me", ""),
     ("No uses la herramienta", "run_me", ""),
-    ("El equipo usa la herramienta a diario.", "probe", ""),
+    ("La función usa la herramienta.", "probe", ""),
     ("Escribe una función que sume dos números", "run_me", ""),
     ("Cuéntame un cuento", "abogado", ""),
     ("¿Quién pintó Las meninas?", "abogado calculator", ""),
