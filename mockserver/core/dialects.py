@@ -214,7 +214,8 @@ class Clients(NamedTuple):
     A client's base URL is the dialect's URL and a suffix: `native` for the vendor's own client, `openai` for the openai
     client. `urls` are the environment variables from which the vendor's client takes its base URL, `keys` those for the
     API key, `more` others that it needs, with their values. `bases` are the variables of frameworks' clients for the
-    base URL, each with the path that it has at the vendor.
+    base URL, each with the path that it has at the vendor; `roots` are those of clients that begin their paths with the
+    dialect's name.
     """
 
     native: str = ""
@@ -223,6 +224,7 @@ class Clients(NamedTuple):
     keys: tuple[str, ...] = ()
     more: Mapping[str, str] = MappingProxyType({})
     bases: Mapping[str, str] = MappingProxyType({})
+    roots: tuple[str, ...] = ()
 
 
 class Preset(NamedTuple):

@@ -30,6 +30,8 @@ BAD_NAME = "A namespace's name cannot contain slashes or spaces, or more than 20
 _NAME = re.compile(r"[^/\s]{0,200}")
 _PREFIX = "/ns/"
 _KEY = "mock-ns-"
+# Where vendors take keys alone, without a scheme before them.
+_KEY_HEADERS = ("x-api-key", "api-key")
 _MOST_NAMESPACES = 4096
 # When the journals together exceed the budget, this fraction of it is freed: some dozens of exchanges.
 _ROOM = 128
@@ -238,8 +240,8 @@ def is_name(name: str) -> bool:
 def namespace_of(path: str, headers: Headers, query: str = "") -> tuple[str, str]:
     """The namespace of a request, and its path without it.
 
-    `/ns/<name>/...`, else the header `X-Mockserver-Namespace`, else an API key `mock-ns-<name>` (in `Authorization`, or
-    in the query, where a vendor takes keys), else the default one.
+    `/ns/<name>/...`, else the header `X-Mockserver-Namespace`, else an API key `mock-ns-<name>` (in a header, or in the
+    query, where a vendor takes keys), else the default one.
     """
     if path.startswith(_PREFIX):
         name, _, rest = path[len(_PREFIX) :].partition("/")
@@ -252,6 +254,9 @@ def namespace_of(path: str, headers: Headers, query: str = "") -> tuple[str, str
         key = credentials.partition(" ")[2].strip()
         if key.startswith(_KEY):
             return key.removeprefix(_KEY), path
+    for header in _KEY_HEADERS:
+        if header in headers and headers[header].startswith(_KEY):
+            return headers[header].removeprefix(_KEY), path
     if _KEY in query:
         key = next((value for _, value in parse_qsl(query) if value.startswith(_KEY)), _KEY)
         return key.removeprefix(_KEY), path

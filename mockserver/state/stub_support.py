@@ -1,10 +1,12 @@
 """Whether the answers of a stub can come from any of the operations that it is for, in the edition in force."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from mockserver.core.dialects import EDITIONS, Dialect, Edition, Operation
 from mockserver.core.generation import Measures
 from mockserver.core.matching.requests import RequestMatcher
+from mockserver.core.matching.values import ValueMatcher
 from mockserver.model.prepared import Speech
 from mockserver.state.settings import Settings
 from mockserver.state.stubs.registry import Prepared, Stub
@@ -13,6 +15,7 @@ from mockserver.state.stubs.values import StubError
 # An operation of a dialect, by name, in an edition.
 _Place = tuple[str, Operation, Edition]
 _MOST_NAMED = 4
+_VARIABLE = re.compile(r"{\w+}")
 # What an answer can have, as people say it.
 _WORDS = {
     "tool_calls": "calls tools",
@@ -73,13 +76,20 @@ def _matches(criteria: RequestMatcher, place: _Place) -> bool:
         "dialect": (name,),
         "operation": (operation.name,),
         "method": (operation.method,),
+        "path": operation.paths,
     }
-    if not any("{" in path for path in operation.paths):
-        known["path"] = operation.paths
     own = (each for each in criteria.fields if each.field in known and not each.path)
-    if not all(any(each.matcher.holds((value,)) for value in known[each.field]) for each in own):
+    if not all(any(_meets(value, each.matcher) for value in known[each.field]) for each in own):
         return False
     return all(_matches(each, place) for each in criteria.all)
+
+
+def _meets(value: str, matcher: ValueMatcher) -> bool:
+    """Whether a value meets a criterion; a path with variables stands for all that have any text there."""
+    if matcher.holds((_VARIABLE.sub("x", value),)):
+        return True
+    pattern = ".+".join(map(re.escape, _VARIABLE.split(value)))
+    return "{" in value and re.fullmatch(pattern, str(matcher.operand), re.DOTALL) is not None
 
 
 def _is_reached(place: _Place, settings: Settings) -> bool:

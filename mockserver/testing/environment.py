@@ -45,7 +45,7 @@ def environment(place: Destination) -> dict[str, str]:
     for name, dialect in _dialects().items():
         clients = dialect.clients
         variables |= dict.fromkeys(clients.urls, place.base_url(name)) | _bases(f"{place.url}/{name}", clients)
-        variables |= dict.fromkeys(clients.keys, place.api_key)
+        variables |= dict.fromkeys(clients.roots, place.url) | dict.fromkeys(clients.keys, place.api_key)
         variables |= clients.more
     return variables
 

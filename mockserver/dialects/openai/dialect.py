@@ -1,10 +1,10 @@
 """OpenAI's API, the reference of which the other vendors' are variants (vendor facts: `openai.md`)."""
 
-from mockserver.core.dialects import Clients, Dialect, Operation, Schemas, on_demand
+from mockserver.core.dialects import BEARER, Clients, Dialect, Operation, Schemas, on_demand
 from mockserver.dialects.contracts import components
+from mockserver.dialects.openai.azure import DEPLOYMENTS, api_key, of_deployments
 from mockserver.dialects.openai.errors import ERRORS, stream_error, unrouted
 from mockserver.dialects.openai.families import MODELS
-from mockserver.dialects.openai.fields import bearer
 from mockserver.dialects.openai.limits import PRESETS, PROMPT_CACHING, QUOTAS, every_answer, preset_of
 from mockserver.dialects.openai.responses.operations import RESPONSES
 
@@ -14,9 +14,9 @@ _HERE = __package__
 CHAT_COMPLETIONS = Operation(
     "chat_completions",
     "POST",
-    ("/v1/chat/completions",),
+    ("/v1/chat/completions", DEPLOYMENTS + "/chat/completions"),
     Schemas("ChatCompletionRequest", "ChatCompletion", "ChatCompletionChunk"),
-    read=on_demand(f"{_HERE}.chats:read_chat"),
+    read=of_deployments(on_demand(f"{_HERE}.chats:read_chat")),
     write=on_demand(f"{_HERE}.chats:write_chat"),
     supports_tools=True,
     summary="Answer a conversation",
@@ -24,18 +24,18 @@ CHAT_COMPLETIONS = Operation(
 COMPLETIONS = Operation(
     "completions",
     "POST",
-    ("/v1/completions",),
+    ("/v1/completions", DEPLOYMENTS + "/completions"),
     Schemas("CompletionRequest", "Completion", "Completion"),
-    read=on_demand(f"{_HERE}.completions:read_completion"),
+    read=of_deployments(on_demand(f"{_HERE}.completions:read_completion")),
     write=on_demand(f"{_HERE}.completions:write_completion"),
     summary="Continue a text",
 )
 EMBEDDINGS = Operation(
     "embeddings",
     "POST",
-    ("/v1/embeddings",),
+    ("/v1/embeddings", DEPLOYMENTS + "/embeddings"),
     Schemas("EmbeddingRequest", "EmbeddingList"),
-    read=on_demand(f"{_HERE}.embeddings:read_embedding"),
+    read=of_deployments(on_demand(f"{_HERE}.embeddings:read_embedding")),
     write=on_demand(f"{_HERE}.embeddings:write_embedding"),
     generates=False,
     measure="embedding",
@@ -93,7 +93,8 @@ OPENAI = Dialect(
     contract={"documented": CONTRACT, "observed": CONTRACT},
     models=MODELS,
     headers=every_answer,
-    credentials=bearer,
+    credentials=api_key,
+    security={**BEARER, "azure": {"type": "apiKey", "in": "header", "name": "api-key"}},
     unrouted=unrouted,
     stream_error=stream_error,
     quotas=QUOTAS,
@@ -101,6 +102,17 @@ OPENAI = Dialect(
     realistic="openai",
     preset_of=preset_of,
     prompt_caching=PROMPT_CACHING,
-    # Its client's variables lead to the dialect of the test, or to the bare paths.
-    clients=Clients(native="/v1", keys=("OPENAI_API_KEY",)),
+    # Its client's variables lead to the dialect of the test, or to the bare paths. Azure's paths begin with `/openai`;
+    # LiteLLM has names of its own for its variables. With keys of both, the openai client has to be told which to use
+    # at its module's level. Whatever the base URL is, the Agents SDK would send its traces to the vendor.
+    clients=Clients(
+        native="/v1",
+        keys=("OPENAI_API_KEY", "AZURE_OPENAI_API_KEY", "AZURE_API_KEY"),
+        roots=("AZURE_OPENAI_ENDPOINT", "AZURE_API_BASE"),
+        more={
+            "OPENAI_API_TYPE": "openai",
+            **dict.fromkeys(("OPENAI_API_VERSION", "AZURE_API_VERSION"), "2024-10-21"),
+            "OPENAI_AGENTS_DISABLE_TRACING": "true",
+        },
+    ),
 )

@@ -54,6 +54,7 @@ _CLIENTS = table(
         "urls": described(rows(TEXT), "environment variables of the vendor's base URL"),
         "keys": described(rows(TEXT), "environment variables of the API key"),
         "more": by_name(TEXT, "further variables that only need to be set"),
+        "roots": described(rows(TEXT), "variables of base URLs to which clients add the dialect's name themselves"),
         "bases": by_name(TEXT, "variables of frameworks' base URLs, with what these have after the dialect's URL"),
     }
 )
