@@ -15,6 +15,7 @@ from tests.support.http import exchange
 
 DIALECTS = load_dialects()
 CHATS, RESPONSES, MODELS = "/v1/chat/completions", "/v1/responses", "/v1/models"
+AZURE = "/deployments/{name}/chat/completions"
 
 
 def where(router: Routes, method: str, path: str, host: str = "") -> str:
@@ -33,6 +34,9 @@ def where(router: Routes, method: str, path: str, host: str = "") -> str:
         ("POST", "/v1/completions", "api.friendli.ai", "friendli completions /v1/completions"),
         ("POST", "/v1/completions", "API.FRIENDLI.AI:443", "friendli completions /v1/completions"),
         ("POST", "/v1/tokenize", "", "friendli tokenize /v1/tokenize"),
+        ("POST", "/v1/messages", "", "anthropic messages /v1/messages"),
+        ("POST", "/openai/deployments/a/chat/completions", "", f"openai chat_completions {AZURE}"),
+        ("POST", "/openai/v1/chat/completions", "", "openai chat_completions /v1/chat/completions"),
         ("GET", "/v1/tcp_warming", "", "cerebras tcp_warming /v1/tcp_warming"),
         ("POST", "/llm/v1/chat/completions", "", "upstash chat_completions /llm/v1/chat/completions"),
         ("POST", "/v3/completions", "", "ovms completions /v3/completions"),
@@ -95,7 +99,8 @@ NESTED = {"metadata": {"model": "gpt://folder/yandexgpt"}, "model": "gpt-4o"}
         (MODELS, None, {}, "openai default"),
         (MODELS, None, {"user-agent": "Cerebras/Python 1.91.0"}, "cerebras header"),
         (MODELS, None, {"anthropic-version": "2023-06-01"}, "anthropic header"),
-        (f"{MODELS}/claude-opus-5", None, {}, "anthropic model"),
+        (f"{MODELS}/claude-sonnet-4-5", None, {}, "anthropic model"),
+        (CHATS, {"model": "claude-sonnet-4-5"}, {}, "openai default"),
         (f"{MODELS}/gpt-oss-120b", None, {}, "cerebras model"),
         (f"{MODELS}/gpt-4o", None, {}, "openai default"),
     ],

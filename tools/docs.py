@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 from urllib.request import Request, urlopen
 
 from mockserver import MockServer
-from mockserver.core.dialects import EDITIONS, Dialect, load_dialects
+from mockserver.core.dialects import EDITIONS, Clients, Dialect, load_dialects
 from mockserver.core.failures import FailureKind
 from mockserver.core.matching.requests import FIELDS
 from mockserver.core.quotas import Limit
@@ -131,13 +131,17 @@ def clients() -> str:
             code(dialect.name),
             code(f"/{dialect.name}{dialect.clients.native}"),
             code(f"/{dialect.name}{dialect.clients.openai}"),
-            codes((*dialect.clients.urls, *dialect.clients.keys, *dialect.clients.more)),
+            codes(_variables(dialect.clients)),
             codes(dialect.hosts),
         )
         for dialect in load_dialects().values()
     )
     heads = ("dialect", "base URL for the vendor's client", "for the openai client", "variables", "hosts")
     return table(heads, rows)
+
+
+def _variables(clients: Clients) -> tuple[str, ...]:
+    return (*clients.urls, *clients.bases, *clients.roots, *clients.keys, *clients.more)
 
 
 def models() -> str:

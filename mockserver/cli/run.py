@@ -16,7 +16,7 @@ from mockserver.cli.verdict import DECLARED, declared_by, declared_in
 from mockserver.state.multi_process import needs_one_process
 from mockserver.state.settings import ConfigError
 from mockserver.state.verify.client_facts import ClientFacts
-from mockserver.testing.environment import sparing_loopback
+from mockserver.testing.environment import LIBRARIES, sparing_loopback
 from mockserver.testing.server import MockServer
 
 # Different defaults than for `serve`: no latency, as in tests, and a quiet log, since the command has the terminal.
@@ -118,7 +118,8 @@ def _verdict(server: MockServer, declared: ClientFacts) -> tuple[bool, str]:
         verdicts.append((verdict.is_clean, f"{name}{verdict.as_text()}"))
     if not verdicts:
         return True, (
-            "no model was asked. Do the clients read their URL from the environment (OPENAI_BASE_URL, ...)? "
+            "no model was asked. Do the clients read their URL from the environment (OPENAI_BASE_URL, ...)? Some take "
+            f"it in the code alone: {', '.join(module for module, name in LIBRARIES.items() if not name)}. "
             f"The server was at {server.url}"
         )
     return all(clean for clean, _ in verdicts), "\n".join(words for _, words in verdicts)

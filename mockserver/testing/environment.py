@@ -1,13 +1,16 @@
 """Environment variables that point clients at a server: the vendors' own, and the openai client's."""
 
 import os
+import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
+from types import MappingProxyType
 from typing import Protocol
 
 from mockserver.core.dialects import Clients, Dialect, load_dialects
 from mockserver.core.messages import unknown_name
+from mockserver.core.secrets import masked_text
 
 # LlamaIndex reads only the older name of the URL, and LangChain reads it first.
 OPENAI_URLS = ("OPENAI_BASE_URL", "OPENAI_API_BASE")
@@ -15,6 +18,35 @@ OPENAI_KEY = "OPENAI_API_KEY"
 # A proxy in the environment cannot reach this machine's loopback interface.
 _NO_PROXY = ("NO_PROXY", "no_proxy")
 _LOOPBACK = "127.0.0.1,localhost,::1"
+# The modules of clients, each with the variable from which it takes its URL when a client is made; those that take it
+# in the code alone have none.
+LIBRARIES: Mapping[str, str] = MappingProxyType(
+    {
+        **dict.fromkeys(("openai", "litellm", "pydantic_ai", "agents", "haystack", "semantic_kernel"), OPENAI_URLS[0]),
+        **dict.fromkeys(("langchain_openai", "llama_index.llms.openai"), OPENAI_URLS[1]),
+        "anthropic": "ANTHROPIC_BASE_URL",
+        "langchain_anthropic": "ANTHROPIC_API_URL",
+        "cerebras.cloud.sdk": "CEREBRAS_BASE_URL",
+        "langchain_cerebras": "CEREBRAS_API_BASE",
+        "qstash": "QSTASH_URL",
+        "friendli": "",
+        "yandex_ai_studio_sdk": "",
+        "llama_index.llms.cerebras": "",
+        "llama_index.llms.anthropic": "",
+    }
+)
+# Clients of vendors that are not simulated.
+STRANGERS = (
+    "google.genai",
+    "mistralai",
+    "cohere",
+    "groq",
+    "ollama",
+    "together",
+    "boto3",
+    "huggingface_hub",
+    "replicate",
+)
 
 
 class Destination(Protocol):
@@ -60,6 +92,25 @@ def recorder_environment(url: str, dialect: str | None = None) -> dict[str, str]
     if dialect is not None:
         variables |= dict.fromkeys(OPENAI_URLS, f"{url}/{dialect}{clients_of(dialect).openai}")
     return {**sparing_loopback(), **variables, "MOCKSERVER_URL": url}
+
+
+def departures(variables: Mapping[str, str]) -> list[str]:
+    """Why the clients that this process has imported may have gone to their vendors, although these variables were set:
+    a line for each."""
+    found = [_departure(module, name, variables) for module, name in LIBRARIES.items() if module in sys.modules]
+    strange = [module for module in STRANGERS if module in sys.modules]
+    return found + [f"{module} is the client of a vendor that is not simulated." for module in strange]
+
+
+def _departure(module: str, name: str, variables: Mapping[str, str]) -> str:
+    if not name:
+        return f"{module} takes its URL in the code alone: give it the server's."
+    value = os.environ.get(name)
+    if value is None:
+        return f"{module} goes to its vendor without {name}, which something has removed from the environment."
+    if value != variables.get(name):
+        return f"{module} goes where {name} says, which something has changed: it is {masked_text(value)}."
+    return f"{module} reads {name} when a client is made: one that was made before goes to its vendor."
 
 
 def _bases(url: str, clients: Clients) -> dict[str, str]:

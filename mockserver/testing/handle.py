@@ -21,7 +21,7 @@ from mockserver.state.verify.client_review import Verdict
 from mockserver.state.verify.expectations import all_matched, all_used, contract, no_trouble
 from mockserver.state.verify.selection import everyone
 from mockserver.testing.backend import HandleBackend, Instant
-from mockserver.testing.environment import clients_of, environment, patched
+from mockserver.testing.environment import clients_of, departures, environment, patched
 from mockserver.testing.stubs import NEXT, StubBuilder, complaint_of
 from mockserver.testing.verify import Verifier
 
@@ -256,10 +256,11 @@ class Handle:
         return list(dict.fromkeys(problem for problem in problems if problem is not None))
 
     def story(self) -> list[str]:
-        """What has happened: a line for each exchange and each delivery, and why stubs did not match."""
+        """What has happened: a line for each exchange and each delivery, and why stubs did not match; or why there was
+        no request, as far as can be told by what this process has imported."""
         past = self._backend.past()
         seed = next((view.seed for view in past.views if view.seed is not None), None)
-        lines = _lines(past) or ["There were no requests."]
+        lines = _lines(past) or ["There were no requests.", *departures(self.environment())]
         if stale := [view for view in past.views if view.stale]:
             lines += ["Answers that were recorded for other requests:", *explain_stale(stale)]
         missed = [view for view in past.views if view.is_unmatched]

@@ -4,11 +4,13 @@ import asyncio
 import json
 import os
 import re
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from itertools import count
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -35,6 +37,7 @@ from mockserver.core.matching.values import CriteriaError
 from mockserver.state.settings import ConfigError
 from mockserver.state.stubs.values import StubError
 from mockserver.testing.backend import BackendError
+from mockserver.testing.environment import LIBRARIES, STRANGERS
 from tests.support.http import exchange
 from tests.support.questions import ask
 from tests.testing.conduct import BODY, CHAT, MODEL, Wire, cancelling
@@ -103,7 +106,15 @@ def test_a_key_leads_to_the_namespace_wherever_a_vendor_takes_it(handle: Handle,
     token, nothing = f"{path}?qstash_token={handle.api_key}", {"authorization": ""}
     assert exchange(server.url, "POST", path, body, {"authorization": f"Bearer {handle.api_key}"}).status == 200
     assert exchange(server.url, "POST", token, body, nothing).status == 200
-    assert [view.path for view in handle.requests] == [path, path]
+    azure = "/openai/deployments/my-own/chat/completions"
+    asked = exchange(
+        server.url, "POST", f"{azure}?api-version=2024-10-21", body, {**nothing, "api-key": handle.api_key}
+    )
+    assert (asked.status, json.loads(asked.body)["model"]) == (200, "my-own")
+    message, version = {**body, "max_tokens": 5}, {"anthropic-version": "2023-06-01"}
+    sent = {**nothing, **version, "x-api-key": handle.api_key}
+    assert exchange(server.url, "POST", "/v1/messages", message, sent).status == 200
+    assert [view.path for view in handle.requests] == [path, path, azure, "/v1/messages"]
 
 
 def test_the_environment_is_patched_and_restored(handle: Handle, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -116,10 +127,40 @@ def test_the_environment_is_patched_and_restored(handle: Handle, monkeypatch: py
         assert os.environ["CEREBRAS_API_BASE"] == f"{handle.url}/cerebras/v1"
         assert os.environ["FRIENDLI_API_BASE"] == f"{handle.url}/friendli/serverless/v1"
         assert os.environ["HOSTED_VLLM_API_BASE"] == f"{handle.url}/ovms/v3"
+        for name in ("ANTHROPIC_BASE_URL", "ANTHROPIC_API_URL", "ANTHROPIC_API_BASE"):
+            assert os.environ[name] == f"{handle.url}/anthropic"
+        assert os.environ["AZURE_OPENAI_ENDPOINT"] == os.environ["AZURE_API_BASE"] == handle.url
         assert os.environ["FRIENDLIAI_API_KEY"] == os.environ["HOSTED_VLLM_API_KEY"] == handle.api_key
         assert "127.0.0.1" in os.environ["NO_PROXY"]
     assert os.environ["QSTASH_URL"] == "https://mine"
     assert "OPENAI_API_KEY" not in os.environ
+
+
+def test_clients_that_may_have_gone_to_their_vendors_are_named(handle: Handle, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (*LIBRARIES, *STRANGERS):
+        monkeypatch.delitem(sys.modules, module, raising=False)
+    for module in ("openai", "anthropic", "langchain_cerebras", "friendli", "mistralai"):
+        monkeypatch.setitem(sys.modules, module, ModuleType(module))
+    with handle.environ():
+        os.environ["OPENAI_BASE_URL"] = "https://user:secret-password@gateway.example/v1"
+        del os.environ["ANTHROPIC_BASE_URL"]
+        told = handle.story()
+    assert told[0] == "There were no requests."
+    for line, words in zip(
+        told[1:-1] if told[-1].startswith("Namespace") else told[1:],
+        (
+            "openai goes where OPENAI_BASE_URL says",
+            "anthropic goes to its vendor without ANTHROPIC_BASE_URL",
+            "langchain_cerebras reads CEREBRAS_API_BASE when",
+            "friendli takes its URL in the code alone",
+            "mistralai is the client of a vendor that is not simulated",
+        ),
+        strict=True,
+    ):
+        assert line.startswith(words)
+    assert "secret-password" not in "".join(told)
+    assert said(handle, "Hello")
+    assert "openai" not in handle.story()[0]
 
 
 def test_stubs_answer_what_matches(handle: Handle) -> None:

@@ -54,7 +54,12 @@ ANTHROPIC = Dialect(
     marks=(("anthropic-version", ""), ("anthropic-beta", ""), ("x-api-key", "sk-ant-")),
     finishes=re.compile(rb'"stop_reason"\s*:\s*"'),
     quotas=QUOTAS,
-    clients=Clients(urls=("ANTHROPIC_BASE_URL",), keys=("ANTHROPIC_API_KEY",)),
+    # LangChain and LiteLLM read variables of their own.
+    clients=Clients(
+        urls=("ANTHROPIC_BASE_URL",),
+        keys=("ANTHROPIC_API_KEY",),
+        bases={"ANTHROPIC_API_URL": "", "ANTHROPIC_API_BASE": ""},
+    ),
     presets=PRESETS,
     realistic="anthropic",
     preset_of=preset_of,
