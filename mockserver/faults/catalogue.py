@@ -71,6 +71,14 @@ FAULTS: dict[str, FaultKind] = {
         _FAILURE
         | {
             "error": FaultSetting(TEXT, "server_error", "the failure, which is worded as the vendor does", _FAILURES),
+            "param": FaultSetting(TEXT, "", "the field to blame instead of the vendor's, where its error names one"),
+            "code": FaultSetting(TEXT, "", "a code instead of the vendor's, where its error has one"),
+            "limit": FaultSetting(
+                TEXT,
+                "",
+                "what is used up, of a `rate_limit`: the vendor's message, type, code and wait for that",
+                ("requests", "tokens", "queue"),
+            ),
             "retry_after": FaultSetting(NUMBER, None, "how long the answer asks the client to wait, in seconds"),
             "retry_after_as": FaultSetting(TEXT, "seconds", "how the wait is written", ("seconds", "ms", "date")),
         },

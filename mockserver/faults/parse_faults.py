@@ -156,6 +156,8 @@ def _settings(name: str, kind: FaultKind, table: Mapping[str, Any]) -> dict[str,
         raise FaultError(f"{name}.status: {settings['status']} is not a status from 200 to 599")
     if settings.get("status") in (204, 304) and settings["body"]:
         raise FaultError(f"{name}.body: an answer with status {settings['status']} cannot have a body")
+    if "limit" in given and settings["error"] != FailureKind.RATE_LIMIT:
+        raise FaultError(f'{name}.limit: is only of error = "rate_limit", not of {settings["error"]}')
     if "charset" in given:
         encoding = given["charset"]
         try:

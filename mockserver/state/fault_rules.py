@@ -22,6 +22,7 @@ from mockserver.faults.triggered import Origin, RuleCount, TriggeredFault, is_am
 from mockserver.latency.timing import instant, to_timeline
 from mockserver.state.context import HeaderError, RequestContext
 from mockserver.state.plan import Plan
+from mockserver.state.quotas import used_up
 from mockserver.state.refusals import refuse
 
 # Distinguishes the counters of armed rules from those of the settings and the routes.
@@ -225,13 +226,25 @@ def _still_seen(struck: list[TriggeredFault], before: Timeline, after: Timeline)
 
 def _words(fault: Fault, plan: Plan) -> Timeline:
     """The vendor's wording of a failure: its refusal, or the event that it sends in a stream that has begun."""
-    kind, context = FailureKind(fault.settings["error"]), plan.context
-    model = None if plan.request is None else plan.request.model
-    refusal = Refusal(kind, fault.settings["message"], headers=_retry_after(fault, context), model=model)
-    refusal = refusal._replace(identity=context.scope.identity)
+    kind, context, settings = FailureKind(fault.settings["error"]), plan.context, fault.settings
+    dialect, operation = context.route.dialect, context.route.operation
+    refusal = Refusal(kind)
+    if settings.get("limit") and dialect.quotas is not None:
+        cost = 1 if plan.request is None else sum(prompt.token_count for prompt in plan.request.prompts)
+        refused = used_up(dialect.quotas, settings["limit"], context.scope.standings, cost)
+        refusal = dialect.quotas.refuse(refused, context.scope.now)
+        # The headers of the answer state the same limits.
+        context = context._replace(scope=context.scope._replace(standings=refused.standings))
+    refusal = refusal._replace(
+        message=settings["message"] or refusal.message,
+        param=settings.get("param") or refusal.param,
+        code=settings.get("code") or refusal.code,
+        headers=(*refusal.headers, *_retry_after(fault, context)),
+        model=None if plan.request is None else plan.request.model,
+        identity=context.scope.identity,
+    )
     if fault.kind != "error_event":
         return to_timeline(refuse(refusal, context, plan.request), instant(0))
-    dialect, operation = context.route.dialect, context.route.operation
     row = dialect.error(context.scope.edition, kind)
     message = refusal.message or row.midstream_message or row.message
     if operation is None or operation.stream_error is None:

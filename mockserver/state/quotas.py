@@ -14,7 +14,7 @@ from typing import Any
 
 from mockserver.core.dialects import Dialect
 from mockserver.core.messages import short_repr, unknown_name
-from mockserver.core.quotas import PERIODS, Allowance, Limit, LimitUnit
+from mockserver.core.quotas import PERIODS, Allowance, Limit, LimitState, LimitUnit, QuotaPolicy, Refused
 from mockserver.core.toml import TomlError, read_toml_value
 
 OFF = "off"
@@ -72,6 +72,24 @@ def allowance_of(quotas: Iterable[Quota], dialect: Dialect, model: str, key: str
     limits = {(limit.measure, limit.window): limit for limit in (*base.limits, *own)}
     concurrent = base.concurrent if rule.concurrent is None else rule.concurrent
     return Allowance(tuple(limits.values()), concurrent, base.answer)
+
+
+def used_up(policy: QuotaPolicy, what: str, standings: tuple[LimitState, ...], cost: int) -> Refused:
+    """Why a request that costs so many tokens is refused when `what` is used up: "requests", "tokens" or "queue".
+
+    `standings` are the caller's, without which those of the vendor's first tier with such a limit count.
+    """
+    if what == "queue":
+        return Refused(crowd=next((tier.concurrent for tier in policy.tiers.values() if tier.concurrent), 1))
+    measure: LimitUnit = "tokens" if what == "tokens" else "requests"
+    usual = Limit(measure, PERIODS["minute"], 60_000 if what == "tokens" else 60)
+    tiers = (tuple(map(LimitState, tier.limits)) for tier in policy.tiers.values())
+    known = (standings, *tiers, (LimitState(usual),))
+    states = next(states for states in known if any(each.limit.measure == measure for each in states))
+    full = next(each for each in states if each.limit.measure == measure)
+    spent = full._replace(spent=full.limit.amount, left=full.limit.window)
+    worst = spent.faced_with(min(cost, full.limit.amount) if what == "tokens" else 1)
+    return Refused(tuple(worst if each is full else each for each in states))
 
 
 def check_quotas(quotas: Iterable[Quota], dialects: Mapping[str, Dialect]) -> None:

@@ -25,6 +25,7 @@ def test_a_table_says_kind_settings_place_chance_and_match() -> None:
 @pytest.mark.parametrize("table", [
     {"kind": "stall", "seconds": 2, "after_event": 5},
     {"kind": "error", "error": "rate_limit", "message": "no", "retry_after": 0.5, "retry_after_as": "date"},
+    {"kind": "error", "error": "rate_limit", "limit": "tokens", "param": "quota", "code": "used_up"},
     {"kind": "cut", "at": 0.25},
     {"kind": "status", "status": 302},
     *({"kind": kind} for kind in FAULTS),
@@ -111,6 +112,10 @@ def test_every_kind_can_be_written_by_its_name(kind: str) -> None:
         (
             '{ kind = "error", error = "rate_limt" }',
             "error.error: unknown error 'rate_limt'. Did you mean 'rate_limit'?",
+        ),
+        (
+            '{ kind = "error", error = "overloaded", limit = "tokens" }',
+            'error.limit: is only of error = "rate_limit", not of overloaded',
         ),
         (
             '{ kind = "error", retry_after_as = "hours" }',

@@ -358,6 +358,55 @@ def test_a_time_to_wait_is_written_without_an_exponent(said: str, seconds: str) 
     assert ask("cerebras", _SHORT, headers=wish).headers["retry-after"] == seconds
 
 
+USED_UP: dict[str, dict[str, tuple[int, str, str | None]]] = {
+    # Of what is used up: the status, a part of the body, and how long to wait.
+    "cerebras": {
+        "requests": (429, '"too_many_requests_error","param":"quota","code":"request_quota_exceeded"', "60"),
+        "tokens": (429, '"too_many_tokens_error","param":"quota","code":"token_quota_exceeded"', "60"),
+        "queue": (429, '"too_many_requests_error","param":"queue","code":"queue_exceeded"', None),
+    },
+    "openai": {
+        "requests": (429, '"type": "requests"', None),
+        "tokens": (429, '"type": "tokens"', None),
+        "queue": (503, '"server_is_overloaded"', None),
+    },
+    "yandex": {
+        "requests": (429, "RequestsPerMinute.rate rate quota", None),
+        "tokens": (429, "TokensPerMinute.rate rate quota", None),
+        "queue": (429, "SessionsCount.count gauge quota", None),
+    },
+    "anthropic": {
+        "requests": (429, "requests per minute", "1"),
+        "tokens": (429, "input tokens per minute", "1"),
+        "queue": (429, "Number of concurrent connections", "1"),
+    },
+}
+
+
+@pytest.mark.parametrize("vendor", USED_UP)
+def test_a_rate_limit_is_refused_as_the_vendor_does_when_that_is_used_up(vendor: str) -> None:
+    shape = next(shape for shape in SHAPES if shape.dialect == vendor)
+    for limit, (status, words, wait) in USED_UP[vendor].items():
+        answer = shape.plain("hi", fault=f'{{ kind = "error", error = "rate_limit", limit = "{limit}" }}')
+        assert (answer.status, answer.headers.get("retry-after")) == (status, wait)
+        assert words in answer.body.decode()
+        for name in ("requests", "tokens") if vendor == "cerebras" and limit != "queue" else ():
+            left = answer.headers[f"x-ratelimit-remaining-{name}-minute"]
+            assert (left == "0") is (name == limit)
+
+
+def test_an_error_blames_another_field_with_another_code_where_the_vendors_has_them() -> None:
+    wish = '{ kind = "error", error = "invalid_request", message = "No.", param = "tools", code = "bad_tools" }'
+    said = {shape.id: shape.plain("hi", fault=wish).json() for shape in SHAPES}
+    assert said["cerebras"]["error"] == {
+        "message": "No.", "type": "invalid_request_error", "param": "tools", "code": "bad_tools",
+    }  # fmt: skip
+    assert [said["openai"]["error"][name] for name in ("message", "param", "code")] == ["No.", "tools", "bad_tools"]
+    # Its codes are those of HTTP, and it blames no field.
+    assert [said["upstash"][name] for name in ("message", "param", "code")] == ["No.", None, 400]
+    assert said["friendli"] == {"detail": [{"loc": ["body", "tools"], "msg": "No.", "type": "bad_tools"}]}
+
+
 def test_milliseconds_to_wait_are_rounded() -> None:
     wish = '{ kind = "error", error = "rate_limit", retry_after = 1.0099, retry_after_as = "ms" }'
     assert ask("cerebras", _SHORT, headers={"x-mockserver-fault": wish}).headers["retry-after-ms"] == "1010"

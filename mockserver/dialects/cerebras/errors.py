@@ -95,6 +95,8 @@ _TYPES = {"token_quota_exceeded": "too_many_tokens_error"}
 
 def _object(row: _Row, message: str, refusal: Refusal) -> dict[str, str]:
     param, code = refusal.param or row.param, refusal.code or row.code
+    if code == "request_quota_exceeded" and message.startswith("Tokens per "):
+        code = "token_quota_exceeded"
     return {"message": message, "type": _TYPES.get(code, row.type), "param": param, "code": code}
 
 

@@ -78,7 +78,7 @@ def _invalid(kind: FailureKind, *, today: bool) -> ErrorTemplate:
         if today and not found:
             return {"message": message}
         where = ["body", refusal.param] if refusal.param else ["body"]
-        return {"detail": found or [{"loc": where, "msg": message, "type": code}]}
+        return {"detail": found or [{"loc": where, "msg": message, "type": refusal.code or code}]}
 
     return ErrorTemplate(422, wording.removeprefix(_VALUE_ERROR) if today else wording, body)
 
