@@ -1,5 +1,6 @@
 """What the model wrote in a recorded answer: with this, a dialect here gives an answer with the same parts."""
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, get_args
 
@@ -26,6 +27,8 @@ def speech_of(events: Iterable[RecordedEvent]) -> Speech | None:
     events = list(events)
     if _is_of_responses(events):
         return _speech_of_response(events)
+    if _is_of_messages(events):
+        return _speech_of_message(events)
     texts, calls, finish, stop, usage = dict[str, str](), dict[int, list[str]](), None, None, dict[str, Any]()
     spoke = False
     for event in events:
@@ -56,6 +59,8 @@ def speaks(event: RecordedEvent) -> bool:
     """Whether an event of a stream has a part of what the model says, and does not only announce it."""
     if _is_of_responses([event]):
         return str(event.value.get("type")).endswith(".delta")
+    if _is_of_messages([event]):
+        return bool(event.value.get("type") == "content_block_delta")
     speech = speech_of([event])
     return speech is not None and bool(speech.text or speech.reasoning or speech.calls)
 
@@ -110,6 +115,64 @@ def _speech_of_response(events: Sequence[RecordedEvent]) -> Speech | None:
         reasoning="".join(_texts(each.get("content")) or _texts(each.get("summary")) for each in thoughts),
         finish_reason=_INCOMPLETE.get(reason) or ("tool_calls" if calls else "stop" if response else None),
         counts=_counts(_table((response or {}).get("usage")), "input", "output"),
+    )
+
+
+# --- the Messages API ---------------------------------------------------------------------------------------------
+
+# Why a message has ended, in the words of chats; of any other reason nothing is told.
+_ENDS: Mapping[object, FinishReason] = {
+    **dict.fromkeys(("end_turn", "stop_sequence", "refusal"), "stop"),
+    **dict.fromkeys(("max_tokens", "model_context_window_exceeded"), "length"),
+    "tool_use": "tool_calls",
+}
+# The texts of deltas, with the members of their blocks that they are parts of.
+_TEXTS = {"text": "text", "thinking": "thinking", "partial_json": "input"}
+
+
+def _is_of_messages(events: Sequence[RecordedEvent]) -> bool:
+    """Whether an answer is a message, or begins with an event of one."""
+    kind = str(_table(events[0].value).get("type")) if events else ""
+    return kind in ("message", "ping") or kind.startswith(("message_", "content_block_"))
+
+
+def _speech_of_message(events: Sequence[RecordedEvent]) -> Speech | None:
+    """The speech of the model; for a stream that broke off as much as was sent."""
+    message, blocks = dict[str, Any](), list[dict[str, Any]]()
+    for value in (_table(event.value) for event in events):
+        if value.get("type") == "message":
+            message, blocks = value, _tables(value.get("content"))
+        elif value.get("type") == "content_block_start":
+            blocks.append({**_table(value.get("content_block")), "input": ""})
+        elif value.get("type") == "content_block_delta" and blocks:
+            for name, said in _table(value.get("delta")).items():
+                if name in _TEXTS and isinstance(said, str):
+                    blocks[-1][_TEXTS[name]] = str(blocks[-1].get(_TEXTS[name], "")) + said
+        else:
+            message |= _table(value.get("message")) | _table(value.get("delta"))
+            message["usage"] = _table(message.get("usage")) | _table(value.get("usage"))
+    if not blocks and "stop_reason" not in message:
+        return None
+    usage, stop = _table(message.get("usage")), message.get("stop_sequence")
+    read = [_count(usage.get(f"{name}input_tokens")) for name in ("", "cache_creation_", "cache_read_")]
+    thought = _table(usage.get("output_tokens_details")).get("thinking_tokens")
+    given = [(each, each.get("input") or "{}") for each in blocks if each.get("type") == "tool_use"]
+    return Speech(
+        text="".join(str(each.get("text", "")) for each in blocks),
+        calls=tuple(
+            (str(each.get("name")), said if isinstance(said, str) else json.dumps(said, ensure_ascii=False))
+            for each, said in given
+        ),
+        refusal=message.get("stop_reason") == "refusal",
+        reasoning="".join(str(each.get("thinking", "")) for each in blocks),
+        finish_reason=_ENDS.get(message.get("stop_reason")),
+        counts=Counts(
+            None if read[0] is None else sum(count or 0 for count in read),
+            _count(usage.get("output_tokens")),
+            read[2] or None,
+            _count(thought) or None,
+        ),
+        stop=stop if isinstance(stop, str) else None,
     )
 
 

@@ -370,3 +370,23 @@ def test_chats_are_rendered_and_texts_embedded(client: SyncFriendli) -> None:
     assert isinstance(first, list)
     assert isinstance(only.embedding, bytes)
     assert [*unpack(f"<{len(first)}f", b64decode(only.embedding))] == pytest.approx(first, abs=1e-6)
+@pytest.mark.parametrize("place", ["serverless", "dedicated", "container"])
+def test_messages_are_said_at_once_and_in_a_stream(client: SyncFriendli, server: Server, place: str) -> None:
+    tool: Any = {"name": "get_weather", "input_schema": {"type": "object", "properties": {"city": {"type": "string"}}}}
+    asked: Any = {"messages": [{"role": "user", "content": "What is the weather in Oslo?"}], "tools": [tool]}
+    asked |= {"model": "zai-org/GLM-5.3", "max_tokens": 2000, "thinking": {"type": "enabled", "budget_tokens": 100}}
+    asked |= {"server_url": f"{server.url}/friendli"}
+    ask = getattr(client, place).messages.messages
+    message, stream = ask(**asked), ask(**asked, stream=True)
+    thought, call = message.content
+    assert (message.stop_reason, thought.TYPE, call.TYPE) == ("tool_use", "thinking", "tool_use")
+    assert (call.name, call.input) == ("get_weather", {"city": "Oslo"})
+    with stream as events:
+        seen = [event.data for event in events]
+    deltas = [event.delta for event in seen if event.TYPE == "content_block_delta"]
+    assert "".join(getattr(delta, "thinking", "") for delta in deltas) == thought.thinking
+    assert json.loads("".join(getattr(delta, "partial_json", "") for delta in deltas)) == call.input
+    [told] = [event.usage for event in seen if event.TYPE == "message_delta"]
+    assert told.model_dump() == message.usage.model_dump()
+    with pytest.raises(models.MessagesErrorResponse, match="max_tokens: Input should be greater than or equal to 1"):
+        ask(**{**asked, "max_tokens": 0, "thinking": {"type": "disabled"}})

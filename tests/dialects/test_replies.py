@@ -217,7 +217,9 @@ TOOLS: list[dict[str, Any]] = [
     for name in ("get_weather", "get_time")
 ]
 FLAT = [{"type": "function", **tool["function"]} for tool in TOOLS]
-TOOLED = [s for s in SHAPES if s.responds or (s.dialect in ("friendli", "yandex") and s.supports_tools)]
+TOOLED = [
+    s for s in SHAPES if s.responds or (s.dialect in ("friendli", "yandex") and s.supports_tools and not s.messages)
+]
 CALLS = [
     {"name": "get_weather", "arguments": {"city": "Oslo", "days": 2}},
     {"name": "get_time", "arguments": '{"zone":'},

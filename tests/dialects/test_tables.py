@@ -70,8 +70,8 @@ def good_body(dialect: Dialect, schema: str, edition: Edition) -> dict[str, obje
         }
     if "Responses" in schema or schema == "ResponseRequest":
         return {"model": dialect.models[0].id, "input": "Tell me about tides", "max_output_tokens": 16}
-    if schema in ("MessageRequest", "CountTokensRequest"):
-        limit = {"max_tokens": 16} if schema == "MessageRequest" else {}
+    if "Message" in schema or schema == "CountTokensRequest":
+        limit = {"max_tokens": 16} if "Message" in schema else {}
         return {"model": dialect.models[0].id, "messages": [{"role": "user", "content": "Tides"}], **limit}
     if "Moderation" in schema:
         return {"input": "Tides"}

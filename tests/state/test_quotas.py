@@ -360,11 +360,11 @@ def test_a_mistake_in_a_file_names_its_line() -> None:
 @pytest.mark.parametrize(
     "said, complaint",
     [
-        ("fre", "quota: tier: unknown tier 'fre'. Did you mean 'free'? Known: off, vendor, free"),
+        ("fre", "quota: tier: unknown tier 'fre'. Did you mean 'free'? Known: off, vendor, "),
         ("tier1, dialect=cerebras", "quota: tier: unknown tier 'tier1'. "),
         (
             "requests=1/s, dialect=ovms",
-            "quota: dialect: ovms has no quotas. Dialects with quotas: cerebras",
+            "quota: dialect: ovms has no quotas. Dialects with quotas: anthropic, cerebras",
         ),
         ("vendor, dialect=cerebra", "quota: dialect: unknown dialect 'cerebra'. Did you mean 'cerebras'?"),
     ],

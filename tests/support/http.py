@@ -7,6 +7,8 @@ from http.client import HTTPConnection, HTTPSConnection
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
+from mockserver.core.dialects import load_dialects
+
 # Accepts any certificate, since those of tests are self-signed.
 TRUSTING = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 TRUSTING.check_hostname = False
@@ -32,7 +34,9 @@ def exchange(
     else:
         connection = HTTPConnection(*address, timeout=30)
     payload = body if isinstance(body, bytes) or body is None else json.dumps(body, ensure_ascii=False).encode()
-    sent = {"authorization": "Bearer test", "content-type": "application/json", **(headers or {})}
+    # What the vendor needs beside, whose name is in the path.
+    needs = next((known[name].needs for name in path.split("/")[1:4] if name in (known := load_dialects())), {})
+    sent = {"authorization": "Bearer test", "content-type": "application/json", **needs, **(headers or {})}
     try:
         connection.request(method, path, payload, {name: value for name, value in sent.items() if value})
         answer = connection.getresponse()

@@ -111,7 +111,7 @@ class Shape:
     @property
     def messages(self) -> bool:
         """Whether it is the Messages API, which has content blocks for choices."""
-        return self.dialect == "anthropic"
+        return self.dialect == "anthropic" or (self.path or "").endswith("/messages")
 
     @property
     def responds(self) -> bool:
@@ -223,6 +223,7 @@ SHAPES = (
         strict=True,
         **_RESPONSE,
     ),
+    Shape("friendli-messages", "friendli", _chat("m"), "/serverless/v1/messages", stream_text=_text_deltas, many=False),
     Shape("friendli-responses", "friendli", _response("m"), "/serverless/v1/responses", **_RESPONSE),
     Shape("ovms-responses-observed", "ovms", _response("llama3"), "/v3/responses", "observed", **_RESPONSE),
     Shape("yandex-responses-d1", "yandex", _response("gpt://folder/yandexgpt/latest"), "/v1/responses", **_RESPONSE),

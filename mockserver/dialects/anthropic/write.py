@@ -8,6 +8,7 @@ for each of its tokens, and one that stops it. A `MessageFlavour` states what ve
 from base64 import b64encode
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import orjson
@@ -56,6 +57,7 @@ class MessageFlavour(NamedTuple):
     - `around`: what a message has beside its content, the reason of its end and its usage.
     - `usage`: that of a body (""), of the message that begins a stream ("start"), of the delta that ends it ("end").
     - `call_id`: the id of the call at a place; `calling`: what a call has beside its id, its name and its input.
+    - `reasons`: its words for reasons of an end, where they are not Anthropic's.
     - `pings`: whether an event `ping` follows the start of the first block; `pads`: whether blanks hide the lengths.
     """
 
@@ -64,7 +66,8 @@ class MessageFlavour(NamedTuple):
     around: Callable[[Writing], Members]
     usage: Callable[[Writing, str], Members]
     call_id: Callable[[Writing, int], str]
-    calling: Members
+    calling: Members = MappingProxyType({})
+    reasons: Mapping[str, str] = MappingProxyType({})
     pings: bool = False
     pads: bool = False
 
@@ -117,7 +120,7 @@ def _ending(writing: Writing) -> Members:
     elif choice.finish_reason in ("tool_calls", "function_call"):
         reason = "tool_use"
     stop = stop if reason == "stop_sequence" else None
-    return {"stop_reason": reason, "stop_sequence": stop, "stop_details": details}
+    return {"stop_reason": writing.flavour.reasons.get(reason, reason), "stop_sequence": stop, "stop_details": details}
 
 
 def _message(writing: Writing, content: Sequence[Members], ending: Members, when: str) -> Members:

@@ -59,6 +59,13 @@ def _responses(place: Place) -> Operation:
     return operation._replace(edition="observed", stream_error=_code("response_answers:fail"))
 
 
+def _messages(place: Place) -> Operation:
+    schemas = Schemas("MessagesRequest", "Messages", "MessagesEvent")
+    read, write = _code("messages:read_message", place), _code("messages:write_message")
+    operation = Operation("messages", "POST", ("/v1/messages",), schemas, read, write, supports_tools=True)
+    return operation._replace(edition="observed", stream_error=_code("messages:fail"))
+
+
 def _tokenize(place: Place) -> Operation:
     schemas = Schemas("TokenizationRequest", "TokenizationResponse")
     return Operation("tokenize", "POST", ("/v1/tokenize",), schemas, handler=_code("tokenization:tokenize", place))
@@ -120,6 +127,7 @@ FRIENDLI = Dialect(
         *_everywhere(_responses, "Answer what was said, called and given back", ": a container of today"),
         *(_hosted(_render(place), name, f"The text of a conversation, {whose}") for name, place, whose in _HOSTED),
         _hosted(_embeddings(dedicated), "dedicated", "Embed texts by an endpoint of one's own"),
+        *_everywhere(_messages, "Answer a conversation in Anthropic's form", ": a container of today"),
         LIST_MODELS,
         HEALTH,
     ),
@@ -138,6 +146,6 @@ FRIENDLI = Dialect(
     # Its models have the names that Hugging Face gives them, so others serve them too.
     marks=(("x-friendli-team", ""),),
     # On the page's wire the event with the whole answer ends every choice; today's events end choices as OpenAI's do.
-    finishes=re.compile(rb'"event"\s*:\s*"complete"|' + FINISH_REASON.pattern),
+    finishes=re.compile(rb'"event"\s*:\s*"complete"|"delta":\{"stop_reason"\s*:\s*"|' + FINISH_REASON.pattern),
     finish_reasons=("stop", "length", "tool_calls"),
 )

@@ -12,8 +12,11 @@ from typing import Any
 
 from mockserver.core.dialects import Edition, ErrorTable, ErrorTemplate, error_event
 from mockserver.core.failures import FailureKind, Refusal, Violation
+from mockserver.core.seeding import hex_digits
 from mockserver.dialects.wordings import Words, custom_words, pydantic_words
 
+# The code of refusals by the Messages API, which have Anthropic's form.
+INVALID_MESSAGE = "invalid_request_error"
 # Pydantic's prefix of the messages of custom checks.
 _VALUE_ERROR = "Value error, "
 
@@ -65,6 +68,11 @@ def _not_found(name: str) -> str:
     return f"Model '{name}' not found."
 
 
+def _of_messages(refusal: Refusal, message: str) -> dict[str, Any]:
+    id_ = f"req_{hex_digits(refusal.identity, 24, 'request')}"
+    return {"type": "error", "error": {"type": refusal.code, "message": message}, "request_id": id_}
+
+
 def _text(refusal: Refusal, message: str) -> bytes:
     return f"{message}\n".encode()
 
@@ -74,6 +82,8 @@ def _invalid(kind: FailureKind, *, today: bool) -> ErrorTemplate:
     code, wording = _DETAILS[kind]
 
     def body(refusal: Refusal, message: str) -> dict[str, Any]:
+        if refusal.code == INVALID_MESSAGE:
+            return _of_messages(refusal, message)
         found = _details(refusal.violations)
         if today and not found:
             return {"message": message}

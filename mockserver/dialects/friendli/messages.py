@@ -1,0 +1,106 @@
+"""Messages: Anthropic's form at a container and at both hosted endpoints (SDK 0.16, and Anthropic's facts, part B).
+
+    body -> schema -> model -> request -> its context window
+
+Fields and blocks that the engine does not know are accepted and ignored.
+"""
+
+from collections.abc import Mapping
+from functools import partial
+
+import orjson
+
+from mockserver.core.calls import Call
+from mockserver.core.dialects import Broken, RequestScope
+from mockserver.core.failures import FailureKind, Refusal
+from mockserver.core.generation import GenerationRequest
+from mockserver.core.seeding import alphanumerics, hex_digits
+from mockserver.dialects.anthropic.models import UNKNOWN
+from mockserver.dialects.anthropic.read import MessageOptions, message_request
+from mockserver.dialects.anthropic.write import MessageFlavour, Writing, write
+from mockserver.dialects.friendli.errors import INVALID_MESSAGE, invalid, unknown_model, worded
+from mockserver.dialects.friendli.models import Place, traits_of
+from mockserver.dialects.friendli.read import json_body
+from mockserver.dialects.friendli.reasoning import read_reasoning
+from mockserver.dialects.friendli.schemas import contract_of
+from mockserver.dialects.openai.flavour import Members
+
+_KNOWN = ("text", "image", "tool_use", "tool_result")
+
+
+def read_message(place: Place, call: Call, scope: RequestScope) -> GenerationRequest | Refusal:
+    """The request to a place, or its refusal."""
+    made = _read(place, call, scope)
+    return worded(made, scope.edition)._replace(code=INVALID_MESSAGE) if isinstance(made, Refusal) else made
+
+
+def _read(place: Place, call: Call, scope: RequestScope) -> GenerationRequest | Refusal:
+    body = json_body(call.body)
+    if isinstance(body, Refusal):
+        return body
+    violations = contract_of("MessagesRequest", place, scope.edition).violations(body)
+    if violations:
+        return invalid(violations)
+    name, model = place(body.get("model"), scope)
+    if model is None:
+        return unknown_model(name, scope.edition)
+    messages = [{**each, "content": _known(each["content"])} for each in body["messages"]]
+    read = message_request({**body, "messages": messages}, name, UNKNOWN, model.context)
+    if isinstance(read, Refusal):
+        return Refusal(FailureKind.CONTEXT_LENGTH, read.message)
+    thinking, config = body.get("thinking") or {}, body.get("output_config") or {}
+    # As in chats, a model that can reason does so unless it is told not to.
+    budget = 0 if thinking.get("type") == "disabled" else thinking.get("budget_tokens")
+    wanted = {"reasoning_budget": budget, "reasoning_effort": config.get("effort")}
+    if thinking.get("type") in ("enabled", "adaptive"):
+        wanted["chat_template_kwargs"] = {"enable_thinking": True}
+    thought = read_reasoning(wanted, traits_of(name).mind)
+    thinks = thought.effort is not None
+    return read._replace(
+        output=read.output._replace(reasoning=thinks),
+        effort=thought.effort,
+        budget=thought.budget,
+        cacheable=None,
+        extra=MessageOptions("thought" if thinks else None),
+    )
+
+
+def _known(content: object) -> object:
+    """A content without the blocks that are ignored."""
+    return [block for block in content if block["type"] in _KNOWN] if isinstance(content, list) else content
+
+
+def fail(broken: Broken) -> bytes:
+    """The event that ends a failing stream."""
+    kind = "invalid_request_error" if broken.status < 500 else "api_error"
+    error = {"type": "error", "error": {"type": kind, "message": broken.message}, "request_id": None}
+    return b"event: error\ndata: %b\n\n" % orjson.dumps(error)
+
+
+def _around(writing: Writing) -> Members:
+    name = writing.generation.request.model
+    return {"id": f"msg_{hex_digits(writing.scope.identity, 32, 'id')}", **({"model": name} if name else {})}
+
+
+def _usage(writing: Writing, when: str) -> Members:
+    """A stream begins with zeros, and states the true figures at its end."""
+    usage = writing.generation.usage
+    read = {"cache_read_input_tokens": 0 if when == "start" else usage.cached_tokens}
+    if when == "start":
+        return {"input_tokens": 0, "output_tokens": 0, **read}
+    return {"input_tokens": usage.prompt_tokens - usage.cached_tokens, "output_tokens": usage.completion_tokens, **read}
+
+
+# Two reasons that Anthropic's models have are not known here.
+_REASONS: Mapping[str, str] = {"model_context_window_exceeded": "max_tokens", "refusal": "end_turn"}
+write_message = partial(
+    write,
+    MessageFlavour(
+        message=("id", "type", "role", "content", "stop_reason", "stop_sequence", "usage", "model"),
+        ending=("stop_reason", "stop_sequence"),
+        around=_around,
+        usage=_usage,
+        call_id=lambda writing, place: f"toolu_{alphanumerics(writing.scope.identity, 24, 'call', place)}",
+        reasons=_REASONS,
+    ),
+)
