@@ -370,6 +370,8 @@ def test_chats_are_rendered_and_texts_embedded(client: SyncFriendli) -> None:
     assert isinstance(first, list)
     assert isinstance(only.embedding, bytes)
     assert [*unpack(f"<{len(first)}f", b64decode(only.embedding))] == pytest.approx(first, abs=1e-6)
+
+
 @pytest.mark.parametrize("place", ["serverless", "dedicated", "container"])
 def test_messages_are_said_at_once_and_in_a_stream(client: SyncFriendli, server: Server, place: str) -> None:
     tool: Any = {"name": "get_weather", "input_schema": {"type": "object", "properties": {"city": {"type": "string"}}}}
