@@ -27,9 +27,19 @@ CURRENT_SIGNING_KEY = "sig_J9BNJtiDhVqnyKjufMecfjrriym4"
 NEXT_SIGNING_KEY = "sig_rraZUTNS1hG6x1Jt9FBy6DWPa8tj"
 
 
-def token(call: Call) -> str | None:
-    """The QStash token of a call; None if it has none."""
+# What makes a read-only token of a publisher's own. The vendor's look is unknown.
+READ_ONLY = "_readonly"
+
+
+def sent_token(call: Call) -> str | None:
+    """The QStash token of a call as it was sent; None if it has none."""
     return bearer(call) or call.query_value("qstash_token") or None
+
+
+def token(call: Call) -> str | None:
+    """The token of the publisher who sends a call, also if it is the read-only version; None if it has none."""
+    sent = bearer(call) or call.query_value("qstash_token")
+    return sent.removesuffix(READ_ONLY) if sent else None
 
 
 # --- quotas ----------------------------------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ import hmac
 import json
 import math
 from collections.abc import Callable, Mapping
+from typing import Any
 
 import pytest
 
@@ -429,6 +430,72 @@ def test_a_message_shows_until_it_is_delivered(post: Post) -> None:
     assert post.ask("GET", f"/v2/messages/{id}") == (404, {"error": f"message {id} not found"})
 
 
+def hashed(text: str) -> str:
+    return f"REDACTED:{hashlib.sha256(text.encode()).hexdigest()}"
+
+
+@pytest.mark.parametrize(
+    ("fields", "body", "headers"),
+    [
+        ("body", True, ()),
+        ("header", False, ("Content-Type", "X-Key", "X-Open")),
+        ("header[x-key]", False, ("X-Key",)),
+        ("body, headers[X-Key],header[Content-Type]", True, ("Content-Type", "X-Key")),
+    ],
+)
+def test_what_is_redacted_is_delivered_and_shown_by_its_hash_alone(
+    post: Post, fields: str, body: bool, headers: tuple[str, ...]
+) -> None:
+    known = {"Content-Type": "text/plain", "X-Key": "secret", "X-Open": "open"}
+    shown = {name: [hashed(value) if name in headers else value] for name, value in known.items()}
+    sent = {"content_type": "text/plain", "upstash_forward_x_key": "secret", "upstash_forward_x_open": "open"}
+    options = {"upstash_redact_fields": fields, "upstash_retries": "0", "upstash_failure_callback": FAILURE}
+    id = post.publish("/v2/publish/http://127.0.0.1:9/a", b"private", **sent, **options)
+
+    def assert_hidden(view: Mapping[str, Any]) -> None:
+        # The log has bodies in base64, but for what is redacted.
+        plain = "cHJpdmF0ZQ==" if "state" in view else "private"
+        assert (view["body"], view["header"]) == (hashed("private") if body else plain, shown)
+
+    assert_hidden(post.ask("GET", f"/v2/messages/{id}")[1])
+    (task,) = post.perform(BROKEN)
+    assert (task.body, {name: headers_of(task)[name] for name in known}) == (b"private", known)
+    [dead] = post.ask("GET", "/v2/dlq")[1]["messages"]
+    for view in (dead, post.ask("GET", f"/v2/dlq/{dead['dlqId']}")[1], *post.events(f"?messageId={id}")):
+        assert_hidden(view)
+    # The callback tells the application everything, and nobody else.
+    [callback] = post.due()
+    told = json.loads(callback.body)
+    assert (base64.b64decode(told["sourceBody"]), told["sourceHeader"]["X-Key"]) == (b"private", ["secret"])
+    assert post.ask("GET", f"/v2/messages/{callback.message}")[1]["body"].startswith("REDACTED:")
+    again = post.ask("POST", f"/v2/dlq/retry/{dead['dlqId']}")[1]["messageId"]
+    assert_hidden(post.ask("GET", f"/v2/messages/{again}")[1])
+    assert [each.body for each in post.due()] == [b"private"]
+
+
+def test_a_message_without_a_body_shows_none(post: Post) -> None:
+    id = post.publish("/v2/publish/http://127.0.0.1:9/a", b"", upstash_redact_fields="body")
+    assert "body" not in post.ask("GET", f"/v2/messages/{id}")[1]
+    assert "body" not in post.events()[0]
+
+
+def test_a_read_only_token_shows_everything_and_changes_nothing(post: Post) -> None:
+    id = post.publish("/v2/enqueue/q/http://127.0.0.1:9/a", b"text", upstash_delay="1h")
+    reading = {"authorization": "Bearer token_readonly"}
+    assert post.ask("GET", f"/v2/messages/{id}", **reading)[1]["body"] == "text"
+    assert [each["name"] for each in post.ask("GET", "/v2/queues", **reading)[1]] == ["q"]
+    for method, path in (
+        ("POST", "/v2/publish/http://127.0.0.1:9/a"),
+        ("POST", "/v2/batch"),
+        ("DELETE", f"/v2/messages/{id}"),
+        ("POST", "/v2/dlq/retry"),
+        ("POST", "/v2/queues/q/pause"),
+        ("POST", "/v2/keys/rotate"),
+    ):
+        assert post.ask(method, path, [], **reading)[0] == 403, path
+    assert post.states(id) == ["CREATED"]
+
+
 @pytest.mark.parametrize("outcome", [WELL, BROKEN])
 def test_a_message_can_be_read_for_a_minute_after_its_end(post: Post, outcome: WebhookResult) -> None:
     id = post.publish("/v2/publish/http://127.0.0.1:9/", b"", upstash_retries="0")
@@ -728,6 +795,7 @@ def test_a_path_for_what_is_absent_is_unknown(path: str) -> None:
         (LLM, CHAT, {"upstash_delay": "999999999999d"}, "invalid Upstash-Delay header: it ends after the year 9999"),
         (LLM, CHAT, {"upstash_not_before": "9" * 15}, "invalid Upstash-Not-Before header"),
         (LLM, CHAT, {"upstash_timeout": "-5s"}, "invalid Upstash-Timeout header: '-5s' is no duration"),
+        (LLM, CHAT, {"upstash_redact_fields": "bodies"}, "invalid Upstash-Redact-Fields header: 'bodies' does not"),
         (LLM, CHAT, {"upstash_method": "BREW"}, "invalid Upstash-Method header: 'BREW' is not one of GET, POST"),
         (LLM, CHAT, {"upstash_retry_delay": "1 +"}, "invalid Upstash-Retry-Delay header: unexpected end"),
         (

@@ -82,6 +82,8 @@ def callback(
         labels=message.labels,
         source=message.id,
         token=message.token,
+        # It has the body and the headers of its source in its own body.
+        redacted=("body",) if message.redacted else (),
     )
 
 

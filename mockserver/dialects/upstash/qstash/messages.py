@@ -17,7 +17,6 @@ from mockserver.core.seeding import derive
 from mockserver.core.timeline import Reply
 from mockserver.dialects.openai.fields import json_object
 from mockserver.dialects.upstash.errors import refused
-from mockserver.dialects.upstash.limits import token
 from mockserver.dialects.upstash.qstash.attempts import CALLER_IP, digits
 from mockserver.dialects.upstash.qstash.options import BadHeaderError, read_options
 from mockserver.dialects.upstash.qstash.values import (
@@ -36,6 +35,7 @@ from mockserver.dialects.upstash.qstash.views import (
     json_reply,
     mailbox_of,
     message_view,
+    owner_of,
 )
 
 Item = TypeVar("Item")
@@ -77,14 +77,14 @@ _OF_DEAD = {*_OF_MESSAGES, "dlqIds", "responseStatus", "cursor"}
 def get_message(call: Call, scope: RequestScope) -> Reply | Refusal:
     """A message that is not delivered yet, or was a short time ago."""
     id = scope.variables.get("messageId", "")
-    message = mailbox_of(scope).message(_owner(call), id, call.received_at)
+    message = mailbox_of(scope).message(owner_of(call), id, call.received_at)
     return _no_message(id) if message is None else json_reply(message_view(message))
 
 
 def cancel_message(call: Call, scope: RequestScope) -> Reply | Refusal:
     """Cancel a message that is not delivered yet."""
     id = scope.variables.get("messageId", "")
-    if mailbox_of(scope).pending(_owner(call), id) is None:
+    if mailbox_of(scope).pending(owner_of(call), id) is None:
         return _no_message(id)
     return json_reply({"cancelled": 1}, 202, orders=(Cancel((id,)),))
 
@@ -97,7 +97,7 @@ def cancel_messages(call: Call, scope: RequestScope) -> Reply | Refusal:
     named = "messageIds" in query
     found = [
         message
-        for message in mailbox_of(scope).messages(_owner(call))
+        for message in mailbox_of(scope).messages(owner_of(call))
         if (message.id in query["messageIds"] if named else _fits(message, message.created, query))
     ]
     ids = tuple(message.id for message in found[: _count(query, len(found) if named else _MOST)])
@@ -112,7 +112,7 @@ def list_events(call: Call, scope: RequestScope) -> Reply | Refusal:
     states = query.get("state")
     events = [
         each
-        for each in mailbox_of(scope).events(_owner(call))
+        for each in mailbox_of(scope).events(owner_of(call))
         if (states is None or each.state in states) and _fits(each.message, each.time, query)
     ]
     found: Sequence[LogEvent]
@@ -139,13 +139,13 @@ def list_dead(call: Call, scope: RequestScope) -> Reply | Refusal:
 
 def get_dead(call: Call, scope: RequestScope) -> Reply | Refusal:
     """A dead letter."""
-    dead = mailbox_of(scope).dead_letter(_owner(call), scope.variables.get("dlqId", ""))
+    dead = mailbox_of(scope).dead_letter(owner_of(call), scope.variables.get("dlqId", ""))
     return _no_dead(scope) if dead is None else json_reply(dead_view(dead))
 
 
 def delete_dead(call: Call, scope: RequestScope) -> Reply | Refusal:
     """Remove a dead letter."""
-    dead = mailbox_of(scope).dead_letter(_owner(call), scope.variables.get("dlqId", ""))
+    dead = mailbox_of(scope).dead_letter(owner_of(call), scope.variables.get("dlqId", ""))
     return _no_dead(scope) if dead is None else empty_reply(Unbury((dead.id,)))
 
 
@@ -161,7 +161,7 @@ def delete_dead_letters(call: Call, scope: RequestScope) -> Reply | Refusal:
 
 def retry_dead(call: Call, scope: RequestScope) -> Reply | Refusal:
     """Publish a dead letter again, with the options of this request over its own."""
-    dead = mailbox_of(scope).dead_letter(_owner(call), scope.variables.get("dlqId", ""))
+    dead = mailbox_of(scope).dead_letter(owner_of(call), scope.variables.get("dlqId", ""))
     if dead is None:
         return _no_dead(scope)
     orders = _again(call, scope, [dead])
@@ -195,7 +195,7 @@ def _chosen_dead(call: Call, scope: RequestScope) -> tuple[list[Dead], str | Non
 
 def _dead(call: Call, scope: RequestScope, query: Query) -> list[Dead]:
     """The dead letters that are named, else those that pass the filters."""
-    dead = mailbox_of(scope).dead(_owner(call))
+    dead = mailbox_of(scope).dead(owner_of(call))
     if "dlqIds" in query:
         return [each for each in dead if each.id in query["dlqIds"]]
     statuses = query.get("responseStatus")
@@ -223,6 +223,7 @@ def _again(call: Call, scope: RequestScope, dead: Sequence[Dead]) -> list[tuple[
             due=now + asked.options.delay,
             callback=asked.callback or message.callback,
             failure_callback=asked.failure_callback or message.failure_callback,
+            redacted=asked.redacted or message.redacted,
         )
         orders.append((Publish(again, identity), Unbury((each.id,))))
     return orders
@@ -310,7 +311,3 @@ def _page(
 def _cursor(following: str | None) -> dict[str, str]:
     """The cursor of the next page as a part of an answer; nothing if there is none."""
     return {} if following is None else {"cursor": following}
-
-
-def _owner(call: Call) -> str:
-    return token(call) or ""

@@ -6,8 +6,9 @@ from importlib import import_module
 from mockserver.core.calls import Call
 from mockserver.core.dialect_state import WebhookQueue
 from mockserver.core.dialects import Operation, OperationHandler, RequestScope, Schemas
-from mockserver.core.failures import Refusal
+from mockserver.core.failures import FailureKind, Refusal
 from mockserver.core.timeline import Reply
+from mockserver.dialects.upstash.limits import READ_ONLY, sent_token
 
 
 def empty_mailbox() -> WebhookQueue:
@@ -23,6 +24,9 @@ def _operation(
     """An operation whose answer is the function of its name in a module, which is loaded with the first request."""
 
     def answer(call: Call, scope: RequestScope) -> Reply | Refusal:
+        # "it cannot be used to publish messages, create new resources [...] or modify existing resources"
+        if method != "GET" and (sent_token(call) or "").endswith(READ_ONLY):
+            return Refusal(FailureKind.FORBIDDEN, "a read-only token cannot be used for this operation")
         found: OperationHandler = getattr(import_module(f"mockserver.dialects.upstash.qstash.{module}"), name)
         return found(call, scope)
 

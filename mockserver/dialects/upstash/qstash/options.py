@@ -24,6 +24,7 @@ _MOST_RETRIES = 1_000
 _LATEST = 253_402_300_799
 _LONGEST_URL = 16_384
 _TRUE, _FALSE = ("1", "t", "true"), ("0", "f", "false")
+_REDACTED = re.compile(r"body|headers?(?:\[[^\[\]]+\])?")
 _PREFIX, _CALLBACK, _FAILURE = "upstash-", "upstash-callback", "upstash-failure-callback"
 _FORWARD = "forward-"
 
@@ -53,6 +54,7 @@ class PublishOptions(NamedTuple):
     deduplication_id: str | None = None
     is_content_based: bool = False
     labels: tuple[str, ...] = ()
+    redacted: tuple[str, ...] = ()
 
 
 def _method(text: str) -> str:
@@ -90,6 +92,17 @@ def _flag(text: str) -> bool:
     if text.lower() not in (*_TRUE, *_FALSE):
         raise ValueError(f"{text!r} is neither true nor false")
     return text.lower() in _TRUE
+
+
+def _redacted(text: str) -> tuple[str, ...]:
+    """The fields to redact: `body`, `header` for all headers, and `header[name]`, names in lower case.
+
+    The page has `headers` for what the SDKs send as `header`.
+    """
+    found = [_REDACTED.fullmatch(field.strip().lower()) for field in text.split(",") if field.strip()]
+    if not all(found):
+        raise ValueError(f"{text!r} does not consist of body, header and header[name]")
+    return tuple(field[0].replace("headers", "header", 1) for field in found if field)
 
 
 def checked_url(text: str) -> str:
@@ -133,6 +146,7 @@ def read_options(fields: Mapping[str, str], usual: Options | None = None) -> Pub
         fields.get("upstash-deduplication-id") or None,
         bool(_read(fields, "upstash-content-based-deduplication", _flag)),
         tuple(label.strip() for label in fields.get("upstash-label", "").split(",") if label.strip()),
+        _read(fields, "upstash-redact-fields", _redacted) or (),
     )
 
 

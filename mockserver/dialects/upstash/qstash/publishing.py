@@ -18,12 +18,12 @@ from mockserver.core.seeding import derive, fingerprint
 from mockserver.core.timeline import Reply
 from mockserver.dialects.openai.fields import json_object
 from mockserver.dialects.upstash.errors import refused
-from mockserver.dialects.upstash.limits import CHAT_PATH, token
+from mockserver.dialects.upstash.limits import CHAT_PATH
 from mockserver.dialects.upstash.qstash.attempts import digits
 from mockserver.dialects.upstash.qstash.options import BadHeaderError, PublishOptions, checked_url, read_options
 from mockserver.dialects.upstash.qstash.queues import bad_queue_name
 from mockserver.dialects.upstash.qstash.values import Publish, QueuedMessage
-from mockserver.dialects.upstash.qstash.views import json_reply, mailbox_of
+from mockserver.dialects.upstash.qstash.views import json_reply, mailbox_of, owner_of
 
 LLM = "api/llm"
 # The URL that callbacks state for a message to the model.
@@ -101,7 +101,7 @@ def _accepted(
     asked = _checked(parcel)
     if isinstance(asked, Refusal):
         return asked
-    mailbox, owner = mailbox_of(scope), token(call) or ""
+    mailbox, owner = mailbox_of(scope), owner_of(call)
     key = _key(parcel, asked, owner)
     known = None if key is None else mailbox.duplicated(key, call.received_at)
     known = known or next((each.message.id for each in before if key is not None and each.key == key), None)
@@ -142,6 +142,7 @@ def _message(parcel: _Parcel, asked: PublishOptions, now: float, owner: str) -> 
         failure_callback=asked.failure_callback,
         queue=parcel.queue,
         labels=asked.labels,
+        redacted=asked.redacted,
         api="llm" if is_llm else None,
         path=CHAT_PATH if is_llm else "",
         token=owner,

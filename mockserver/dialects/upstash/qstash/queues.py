@@ -6,10 +6,9 @@ from mockserver.core.failures import Refusal
 from mockserver.core.timeline import Reply
 from mockserver.dialects.openai.fields import json_object
 from mockserver.dialects.upstash.errors import refused
-from mockserver.dialects.upstash.limits import token
 from mockserver.dialects.upstash.qstash.attempts import signing_key
 from mockserver.dialects.upstash.qstash.values import RemoveQueue, RotateKeys, SetQueue, is_name
-from mockserver.dialects.upstash.qstash.views import empty_reply, json_reply, mailbox_of, queue_view
+from mockserver.dialects.upstash.qstash.views import empty_reply, json_reply, mailbox_of, owner_of, queue_view
 
 _MOST_PARALLEL = 1_000
 
@@ -23,13 +22,13 @@ def bad_queue_name(name: str) -> Refusal | None:
 
 def list_queues(call: Call, scope: RequestScope) -> Reply:
     """Every queue."""
-    return json_reply([queue_view(each) for each in mailbox_of(scope).queues(_owner(call))])
+    return json_reply([queue_view(each) for each in mailbox_of(scope).queues(owner_of(call))])
 
 
 def get_queue(call: Call, scope: RequestScope) -> Reply | Refusal:
     """A queue."""
     name = scope.variables.get("queueName", "")
-    queue = mailbox_of(scope).queue(_owner(call), name)
+    queue = mailbox_of(scope).queue(owner_of(call), name)
     return refused(f"queue {name} not found", 404) if queue is None else json_reply(queue_view(queue))
 
 
@@ -46,12 +45,12 @@ def set_queue(call: Call, scope: RequestScope) -> Reply | Refusal:
         return refused("invalid parallelism: it must be greater than 0")
     if paused is not None and not isinstance(paused, bool):
         return refused("invalid paused: it must be true or false")
-    return empty_reply(SetQueue(_owner(call), str(name), parallelism, paused))
+    return empty_reply(SetQueue(owner_of(call), str(name), parallelism, paused))
 
 
 def remove_queue(call: Call, scope: RequestScope) -> Reply:
     """Remove a queue with the messages that wait in it."""
-    return empty_reply(RemoveQueue(_owner(call), scope.variables.get("queueName", "")))
+    return empty_reply(RemoveQueue(owner_of(call), scope.variables.get("queueName", "")))
 
 
 def pause_queue(call: Call, scope: RequestScope) -> Reply | Refusal:
@@ -66,11 +65,7 @@ def resume_queue(call: Call, scope: RequestScope) -> Reply | Refusal:
 
 def _set_paused(call: Call, scope: RequestScope, *, paused: bool) -> Reply | Refusal:
     name = scope.variables.get("queueName", "")
-    return bad_queue_name(name) or empty_reply(SetQueue(_owner(call), name, paused=paused))
-
-
-def _owner(call: Call) -> str:
-    return token(call) or ""
+    return bad_queue_name(name) or empty_reply(SetQueue(owner_of(call), name, paused=paused))
 
 
 def get_keys(call: Call, scope: RequestScope) -> Reply:

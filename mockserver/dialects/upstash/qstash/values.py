@@ -41,6 +41,7 @@ class QueuedMessage(NamedTuple):
     - `path`: of the operation that answers it, where it is for QStash's own `api`.
     - `token`: of its publisher, to whom alone it is shown, and whom the model's quotas charge.
     - `source`: the message whose outcome it reports, if it is a callback.
+    - `redacted`: what answers do not show: `body`, `header` or `header[name]`, the name in lower case.
     """
 
     id: str
@@ -57,6 +58,7 @@ class QueuedMessage(NamedTuple):
     path: str = ""
     token: str = ""
     source: str | None = None
+    redacted: tuple[str, ...] = ()
 
 
 class Dead(NamedTuple):

@@ -1,14 +1,17 @@
 """QStash's answers in JSON, and messages, dead letters, log entries and queues in them. Times are in milliseconds."""
 
 from base64 import b64encode
+from hashlib import sha256
 from typing import Any
 
 import orjson
 
+from mockserver.core.calls import Call
 from mockserver.core.dialect_state import WebhookResult
 from mockserver.core.dialects import RequestScope
 from mockserver.core.timeline import FrameBatch, Reply
 from mockserver.dialects.openai.bodies import JSON
+from mockserver.dialects.upstash.limits import token
 from mockserver.dialects.upstash.qstash.attempts import CALLER_IP
 from mockserver.dialects.upstash.qstash.mailbox import Mailbox
 from mockserver.dialects.upstash.qstash.values import (
@@ -38,8 +41,14 @@ def empty_reply(*orders: object) -> Reply:
     return Reply(200, (), (), orders=orders)
 
 
+def owner_of(call: Call) -> str:
+    """The publisher whose messages a call is about."""
+    return token(call) or ""
+
+
 def message_view(message: QueuedMessage) -> dict[str, Any]:
     """A message."""
+    message = _redacted(message)
     return {
         "messageId": message.id,
         "url": message.url,
@@ -74,12 +83,13 @@ def dead_view(dead: Dead) -> dict[str, Any]:
 
 def event_view(event: LogEvent) -> dict[str, Any]:
     """A log entry."""
-    message, outcome = event.message, event.outcome
+    message, outcome = _redacted(event.message), event.outcome
+    body = message.body.decode() if "body" in message.redacted else _base64(message.body)
     return {
         "time": _milliseconds(event.time),
         "messageId": message.id,
         "header": values_by_name(message.options.headers),
-        "body": _base64(message.body),
+        **({"body": body} if body else {}),
         "state": event.state,
         **({} if outcome is None else _failure(outcome)),
         **({} if event.next_delivery is None else {"nextDeliveryTime": _milliseconds(event.next_delivery)}),
@@ -123,8 +133,28 @@ def _failure(outcome: WebhookResult) -> dict[str, Any]:
     }
 
 
+def _redacted(message: QueuedMessage) -> QueuedMessage:
+    """The message as answers show it: "REDACTED:<SHA256>" in place of what its publisher wants to be kept secret."""
+    if not message.redacted:
+        return message
+    headers = tuple(
+        (name, _hashed(value.encode()))
+        if "header" in message.redacted or f"header[{name.lower()}]" in message.redacted
+        else (name, value)
+        for name, value in message.options.headers
+    )
+    body = _hashed(message.body).encode() if message.body and "body" in message.redacted else message.body
+    return message._replace(body=body, options=message.options._replace(headers=headers))
+
+
+def _hashed(value: bytes) -> str:
+    return f"REDACTED:{sha256(value).hexdigest()}"
+
+
 def _content(name: str, body: bytes) -> dict[str, str]:
-    """A body under its name, or under that of its base64 form if it is no text."""
+    """A body under its name, or under that of its base64 form if it is no text; nothing if it is empty."""
+    if not body:
+        return {}
     try:
         return {name: body.decode()}
     except UnicodeDecodeError:
