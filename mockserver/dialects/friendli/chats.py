@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mockserver.core.calls import Call
-from mockserver.core.dialects import RequestScope
+from mockserver.core.dialects import Edition, Model, RequestScope
 from mockserver.core.failures import Refusal, Violation
 from mockserver.core.generation import GenerationRequest, Output, Prompt, ToolChoice
 from mockserver.dialects.friendli.checks import CHAT_CHECKS, conflicts, misfits
@@ -19,10 +19,13 @@ from mockserver.dialects.friendli.models import Place, traits_of
 from mockserver.dialects.friendli.read import json_body, read_limits, read_sampling, read_stops, read_timeout
 from mockserver.dialects.friendli.reasoning import FriendliOptions, Reasoning, read_reasoning
 from mockserver.dialects.friendli.schemas import contract_of, known_fields
+from mockserver.dialects.openai.fields import Body
 from mockserver.dialects.openai.messages import chat_prompt, with_media
 from mockserver.dialects.openai.tools import NO_OFFER, function_tools, tool_choice
 
 Messages = Sequence[Mapping[str, Any]]
+# A part that is not text: the places of the message and of the part, its kind, and its URL.
+Medium = tuple[int, int, str, str]
 
 # The tokens of each medium: figures of our own, since the vendor states none.
 _TOKENS = {"image_url": 256, "audio_url": 128, "video_url": 1024}
@@ -36,8 +39,8 @@ REFUSALS = {
 _NO_THOUGHT = Reasoning(None, "hidden")
 
 
-def media_in(messages: Messages) -> list[tuple[int, int, str, str]]:
-    """The parts that are not text: the places of the message and of the part, its kind, and its URL."""
+def media_in(messages: Messages) -> list[Medium]:
+    """The parts of messages that are not text."""
     found = []
     for place, message in enumerate(messages):
         content = message.get("content")
@@ -48,7 +51,7 @@ def media_in(messages: Messages) -> list[tuple[int, int, str, str]]:
     return found
 
 
-def read_prompt(messages: Messages, tools: object, media: Sequence[tuple[int, int, str, str]]) -> Prompt:
+def read_prompt(messages: Messages, tools: object, media: Sequence[Medium]) -> Prompt:
     """The conversation as a prompt, with the `tools` on offer; each medium changes the answer by its URL."""
     prompt = chat_prompt(messages, tools)
     return with_media(prompt, [(kind, url, _TOKENS[kind]) for *_, kind, url in media]) if media else prompt
@@ -98,23 +101,29 @@ def _read(place: Place, call: Call, scope: RequestScope) -> GenerationRequest | 
     found = [*missing, *conflicts(body, CHAT_CHECKS[edition])]
     if found:
         return invalid(found)
-    name, model = place(name, scope)
-    if model is None:
-        return unknown_model(name, edition)
+    asked = place(name, scope)
+    if asked.model is None:
+        return unknown_model(asked.name, edition)
     if body.get("max_completion_tokens") is not None:
         # The limit under the older of its two names.
         body["max_tokens"] = body["max_completion_tokens"]
-    media, traits = media_in(messages), traits_of(name)
-    unseen = [
-        Violation(("messages", at, "content", number), "conflict", REFUSALS[kind])
-        for at, number, kind, _ in media
-        if kind.removesuffix("_url") not in traits.senses
-    ] if media else ()  # fmt: skip
-    if unseen:
-        return invalid(unseen)
-    prompt = read_prompt(messages, body.get("tools"), media)
-    prompts = (prompt,)
+    media, traits = media_in(messages), traits_of(asked.name)
+    for at, number, kind, _ in media:
+        if kind.removesuffix("_url") not in traits.senses:
+            found.append(Violation(("messages", at, "content", number), "conflict", REFUSALS[kind]))
+    if found:
+        return invalid(found)
     thought = read_reasoning(body, traits.mind) if edition == "observed" else _NO_THOUGHT
+    request = _request(body, asked.name, asked.model, edition, thought, media)
+    return misfits(body, request, asked.model) or request
+
+
+def _request(
+    body: Body, name: str, model: Model, edition: Edition, thought: Reasoning, media: Sequence[Medium]
+) -> GenerationRequest:
+    """A valid chat as a request to its model."""
+    prompt = read_prompt(body["messages"], body.get("tools"), media)
+    prompts = (prompt,)
     tools, choice = NO_OFFER
     if body.get("tools"):
         # "Whether to let the model issue tool calls in parallel. [...] True"; a choice among no tools is tolerated.
@@ -124,7 +133,8 @@ def _read(place: Place, call: Call, scope: RequestScope) -> GenerationRequest | 
     counts: dict[str, int] = {}
     for *_, kind, _ in media:
         counts[kind.removesuffix("_url")] = counts.get(kind.removesuffix("_url"), 0) + _TOKENS[kind]
-    request = GenerationRequest(
+    timeout = read_timeout(body) if edition == "documented" else None
+    return GenerationRequest(
         model=name,
         prompts=prompts,
         output=Output(
@@ -142,8 +152,5 @@ def _read(place: Place, call: Call, scope: RequestScope) -> GenerationRequest | 
         n=int(body.get("n") or 1),
         effort=thought.effort,
         budget=thought.budget,
-        extra=FriendliOptions(
-            read_timeout(body) if edition == "documented" else None, thoughts=thought.thoughts, media=counts
-        ),
+        extra=FriendliOptions(timeout, thoughts=thought.thoughts, media=counts),
     )
-    return misfits(body, request, model) or request

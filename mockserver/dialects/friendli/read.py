@@ -12,7 +12,7 @@ from typing import Any
 import orjson
 
 from mockserver.core.calls import Call
-from mockserver.core.dialects import Model, RequestScope
+from mockserver.core.dialects import Edition, Model, RequestScope
 from mockserver.core.failures import FailureKind, Refusal, Violation
 from mockserver.core.generation import GenerationRequest, Limits, Output, Prompt, Sampling, Stops
 from mockserver.core.json_values import DEEPEST, is_shallow
@@ -166,11 +166,10 @@ def read(place: Place, call: Call, scope: RequestScope) -> GenerationRequest | R
         body = {name: value for name, value in sent.items() if name in known}
     if edition == "documented":
         body |= {name: _alone(body[name]) for name in _IN_BATCHES if name in body}
-    prompt, tokens = body.get("prompt"), body.get("tokens")
     violations = [*contract_of("CompletionRequest", place, edition).violations(body)]
     if not violations:
         violations = conflicts(body, CHECKS[edition])
-        if prompt is None and tokens is None:
+        if body.get("prompt") is None and body.get("tokens") is None:
             # "Either prompt or tokens field is required."
             violations.insert(0, Violation(("prompt",), "required", "Field required"))
     if violations:
@@ -178,7 +177,14 @@ def read(place: Place, call: Call, scope: RequestScope) -> GenerationRequest | R
     name, model = place(body.get("model"), scope)
     if model is None:
         return unknown_model(name, edition)
-    prompts = text_prompts(prompt) if prompt is not None else (text_prompt(ints(tokens)),)
+    request = _request(body, name, model, edition)
+    return misfits(body, request, model) or request
+
+
+def _request(body: Body, name: str, model: Model, edition: Edition) -> GenerationRequest:
+    """A valid body as a request to its model."""
+    prompt = body.get("prompt")
+    prompts = (text_prompt(ints(body["tokens"])),) if prompt is None else text_prompts(prompt)
     if any(map(body.get, _VECTORS)):
         # The model reads them, but they have no text.
         read = fingerprint(orjson.dumps([*map(body.get, _VECTORS)]))
@@ -188,15 +194,15 @@ def read(place: Place, call: Call, scope: RequestScope) -> GenerationRequest | R
         # As many tokens as are forced, or as many of them as are allowed.
         most = len(forced) if limits.max_tokens is None else min(limits.max_tokens, len(forced))
         limits = Limits(most, ignore_eos=True, context=limits.context)
-    scored, beams = bool(body.get("include_output_logprobs")), int(body.get("num_beams") or 1)
-    unscored = bool(body.get("include_output_logits"))
-    request = GenerationRequest(
+    logprobs, logits = bool(body.get("include_output_logprobs")), bool(body.get("include_output_logits"))
+    beams = int(body.get("num_beams") or 1)
+    return GenerationRequest(
         model=name,
         prompts=prompts,
         output=Output(
             stream=bool(body.get("stream")),
             include_usage=bool((body.get("stream_options") or {}).get("include_usage")),
-            logprobs=0 if scored or unscored else whole(body.get("logprobs")),
+            logprobs=0 if logprobs or logits else whole(body.get("logprobs")),
             token_ids=True,
         ),
         limits=limits,
@@ -207,9 +213,8 @@ def read(place: Place, call: Call, scope: RequestScope) -> GenerationRequest | R
         # One beam is no search. As in the search that the page names as similar, there are twice as many candidates as
         # beams.
         best_of=2 * beams if beams > 1 else 1,
-        extra=FriendliOptions(read_timeout(body), forced, scored, unscored),
+        extra=FriendliOptions(read_timeout(body), forced, logprobs, logits),
     )
-    return misfits(body, request, model) or request
 
 
 def _alone(value: Any) -> Any:
