@@ -73,7 +73,7 @@ MOST_CALLS = [
     ("/cerebras/v1/chat/completions", "llama3.1-8b", 290),
     # At the root, where the name of the model decides whose it is.
     ("/v1/completions", "llama3.1-8b", 290),
-    ("/friendli/serverless/v1/chat/completions", "meta-llama-3.1-8b-instruct", 300),
+    ("/friendli/serverless/v1/chat/completions", "meta-llama-3.1-8b-instruct", 285),
     ("/friendli/v1/completions", "meta-llama-3.1-8b-instruct", 265),
     ("/openai/v1/chat/completions", "gpt-4o-mini", 315),
     ("/ovms/v3/chat/completions", "llama3", 270),
