@@ -204,7 +204,7 @@ def _draft(request: GenerationRequest, prompt: Prompt, source: ChoiceSeeds, seed
         reasoning = min(reasoning, length // 2)
         length -= reasoning
     draft = _answer_draft(request, prompt, source, seed, own, calls, room - reasoning, length)
-    thoughts = _thoughts(prompt, thought, own)[:reasoning] if request.output.reasoning else ()
+    thoughts = think(prompt, thought, derive(own, "thoughts"))[:reasoning] if request.output.reasoning else ()
     return draft._replace(reasoning=reasoning, thoughts=thoughts)
 
 
@@ -259,11 +259,6 @@ def _with_calls(draft: _Draft, request: GenerationRequest, calls: Sequence[ToolC
     if sum(call.steps for call in calls) > limit:
         return draft._replace(calls=kept)
     return draft._replace(finish_reason="function_call" if request.tool_choice.legacy else "tool_calls", calls=kept)
-
-
-def _thoughts(prompt: Prompt, count: int, own: int) -> Sequence[str]:
-    """The texts of `count` tokens of reasoning about a prompt."""
-    return think(prompt, count, derive(own, "thoughts"))
 
 
 def _best(drafts: list[_Draft], request: GenerationRequest, prompt: Prompt) -> list[_Draft]:

@@ -251,22 +251,14 @@ def _choices(text: str) -> tuple[str, ...]:
     place = -1
     for pattern in _CHOOSING:
         for named in pattern.finditer(text):
-            choices = [*_parted(named[1])]
-            if named.start() > place and 1 < len(choices) <= _MOST_CHOICES and not any(map(_is_none, choices)):
+            choices = [part.strip().strip("\"'`") for part in _PARTED.split(named[1])]
+            real = _NO_CHOICES.isdisjoint(choice.partition(" ")[0] for choice in choices)
+            if named.start() > place and 1 < len(choices) <= _MOST_CHOICES and real:
                 found, place = choices, named.start()
     if found and found[0].lower() in _ANSWERS and found[0].istitle():
         # In "Yes or no?" only the start of the sentence is capitalized.
         found = [choice.capitalize() if choice in _ANSWERS else choice for choice in found]
     return tuple(dict.fromkeys(found))
-
-
-def _parted(listed: str) -> Iterator[str]:
-    for part in _PARTED.split(listed):
-        yield part.strip().strip("\"'`")
-
-
-def _is_none(choice: str) -> bool:
-    return choice.partition(" ")[0] in _NO_CHOICES
 
 
 # How many characters of a text are judged, and how many words after a negation are negated.

@@ -101,13 +101,13 @@ def _ranker(scale: Scale) -> Ranker:
     if scale.greedy:
         return lambda bits, shape: 0
     sampling = scale.sampling
-    if sampling.temperature == 1 and _kept_share(sampling) == (1.0, 0.0, 0) and not straying(sampling):
+    if (
+        sampling.temperature == 1
+        and (sampling.top_p, sampling.min_p, max(sampling.top_k, 0)) == (1, 0, 0)
+        and not straying(sampling)
+    ):
         return _drawn
     return partial(_filtered, sampling, int(256 * straying(sampling)))
-
-
-def _kept_share(sampling: Sampling) -> tuple[float, float, int]:
-    return sampling.top_p, sampling.min_p, max(sampling.top_k, 0)
 
 
 def _drawn(bits: int, shape: Sequence[float]) -> int:

@@ -72,7 +72,7 @@ def _choice(
     number: int, prompt: Prompt, seed: int, speech: Speech, calls: tuple[ToolCall, ...], request: GenerationRequest
 ) -> Choice:
     ids, texts = _tokens_of(speech, streamed=request.output.stream)
-    thoughts = _thoughts_of(speech, request)
+    thoughts = tokens.texts(tokens.encode(speech.reasoning)) if request.output.reasoning else ()
     echo = echo_of(request, prompt, derive(seed, "echo"))
     called: FinishReason = "function_call" if request.tool_choice.legacy else "tool_calls"
     return Choice(
@@ -99,10 +99,6 @@ def _tokens_of(speech: Speech, *, streamed: bool) -> tuple[Sequence[int], Sequen
         return [next(iter(tokens.encode(piece)), tokens.EOS) for piece in speech.pieces], speech.pieces
     ids = tokens.encode(speech.text)
     return ids, tokens.texts(ids)
-
-
-def _thoughts_of(speech: Speech, request: GenerationRequest) -> Sequence[str]:
-    return tokens.texts(tokens.encode(speech.reasoning)) if request.output.reasoning and speech.reasoning else ()
 
 
 def _call(name: str, arguments: str) -> ToolCall:

@@ -90,15 +90,11 @@ def _completion(prompt: Prompt, intent: Intent, writer: "_Writer") -> Iterator[P
     begun = code_begun(topic[-200:])
     if begun is not None:
         return iter((writer.rest_of_code(begun),))
-    if _asks(topic) or is_begun(topic) or intent.literal_answers:
+    asks = topic.rstrip().endswith(("?", "\uff1f")) or _ORDER.match(topic) is not None
+    if asks or is_begun(topic) or intent.literal_answers:
         gap = phrase(" " if topic.rstrip().endswith((":", ">")) else "\n\n")
         return chain((gap,), _answer(prompt, intent, writer))
     return writer.continuation(prompt.text)
-
-
-def _asks(topic: str) -> bool:
-    """Whether a text to be completed is a question or an order rather than an unfinished text."""
-    return topic.rstrip().endswith(("?", "\uff1f")) or _ORDER.match(topic) is not None
 
 
 def code_begun(tail: str) -> re.Match[str] | None:

@@ -227,6 +227,16 @@ def reach_of(root: Node) -> Reach:
     return Reach(visits, finite, leads, sum(part.loose for part in parts.values()))
 
 
+def lead_back(nodes: Iterable[Node]) -> bool:
+    """Whether one of some schemas leads back to itself, by references and by what it contains."""
+
+    def inner(node: Node) -> list[Node]:
+        part = _Part(node)
+        return [*_applied(part), *part.below]
+
+    return _inner_first(nodes, inner)[1] > 0
+
+
 def _applied(part: _Part) -> list[Node]:
     return [*part.beside, *part.references]
 

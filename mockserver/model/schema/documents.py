@@ -6,11 +6,9 @@ can also be made: for schemas that the document does not contain, such as the op
 
 import re
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from functools import cache
-from graphlib import CycleError, TopologicalSorter
 from typing import Any
-from urllib.parse import unquote, urldefrag, urljoin
+from urllib.parse import quote, unquote, urldefrag, urljoin
 
 import jsonschema_rs
 from jsonschema_rs import Registry
@@ -18,7 +16,7 @@ from jsonschema_rs import Registry
 from mockserver.core.caches import Cache
 from mockserver.model.regex.sizes import size_of
 from mockserver.model.schema import InvalidSchemaError
-from mockserver.model.schema.bounds import MOST_BACKTRACKS, MOST_BUILT, MOST_FOLLOWED, check_size, reach_of
+from mockserver.model.schema.bounds import MOST_BACKTRACKS, MOST_BUILT, MOST_FOLLOWED, check_size, lead_back, reach_of
 
 Key = tuple[str | int, ...]
 
@@ -168,29 +166,7 @@ class Document:
     @property
     def is_recursive(self) -> bool:
         """Whether a subschema contains a reference, direct or indirect, to itself or a schema around it."""
-        references = (
-            (place, schema.get(keyword), base)
-            for place, schema, base in self._walk(self.base)
-            for keyword in ("$ref", "$dynamicRef", "$recursiveRef")
-        )
-        leads = [(place, self._place_of(to, base)) for place, to, base in references if isinstance(to, str)]
-        graph = {
-            target: [to for place, to in leads if to is not None and f"{place}/".startswith(f"{target}/")]
-            for _, target in leads
-            if target is not None
-        }
-        try:
-            TopologicalSorter(graph).prepare()
-        except CycleError:
-            return True
-        return False
-
-    def _place_of(self, reference: str, base: str) -> str | None:
-        """The place of a reference's target; None if it has none in this document."""
-        with suppress(InvalidSchemaError):
-            found = self.resolve(reference, base)
-            return None if found is None or found.document is not self else found.place
-        return None
+        return lead_back(self.node(schema, place, base) for place, schema, base in self._walk(self.base))
 
     def dynamic(self, name: str) -> list[SchemaNode]:
         """The schemas with a dynamic anchor, the outermost first."""
@@ -209,7 +185,7 @@ class Document:
         try:
             if self._registry is None:
                 self._registry = Registry([(self.base, self._plain)], retriever=_unknown)
-            return self._validator({"$ref": f"{self.base}#{_quoted(place)}"}, formats=False, registry=self._registry)
+            return self._validator({"$ref": f"{self.base}#{quote(place)}"}, formats=False, registry=self._registry)
         except (InvalidSchemaError, ValueError):
             return _accept_anything
 
@@ -348,10 +324,6 @@ def _first_line(error: Exception) -> str:
 
 def _escaped(part: str | int) -> str:
     return str(part).replace("~", "~0").replace("/", "~1")
-
-
-def _quoted(place: str) -> str:
-    return "".join(c if c.isalnum() or c in "/~-._$" else "".join(f"%{b:02X}" for b in c.encode()) for c in place)
 
 
 def matcher(patterns: Sequence[str], no_patterns: Sequence[str] = ()) -> Callable[[Any], bool]:

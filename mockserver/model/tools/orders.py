@@ -129,7 +129,7 @@ def _ordering(clause: Sequence[str], asks: bool, place: int) -> Order | None:
         verb -= 1
     if verb >= 0 and clause[verb] in _PARTICIPLES:
         asked = not _ASKED.isdisjoint(clause[:verb]) and _asks_for(clause[:verb], asks)
-        told = not asks and clause[0] not in _TELLING and _gerund_orders(clause, verb)
+        told = not asks and clause[0] not in _TELLING and (verb == 0 or clause[verb - 1] not in _BEFORE_NO_ORDER)
         return order if asked or told else None
     behind = next((word for word in clause[place + 1 : place + 4] if word not in _ASKING), "")
     if verb >= 0 and clause[verb] in _VERBS:
@@ -142,11 +142,6 @@ def _ordering(clause: Sequence[str], asks: bool, place: int) -> Order | None:
         joint = max((at for at, word in enumerate(before) if word in _JOINING), default=-1)
         before = before[joint + 1 :]
     return order if _asks_for(before, asks) else None
-
-
-def _gerund_orders(clause: Sequence[str], verb: int) -> bool:
-    """Whether a participle goes with an order, as in "answer using the tool"."""
-    return verb == 0 or clause[verb - 1] not in _BEFORE_NO_ORDER
 
 
 def _asks_for(before: Sequence[str], asks: bool) -> bool:

@@ -105,7 +105,11 @@ def relevant(tools: Sequence[Tool], topic: str) -> list[Tool]:
 def relevance_of(tool: Tool, topic: str) -> Relevance:
     """The relevance of a tool for a prompt."""
     own = terms_of(tool)
-    points = {term: _points(term, own) for term in _topic_terms(topic) & (own.name | own.rest | own.parameters)}
+    points = {
+        term: _points(term, own)
+        for term in _topic_terms(stretch_of(topic), detect_intent(topic).language)
+        & (own.name | own.rest | own.parameters)
+    }
     if place_of(tool.name, topic) is not None:
         points[f"={tool.name}"] = _NEEDED
     claim = claim_on(tool.description, topic)
@@ -168,12 +172,8 @@ def _tool_terms(name: str, description: str, parameters: tuple[str, ...]) -> Ter
     return Terms(own, rest - own, terms(" ".join(parameters)) - _GENERIC - _WEAK - own - rest)
 
 
-def _topic_terms(topic: str) -> frozenset[str]:
-    return _stretch_terms(stretch_of(topic), detect_intent(topic).language)
-
-
 @lru_cache(maxsize=256)
-def _stretch_terms(stretch: str, language: str) -> frozenset[str]:
+def _topic_terms(stretch: str, language: str) -> frozenset[str]:
     return terms(stretch, corpus.stopwords(language) - _TASKS)
 
 
@@ -324,18 +324,13 @@ def _claims_of(description: str) -> tuple[Claim, ...]:
 def _covers(claim: Claim, topic: str) -> bool:
     if not claim.terms:
         return not claim.questions or _QUESTION.search(topic) is not None
-    if ARITHMETIC in claim.terms and _calculates(topic):
+    if ARITHMETIC in claim.terms and (operations(topic) or _CALCULATION.search(topic)):
         return True
     if not claim.terms.isdisjoint(_GREETINGS) and _GREETS.match(topic):
         return True
     own = _terms_of(_head(topic))
     shared = sum(any(_alike(term, other) for other in own) for term in claim.terms)
     return shared >= (1 if len(claim.terms) <= _FEW else 2)
-
-
-def _calculates(topic: str) -> bool:
-    """Whether a prompt asks for a calculation with numbers that it names."""
-    return bool(operations(topic)) or _CALCULATION.search(topic) is not None
 
 
 def _terms_of(text: str) -> frozenset[str]:
