@@ -310,7 +310,7 @@ _SPAN = 3
 
 
 def thinking(effort: Effort, content: int, own: int) -> int:
-    """The number of reasoning tokens of a choice; `content` and `own` are the seeds of its story."""
+    """The number of reasoning tokens of a choice; `content` and `own` are the seeds of its text."""
     least, most = _THINKING[effort]
     return least + Draws(derive(content, "thinking", own)).below(most - least)
 

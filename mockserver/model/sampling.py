@@ -75,7 +75,7 @@ def straying(sampling: Sampling) -> float:
 
 
 def is_plain(sampling: Sampling) -> bool:
-    """Whether stories stay as they are, since no sampling parameter changes their words."""
+    """Whether texts stay as they are, since no sampling parameter changes their words."""
     return sampling[1:] == _USUAL or not (
         sampling.logit_bias
         or sampling.bad_words
@@ -99,7 +99,7 @@ def _kept(sampling: Sampling) -> float:
 
 
 class Blend(Draws):
-    """The draws of a choice with limited freedom: those of the greedy story, and at some turns its own."""
+    """The draws of a choice with limited freedom: those of the greedy text, and at some turns its own."""
 
     __slots__ = ("_freedom", "_greedy", "_turns")
 
@@ -109,7 +109,7 @@ class Blend(Draws):
         self._freedom = freedom
 
     def bits(self) -> int:
-        """The next 64 bits, of either story."""
+        """The next 64 bits, of either text."""
         own, likeliest = super().bits(), self._greedy.bits()
         return own if self._turns.unit() < self._freedom else likeliest
 

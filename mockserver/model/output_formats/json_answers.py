@@ -31,7 +31,7 @@ from mockserver.model.output_formats.keys import restricted
 from mockserver.model.prose import write_prose
 from mockserver.model.schema import compact, schema_fault, write_instance
 from mockserver.model.terms import terms
-from mockserver.model.tools.results import corrected, refusals, settled
+from mockserver.model.tools.corrections import corrected, refusals, settled
 
 # How many characters of a text are tokenized at a time.
 _PIECE = 1000

@@ -51,6 +51,7 @@ from mockserver.model.intent import STRETCH, detect_intent
 from mockserver.model.regex import write_match
 from mockserver.model.schema import schema_fault, write_instance
 from mockserver.model.terms import operations, terms, words_in
+from mockserver.model.tools.corrections import corrected, refusals, settled
 from mockserver.model.tools.orders import Order, forbids, order_in
 from mockserver.model.tools.relevance import (
     clauses_for,
@@ -60,7 +61,7 @@ from mockserver.model.tools.relevance import (
     searches,
     terms_of,
 )
-from mockserver.model.tools.results import asked, corrected, gist, refusals, results, settled
+from mockserver.model.tools.results import asked, gist, results
 
 # The names of the tools that take the final answer of an agent: those of Pydantic AI and smolagents.
 _FINAL = ("final_result", "final_answer")
