@@ -19,9 +19,8 @@ from mockserver.core.version import __version__
 from mockserver.faults.parse_faults import fault_in_words
 from mockserver.latency.profiles import OFF
 from mockserver.server.app import App, create_app
-from mockserver.server.files import Sources
+from mockserver.server.files import SettingsReader, Sources
 from mockserver.server.listener import bind
-from mockserver.server.reload import SettingsReader
 from mockserver.server.server import serve
 from mockserver.server.urls import ADMIN, url_of
 from mockserver.server.workers import listeners_for, serve_by_workers

@@ -19,9 +19,8 @@ from mockserver.server.admin.api import admin_api
 from mockserver.server.app_state import AppState
 from mockserver.server.asgi import ROOT, send_json
 from mockserver.server.cors import AccessGuard, AccessMiddleware
-from mockserver.server.files import TraceFiles
+from mockserver.server.files import SettingsReader, TraceFiles, Watcher
 from mockserver.server.handler import Handler
-from mockserver.server.reload import SettingsReader, Watcher
 from mockserver.server.urls import ADMIN
 from mockserver.state.settings import Settings
 from mockserver.state.settings.checks import DIALECT_DOCUMENTS

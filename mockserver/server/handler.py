@@ -3,7 +3,7 @@
 import asyncio
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from itertools import count
 from types import MappingProxyType
@@ -17,14 +17,21 @@ from mockserver.core.calls import Call, Headers
 from mockserver.core.failures import FailureKind, Refusal, SimulatorError
 from mockserver.core.json_values import MOST_VALUES, has_more_values
 from mockserver.core.timeline import TimedFrames, Timeline
-from mockserver.routes import choose_rival
+from mockserver.routes import Routes, choose_rival
 from mockserver.server.app_state import AppState, Setup
-from mockserver.server.asgi import HEADERS, ROOT, ClientLeftError, Transport, read_body, refuse_websocket
+from mockserver.server.asgi import (
+    HEADERS,
+    ROOT,
+    ClientLeftError,
+    PlayedResponse,
+    Transport,
+    read_body,
+    refuse_websocket,
+)
 from mockserver.server.clock import ShiftedClock
 from mockserver.server.cors import preflight, reader_of, shared
 from mockserver.server.logs import log, log_access
-from mockserver.server.not_found import add_hint, no_route, to_live_page
-from mockserver.server.responses import PlayedResponse
+from mockserver.server.urls import ADMIN, live_page_from
 from mockserver.state.admission import standings_of
 from mockserver.state.context import HeaderError, RequestContext, RouteMatch, make_context
 from mockserver.state.costs import answers_long, reads_long
@@ -267,3 +274,50 @@ def _ended(exchange: Exchange, namespace: Namespace, app_state: AppState, noted:
         noted()
     namespace.journal.notify(exchange)
     log_access(exchange)
+
+
+# Endpoints of the admin API that people also look for at the root, as servers of other kinds have them there.
+SOUGHT = ("/health", "/ready", "/version", "/metrics", "/routes", "/openapi.json")
+
+
+def no_route(method: str, path: str, dialects: Iterable[str], routes: Routes) -> SimulatorError:
+    """The answer to a request that no dialect has; `dialects` are the names of those that are served."""
+    own = f" The server's own is at {ADMIN}{path}." if path in SOUGHT else ""
+    message = (
+        f"Nothing is served at {method} {path}. Put a dialect's name in front "
+        f"({', '.join(f'/{name}/...' for name in dialects)}), or see GET {ADMIN}/routes, "
+        f"or the live page: {ADMIN}/ui/.{own}"
+    )
+    return SimulatorError(404, "no_route", message, tuple(routes.nearest(path)))
+
+
+def to_live_page(method: str, path: str, headers: Headers, requested: str) -> Timeline | None:
+    """A redirect to the live page if a browser requests the root; else None.
+
+    The `path` is the requested one without the namespace.
+    """
+    if path != "/" or method not in ("GET", "HEAD") or "text/html" not in (headers.get("accept") or ""):
+        return None
+    location = (b"location", live_page_from(requested).encode())
+    return Timeline(307, (location, (b"cache-control", b"no-store")), ())
+
+
+def add_hint(plan: Plan, path: str, routes: Routes) -> None:
+    """Add a header of our own to the refusal of a request at a path, if another path would work."""
+    hint = _hint(plan, path, routes)
+    if hint:
+        header = (b"x-mockserver-hint", hint.encode("ascii", "replace"))
+        plan.timeline = plan.timeline._replace(headers=(*plan.timeline.headers, header))
+
+
+def _hint(plan: Plan, path: str, routes: Routes) -> str:
+    route = plan.context.route
+    if route.allowed and route.operation is None:
+        return f"{path} takes {', '.join(route.allowed)}"
+    assert plan.refusal is not None, "only refusals are given hints"
+    if plan.refusal.kind is FailureKind.UNKNOWN_PATH or route.operation is None:
+        return f"nearest: {', '.join(routes.nearest(path))}"
+    if plan.refusal.kind not in (FailureKind.INVALID_REQUEST, FailureKind.UNKNOWN_MODEL):
+        return ""
+    others = [f"/{rival.dialect.name}{path}" for rival in route.rivals]
+    return f"{path} is {route.dialect.name}'s; others: {', '.join(others)}" if others else ""

@@ -1,16 +1,25 @@
-"""Servers: one that owns the process, and one in a thread, around the same application."""
+"""Servers: one that owns the process, and one in a thread, around the same application.
+
+A process that is told to end does so within a second, whatever it computes. A signal's handler in Python waits for the
+interpreter, and a computation in C may hold that for ever. But the system's part of a handler always runs, and writes
+the signal's number to a socket (`signal.set_wakeup_fd`). A small process of its own reads it there, and kills the
+server if it is not gone in time. It ends with the server.
+"""
 
 import asyncio
-import contextlib
+import os
+import select
 import signal
 import socket
 import sys
 import threading
+import time
+from _thread import start_new_thread
 from collections.abc import Callable, Coroutine, Iterator, Sequence
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from functools import partial
 from types import FrameType
-from typing import Any, Literal, Protocol, TypeVar
+from typing import Any, Literal, NoReturn, Protocol, TypeVar
 
 import uvicorn
 from starlette.types import Receive, Send
@@ -28,7 +37,6 @@ from mockserver.server.scheduling import Threads
 from mockserver.server.sockets.connection import HttpProtocol
 from mockserver.server.sockets.write_coalescing import Batch
 from mockserver.server.urls import url_of
-from mockserver.server.watchdog import end_in_time, watched
 from mockserver.state.settings import Settings
 
 Loop = Literal["auto", "asyncio", "uvloop"]
@@ -46,6 +54,13 @@ _MOST_FILES = 65_536
 _DEADLINE = 10.0
 # The longest time in seconds until a server in a thread has ended; the thread is left alone if something keeps it busy.
 _LONGEST_STOP = 1.5
+# How long a process may take from a signal to its end, in seconds, if Python still runs, and if it does not.
+END_SECONDS = 0.8
+KILL_SECONDS = 0.86
+# More files than a server has open when it begins.
+_MOST_OPEN = 4_096
+_ENDING = (signal.SIGTERM, signal.SIGINT)
+_STUCK = b"mockserver was still computing after it was told to end: ended at once\n"
 
 
 class _Config(uvicorn.Config):
@@ -110,7 +125,7 @@ class _Server(uvicorn.Server):
     async def main_loop(self) -> None:
         """Serve until stopped. A signal only sets a flag, which is checked ten times a second."""
         while not self.should_exit:
-            with contextlib.suppress(TimeoutError):
+            with suppress(TimeoutError):
                 await asyncio.wait_for(self._stopping.wait(), 0.1)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
@@ -208,7 +223,7 @@ def serve(app: ServedApp, listener: socket.socket, lifeline: int | None = None) 
         server.run(sockets=[listener])
 
 
-@contextlib.contextmanager
+@contextmanager
 def serving(app: ServedApp, listener: socket.socket) -> Iterator[None]:
     """Serve in a thread for the duration of a `with` block; answers in progress at its end are broken off."""
     server = uvicorn_server(app)
@@ -235,7 +250,7 @@ def _lift_limit_of_files() -> None:
     wanted = _MOST_FILES if hard == resource.RLIM_INFINITY else min(hard, _MOST_FILES)
     if soft != resource.RLIM_INFINITY and soft < wanted:
         # Some systems have a lower limit that getrlimit does not report.
-        with contextlib.suppress(OSError, ValueError):
+        with suppress(OSError, ValueError):
             resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
@@ -273,7 +288,7 @@ class AppThread:
         """Stop the server; answers that are still playing are broken off."""
         if self._loop is not None and self._thread.is_alive():
             # The loop may have ended by itself.
-            with contextlib.suppress(RuntimeError):
+            with suppress(RuntimeError):
                 self._loop.call_soon_threadsafe(self._server.stop)
             self._thread.join(_LONGEST_STOP)
         self._listener.close()
@@ -319,3 +334,64 @@ class ServerThread(AppThread):
     def app_state(self) -> AppState:
         """The state of the application; only to be used in the server's thread."""
         return self._app.app_state
+
+
+def end_in_time() -> None:
+    """End this process at its deadline, if it has not ended by then."""
+    # Not a `Thread`, whose locks may be held by what a signal has interrupted; so may those of the log.
+    start_new_thread(_end_at_deadline, ())
+
+
+def _end_at_deadline() -> NoReturn:
+    time.sleep(END_SECONDS)
+    with suppress(OSError):
+        os.write(2, _STUCK)
+    os._exit(0)
+
+
+@contextmanager
+def watched() -> Iterator[int | None]:
+    """Have this process watched by another; yields where the numbers of signals are to be written, if that works here.
+
+    Only a main thread hears signals, and only Unix has them.
+    """
+    if sys.platform == "win32":
+        yield None
+        return
+    ours, theirs = socket.socketpair()
+    ours.setblocking(False)
+    watcher = os.fork()
+    if watcher == 0:
+        _watch(theirs.fileno())
+    theirs.close()
+    try:
+        yield ours.fileno()
+    finally:
+        signal.set_wakeup_fd(-1)
+        ours.close()
+        os.waitpid(watcher, 0)
+
+
+def _watch(told: int) -> NoReturn:
+    """Wait for the end of the process that has forked this one, and bring it about in time after a signal."""
+    try:
+        signal.set_wakeup_fd(-1)
+        # A terminal's keys send signals to both.
+        for each in (*_ENDING, signal.SIGHUP, signal.SIGQUIT):
+            signal.signal(each, signal.SIG_IGN)
+        server = os.getppid()
+        for first, last in ((0, 2), (3, told), (told + 1, _MOST_OPEN)):
+            os.closerange(first, last)
+        while not {*_ENDING} & {*(numbers := os.read(told, 64))}:
+            if not numbers:
+                os._exit(0)
+        deadline = time.monotonic() + KILL_SECONDS
+        while (left := deadline - time.monotonic()) > 0:
+            if select.select([told], [], [], left)[0] and not os.read(told, 64):
+                os._exit(0)
+        with suppress(OSError):
+            os.write(2, _STUCK)
+        if os.getppid() == server:
+            os.kill(server, signal.SIGKILL)
+    finally:
+        os._exit(0)

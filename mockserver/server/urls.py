@@ -88,3 +88,8 @@ def _get(url: str, path: str) -> tuple[int, bytes]:
 def tls_refused(error: ssl.SSLError) -> str:
     """What is wrong, and the way out, if a TLS handshake failed because the server speaks plain HTTP; else empty."""
     return "the server there speaks no TLS; use http:// in its URL" if error.reason in _PLAIN_ANSWERS else ""
+
+
+def live_page_from(path: str) -> str:
+    """The address of the live page relative to a path: a proxy may have stripped the beginning of that path."""
+    return f"{'../' * (path.count('/') - 1)}{ADMIN[1:]}/ui/"

@@ -17,8 +17,7 @@ from typing import NoReturn
 from mockserver.server.app import App
 from mockserver.server.listener import BACKLOG, bind_socket, bound_socket
 from mockserver.server.logs import log
-from mockserver.server.server import serve
-from mockserver.server.watchdog import KILL_SECONDS
+from mockserver.server.server import KILL_SECONDS, serve
 from mockserver.state.settings import ConfigError
 
 # A worker that dies within so many seconds has failed to start; after so many such deaths in a row, all stop.

@@ -11,8 +11,7 @@ import pytest
 
 from mockserver.core.dialects import load_dialects
 from mockserver.server.app import App
-from mockserver.server.files import Sources, TraceFiles, read_config, stamp_of
-from mockserver.server.reload import SettingsReader, Watcher
+from mockserver.server.files import SettingsReader, Sources, TraceFiles, Watcher, read_config, stamp_of
 from mockserver.state.settings import Settings
 from mockserver.state.settings.options import settle
 

@@ -21,9 +21,9 @@ from mockserver.core.calls import Call
 from mockserver.core.dialect_state import Timing, WebhookRequest, WebhookResult
 from mockserver.core.dialects import EDITIONS, Operation, RequestScope, load_dialect
 from mockserver.core.timeline import FrameBatch, Reply
+from mockserver.server.admin.verification import wait_for_deliveries
 from mockserver.server.app import App
 from mockserver.server.http_client import _tls_context, reach_of
-from mockserver.server.waiting import wait_for_deliveries
 from mockserver.state.settings import Settings
 from mockserver.testing.backend import OverHttp
 from mockserver.testing.handle import Handle

@@ -25,7 +25,6 @@ from mockserver.server.admin import (
     journal,
     metrics,
     namespaces,
-    page,
     server,
     settings,
     stubs,
@@ -77,11 +76,11 @@ SUBJECTS: Mapping[str, tuple[AdminEndpoint, ...]] = {
     "journal": journal.ENDPOINTS,
     "deliveries": (namespaces.deliveries,),
     "verification": verification.ENDPOINTS,
-    "page": page.ENDPOINTS,
+    "page": server.PAGE,
 }
 ENDPOINTS = tuple(each for endpoints in SUBJECTS.values() for each in endpoints)
 # The endpoints that several processes answer alike; the metrics name the process that counts them.
-_STATELESS = frozenset(each.name for each in (*SUBJECTS["server"], *catalogue.ENDPOINTS, *page.ENDPOINTS))
+_STATELESS = frozenset(each.name for each in (*SUBJECTS["server"], *catalogue.ENDPOINTS, *server.PAGE))
 # The JSON that the endpoints take and give, by name. What is written by hand is checked by a test against the answers.
 SCHEMAS: Mapping[str, Schema] = {
     "Error": table({"error": table({"message": TEXT, "type": one_of(("mockserver_admin",))})}),

@@ -1,7 +1,12 @@
-"""The admin API of the server itself: its health, version and routes, and the OpenAPI documents of its dialects."""
+"""The admin API of the server itself: its health, version and routes, the OpenAPI documents of its dialects; and the
+live page, whose files in `mockserver/ui/` are served unchanged. They contain no secrets, so they need no token."""
+
+from functools import cache
+from hashlib import blake2b
+from pathlib import Path
 
 import orjson
-from starlette.responses import Response
+from starlette.responses import RedirectResponse, Response
 
 from mockserver.core.calls import Headers
 from mockserver.core.dialects import EDITIONS
@@ -19,11 +24,23 @@ from mockserver.server.admin.endpoint import (
 )
 from mockserver.server.admin.schemas import CONFORMANCE, DOCUMENT, TEXT, described, one_of, rows, table
 from mockserver.server.asgi import WELL
-from mockserver.server.urls import HEALTH
+from mockserver.server.urls import ADMIN, HEALTH, live_page_from
 from mockserver.state.namespaces import BAD_NAME, is_name, namespace_of
 
 _STATE = table(
     {"status": TEXT, "dialects": rows(TEXT)}, {"error": described(TEXT, "why it is not ready, if it is not")}
+)
+_PAGE_FOLDER = Path(__file__).parents[2] / "ui"
+_TYPES = {
+    ".html": "text/html; charset=utf-8",
+    ".css": "text/css; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".svg": "image/svg+xml",
+}
+# The page connects to its own server only.
+_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
 
 
@@ -101,4 +118,43 @@ async def claims(request: AdminRequest) -> Response:
     return Response(orjson.dumps(document), media_type="application/json")
 
 
+@endpoint("GET", per_server("/ui"), {307: ""}, opens=True, also=(ADMIN, f"{ADMIN}/"))
+async def page(request: AdminRequest) -> Response:
+    """A redirect to the live page."""
+    # Its files have relative names, so its address ends in a slash.
+    return RedirectResponse(live_page_from(request.http.url.path), 307)
+
+
+@endpoint("GET", (f"{ADMIN}/ui/{{path:path}}",), {200: "text/html"}, refuses=(404,), opens=True)
+async def page_file(request: AdminRequest) -> Response:
+    """The live page (without a path) and its files."""
+    file = _files().get(request.variable("path") or "index.html")
+    if file is None:
+        raise AdminError(f"The live page has no file {request.variable('path')!r}; it is at {ADMIN}/ui/", 404)
+    data, content_type, etag = file
+    headers = {
+        "etag": etag,
+        "cache-control": "no-cache",
+        "content-security-policy": _POLICY,
+        "x-content-type-options": "nosniff",
+        "referrer-policy": "no-referrer",
+    }
+    if request.http.headers.get("if-none-match") == etag:
+        return Response(status_code=304, headers=headers)
+    return Response(data, headers=headers, media_type=content_type)
+
+
+@cache
+def _files() -> dict[str, tuple[bytes, str, str]]:
+    """The page's files by path: their data, content type and ETag. Files of other types are left out."""
+    found: dict[str, tuple[bytes, str, str]] = {}
+    for file in _PAGE_FOLDER.rglob("*"):
+        if file.suffix in _TYPES:
+            data = file.read_bytes()
+            etag = f'"{blake2b(data, digest_size=12).hexdigest()}"'
+            found[file.relative_to(_PAGE_FOLDER).as_posix()] = (data, _TYPES[file.suffix], etag)
+    return found
+
+
 ENDPOINTS = (health, ready, version, routes, dialect, claims)
+PAGE = (page, page_file)

@@ -16,8 +16,8 @@ from mockserver import MockServer, __version__, create_app
 from mockserver.core.dialects import EDITIONS, load_dialects
 from mockserver.dialects.conformance import DEGREES
 from mockserver.faults.parse_faults import read_faults
+from mockserver.server.handler import SOUGHT
 from mockserver.server.listener import Listener
-from mockserver.server.not_found import SOUGHT
 from mockserver.state.settings import RouteSettings, Settings
 from tests.support.http import exchange
 from tests.support.waiting import until
