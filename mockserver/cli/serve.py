@@ -138,9 +138,9 @@ def _serve_until_interrupted(options: argparse.Namespace, beside: Callable[[str]
     print_message(greeting.json() if settings.log_format == "json" else greeting.text())
     beside(url)
     gc.freeze()
-    # Answers leave no cycles behind: frequent collections would mostly search the journal, in vain. Only those of the
-    # youngest objects are frequent: a thousand fit into the processor's cache, and more take far longer each.
-    gc.set_threshold(1_000, 1_000, 100)
+    # Answers leave no cycles behind: a collection would search the journal, in vain, and hold up all answers for as long
+    # as making a hundred takes. A full journal has some forty thousand objects, and loses as many as it gets.
+    gc.set_threshold(50_000, 1_000, 100)
     gc.enable()
     if len(listeners) > 1:
         return serve_by_workers(app, listeners)

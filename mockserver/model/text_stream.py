@@ -96,9 +96,10 @@ def first_tokens(pieces: Iterator[Phrase | None], limit: int, least: int) -> Tok
         count = len(ids)
         if count >= limit or (may_end and count >= least):
             break
-    if len(ids) >= limit:
-        return ids[:limit], texts[:limit], False
-    return ids, texts, True
+    if len(ids) < limit:
+        return ids, texts, True
+    del ids[limit:], texts[limit:]
+    return ids, texts, False
 
 
 def drawn_length(request: GenerationRequest, prompt: Prompt, content: int, own: int) -> int | None:

@@ -35,7 +35,6 @@ from mockserver.server.cors import AccessGuard
 from mockserver.server.listener import BACKLOG, Handshake, Listener, accept_all_pending, bind
 from mockserver.server.scheduling import Threads
 from mockserver.server.sockets.connection import HttpProtocol
-from mockserver.server.sockets.write_coalescing import Batch
 from mockserver.server.urls import url_of
 from mockserver.state.settings import Settings
 
@@ -64,10 +63,9 @@ _STUCK = b"mockserver was still computing after it was told to end: ended at onc
 
 
 class _Config(uvicorn.Config):
-    """uvicorn's configuration, with the server's listener and batch once there are any."""
+    """uvicorn's configuration, with the server's listener once there is one."""
 
     listener: Listener | None = None
-    batch: Batch | None = None
 
 
 class _Server(uvicorn.Server):
@@ -94,7 +92,6 @@ class _Server(uvicorn.Server):
         self._guard.bound_to(sockets[0].getsockname()[0])
         asyncio.get_running_loop().set_default_executor(self._threads)
         await super().startup([])
-        self.config.batch = Batch(asyncio.get_running_loop())
         listener = self.config.listener = Listener(sockets[0], self._listen)
         for fault in self._faults:
             listener.apply(fault)

@@ -157,7 +157,6 @@ class Answer(Transport):
 
     def begin(self, status: int, headers: RawHeaders, length: int | None) -> None:
         """Prepare the head, which is sent with the first part of the body."""
-        self._protocol.transport.begin_answer()
         if not self.keep_alive:
             # A vendor's header for persistent connections is left out if the connection will be closed.
             headers = tuple(header for header in headers if header[0] != b"connection")
@@ -189,9 +188,6 @@ class Answer(Transport):
                 data += _LAST_CHUNK
         if self._head:
             data, self._head = self._head + data, b""
-            if last and self.keep_alive:
-                self._protocol.transport.write_soon(data)
-                data = b""
         if data:
             self._protocol.transport.write(data)
         if last:
@@ -220,7 +216,7 @@ class Answer(Transport):
         """Use the fast path from now on if only chunks follow and the client reads."""
         protocol = self._protocol
         plain = self._chunked and not self._bodiless and not self._head and not self.response_complete
-        self._send = protocol.transport.write_now if plain and not protocol.flow.write_paused else None
+        self._send = protocol.transport.write if plain and not protocol.flow.write_paused else None
 
     def pause(self) -> None:
         """Leave the fast path, since the client has stopped reading."""

@@ -1,8 +1,7 @@
 """The protocol of a connection: each request becomes an ASGI scope with the connection's transport as an extension.
 
 uvicorn's protocol parses requests and keeps the connection. The application is called with complete requests, and its
-answer is written to the transport with one write for each write of the player. Whole answers may wait for one another
-(see `batches`).
+answer is written to the transport with one write for each write of the player.
 """
 
 from typing import Any

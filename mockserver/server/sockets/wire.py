@@ -18,7 +18,6 @@ from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE
 
 from mockserver.server.sockets.idle import IdleProtocol
-from mockserver.server.sockets.write_coalescing import Batch, BatchedTransport
 
 if sys.platform == "linux":
     from fcntl import ioctl
@@ -179,7 +178,7 @@ class WireProtocol(IdleProtocol):
     follows might be in the new protocol; so the head is parsed once more, without the offer.
     """
 
-    transport: BatchedTransport
+    transport: asyncio.Transport
     # The head of a request that offers an upgrade, without the offer, until it is parsed again.
     _reduced_head = b""
     # How many bytes of an unfinished head have arrived; None between heads.
@@ -209,11 +208,10 @@ class WireProtocol(IdleProtocol):
     _has_ended = False
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Create the wire of the connection, above which whole answers wait for others."""
-        batched = BatchedTransport(transport, getattr(self.config, "batch", None) or Batch(self.loop))
-        super().connection_made(batched)
+        """Create the wire of the connection."""
+        super().connection_made(transport)
         self.flow = _Flow(self)
-        self.wire = Wire(batched)
+        self.wire = Wire(transport)
 
     def has_more(self) -> bool:
         """Whether something that was read is still to be processed."""
@@ -221,14 +219,12 @@ class WireProtocol(IdleProtocol):
 
     def eof_received(self) -> bool:  # type: ignore[override]
         """The client sends nothing more. It gets the answers to what waits, unless it has left one behind."""
-        self.transport.send()
         if self.scheme == "https":
             # The transport is closed in any case: what has no time is lost.
             for _ in range(_FEW_LINES):
                 if not self._goes_on:
                     break
                 self._go_on()
-            self.transport.send()
             return False
         self._has_ended = self.has_more() and self._is_free() and self._refusal != b""
         return self._has_ended
