@@ -19,7 +19,8 @@ from mockserver.core.version import __version__
 from mockserver.faults.parse_faults import fault_in_words
 from mockserver.latency.profiles import OFF
 from mockserver.server.app import App, create_app
-from mockserver.server.files import SettingsReader, Sources
+from mockserver.server.app_state import SettingsReader
+from mockserver.server.files import Sources
 from mockserver.server.listener import bind
 from mockserver.server.server import serve
 from mockserver.server.urls import ADMIN, url_of
@@ -138,8 +139,8 @@ def _serve_until_interrupted(options: argparse.Namespace, beside: Callable[[str]
     print_message(greeting.json() if settings.log_format == "json" else greeting.text())
     beside(url)
     gc.freeze()
-    # Answers leave no cycles behind: a collection would search the journal, in vain, and hold up all answers for as long
-    # as making a hundred takes. A full journal has some forty thousand objects, and loses as many as it gets.
+    # Answers leave no cycles behind: a collection would search the journal, in vain, and hold up all answers for as
+    # long as making a hundred takes. A full journal has some forty thousand objects, and loses as many as it gets.
     gc.set_threshold(50_000, 1_000, 100)
     gc.enable()
     if len(listeners) > 1:

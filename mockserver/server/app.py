@@ -16,10 +16,10 @@ from mockserver.core.dialects import Dialect, load_dialects
 from mockserver.core.failures import SimulatorError
 from mockserver.routes import Endpoint, RememberingRouter, Routes, mount
 from mockserver.server.admin.api import admin_api
-from mockserver.server.app_state import AppState
+from mockserver.server.app_state import AppState, SettingsReader, Watcher
 from mockserver.server.asgi import ROOT, send_json
 from mockserver.server.cors import AccessGuard, AccessMiddleware
-from mockserver.server.files import SettingsReader, TraceFiles, Watcher
+from mockserver.server.files import TraceFiles
 from mockserver.server.handler import Handler
 from mockserver.server.urls import ADMIN
 from mockserver.state.settings import Settings

@@ -11,7 +11,8 @@ import pytest
 
 from mockserver.core.dialects import load_dialects
 from mockserver.server.app import App
-from mockserver.server.files import SettingsReader, Sources, TraceFiles, Watcher, read_config, stamp_of
+from mockserver.server.app_state import SettingsReader, Watcher
+from mockserver.server.files import Sources, TraceFiles, read_config, stamp_of
 from mockserver.state.settings import Settings
 from mockserver.state.settings.options import settle
 

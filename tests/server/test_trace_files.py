@@ -156,7 +156,8 @@ def test_settings_made_in_python_read_files_from_here() -> None:
 
 def test_a_config_that_is_taken_up_anew_reads_its_traces_again() -> None:
     from mockserver.cli.command import load_command, settings_of
-    from mockserver.server.files import SettingsReader, Sources, Watcher
+    from mockserver.server.app_state import SettingsReader, Watcher
+    from mockserver.server.files import Sources
 
     Path("conf/ttft.txt").write_text("20ms\n")
     options = load_command("serve").parser("serve").parse_args(["--config", "conf/mock.toml"])

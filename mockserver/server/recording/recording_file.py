@@ -1,37 +1,26 @@
-"""The file of a recorder, to which each exchange is written when it has ended: it stays if the recorder dies. And a
-recorder into it."""
+"""The file of a recorder, to which each exchange is written when it has ended: it stays if the recorder dies."""
 
 import os
 from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import replace
-from importlib.util import find_spec
 from io import SEEK_END
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 import orjson
 
-from mockserver.core.dialects import Dialect
 from mockserver.recordings.model_output import speaks
 from mockserver.recordings.recorded import events_of
 from mockserver.server.logs import log
 from mockserver.server.recording.exchanges import RecordedExchange, by_vendor, exchange_of
-from mockserver.server.recording.replay import replays_in
-from mockserver.server.recording.upstreams import Upstreams
-from mockserver.state.journal.exchanges import Exchange, Journal
+from mockserver.state.journal.exchanges import Exchange
 from mockserver.state.journal.har import ARCHIVE_BEGIN, ARCHIVE_END, har_entry
 from mockserver.state.journal.transcripts import exact_transcript_of
 from mockserver.state.settings import ConfigError, Settings
 from mockserver.state.stubs.parse_replies import events_in, is_stream
 
-if TYPE_CHECKING:
-    from mockserver.server.recording.recorder import Recorder
-
-# How long a vendor may be silent, in seconds, if nobody has said otherwise.
-SILENCE = 600.0
 # What becomes of a line that is torn: the last one, and any other.
 _CUT, _LEFT = ", and was cut off", "; it stays as it is"
 
@@ -208,39 +197,3 @@ _FORMS: Mapping[str, _Form] = {
     ".jsonl": _Form(_line_of, _begin_lines, b"", b""),
     ".har": _Form(_archive_entry, _begin_archive, b",", ARCHIVE_END),
 }
-
-
-def check_library() -> None:
-    """Raise ConfigError if the library that asks the vendors is not installed."""
-    if find_spec("httpx") is None:
-        raise ConfigError("record: forwarding requests needs the library httpx: pip install 'llm-mockserver[record]'")
-
-
-def for_recording(settings: Settings) -> Settings:
-    """The settings of a recorder: those of simulated answers do not apply."""
-    return replace(settings, stubs=None, stub=(), quota=(), fault=(), workers=1)
-
-
-def make_recorder(
-    settings: Settings,
-    path: Path,
-    upstreams: Upstreams,
-    dialects: Mapping[str, Dialect],
-    *,
-    silence: float = SILENCE,
-    only_new: bool = False,
-    force: bool = False,
-    journal: Journal | None = None,
-) -> "Recorder":
-    """A recorder into the file `path`, which has nothing in it with `force`; with `only_new` what is in it is answered
-    from it. A `journal` tells what the recorder does. Its `file` is for the caller to close. Raises ConfigError."""
-    # httpx takes long to import, and is not always installed.
-    from mockserver.server.recording.recorder import Recorder, vendor_client
-
-    upstreams.check_loops(settings.port)
-    if settings.dialect is not None:
-        upstreams.check(dialects[settings.dialect])
-    replays = replays_in(path) if only_new else None
-    client = vendor_client(upstreams.given.values(), silence)
-    file = RecordingFile(path, settings, force=force)
-    return Recorder(settings, dialects, upstreams, file, client, replays=replays, journal=journal)
