@@ -13,7 +13,7 @@ from typing import Any
 
 from mockserver.cli.command import Command, argument, begin_to_log, print_error, settings_of
 from mockserver.cli.verdict import DECLARED, declared_by, declared_in
-from mockserver.state.multi_process import needs_one_process
+from mockserver.server.multi_process import needs_one_process
 from mockserver.state.settings import ConfigError
 from mockserver.state.verify.client_facts import ClientFacts
 from mockserver.testing.environment import LIBRARIES, sparing_loopback

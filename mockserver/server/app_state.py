@@ -18,7 +18,7 @@ from mockserver.server.cors import AccessGuard
 from mockserver.server.files import Sources, standing_stubs
 from mockserver.server.logs import log
 from mockserver.server.metrics import Metrics
-from mockserver.state.multi_process import check_processes
+from mockserver.server.multi_process import check_processes
 from mockserver.state.namespaces import Namespace, Namespaces, check_advance
 from mockserver.state.settings import ConfigError, Settings
 from mockserver.state.settings.checks import check_all, operations_of

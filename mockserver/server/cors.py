@@ -1,11 +1,15 @@
 """Pages in browsers: which of them are turned away, and headers that let the others read answers.
 
+A browser sends requests to loopback for any page. It tells the page's origin in `Origin`, or at least that it is
+another one in `Sec-Fetch-Site`, and pages can fake neither. A page whose own name has been rebound to this machine
+passes for one of the server's; it is known by that name, in `Host`.
+
 Requests without `Origin` get no headers. With the setting `cors = "vendor"` all of them are left out: then a page sees
 what the vendor would let it see.
 """
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -13,19 +17,13 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from mockserver.core.calls import Headers
 from mockserver.core.dialects import Dialect
 from mockserver.core.failures import SimulatorError
+from mockserver.core.messages import short_repr
 from mockserver.core.timeline import RawHeaders, Timeline
 from mockserver.faults.responses import HEAD
 from mockserver.server.asgi import HEADERS, send_json
 from mockserver.server.logs import log, printable
 from mockserver.state.settings import Settings
-from mockserver.state.settings.origins import (
-    VENDOR,
-    allows_host,
-    allows_origin,
-    host_refusal,
-    is_loopback,
-    page_refusal,
-)
+from mockserver.state.settings.origins import ANY, HOST, LONGEST, USUAL_HOSTS, USUAL_PORTS, VENDOR, is_loopback
 
 # How many seconds browsers cache a preflight.
 _REMEMBERED = b"600"
@@ -95,6 +93,78 @@ class AccessMiddleware:
                 await send_json(send, simulator_error.status, simulator_error.body, (VARY,))
                 return
         await self._app(scope, receive, send)
+
+
+def allows_origin(cors: str | tuple[str, ...], origin: str) -> bool:
+    """Whether pages of an origin, as in the header, may use the server."""
+    if cors == ANY:
+        return True
+    if len(origin) > LONGEST:
+        return False
+    origin = origin.lower()
+    if isinstance(cors, tuple) and origin in cors:
+        return True
+    scheme, _, host = origin.partition("://")
+    return scheme in USUAL_PORTS and is_loopback(_name_in(host))
+
+
+def allows_host(host: str, allowed: Collection[str]) -> bool:
+    """Whether a `Host` is a name of this machine, or among those that are allowed, such as `*.example.test`."""
+    plain, _, port = host.partition(":")
+    if plain in USUAL_HOSTS and (not port or port.isdecimal()):
+        return True
+    name = _name_in(host.lower()) if len(host) <= LONGEST else ""
+    if not name:
+        return False
+    return is_loopback(name) or any(
+        name.endswith(each[1:]) if each.startswith("*.") else name == each for each in allowed
+    )
+
+
+def _name_in(host: str) -> str:
+    """The name or address in a `Host`, which is in lower case; empty if there is none."""
+    found = HOST.fullmatch(host)
+    return (found[1] or found[2]).removesuffix(".") if found else ""
+
+
+def is_own(headers: Headers) -> bool:
+    """Whether a request with an `Origin` comes from a page of this very server, also by a proxy that changes `Host`."""
+    origin, host = headers.get("origin") or "", headers.get("host")
+    return headers.get("sec-fetch-site") == "same-origin" or (bool(host) and origin.partition("://")[2] == host)
+
+
+def page_refusal(method: str, headers: Headers, cors: str | tuple[str, ...]) -> SimulatorError | None:
+    """The refusal of a request from a page that may not use the server; None for all others.
+
+    Without `Origin` come images, scripts and frames of other pages, which cannot read what they get, but would count;
+    and links, which are let through.
+    """
+    origin = headers.get("origin")
+    if cors == ANY or (origin is None and headers.get("sec-fetch-site") != "cross-site"):
+        return None
+    if origin is None:
+        is_link = headers.get("sec-fetch-mode") == "navigate" and headers.get("sec-fetch-dest") == "document"
+        if is_link and method in ("GET", "HEAD"):
+            return None
+        message = "A page of another origin may not load anything of this server."
+        return SimulatorError(403, "foreign_origin", f"{message} If the page is yours, list its origin with --cors.")
+    if is_own(headers) or allows_origin(cors, origin):
+        return None
+    message = (
+        f"A page of the origin {short_repr(origin)} may not use this server, which serves pages of loopback origins "
+        "and of listed ones. If the page is yours, list its origin with --cors (MOCKSERVER_CORS, or cors in the "
+        "config)."
+    )
+    return SimulatorError(403, "foreign_origin", message)
+
+
+def host_refusal(host: str) -> SimulatorError:
+    """The refusal of a request to a name that is not the server's."""
+    message = (
+        f"This server does not answer to the host {short_repr(host)}: a web page could have led that name to this "
+        "machine. If it is yours, allow it with --allow-host (MOCKSERVER_ALLOW_HOST, or allow_host in the config)."
+    )
+    return SimulatorError(421, "wrong_host", message)
 
 
 def preflight(method: str, headers: Headers) -> Timeline | None:

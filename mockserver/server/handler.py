@@ -31,12 +31,12 @@ from mockserver.server.asgi import (
 from mockserver.server.clock import ShiftedClock
 from mockserver.server.cors import preflight, reader_of, shared
 from mockserver.server.logs import log, log_access
+from mockserver.server.multi_process import needs_one_process, stateful_call, stateful_context
 from mockserver.server.urls import ADMIN, live_page_from
 from mockserver.state.admission import standings_of
 from mockserver.state.context import HeaderError, RequestContext, RouteMatch, make_context
 from mockserver.state.costs import answers_long, reads_long
 from mockserver.state.journal.exchanges import Exchange
-from mockserver.state.multi_process import needs_one_process, stateful_call, stateful_context
 from mockserver.state.namespaces import BAD_NAME, DEFAULT, Namespace, is_name, namespace_of
 from mockserver.state.plan import Plan
 

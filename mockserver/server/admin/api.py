@@ -41,11 +41,11 @@ from mockserver.server.admin.endpoint import (
 )
 from mockserver.server.admin.schemas import DOCUMENT, TAKEN, TEXT, WHOLE, Schema, one_of, reference, table
 from mockserver.server.app_state import AppState
-from mockserver.server.cors import open_to_pages
+from mockserver.server.cors import is_own, open_to_pages
+from mockserver.server.multi_process import needs_one_process
 from mockserver.server.urls import ADMIN
-from mockserver.state.multi_process import needs_one_process
 from mockserver.state.settings import Settings
-from mockserver.state.settings.origins import is_loopback, is_own
+from mockserver.state.settings.origins import is_loopback
 
 _CLOSED = (
     "The admin API is closed, as the server listens beyond loopback and has no admin token. Start it with one: "

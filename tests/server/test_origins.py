@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from mockserver.core.calls import Headers
+from mockserver.server.cors import allows_host, allows_origin, page_refusal
 from mockserver.state.settings import ConfigError
 from mockserver.state.settings.options import from_environment, from_texts
-from mockserver.state.settings.origins import allows_host, allows_origin, page_refusal
 
 LISTED = ("https://app.example", "vscode-webview://1a2b", "tauri://localhost", "null", "http://xn--bcher-kva.example")
 
