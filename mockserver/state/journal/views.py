@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from math import inf
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeVar
 
 import orjson
 
@@ -25,8 +25,25 @@ _BREACHES = frozenset(
 )
 
 
-Item = TypeVar("Item")
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
+Item = TypeVar("Item")
+
+
+class ExchangeField(Generic[Item]):
+    """A value of an exchange, at its place in the data, such as `outcome.seconds`; if it is not there the default, or
+    KeyError if there is none."""
+
+    def __init__(self, place: str, default: Item = ..., doc: str = "") -> None:  # type: ignore[assignment]
+        self._part, _, self._name = place.rpartition(".")
+        self._default, self.__doc__ = default, doc
+
+    def __get__(self, view: "View", owner: object = None) -> Item:
+        # Asked of the class, it is the field itself.
+        if view is None:
+            return self
+        part = view.data.get(self._part, _NOTHING) if self._part else view.data
+        found: Item = part[self._name] if self._default is ... else part.get(self._name, self._default)
+        return found
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -35,20 +52,62 @@ class View:
 
     data: Mapping[str, Any]
 
-    @property
-    def number(self) -> int:
-        """Its number within the namespace, from 1 on."""
-        return int(self.data["number"])
-
-    @property
-    def namespace(self) -> str:
-        """The namespace that it belongs to."""
-        return str(self.data["namespace"])
-
-    @property
-    def at(self) -> float:
-        """When it arrived, in Unix seconds."""
-        return float(self.data["at"])
+    number = ExchangeField[int]("number", doc="Its number within the namespace, from 1 on.")
+    namespace = ExchangeField[str]("namespace", doc="The namespace that it belongs to.")
+    at = ExchangeField[float]("at", doc="When it arrived, in Unix seconds.")
+    ahead = ExchangeField("ahead", 0.0, "By how many seconds the clock was ahead when it arrived.")
+    method = ExchangeField[str]("method", doc="The HTTP method.")
+    path = ExchangeField[str]("path", doc="The requested path, without the namespace.")
+    query = ExchangeField("request.query", "", "The query string.")
+    headers = ExchangeField[Mapping[str, str]](
+        "request.headers", {}, "The request's headers by lower-case name, masked."
+    )
+    dialect = ExchangeField[str | None]("dialect", None, "The dialect; None if nothing is served at its path.")
+    operation = ExchangeField[str | None](
+        "operation", None, "The operation; None if the dialect has none for the path."
+    )
+    edition = ExchangeField[str | None]("edition", None, "The dialect's edition.")
+    seed = ExchangeField[int | None]("seed", None, "The seed that the answer was derived from.")
+    is_question = ExchangeField("question", True, "Whether it is a request to a model, or to a path of nobody.")
+    model = ExchangeField[str | None]("model", None, "The requested model; None if the request was not understood.")
+    prompt = ExchangeField[str | None]("prompt", None, "The prompt; for a chat the last user message.")
+    streamed = ExchangeField("streamed", False, "Whether the answer was a stream of events.")
+    status = ExchangeField[int]("status", doc="The HTTP status of the answer.")
+    answer = ExchangeField[Mapping[str, Any]](
+        "answer", {}, "The `status`, `headers`, `events`, `ending` and `body` of the answer."
+    )
+    events = ExchangeField[Sequence[Mapping[str, Any]]](
+        "answer.events", (), "Each event: `due`, `sent`, its `tokens`, its `data`."
+    )
+    events_sent = ExchangeField("outcome.events_sent", 0, "How many events were sent; a plain body counts as one.")
+    tokens_sent = ExchangeField("outcome.tokens_sent", 0, "How many generated tokens were sent.")
+    closed_by = ExchangeField[Literal["server", "client"] | None](
+        "outcome.closed_by", None, "Who ended it; None while open."
+    )
+    seconds = ExchangeField("outcome.seconds", 0.0, "How long it took, from arrival to the end of the answer.")
+    usage = ExchangeField[Mapping[str, int]](
+        "usage", {}, "The tokens of the prompt, those cached, and those that were sent."
+    )
+    finish_reasons = ExchangeField[Sequence[str]](
+        "finish_reasons", (), "Why each choice ended, for those whose end was sent."
+    )
+    planned = ExchangeField[Mapping[str, Any]](
+        "planned", {}, "`usage`, `finish_reasons`, `tool_calls` as the model decided them."
+    )
+    tool_calls = ExchangeField[Sequence[Mapping[str, str]]]("tool_calls", (), "The completely sent calls, as written.")
+    faults = ExchangeField[Sequence[str]]("decision.faults", (), "The kinds of the faults that struck the answer.")
+    struck = ExchangeField[Sequence[Mapping[str, Any]]](
+        "decision.struck", (), "Each: by whom it was set, its `rule`, the `fault`."
+    )
+    rule = ExchangeField[str | None]("decision.rule", None, "The stub that decided the answer; None if none did.")
+    refused = ExchangeField[str | None](
+        "decision.kind", None, "Why it was refused, by the failure's name; None if it was not."
+    )
+    trouble = ExchangeField[str | None]("decision.handler_error", None, "What a function of the test's own has raised.")
+    stale = ExchangeField[Sequence[Mapping[str, str]]](
+        "decision.stale", (), "Where it differs from the request that its answer was recorded for."
+    )
+    has_finished = ExchangeField("answer.finished", False, "Whether the end of a stream, or a plain body, was sent.")
 
     @property
     def arrived(self) -> float:
@@ -66,74 +125,16 @@ class View:
         return inf if self.ended is None else self.ended
 
     @property
-    def ahead(self) -> float:
-        """By how many seconds the clock was ahead when it arrived."""
-        return float(self.data.get("ahead", 0.0))
-
-    @property
-    def method(self) -> str:
-        """The HTTP method."""
-        return str(self.data["method"])
-
-    @property
-    def path(self) -> str:
-        """The requested path, without the namespace."""
-        return str(self.data["path"])
-
-    @property
-    def query(self) -> str:
-        """The query string."""
-        return str(self._request.get("query", ""))
-
-    @property
-    def headers(self) -> Mapping[str, str]:
-        """The request's headers by lower-case name, secrets masked."""
-        return self._get("headers", {}, self._request)
-
-    @property
     def body(self) -> Any:
         """The request's body: a JSON value if it is one, else text; bytes that are not text in base64."""
-        return self._request.get("body", self._request.get("body_base64"))
+        request = self.data.get("request", _NOTHING)
+        return request.get("body", request.get("body_base64"))
 
     @property
     def credentials(self) -> str:
         """A short digest of the credentials; equal credentials have equal digests."""
-        return str(self._request.get("credentials", self.headers.get("authorization", "")))
-
-    @property
-    def dialect(self) -> str | None:
-        """The dialect of the request; None if nothing is served at its path."""
-        return self.data.get("dialect")
-
-    @property
-    def operation(self) -> str | None:
-        """The dialect's operation; None if it has none for the path."""
-        return self.data.get("operation")
-
-    @property
-    def edition(self) -> str | None:
-        """The dialect's edition."""
-        return self.data.get("edition")
-
-    @property
-    def seed(self) -> int | None:
-        """The seed that the answer was derived from."""
-        return self.data.get("seed")
-
-    @property
-    def is_question(self) -> bool:
-        """Whether it is a request to a model: not a list of models and the like, but also one to an unserved path."""
-        return bool(self.data.get("question", True))
-
-    @property
-    def model(self) -> str | None:
-        """The requested model; None if the request was not understood."""
-        return self.data.get("model")
-
-    @property
-    def prompt(self) -> str | None:
-        """The prompt; for a chat the last user message."""
-        return self.data.get("prompt")
+        request = self.data.get("request", _NOTHING)
+        return str(request.get("credentials", self.headers.get("authorization", "")))
 
     @property
     def messages(self) -> Sequence[Mapping[str, Any]]:
@@ -156,49 +157,9 @@ class View:
         return [each for each in named if isinstance(each, dict) and "name" in each]
 
     @property
-    def streamed(self) -> bool:
-        """Whether the answer was a stream of events."""
-        return bool(self.data.get("streamed", False))
-
-    @property
-    def status(self) -> int:
-        """The HTTP status of the answer."""
-        return int(self.data["status"])
-
-    @property
-    def answer(self) -> Mapping[str, Any]:
-        """The answer: its `status`, `headers`, `events`, `ending`, and the `body` if it was not a stream."""
-        return self._get("answer", {})
-
-    @property
     def answer_headers(self) -> Mapping[str, str]:
         """The answer's headers by lower-case name."""
         return {name.lower(): value for name, value in self.answer.get("headers", {}).items()}
-
-    @property
-    def events(self) -> Sequence[Mapping[str, Any]]:
-        """Every event of the answer: when it was `due` and `sent` (None: never), its `tokens` and its `data`."""
-        return self._get("events", (), self.answer)
-
-    @property
-    def events_sent(self) -> int:
-        """How many events were sent; a plain body counts as one."""
-        return int(self._outcome.get("events_sent", 0))
-
-    @property
-    def tokens_sent(self) -> int:
-        """How many generated tokens were sent."""
-        return int(self._outcome.get("tokens_sent", 0))
-
-    @property
-    def closed_by(self) -> Literal["server", "client"] | None:
-        """Who ended the answer: None while it is open."""
-        return self._outcome.get("closed_by")
-
-    @property
-    def seconds(self) -> float:
-        """How long it took, from arrival to the end of the answer."""
-        return float(self._outcome.get("seconds", 0.0))
 
     @property
     def ttft(self) -> float | None:
@@ -206,12 +167,6 @@ class View:
         if it was not."""
         events = [event for event in self.events if event["tokens"]] or self.events
         return next((event["sent"] for event in events if event["sent"] is not None), None)
-
-    @property
-    def usage(self) -> Mapping[str, int]:
-        """`prompt_tokens`, and the `completion_tokens` that were sent; empty if nothing was generated. `cached_tokens`
-        are those of the prompt that came from the engine's cache, if any did."""
-        return self._get("usage", {})
 
     @property
     def tokens(self) -> int:
@@ -224,69 +179,22 @@ class View:
         return self.usage.get("cached_tokens", 0)
 
     @property
-    def finish_reasons(self) -> Sequence[str]:
-        """Why each choice ended, for those whose end was sent."""
-        return self._get("finish_reasons", ())
-
-    @property
-    def planned(self) -> Mapping[str, Any]:
-        """`usage`, `finish_reasons` and `tool_calls` as the model had decided on them, whether sent or not."""
-        return self._get("planned", {})
-
-    @property
-    def tool_calls(self) -> Sequence[Mapping[str, str]]:
-        """The completely sent tool calls of the answer: `name` and `arguments`, as the model wrote them."""
-        return self._get("tool_calls", ())
-
-    @property
-    def faults(self) -> Sequence[str]:
-        """The kinds of the faults that struck the answer."""
-        return self._get("faults", (), self._decision)
-
-    @property
-    def struck(self) -> Sequence[Mapping[str, Any]]:
-        """The same faults in detail: what each was requested `by` ("armed", "settings", "route", "stub" or "header"),
-        the name of an armed `rule`, and the `fault` as a table."""
-        return self._get("struck", (), self._decision)
-
-    @property
-    def rule(self) -> str | None:
-        """The stub that decided the answer; None if none did."""
-        return self._decision.get("rule")
-
-    @property
-    def refused(self) -> str | None:
-        """Why the request was refused, by the neutral name of the failure; None if it was not."""
-        return self._decision.get("kind")
-
-    @property
     def breaks_contract(self) -> bool:
         """Whether the vendor would have refused the request itself, regardless of stubs and faults."""
         if self.is_for_want_of_a_stub:
             return False
-        return self.refused in _BREACHES or self._decision.get("by") == "simulator_error"
+        return self.refused in _BREACHES or self.data.get("decision", _NOTHING).get("by") == "simulator_error"
 
     @property
     def hint(self) -> str | None:
         """Our own explanation of a refusal: why a header of ours cannot be obeyed, or what is near a wrong path."""
-        return self._decision.get("message") or self.answer_headers.get("x-mockserver-hint")
-
-    @property
-    def trouble(self) -> str | None:
-        """What a function of the test's own has raised; None if none has."""
-        return self._decision.get("handler_error")
+        return self.data.get("decision", _NOTHING).get("message") or self.answer_headers.get("x-mockserver-hint")
 
     @property
     def nearest(self) -> Sequence[Mapping[str, Any]]:
         """The nearest stubs if none matched, each with its `name` and `differences`; else none."""
-        nearest: Sequence[Mapping[str, Any]] = self._decision.get("nearest") or ()
+        nearest: Sequence[Mapping[str, Any]] = self.data.get("decision", _NOTHING).get("nearest") or ()
         return [near for near in nearest if not str(near["name"]).startswith(PASSING)]
-
-    @property
-    def stale(self) -> Sequence[Mapping[str, Any]]:
-        """Where the request differs from the one that its answer was recorded for: the `field`, and what was `wanted`
-        and `found` there."""
-        return self._get("stale", (), self._decision)
 
     @property
     def is_unmatched(self) -> bool:
@@ -297,35 +205,13 @@ class View:
     def is_for_want_of_a_stub(self) -> bool:
         """Whether it was refused because only stubs may answer, and none matched."""
         # The vendor's own refusals come before stubs are searched, and those by faults are named as such.
-        unmatched = self._decision.get("unmatched", False) and not self.faults
+        unmatched = self.data.get("decision", _NOTHING).get("unmatched", False) and not self.faults
         return bool(unmatched and self.refused == "invalid_request" and self.status == HTTPStatus.NOT_FOUND)
 
     @property
     def is_closed(self) -> bool:
         """Whether the answer has ended."""
         return self.closed_by is not None
-
-    @property
-    def has_finished(self) -> bool:
-        """Whether the client was sent the end of a stream, or a plain body."""
-        return bool(self.answer.get("finished", False))
-
-    @property
-    def _request(self) -> Mapping[str, Any]:
-        return self._get("request", _NOTHING)
-
-    @property
-    def _decision(self) -> Mapping[str, Any]:
-        return self._get("decision", _NOTHING)
-
-    @property
-    def _outcome(self) -> Mapping[str, Any]:
-        return self._get("outcome", _NOTHING)
-
-    def _get(self, name: str, default: Item, part: Mapping[str, Any] | None = None) -> Item:
-        """A value of the exchange, or of a part of it, which has the type of its default."""
-        found: Item = (self.data if part is None else part).get(name, default)
-        return found
 
     if not TYPE_CHECKING:
         __getattr__ = attribute_of
