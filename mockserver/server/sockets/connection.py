@@ -9,6 +9,7 @@ from urllib.parse import unquote
 
 import httptools
 from starlette.types import Scope
+from uvicorn.protocols.http.flow_control import FlowControl
 
 from mockserver.server.sockets.answers import Answer
 from mockserver.server.sockets.wire import LISTENER, WIRE, WireProtocol
@@ -59,8 +60,10 @@ class HttpProtocol(WireProtocol):
         super().connection_lost(exc)
         self.pipeline.clear()
         current, self._current = self._current, None
-        # Answer and connection refer to each other: without that cycle they are freed without garbage collection.
+        # Connection, answer and flow control refer to each other: without cycles they are freed without garbage
+        # collection.
         self.cycle = None
+        self.flow = FlowControl(self.transport)
         self._rest = b""
         if current is not None and not current.response_complete:
             current.leave()
