@@ -144,6 +144,30 @@ def _variables(clients: Clients) -> tuple[str, ...]:
     return (*clients.urls, *clients.bases, *clients.roots, *clients.keys, *clients.more)
 
 
+# What a script of `tests/clients/frameworks.py` has seen, as people say it; the rest are vendors.
+_SEEN = {
+    "plain": "chats", "streamed": "streams", "tool": "tools", "agent": "an agent", "structured": "structured output",
+    "responses": "responses", "embeddings": "embeddings", "azure": "Azure", "anthropic": "Anthropic",
+    "cerebras": "Cerebras", "friendli": "FriendliAI", "ovms": "OpenVINO Model Server",
+}  # fmt: skip
+
+
+def frameworks() -> str:
+    """The frameworks that have passed `make frameworks`, with their versions, what was tried, and when."""
+    passed = json.loads((PAGES.parents[1] / "tests" / "clients" / "frameworks.json").read_text(encoding="utf-8"))
+    rows = (
+        (
+            row["title"],
+            codes(f"{package} {version}" for package, version in row["versions"].items()),
+            ", ".join(dict.fromkeys(_SEEN[word] for key in row["seen"] for word in key.split())),
+            "in the code" if row["in_code"] else "the environment",
+            row["date"],
+        )
+        for row in passed.values()
+    )
+    return table(("framework", "packages", "tried", "takes its URL from", "on"), rows)
+
+
 def models() -> str:
     """The models that each dialect lists; requests for any other model are answered too."""
     rows = (
@@ -438,7 +462,7 @@ def _ask(server: MockServer, body: Mapping[str, object]) -> None:
 PARTS: Mapping[str, Callable[[], str]] = {
     part.__name__: part
     for part in (
-        *(options, dialects, clients, models, conformance, suites, faults, scenarios, failures),
+        *(options, dialects, clients, frameworks, models, conformance, suites, faults, scenarios, failures),
         *(presets, fields, tiers, admin, schemas, metrics),
     )
 }

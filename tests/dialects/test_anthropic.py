@@ -211,7 +211,11 @@ def test_a_request_is_refused_in_the_vendors_words(body: dict[str, Any], message
     [
         ({"anthropic-version": ""}, 400, "anthropic-version: header is required"),
         ({"anthropic-version": "2025-11-01"}, 400, 'anthropic-version: "2025-11-01" is not a valid version'),
-        ({**OLD, "anthropic-beta": "output-2026-01-01,x-2026"}, 400, "Unexpected value(s) `x-2026` for the"),
+        (
+            {**OLD, "anthropic-beta": "claude-code-20250219,output-2026-01-01,x-2026"},
+            400,
+            "Unexpected value(s) `x-2026` for the",
+        ),
         ({"authorization": "", "anthropic-version": ""}, 401, "x-api-key header is required"),
     ],
 )

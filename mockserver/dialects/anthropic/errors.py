@@ -18,7 +18,8 @@ from mockserver.dialects.openai.fields import bearer
 VERSIONS = ("2023-06-01", "2026-10-21")
 WORDS = components(__package__, "refusals")()
 ORGANIZATION: str = WORDS["organization"]
-_BETA = re.compile(r"[a-z][a-z0-9-]*-20\d\d-\d\d-\d\d")
+# Claude Code asks for one whose date has no dashes.
+_BETA = re.compile(r"[a-z][a-z0-9-]*-20\d\d-?\d\d-?\d\d")
 # Whether a client may ask again.
 _RETRIED = {429: b"true", 529: b"true", 400: b"false"}
 

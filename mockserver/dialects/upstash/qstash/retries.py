@@ -4,6 +4,7 @@ The wait before a retry is what the answer asks for, or what the expression in `
 `pow(2, retried) * 1000`, or grows from retry to retry.
 """
 
+import ast
 import math
 import operator
 import re
@@ -105,16 +106,16 @@ def _wait(text: str, now: float) -> float | None:
 
 # --- expressions -------------------------------------------------------------------------------------------------
 
-# sum     = product { ("+" | "-") product }
-# product = factor { ("*" | "/" | "%") factor }
-# factor  = "-" factor | number | "retried" | function "(" sum { "," sum } ")" | "(" sum ")"
-
-_TOKEN = re.compile(r"\s*(?:(\d{1,15}(?:\.\d{1,9})?)|([a-z]+)|([-+*/%(),]))")
+# What an expression consists of, all of which Python reads alike.
+_TEXT = re.compile(r"(?:\s*(?:\d{1,15}(?:\.\d{1,9})?(?![\w.])|[a-z]+|[-+*/%(),]))+\s*")
 _LONGEST, _DEEPEST = 200, 40
-_SUMS: Mapping[str, Callable[[float, float], float]] = {"+": operator.add, "-": operator.sub}
-_PRODUCTS: Mapping[str, Callable[[float, float], float]] = {
-    "*": operator.mul, "/": operator.truediv, "%": math.fmod,
-}  # fmt: skip
+_OPERATORS: Mapping[type[ast.operator], Callable[[float, float], float]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.Mod: math.fmod,
+}
 # Each function, and how many arguments it takes.
 _FUNCTIONS: Mapping[str, tuple[Callable[..., float], int]] = {
     "pow": (math.pow, 2),
@@ -145,88 +146,33 @@ def milliseconds(text: str, retried: int) -> float | None:
     """
     if len(text) > _LONGEST or text.count("(") > _DEEPEST or text.count("-") > _DEEPEST:
         raise ExpressionError("the expression is too long")
-    reader = _Reader(_tokens(text), float(retried))
-    value = reader.sum()
-    if reader.token:
-        raise ExpressionError(f"unexpected {reader.token!r}")
+    try:
+        tree = ast.parse(text.strip(), mode="eval") if _TEXT.fullmatch(text) else None
+    except SyntaxError:
+        tree = None
+    if tree is None:
+        raise ExpressionError(f"{text!r} is no expression")
+    value = _value(tree.body, float(retried))
     return value if math.isfinite(value) else None
 
 
-def _tokens(text: str) -> list[str]:
-    tokens, place, text = [], 0, text.rstrip()
-    while place < len(text):
-        found = _TOKEN.match(text, place)
-        if found is None:
-            raise ExpressionError(f"unexpected {text[place:].strip()[:1]!r}")
-        tokens.append(found[0].strip())
-        place = found.end()
-    return tokens
-
-
-class _Reader:
-    """Reads an expression and computes its value. An operation without a result gives NaN, so that reading goes on."""
-
-    def __init__(self, tokens: list[str], retried: float) -> None:
-        self._tokens = tokens
-        self._place = 0
-        self._retried = retried
-
-    @property
-    def token(self) -> str:
-        """The next token; empty at the end."""
-        return self._tokens[self._place] if self._place < len(self._tokens) else ""
-
-    def sum(self) -> float:
-        """The value of a sum."""
-        return self._chain(_SUMS, self._product)
-
-    def _product(self) -> float:
-        return self._chain(_PRODUCTS, self._factor)
-
-    def _chain(self, operators: Mapping[str, Callable[[float, float], float]], part: Callable[[], float]) -> float:
-        value = part()
-        while self.token in operators:
-            operate = operators[self._take()]
-            value = _result(operate, value, part())
-        return value
-
-    def _factor(self) -> float:
-        token = self._take()
-        if token == "-":
-            return -self._factor()
-        if token == "(":
-            value = self.sum()
-            self._expect(")")
-            return value
-        if token[:1].isdigit():
-            return float(token)
-        if token == "retried":
-            return self._retried
-        if token in _FUNCTIONS:
-            return self._call(token)
-        raise ExpressionError(f"unexpected {token!r}" if token else "unexpected end")
-
-    def _call(self, name: str) -> float:
-        function, arity = _FUNCTIONS[name]
-        self._expect("(")
-        arguments = [self.sum()]
-        while self.token == ",":
-            self._take()
-            arguments.append(self.sum())
-        self._expect(")")
-        if len(arguments) != arity:
-            raise ExpressionError(f"{name} takes {arity} argument{'s' if arity > 1 else ''}, not {len(arguments)}")
-        return _result(function, *arguments)
-
-    def _take(self) -> str:
-        token = self.token
-        self._place += 1
-        return token
-
-    def _expect(self, wanted: str) -> None:
-        token = self._take()
-        if token != wanted:
-            raise ExpressionError(f"expected {wanted!r}, found {repr(token) if token else 'the end'}")
+def _value(node: ast.expr, retried: float) -> float:
+    """The value of a part of an expression; NaN for an operation without a result, so that all of it is checked."""
+    match node:
+        case ast.Constant(value=int() | float() as number):
+            return float(number)
+        case ast.Name(id="retried"):
+            return retried
+        case ast.UnaryOp(op=ast.USub(), operand=operand):
+            return -_value(operand, retried)
+        case ast.BinOp(left=left, op=operation, right=right) if type(operation) in _OPERATORS:
+            return _result(_OPERATORS[type(operation)], _value(left, retried), _value(right, retried))
+        case ast.Call(func=ast.Name(id=name), args=arguments) if name in _FUNCTIONS:
+            function, arity = _FUNCTIONS[name]
+            if len(arguments) != arity:
+                raise ExpressionError(f"{name} takes {arity} argument{'s' if arity > 1 else ''}, not {len(arguments)}")
+            return _result(function, *(_value(argument, retried) for argument in arguments))
+    raise ExpressionError(f"unexpected {ast.unparse(node)!r}")
 
 
 def _result(function: Callable[..., float], *arguments: float) -> float:

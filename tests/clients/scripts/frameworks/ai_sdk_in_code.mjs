@@ -7,7 +7,11 @@ import { generateText, streamText } from "ai";
 const prompt = "What is the weather in Oslo?";
 const anthropic = createAnthropic({ baseURL: `${process.env.ANTHROPIC_BASE_URL}/v1` });
 const cerebras = createCerebras({ baseURL: process.env.CEREBRAS_API_BASE });
-const compatible = createOpenAICompatible({ name: "any", baseURL: process.env.OPENAI_BASE_URL });
+const compatible = createOpenAICompatible({
+  name: "any",
+  baseURL: process.env.OPENAI_BASE_URL,
+  apiKey: process.env.OPENAI_API_KEY,
+});
 const streaming = streamText({ model: anthropic("claude-sonnet-5"), prompt });
 const parts = [];
 for await (const part of streaming.textStream) parts.push(part);

@@ -7,7 +7,7 @@ from claude_agent_sdk import AssistantMessage, ClaudeAgentOptions, TextBlock, qu
 
 
 async def ask() -> str:
-    options = ClaudeAgentOptions(model="claude-sonnet-5", max_turns=1, allowed_tools=[], setting_sources=[])
+    options = ClaudeAgentOptions(model="claude-sonnet-5", tools=[], setting_sources=[])
     said = ""
     async for message in query(prompt="Say hello", options=options):
         if isinstance(message, AssistantMessage):

@@ -1,5 +1,5 @@
-// The openai client for Node.js: chats, responses and embeddings, and Azure's.
-import OpenAI, { AzureOpenAI } from "openai";
+// The openai client for Node.js: chats, responses and embeddings. (Its class for Azure prefers OPENAI_BASE_URL.)
+import OpenAI from "openai";
 
 const question = "What is the weather in Oslo?";
 const messages = [{ role: "user", content: question }];
@@ -11,7 +11,6 @@ const parts = [];
 for await (const chunk of await client.chat.completions.create({ model: "gpt-4o", messages, stream: true })) {
   parts.push(chunk.choices[0]?.delta.content ?? "");
 }
-const azure = await new AzureOpenAI().chat.completions.create({ model: "my-deployment", messages });
 console.log(
   JSON.stringify({
     plain: (await chat({})).content,
@@ -19,6 +18,5 @@ console.log(
     tool: JSON.parse((await chat({ tools })).tool_calls[0].function.arguments),
     responses: (await client.responses.create({ model: "gpt-5.4", input: question })).output_text,
     embeddings: (await client.embeddings.create({ model: "text-embedding-3-small", input: question })).data[0].embedding.length,
-    azure: azure.choices[0].message.content,
   }),
 );

@@ -1,11 +1,10 @@
-"""Semantic Kernel's chats of OpenAI, Azure and Anthropic, and its embeddings."""
+"""Semantic Kernel's chats of OpenAI and Anthropic, and its embeddings."""
 
 import asyncio
 import json
 
 from semantic_kernel.connectors.ai.anthropic import AnthropicChatCompletion, AnthropicChatPromptExecutionSettings
 from semantic_kernel.connectors.ai.open_ai import (
-    AzureChatCompletion,
     OpenAIChatCompletion,
     OpenAIChatPromptExecutionSettings,
     OpenAITextEmbedding,
@@ -19,7 +18,6 @@ async def ask() -> dict[str, object]:
     history = ChatHistory()
     history.add_user_message(QUESTION)
     chat, settings = OpenAIChatCompletion(ai_model_id="gpt-4o"), OpenAIChatPromptExecutionSettings()
-    azure = AzureChatCompletion(deployment_name="my-deployment")
     anthropic = AnthropicChatCompletion(ai_model_id="claude-sonnet-5")
     theirs = AnthropicChatPromptExecutionSettings(max_tokens=200)
     embedder = OpenAITextEmbedding(ai_model_id="text-embedding-3-small")
@@ -28,7 +26,6 @@ async def ask() -> dict[str, object]:
         "plain": str(await chat.get_chat_message_content(history, settings)),
         "streamed": "".join(parts),
         "embeddings": len((await embedder.generate_embeddings([QUESTION]))[0]),
-        "azure": str(await azure.get_chat_message_content(history, settings)),
         "anthropic": str(await anthropic.get_chat_message_content(history, theirs)),
     }
 
