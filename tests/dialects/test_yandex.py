@@ -256,6 +256,20 @@ def test_a_token_that_does_not_complete_a_character_has_an_empty_delta_of_vllm(s
     assert all(len(event["logprobs"]["content"]) == 1 for event in events[:-1] if scored)
 
 
+def test_now_and_then_a_token_of_vllm_waits_for_the_next_one() -> None:
+    """So it was recorded of two of 741 tokens, those of an emoji."""
+    waited = 0
+    for seed in range(30):
+        asked = [{"role": "user", "content": f"{seed}: tell me about the harbours of the north, in many words"}]
+        plain, stream = (chat(messages=asked, stream=each) for each in (False, True))
+        *events, usage, _ = stream.events()
+        deltas = [event["choices"][0]["delta"] for event in events]
+        assert "".join(delta.get("content", "") for delta in deltas) == plain.json()["choices"][0]["message"]["content"]
+        assert len(deltas) - 2 == usage["usage"]["completion_tokens"]
+        waited += {} in deltas[1:-1]
+    assert 1 <= waited <= 15
+
+
 def test_alice_tells_the_role_with_the_log_probabilities_of_the_first_token() -> None:
     first, second, *_ = chat(ALICE, stream=True, logprobs=True, max_tokens=3).events()
     assert [*first["choices"][0]["delta"]] == ["role", "content"]

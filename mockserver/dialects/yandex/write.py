@@ -15,7 +15,7 @@ import orjson
 from mockserver.core.dialects import RequestScope
 from mockserver.core.generation import Choice, Generation
 from mockserver.core.json_values import without_blanks
-from mockserver.core.seeding import hex_digits, uuid4_text
+from mockserver.core.seeding import derive, hex_digits, uuid4_text
 from mockserver.core.timeline import RawHeaders, Reply, TokenTiming
 from mockserver.dialects.openai.events import batches
 from mockserver.dialects.openai.flavour import NOTHING, Flavour, Members, Rendering, Segment
@@ -29,6 +29,8 @@ _ROLE: Members = {"role": "assistant"}
 _LONGEST_WORD = 5
 # "chunks of ~10-20 tokens"
 _SMALLEST, _LARGEST = 10, 20
+# Where the one token of an answer is, at most, that waits for the next one.
+_HELD = 400
 
 
 def write(generation: Generation, pace: TokenTiming, scope: RequestScope) -> Reply:
@@ -162,12 +164,23 @@ def _role(rendering: Rendering) -> Members:
 
 def _segments(rendering: Rendering, choice: Choice) -> Sequence[Segment]:
     """Thoughts, text and calls."""
-    scored, slot = rendering.generation.request.output.logprobs is not None, rendering.flavour.encoding.slot
-    beside = partial(_scores, choice) if scored else None
-    said = Segment(_delta(_text_key(choice), choice.texts, slot), choice.texts, first=_role(rendering), beside=beside)
-    thoughts = Segment(_delta("reasoning_content", choice.thoughts, slot), choice.thoughts)
-    segments = [each for each in (thoughts, said) if each.texts]
+    thoughts = Segment(_delta("reasoning_content", choice.thoughts, rendering.flavour.encoding.slot), choice.thoughts)
+    segments = [each for each in (thoughts, *_text(rendering, choice)) if each.steps]
     return [*segments, *_calls(rendering, choice)] if choice.calls else segments
+
+
+def _text(rendering: Rendering, choice: Choice) -> Sequence[Segment]:
+    """The text. Now and then a token of vLLM's waits for the next one, as those within an emoji do, which are rare in
+    our prose: its delta is empty."""
+    generation, texts = rendering.generation, choice.texts
+    scored = generation.request.output.logprobs is not None
+    delta = _delta(_text_key(choice), texts, rendering.flavour.encoding.slot)
+    place = 1 + derive(choice.seed, "held") % _HELD
+    if place + 1 >= len(texts) or scored or generation.prepared or callable(delta) or _backend(generation).own:
+        beside = partial(_scores, choice) if scored else None
+        return (Segment(delta, texts, first=_role(rendering), beside=beside),)
+    joined = [texts[place] + texts[place + 1], *texts[place + 2 :]]
+    return Segment(delta, texts[:place]), Segment(head={}), Segment(delta, joined)
 
 
 def _delta(key: str, texts: Sequence[str], slot: object) -> Members | Callable[[range], Members]:
