@@ -123,6 +123,7 @@ class _Writer:
         if volatile and Volatile(()) in volatile:
             return
         if isinstance(value, dict) and value:
+            # Of what is beside the conversation, only plain fields have such ids: that of a prompt is chosen.
             is_top = place == "$"
             for name, each in sorted(value.items()):
                 inner = has_ids and (

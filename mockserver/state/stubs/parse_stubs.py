@@ -81,7 +81,7 @@ from mockserver.core.messages import short_repr, unknown_name
 from mockserver.core.regexes import renew_patience
 from mockserver.state.stubs.parse_replies import SHARED, Files, read_prepared, read_shared, with_files
 from mockserver.state.stubs.registry import WHERE, Exhausted, Prepared, RecordedRequest, Step, Stub
-from mockserver.state.stubs.values import MOST, StubError, Table, list_of, table_of, text_of, whole_of
+from mockserver.state.stubs.values import MOST, StubError, Table, json_of, list_of, table_of, text_of, whole_of
 
 _ANSWERS = ("reply", "replies", "script")
 _REQUEST = 'request = { dialect = "cerebras", operation = "completions", body = {...} }'
@@ -210,25 +210,20 @@ def _matched(table: Table, place: str, files: Files | None) -> tuple[RequestMatc
         return _criteria(match, f"{place}.match"), None
     where = f"{place}.request"
     given = with_files(table_of(table["request"], where, REQUEST_KEYS, _REQUEST), where, files)
-    body, query = given.get("body", ""), text_of(given.get("query", ""), f"{where}.query")
-    if isinstance(body, str):
-        with suppress(orjson.JSONDecodeError):
-            value = orjson.loads(text_of(body, f"{where}.body"))
-            # A request that nests as deeply is compared as a text, too.
-            body = value if is_shallow(value) else body
-    elif not is_shallow(body):
-        raise StubError(f"{where}.body: is nested too deeply")
+    # What is no text is compared as its base64.
+    body, query = given.get("body_base64", given.get("body", "")), text_of(given.get("query", ""), f"{where}.query")
+    body = text_of(body, f"{where}.body") if isinstance(body, str) else json_of(body, f"{where}.body")
+    with suppress(orjson.JSONDecodeError):
+        value = orjson.loads(body)
+        # A request that nests as deeply is compared as a text, too.
+        body = without_secrets(value) if is_shallow(value) else body
     listed = list_of(given.get("volatile", ()), f"{where}.volatile", least=0)
     volatile = tuple(text_of(each, f"{where}.volatile") for each in listed)
     renew_patience()
     try:
-        body = without_secrets(body)
-        text = whole_request(body, query, volatile)
+        text, with_ids = (whole_request(body, query, volatile, with_ids=with_ids) for with_ids in (False, True))
     except CriteriaError as error:
         raise StubError(f"{where}.{error}") from None
-    except (orjson.JSONEncodeError, UnicodeEncodeError) as error:
-        raise StubError(f"{where}.body: is not a JSON value: {error}") from None
-    with_ids = whole_request(body, query, volatile, with_ids=True)
     recorded = RecordedRequest(text, with_ids, volatile, is_exact=match == EXACT)
     if match != EXACT:
         return _criteria(match, f"{place}.match"), recorded

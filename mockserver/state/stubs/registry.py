@@ -99,6 +99,10 @@ class Step(NamedTuple):
 _GENERATED = Step(Prepared())
 
 
+# How like a recorded request another is.
+THE_SAME, OTHER_IDS = 2, 1
+
+
 class RecordedRequest(NamedTuple):
     """The request that a stub's answers were recorded for, as a text (`core/matching/whole_requests.py`), without its
     ids and with them; what is `volatile` in it; and whether no other is to be answered."""
@@ -109,11 +113,11 @@ class RecordedRequest(NamedTuple):
     is_exact: bool = False
 
     def likeness(self, facts: Facts) -> int:
-        """2 for a request that is the same, 1 for one with other ids, for any other the less the more it differs."""
+        """THE_SAME, or OTHER_IDS; for any other request the less the more it differs, below both."""
         if facts.values(WHOLE_WITH_IDS, self.volatile)[0] == self.with_ids:
-            return 2
+            return THE_SAME
         text = str(facts.values(WHOLE, self.volatile)[0])
-        return 1 if text == self.text else -count_differences(self.text, text)
+        return OTHER_IDS if text == self.text else -count_differences(self.text, text)
 
     def differences(self, facts: Facts) -> tuple[Mismatch, ...]:
         """The first differences between a request and this one."""
@@ -328,25 +332,8 @@ class StubRegistry:
         each once, then that to the most similar one. Answers that do not fit are skipped. A request that `is_refused`
         gets only what the vendor has all the same answered to it. Raises HandlerError if a user's function fails.
         """
-        while True:
-            best: tuple[int, _Candidate] | None = None
-            for found in self._matching(facts, standing, fits):
-                stub, step, used = found
-                if is_refused and not (stub.recorded and stub.recorded.is_exact and stub.recorded.likeness(facts) == 2):
-                    continue
-                if best is None and (stub.recorded is None or step is None):
-                    best = (0, found)
-                    break
-                if stub.recorded is None or (best is not None and stub.priority < best[1][0].priority):
-                    break
-                likeness = stub.recorded.likeness(facts)
-                if best is None or likeness > best[0] or (likeness == best[0] == 1 and best[1][2]):
-                    best = (likeness, found)
-                if likeness == 2:
-                    break
-            if best is None:
-                return None
-            likeness, (stub, step, used) = best
+        while (chosen := self._chosen(facts, standing, fits, is_refused)) is not None:
+            stub, step, used = chosen
             if step is None:
                 return StubMatch(stub, None)
             with self._lock:
@@ -354,8 +341,26 @@ class StubRegistry:
                 if self._used.get(stub.name, 0) != used:
                     continue
                 self._used[stub.name] = used + 1
-            stale = stub.recorded.differences(facts) if stub.recorded is not None and likeness < 0 else ()
+            stale = stub.recorded.differences(facts) if stub.recorded is not None else ()
             return StubMatch(stub, step.prepared, (stub.criteria, step.criteria), stale)
+        return None
+
+    def _chosen(self, facts: Facts, standing: Sequence[Stub], fits: Fits | None, is_refused: bool) -> _Candidate | None:
+        """The first stub that matches, or if that is recorded, the best of those of its priority."""
+        best, most = None, 0
+        for candidate in self._matching(facts, standing, fits):
+            stub, step, _ = candidate
+            if best is not None and (stub.recorded is None or stub.priority < best[0].priority):
+                break
+            likeness = stub.recorded.likeness(facts) if stub.recorded is not None else 0
+            if is_refused and not (likeness == THE_SAME and stub.recorded is not None and stub.recorded.is_exact):
+                continue
+            if stub.recorded is None or step is None or likeness == THE_SAME:
+                return candidate if best is None or likeness == THE_SAME else best
+            # Of those with other ids each one answers once, and then the last.
+            if best is None or likeness > most or (likeness == most == OTHER_IDS and best[2]):
+                best, most = candidate, likeness
+        return best
 
     def _matching(self, facts: Facts, standing: Sequence[Stub], fits: Fits | None) -> Iterator[_Candidate]:
         """The stubs that match, each with its next step and its uses; no step if it is exhausted and to refuse."""
