@@ -20,7 +20,8 @@ def golden(case: str) -> Recorded:
         host="",
         path=f"/{dialect}{path[0]}",
         query=path[2],
-        headers=by_lower_name((request.get("headers") or {}).items()),
+        # One without a value stands for one that is not sent.
+        headers=by_lower_name(each for each in (request.get("headers") or {}).items() if each[1]),
         body=request["raw"].encode() if "raw" in request else _written(request.get("body")),
         status=int(status),
         answered=by_lower_name((name, value) for name, _, value in (line.partition(": ") for line in headers)),
