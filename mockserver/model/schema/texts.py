@@ -52,11 +52,10 @@ def texts(way: MergedSchema, setting: Setting, spend: Spend, taken: ValueSet | N
 def _candidates(way: MergedSchema, setting: Setting, spend: Spend, taken: Sequence[str]) -> Iterator[str]:
     """Texts that may keep to it."""
     least, most, draws = way.min_length, way.max_length, setting.draws
-    by_format, by_pattern = values.table("formats"), values.table("format_patterns")
     samples = [sample for sample in way.samples if isinstance(sample, str)]
     if samples and draws.below(2):
         yield draws.pick(samples)
-    makers = [values.made_by(by_format[name]) for name in way.formats if name in by_format]
+    makers = [values.made_by(held) for name in way.formats if (held := values.table("formats").get(name))]
     named = None if makers else values.maker_of(setting.name, setting.about)
     if named and (way.patterns or (most is not None and most < _NO_WORD)):
         # A country of two letters is its code.
@@ -66,7 +65,7 @@ def _candidates(way: MergedSchema, setting: Setting, spend: Spend, taken: Sequen
             continue
         for _ in range(_PLAUSIBLE):
             yield _shortened(maker(setting), way) if maker is named else maker(setting)
-    formats = [by_pattern[name] for name in way.formats if name in by_pattern]
+    formats = [held for name in way.formats if (held := values.table("format_patterns").get(name))]
     if way.patterns or way.no_patterns:
         yield from samples
         if formats:

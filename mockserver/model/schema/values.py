@@ -72,15 +72,11 @@ _SLOT = re.compile(
 @cache
 def made_by(template: str) -> Maker:
     """The maker of texts by a template."""
-    literals, slots, end = list[str](), list[Maker](), 0
-    for slot in _SLOT.finditer(template):
-        literals.append(template[end : slot.start()])
-        slots.append(_slot(slot))
-        end = slot.end()
-    if len(slots) == 1 and literals == [""] and end == len(template):
+    slots = [_slot(slot) for slot in _SLOT.finditer(template)]
+    if _SLOT.fullmatch(template):
         return slots[0]
-    pairs, last = [*zip(literals, slots, strict=True)], template[end:]
-    return lambda setting: "".join([part for text, slot in pairs for part in (text, slot(setting))]) + last
+    written = _SLOT.sub("%s", template)
+    return lambda setting: written % tuple([slot(setting) for slot in slots])
 
 
 def _slot(slot: re.Match[str]) -> Maker:

@@ -83,11 +83,12 @@ def forbids(text: str) -> bool:
 def _objects(text: str) -> Iterator[tuple[list[str], bool, int]]:
     """The clauses that speak of tools: the words of each, whether its sentence asks, and the place of the word for
     tools."""
-    text = _QUOTED.sub(" «» ", text.lower())
-    for spelling, plain in _REWRITTEN:
-        text = spelling.sub(plain, text)
+    text = text.lower()
     if _TOOLS.search(text) is None:
         return
+    text = _QUOTED.sub(" «» ", text)
+    for spelling, plain in _REWRITTEN:
+        text = spelling.sub(plain, text)
     worked_on, spoken_of = _WORK_ON_TEXT.match(text) is not None, False
     for sentence in _SENTENCE.findall(text):
         for part in _clauses(sentence, worked_on):
