@@ -1,4 +1,4 @@
-"""CrewAI: a crew with OpenAI, and its classes for Azure, Anthropic and Cerebras."""
+"""CrewAI: a crew with OpenAI, and its classes for OpenAI and Anthropic."""
 
 import contextlib
 import io
