@@ -133,9 +133,10 @@ class Namespace {
     const url = this.openaiBaseUrl();
     const told = { OPENAI_BASE_URL: url, OPENAI_API_BASE: url, OPENAI_API_KEY: this.apiKey };
     for (const name of this.#server.dialects) {
-      const { urls, keys, more, bases } = this.#server.clientsOf(name);
+      const { urls, keys, more, bases, roots } = this.#server.clientsOf(name);
       for (const variable of urls) told[variable] = this.baseUrl(name);
       for (const [variable, path] of Object.entries(bases)) told[variable] = `${this.url}/${name}${path}`;
+      for (const variable of roots) told[variable] = this.url;
       for (const variable of keys) told[variable] = this.apiKey;
       Object.assign(told, more);
     }
