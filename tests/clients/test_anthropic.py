@@ -79,6 +79,25 @@ def test_a_loop_of_tools_with_thoughts_comes_to_its_end(documented: Anthropic) -
     assert [block.type for block in streamed.content] == ["thinking", "tool_use"]
 
 
+def test_the_sdks_own_loop_of_tools_comes_to_its_end(documented: Anthropic) -> None:
+    called = []
+
+    @anthropic.beta_tool
+    def get_weather(city: str) -> str:
+        """The weather of a city."""
+        called.append(city)
+        return "It rains, 7 degrees."
+
+    # It would send the new messages only, if threads were supported.
+    for stream in (False, True):
+        runner: Any = documented.beta.messages.tool_runner(
+            model=HAIKU, max_tokens=500, tools=[get_weather], messages=WEATHER, stream=stream
+        )
+        last = runner.until_done()
+        assert (last.stop_reason, [block.type for block in last.content]) == ("end_turn", ["text"])
+    assert called == ["Oslo", "Oslo"]
+
+
 def test_a_parsed_answer_is_of_its_class(documented: Anthropic) -> None:
     class Person(BaseModel):
         name: str

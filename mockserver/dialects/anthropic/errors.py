@@ -44,11 +44,10 @@ def _template(kind: FailureKind, status: int, type_: str, message: str) -> Error
             words = words.replace("{model}", refusal.model or "claude-sonnet-4-6")
         if kind is FailureKind.UNAUTHORIZED and (refusal.key or "").startswith("sk-ant-oat"):
             words = "Invalid bearer token"
-        return {
-            "type": "error",
-            "error": {"type": type_, "message": words},
-            "request_id": request_id(refusal.identity),
-        }
+        error: dict[str, Any] = {"type": type_, "message": words}
+        if refusal.code is not None:
+            error["details"] = {"error_code": refusal.code}
+        return {"type": "error", "error": error, "request_id": request_id(refusal.identity)}
 
     again = ((b"x-should-retry", _RETRIED[status]),) if status in _RETRIED else ()
     waits = ((b"retry-after", b"20"),) if status == 429 else ()

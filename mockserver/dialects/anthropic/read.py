@@ -72,6 +72,9 @@ def read_message(call: Call, scope: RequestScope, contract: Contract = MESSAGE) 
     extra = next((name for name in unknown if name in body), None)
     if extra is not None:
         return refused("extra", name=extra)
+    if body.get("thread") is not None:
+        # The SDK's loop of tools goes on without threads when it is told so.
+        return refused("thread")._replace(code="thread_unsupported_request")
     model = scope.model(body["model"])
     if model is None:
         return Refusal(FailureKind.UNKNOWN_MODEL, model=body["model"])
