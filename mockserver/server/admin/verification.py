@@ -72,7 +72,7 @@ _WANTED: Mapping[str, Schema] = {
     "contract": described(FLAG, "all bodies conform to the vendor's contract"),
     "cancelled": described(_BOUNDS, "the client left this many answers before their end"),
     "all_used": described(FLAG, "every stub was used"),
-    "all_matched": described(FLAG, "every request was matched by a stub"),
+    "all_matched": described(FLAG, "every request was matched by a stub, and no answer is stale"),
     "resilience": described(either(FLAG, reference("Declared")), "the client behaved well: the verdict"),
 }
 _CHECK: Schema = described(
