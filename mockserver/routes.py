@@ -140,12 +140,13 @@ def matching(routes: Iterable[BaseRoute], scope: Scope) -> tuple[BaseRoute, Scop
 
 
 class Served(NamedTuple):
-    """One route, for people and for documents."""
+    """One route, for people and for documents; `others` are the dialects to which a request there may go, too."""
 
     method: str
     path: str
     dialect: Dialect
     operation: Operation
+    others: tuple[str, ...] = ()
 
 
 async def _serve_nothing(match: RouteMatch | None, scope: Scope, receive: Receive, send: Send) -> None:
@@ -241,7 +242,8 @@ def _served(routes: Iterable[Route]) -> Iterator[Served]:
     for route in routes:
         match = cast(Endpoint, route.endpoint).match
         if match is not None and match.operation is not None:
-            yield Served(match.operation.method, route.path.replace(":any}", "}"), match.dialect, match.operation)
+            path, others = route.path.replace(":any}", "}"), tuple(rival.dialect.name for rival in match.rivals)
+            yield Served(match.operation.method, path, match.dialect, match.operation, others)
 
 
 def _paths(dialect: Dialect) -> Iterator[tuple[Operation, str]]:

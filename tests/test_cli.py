@@ -82,6 +82,9 @@ def test_plan_shows_the_answer_and_its_timing_without_serving(
 def test_routes_lists_every_dialect_at_its_prefix(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["routes"]) == 0
     printed = capsys.readouterr().out
+    assert "openai    chat_completions (or, by the request, cerebras, friendli, ovms, yandex)\n" in printed
+    assert main(["routes", "--bare", "cerebras"]) == 0
+    assert "cerebras  chat_completions\n" in capsys.readouterr().out
     assert all(f"/{name}/" in printed for name in ("anthropic", "cerebras", "friendli", "ovms", "upstash", "yandex"))
 
 

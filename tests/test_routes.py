@@ -182,7 +182,7 @@ def test_the_root_has_no_neighbours_but_each_dialect() -> None:
 
 def test_every_path_in_the_table_leads_to_its_operation() -> None:
     router = Routes(DIALECTS, Settings())
-    for method, path, dialect, operation in router.table():
+    for method, path, dialect, operation, _ in router.table():
         match = router.find(method, path.replace("{id}", "x").replace("{name}", "x"))
         assert match is not None
         assert (match.dialect, match.operation) == (dialect, operation)

@@ -78,7 +78,7 @@ async def routes(request: AdminRequest) -> object:
     """All routes."""
     listed = [
         {"method": method, "path": path, "dialect": dialect.name, "operation": operation.name}
-        for method, path, dialect, operation in request.app_state.setup.routes.table()
+        for method, path, dialect, operation, _ in request.app_state.setup.routes.table()
     ]
     return {"routes": listed}
 
