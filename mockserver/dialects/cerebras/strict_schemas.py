@@ -57,7 +57,12 @@ def _old_definitions(part: Schema) -> str | None:
 def _untyped(part: Schema) -> str | None:
     if "enum" in part and "type" not in part:
         return "'enum' requires a 'type'."
-    return None if any(word in part for word in _TYPES) else "Schemas without a type ('{}') are not supported."
+    named = part.get("properties")
+    held = (part.get("items"), *(named.values() if isinstance(named, Mapping) else ()))
+    # `true` is `{}` in other words.
+    if any(word in part for word in _TYPES) and not any(each is True for each in held):
+        return None
+    return "Schemas without a type ('{}') are not supported."
 
 
 def _size_fault(schema: Schema) -> str | None:
