@@ -47,7 +47,8 @@ def test_it_says_where_requests_go_what_came_of_each_and_at_its_end_what_to_do_n
         process.send_signal(end)
         out, err = process.communicate(timeout=30)
     assert process.returncode == 0
-    assert greeting[1:7] == [
+    assert greeting[1:8] == [
+        f"  {url}/anthropic -> https://api.anthropic.com",
         f"  {url}/cerebras -> {server.url}/cerebras",
         f"  {url}/friendli -> https://api.friendli.ai",
         f"  {url}/openai -> https://api.openai.com",
@@ -56,7 +57,7 @@ def test_it_says_where_requests_go_what_came_of_each_and_at_its_end_what_to_do_n
         f"  {url}/upstash -> https://qstash.upstash.io",
         f"  {url}/yandex -> https://ai.api.cloud.yandex.net",
     ]
-    assert "keys and cookies are masked" in greeting[7]
+    assert "keys and cookies are masked" in greeting[8]
     assert out.splitlines() == [
         f"1 exchange recorded in {tape}",
         f"Stubs: mockserver stubs {tape} --pace --out stubs",
