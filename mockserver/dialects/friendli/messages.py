@@ -5,25 +5,28 @@
 Fields and blocks that the engine does not know are accepted and ignored.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import partial
 
 import orjson
 
 from mockserver.core.calls import Call
 from mockserver.core.dialects import Broken, RequestScope
-from mockserver.core.failures import FailureKind, Refusal
+from mockserver.core.failures import FailureKind, Refusal, Violation
 from mockserver.core.generation import GenerationRequest
 from mockserver.core.seeding import alphanumerics, hex_digits
 from mockserver.dialects.anthropic.models import UNKNOWN
 from mockserver.dialects.anthropic.read import MessageOptions, message_request
 from mockserver.dialects.anthropic.write import MessageFlavour, Writing, write
 from mockserver.dialects.friendli.errors import INVALID_MESSAGE, invalid, unknown_model, worded
+from mockserver.dialects.friendli.formats import schema_violations
 from mockserver.dialects.friendli.models import Place, traits_of
 from mockserver.dialects.friendli.read import json_body
 from mockserver.dialects.friendli.reasoning import read_reasoning
 from mockserver.dialects.friendli.schemas import contract_of
+from mockserver.dialects.openai.fields import Body
 from mockserver.dialects.openai.flavour import Members
+from mockserver.dialects.openai.tools import parameters_fault
 
 _KNOWN = ("text", "image", "tool_use", "tool_result")
 
@@ -38,7 +41,7 @@ def _read(place: Place, call: Call, scope: RequestScope) -> GenerationRequest | 
     body = json_body(call.body)
     if isinstance(body, Refusal):
         return body
-    violations = contract_of("MessagesRequest", place, scope.edition).violations(body)
+    violations = contract_of("MessagesRequest", place, scope.edition).violations(body) or [*_conflicts(body)]
     if violations:
         return invalid(violations)
     name, model = place(body.get("model"), scope)
@@ -63,6 +66,20 @@ def _read(place: Place, call: Call, scope: RequestScope) -> GenerationRequest | 
         cacheable=None,
         extra=MessageOptions("thought" if thinks else None),
     )
+
+
+def _conflicts(body: Body) -> Iterator[Violation]:
+    """Schemas that nothing can conform to, and the choice of a tool that is not offered; as in responses."""
+    tools, choice = body.get("tools") or (), body.get("tool_choice") or {}
+    for number, tool in enumerate(tools):
+        reason = parameters_fault({"parameters": tool.get("input_schema")})
+        if reason is not None:
+            yield Violation(("tools", number, "input_schema"), "conflict", f"invalid tools: parameters {reason}")
+    if choice.get("type") == "tool" and choice["name"] not in [tool["name"] for tool in tools]:
+        words = f"tool_choice names a function that is not among the tools: {choice['name']!r}"
+        yield Violation(("tool_choice",), "conflict", words)
+    form = (body.get("output_config") or {}).get("format")
+    yield from schema_violations(form["schema"], ("output_config", "format", "schema")) if form else ()
 
 
 def _known(content: object) -> object:
