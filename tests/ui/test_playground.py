@@ -43,6 +43,7 @@ def test_every_dialect_is_asked_and_read(open_page: Open) -> None:
 def test_parameters_of_the_contract_go_into_the_body_and_refusals_are_shown(open_page: Open) -> None:
     page = open_page("playground")
     asked = pane(page)
+    asked.get_by_label("Dialect").select_option("cerebras")
     asked.get_by_text("Parameters (from the vendor's contract)").click()
     asked.get_by_label("temperature").fill("9")
     asked.get_by_label("echo").select_option("true")
@@ -66,7 +67,8 @@ def test_a_contract_that_could_not_be_read_is_read_again(open_page: Open) -> Non
 def test_two_latencies_are_compared_side_by_side(open_page: Open) -> None:
     page = open_page("playground")
     page.get_by_role("button", name="Compare two").click()
-    pane(page, 1).get_by_label("Dialect").select_option("cerebras")
+    for number in (0, 1):
+        pane(page, number).get_by_label("Dialect").select_option("cerebras")
     for number, latency in ((0, "ttft=10ms"), (1, "ttft=400ms")):
         pane(page, number).get_by_label("Latency").fill(latency)
     send(page)
