@@ -11,6 +11,7 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from mockserver import MockServer
+from mockserver.core.dialects import load_dialect
 from mockserver.state.settings import Settings
 from tests.support.http import exchange
 from tests.support.questions import QUESTIONS
@@ -172,12 +173,12 @@ def test_a_page_of_loopback_uses_every_dialect_without_a_setting(
     page = opened(browser, f"http://{name}:{site}/")
     for dialect, (path, body) in QUESTIONS.items():
         got = page.evaluate(
-            """async ([url, body]) => {
-                const headers = { authorization: "Bearer k", "content-type": "application/json" };
+            """async ([url, body, needs]) => {
+                const headers = { authorization: "Bearer k", "content-type": "application/json", ...needs };
                 const answer = await fetch(url, { method: "POST", headers, body });
                 return [answer.status, await answer.text(), answer.headers.get("x-mockserver-request-id")];
             }""",
-            [mock.url + path, json.dumps({**body, "stream": True})],
+            [mock.url + path, json.dumps({**body, "stream": True}), dict(load_dialect(dialect).needs)],
         )
         assert (dialect, got[0], "data: " in got[1], bool(got[2])) == (dialect, 200, True, True)
     page.context.close()
