@@ -135,7 +135,7 @@ def test_what_was_chosen_is_in_the_answer_and_in_the_journal_and_a_stored_respon
         for model, name, by in (("gpt://folder/yandexgpt", "yandex", "model"), ("gpt-5.4", "openai", "default")):
             made = exchange(mock.url, "POST", RESPONSES, {"model": model, "input": "Hi"})
             assert dict(made.headers)["x-mockserver-dialect"] == f"{name}; by={by}"
-            assert (mock.last.dialect, mock.last.data["decision"]["dialect_by"]) == (name, by)
+            assert (mock.last.dialect, mock.last.dialect_by) == (name, by)
             found = exchange(mock.url, "GET", f"{RESPONSES}/{json.loads(made.body)['id']}")
             assert dict(found.headers)["x-mockserver-dialect"] == f"{name}; by=id"
             assert json.loads(found.body)["id"] == json.loads(made.body)["id"]

@@ -55,6 +55,10 @@ _DECISION = table(
     {
         "kind": described(TEXT, "why it was refused: the failure's neutral name"),
         "message": TEXT,
+        "dialect_by": described(
+            one_of(("header", "id", "model", "setting", "default")),
+            "by what the dialect was chosen, at a path of several dialects",
+        ),
         "struck": described(rows(_STRUCK), "in a whole exchange: the same faults as tables"),
         "rule": described(maybe(TEXT), "the stub that decided the answer"),
         "attempt": WHOLE,

@@ -63,6 +63,9 @@ class View:
         "request.headers", {}, "The request's headers by lower-case name, masked."
     )
     dialect = ExchangeField[str | None]("dialect", None, "The dialect; None if nothing is served at its path.")
+    dialect_by = ExchangeField[str | None](
+        "decision.dialect_by", None, "By what the dialect was chosen, at a path of several; None elsewhere."
+    )
     operation = ExchangeField[str | None](
         "operation", None, "The operation; None if the dialect has none for the path."
     )
