@@ -60,7 +60,8 @@ def explain(body: Body, violations: Sequence[Violation]) -> Refusal:
     plain, said = ".".join(map(str, v.path)), (pydantic_words(v) or ("", "Invalid value"))[1]
     usual = "{path}: " + said.replace("a valid list", "a valid array").replace("a valid dictionary", "an object")
     words = next((words for path, rules, words in _WORDINGS if v.rule in rules and path.fullmatch(plain)), usual)
-    expected = ", ".join(f"'{tag}'" for tag in v.expected) if isinstance(v.expected, list) else v.expected
+    tags = v.expected if isinstance(v.expected, list) else ()
+    expected = ", ".join(f"'{tag}'" for tag in tags if tag is not None) or v.expected
     paths = {"path": _located(body, v.path), "parent": _located(body, v.path[:-1])}
     facts = {"found": v.found, "expected": expected, **paths}
     message = re.sub(r"{(found|expected|path|parent)}", lambda name: str(facts[name[1]])[:1_000], words)

@@ -109,7 +109,11 @@ def message_request(body: Body, model: str, family: Family, context: int) -> Gen
         stops=Stops(tuple(body.get("stop_sequences") or ())),
         sampling=sampling(body)._replace(top_k=int(body.get("top_k") or 0)),
         constraint=None if form is None else Constraint("json_schema", form["schema"]),
-        tools=tuple(_tool(tool) for tool in body.get("tools") or () if tool.get("type") in (None, "", "custom")),
+        tools=tuple(
+            Tool(tool["name"], tool.get("description") or "", tool.get("input_schema") or {})
+            for tool in body.get("tools") or ()
+            if tool.get("type") in (None, "", "custom")
+        ),
         tool_choice=ToolChoice(_MODES[choice.get("type", "auto")], names, not choice.get("disable_parallel_tool_use")),
         effort=_EFFORTS.get(effort, effort) if thinks else None,
         # An adaptive model thinks no longer than leaves room for its answer.
@@ -119,18 +123,11 @@ def message_request(body: Body, model: str, family: Family, context: int) -> Gen
     )
 
 
-def _tool(tool: Body) -> Tool:
-    return Tool(tool["name"], tool.get("description") or "", tool.get("input_schema") or {})
-
-
 def _prompt(body: Body, family: Family) -> Prompt:
-    prompt, choice, config = (
-        chat_prompt(_chat(body), body.get("tools")),
-        body.get("tool_choice"),
-        body.get("output_config"),
-    )
-    fixed = _TOOLS + _FORCED * ((choice or {}).get("type") in ("any", "tool")) if body.get("tools") else 0
-    fixed += _SCHEMA if (config or {}).get("format") or body.get("output_format") else 0
+    prompt = chat_prompt(_chat(body), body.get("tools"))
+    choice, config = body.get("tool_choice") or {}, body.get("output_config") or {}
+    fixed = _TOOLS + _FORCED * (choice.get("type") in ("any", "tool")) if body.get("tools") else 0
+    fixed += _SCHEMA if config.get("format") or body.get("output_format") else 0
     fixed += _THINKING if (body.get("thinking") or {}).get("type") in ("enabled", "adaptive") else 0
     media = [each for message in body["messages"] for each in _media(blocks_of(message["content"]), family.pixels)]
     return with_media(prompt._replace(token_count=prompt.token_count + fixed), media)
