@@ -209,9 +209,8 @@ class Routes:
         return _served(cast("list[Route]", self._routers[name].routes))
 
     def _search(self, path: str) -> list[str]:
-        # A path that only the other edition serves is no help to a request for this one.
         # Nothing resembles the root, which only short paths would seem to do.
-        near = close_matches(path, [each for each in self.served() if each != path], 4, 0.5) if path != "/" else []
+        near = close_matches(path, self.served(), 4, 0.5) if path != "/" else []
         return near or [f"/{name}{next(self._served_by(name)).path}" for name in self._routers]
 
     def _router(self, dialect: Dialect) -> RememberingRouter:

@@ -18,11 +18,16 @@ import tarfile
 import tomllib
 import venv
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import date
 from hashlib import sha256
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from threading import Thread
 from typing import Any, NamedTuple
+from urllib.parse import urlsplit
 
 import orjson
 
@@ -48,8 +53,9 @@ class Suite(NamedTuple):
 
     - `source`: a package whose source distribution has the tests, empty if there is a checkout or they are ours.
     - `install`: what the tests need; `tests`: where they are within the source.
-    - `server`: settings of the server; `environment`: variables of the tests, in which `{url}` is the server's.
-    - `replace`: patterns of placeholders that no server could accept, each with a sensible value.
+    - `server`: settings of the server; `environment`: variables of the tests.
+    - `replace`: patterns of what no server could accept, each with a sensible value.
+    - In both, `{url}` is the server's, and `{target}` that of an application which answers `/404` with `404 Not Found`.
     - `explained`: patterns of tests that fail, each with the reason.
     """
 
@@ -116,9 +122,10 @@ def main() -> int:
 def run(name: str, suite: Suite, checkout: str | None) -> Result:
     """Run a suite against a server of its own."""
     environment = _environment(suite)
-    tests = _tests(environment / name, suite, checkout, environment)
-    with MockServer(**suite.server) as server:
-        variables = {key: value.replace("{url}", server.url) for key, value in suite.environment.items()}
+    with MockServer(**suite.server) as server, _target() as target:
+        places = {"{url}": server.url, "{target}": target}
+        tests = _tests(environment / name, suite, checkout, environment, places)
+        variables = {key: _placed(value, places) for key, value in suite.environment.items()}
         command = [
             str(_python(environment)),
             "-m",
@@ -130,7 +137,16 @@ def run(name: str, suite: Suite, checkout: str | None) -> Result:
             "-p",
             "no:cacheprovider",
         ]
-        command += ["--tb=no", "--show-capture=no", "-o", "addopts=", "-o", "console_output_style=classic"]
+        command += [
+            "--tb=no",
+            "--show-capture=no",
+            "-o",
+            "addopts=",
+            "-o",
+            "asyncio_mode=auto",
+            "-o",
+            "console_output_style=classic",
+        ]
         done = subprocess.run(
             command, cwd=tests, env={**os.environ, **variables}, capture_output=True, text=True, timeout=_SECONDS
         )
@@ -138,6 +154,38 @@ def run(name: str, suite: Suite, checkout: str | None) -> Result:
     if not outcomes:
         raise SystemExit(f"{name}: no test ran.\n{done.stdout[-2000:]}\n{done.stderr[-2000:]}")
     return _judged(suite, outcomes)
+
+
+class _Target(BaseHTTPRequestHandler):
+    """An application to which messages are delivered: it answers with the status that its path names."""
+
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers.get("content-length") or 0))
+        status = HTTPStatus(int(urlsplit(self.path).path.strip("/") or 200))
+        text = f"{status.value} {status.phrase}".encode()
+        self.send_response(status)
+        self.send_header("content-length", str(len(text)))
+        self.end_headers()
+        self.wfile.write(text)
+
+    do_GET = do_PUT = do_PATCH = do_DELETE = do_POST  # noqa: N815
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Say nothing."""
+
+
+@contextmanager
+def _target() -> Iterator[str]:
+    with ThreadingHTTPServer(("127.0.0.1", 0), _Target) as target:
+        Thread(target=target.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{target.server_port}"
+        target.shutdown()
+
+
+def _placed(text: str, places: Mapping[str, str]) -> str:
+    for place, value in places.items():
+        text = text.replace(place, value)
+    return text
 
 
 def _judged(suite: Suite, outcomes: list[tuple[str, str]]) -> Result:
@@ -158,6 +206,8 @@ def _environment(suite: Suite) -> Path:
         shutil.rmtree(folder, ignore_errors=True)
         venv.create(folder, with_pip=True)
         _pip(folder, "install", *packages)
+        # For suites without settings of their own, which would find those of this project.
+        (folder / "pytest.ini").write_text(_ASYNCIO)
         marker.touch()
     return folder
 
@@ -166,7 +216,7 @@ def _python(environment: Path) -> Path:
     return environment / "bin" / "python"
 
 
-def _tests(folder: Path, suite: Suite, checkout: str | None, environment: Path) -> Path:
+def _tests(folder: Path, suite: Suite, checkout: str | None, environment: Path, places: Mapping[str, str]) -> Path:
     """A folder with the suite's tests, whose placeholders are replaced."""
     shutil.rmtree(folder, ignore_errors=True)
     if checkout is not None:
@@ -176,12 +226,10 @@ def _tests(folder: Path, suite: Suite, checkout: str | None, environment: Path) 
     else:
         folder.mkdir()
         shutil.copy(HERE / "standard_tests.py", folder)
-        # Out of reach of this project's own settings for pytest.
-        (folder / "pytest.ini").write_text(_ASYNCIO)
     for path in _modules(folder, suite):
         text = path.read_text("utf-8")
         for placeholder, value in suite.replace.items():
-            text = re.sub(placeholder, value, text)
+            text = re.sub(placeholder, _placed(value, places), text)
         path.write_text(text, "utf-8")
     return folder
 

@@ -75,7 +75,7 @@ FAULTS: dict[str, FaultKind] = {
             "code": FaultSetting(TEXT, "", "a code instead of the vendor's, where its error has one"),
             "limit": FaultSetting(
                 TEXT,
-                "",
+                None,
                 "what is used up, of a `rate_limit`: the vendor's message, type, code and wait for that",
                 ("requests", "tokens", "queue"),
             ),

@@ -89,7 +89,7 @@ def test_ids_that_are_unique_are_so_among_workers_and_servers() -> None:
 REFUSED = "needs a server with a single process, since each of several has its own journal, stubs and counts"
 # Endpoints that every process answers alike.
 ALIKE = {
-    *("health", "ready", "version", "openapi", "routes", "dialect", "metrics", "catalogue", "latency"),
+    *("health", "ready", "version", "openapi", "routes", "dialect", "claims", "metrics", "catalogue", "latency"),
     *("page", "pageFile"),
 }
 RESPONSES = "/yandex/v1/responses"

@@ -10,6 +10,7 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from mockserver import MockServer
+from mockserver.core.dialects import load_dialects
 from mockserver.state.settings import Settings
 from tests.clients.environments import page_packages
 from tests.support.questions import QUESTIONS
@@ -118,7 +119,7 @@ def test_a_page_of_another_origin_reads_every_dialects_stream(page: Page, mock: 
     path, body = QUESTIONS[dialect]
     # The stream waits for its first part to be read: a busy browser may see a quick one in one piece.
     pause = {"x-mockserver-fault": "{ kind = 'stall', after_event = 2, seconds = 600 }"}
-    asked = [mock.url + path, {**body, "stream": True}, pause]
+    asked = [mock.url + path, {**body, "stream": True}, {**load_dialects()[dialect].needs, **pause}]
     page.evaluate("([url, body, headers]) => { parts = 0; globalThis.answer = ask(url, body, headers); }", asked)
     page.wait_for_function("() => parts > 0")
     mock.clock.advance(600)

@@ -6,7 +6,7 @@ const client = new Cerebras({
   baseURL: `${url}/cerebras`, apiKey: "mock", maxRetries: 0, timeout: 30_000,
   defaultHeaders: { "X-Mockserver-Edition": edition },
 });
-const ASK = { model: "llama3.1-8b", prompt: "Write a few sentences about the harbour of a small town in autumn." };
+const ASK = { model: "gpt-oss-120b", prompt: "Write a few sentences about the harbour of a small town in autumn." };
 
 const asked = (wishes, fault) =>
   client.completions.create({ ...ASK, ...wishes }, fault && { headers: { "X-Mockserver-Fault": fault } });
@@ -53,7 +53,7 @@ async function problem(asking) {
 
 console.log(JSON.stringify({
   models: (await client.models.list()).data.map((model) => model.id),
-  model: (await client.models.retrieve("llama3.1-8b")).id,
+  model: (await client.models.retrieve("gpt-oss-120b")).id,
   plain: await asked({ max_tokens: 30 }),
   streamed: await streamed({ max_tokens: 30 }),
   logprobs: (await asked({ max_tokens: 3, logprobs: 2 })).choices[0].logprobs,

@@ -299,14 +299,6 @@ def test_a_vendors_refusal_of_a_path_hints_at_the_nearest_ones(server: MockServe
     assert "/cerebras/v1/completions" in dict(answer.headers)["x-mockserver-hint"]
 
 
-def test_the_hint_is_no_path_that_was_refused_just_now(server: MockServer) -> None:
-    answer = exchange(server.url, "POST", "/ovms/v1/completions", REQUEST)
-    hint = dict(answer.headers)["x-mockserver-hint"].removeprefix("nearest: ").split(", ")
-    assert answer.status == 400
-    assert "/ovms/v3/completions" in hint
-    assert "/ovms/v1/completions" not in hint
-
-
 def test_a_refused_method_is_told_those_that_the_path_takes(server: MockServer) -> None:
     answer = exchange(server.url, "GET", "/cerebras/v1/chat/completions")
     assert (answer.status, dict(answer.headers)["x-mockserver-hint"]) == (
