@@ -5,10 +5,12 @@ It reports all faults of form together, as pydantic's list, but only one fault o
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from mockserver.core.dialects import Edition, ErrorTable, ErrorTemplate
 from mockserver.core.failures import FailureKind, Refusal, Violation
 from mockserver.core.timeline import RawHeaders
+from mockserver.dialects.openai.fields import json_object
 from mockserver.dialects.upstash.limits import BURST_LIMIT, BURST_RESET, CHAT_LIMIT, DAILY_LIMIT, DAILY_RESET
 from mockserver.dialects.wordings import custom_words, pydantic_words
 
@@ -16,9 +18,25 @@ from mockserver.dialects.wordings import custom_words, pydantic_words
 _QSTASH = "qstash"
 
 
-def refused(message: str, status: int = 400) -> Refusal:
+class RefusedError(Exception):
+    """What QStash itself refuses."""
+
+    def __init__(self, refusal: Refusal) -> None:
+        super().__init__(refusal.message)
+        self.refusal = refusal
+
+
+def refused(message: str, status: int = 400) -> RefusedError:
     """A refusal by QStash itself, in its own format."""
-    return Refusal(FailureKind.INVALID_REQUEST, message, status=status, code=_QSTASH)
+    return RefusedError(Refusal(FailureKind.INVALID_REQUEST, message, status=status, code=_QSTASH))
+
+
+def object_in(body: bytes) -> dict[str, Any]:
+    """The JSON object in a body. Raises RefusedError."""
+    found = json_object(body)
+    if isinstance(found, Refusal):
+        raise RefusedError(found)
+    return found
 
 
 # --- the table ---------------------------------------------------------------------------------------------------

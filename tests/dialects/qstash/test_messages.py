@@ -797,7 +797,7 @@ def test_a_path_for_what_is_absent_is_unknown(path: str) -> None:
         (LLM, CHAT, {"upstash_timeout": "-5s"}, "invalid Upstash-Timeout header: '-5s' is no duration"),
         (LLM, CHAT, {"upstash_redact_fields": "bodies"}, "invalid Upstash-Redact-Fields header: 'bodies' does not"),
         (LLM, CHAT, {"upstash_method": "BREW"}, "invalid Upstash-Method header: 'BREW' is not one of GET, POST"),
-        (LLM, CHAT, {"upstash_retry_delay": "1 +"}, "invalid Upstash-Retry-Delay header: unexpected end"),
+        (LLM, CHAT, {"upstash_retry_delay": "1 +"}, "invalid Upstash-Retry-Delay header: '1 +' is no expression"),
         (
             LLM,
             CHAT,

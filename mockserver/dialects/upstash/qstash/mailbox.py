@@ -25,7 +25,6 @@ from mockserver.dialects.upstash.qstash.values import (
     RemoveQueue,
     RotateKeys,
     SetQueue,
-    Standing,
     Unbury,
     size_of,
     size_of_dead,
@@ -66,7 +65,7 @@ class _Entry:
 
 
 @dataclass(slots=True, eq=False)
-class _Queue:
+class Queue:
     """A queue, whose messages are delivered in order, so many at a time. `waiting` are those whose turn has not come;
     `busy` counts, for each whose turn it is, what is left to deliver: the message itself, and its callbacks.
 
@@ -84,10 +83,9 @@ class _Queue:
     busy: dict[str, int] = field(default_factory=dict)
 
     @property
-    def standing(self) -> Standing:
-        """The queue as its owner sees it."""
-        lag = len(self.waiting) + len(self.busy)
-        return Standing(self.name, self.created, self.updated, self.parallelism, self.paused, lag)
+    def lag(self) -> int:
+        """How many of its messages are not delivered yet."""
+        return len(self.waiting) + len(self.busy)
 
     def admitted(self) -> list[str]:
         """The messages whose turn has come just now."""
@@ -127,7 +125,7 @@ class Mailbox:
         )
         self._waiting: list[tuple[float, int, str]] = []
         self._count = 0
-        self._queues: dict[_QueueKey, _Queue] = {}
+        self._queues: dict[_QueueKey, Queue] = {}
         self._dead: Bounded[str, Dead] = Bounded(_MOST_DEAD, _MOST_BYTES, size_of_dead)
         self._latest_dead = (0, 0)
         self._events: Bounded[int, LogEvent] = Bounded(_MOST_EVENTS, _MOST_BYTES, lambda event: event.size)
@@ -175,14 +173,13 @@ class Mailbox:
         """The log of a publisher's messages, latest first."""
         return [each for each in self._events if each.message.token == owner][::-1]
 
-    def queues(self, owner: str) -> list[Standing]:
+    def queues(self, owner: str) -> list[Queue]:
         """Every queue of a publisher, oldest first."""
-        return [queue.standing for queue in list(self._queues.values()) if queue.owner == owner]
+        return [queue for queue in list(self._queues.values()) if queue.owner == owner]
 
-    def queue(self, owner: str, name: str) -> Standing | None:
+    def queue(self, owner: str, name: str) -> Queue | None:
         """The queue of a publisher of that name."""
-        queue = self._queues.get((owner, name))
-        return None if queue is None else queue.standing
+        return self._queues.get((owner, name))
 
     @property
     def signing_keys(self) -> tuple[str, str]:
@@ -277,7 +274,7 @@ class Mailbox:
             queue.leave(entry.message.source or entry.message.id)
             self._let_in(queue)
 
-    def _let_in(self, queue: _Queue) -> None:
+    def _let_in(self, queue: Queue) -> None:
         for id in queue.admitted():
             entry = self._entries.get(id)
             assert entry is not None, "what is removed leaves its queue"
@@ -322,12 +319,12 @@ class Mailbox:
         for id in order.ids:
             self._dead.remove(id)
 
-    def _made_queue(self, owner: str, name: str, now: float) -> _Queue:
+    def _made_queue(self, owner: str, name: str, now: float) -> Queue:
         queue = self._queues.get((owner, name))
         if queue is None:
             if len(self._queues) >= _MOST_QUEUES:
                 self._queues = {key: each for key, each in self._queues.items() if each.waiting or each.busy}
-            queue = self._queues[owner, name] = _Queue(owner, name, now, now)
+            queue = self._queues[owner, name] = Queue(owner, name, now, now)
         return queue
 
     def _set_queue(self, order: SetQueue, now: float) -> None:

@@ -11,14 +11,12 @@ from urllib.parse import parse_qsl, urlsplit
 
 from mockserver.core.calls import Call, by_name
 from mockserver.core.dialects import RequestScope
-from mockserver.core.failures import Refusal
 from mockserver.core.messages import short_repr
 from mockserver.core.seeding import derive
 from mockserver.core.timeline import Reply
-from mockserver.dialects.openai.fields import json_object
-from mockserver.dialects.upstash.errors import refused
+from mockserver.dialects.upstash.errors import object_in, refused
 from mockserver.dialects.upstash.qstash.attempts import CALLER_IP, digits
-from mockserver.dialects.upstash.qstash.options import BadHeaderError, read_options
+from mockserver.dialects.upstash.qstash.options import read_options
 from mockserver.dialects.upstash.qstash.values import (
     Cancel,
     Dead,
@@ -74,26 +72,26 @@ _OF_DEAD = {*_OF_MESSAGES, "dlqIds", "responseStatus", "cursor"}
 # --- messages and the log ----------------------------------------------------------------------------------------
 
 
-def get_message(call: Call, scope: RequestScope) -> Reply | Refusal:
+def get_message(call: Call, scope: RequestScope) -> Reply:
     """A message that is not delivered yet, or was a short time ago."""
-    id = scope.variables.get("messageId", "")
+    id = scope.variables["messageId"]
     message = mailbox_of(scope).message(owner_of(call), id, call.received_at)
-    return _no_message(id) if message is None else json_reply(message_view(message))
+    if message is None:
+        raise refused(f"message {id} not found", 404)
+    return json_reply(message_view(message))
 
 
-def cancel_message(call: Call, scope: RequestScope) -> Reply | Refusal:
+def cancel_message(call: Call, scope: RequestScope) -> Reply:
     """Cancel a message that is not delivered yet."""
-    id = scope.variables.get("messageId", "")
+    id = scope.variables["messageId"]
     if mailbox_of(scope).pending(owner_of(call), id) is None:
-        return _no_message(id)
+        raise refused(f"message {id} not found", 404)
     return json_reply({"cancelled": 1}, 202, orders=(Cancel((id,)),))
 
 
-def cancel_messages(call: Call, scope: RequestScope) -> Reply | Refusal:
+def cancel_messages(call: Call, scope: RequestScope) -> Reply:
     """Cancel the messages that are named, or the first that pass the filters, or of all."""
     query = _query(call, _OF_MESSAGES, "messageIds")
-    if isinstance(query, Refusal):
-        return query
     named = "messageIds" in query
     found = [
         message
@@ -104,11 +102,9 @@ def cancel_messages(call: Call, scope: RequestScope) -> Reply | Refusal:
     return json_reply({"cancelled": len(ids)}, 202, orders=(Cancel(ids),))
 
 
-def list_events(call: Call, scope: RequestScope) -> Reply | Refusal:
+def list_events(call: Call, scope: RequestScope) -> Reply:
     """The log of all messages, latest first."""
     query = _query(call)
-    if isinstance(query, Refusal):
-        return query
     states = query.get("state")
     events = [
         each
@@ -120,74 +116,60 @@ def list_events(call: Call, scope: RequestScope) -> Reply | Refusal:
     return json_reply({**_cursor(following), "events": [event_view(each) for each in found]})
 
 
-def _no_message(id: str) -> Refusal:
-    return refused(f"message {id} not found", 404)
-
-
 # --- dead letters ------------------------------------------------------------------------------------------------
 
 
-def list_dead(call: Call, scope: RequestScope) -> Reply | Refusal:
+def list_dead(call: Call, scope: RequestScope) -> Reply:
     """The dead letter queue, oldest first."""
     query = _query(call)
-    if isinstance(query, Refusal):
-        return query
     found: Sequence[Dead]
     found, following = _page(_dead(call, scope, query), query, _MOST, size_of_dead)
     return json_reply({"messages": [dead_view(each) for each in found], **_cursor(following)})
 
 
-def get_dead(call: Call, scope: RequestScope) -> Reply | Refusal:
+def get_dead(call: Call, scope: RequestScope) -> Reply:
     """A dead letter."""
-    dead = mailbox_of(scope).dead_letter(owner_of(call), scope.variables.get("dlqId", ""))
-    return _no_dead(scope) if dead is None else json_reply(dead_view(dead))
+    return json_reply(dead_view(_dead_letter(call, scope)))
 
 
-def delete_dead(call: Call, scope: RequestScope) -> Reply | Refusal:
+def delete_dead(call: Call, scope: RequestScope) -> Reply:
     """Remove a dead letter."""
-    dead = mailbox_of(scope).dead_letter(owner_of(call), scope.variables.get("dlqId", ""))
-    return _no_dead(scope) if dead is None else empty_reply(Unbury((dead.id,)))
+    return empty_reply(Unbury((_dead_letter(call, scope).id,)))
 
 
-def delete_dead_letters(call: Call, scope: RequestScope) -> Reply | Refusal:
+def delete_dead_letters(call: Call, scope: RequestScope) -> Reply:
     """Remove the dead letters that are named, or the first that pass the filters, or of all."""
-    chosen = _chosen_dead(call, scope)
-    if isinstance(chosen, Refusal):
-        return chosen
-    dead, following = chosen
+    dead, following = _chosen_dead(call, scope)
     ids = tuple(each.id for each in dead)
     return json_reply({**_cursor(following), "deleted": len(ids)}, orders=(Unbury(ids),))
 
 
-def retry_dead(call: Call, scope: RequestScope) -> Reply | Refusal:
+def retry_dead(call: Call, scope: RequestScope) -> Reply:
     """Publish a dead letter again, with the options of this request over its own."""
-    dead = mailbox_of(scope).dead_letter(owner_of(call), scope.variables.get("dlqId", ""))
-    if dead is None:
-        return _no_dead(scope)
-    orders = _again(call, scope, [dead])
-    if isinstance(orders, Refusal):
-        return orders
+    orders = _again(call, scope, [_dead_letter(call, scope)])
     return json_reply({"messageId": orders[0][0].message.id}, 201, tuple(chain.from_iterable(orders)))
 
 
-def retry_dead_letters(call: Call, scope: RequestScope) -> Reply | Refusal:
+def retry_dead_letters(call: Call, scope: RequestScope) -> Reply:
     """Publish again the dead letters that are named, or the first that pass the filters, or of all."""
-    chosen = _chosen_dead(call, scope)
-    if isinstance(chosen, Refusal):
-        return chosen
-    dead, following = chosen
+    dead, following = _chosen_dead(call, scope)
     orders = _again(call, scope, dead)
-    if isinstance(orders, Refusal):
-        return orders
     answers = [{"messageId": publish.message.id} for publish, _ in orders]
     return json_reply({**_cursor(following), "responses": answers}, 201, tuple(chain.from_iterable(orders)))
 
 
-def _chosen_dead(call: Call, scope: RequestScope) -> tuple[list[Dead], str | None] | Refusal:
+def _dead_letter(call: Call, scope: RequestScope) -> Dead:
+    """The dead letter that a path names."""
+    id = scope.variables["dlqId"]
+    dead = mailbox_of(scope).dead_letter(owner_of(call), id)
+    if dead is None:
+        raise refused(f"message with dlqId {id} not found", 404)
+    return dead
+
+
+def _chosen_dead(call: Call, scope: RequestScope) -> tuple[list[Dead], str | None]:
     """The dead letters that a request acts on, and its cursor if others are left: they move up to the same place."""
     query = _query(call, _OF_DEAD, "dlqIds")
-    if isinstance(query, Refusal):
-        return query
     found, start = _dead(call, scope, query), _start(query)
     most = _count(query, len(found)) if "dlqIds" in query else min(_count(query, _MOST), _MOST)
     return found[start : start + most], str(start) if most and start + most < len(found) else None
@@ -206,15 +188,12 @@ def _dead(call: Call, scope: RequestScope, query: Query) -> list[Dead]:
     ]
 
 
-def _again(call: Call, scope: RequestScope, dead: Sequence[Dead]) -> list[tuple[Publish, Unbury]] | Refusal:
+def _again(call: Call, scope: RequestScope, dead: Sequence[Dead]) -> list[tuple[Publish, Unbury]]:
     """The orders that publish dead letters again: "a new message with the same body and headers is created"."""
     fields, orders = by_name(call.headers.raw), []
     for each in dead:
         message, now = each.message, call.received_at
-        try:
-            asked = read_options(fields, message.options)
-        except BadHeaderError as error:
-            return refused(str(error))
+        asked = read_options(fields, message.options)
         identity = derive(scope.identity, "again", each.id)
         again = message._replace(
             id=f"msg_{digits(63, identity, mailbox_of(scope).copies(identity))}",
@@ -229,16 +208,11 @@ def _again(call: Call, scope: RequestScope, dead: Sequence[Dead]) -> list[tuple[
     return orders
 
 
-def _no_dead(scope: RequestScope) -> Refusal:
-    dlq_id = scope.variables.get("dlqId", "")
-    return refused(f"message with dlqId {dlq_id} not found", 404)
-
-
 # --- filters and pages -------------------------------------------------------------------------------------------
 
 
-def _query(call: Call, known: Iterable[str] | None = None, ids: str = "") -> Query | Refusal:
-    """The query parameters by name, or the refusal of one that is not valid.
+def _query(call: Call, known: Iterable[str] | None = None, ids: str = "") -> Query:
+    """The query parameters by name. Raises RefusedError for one that is not valid.
 
     A request that acts on many messages has `known` parameters, which may also stand in a JSON body; `ids` is the name
     of the one that lists messages there. Of lists, which only show something, unknown parameters are ignored.
@@ -246,29 +220,26 @@ def _query(call: Call, known: Iterable[str] | None = None, ids: str = "") -> Que
     given = [pair for pair in parse_qsl(call.query, keep_blank_values=known is not None) if pair[0] != "qstash_token"]
     found: dict[str, dict[str, None]] = {}
     if known is not None and call.body:
-        body = json_object(call.body)
-        if isinstance(body, Refusal):
-            return body
-        for name, value in body.items():
+        for name, value in object_in(call.body).items():
             if name == ids and not isinstance(value, list):
-                return refused(f"invalid {ids}: it is not an array of strings")
+                raise refused(f"invalid {ids}: it is not an array of strings")
             values = value if isinstance(value, list) else [str(value) if type(value) is int else value]
             if not all(isinstance(each, str) for each in values):
-                return refused(f"invalid {short_repr(name)}: it is neither a string nor an array of strings")
+                raise refused(f"invalid {short_repr(name)}: it is neither a string nor an array of strings")
             if name == ids:
                 found[ids] = dict.fromkeys(values)
             else:
                 given += [(name, each) for each in values] or [(name, "")]
     for name, text in given:
         if known is not None and name not in known:
-            return refused(f"unknown filter {short_repr(name)}")
+            raise refused(f"unknown filter {short_repr(name)}")
         if known is not None and not text:
-            return refused(f"invalid {name}: it is empty")
+            raise refused(f"invalid {name}: it is empty")
         found.setdefault(name, {}).update(dict.fromkeys(text.split(",") if name in _LISTS else (text,)))
     for name in (*_NUMBERS, "cursor"):
         for text in found.get(name, ()):
             if not (text.isascii() and text.isdecimal() and len(text) < 16):
-                return refused(f"invalid {name}: {short_repr(text)} is not a whole number")
+                raise refused(f"invalid {name}: {short_repr(text)} is not a whole number")
     return found
 
 

@@ -8,6 +8,7 @@ from mockserver.core.dialect_state import WebhookQueue
 from mockserver.core.dialects import Operation, OperationHandler, RequestScope, Schemas
 from mockserver.core.failures import FailureKind, Refusal
 from mockserver.core.timeline import Reply
+from mockserver.dialects.upstash.errors import RefusedError
 from mockserver.dialects.upstash.limits import READ_ONLY, sent_token
 
 
@@ -28,7 +29,10 @@ def _operation(
         if method != "GET" and (sent_token(call) or "").endswith(READ_ONLY):
             return Refusal(FailureKind.FORBIDDEN, "a read-only token cannot be used for this operation")
         found: OperationHandler = getattr(import_module(f"mockserver.dialects.upstash.qstash.{module}"), name)
-        return found(call, scope)
+        try:
+            return found(call, scope)
+        except RefusedError as error:
+            return error.refusal
 
     schemas, statuses = Schemas(response=response), statuses or (200,)
     return Operation(

@@ -9,14 +9,9 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
+from mockserver.dialects.upstash.errors import refused
 from mockserver.dialects.upstash.qstash.retries import check_expression, duration
-from mockserver.dialects.upstash.qstash.values import (
-    LONGEST_TIMEOUT,
-    Callback,
-    Fields,
-    Options,
-    canonical,
-)
+from mockserver.dialects.upstash.qstash.values import LONGEST_TIMEOUT, Callback, Fields, Options, canonical
 
 _METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 _MOST_RETRIES = 1_000
@@ -38,10 +33,6 @@ _ABSENT = {
 }
 # Where they are to be had.
 LOCAL_SERVER = "Upstash's own local server has: npx @upstash/qstash-cli dev"
-
-
-class BadHeaderError(ValueError):
-    """A header that is not valid; the message names it."""
 
 
 class PublishOptions(NamedTuple):
@@ -131,11 +122,11 @@ _OPTIONS: Mapping[str, tuple[Callable[[str], Any], str]] = {
 def read_options(fields: Mapping[str, str], usual: Options | None = None) -> PublishOptions:
     """What headers ask for, whose names are in lower case; `usual` are the options of those that are absent.
 
-    Raises HeaderError, also for a feature that is absent: to deliver at once what was to be held back would be wrong.
+    Raises RefusedError, also for a feature that is absent: to deliver at once what was to be held back would be wrong.
     """
     for name, value in fields.items():
         if (feature := _absent(name)) is not None and value.strip():
-            raise BadHeaderError(f"{canonical(name)} header: mockserver has no {feature}, which {LOCAL_SERVER}")
+            raise refused(f"{canonical(name)} header: mockserver has no {feature}, which {LOCAL_SERVER}")
     content_type = (("Content-Type", fields["content-type"]),) if fields.get("content-type") else ()
     options = _options(fields, _PREFIX, usual or Options(headers=content_type))
     return PublishOptions(
@@ -192,4 +183,4 @@ def _read(fields: Mapping[str, str], name: str, read: Callable[[str], Any]) -> A
     try:
         return read(text)
     except ValueError as error:
-        raise BadHeaderError(f"invalid {canonical(name)} header: {error}") from None
+        raise refused(f"invalid {canonical(name)} header: {error}") from None

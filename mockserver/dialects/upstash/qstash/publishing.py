@@ -16,12 +16,11 @@ from mockserver.core.failures import FailureKind, Refusal
 from mockserver.core.json_values import nests_absurdly
 from mockserver.core.seeding import derive, fingerprint
 from mockserver.core.timeline import Reply
-from mockserver.dialects.openai.fields import json_object
-from mockserver.dialects.upstash.errors import refused
+from mockserver.dialects.upstash.errors import RefusedError, object_in, refused
 from mockserver.dialects.upstash.limits import CHAT_PATH
 from mockserver.dialects.upstash.qstash.attempts import digits
-from mockserver.dialects.upstash.qstash.options import BadHeaderError, PublishOptions, checked_url, read_options
-from mockserver.dialects.upstash.qstash.queues import bad_queue_name
+from mockserver.dialects.upstash.qstash.options import PublishOptions, checked_url, read_options
+from mockserver.dialects.upstash.qstash.queues import checked_name
 from mockserver.dialects.upstash.qstash.values import Publish, QueuedMessage
 from mockserver.dialects.upstash.qstash.views import json_reply, mailbox_of, owner_of
 
@@ -47,92 +46,87 @@ class _Parcel(NamedTuple):
     queue: str | None = None
 
 
-def publish(call: Call, scope: RequestScope) -> Reply | Refusal:
+def publish(call: Call, scope: RequestScope) -> Reply:
     """Accept a message for a destination."""
-    return _one(call, scope, None, scope.variables.get("destination", ""))
+    return _one(call, scope, None, scope.variables["destination"])
 
 
-def enqueue(call: Call, scope: RequestScope) -> Reply | Refusal:
+def enqueue(call: Call, scope: RequestScope) -> Reply:
     """Accept a message for a destination, to be delivered after all others of its queue."""
     # A destination has slashes, a queue's name has none.
-    whole = "/".join(scope.variables.get(name, "") for name in ("queueName", "destination"))
+    whole = "/".join(scope.variables[name] for name in ("queueName", "destination"))
     queue, _, destination = whole.partition("/")
     return _one(call, scope, queue, destination)
 
 
-def batch(call: Call, scope: RequestScope) -> Reply | Refusal:
+def batch(call: Call, scope: RequestScope) -> Reply:
     """Accept several messages: "If one message fails to be sent, that message will have an error response, but the
     other messages will still be sent."."""
-    parcels = _parcels(call.body)
-    if isinstance(parcels, Refusal):
-        return parcels
     answers: list[object] = []
     orders: list[Publish] = []
-    for number, parcel in enumerate(parcels):
-        accepted = _accepted(parcel, call, scope, derive(scope.identity, "batch", number), orders)
-        if isinstance(accepted, Refusal):
-            answers.append({"error": accepted.message or "message is too large"})
+    for number, parcel in enumerate(_parcels(call.body)):
+        try:
+            order, receipt = _accepted(parcel, call, scope, derive(scope.identity, "batch", number), orders)
+        except RefusedError as error:
+            answers.append({"error": error.refusal.message or "message is too large"})
         else:
-            answers.append(_receipt(accepted))
-            orders += [] if accepted.is_duplicate else [accepted.order]
+            answers.append(receipt)
+            orders += [] if order is None else [order]
     return json_reply(answers, orders=tuple(orders))
 
 
-class _Accepted(NamedTuple):
-    order: Publish
-    is_duplicate: bool = False
-
-
-def _one(call: Call, scope: RequestScope, queue: str | None, destination: str) -> Reply | Refusal:
+def _one(call: Call, scope: RequestScope, queue: str | None, destination: str) -> Reply:
     parcel = _Parcel(_with_query(destination, call.query), by_name(call.headers.raw), call.body, queue)
-    accepted = _accepted(parcel, call, scope, scope.identity)
-    if isinstance(accepted, Refusal):
-        return accepted
-    if accepted.is_duplicate:
-        # "The only difference will be the response status code. We'll send HTTP 202 Accepted code"
-        return json_reply(_receipt(accepted), 202)
-    return json_reply(_receipt(accepted), orders=(accepted.order,))
+    order, receipt = _accepted(parcel, call, scope, scope.identity)
+    # "The only difference will be the response status code. We'll send HTTP 202 Accepted code"
+    return json_reply(receipt, 202) if order is None else json_reply(receipt, orders=(order,))
 
 
 def _accepted(
     parcel: _Parcel, call: Call, scope: RequestScope, identity: int, before: Sequence[Publish] = ()
-) -> _Accepted | Refusal:
-    """The order for a message, or why it is refused; `before` are those of the same request."""
+) -> tuple[Publish | None, dict[str, object]]:
+    """The order for a message, None for a duplicate, and its receipt; `before` are those of the same request."""
     asked = _checked(parcel)
-    if isinstance(asked, Refusal):
-        return asked
     mailbox, owner = mailbox_of(scope), owner_of(call)
     key = _key(parcel, asked, owner)
     known = None if key is None else mailbox.duplicated(key, call.received_at)
     known = known or next((each.message.id for each in before if key is not None and each.key == key), None)
-    id = known or f"msg_{digits(63, identity, mailbox.copies(identity))}"
-    message = _message(parcel, asked, call.received_at, owner)._replace(id=id)
-    return _Accepted(Publish(message, identity, key), known is not None)
+    if known is not None:
+        return None, {"messageId": known, "deduplicated": True}
+    id = f"msg_{digits(63, identity, mailbox.copies(identity))}"
+    return Publish(_message(id, parcel, asked, call.received_at, owner), identity, key), {"messageId": id}
 
 
-def _checked(parcel: _Parcel) -> PublishOptions | Refusal:
-    """What the headers of a message say, or why it is refused."""
-    misnamed = None if parcel.queue is None else bad_queue_name(parcel.queue)
-    if misnamed is not None:
-        return misnamed
+def _checked(parcel: _Parcel) -> PublishOptions:
+    """What the headers of a message say. Raises RefusedError also for what else of it is not valid."""
+    if parcel.queue is not None:
+        checked_name(parcel.queue)
     if len(parcel.body) > _LARGEST:
-        return Refusal(FailureKind.BODY_TOO_LARGE)
+        raise RefusedError(Refusal(FailureKind.BODY_TOO_LARGE))
     if sum(len(name) + len(value) for name, value in parcel.fields.items()) > _LONGEST_HEADERS:
-        return refused("headers are too large")
-    try:
-        asked = read_options(parcel.fields)
-    except BadHeaderError as error:
-        return refused(str(error))
-    fault = _fault_of_model_request(parcel, asked) if parcel.destination == LLM else _fault_of_url(parcel)
-    return asked if fault is None else fault
+        raise refused("headers are too large")
+    asked = read_options(parcel.fields)
+    if parcel.destination != LLM:
+        try:
+            checked_url(parcel.destination)
+        except ValueError as error:
+            raise refused(f"invalid destination url: {error}") from None
+        return asked
+    # "For these integrations, you must specify the Upstash-Callback header."
+    if asked.callback is None:
+        raise refused("Upstash-Callback header is required for api/llm")
+    # "Note that streaming chat completions cannot be used with them."
+    if object_in(parcel.body).get("stream") is True:
+        raise refused("streaming is not supported for api/llm")
+    return asked
 
 
-def _message(parcel: _Parcel, asked: PublishOptions, now: float, owner: str) -> QueuedMessage:
+def _message(id: str, parcel: _Parcel, asked: PublishOptions, now: float, owner: str) -> QueuedMessage:
     is_llm = parcel.destination == LLM
     # "When both Upstash-Not-Before and Upstash-Delay headers are provided, Upstash-Not-Before will take precedence."
     due = now + asked.options.delay if asked.not_before is None else max(float(asked.not_before), now)
     return QueuedMessage(
-        id="",
+        id=id,
         url=_LLM_URL if is_llm else parcel.destination,
         options=asked.options._replace(method="POST") if is_llm else asked.options,
         body=parcel.body,
@@ -149,25 +143,6 @@ def _message(parcel: _Parcel, asked: PublishOptions, now: float, owner: str) -> 
     )
 
 
-def _fault_of_model_request(parcel: _Parcel, asked: PublishOptions) -> Refusal | None:
-    # "For these integrations, you must specify the Upstash-Callback header."
-    if asked.callback is None:
-        return refused("Upstash-Callback header is required for api/llm")
-    body = json_object(parcel.body)
-    if isinstance(body, Refusal):
-        return body
-    # "Note that streaming chat completions cannot be used with them."
-    return refused("streaming is not supported for api/llm") if body.get("stream") is True else None
-
-
-def _fault_of_url(parcel: _Parcel) -> Refusal | None:
-    try:
-        checked_url(parcel.destination)
-    except ValueError as error:
-        return refused(f"invalid destination url: {error}")
-    return None
-
-
 def _key(parcel: _Parcel, asked: PublishOptions, owner: str) -> str | None:
     """By what a message is known as a duplicate of one of the same publisher; None if it may have duplicates."""
     if asked.deduplication_id is not None:
@@ -180,14 +155,6 @@ def _key(parcel: _Parcel, asked: PublishOptions, owner: str) -> str | None:
     return f"content {fingerprint(repr(content).encode() + parcel.body)}"
 
 
-def _receipt(accepted: _Accepted) -> dict[str, object]:
-    """The receipt of a message."""
-    return {
-        "messageId": accepted.order.message.id,
-        **({"deduplicated": True} if accepted.is_duplicate else {}),
-    }
-
-
 def _with_query(destination: str, query: str) -> str:
     """A destination, quoted again as in the request, with the query that belongs to it: all but the token."""
     destination = quote(destination, _PLAIN)
@@ -197,18 +164,18 @@ def _with_query(destination: str, query: str) -> str:
     return f"{destination}?{query if 'qstash_token' not in query else urlencode(mine)}"
 
 
-def _parcels(body: bytes) -> list[_Parcel] | Refusal:
+def _parcels(body: bytes) -> list[_Parcel]:
     """The messages of a batch, as they stand in its body."""
     try:
         items = orjson.loads(body)
     except orjson.JSONDecodeError:
         items = None
     if not isinstance(items, list) or not all(isinstance(item, dict) for item in items) or nests_absurdly(body, items):
-        return refused("invalid batch: the body is not an array of messages")
+        raise refused("invalid batch: the body is not an array of messages")
     if len(items) > _MOST_IN_BATCH:
-        return refused(f"invalid batch: it has more than {_MOST_IN_BATCH} messages")
+        raise refused(f"invalid batch: it has more than {_MOST_IN_BATCH} messages")
     if sum(len(headers) for item in items if isinstance(headers := item.get("headers"), dict)) > _MOST_HEADERS:
-        return refused(f"invalid batch: its messages have more than {_MOST_HEADERS} headers")
+        raise refused(f"invalid batch: its messages have more than {_MOST_HEADERS} headers")
     return [_parcel(item) for item in items]
 
 

@@ -1,23 +1,25 @@
 """`/v2/queues`: queues, which deliver their messages in order; and `/v2/keys`: the keys that sign them."""
 
+import re
+
 from mockserver.core.calls import Call
 from mockserver.core.dialects import RequestScope
-from mockserver.core.failures import Refusal
 from mockserver.core.timeline import Reply
-from mockserver.dialects.openai.fields import json_object
-from mockserver.dialects.upstash.errors import refused
+from mockserver.dialects.upstash.errors import object_in, refused
 from mockserver.dialects.upstash.qstash.attempts import signing_key
-from mockserver.dialects.upstash.qstash.values import RemoveQueue, RotateKeys, SetQueue, is_name
+from mockserver.dialects.upstash.qstash.values import RemoveQueue, RotateKeys, SetQueue
 from mockserver.dialects.upstash.qstash.views import empty_reply, json_reply, mailbox_of, owner_of, queue_view
 
 _MOST_PARALLEL = 1_000
+_NAME = re.compile(r"[A-Za-z0-9._-]{1,200}")
 
 
-def bad_queue_name(name: str) -> Refusal | None:
-    """The refusal of a queue's name; None if it is valid."""
-    if is_name(name):
-        return None
-    return refused("invalid queue name: it can only contain alphanumeric characters, hyphens, periods, and underscores")
+def checked_name(name: object) -> str:
+    """A queue's name. Raises RefusedError: "names can only contain alphanumeric characters, hyphens, periods, and
+    underscores"."""
+    if isinstance(name, str) and _NAME.fullmatch(name):
+        return name
+    raise refused("invalid queue name: it can only contain alphanumeric characters, hyphens, periods, and underscores")
 
 
 def list_queues(call: Call, scope: RequestScope) -> Reply:
@@ -25,47 +27,39 @@ def list_queues(call: Call, scope: RequestScope) -> Reply:
     return json_reply([queue_view(each) for each in mailbox_of(scope).queues(owner_of(call))])
 
 
-def get_queue(call: Call, scope: RequestScope) -> Reply | Refusal:
+def get_queue(call: Call, scope: RequestScope) -> Reply:
     """A queue."""
-    name = scope.variables.get("queueName", "")
+    name = scope.variables["queueName"]
     queue = mailbox_of(scope).queue(owner_of(call), name)
-    return refused(f"queue {name} not found", 404) if queue is None else json_reply(queue_view(queue))
+    if queue is None:
+        raise refused(f"queue {name} not found", 404)
+    return json_reply(queue_view(queue))
 
 
-def set_queue(call: Call, scope: RequestScope) -> Reply | Refusal:
+def set_queue(call: Call, scope: RequestScope) -> Reply:
     """Make a queue, or change it."""
-    body = json_object(call.body)
-    if isinstance(body, Refusal):
-        return body
-    name, parallelism, paused = body.get("queueName"), body.get("parallelism"), body.get("paused")
-    fault = bad_queue_name(name if isinstance(name, str) else "")
-    if fault is not None:
-        return fault
+    body = object_in(call.body)
+    name, parallelism, paused = checked_name(body.get("queueName")), body.get("parallelism"), body.get("paused")
     if parallelism is not None and not (type(parallelism) is int and 0 < parallelism <= _MOST_PARALLEL):
-        return refused("invalid parallelism: it must be greater than 0")
+        raise refused("invalid parallelism: it must be greater than 0")
     if paused is not None and not isinstance(paused, bool):
-        return refused("invalid paused: it must be true or false")
-    return empty_reply(SetQueue(owner_of(call), str(name), parallelism, paused))
+        raise refused("invalid paused: it must be true or false")
+    return empty_reply(SetQueue(owner_of(call), name, parallelism, paused))
 
 
 def remove_queue(call: Call, scope: RequestScope) -> Reply:
     """Remove a queue with the messages that wait in it."""
-    return empty_reply(RemoveQueue(owner_of(call), scope.variables.get("queueName", "")))
+    return empty_reply(RemoveQueue(owner_of(call), scope.variables["queueName"]))
 
 
-def pause_queue(call: Call, scope: RequestScope) -> Reply | Refusal:
+def pause_queue(call: Call, scope: RequestScope) -> Reply:
     """Deliver no more messages of a queue."""
-    return _set_paused(call, scope, paused=True)
+    return empty_reply(SetQueue(owner_of(call), checked_name(scope.variables["queueName"]), paused=True))
 
 
-def resume_queue(call: Call, scope: RequestScope) -> Reply | Refusal:
+def resume_queue(call: Call, scope: RequestScope) -> Reply:
     """Deliver its messages again."""
-    return _set_paused(call, scope, paused=False)
-
-
-def _set_paused(call: Call, scope: RequestScope, *, paused: bool) -> Reply | Refusal:
-    name = scope.variables.get("queueName", "")
-    return bad_queue_name(name) or empty_reply(SetQueue(owner_of(call), name, paused=paused))
+    return empty_reply(SetQueue(owner_of(call), checked_name(scope.variables["queueName"]), paused=False))
 
 
 def get_keys(call: Call, scope: RequestScope) -> Reply:

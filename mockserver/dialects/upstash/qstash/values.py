@@ -1,12 +1,9 @@
 """Messages: what is delivered, where, and how."""
 
-import re
 from typing import NamedTuple
 
 from mockserver.core.dialect_state import WebhookResult
 from mockserver.core.timeline import RawHeaders
-
-_NAME = re.compile(r"[A-Za-z0-9._-]{1,200}")
 
 # Names and values of HTTP headers.
 Fields = tuple[tuple[str, str], ...]
@@ -83,17 +80,6 @@ class LogEvent(NamedTuple):
     next_delivery: float | None = None
 
 
-class Standing(NamedTuple):
-    """A queue as its owner sees it; `lag` is how many of its messages are not delivered yet."""
-
-    name: str
-    created: float
-    updated: float
-    parallelism: int
-    paused: bool
-    lag: int
-
-
 # --- sizes ---------------------------------------------------------------------------------------------------------
 
 # What a message takes in memory beside its texts, about.
@@ -160,12 +146,6 @@ class RemoveQueue(NamedTuple):
 
 class RotateKeys(NamedTuple):
     """Sign with the next key from now on."""
-
-
-def is_name(text: str) -> bool:
-    """Whether a queue can have this name: "names can only contain alphanumeric characters, hyphens, periods, and
-    underscores"."""
-    return _NAME.fullmatch(text) is not None
 
 
 def canonical(name: str) -> str:

@@ -13,16 +13,8 @@ from mockserver.core.timeline import FrameBatch, Reply
 from mockserver.dialects.openai.bodies import JSON
 from mockserver.dialects.upstash.limits import token
 from mockserver.dialects.upstash.qstash.attempts import CALLER_IP
-from mockserver.dialects.upstash.qstash.mailbox import Mailbox
-from mockserver.dialects.upstash.qstash.values import (
-    Callback,
-    Dead,
-    LogEvent,
-    QueuedMessage,
-    Standing,
-    decoded,
-    values_by_name,
-)
+from mockserver.dialects.upstash.qstash.mailbox import Mailbox, Queue
+from mockserver.dialects.upstash.qstash.values import Callback, Dead, LogEvent, QueuedMessage, decoded, values_by_name
 
 
 def mailbox_of(scope: RequestScope) -> Mailbox:
@@ -59,10 +51,7 @@ def message_view(message: QueuedMessage) -> dict[str, Any]:
         "notBefore": _milliseconds(message.due),
         "createdAt": _milliseconds(message.created),
         **_callbacks(message, "Header"),
-        **_given(
-            queueName=message.queue,
-            retryDelayExpression=message.options.retry_delay,
-        ),
+        **_given(queueName=message.queue, retryDelayExpression=message.options.retry_delay),
         "callerIP": CALLER_IP,
         **_labels(message),
         **_given(api=message.api),
@@ -94,9 +83,7 @@ def event_view(event: LogEvent) -> dict[str, Any]:
         **({} if outcome is None else _failure(outcome)),
         **({} if event.next_delivery is None else {"nextDeliveryTime": _milliseconds(event.next_delivery)}),
         "url": message.url,
-        **_given(
-            queueName=message.queue,
-        ),
+        **_given(queueName=message.queue),
         "timeout": _milliseconds(message.options.timeout),
         "method": message.options.method,
         **_callbacks(message, "Headers"),
@@ -107,7 +94,7 @@ def event_view(event: LogEvent) -> dict[str, Any]:
     }
 
 
-def queue_view(queue: Standing) -> dict[str, Any]:
+def queue_view(queue: Queue) -> dict[str, Any]:
     """A queue."""
     return {
         "createdAt": _milliseconds(queue.created),
