@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from mockserver.core.calls import Call
@@ -183,7 +183,7 @@ def tokenize(call: Call, scope: RequestScope) -> Reply | Refusal:
 
 
 def _tokens(fields: Fields, kind: Kind) -> Reply | Refusal:
-    fault = next((found for check in _CHECKS if (found := check(fields)) is not None), None)
+    fault = _tokens_fault(fields)
     if fault is not None:
         return graph_fault(fault, node=NODES[kind])
     texts = [fields["text"]] if isinstance(fields["text"], str) else fields["text"]
@@ -204,35 +204,24 @@ def _padded(lists: Sequence[tuple[int, ...]], fields: Fields) -> list[tuple[int,
     return [(*each, *more) for each, more in zip(lists, filling, strict=True)]
 
 
-def _text_fault(fields: Fields) -> str | None:
+def _tokens_fault(fields: Fields) -> str | None:
+    """What is wrong, in the server's order, except for texts that are token ids already: it refuses these last."""
     fault = texts_fault(fields, "text")
-    if fault is not None or isinstance(fields["text"], str) or isinstance(fields["text"][0], str):
+    if fault is not None:
         return fault
-    return "Input should be string or array of strings"
-
-
-def _length_fault(fields: Fields) -> str | None:
-    if "max_length" not in fields:
-        return None
-    length = fields["max_length"]
+    text, length, side = fields["text"], fields.get("max_length", 1), fields.get("padding_side", "right")
+    if not isinstance(text, str) and not isinstance(text[0], str):
+        return "Input should be string or array of strings"
     if not whole(length, UINT32):
         return "max_length should be unsigned integer"
     if length == 0:
         return "max_length should be greater than 0"
-    most = _LONGEST if isinstance(fields["text"], str) else max(_LONGEST // len(fields["text"]), 1)
-    return None if length <= most else f"max_length {length} exceeds the allowed limit of {most}"
-
-
-def _boolean(name: str) -> Callable[[Fields], str | None]:
-    return lambda fields: None if isinstance(fields.get(name, False), bool) else f"{name} should be boolean"
-
-
-def _side_fault(fields: Fields) -> str | None:
-    side = fields.get("padding_side", "right")
+    most = _LONGEST if isinstance(text, str) else max(_LONGEST // len(text), 1)
+    if length > most:
+        return f"max_length {length} exceeds the allowed limit of {most}"
+    for name in ("pad_to_max_length", "add_special_tokens"):
+        if not isinstance(fields.get(name, False), bool):
+            return f"{name} should be boolean"
     if not isinstance(side, str):
         return "padding_side should be string, either left or right"
     return None if side in ("left", "right") else "padding_side should be either left or right"
-
-
-# In the server's order, except for texts that are token ids already, which the server refuses last.
-_CHECKS = (_text_fault, _length_fault, _boolean("pad_to_max_length"), _boolean("add_special_tokens"), _side_fault)

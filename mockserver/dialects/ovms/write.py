@@ -18,16 +18,8 @@ from mockserver.dialects.ovms.models import thinking
 from mockserver.dialects.ovms.read import Asked
 from mockserver.dialects.ovms.streams import GROUPING, Flush, Stretch, by_delay, stretch_frames
 
-
-class _Kind(NamedTuple):
-    """What an answer of a generation is called: its `object` as a body, and that of its chunks."""
-
-    whole: str
-    chunk: str
-
-
-# The page says "always `text_completion`"; every version of the server streams the other.
-_TEXT, _CHAT = _Kind("text_completion", "text_completion.chunk"), _Kind("chat.completion", "chat.completion.chunk")
+# The `object` of bodies. The page has it for chunks too, whose name has a `.chunk` more in every version of the server.
+_TEXT, _CHAT = "text_completion", "chat.completion"
 
 
 def _envelope(choices: list[Any], kind: str, generation: Generation, scope: RequestScope) -> dict[str, Any]:
@@ -36,8 +28,8 @@ def _envelope(choices: list[Any], kind: str, generation: Generation, scope: Requ
     return {"choices": choices, "created": int(scope.now), "model": generation.request.model, "object": kind}
 
 
-def _body(choices: list[Any], kind: _Kind, generation: Generation, scope: RequestScope) -> Reply:
-    body = _envelope(choices, kind.whole, generation, scope)
+def _body(choices: list[Any], kind: str, generation: Generation, scope: RequestScope) -> Reply:
+    body = _envelope(choices, kind, generation, scope)
     body["usage"] = usage_object(generation.usage)
     return body_reply(body, generation, content_type=JSON)
 
@@ -114,32 +106,20 @@ def _logprobs(choice: Choice, echo: bool) -> dict[str, Any]:
 # --- a stream ----------------------------------------------------------------------------------------------------
 
 
-class _Arrival(NamedTuple):
-    """The texts of a choice in the order of decoding, the first `ahead` of them before the first step."""
-
-    texts: Sequence[str]
-    ahead: int
-
-
-def _arrival(choice: Choice, scope: RequestScope) -> _Arrival:
-    """An echoed prompt comes with the first token: joined to it by the older server, token by token by the newer."""
-    if not choice.echo_texts:
-        return _Arrival(choice.texts, 0)
-    if scope.edition == "observed":
-        return _Arrival([*choice.echo_texts, *choice.texts], len(choice.echo_texts))
-    return _Arrival(["".join((*choice.echo_texts, *choice.texts[:1])), *choice.texts[1:]], 0)
-
-
 def _chunks(generation: Generation, scope: RequestScope) -> Iterator[FrameBatch]:
     """The chunks of the only choice, the last with its finish reason; then the usage if requested, and the end."""
-    (choice,), chunks = generation.choices, _Chunks(_TEXT.chunk, generation, scope)
-    arrival = _arrival(choice, scope)
-    flushes = GROUPING[scope.edition](arrival.texts)
+    (choice,), chunks = generation.choices, _Chunks(f"{_TEXT}.chunk", generation, scope)
+    echo, texts, newer = choice.echo_texts, choice.texts, scope.edition == "observed"
+    if echo:
+        # It comes with the first token: joined to it by the older server, token by token by the newer.
+        texts = [*echo, *texts] if newer else ["".join((*echo, *texts[:1])), *texts[1:]]
+    ahead = len(echo) if newer else 0
+    flushes = GROUPING[scope.edition](texts)
     first = next(flushes)
-    if scope.edition == "observed" and first.at > arrival.ahead:
+    if newer and first.at > ahead:
         yield chunks.handshake({"text": ""})
     around = template(chunks.chunk({"text": SLOT}))
-    stretch = Stretch(chain((first,), flushes), around, len(choice.ids), -arrival.ahead)
+    stretch = Stretch(chain((first,), flushes), around, len(choice.ids), -ahead)
     yield from stretch_frames(stretch, lambda text: chunks.ending({"text": text}, choice.finish_reason))
 
 
@@ -255,14 +235,10 @@ def _message(choice: Choice, generation: Generation, scope: RequestScope) -> dic
         return {"content": "".join(words(choice)), "role": "assistant", "tool_calls": []}
     # "`reasoning_content` (only if not empty), `role`, `tool_calls` (always an array, `[]` if none ...)"
     thought = {"reasoning_content": "".join(thoughts(choice, generation))} if choice.thoughts else {}
-    calls = (
-        [
-            {**call_head(choice, place, scope), "function": {"name": call.name, "arguments": call.arguments}}
-            for place, call in enumerate(choice.calls)
-        ]
-        if choice.calls
-        else []
-    )
+    calls = []
+    for place, call in enumerate(choice.calls):
+        function = {"name": call.name, "arguments": call.arguments}
+        calls.append({**call_head(choice, place, scope), "function": function})
     return {"content": choice.text, **thought, "role": "assistant", "tool_calls": calls}
 
 
@@ -276,7 +252,7 @@ def _chat_logprobs(choice: Choice) -> list[dict[str, Any]]:
 
 def _chat_chunks(generation: Generation, scope: RequestScope) -> Iterator[FrameBatch]:
     """The whole stream: its chunks, the last with the finish reason; then the usage if requested, and the end."""
-    (choice,), chunks = generation.choices, _Chunks(_CHAT.chunk, generation, scope)
+    (choice,), chunks = generation.choices, _Chunks(f"{_CHAT}.chunk", generation, scope)
     first, *rest = parts_of(choice, generation)
     flush = next(first.flushes)
     waits = flush.at > 0 or first.kind == "call" or bool(choice.thoughts)

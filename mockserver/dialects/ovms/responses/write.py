@@ -6,7 +6,8 @@ very end; numbers begin at 1; ids are made of the time and of indexes, or consta
 
 import struct
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import chain
+from itertools import chain, islice
+from operator import itemgetter, sub
 from typing import Any
 
 import orjson
@@ -117,20 +118,21 @@ def _tools(fields: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 def _usage(generation: Generation) -> dict[str, int]:
     usage = generation.usage
-    return {
-        "input_tokens": usage.prompt_tokens,
-        "output_tokens": usage.completion_tokens,
-        "total_tokens": usage.total_tokens,
-    }
+    counts = {"input_tokens": usage.prompt_tokens, "output_tokens": usage.completion_tokens}
+    return {**counts, "total_tokens": usage.total_tokens}
 
 
-def _said(answer: Responding, choice: Choice | None = None) -> str:
-    choice = choice or answer.choice
+def _said(answer: Responding, choice: Choice) -> str:
     return choice.text if is_parsed(answer.generation) else "".join(words(choice))
 
 
-def _thought(answer: Responding, choice: Choice | None = None) -> str:
-    return "".join(thoughts(choice or answer.choice, answer.generation)) if is_parsed(answer.generation) else ""
+def _thought(answer: Responding, choice: Choice) -> str:
+    return "".join(thoughts(choice, answer.generation)) if is_parsed(answer.generation) else ""
+
+
+def _calls(answer: Responding, choice: Choice) -> range:
+    """The places of the calls that are items of their own."""
+    return range(len(choice.calls) if is_parsed(answer.generation) else 0)
 
 
 def _output(answer: Responding) -> list[Members]:
@@ -142,7 +144,7 @@ def _items(answer: Responding, choice: Choice, status: str) -> Iterator[Members]
     thought = _thought(answer, choice)
     if thought:
         yield _reasoning(thought, f"rs-{choice.index}")
-    for place in range(len(choice.calls)) if is_parsed(answer.generation) else ():
+    for place in _calls(answer, choice):
         yield _call(answer, choice, place, status, choice.calls[place].arguments)
     yield _message(_said(answer, choice), status, f"msg-{choice.index}")
 
@@ -187,7 +189,7 @@ def _stages(answer: Responding) -> Iterator[Stage]:
 
 def _thought_stages(answer: Responding, part: AnswerPart) -> Iterator[Stage]:
     where = {"output_index": 0, "summary_index": 0, "item_id": _REASONING}
-    whole = _thought(answer)
+    whole = _thought(answer, answer.choice)
     empty, full = ({"type": "summary_text", "text": text} for text in ("", whole))
     first, runs = _runs(part)
     opening = [
@@ -206,9 +208,9 @@ def _thought_stages(answer: Responding, part: AnswerPart) -> Iterator[Stage]:
 
 
 def _text_stages(answer: Responding, part: AnswerPart) -> Iterator[Stage]:
-    index = int(bool(_thought(answer)))
+    index = int(bool(_thought(answer, answer.choice)))
     first, runs = _runs(part)
-    if not _said(answer):
+    if not _said(answer, answer.choice):
         return
     yield quiet(_written, first, _opened(index))
     yield deltas(_written, ResponseEvent("response.output_text.delta", {**_at(index), "delta": SLOT}), runs)
@@ -218,9 +220,8 @@ def _call_stages(answer: Responding, part: AnswerPart) -> Iterator[Stage]:
     choice = answer.choice
     index = int(bool(_thought(answer, choice))) + part.place
     item = _call(answer, choice, part.place, "in_progress", "")
-    yield quiet(
-        _written, part.begun, [ResponseEvent("response.output_item.added", {"output_index": index, "item": item})], 1
-    )
+    added = ResponseEvent("response.output_item.added", {"output_index": index, "item": item})
+    yield quiet(_written, part.begun, [added], 1)
     where = {"item_id": item["id"], "output_index": index, "call_id": item["call_id"]}
     _, runs = _runs(part)
     yield deltas(_written, ResponseEvent("response.function_call_arguments.delta", {**where, "delta": SLOT}), runs)
@@ -228,8 +229,8 @@ def _call_stages(answer: Responding, part: AnswerPart) -> Iterator[Stage]:
 
 def _closing(answer: Responding) -> Iterator[ResponseEvent]:
     """The last events of a stream: those of the calls, those of the message, and that of the response."""
-    choice, text, status = answer.choice, _said(answer), _status(answer)
-    calls = range(len(choice.calls)) if is_parsed(answer.generation) else range(0)
+    choice, status = answer.choice, _status(answer)
+    text, calls = _said(answer, choice), _calls(answer, choice)
     base = int(bool(_thought(answer, choice)))
     for place in calls:
         item = _call(answer, choice, place, status, choice.calls[place].arguments)
@@ -267,19 +268,12 @@ def _runs(part: AnswerPart) -> tuple[int, Iterator[Run]]:
 
 
 def _run(rows: Iterator[tuple[str, int, int]], most: int) -> Iterator[Run]:
-    out, texts, steps, tokens = 0, list[str](), list[int](), list[int]()
-    for text, step, total in rows:
-        if not text:
-            continue
-        texts.append(text)
-        steps.append(step)
-        tokens.append(min(total, most) - out)
-        out = min(total, most)
-        if len(texts) == RUN_LENGTH:
-            yield Run(texts, steps, tokens)
-            texts, steps, tokens = [], [], []
-    if texts:
-        yield Run(texts, steps, tokens)
+    out, spoken = 0, filter(itemgetter(0), rows)
+    while batch := list(islice(spoken, RUN_LENGTH)):
+        totals = [out, *(min(total, most) for _, _, total in batch)]
+        tokens = list(map(sub, totals[1:], totals))
+        yield Run([text for text, _, _ in batch], [step for _, step, _ in batch], tokens)
+        out = totals[-1]
 
 
 _RESPONSE = ResponseFlavour(
