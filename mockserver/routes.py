@@ -14,7 +14,6 @@ from starlette.convertors import StringConvertor, register_url_convertor
 from starlette.routing import BaseRoute, Host, Match, Mount, Route, Router
 from starlette.types import ASGIApp, Lifespan, Receive, Scope, Send
 
-from mockserver.core.calls import Call
 from mockserver.core.dialects import Dialect, Operation
 from mockserver.core.messages import close_matches
 from mockserver.state.context import ChosenBy, RouteMatch
@@ -273,11 +272,12 @@ def _bare(dialects: Mapping[str, Dialect], settings: Settings) -> Iterator[tuple
 
 def choose_rival(
     match: RouteMatch,
-    call: Call,
+    headers: Mapping[str, str],
+    body: bytes,
     models: Mapping[str, Collection[str]],
     recalls: Callable[[Dialect, str], bool] = lambda dialect, id_: False,
 ) -> RouteMatch:
-    """The match for the dialect that a call is meant for, of those that have its bare path.
+    """The match for the dialect that a request is meant for, of those that have its bare path.
 
     It is the one whose clients alone send such a header; else the one that `recalls` the answer with the path's id;
     else the one whose `models` in the settings have the name, or which claims it; else the usual one.
@@ -288,12 +288,12 @@ def choose_rival(
     chosen = match
     by: ChosenBy = "default"
     id_ = match.variables.get("id")
-    marked = [each for each in everyone if _is_marked(each.dialect, call.headers)]
+    marked = [each for each in everyone if _is_marked(each.dialect, headers)]
     if marked:
         chosen, by = marked[0], "header"
     elif id_ is not None and (knowing := [each for each in everyone if recalls(each.dialect, id_)]):
         chosen, by = knowing[0], "id"
-    elif model := id_ or _model_in(call.body):
+    elif model := id_ or _model_in(body):
         listing = [each for each in everyone if model in models.get(each.dialect.name, ())]
         claiming = listing or [each for each in everyone if _claims(each.dialect, model)]
         if claiming:

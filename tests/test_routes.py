@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from mockserver import MockServer
-from mockserver.core.calls import Call, Headers
+from mockserver.core.calls import Headers
 from mockserver.core.dialects import load_dialects
 from mockserver.routes import Routes, choose_rival
 from mockserver.state.context import RouteMatch
@@ -58,7 +58,7 @@ def chosen(router: Routes, path: str, body: bytes, settings: Settings, headers: 
     match = router.find("POST" if body else "GET", path)
     assert match is not None
     sent = Headers((name.encode(), value.encode()) for name, value in (headers or {}).items())
-    found = choose_rival(match, Call("POST", path, sent, body), settings.models)
+    found = choose_rival(match, sent, body, settings.models)
     assert {found.dialect.name, *(each.dialect.name for each in found.rivals)} == {
         name for name, each in DIALECTS.items() if _has(each.operations, match)
     }

@@ -92,7 +92,7 @@ def route_of(recorded: Recorded, router: Routes) -> RouteMatch | None:
         if route is None or route.operation is None:
             continue
         if route.rivals and recorded.dialect is None:
-            return choose_rival(route, call_of(recorded, route), {})
+            return choose_rival(route, call_of(recorded, route).headers, recorded.body, {})
         if route.configured is not None or recorded.dialect in (None, route.dialect.name):
             return route
     return None

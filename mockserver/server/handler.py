@@ -111,17 +111,15 @@ class Handler:
             return self._deny(incoming, SimulatorError(400, "bad_namespace", BAD_NAME))
         if route is None:
             return self._elsewhere(incoming, scope["path"])
+        is_long = len(incoming.body) > MOST_VALUES and route.operation is not None
+        is_too_large = body is None or (is_long and await asyncio.to_thread(has_more_values, body))
         if route.rivals:
-            call, listed = incoming.call(route.path), incoming.setup.settings.models
-            choose = partial(choose_rival, route, call, listed, incoming.namespace.histories.recalls)
-            # A long body may have to be parsed for that.
-            route = await asyncio.to_thread(choose) if len(incoming.body) > MOST_VALUES else choose()
+            # A long body may have to be parsed for that; one that is too large is not read.
+            known, models = b"" if is_too_large else incoming.body, incoming.setup.settings.models
+            choose = partial(choose_rival, route, headers, known, models, incoming.namespace.histories.recalls)
+            route = await asyncio.to_thread(choose) if is_long else choose()
         try:
-            if body is None or (
-                route.operation is not None
-                and len(body) > MOST_VALUES
-                and await asyncio.to_thread(has_more_values, body)
-            ):
+            if is_too_large:
                 return self._refuse(incoming, route, FailureKind.BODY_TOO_LARGE)
             return await self._answer(incoming, route)
         except HeaderError as error:
@@ -165,8 +163,7 @@ class Handler:
     def _context(self, incoming: _Incoming, route: RouteMatch) -> RequestContext:
         """The context of a call: what it asks for by headers, and what an operation may know of the namespace."""
         settings, namespace = incoming.setup.settings, incoming.namespace
-        now = time.time() + namespace.shift
-        call = Call(incoming.method, route.path, incoming.headers, incoming.body, incoming.query, now)
+        call = incoming.call(route.path)
         salt = next(self._calls) if settings.ids == "unique" else 0
         standings = standings_of(call, route, settings, namespace.quotas, incoming.arrived) if settings.quota else ()
         context = make_context(call, route, settings, salt, standings)
