@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from mockserver.core.failures import FailureKind, Refusal, Violation
 from mockserver.dialects.anthropic.errors import WORDS, refused
-from mockserver.dialects.anthropic.models import Family
+from mockserver.dialects.anthropic.models import ClaudeFamily
 from mockserver.dialects.openai.fields import Body
 from mockserver.dialects.openai.tools import parameters_fault
 from mockserver.dialects.wordings import pydantic_words
@@ -89,7 +89,7 @@ _SAMPLING = {"temperature": 1.0, "top_p": None, "top_k": None}
 _BOUNDS = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "minLength", "maxLength")
 
 
-def conflict(body: Body, family: Family, model: str, version: str) -> Refusal | None:
+def conflict(body: Body, family: ClaudeFamily, model: str, version: str) -> Refusal | None:
     """Why a request whose fields are valid one by one is refused nevertheless; None if it is not."""
     thinking = (body.get("thinking") or {}).get("type")
     looks = (
@@ -97,12 +97,12 @@ def conflict(body: Body, family: Family, model: str, version: str) -> Refusal | 
         _thinking_faults(body, family, thinking),
         _number_faults(body, family, thinking, model),
         _system_faults(body["messages"], family),
-        _turn_faults(turns_of(body["messages"]), family, thinking, version),
+        _turn_faults(_turns_of(body["messages"]), family, thinking, version),
     )
     return next(chain.from_iterable(looks), None)
 
 
-def _tool_faults(body: Body, family: Family, thinking: str | None) -> Faults:
+def _tool_faults(body: Body, family: ClaudeFamily, thinking: str | None) -> Faults:
     tools, choice = body.get("tools") or (), body.get("tool_choice") or {}
     names, kind = [tool.get("name") for tool in tools], choice.get("type")
     if kind in ("any", "tool"):
@@ -125,7 +125,7 @@ def _tool_faults(body: Body, family: Family, thinking: str | None) -> Faults:
             yield refused("tool_schema", number=number)
 
 
-def _thinking_faults(body: Body, family: Family, thinking: str | None) -> Faults:
+def _thinking_faults(body: Body, family: ClaudeFamily, thinking: str | None) -> Faults:
     config, most = body.get("output_config") or {}, body.get("max_tokens")
     effort, form = config.get("effort"), config.get("format") or body.get("output_format")
     if thinking is not None and thinking not in family.thinking:
@@ -155,7 +155,7 @@ def _strict_fault(schema: Any) -> Refusal | None:
     return next(filter(None, map(_strict_fault, parts)), None)
 
 
-def _number_faults(body: Body, family: Family, thinking: str | None, model: str) -> Faults:
+def _number_faults(body: Body, family: ClaudeFamily, thinking: str | None, model: str) -> Faults:
     marks, most = [*cache_marks(body)], body.get("max_tokens") or 0
     if len(marks) > 4:
         yield refused("marks", found=len(marks))
@@ -188,7 +188,7 @@ def _number_faults(body: Body, family: Family, thinking: str | None, model: str)
 _SPEAKERS = dict.fromkeys(("tool_use", "thinking", "redacted_thinking"), "assistant") | {"tool_result": "user"}
 
 
-class Said(NamedTuple):
+class PlacedBlock(NamedTuple):
     """A block, its type, and its path, which refusals name; `message` is that of its message, `id` that of a call."""
 
     type: str
@@ -203,14 +203,14 @@ class Turn(NamedTuple):
 
     role: str
     path: str
-    said: list[Said]
+    said: list[PlacedBlock]
 
-    def of(self, kind: str) -> list[Said]:
+    def of(self, kind: str) -> list[PlacedBlock]:
         """Its blocks of a type."""
         return [each for each in self.said if each.type == kind]
 
 
-def turns_of(messages: Sequence[Body]) -> list[Turn]:
+def _turns_of(messages: Sequence[Body]) -> list[Turn]:
     """The turns of a conversation, without its system messages."""
     turns: list[Turn] = []
     for number, message in enumerate(messages):
@@ -221,11 +221,11 @@ def turns_of(messages: Sequence[Body]) -> list[Turn]:
             turns.append(Turn(message["role"], where, []))
         for place, block in enumerate(blocks_of(message["content"])):
             id_ = str(block.get("tool_use_id") or block.get("id"))
-            turns[-1].said.append(Said(block["type"], block, where, f"{where}.content.{place}", id_))
+            turns[-1].said.append(PlacedBlock(block["type"], block, where, f"{where}.content.{place}", id_))
     return turns
 
 
-def _turn_faults(turns: Sequence[Turn], family: Family, thinking: str | None, version: str) -> Faults:
+def _turn_faults(turns: Sequence[Turn], family: ClaudeFamily, thinking: str | None, version: str) -> Faults:
     for turn in turns:
         if not turn.said and (turn.role == "user" or turn is not turns[-1]):
             yield refused(f"{turn.role}_empty", path=turn.path)
@@ -237,7 +237,7 @@ def _turn_faults(turns: Sequence[Turn], family: Family, thinking: str | None, ve
                 yield refused("assistant_document", path=each.path)
             if version > "2026" and turn.role == "user" and each.type == "text" and each.block.get("citations"):
                 yield refused("user_citations", path=each.path)
-    yield from tool_faults(turns)
+    yield from _pairing_faults(turns)
     *_, before, last = None, Turn("", "", []), *turns
     if last is not None and last.role == "assistant" and last.said and last.said[-1].type == "text":
         text = last.said[-1].block["text"]
@@ -251,7 +251,7 @@ def _turn_faults(turns: Sequence[Turn], family: Family, thinking: str | None, ve
             yield refused("thought_missing", path=first.path, kind=first.type)
 
 
-def _system_faults(messages: Sequence[Body], family: Family) -> Faults:
+def _system_faults(messages: Sequence[Body], family: ClaudeFamily) -> Faults:
     for number, message in enumerate(messages):
         blocks, path = blocks_of(message["content"]), f"messages.{number}"
         if message["role"] != "system":
@@ -270,7 +270,7 @@ def _system_faults(messages: Sequence[Body], family: Family) -> Faults:
             yield refused("system_place", path=path)
 
 
-def tool_faults(turns: Sequence[Turn]) -> Faults:
+def _pairing_faults(turns: Sequence[Turn]) -> Faults:
     """How the calls of tools and their results do not match: every call has one result, in the next turn."""
     known: set[str] = set()
     nothing = Turn("", "", [])

@@ -13,7 +13,7 @@ from mockserver.dialects.contracts import components
 from mockserver.dialects.openai.bodies import body_reply
 
 
-class Family(NamedTuple):
+class ClaudeFamily(NamedTuple):
     """What models with a common beginning of their names have in common.
 
     - `thinking`: the types of `thinking` that it accepts; `efforts`: the reasoning efforts.
@@ -40,11 +40,11 @@ class Family(NamedTuple):
 
 
 # A name that nobody knows may be that of a model which accepts everything.
-UNKNOWN = Family(
+UNKNOWN = ClaudeFamily(
     200_000, thinking=("adaptive", "between_tools", "disabled", "enabled"), shown=True, sampled=True, prefilled=True
 )
 _TABLE = components(__package__, "models")()
-_FAMILIES = {name: Family(**row) for name, row in _TABLE["families"].items()}
+_FAMILIES = {name: ClaudeFamily(**row) for name, row in _TABLE["families"].items()}
 _ROWS: Mapping[str, Mapping[str, Any]] = {row["id"]: row for row in _TABLE["models"]}
 MODELS = tuple(Model(name, "anthropic", row["max_input_tokens"], row["max_tokens"]) for name, row in _ROWS.items())
 # The longest beginning of a model's name counts.
@@ -52,7 +52,7 @@ _START = re.compile("|".join(map(re.escape, sorted(_FAMILIES, key=len, reverse=T
 _ALIASES = {re.sub(r"-\d{8}$", "", name): name for name in _ROWS}
 
 
-def family_of(model: str) -> Family:
+def family_of(model: str) -> ClaudeFamily:
     """The family of a model, by its name."""
     start = _START.match(model)
     return UNKNOWN if start is None else _FAMILIES[start[0]]

@@ -21,7 +21,7 @@ from mockserver.core.generation import (
 from mockserver.core.timeline import Reply
 from mockserver.dialects.anthropic.checks import Block, blocks_of, cache_marks, conflict, explain
 from mockserver.dialects.anthropic.errors import betas, headers_fault, refused
-from mockserver.dialects.anthropic.models import Family, family_of
+from mockserver.dialects.anthropic.models import ClaudeFamily, family_of
 from mockserver.dialects.contracts import Contract, components
 from mockserver.dialects.openai.bodies import body_reply
 from mockserver.dialects.openai.fields import Body, json_object, sampling, whole
@@ -89,7 +89,7 @@ def count_tokens(call: Call, scope: RequestScope) -> Reply | Refusal:
     return request if isinstance(request, Refusal) else body_reply({"input_tokens": request.prompt_tokens})
 
 
-def message_request(body: Body, model: str, family: Family, context: int) -> GenerationRequest | Refusal:
+def message_request(body: Body, model: str, family: ClaudeFamily, context: int) -> GenerationRequest | Refusal:
     """A valid body as a request to a model of a family with a context of so many tokens."""
     prompt, marks = _prompt(body, family), [*cache_marks(body)]
     if prompt.token_count > context:
@@ -123,7 +123,7 @@ def message_request(body: Body, model: str, family: Family, context: int) -> Gen
     )
 
 
-def _prompt(body: Body, family: Family) -> Prompt:
+def _prompt(body: Body, family: ClaudeFamily) -> Prompt:
     prompt = chat_prompt(_chat(body), body.get("tools"))
     choice, config = body.get("tool_choice") or {}, body.get("output_config") or {}
     fixed = _TOOLS + _FORCED * (choice.get("type") in ("any", "tool")) if body.get("tools") else 0

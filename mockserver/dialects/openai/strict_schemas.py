@@ -22,7 +22,7 @@ _NOT_PERMITTED = (
 _SINGLE, _LISTS, _NAMED = ("items",), ("anyOf",), ("properties", "$defs", "definitions")
 
 
-class _Part(NamedTuple):
+class _Subschema(NamedTuple):
     """A schema within a schema: where it is, and in how many objects and arrays."""
 
     path: tuple[str, ...]
@@ -62,14 +62,14 @@ def _fault(form: Mapping[str, Any], schema: Schema, *, function: bool) -> str | 
     return None if reason is None else f"no value can conform to it: {reason}"
 
 
-def _parts(schema: Schema) -> Iterator[_Part]:
+def _parts(schema: Schema) -> Iterator[_Subschema]:
     """All schemas within a schema, itself first; references are not followed."""
-    waiting = [_Part((), schema, 0)]
+    waiting = [_Subschema((), schema, 0)]
     while waiting:
         part = waiting.pop()
         yield part
         level = part.level + ("properties" in part.schema or "items" in part.schema)
-        waiting += [_Part((*part.path, *step), inner, level) for step, inner in reversed([*_steps(part.schema)])]
+        waiting += [_Subschema((*part.path, *step), inner, level) for step, inner in reversed([*_steps(part.schema)])]
 
 
 def _steps(schema: Schema) -> Iterator[tuple[tuple[str, ...], Schema]]:
@@ -89,7 +89,7 @@ def _has_type(schema: Schema, name: str) -> bool:
     return kind == name or (isinstance(kind, list) and name in kind)
 
 
-def _open_fault(part: _Part) -> str | None:
+def _open_fault(part: _Subschema) -> str | None:
     """What is wrong with a part of any function's parameters."""
     schema = part.schema
     if not part.path and "properties" not in schema:
@@ -99,7 +99,7 @@ def _open_fault(part: _Part) -> str | None:
     return None
 
 
-def _strict_fault(part: _Part) -> str | None:
+def _strict_fault(part: _Subschema) -> str | None:
     """What is wrong with a part of a strict schema."""
     schema, where = part.schema, f"In context={part.path}, "
     if _has_type(schema, "object"):
