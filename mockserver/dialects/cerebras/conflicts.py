@@ -10,7 +10,7 @@ from mockserver.dialects.cerebras.families import ModelFamily, model_refusal
 from mockserver.dialects.cerebras.images import Messages, image_urls, images_fault
 from mockserver.dialects.openai.fields import Body
 
-Check = Callable[[Body, ModelFamily], Refusal | None]
+Check = Callable[[Body], Refusal | None]
 
 
 def version_of(call: Call, edition: Edition) -> int:
@@ -26,7 +26,7 @@ def conflict(body: Body, family: ModelFamily, edition: Edition, version: int) ->
     """The refusal of valid fields that are incompatible with each other, or with this model."""
     for name, check in _CHECKS[edition].items():
         if body.get(name) is not None:
-            refusal = check(body, family)
+            refusal = check(body)
             if refusal is not None:
                 return refusal
     if version > 1 and body.get("tool_choice") is not None and not body.get("tools"):
@@ -43,26 +43,26 @@ def conflict(body: Body, family: ModelFamily, edition: Edition, version: int) ->
 # --- fields that exclude each other ----------------------------------------------------------------------------------
 
 
-def _rivals_without_logprobs(body: Body, family: ModelFamily) -> Refusal | None:
+def _rivals_without_logprobs(body: Body) -> Refusal | None:
     # "logprobs must be set to true if this parameter is used."
     fault = "logprobs must be set to true if top_logprobs is used"
     return None if body.get("logprobs") else refused(fault, "top_logprobs")
 
 
-def _raw_json(body: Body, family: ModelFamily) -> Refusal | None:
+def _raw_json(body: Body) -> Refusal | None:
     # "The raw format is not compatible with json_object or json_schema response formats."
     form = body.get("response_format")
     both = body["reasoning_format"] == "raw" and form is not None and form["type"] != "text"
     return exclusive("reasoning_format", "response_format") if both else None
 
 
-def _tools_and_form(body: Body, family: ModelFamily) -> Refusal | None:
+def _tools_and_form(body: Body) -> Refusal | None:
     # Recorded: '"tools" is incompatible with "response_format"'; reported of any form, that of plain text too.
     both = body["tools"] and body.get("response_format") is not None
     return exclusive("tools", "response_format") if both else None
 
 
-def _two_limits(body: Body, family: ModelFamily) -> Refusal | None:
+def _two_limits(body: Body) -> Refusal | None:
     both = body.get("max_completion_tokens") is not None
     return exclusive("max_tokens", "max_completion_tokens") if both else None
 
