@@ -1,6 +1,7 @@
 """Images in chats: their URLs, how many tokens they count, and which are refused."""
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from math import sqrt
 from typing import Any
 
@@ -9,6 +10,7 @@ from mockserver.core.generation import Prompt
 from mockserver.dialects.cerebras.errors import refused
 from mockserver.dialects.openai.images import image_size
 from mockserver.dialects.openai.messages import image_of, with_media
+from mockserver.dialects.openai.messages import image_urls as openai_image_urls
 
 Messages = Sequence[Mapping[str, Any]]
 
@@ -21,18 +23,12 @@ _MOST_IMAGES = 5
 _IMAGE_FORMS = ("data:image/png;base64,", "data:image/jpeg;base64,", "data:image/jpg;base64,")
 
 
-def image_urls(messages: Messages) -> list[str]:
-    """The URLs of all images, in order."""
-    found = []
-    for message in messages:
-        content = message.get("content")
-        if isinstance(content, list):
-            found += [url for part in content if (url := _image(part)) is not None]
-    return found
-
-
 def _image(part: Mapping[str, Any]) -> str | None:
     return str(part["image"]) if part.get("type") == "image" else image_of(part)
+
+
+# The URLs of all images of a conversation, in either form of a part.
+image_urls = partial(openai_image_urls, url_of=_image)
 
 
 def seeing(prompt: Prompt, messages: Messages) -> tuple[Prompt, int]:

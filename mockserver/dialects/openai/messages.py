@@ -1,6 +1,6 @@
 """Conversations: the messages of a chat become one prompt."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import orjson
@@ -75,19 +75,21 @@ def parts(message: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
     return content if isinstance(content, list) else ()
 
 
-def image_urls(messages: Sequence[Mapping[str, Any]]) -> list[str]:
-    """The URLs of all images, in order."""
+def image_of(part: Mapping[str, Any]) -> str | None:
+    """The URL of the image that a part shows, None if it shows none."""
+    return str(part["image_url"]["url"]) if part.get("type") == "image_url" else None
+
+
+def image_urls(
+    messages: Sequence[Mapping[str, Any]], url_of: Callable[[Mapping[str, Any]], str | None] = image_of
+) -> list[str]:
+    """The URLs of all images, in order; `url_of` finds that of a part."""
     found = []
     for message in messages:
         content = message.get("content")
         if isinstance(content, list):
-            found += [url for part in content if (url := image_of(part)) is not None]
+            found += [url for part in content if (url := url_of(part)) is not None]
     return found
-
-
-def image_of(part: Mapping[str, Any]) -> str | None:
-    """The URL of the image that a part shows, None if it shows none."""
-    return str(part["image_url"]["url"]) if part.get("type") == "image_url" else None
 
 
 def called(message: Mapping[str, Any]) -> Sequence[tuple[str, str]]:
