@@ -73,7 +73,7 @@ class ModelFamily(NamedTuple):
       word of the vendor's, empty for models that do not reason.
     - `shown`: where its thoughts are shown by default; `tags` surround them within the content.
     - `details`: those of the completion tokens in its usage.
-    - `sees`: whether it accepts images, None if that is unknown.
+    - `sees`: whether it is known to read images.
     - `whole_calls`: whether a stream has all tool calls in one chunk today too; `compact`: whether their arguments are
       written without whitespace.
     - `era`: the edition at whose time its answers were recorded, None for a model that may be of either.
@@ -85,7 +85,7 @@ class ModelFamily(NamedTuple):
     shown: Shown = "text_parsed"
     tags: tuple[str, str] = ("<think>\n", "\n</think>\n\n")
     details: tuple[str, ...] = ()
-    sees: bool | None = False
+    sees: bool = False
     whole_calls: bool = False
     compact: bool = False
     era: Edition | None = None
@@ -115,7 +115,7 @@ _FAMILIES: Mapping[str, ModelFamily] = MappingProxyType({
     "qwen-3": _ELDER,
     "llama": _ELDER,
 })  # fmt: skip
-_UNKNOWN = ModelFamily(sees=None)
+_UNKNOWN = ModelFamily()
 
 
 @lru_cache(maxsize=256)
