@@ -25,15 +25,16 @@ Check = Callable[[Body, Family, str], Refusal | None]
 def chat_conflict(body: Body, family: Family, model: str) -> Refusal | None:
     """Why a chat that keeps to the contract is refused all the same: for its model, its fields, its history, or a
     schema."""
-    return misplaced(family, "chat", model) or _first_refusal(_CHAT_CHECKS, body, family, model)
+    return misplaced(family, "chat", model) or first_refusal(_CHAT_CHECKS, body, family, model)
 
 
 def completion_conflict(body: Body, family: Family, model: str) -> Refusal | None:
     """The same of a completion."""
-    return misplaced(family, "completions", model) or _first_refusal(_COMPLETION_CHECKS, body, family, model)
+    return misplaced(family, "completions", model) or first_refusal(_COMPLETION_CHECKS, body, family, model)
 
 
-def _first_refusal(checks: Sequence[Check], body: Body, family: Family, model: str) -> Refusal | None:
+def first_refusal(checks: Sequence[Check], body: Body, family: Family, model: str) -> Refusal | None:
+    """The refusal by the first check that has one."""
     for check in checks:
         refusal = check(body, family, model)
         if refusal is not None:
@@ -183,9 +184,9 @@ def services(body: Body, family: Family, model: str) -> Refusal | None:
         return refused("Web search options not supported with this model.", "web_search_options")
     if "audio" in (body.get("modalities") or ()):
         return unsupported_value("modalities", "'audio'", " Supported values are: 'text'.")
-    if body.get("prediction") is not None and family.reasoning:
+    if body.get("prediction") is not None and family.efforts:
         return unsupported("prediction")
-    if body.get("verbosity") in ("low", "high") and not family.reasoning and family is not UNKNOWN:
+    if body.get("verbosity") in ("low", "high") and not family.efforts and family is not UNKNOWN:
         return unsupported_value("verbosity", f"'{body['verbosity']}'", " Supported values are: 'medium'.")
     return caching(body, family, model)
 

@@ -65,11 +65,6 @@ class Family(NamedTuple):
     shortens: bool = False
     owner: str = "system"
 
-    @property
-    def reasoning(self) -> bool:
-        """Whether it is a reasoning model: then the choices of its chats have no key `logprobs`."""
-        return bool(self.efforts)
-
 
 _NONE_TO_XHIGH = ("none", "low", "medium", "high", "xhigh")
 _GPT_5 = Family(

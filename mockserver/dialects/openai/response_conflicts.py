@@ -6,7 +6,7 @@ from itertools import chain
 from typing import Any
 
 from mockserver.core.failures import Refusal
-from mockserver.dialects.openai.conflicts import Check, caching, reasons, services
+from mockserver.dialects.openai.conflicts import Check, caching, first_refusal, reasons, services
 from mockserver.dialects.openai.families import UNKNOWN, Family
 from mockserver.dialects.openai.fields import Body
 from mockserver.dialects.openai.messages import parts
@@ -29,10 +29,9 @@ def response_conflict(body: Body, family: Family, model: str, earlier: Items = (
 
     `earlier` are the items of the stored conversation that its input continues.
     """
-    checks = (check(body, family, model) for check in _RESPONSE_CHECKS)
     return (
         misplaced(family, "responses", model)
-        or next(filter(None, checks), None)
+        or first_refusal(_RESPONSE_CHECKS, body, family, model)
         or _items(body, earlier)
         or _response_form(body)
     )
@@ -64,7 +63,7 @@ def _response_reasoning(body: Body, family: Family, model: str) -> Refusal | Non
             return unsupported("reasoning.effort")
         return _wrong_for(model, asked, supported_efforts(family), "reasoning.effort")
     verbosity = (body.get("text") or {}).get("verbosity")
-    if verbosity in ("low", "high") and not family.reasoning and family is not UNKNOWN:
+    if verbosity in ("low", "high") and not family.efforts and family is not UNKNOWN:
         return _wrong_for(model, verbosity, "'medium'", "text.verbosity")
     if not reasons(body, family):
         return None
