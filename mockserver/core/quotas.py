@@ -59,6 +59,11 @@ class Allowance(NamedTuple):
     answer: int | None = None
 
 
+def per_minute(requests: int, tokens: int) -> Allowance:
+    """So many requests and tokens in a minute, as most vendors' tiers have it."""
+    return Allowance((Limit("requests", PERIODS["minute"], requests), Limit("tokens", PERIODS["minute"], tokens)))
+
+
 class LimitState(NamedTuple):
     """The state of a limit at an instant.
 

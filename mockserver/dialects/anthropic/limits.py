@@ -1,12 +1,23 @@
 """Rate limits, headers and speed (facts A11): the vendor's tiers, and what every answer states."""
 
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from math import ceil, isfinite
 
 from mockserver.core.calls import Call
 from mockserver.core.dialects import Preset, PromptCaching, RequestScope
 from mockserver.core.failures import FailureKind, Refusal
-from mockserver.core.quotas import PERIODS, Allowance, Limit, LimitState, QuotaPolicy, Refused, exceeded, tightest
+from mockserver.core.quotas import (
+    PERIODS,
+    Limit,
+    LimitState,
+    LimitUnit,
+    QuotaPolicy,
+    Refused,
+    exceeded,
+    per_minute,
+    tightest,
+)
 from mockserver.core.seeding import derive, hex_digits
 from mockserver.core.timeline import RawHeaders
 from mockserver.dialects.anthropic.errors import ORGANIZATION, refused, request_id
@@ -14,21 +25,21 @@ from mockserver.dialects.openai.bodies import date_header
 
 # Of the tokens of a minute so many are for the input, the rest for the output (recorded: 2,000,000 and 400,000).
 _INPUT = 5 / 6
-
-
-def _per_minute(requests: int, tokens: int) -> Allowance:
-    return Allowance((Limit("requests", 60, requests), Limit("tokens", 60, tokens)))
-
+# What answers state of each limit: names, and their shares of it.
+_SHARES: Mapping[LimitUnit, Sequence[tuple[str, float]]] = {
+    "requests": (("requests", 1),),
+    "tokens": (("tokens", 1), ("input-tokens", _INPUT), ("output-tokens", 1 - _INPUT)),
+}
 
 # `start` and `scale` are stated for Fable 5; those with a number were in force until the middle of 2026.
 _TIERS = {
-    "start": _per_minute(1_000, 600_000),
-    "build": _per_minute(2_000, 2_400_000),
-    "scale": _per_minute(4_000, 4_800_000),
-    "tier1": _per_minute(50, 36_000),
-    "tier2": _per_minute(1_000, 540_000),
-    "tier3": _per_minute(2_000, 960_000),
-    "tier4": _per_minute(4_000, 2_400_000),
+    "start": per_minute(1_000, 600_000),
+    "build": per_minute(2_000, 2_400_000),
+    "scale": per_minute(4_000, 4_800_000),
+    "tier1": per_minute(50, 36_000),
+    "tier2": per_minute(1_000, 540_000),
+    "tier3": per_minute(2_000, 960_000),
+    "tier4": per_minute(4_000, 2_400_000),
 }
 
 
@@ -79,12 +90,13 @@ def every_answer(call: Call, scope: RequestScope) -> RawHeaders:
 def _limits(scope: RequestScope) -> RawHeaders:
     """The limits of requests and of tokens, and of the latter the shares of input and output."""
     found: list[tuple[bytes, bytes]] = []
-    for name, share in (("requests", 1), ("tokens", 1), ("input-tokens", _INPUT), ("output-tokens", 1 - _INPUT)):
-        standings = scope.standings or _RECORDED
-        state = tightest(standings, "requests" if name == "requests" else "tokens", tuple(PERIODS))
-        if state is not None:
+    for measure, shares in _SHARES.items():
+        state = tightest(scope.standings or _RECORDED, measure, tuple(PERIODS))
+        if state is None:
+            continue
+        reset = datetime.fromtimestamp(state.full_at(scope.now), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        for name, share in shares:
             left = state.remaining if name == "requests" else round(state.remaining * share / 1_000) * 1_000
-            reset = datetime.fromtimestamp(state.full_at(scope.now), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
             values = {"limit": round(state.limit.amount * share), "remaining": left, "reset": reset}
             found += [(f"anthropic-ratelimit-{name}-{key}".encode(), f"{it}".encode()) for key, it in values.items()]
     return tuple(found)

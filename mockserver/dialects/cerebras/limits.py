@@ -6,7 +6,7 @@ from math import isfinite
 from mockserver.core.calls import Call
 from mockserver.core.dialects import Edition, Preset, PromptCaching, RequestScope
 from mockserver.core.failures import FailureKind, Refusal
-from mockserver.core.quotas import PERIODS, Allowance, Limit, LimitUnit, QuotaPolicy, Refused, exceeded
+from mockserver.core.quotas import PERIODS, Allowance, Limit, LimitUnit, QuotaPolicy, Refused, exceeded, per_minute
 from mockserver.core.seeding import hex_digits
 from mockserver.core.timeline import RawHeaders
 from mockserver.dialects.openai.bodies import date_header
@@ -23,7 +23,7 @@ FREE = Allowance(
         Limit("tokens", _DAY, 1_000_000),
     )
 )
-DEVELOPER = Allowance((Limit("requests", _MINUTE, 1_000), Limit("tokens", _MINUTE, 1_000_000)))
+DEVELOPER = per_minute(1_000, 1_000_000)
 # The headers of answers in the free tier, in the middle of 2026. By a user's measurement of that time an answer is
 # charged with at most 16,384 tokens, and with as many if its length is not limited.
 FREE_2026 = Allowance(

@@ -5,7 +5,17 @@ from math import isfinite
 from mockserver.core.calls import Call
 from mockserver.core.dialects import Preset, PromptCaching, RequestScope
 from mockserver.core.failures import FailureKind, Refusal
-from mockserver.core.quotas import PERIODS, Allowance, Limit, LimitState, QuotaPolicy, Refused, exceeded, tightest
+from mockserver.core.quotas import (
+    PERIODS,
+    Allowance,
+    Limit,
+    LimitState,
+    QuotaPolicy,
+    Refused,
+    exceeded,
+    per_minute,
+    tightest,
+)
 from mockserver.core.seeding import alphanumerics, derive, hex_digits
 from mockserver.core.timeline import RawHeaders
 from mockserver.dialects.openai.bodies import date_header
@@ -15,19 +25,15 @@ from mockserver.dialects.openai.families import snapshot_of
 _MINUTE, _DAY = PERIODS["minute"], PERIODS["day"]
 
 
-def _per_minute(requests: int, tokens: int) -> Allowance:
-    return Allowance((Limit("requests", _MINUTE, requests), Limit("tokens", _MINUTE, tokens)))
-
-
 # The page has figures of tier 1 (of gpt-5); free accounts were told of three requests a minute; the others are those of
 # accounts that recorded answers are from.
 _TIERS = {
     "free": Allowance((Limit("requests", _MINUTE, 3), Limit("requests", _DAY, 200), Limit("tokens", _MINUTE, 40_000))),
-    "tier1": _per_minute(500, 500_000),
-    "tier2": _per_minute(3_000, 1_000_000),
-    "tier3": _per_minute(5_000, 2_000_000),
-    "tier4": _per_minute(10_000, 10_000_000),
-    "tier5": _per_minute(30_000, 150_000_000),
+    "tier1": per_minute(500, 500_000),
+    "tier2": per_minute(3_000, 1_000_000),
+    "tier3": per_minute(5_000, 2_000_000),
+    "tier4": per_minute(10_000, 10_000_000),
+    "tier5": per_minute(30_000, 150_000_000),
 }
 _SHORT = {"second": "sec", "minute": "min", "hour": "hour", "day": "day"}
 _VISIT = "Visit https://platform.openai.com/account/rate-limits to learn more."
