@@ -5,10 +5,24 @@ from mockserver.core.dialects import Operation, Schemas, on_demand
 _HERE = __package__
 
 
-def _of_stored(name: str, method: str, path: str, summary: str, response: str | None = None) -> Operation:
-    answer = on_demand(f"{_HERE}.stored:{name}")
-    schemas = Schemas(response=response, chunk="ResponseEvent" if name == "get_response" else None)
-    return Operation(name, method, (path,), schemas, handler=answer, summary=summary, remembers=True)
+def stored_operations(package: str, event: str | None = None) -> tuple[Operation, ...]:
+    """The operations on stored responses, whose handlers are in the module `stored` of a vendor's package; `event` is
+    the schema of the events of one that is streamed."""
+
+    def of_stored(name: str, method: str, path: str, summary: str, schemas: Schemas) -> Operation:
+        answer = on_demand(f"{package}.stored:{name}")
+        return Operation(
+            name, method, (f"/v1/responses/{path}",), schemas, handler=answer, summary=summary, remembers=True
+        )
+
+    one, nothing = Schemas(response="Response"), Schemas()
+    # A path with more after the id comes first.
+    return (
+        of_stored("list_input_items", "GET", "{id}/input_items", "The input of a stored response", nothing),
+        of_stored("cancel_response", "POST", "{id}/cancel", "Cancel a response", one),
+        of_stored("get_response", "GET", "{id}", "A stored response", one._replace(chunk=event)),
+        of_stored("delete_response", "DELETE", "{id}", "Delete a stored response", nothing),
+    )
 
 
 CREATE_RESPONSE = Operation(
@@ -31,12 +45,4 @@ COUNT_TOKENS = Operation(
     handler=on_demand(f"{_HERE}.requests:count_tokens"),
     summary="Count the tokens of an input",
 )
-# A path with more after the id comes first.
-RESPONSES: tuple[Operation, ...] = (
-    CREATE_RESPONSE,
-    COUNT_TOKENS,
-    _of_stored("list_input_items", "GET", "/v1/responses/{id}/input_items", "The input of a stored response"),
-    _of_stored("cancel_response", "POST", "/v1/responses/{id}/cancel", "Cancel a response", "Response"),
-    _of_stored("get_response", "GET", "/v1/responses/{id}", "A stored response", "Response"),
-    _of_stored("delete_response", "DELETE", "/v1/responses/{id}", "Delete a stored response"),
-)
+RESPONSES: tuple[Operation, ...] = (CREATE_RESPONSE, COUNT_TOKENS, *stored_operations(_HERE, "ResponseEvent"))
