@@ -6,7 +6,7 @@ from math import ceil
 from typing import Any
 
 from mockserver.core.generation import Prompt
-from mockserver.dialects.openai.messages import parts, with_media
+from mockserver.dialects.openai.messages import with_media
 
 # An image of low detail counts so many tokens, any other as many more for each tile. It is first scaled down to fit a
 # square, then until its shorter side has so many pixels (the vendor's page on images, for gpt-4o).
@@ -23,7 +23,7 @@ def with_images(prompt: Prompt, messages: Sequence[Mapping[str, Any]]) -> Prompt
         part["image_url"]
         for message in messages
         if isinstance(message.get("content"), list)
-        for part in parts(message)
+        for part in message["content"]
         if part.get("type") == "image_url"
     ]
     return with_media(prompt, [("image", str(image["url"]), _tokens(image)) for image in images]) if images else prompt
