@@ -9,6 +9,7 @@ from mockserver.dialects.cerebras.errors import exclusive, refused
 from mockserver.dialects.cerebras.families import ModelFamily, model_refusal
 from mockserver.dialects.cerebras.images import Messages, image_urls, images_fault
 from mockserver.dialects.openai.fields import Body
+from mockserver.dialects.openai.tools import unanswered
 
 Check = Callable[[Body], Refusal | None]
 
@@ -99,19 +100,11 @@ def history_fault(messages: Messages, version: int) -> Refusal | None:
             open_calls.pop(id_, None)
             continue
         if open_calls and version > 1:
-            return _unanswered(open_calls)
+            return refused(unanswered(open_calls), "messages")
         made = message.get("tool_calls") if message["role"] == "assistant" else None
         open_calls = dict.fromkeys(call["id"] for call in made) if made else None
         for call in made or ():
             if version > 1 and call["id"] in ids:
                 return refused(f"Duplicate value for 'id' in 'tool_calls': {call['id']!r}", "messages")
             ids.add(call["id"])
-    return _unanswered(open_calls) if open_calls and version > 1 else None
-
-
-def _unanswered(ids: Mapping[str, None]) -> Refusal:
-    words = (
-        "An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'. "
-        f"The following tool_call_ids did not have response messages: {', '.join(ids)}"
-    )
-    return refused(words, "messages")
+    return refused(unanswered(open_calls), "messages") if open_calls and version > 1 else None

@@ -18,6 +18,7 @@ from mockserver.dialects.openai.refusals import (
     unsupported_value,
 )
 from mockserver.dialects.openai.strict_schemas import schema_refusal
+from mockserver.dialects.openai.tools import unanswered
 
 Check = Callable[[Body, Family, str], Refusal | None]
 
@@ -227,24 +228,16 @@ def _history(body: Body, family: Family, model: str) -> Refusal | None:
             answered[id_] = place
             continue
         if open_calls:
-            return _unanswered(open_calls, f"{where}.role")
+            return refused(unanswered(open_calls), f"{where}.role")
         answered.clear()
         if calls := message.get("tool_calls"):
             open_calls = dict.fromkeys(call["id"] for call in calls)
         called = set(open_calls)
-    return _unanswered(open_calls, "messages") if open_calls else None
+    return refused(unanswered(open_calls), "messages") if open_calls else None
 
 
 def _speaks_otherwise(message: Mapping[str, Any]) -> bool:
     return any(message.get(name) for name in ("tool_calls", "function_call", "refusal", "audio"))
-
-
-def _unanswered(ids: Mapping[str, None], param: str) -> Refusal:
-    words = (
-        "An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'. "
-        f"The following tool_call_ids did not have response messages: {', '.join(ids)}"
-    )
-    return refused(words, param)
 
 
 def _media(body: Body, family: Family, model: str) -> Refusal | None:

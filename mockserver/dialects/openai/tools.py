@@ -4,7 +4,7 @@ A tool is a function, or a custom tool, whose input is any text or one that matc
 of both is `functions` and `function_call`.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from mockserver.core.generation import Choice, Constraint, Tool, ToolChoice
@@ -95,6 +95,14 @@ def unknown_tool(choice: ToolChoice, tools: Sequence[Tool]) -> str | None:
     """A tool that the choice names, but the request does not offer."""
     offered = {tool.name for tool in tools}
     return next((name for name in choice.names if name not in offered), None)
+
+
+def unanswered(ids: Iterable[str]) -> str:
+    """What is said of a chat in which no results of calls with these ids follow them."""
+    return (
+        "An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'. "
+        f"The following tool_call_ids did not have response messages: {', '.join(ids)}"
+    )
 
 
 # --- answers -----------------------------------------------------------------------------------------------------
