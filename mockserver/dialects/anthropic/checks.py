@@ -37,6 +37,16 @@ def blocks_of(content: object) -> Sequence[Block]:
     return [block for block in content if isinstance(block, dict)] if isinstance(content, list) else ()
 
 
+def thinks(body: Body) -> bool:
+    """Whether a request asks for thinking."""
+    return (body.get("thinking") or {}).get("type") in ("enabled", "adaptive")
+
+
+def answer_format(body: Body) -> Body | None:
+    """The format of the answer, in today's field or in that of a beta; None if any text will do."""
+    return (body.get("output_config") or {}).get("format") or body.get("output_format")
+
+
 def cache_marks(body: Body) -> Iterator[CacheMark]:
     """The marks in the order of the prompt, the automatic one last."""
     lists: list[tuple[tuple[str | int, ...], Any]] = [((name,), body.get(name)) for name in ("tools", "system")]
@@ -85,7 +95,8 @@ def _located(body: Any, path: Sequence[str | int]) -> str:
 
 # --- fields that exclude each other ------------------------------------------------------------------------------
 
-_SAMPLING = {"temperature": 1.0, "top_p": None, "top_k": None}
+# The fields of sampling, and their defaults.
+SAMPLING = {"temperature": 1.0, "top_p": None, "top_k": None}
 _BOUNDS = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "minLength", "maxLength")
 
 
@@ -95,7 +106,7 @@ def conflict(body: Body, family: ClaudeFamily, model: str, version: str) -> Refu
     looks = (
         _tool_faults(body, family, thinking),
         _thinking_faults(body, family, thinking),
-        _number_faults(body, family, thinking, model),
+        _number_faults(body, family, model),
         _system_faults(body["messages"], family),
         _turn_faults(_turns_of(body["messages"]), family, thinking, version),
     )
@@ -126,8 +137,7 @@ def _tool_faults(body: Body, family: ClaudeFamily, thinking: str | None) -> Faul
 
 
 def _thinking_faults(body: Body, family: ClaudeFamily, thinking: str | None) -> Faults:
-    config, most = body.get("output_config") or {}, body.get("max_tokens")
-    effort, form = config.get("effort"), config.get("format") or body.get("output_format")
+    most, form, effort = body.get("max_tokens"), answer_format(body), (body.get("output_config") or {}).get("effort")
     if thinking is not None and thinking not in family.thinking:
         yield refused("thinking_enabled" if thinking == "enabled" else "thinking_type", kind=thinking)
     if thinking == "enabled" and most is not None and body["thinking"]["budget_tokens"] >= most:
@@ -155,7 +165,7 @@ def _strict_fault(schema: Any) -> Refusal | None:
     return next(filter(None, map(_strict_fault, parts)), None)
 
 
-def _number_faults(body: Body, family: ClaudeFamily, thinking: str | None, model: str) -> Faults:
+def _number_faults(body: Body, family: ClaudeFamily, model: str) -> Faults:
     marks, most = [*cache_marks(body)], body.get("max_tokens") or 0
     if len(marks) > 4:
         yield refused("marks", found=len(marks))
@@ -164,13 +174,13 @@ def _number_faults(body: Body, family: ClaudeFamily, thinking: str | None, model
             yield refused("mark_order", path=".".join(map(str, mark.path)))
     if most > family.max_output:
         yield refused("max_tokens", found=most, most=family.max_output, model=model)
-    given = {name: body[name] for name in _SAMPLING if name in body}
-    changed = [name for name, value in given.items() if value != _SAMPLING[name]]
+    given = {name: body[name] for name in SAMPLING if name in body}
+    changed = [name for name, value in given.items() if value != SAMPLING[name]]
     if changed and not family.sampled:
         yield refused("deprecated", name=changed[0])
     if family.either and "temperature" in given and "top_p" in given:
         yield refused("either")
-    if thinking in ("enabled", "adaptive"):
+    if thinks(body):
         if given.get("temperature", 1) != 1:
             yield refused("thinking_temperature")
         if "top_k" in given:

@@ -19,7 +19,16 @@ from mockserver.core.generation import (
     ToolChoice,
 )
 from mockserver.core.timeline import Reply
-from mockserver.dialects.anthropic.checks import Block, blocks_of, cache_marks, conflict, explain
+from mockserver.dialects.anthropic.checks import (
+    SAMPLING,
+    Block,
+    answer_format,
+    blocks_of,
+    cache_marks,
+    conflict,
+    explain,
+    thinks,
+)
 from mockserver.dialects.anthropic.errors import betas, headers_fault, refused
 from mockserver.dialects.anthropic.models import ClaudeFamily, family_of
 from mockserver.dialects.contracts import Contract, components
@@ -31,8 +40,7 @@ from mockserver.dialects.openai.responses.spoken import Thoughts
 
 _CONTRACT = components(__package__, "anthropic")
 MESSAGE, COUNTED = Contract(_CONTRACT, "MessageRequest"), Contract(_CONTRACT, "CountTokensRequest")
-# Fields that a version has no more, and those of betas, for which a request has to ask.
-_SAMPLING = ("temperature", "top_p", "top_k")
+# Fields of betas, for which a request has to ask.
 _BETAS = (
     "output_format", "mcp_servers", "context_management", "compaction", "thread", "fallbacks", "fallback_credit_token",
     "billing_policy",
@@ -68,7 +76,7 @@ def read_message(call: Call, scope: RequestScope, contract: Contract = MESSAGE) 
         return body
     if not contract.accepts(body):
         return explain(body, contract.violations(body))
-    unknown = (*(_SAMPLING if version > "2026" else ()), *(() if betas(call) else _BETAS))
+    unknown = (*(SAMPLING if version > "2026" else ()), *(() if betas(call) else _BETAS))
     extra = next((name for name in unknown if name in body), None)
     if extra is not None:
         return refused("extra", name=extra)
@@ -94,11 +102,11 @@ def message_request(body: Body, model: str, family: ClaudeFamily, context: int) 
     prompt, marks = _prompt(body, family), [*cache_marks(body)]
     if prompt.token_count > context:
         return refused("prompt_too_long", found=prompt.token_count, most=context)
-    config, thinking = body.get("output_config") or {}, body.get("thinking") or {}
+    thinking, thinking_asked = body.get("thinking") or {}, thinks(body)
     most, budget, display = whole(body.get("max_tokens")), whole(thinking.get("budget_tokens")), thinking.get("display")
-    thinks, form = thinking.get("type") in ("enabled", "adaptive"), config.get("format") or body.get("output_format")
-    effort, choice = config.get("effort") or "medium", body.get("tool_choice") or {}
-    shown = thinks and (family.shown if display is None else display != "omitted")
+    form, choice = answer_format(body), body.get("tool_choice") or {}
+    effort = (body.get("output_config") or {}).get("effort") or "medium"
+    shown = thinking_asked and (family.shown if display is None else display != "omitted")
     hour = bool(marks) and marks[-1].lifetime == "1h"
     names = (choice["name"],) if choice.get("type") == "tool" else ()
     return GenerationRequest(
@@ -115,20 +123,22 @@ def message_request(body: Body, model: str, family: ClaudeFamily, context: int) 
             if tool.get("type") in (None, "", "custom")
         ),
         tool_choice=ToolChoice(_MODES[choice.get("type", "auto")], names, not choice.get("disable_parallel_tool_use")),
-        effort=_EFFORTS.get(effort, effort) if thinks else None,
+        effort=_EFFORTS.get(effort, effort) if thinking_asked else None,
         # An adaptive model thinks no longer than leaves room for its answer.
         budget=budget if budget is not None or most is None else most // 2,
         cacheable=Cacheable(_marked(body, marks[-1].path), family.cached, 3_600 if hour else 300) if marks else None,
-        extra=MessageOptions(("thought" if shown else "hidden") if thinks else None, _REDACT in prompt.text, hour),
+        extra=MessageOptions(
+            ("thought" if shown else "hidden") if thinking_asked else None, _REDACT in prompt.text, hour
+        ),
     )
 
 
 def _prompt(body: Body, family: ClaudeFamily) -> Prompt:
     prompt = chat_prompt(_chat(body), body.get("tools"))
-    choice, config = body.get("tool_choice") or {}, body.get("output_config") or {}
-    fixed = _TOOLS + _FORCED * (choice.get("type") in ("any", "tool")) if body.get("tools") else 0
-    fixed += _SCHEMA if config.get("format") or body.get("output_format") else 0
-    fixed += _THINKING if (body.get("thinking") or {}).get("type") in ("enabled", "adaptive") else 0
+    forced = (body.get("tool_choice") or {}).get("type") in ("any", "tool")
+    fixed = _TOOLS + _FORCED * forced if body.get("tools") else 0
+    fixed += _SCHEMA if answer_format(body) else 0
+    fixed += _THINKING if thinks(body) else 0
     media = [each for message in body["messages"] for each in _media(blocks_of(message["content"]), family.pixels)]
     return with_media(prompt._replace(token_count=prompt.token_count + fixed), media)
 
