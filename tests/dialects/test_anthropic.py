@@ -13,6 +13,7 @@ from tests.support.asking import Answer, ask
 OLD, NEW = {"anthropic-version": "2023-06-01"}, {"anthropic-version": "2026-10-21"}
 HI = {"role": "user", "content": "Hello"}
 SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
+CLOSED = {**SCHEMA, "additionalProperties": False}
 TOOL = {"name": "get_weather", "description": "The weather of a city", "input_schema": SCHEMA}
 SIGNATURE = base64.b64encode(b"s" * 200).decode()
 FORTY_FIVE, OPUS_4_8, FABLE = "claude-haiku-4-5", "claude-opus-4-8", "claude-fable-5-2"
@@ -180,6 +181,18 @@ THINKING: Any = {"type": "enabled", "budget_tokens": 1024}
             {"output_config": {"format": {"type": "json_schema", "schema": SCHEMA}}},
             "output_config.format.schema: For 'object' type, 'additionalProperties' must be explicitly set to false",
         ),
+        (
+            {
+                "tools": [
+                    {
+                        **TOOL,
+                        "strict": True,
+                        "input_schema": {**CLOSED, "$defs": {"n": {"type": "integer", "minimum": 1}}},
+                    }
+                ]
+            },
+            "tools.0.custom: For 'integer' type, property 'minimum' is not supported",
+        ),
         # Caching.
         (
             {"messages": messages([text("a", cache_control=MARK)] * 5)},
@@ -245,6 +258,10 @@ def test_the_version_of_2026_has_no_sampling(field: str) -> None:
         {"messages": messages("a", [{"type": "thinking", "thinking": "", "signature": SIGNATURE}, text("b")], "c")},
         {"system": [text("Be brief.", cache_control=MARK)], "cache_control": MARK},
         {"tools": [TOOL, {"type": "web_search_20250305", "name": "web_search"}], "tool_choice": {"type": "none"}},
+        {"tools": [{"type": "web_search_20250305", "name": "web_search", "strict": True}]},
+        # Values are no schemas, though they look like some.
+        {"tools": [{**TOOL, "strict": True, "input_schema": {**CLOSED, "examples": [{"city": {"type": "object"}}]}}]},
+        {"output_config": {"format": {"type": "json_schema", "schema": {**CLOSED, "default": {"minimum": 1}}}}},
         {"model": OPUS_4_8, "messages": [HI, {"role": "system", "content": "Be brief."}]},
         {"metadata": {"user_id": "u"}, "service_tier": "standard_only", "stop_sequences": ["x"]},
         {"model": "claude-of-tomorrow", "temperature": 0.2, "top_p": 0.5, "top_k": 3},
@@ -392,7 +409,6 @@ def test_parallel_calls_can_be_turned_off() -> None:
 
 
 def test_an_answer_in_a_schema_conforms_to_it() -> None:
-    schema = {**SCHEMA, "additionalProperties": False}
-    form = {"output_config": {"format": {"type": "json_schema", "schema": schema}}, "max_tokens": 500}
+    form = {"output_config": {"format": {"type": "json_schema", "schema": CLOSED}}, "max_tokens": 500}
     [block] = asked(form).json()["content"]
     assert json.loads(block["text"]).keys() == {"city"}

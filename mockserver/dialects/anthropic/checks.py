@@ -13,7 +13,7 @@ from mockserver.dialects.anthropic.models import ClaudeFamily
 from mockserver.dialects.openai.fields import Body
 from mockserver.dialects.openai.tools import parameters_fault
 from mockserver.dialects.wordings import pydantic_words
-from mockserver.model.schema import schema_fault
+from mockserver.model.schema import schema_fault, subschemas
 
 Block = Mapping[str, Any]
 Faults = Iterator[Refusal]
@@ -129,10 +129,13 @@ def _tool_faults(body: Body, family: ClaudeFamily, thinking: str | None) -> Faul
         yield refused("equal_names")
     for number, tool in enumerate(tools):
         schema = tool.get("input_schema")
+        if not isinstance(schema, Mapping):
+            # The vendor's own tools have none.
+            continue
         fault = _strict_fault(schema) if tool.get("strict") else None
         if fault is not None:
             yield refused("tool_not_strict", number=number, fault=fault.message)
-        if isinstance(schema, Mapping) and parameters_fault({"parameters": schema}) is not None:
+        if parameters_fault({"parameters": schema}) is not None:
             yield refused("tool_schema", number=number)
 
 
@@ -152,17 +155,16 @@ def _thinking_faults(body: Body, family: ClaudeFamily, thinking: str | None) -> 
             yield refused("format_schema", fault=said)
 
 
-def _strict_fault(schema: Any) -> Refusal | None:
+def _strict_fault(schema: Mapping[str, Any]) -> Refusal | None:
     """Why a schema is not one of those that answers can be made to conform to."""
-    if isinstance(schema, Mapping):
-        kind = schema.get("type")
-        if kind == "object" and schema.get("additionalProperties") is not False:
+    for part in subschemas(schema):
+        kind = part.get("type")
+        if kind == "object" and part.get("additionalProperties") is not False:
             return refused("open_object")
-        bound = next((word for word in _BOUNDS if isinstance(schema.get(word), int | float)), None)
+        bound = next((word for word in _BOUNDS if isinstance(part.get(word), int | float)), None)
         if bound is not None:
             return refused("bound", kind=kind, word=bound)
-    parts = schema.values() if isinstance(schema, Mapping) else schema if isinstance(schema, list) else ()
-    return next(filter(None, map(_strict_fault, parts)), None)
+    return None
 
 
 def _number_faults(body: Body, family: ClaudeFamily, model: str) -> Faults:

@@ -1,9 +1,9 @@
 """Refusals, in the recorded words, of schemas that the service does not support though they can be satisfied."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from mockserver.model.schema import compact
+from mockserver.model.schema import compact, subschemas
 
 Schema = Mapping[str, Any]
 
@@ -13,9 +13,6 @@ _UNSUPPORTED = {
     "string": ("format", "pattern", "minLength", "maxLength"),
     "array": ("minItems", "maxItems", "uniqueItems"),
 }
-# Keywords that hold values, and those that hold schemas by name.
-_VALUES = ("enum", "const", "default", "examples", "required")
-_NAMED = ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas")
 # Any of these says what a value may be.
 _TYPES = ("type", "$ref", "anyOf", "oneOf", "allOf", "const", "enum")
 # The limits of strict schemas that the vendor's page on structured outputs states; the service's words for them are not
@@ -70,7 +67,7 @@ def _size_fault(schema: Schema) -> str | None:
     characters = len(compact(schema))
     if characters > _MOST_CHARACTERS:
         return f"Schema exceeds the maximum length of {_MOST_CHARACTERS} characters."
-    parts = tuple(_schemas(schema))
+    parts = tuple(subschemas(schema))
     named = (part.get("properties") for part in parts)
     if sum(len(properties) for properties in named if isinstance(properties, Mapping)) > _MOST_PROPERTIES:
         return f"Schema exceeds the maximum of {_MOST_PROPERTIES} object properties."
@@ -93,7 +90,7 @@ def _levels(schema: Any) -> int:
 
 def _first_fault(schema: Schema, checks: Sequence[Callable[[Schema], str | None]]) -> str | None:
     """What the first check finds in any part; objects without properties are reported before keywords (recorded)."""
-    parts = tuple(_schemas(schema))
+    parts = tuple(subschemas(schema))
     return next(filter(None, (check(part) for check in checks for part in parts)), None)
 
 
@@ -119,15 +116,3 @@ def _open(part: Schema) -> str | None:
 def _set(words: list[str]) -> str:
     """Words as Python prints a set of them."""
     return f"{{{', '.join(map(repr, words))}}}"
-
-
-def _schemas(schema: Schema) -> Iterator[Schema]:
-    """A schema and all schemas within it; references are not followed, and values are none."""
-    yield schema
-    for word, held in schema.items():
-        if word in _VALUES:
-            continue
-        inner = held.values() if word in _NAMED and isinstance(held, Mapping) else held
-        for each in (inner,) if isinstance(inner, Mapping) else inner if isinstance(inner, Iterable) else ():
-            if isinstance(each, Mapping):
-                yield from _schemas(each)

@@ -4,8 +4,10 @@ The solver is imported with the first schema: most servers never see one, and st
 """
 
 import json
+from collections.abc import Iterator, Mapping
 from functools import cache
 from types import ModuleType
+from typing import Any
 
 import orjson
 
@@ -16,8 +18,13 @@ __all__ = [
     "check_schema",
     "is_recursive",
     "schema_fault",
+    "subschemas",
     "write_instance",
 ]
+
+# Keywords that hold values, and those that hold schemas by name.
+_VALUES = ("enum", "const", "default", "examples", "required")
+_NAMED = ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas")
 
 
 class UnsatisfiableSchemaError(ValueError):
@@ -61,6 +68,21 @@ def is_recursive(schema: object) -> bool:
     """Whether a schema contains a reference, direct or indirect, to itself or a part around it. Raises
     InvalidSchemaError."""
     return bool(_instances().compiled(schema).document.is_recursive)
+
+
+def subschemas(schema: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """A schema and all schemas within it, from the outside in; references are not followed, and values are none."""
+    yield schema
+    for keyword, held in schema.items():
+        if keyword in _VALUES:
+            continue
+        if keyword in _NAMED and isinstance(held, Mapping):
+            inner = [*held.values()]
+        else:
+            inner = held if isinstance(held, list) else [held]
+        for each in inner:
+            if isinstance(each, Mapping):
+                yield from subschemas(each)
 
 
 @cache
