@@ -15,8 +15,6 @@ _NULL_IS_A_VALUE = ("stream", "max_tokens", "prompt", "model", "messages")
 
 def without_nulls(fields: Fields) -> Fields:
     """The fields that the newer server takes as sent: those that are not null. For the older one null is a value."""
-    if None not in fields.values():
-        return fields
     return {name: value for name, value in fields.items() if value is not None or name in _NULL_IS_A_VALUE}
 
 
