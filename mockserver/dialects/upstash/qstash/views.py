@@ -4,13 +4,11 @@ from base64 import b64encode
 from hashlib import sha256
 from typing import Any
 
-import orjson
-
 from mockserver.core.calls import Call
 from mockserver.core.dialect_state import WebhookResult
 from mockserver.core.dialects import RequestScope
-from mockserver.core.timeline import FrameBatch, Reply
-from mockserver.dialects.openai.bodies import JSON
+from mockserver.core.timeline import Reply
+from mockserver.dialects.openai.bodies import body_reply
 from mockserver.dialects.upstash.limits import token
 from mockserver.dialects.upstash.qstash.attempts import CALLER_IP
 from mockserver.dialects.upstash.qstash.mailbox import Mailbox, Queue
@@ -24,8 +22,7 @@ def mailbox_of(scope: RequestScope) -> Mailbox:
 
 def json_reply(value: object, status: int = 200, orders: tuple[object, ...] = ()) -> Reply:
     """An answer of one JSON value."""
-    headers = ((b"content-type", JSON),)
-    return Reply(status, headers, (FrameBatch((orjson.dumps(value),), (0,), (0,)),), orders=orders)
+    return body_reply(value)._replace(status=status, orders=orders)
 
 
 def empty_reply(*orders: object) -> Reply:
