@@ -134,11 +134,6 @@ class ExpressionError(ValueError):
     """A text that is no expression; the message says why."""
 
 
-def check_expression(text: str) -> None:
-    """Raise ExpressionError unless a text is an expression."""
-    milliseconds(text, 0)
-
-
 def milliseconds(text: str, retried: int) -> float | None:
     """The value of an expression after so many retries; None if it has none, as after a division by zero.
 
