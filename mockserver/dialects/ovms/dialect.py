@@ -7,14 +7,16 @@ from mockserver.core.dialects import Clients, Dialect, Operation, OperationHandl
 from mockserver.dialects.contracts import editions
 from mockserver.dialects.ovms.endpoints import CONFIG_PATH, RELOAD_PATH, tokenize, unrouted
 from mockserver.dialects.ovms.errors import ERRORS, every_answer, stream_error
-from mockserver.dialects.ovms.latency import PRESETS, PROMPT_CACHING, preset_of
 from mockserver.dialects.ovms.models import (
     MODELS,
+    PRESETS,
+    PROMPT_CACHING,
     config_status,
     get_model,
     healthy,
     list_models,
     model_ready,
+    preset_of,
     server_metadata,
 )
 
