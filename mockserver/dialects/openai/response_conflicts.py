@@ -19,6 +19,7 @@ from mockserver.dialects.openai.refusals import (
     supported_efforts,
     unsupported,
 )
+from mockserver.dialects.openai.responses.items import format_of
 from mockserver.dialects.openai.strict_schemas import schema_refusal
 
 Items = Sequence[Mapping[str, Any]]
@@ -158,7 +159,7 @@ def _images(item: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _response_form(body: Body) -> Refusal | None:
-    form = (body.get("text") or {}).get("format") or {"type": "text"}
+    form = format_of(body)
     if form["type"] == "json_schema":
         return schema_refusal(form, "text.format.schema")
     known = body.get("previous_response_id") is None and body.get("conversation") is None and not body.get("prompt")

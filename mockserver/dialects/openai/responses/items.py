@@ -1,8 +1,9 @@
-"""Requests in the form of chats: the items of their `input` as messages, their tools, and the choice among these."""
+"""Requests in the form of chats: items of `input` as messages, tools, the choice among these, text formats."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from mockserver.core.generation import Constraint
 from mockserver.dialects.openai.fields import Body
 
 Item = Mapping[str, Any]
@@ -151,3 +152,20 @@ def chat_choice(body: Body) -> str | Body:
 
 def _named(tool: Body) -> Body:
     return {"type": tool["type"], tool["type"]: {"name": tool.get("name", "")}}
+
+
+# --- format ------------------------------------------------------------------------------------------------------
+
+
+def format_of(body: Body) -> Body:
+    """The format of the text; any text will do unless the request says otherwise."""
+    form: Body | None = (body.get("text") or {}).get("format")
+    return form or {"type": "text"}
+
+
+def constraint_of(body: Body) -> Constraint | None:
+    """The constraint that the format puts on the text; None if any text will do."""
+    form = format_of(body)
+    if form["type"] == "json_schema":
+        return Constraint("json_schema", form["schema"])
+    return Constraint("json_object") if form["type"] == "json_object" else None

@@ -6,7 +6,7 @@ from typing import Any
 from mockserver.core.calls import Call
 from mockserver.core.dialects import RequestScope
 from mockserver.core.failures import Refusal
-from mockserver.core.generation import Constraint, Effort, GenerationRequest, Limits, Output, Prompt
+from mockserver.core.generation import Effort, GenerationRequest, Limits, Output, Prompt
 from mockserver.core.timeline import Reply
 from mockserver.dialects.contracts import Contract, components
 from mockserver.dialects.openai.bodies import body_reply
@@ -25,7 +25,14 @@ from mockserver.dialects.openai.refusals import (
 from mockserver.dialects.openai.response_conflicts import ID, response_conflict, unreasoned
 from mockserver.dialects.openai.responses.answers import echoed_tool, plain
 from mockserver.dialects.openai.responses.flavour import ResponseOptions
-from mockserver.dialects.openai.responses.items import FILE_TOKENS, chat_choice, chat_tools, files_of, messages_of
+from mockserver.dialects.openai.responses.items import (
+    FILE_TOKENS,
+    chat_choice,
+    chat_tools,
+    constraint_of,
+    files_of,
+    messages_of,
+)
 from mockserver.dialects.openai.responses.store import ResponseStore
 from mockserver.dialects.openai.tools import any_tool, tool_choice
 
@@ -129,15 +136,9 @@ def _request(body: Body, name: str, prompt: Prompt, context: int, family: Family
         ),
         limits=Limits(whole(body.get("max_output_tokens")), context=context),
         sampling=sampling(body),
-        constraint=_constraint((body.get("text") or {}).get("format") or {"type": "text"}),
+        constraint=constraint_of(body),
         tools=tuple(map(any_tool, chat_tools(body))),
         tool_choice=tool_choice(chat_choice(body), parallel=parallel),
         effort=effort,
         extra=ResponseOptions(body, [echoed_tool(tool) for tool in body.get("tools") or ()]),
     )
-
-
-def _constraint(form: Body) -> Constraint | None:
-    if form["type"] == "json_schema":
-        return Constraint("json_schema", form["schema"])
-    return Constraint("json_object") if form["type"] == "json_object" else None
