@@ -1,9 +1,9 @@
 """`POST /v1/responses` becomes a request to a model, as the page "Create a model response" allows or refuses it."""
 
 from mockserver.core.calls import Call
-from mockserver.core.dialects import RequestScope
+from mockserver.core.dialects import Edition, RequestScope
 from mockserver.core.failures import FailureKind, Refusal
-from mockserver.core.generation import Constraint, GenerationRequest, Limits, Output, Prompt, Sampling
+from mockserver.core.generation import GenerationRequest, Limits, Output, Prompt, Sampling
 from mockserver.dialects.contracts import by_edition
 from mockserver.dialects.openai.fields import Body, whole
 from mockserver.dialects.openai.messages import chat_prompt, with_images, with_media
@@ -12,13 +12,16 @@ from mockserver.dialects.openai.responses.items import (
     FILE_TOKENS,
     chat_choice,
     chat_tools,
+    constraint_of,
     files_of,
+    format_of,
     messages_of,
     tool_fields,
 )
 from mockserver.dialects.openai.responses.store import ResponseStore
+from mockserver.dialects.openai.tools import Offer
 from mockserver.dialects.yandex.errors import fault, in_session
-from mockserver.dialects.yandex.models import ModelUri, backend_of, caller_folder, checked_uri
+from mockserver.dialects.yandex.models import Backend, ModelUri, backend_of, caller_folder, checked_uri
 from mockserver.dialects.yandex.read import CONTRACT, IMAGE_TOKENS, checked_body, fitting, messages_fault
 from mockserver.dialects.yandex.responses.observed import ResponseExtra
 from mockserver.dialects.yandex.tools import offered_fault, read_tools
@@ -39,11 +42,7 @@ def read(call: Call, scope: RequestScope) -> GenerationRequest | Refusal:
     for field in ("model", "input") if "prompt" not in body else ():
         if field not in body:
             return fault(field, "is required")
-    model = body.get("model")
-    if not model:
-        # An agent is addressed like a model of the caller's folder.
-        model = str(ModelUri("gpt", caller_folder(call), body["prompt"]["id"])) if body.get("prompt") else ""
-    uri = checked_uri(model, call, scope)
+    uri = checked_uri(_model_of(body, call), call, scope)
     if isinstance(uri, Refusal):
         return uri
     conversation = _conversation(body, scope)
@@ -51,31 +50,51 @@ def read(call: Call, scope: RequestScope) -> GenerationRequest | Refusal:
     wrong = _items_fault(body) or messages_fault(messages) if "input" in body else None
     if wrong is not None:
         return in_session(FailureKind.INVALID_REQUEST, wrong, uri, call, scope)
-    form = (body.get("text") or {}).get("format") or {"type": "text"}
-    refused = _conflict(body) or _history_fault(body, conversation) or _schema_fault(form)
+    refused = _conflict(body) or _history_fault(body, conversation) or _schema_fault(format_of(body))
     if refused is not None:
         return refused
-    # The service's own tools (code, MCP servers, files) are accepted but never called: their results are not simulated.
-    # Only the web is searched, and only in the observed edition.
+    offer = _read_offer(body, backend_of(uri.name), scope.edition)
+    if isinstance(offer, Refusal):
+        return offer
+    prompt = with_images(chat_prompt(messages, body.get("tools")), messages, IMAGE_TOKENS)
+    prompt = with_media(prompt, [("file", name, FILE_TOKENS) for name in files_of(list(messages))])
+    return fitting(_request(body, uri, prompt, offer, scope.edition), uri, call, scope)
+
+
+def _model_of(body: Body, call: Call) -> str:
+    """The model that is asked for; an agent is addressed like a model of the caller's folder."""
+    if body.get("model") or not body.get("prompt"):
+        return str(body.get("model") or "")
+    return str(ModelUri("gpt", caller_folder(call), body["prompt"]["id"]))
+
+
+def _read_offer(body: Body, backend: Backend, edition: Edition) -> Offer | Refusal:
+    """The tools on offer and the choice among them, or why they are refused.
+
+    The service's own tools (code, MCP servers, files) are accepted but never called: their results are not simulated.
+    Only the web is searched, and only in the observed edition.
+    """
     unusable = offered_fault(
         (f"tools[{place}]", tool["type"], tool_fields(tool))
         for place, tool in enumerate(body.get("tools", ()))
         if tool["type"] in ("function", "custom")
     )
+    if unusable is not None:
+        return unusable
     # By the page a response may have several calls, unless the request forbids it; recorded responses say that they may
     # not unless the request allows it.
-    backend, observed = backend_of(uri.name), scope.edition == "observed"
-    parallel = bool(body.get("parallel_tool_calls", not observed)) or (backend.own and not observed)
-    offer = unusable or read_tools({"tools": chat_tools(body), "tool_choice": chat_choice(body)}, parallel=parallel)
-    if isinstance(offer, Refusal):
-        return offer
-    prompt = with_images(chat_prompt(messages, body.get("tools")), messages, IMAGE_TOKENS)
-    prompt = with_media(prompt, [("file", name, FILE_TOKENS) for name in files_of(list(messages))])
-    reasoning = body.get("reasoning") or {}
+    documented = edition == "documented"
+    parallel = bool(body.get("parallel_tool_calls", documented)) or (backend.own and documented)
+    return read_tools({"tools": chat_tools(body), "tool_choice": chat_choice(body)}, parallel=parallel)
+
+
+def _request(body: Body, uri: ModelUri, prompt: Prompt, offer: Offer, edition: Edition) -> GenerationRequest:
+    """A valid body as a request to its model."""
+    backend, reasoning = backend_of(uri.name), body.get("reasoning") or {}
     effort = reasoning.get("effort")
     summary = bool(reasoning.get("summary") or reasoning.get("generate_summary")) and effort != "none"
-    query = _query(body, prompt) if observed else None
-    request = GenerationRequest(
+    query = _query(body, prompt) if edition == "observed" else None
+    return GenerationRequest(
         model=str(uri),
         prompts=(prompt,),
         output=Output(
@@ -86,14 +105,13 @@ def read(call: Call, scope: RequestScope) -> GenerationRequest | Refusal:
         ),
         limits=Limits(whole(body.get("max_output_tokens")), context=backend.context),
         sampling=Sampling(temperature=body.get("temperature", 1.0), top_p=body.get("top_p", 1.0)),
-        constraint=_constraint(form),
+        constraint=constraint_of(body),
         tools=offer.tools,
         tool_choice=offer.choice._replace(compact=backend.own),
         # A request for a summary that states no effort means a usual one.
         effort=effort or "medium" if summary else effort,
         extra=ResponseOptions(body, ResponseExtra(backend, query)),
     )
-    return fitting(request, uri, call, scope)
 
 
 def _conversation(body: Body, scope: RequestScope) -> object:
@@ -141,12 +159,6 @@ def _history_fault(body: Body, items: object) -> Refusal | None:
 def _schema_fault(form: Body) -> Refusal | None:
     reason = schema_fault(form["schema"]) if form["type"] == "json_schema" else None
     return fault("text.format.schema", f"is a schema that no answer could keep to: {reason}") if reason else None
-
-
-def _constraint(form: Body) -> Constraint | None:
-    if form["type"] == "json_schema":
-        return Constraint("json_schema", form["schema"])
-    return Constraint("json_object") if form["type"] == "json_object" else None
 
 
 def _query(body: Body, prompt: Prompt) -> str | None:
