@@ -59,7 +59,7 @@ class Asked(NamedTuple):
     fields: Mapping[str, Any] = {}
 
 
-_PARSED, _AUTO, _NO_VARIABLES = Asked(parsed=True), ToolChoice(), dict[str, Any]()
+_PARSED, _AUTO, _NOTHING = Asked(parsed=True), ToolChoice(), dict[str, Any]()
 
 
 def accept(call: Call, scope: RequestScope, checks: Iterable[Check]) -> Admitted | Refusal:
@@ -119,7 +119,7 @@ def _request(
     parsed = chats and fields.get("skip_special_tokens") is not False
     effort, shown = None, False
     if parsed:
-        effort, shown = reasoning_of(fields["model"], fields.get("chat_template_kwargs", _NO_VARIABLES))
+        effort, shown = reasoning_of(fields["model"], fields.get("chat_template_kwargs", _NOTHING))
     if edition == "documented" and ignore_eos and most is None:
         # "unset becomes 4000"
         most = IGNORE_EOS_LIMIT
@@ -128,7 +128,7 @@ def _request(
         prompts=(prompt,),
         output=Output(
             stream=stream,
-            include_usage=stream and fields.get("stream_options", _NO_VARIABLES).get("include_usage") is True,
+            include_usage=stream and fields.get("stream_options", _NOTHING).get("include_usage") is True,
             echo=not chats and fields.get("echo") is True,
             # "Only value 1 is accepted which returns [the] logarithm [of] the chosen token": no alternatives.
             logprobs=0 if fields.get("logprobs") else None,
@@ -146,7 +146,7 @@ def _request(
         if "response_format" in fields and edition == "observed"
         else None,
         tools=read_tools(functions) if functions else (),
-        tool_choice=read_choice(fields) if functions is not None and "tool_choice" in fields else _AUTO,
+        tool_choice=read_choice(fields) if chats and "tool_choice" in fields else _AUTO,
         n=fields.get("n", 1),
         best_of=fields.get("best_of", 1),
         effort=effort,

@@ -100,8 +100,6 @@ def read_choice(fields: Fields) -> ToolChoice:
 
     A function chosen by name is always called, though the server leaves that to any model.
     """
-    if "tool_choice" not in fields:
-        return _AUTO
     chosen = _chosen(fields)
     if chosen == "none":
         return ToolChoice("none")
