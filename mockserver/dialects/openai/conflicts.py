@@ -1,6 +1,6 @@
 """Chats, completions and requests for embeddings that OpenAI refuses though they keep to the contract."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from mockserver.core.failures import Refusal
@@ -203,8 +203,8 @@ def caching(body: Body, family: Family, model: str) -> Refusal | None:
 def _history(body: Body, family: Family, model: str) -> Refusal | None:
     """The refusal of a message without a content, of calls without results, of results without calls, or with another
     result (recorded, as in agno-agi/agno#5116)."""
-    open_calls: dict[str, None] = {}
-    called: set[str] = set()
+    # The calls of the last message that is no result, and which messages answer them.
+    called: dict[str, None] = {}
     answered: dict[str, int] = {}
     for place, message in enumerate(body["messages"]):
         role, where = message["role"], f"messages.[{place}]"
@@ -224,16 +224,17 @@ def _history(body: Body, family: Family, model: str) -> Refusal | None:
                 both = f"messages[{answered[id_]}] and messages[{place}]"
                 words = f"Invalid parameter: Duplicate value for 'tool_call_id' of '{id_}', in {both}."
                 return refused(words, f"{where}.tool_call_id")
-            open_calls.pop(id_, None)
             answered[id_] = place
             continue
-        if open_calls:
-            return refused(unanswered(open_calls), f"{where}.role")
-        answered.clear()
-        if calls := message.get("tool_calls"):
-            open_calls = dict.fromkeys(call["id"] for call in calls)
-        called = set(open_calls)
-    return refused(unanswered(open_calls), "messages") if open_calls else None
+        if len(answered) < len(called):
+            return _unanswered(called, answered, f"{where}.role")
+        calls = message.get("tool_calls")
+        called, answered = dict.fromkeys(call["id"] for call in calls) if calls else {}, {}
+    return _unanswered(called, answered, "messages") if len(answered) < len(called) else None
+
+
+def _unanswered(called: Iterable[str], answered: Collection[str], param: str) -> Refusal:
+    return refused(unanswered(id_ for id_ in called if id_ not in answered), param)
 
 
 def _speaks_otherwise(message: Mapping[str, Any]) -> bool:
