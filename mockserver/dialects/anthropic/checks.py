@@ -285,19 +285,19 @@ def _system_faults(messages: Sequence[Body], family: ClaudeFamily) -> Faults:
 def _pairing_faults(turns: Sequence[Turn]) -> Faults:
     """How the calls of tools and their results do not match: every call has one result, in the next turn."""
     known: set[str] = set()
-    nothing = Turn("", "", [])
-    for before, turn, after in zip((nothing, *turns), turns, (*turns[1:], nothing), strict=False):
-        called, answered = {each.id for each in before.of("tool_use")}, set[str]()
-        for each in turn.of("tool_use"):
+    calls, results = [turn.of("tool_use") for turn in turns], [turn.of("tool_result") for turn in turns]
+    for before, made, given, after in zip(([], *calls), calls, results, (*results[1:], []), strict=False):
+        called, answered = {each.id for each in before}, set[str]()
+        for each in made:
             if each.id in known:
                 yield refused("equal_ids", path=each.path)
             known.add(each.id)
-        for each in turn.of("tool_result"):
+        for each in given:
             if each.id not in called or each.id in answered:
                 name = "orphaned_result" if each.id not in called else "doubled_result"
                 yield refused(name, path=each.path, id=each.id)
             answered.add(each.id)
-        results = {each.id for each in after.of("tool_result")}
-        missing = [each for each in turn.of("tool_use") if each.id not in results]
+        found = {each.id for each in after}
+        missing = [each for each in made if each.id not in found]
         if missing:
             yield refused("missing_result", path=missing[0].message, ids=", ".join(each.id for each in missing))
