@@ -22,10 +22,6 @@ class Template(NamedTuple):
     before: bytes
     after: bytes
 
-    def holding(self, texts: Sequence[str], group: range) -> bytes:
-        """The event that has the texts of a group of tokens."""
-        return self.before + orjson.dumps("".join(texts[group.start : group.stop])) + self.after
-
 
 # Longer texts come from stubs, and rarely twice.
 _LONGEST_TOKEN = 64
