@@ -38,7 +38,7 @@ def sent_token(call: Call) -> str | None:
 
 def token(call: Call) -> str | None:
     """The token of the publisher who sends a call, also if it is the read-only version; None if it has none."""
-    sent = bearer(call) or call.query_value("qstash_token")
+    sent = sent_token(call)
     return sent.removesuffix(READ_ONLY) if sent else None
 
 
