@@ -205,16 +205,12 @@ def misfits(body: Body, request: GenerationRequest, model: Model) -> Refusal | N
     prompts, limits, window = request.prompts, request.limits, model.context
     longest = prompts[0].token_count if len(prompts) == 1 else max([prompt.token_count for prompt in prompts])
     most, total = body.get("max_tokens") or 0, body.get("max_total_tokens") or 0
-    found, stated = [], f"the model's maximum length is {window}"
-    # "The length of your input tokens plus max_tokens should not exceed the model's maximum length."
-    if longest > window:
+    found = []
+    if longest + most > window:
         field = next(name for name in ("messages", "prompt", "tokens") if body.get(name) is not None)
-        found.append(_misfit(field, f"the prompt has {longest} tokens, {stated}"))
-    elif longest + most > window:
-        words = f"the prompt has {longest} tokens and max_tokens is {most:.15g}, {stated}"
-        found.append(_misfit("max_tokens", words))
+        found.append(beyond_window(field, longest, window, "max_tokens", most))
     if total > window:
-        found.append(_misfit("max_total_tokens", f"max_total_tokens is {total:.15g}, {stated}"))
+        found.append(_misfit("max_total_tokens", f"max_total_tokens is {total:.15g}, {_stated(window)}"))
     if found:
         return invalid(found, FailureKind.CONTEXT_LENGTH)
     if "top_k" in body:
@@ -230,6 +226,18 @@ def misfits(body: Body, request: GenerationRequest, model: Model) -> Refusal | N
         name = "min_tokens" if body.get("min_total_tokens") is None else "min_total_tokens"
         found.append(_misfit(name, f"{name} asks for more tokens than there may be, {fewest}"))
     return invalid(found) if found else None
+
+
+def beyond_window(field: str, longest: int, window: int, limit: str = "", most: float = 0) -> Violation:
+    """Of a prompt in a field that is too long for its model, or of a limit that is too high for the prompt: "The length
+    of your input tokens plus max_tokens should not exceed the model's maximum length."."""
+    if longest > window:
+        return _misfit(field, f"the prompt has {longest} tokens, {_stated(window)}")
+    return _misfit(limit, f"the prompt has {longest} tokens and {limit} is {most:.15g}, {_stated(window)}")
+
+
+def _stated(window: int) -> str:
+    return f"the model's maximum length is {window}"
 
 
 def _misfit(name: str, message: str) -> Violation:

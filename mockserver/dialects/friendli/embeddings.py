@@ -10,6 +10,7 @@ from mockserver.core.failures import FailureKind, Refusal, Violation
 from mockserver.core.generation import Generation, GenerationRequest
 from mockserver.core.seeding import hex_digits
 from mockserver.core.timeline import Reply, TokenTiming
+from mockserver.dialects.friendli.checks import beyond_window
 from mockserver.dialects.friendli.errors import invalid, worded
 from mockserver.dialects.friendli.models import Place
 from mockserver.dialects.friendli.read import valid_body
@@ -43,9 +44,8 @@ def _read(place: Place, call: Call, scope: RequestScope) -> GenerationRequest | 
     longest = max([prompt.token_count for prompt in request.prompts])
     if longest <= model.context:
         return request
-    words = f"the prompt has {longest} tokens, the model's maximum length is {model.context}"
-    field = "tokens" if texts is None else "input"
-    return invalid([Violation((field,), "context", words)], FailureKind.CONTEXT_LENGTH)
+    misfit = beyond_window("tokens" if texts is None else "input", longest, model.context)
+    return invalid((misfit,), FailureKind.CONTEXT_LENGTH)
 
 
 def write_embedding(generation: Generation, pace: TokenTiming, scope: RequestScope) -> Reply:

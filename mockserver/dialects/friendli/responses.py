@@ -13,6 +13,7 @@ from mockserver.core.dialects import RequestScope
 from mockserver.core.failures import FailureKind, Refusal, Violation
 from mockserver.core.generation import Constraint, GenerationRequest, Limits, Output, Sampling, ToolChoice
 from mockserver.dialects.friendli.chats import REFUSALS, due_choice, media_in, read_prompt
+from mockserver.dialects.friendli.checks import beyond_window
 from mockserver.dialects.friendli.errors import invalid, unknown_model, worded
 from mockserver.dialects.friendli.formats import as_obeyed, branch_violations, schema_violations
 from mockserver.dialects.friendli.models import Place, traits_of
@@ -78,13 +79,9 @@ def _read(place: Place, call: Call, scope: RequestScope) -> GenerationRequest | 
     # The default as recorded of GLM-5.3-Flash, whose own advice it is, for the models of its maker.
     top_p = number_or(body.get("top_p"), 0.95 if name.startswith("zai-org/") else 1.0)
     temperature, count, window = number_or(body.get("temperature"), 1.0), prompt.token_count, model.context
-    stated = f"the model's maximum length is {window}"
-    if count > window:
-        words = f"the prompt has {count} tokens, {stated}"
-        return invalid((Violation(("input",), "context", words),), FailureKind.CONTEXT_LENGTH)
     if count + (most or 0) > window:
-        words = f"the prompt has {count} tokens and max_output_tokens is {most:.15g}, {stated}"
-        return invalid((Violation(("max_output_tokens",), "context", words),), FailureKind.CONTEXT_LENGTH)
+        misfit = beyond_window("input", count, window, "max_output_tokens", most or 0)
+        return invalid((misfit,), FailureKind.CONTEXT_LENGTH)
     limit = window - count if most is None else int(most)
     return GenerationRequest(
         model=name,
