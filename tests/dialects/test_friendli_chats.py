@@ -18,7 +18,7 @@ from tests.support.reading import gathered, message, parts
 CONTAINER = "/v1/chat/completions"
 SERVERLESS = "/serverless/v1/chat/completions"
 DEDICATED = "/dedicated/v1/chat/completions"
-LLAMA, GLM, MINIMAX = "meta-llama/Llama-3.3-70B-Instruct", "zai-org/GLM-5.3", "MiniMaxAI/MiniMax-M2.5"
+LLAMA, GLM = "meta-llama/Llama-3.3-70B-Instruct", "zai-org/GLM-5.3"
 TOGGLED = "zai-org/GLM-5.2"
 OSLO = {"role": "user", "content": "What's the weather in Oslo?"}
 BOTH = {"role": "user", "content": "What's the weather and the time in Oslo?"}

@@ -124,7 +124,12 @@ def has_several_branches(schema: object) -> bool:
 def _parts(schema: object) -> list[Schema]:
     """A schema and all its subschemas."""
     found: list[Schema] = []
-    _mapped(schema, lambda part: found.append(part) or part)  # type: ignore[func-returns-value]
+
+    def note(part: Schema) -> Schema:
+        found.append(part)
+        return part
+
+    _mapped(schema, note)
     return found
 
 
