@@ -66,7 +66,7 @@ def _counts(rendering: Rendering) -> Members:
     usage = rendering.generation.usage
     counts: dict[str, Any] = {
         "prompt_tokens": usage.prompt_tokens,
-        "total_tokens": usage.prompt_tokens + usage.completion_tokens,
+        "total_tokens": usage.total_tokens,
         "completion_tokens": usage.completion_tokens,
     }
     if usage.unseen is not None:

@@ -22,6 +22,7 @@ from mockserver.dialects.openai.responses.flavour import (
     usual_opening,
     write,
 )
+from mockserver.dialects.openai.responses.items import format_of
 from mockserver.dialects.openai.responses.spoken import Spoken, incomplete_reason
 from mockserver.dialects.yandex.responses.observed import OBSERVED, extra, runs, written
 
@@ -94,7 +95,7 @@ def _response(answer: Responding, output: Sequence[Members] | None, status: str)
         "service_tier": body.get("service_tier", "default"),
         "store": body.get("store", True),
         "temperature": body.get("temperature", 1.0),
-        "text": {"format": text.get("format") or {"type": "text"}, "verbosity": text.get("verbosity") or "medium"},
+        "text": {"format": format_of(body), "verbosity": text.get("verbosity") or "medium"},
         "tool_choice": body.get("tool_choice", "auto"),
         "tools": body.get("tools", []),
         "top_logprobs": body.get("top_logprobs", 0),
