@@ -5,8 +5,8 @@ from functools import partial
 from mockserver.core.dialect_state import ResponseHistory
 from mockserver.core.dialects import Clients, Dialect, Operation, OperationHandler, Schemas, on_demand
 from mockserver.dialects.contracts import editions
-from mockserver.dialects.ovms.endpoints import CONFIG_PATH, RELOAD_PATH, tokenize, unrouted
-from mockserver.dialects.ovms.errors import ERRORS, every_answer, stream_error
+from mockserver.dialects.ovms.endpoints import CONFIG_PATH, RELOAD_PATH, below_roots, every_answer, tokenize, unrouted
+from mockserver.dialects.ovms.errors import ERRORS, stream_error
 from mockserver.dialects.ovms.models import (
     MODELS,
     PRESETS,
@@ -29,11 +29,6 @@ def _graphs() -> ResponseHistory:
     return Graphs()
 
 
-def _below_roots(name: str) -> tuple[str, ...]:
-    """Both versions know `/v3/` and `/v3/v1/`; `/v1/` has been there since v2026.3."""
-    return f"/v3/{name}", f"/v3/v1/{name}", f"/v1/{name}"
-
-
 # The page that the documented edition follows is of completions alone; all else is today's server in both editions.
 _today = partial(Operation, edition="observed")
 
@@ -41,7 +36,7 @@ _today = partial(Operation, edition="observed")
 def _of_graphs(name: str, path: str, schemas: Schemas, read: str, write: str, summary: str) -> Operation:
     """An operation of graphs; `read` and `write` are functions of this package, loaded with the first request."""
     reader, writer = (on_demand(f"{__package__}.{each}") for each in (read, write))
-    return _today(name, "POST", _below_roots(path), schemas, reader, writer, summary=summary)
+    return _today(name, "POST", below_roots(path), schemas, reader, writer, summary=summary)
 
 
 COMPLETIONS = _of_graphs(
@@ -87,7 +82,7 @@ RERANK = _of_graphs(
 TOKENIZE = _today(
     "tokenize",
     "POST",
-    _below_roots("tokenize"),
+    below_roots("tokenize"),
     Schemas("TokenizeRequest", "TokenizeResponse"),
     handler=tokenize,
     summary="The token ids of texts",
@@ -110,8 +105,8 @@ OVMS = Dialect(
         EMBEDDINGS,
         RERANK,
         TOKENIZE,
-        _look("models", _below_roots("models"), list_models, "The models that are served", "ModelList"),
-        _look("model", _below_roots("models/{id}"), get_model, "One model", "Model"),
+        _look("models", below_roots("models"), list_models, "The models that are served", "ModelList"),
+        _look("model", below_roots("models/{id}"), get_model, "One model", "Model"),
         _look("server", ("/v2",), server_metadata, "The server's name and version", "ServerMetadata"),
         _look("health", ("/v2/health/ready", "/v2/health/live"), healthy, "Whether the server is ready"),
         _look("model_ready", ("/v2/models/{id}/ready",), model_ready, "Whether a model is ready"),

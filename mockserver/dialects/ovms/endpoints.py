@@ -9,10 +9,10 @@ from mockserver.core.calls import Call
 from mockserver.core.dialects import Model, RequestScope
 from mockserver.core.failures import FailureKind, Refusal
 from mockserver.core.json_values import may_nest_deeper
-from mockserver.core.timeline import Reply
+from mockserver.core.timeline import RawHeaders, Reply
 from mockserver.dialects.openai.bodies import body_reply
 from mockserver.dialects.openai.fields import json_object
-from mockserver.dialects.ovms.errors import COMPLETIONS, JSON, graph_fault, not_json
+from mockserver.dialects.ovms.errors import JSON, graph_fault, not_json
 from mockserver.dialects.ovms.fields import UINT32, Fields, whole
 from mockserver.dialects.ovms.graphs import NODES, Kind, fields_fault, kind_of, texts_fault
 from mockserver.model import tokens
@@ -121,9 +121,29 @@ def _int(digits: str) -> int | float:
 # "V3 route regex: [...] also `/v1/...`; POST only". One path below a root belongs to the server itself.
 _ROOTS = ("/v3/", "/v1/")
 CONFIG_PATH, RELOAD_PATH = "/v1/config", "/v1/config/reload"
+# "on every response [...] each default `*`".
+_CORS: RawHeaders = (
+    (b"access-control-allow-origin", b"*"),
+    (b"access-control-allow-methods", b"*"),
+    (b"access-control-allow-headers", b"*"),
+)
 _WRONG_ENDPOINT = (
     "Wrong endpoint. Allowed endpoints: /v[13]/chat/completions, /v[13]/completions, /v[13]/responses, /v[13]/tokenize"
 )
+
+
+def below_roots(name: str) -> tuple[str, ...]:
+    """Both versions know `/v3/` and `/v3/v1/`; `/v1/` has been there since v2026.3."""
+    return f"/v3/{name}", f"/v3/v1/{name}", f"/v1/{name}"
+
+
+# The only operation that the documented edition has of its own.
+_COMPLETIONS = below_roots("completions")
+
+
+def every_answer(call: Call, scope: RequestScope) -> RawHeaders:
+    """The headers that each answer carries, errors included: CORS since v2025.2.1, none before."""
+    return _CORS if scope.edition == "observed" or call.path not in _COMPLETIONS else ()
 
 
 def enter(call: Call, scope: RequestScope, kind: Kind) -> Admitted | Refusal:
@@ -153,7 +173,7 @@ def unrouted(call: Call, scope: RequestScope, allowed: tuple[str, ...]) -> Reply
         path = path.replace(f"{{{name}}}", value)
     if ".." in path.split("/"):
         return Refusal(FailureKind.UNKNOWN_PATH, "The provided base path is invalid or doesn't exists")
-    if call.method == "OPTIONS" and (scope.edition == "observed" or path not in COMPLETIONS):
+    if call.method == "OPTIONS" and (scope.edition == "observed" or path not in _COMPLETIONS):
         return body_reply(b"", content_type=JSON)
     if call.method == "POST" and path.startswith(_ROOTS) and path != CONFIG_PATH:
         admitted = admit(call, scope._replace(edition="observed"), path)

@@ -4,8 +4,7 @@ from collections.abc import Callable
 
 import orjson
 
-from mockserver.core.calls import Call
-from mockserver.core.dialects import Edition, ErrorTable, ErrorTemplate, RequestScope
+from mockserver.core.dialects import Edition, ErrorTable, ErrorTemplate
 from mockserver.core.failures import FailureKind, Refusal
 from mockserver.core.timeline import RawHeaders
 from mockserver.dialects.ovms.chat_templates import ROLES_ALTERNATE
@@ -16,23 +15,6 @@ STREAM: RawHeaders = (
     (b"cache-control", b"no-cache"),
     (b"connection", b"keep-alive"),
 )
-
-# "on every response [...] each default `*`".
-_CORS: RawHeaders = (
-    (b"access-control-allow-origin", b"*"),
-    (b"access-control-allow-methods", b"*"),
-    (b"access-control-allow-headers", b"*"),
-)
-
-
-# The paths of the only operation that the documented edition has of its own.
-COMPLETIONS = ("/v3/completions", "/v3/v1/completions", "/v1/completions")
-
-
-def every_answer(call: Call, scope: RequestScope) -> RawHeaders:
-    """The headers that each answer carries, errors included: CORS since v2025.2.1, none before."""
-    return _CORS if scope.edition == "observed" or call.path not in COMPLETIONS else ()
-
 
 # --- errors ----------------------------------------------------------------------------------------------------------
 
