@@ -10,18 +10,13 @@ from mockserver.core.dialects import (
     Schemas,
     on_demand,
 )
+from mockserver.dialects.openai.responses.operations import stored_operations
 from mockserver.dialects.yandex.errors import ERRORS
 from mockserver.dialects.yandex.limits import PRESETS, PROMPT_CACHING, QUOTAS, credentials, every_answer, preset_of
 from mockserver.dialects.yandex.models import MODELS, list_models
 from mockserver.dialects.yandex.read import CONTRACT
 
 _RESPONSES = f"{__package__}.responses"
-
-
-def _of_stored(name: str, method: str, path: str, summary: str, response: str | None = None) -> Operation:
-    answer, schemas = on_demand(f"{_RESPONSES}.stored:{name}"), Schemas(response=response)
-    return Operation(name, method, (path,), schemas, handler=answer, summary=summary, remembers=True)
-
 
 CHAT_COMPLETIONS = Operation(
     "chat_completions",
@@ -46,12 +41,6 @@ RESPONSES = Operation(
     summary="Answer what was said, called and given back",
     stream_error=on_demand(f"{_RESPONSES}.answers:fail_response"),
     history_markers=(b'"previous_response_id"', b'"item_reference"', b'"background"'),
-)
-STORED = (
-    _of_stored("list_input_items", "GET", "/v1/responses/{id}/input_items", "The input of a stored response"),
-    _of_stored("cancel_response", "POST", "/v1/responses/{id}/cancel", "Cancel a response", "Response"),
-    _of_stored("get_response", "GET", "/v1/responses/{id}", "A stored response", "Response"),
-    _of_stored("delete_response", "DELETE", "/v1/responses/{id}", "Delete a stored response"),
 )
 EMBEDDINGS = Operation(
     "embeddings",
@@ -79,7 +68,7 @@ YANDEX = Dialect(
         "apps.ai.api.cloud.yandex.net",
         "rest-assistant.api.cloud.yandex.net",
     ),
-    operations=(CHAT_COMPLETIONS, RESPONSES, *STORED, EMBEDDINGS, LIST_MODELS),
+    operations=(CHAT_COMPLETIONS, RESPONSES, *stored_operations(_RESPONSES), EMBEDDINGS, LIST_MODELS),
     history=on_demand(f"{_RESPONSES}.stored:make_store"),
     # Its models are named by URIs: `gpt://`, `emb://`.
     claims=re.compile(r"\w+://.+"),
