@@ -9,7 +9,7 @@ import pytest
 from mockserver.state.namespaces import Namespace
 from tests.support.asking import ask
 
-# Prompts of so many characters each, all different.
+# Prompts of so many characters each, all different. A single one may be kept by what read it last, twenty may not.
 COUNT, LENGTH = 20, 60_000
 
 TOOL = {"type": "function", "function": {"name": "get_weather", "description": "The weather"}}
@@ -45,7 +45,7 @@ def test_long_prompts_are_not_kept(kind: str) -> None:
     finally:
         tracemalloc.stop()
     assert statuses == {200}
-    assert kept < COUNT * LENGTH / 4
+    assert kept < COUNT * LENGTH / 2
 
 
 def test_long_embeddings_are_not_kept() -> None:
@@ -61,7 +61,7 @@ def test_long_embeddings_are_not_kept() -> None:
         kept, _ = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
-    assert kept < length / 4
+    assert kept < length / 2
 
 
 def test_a_journal_of_embeddings_stays_within_its_bytes() -> None:
