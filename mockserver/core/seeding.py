@@ -13,16 +13,12 @@ Item = TypeVar("Item")
 # The seeds that there are.
 SEEDS = range(-(2**63), 2**63)
 _MASK = (1 << 64) - 1
-_ALPHANUMERICS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+_ALPHANUMERICS = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
 # The constants of splitmix64.
 _STEP, _MIX, _MIX_AGAIN = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
-# So many draws are made at once in the lanes of one large integer: 128 bits each, of which products need as many.
-_LANES = 64
-_EACH_LANE = sum(1 << 128 * lane for lane in range(_LANES))
-_LOW_HALVES = _EACH_LANE * _MASK
-_STEPS = sum(((lane + 1) * _STEP & _MASK) << 128 * lane for lane in range(_LANES))
-_AS_ALPHANUMERICS = bytes.maketrans(bytes(range(len(_ALPHANUMERICS))), _ALPHANUMERICS.encode())
+# The character for each value of a byte.
+_AS_ALPHANUMERICS = bytes(_ALPHANUMERICS[value % len(_ALPHANUMERICS)] for value in range(256))
 
 
 def derive(seed: int, *parts: str | int) -> int:
@@ -35,6 +31,15 @@ def hex_digits(seed: int, count: int, *parts: str | int) -> str:
     """`count` (at most 128) lower-case hexadecimal digits derived like `derive`."""
     data = "\x1f".join(map(str, parts)).encode("utf-8", "surrogatepass")
     return blake2b(data, digest_size=(count + 1) // 2, key=(seed & _MASK).to_bytes(8)).hexdigest()[:count]
+
+
+def alphanumerics(seed: int, count: int, *parts: str | int) -> str:
+    """`count` digits and letters of both cases derived like `derive`."""
+    data, key = "\x1f".join(map(str, parts)).encode("utf-8", "surrogatepass"), (seed & _MASK).to_bytes(8)
+    drawn = blake2b(data, key=key).digest()
+    while len(drawn) < count:
+        drawn += blake2b(drawn, key=key).digest()
+    return drawn[:count].translate(_AS_ALPHANUMERICS).decode()
 
 
 def fingerprint(data: bytes) -> str:
@@ -80,21 +85,3 @@ class Draws:
         """A text of `count` characters, each drawn independently."""
         bits, bound = self.bits, len(characters)
         return "".join([characters[(bits() * bound) >> 64] for _ in range(count)])
-
-
-def alphanumerics(seed: int, count: int, *parts: str | int) -> str:
-    """`count` digits and letters of both cases derived like `derive`: those that `Draws` would spell, faster."""
-    start, drawn = derive(seed, *parts), b""
-    while len(drawn) < count:
-        drawn += _drawn_below(len(_ALPHANUMERICS), start + len(drawn) * _STEP)
-    return drawn[:count].translate(_AS_ALPHANUMERICS).decode()
-
-
-def _drawn_below(bound: int, start: int) -> bytes:
-    """The first `_LANES` draws below a bound (at most 256), as a byte each."""
-    mixed = ((start & _MASK) * _EACH_LANE + _STEPS) & _LOW_HALVES
-    mixed = ((mixed ^ ((mixed >> 30) & _LOW_HALVES)) * _MIX) & _LOW_HALVES
-    mixed = ((mixed ^ ((mixed >> 27) & _LOW_HALVES)) * _MIX_AGAIN) & _LOW_HALVES
-    mixed = (mixed ^ ((mixed >> 31) & _LOW_HALVES)) * bound
-    # The high half of each lane is less than the bound.
-    return mixed.to_bytes(16 * _LANES, "little")[8::16]
