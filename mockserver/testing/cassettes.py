@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from mockserver.core.dialects import Dialect, load_dialects
 from mockserver.core.messages import pluralize
-from mockserver.recordings.stubs import complaints, stubs_from
+from mockserver.recordings.stubs import complaints, read_replaying, stubs_from
 from mockserver.server.clock import Monotonic
 from mockserver.server.recording.exchanges import by_vendor
 from mockserver.server.recording.setup import check_library, for_recording, make_recorder
@@ -148,7 +148,9 @@ class Cassettes:
             return passed()
 
         settings = server.settings if isinstance(server, MockServer) else None
-        return recording(path, settings, self._upstreams, "--mockserver-upstream", dialect, adds=adds, is_good=is_good)
+        how = read_replaying(**{key: value for key, value in cassette.how.items() if key in OF_CASSETTES})
+        upstreams, option = self._upstreams, "--mockserver-upstream"
+        return recording(path, settings, upstreams, option, dialect, adds=adds, volatile=how.volatile, is_good=is_good)
 
 
 class RecordingHandle(Handle):
@@ -296,13 +298,14 @@ def recording(
     dialect: str | None,
     *,
     adds: bool,
+    volatile: Sequence[str] = (),
     is_good: Callable[[], bool],
 ) -> Iterator[RecordingHandle]:
     """A recorder into the file `path`, with a simulator's settings, for a `with` block. Raises ConfigError.
 
-    With `adds` the file is added to, and what it has is answered from it. Otherwise it is made anew when all is over
-    and `is_good` then; until then a file of its own is written, so that a failure destroys nothing. `upstreams` are
-    written `NAME=URL`, as values of the `option`.
+    With `adds` the file is added to, and what it has is answered from it, whatever is `volatile`. Otherwise it is made
+    anew when all is over and `is_good` then; until then a file of its own is written, so that a failure destroys
+    nothing. `upstreams` are written `NAME=URL`, as values of the `option`.
     """
     check_library()
     dialects, journal = load_dialects(), Journal()
@@ -312,7 +315,9 @@ def recording(
         clients_of(dialect)
         known.check(dialects[dialect])
     place = path if adds else path.with_name(f"{path.stem}.unfinished{path.suffix}")
-    recorder = make_recorder(own, place, known, dialects, only_new=adds, force=not adds, journal=journal)
+    recorder = make_recorder(
+        own, place, known, dialects, only_new=adds, volatile=volatile, force=not adds, journal=journal
+    )
     try:
         thread = AppThread(recorder)
         thread.start()

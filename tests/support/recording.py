@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Thread
@@ -35,12 +35,14 @@ def recorder(
     silence: float = 30.0,
     clock: Callable[[], float] = time.monotonic,
     only_new: bool = False,
+    volatile: Sequence[str] = (),
     **options: Any,
 ) -> Iterator[str]:
-    """The URL of a recorder that writes to the file; with `only_new`, what the file has is answered from it."""
+    """The URL of a recorder that writes to the file; with `only_new`, what the file has is answered from it, whatever
+    is `volatile`."""
     settings = Settings(port=0, log_level="warning", **options)
     given = read_upstreams([f"{name}={url}" for name, url in upstreams.items()], DIALECTS)
-    replays = replays_in(path) if only_new else None
+    replays = replays_in(path, volatile) if only_new else None
     file = RecordingFile(path, settings)
     app = Recorder(settings, DIALECTS, given, file, vendor_client(given.given.values(), silence), clock, replays)
     listener = bind(settings)

@@ -1,19 +1,18 @@
 """Replays: the answers that a recording already has, so that only new requests are forwarded."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from hashlib import blake2b
 from itertools import count
 from pathlib import Path
 from typing import NamedTuple
-from urllib.parse import unquote_plus
 
 import orjson
 
 from mockserver.core.calls import Call
 from mockserver.core.json_values import nests_absurdly
 from mockserver.core.matching.whole_requests import whole_request
-from mockserver.core.secrets import is_secret, masked_body, masked_query, masked_text
+from mockserver.core.secrets import is_secret, masked_body, masked_text
 from mockserver.core.timeline import RawHeaders
 from mockserver.recordings.recorded import CIRCUMSTANCES, Lost, Recorded
 from mockserver.recordings.traffic import exchanges_in
@@ -27,13 +26,12 @@ _BODILESS = (204, 304)
 
 
 class _Request(NamedTuple):
-    """What is equal in equal requests: whose API is asked, where, and a digest of the body."""
+    """What is equal in equal requests: whose API is asked, where, and a digest of what is sent."""
 
     dialect: str
     method: str
     path: str
-    query: str
-    body: bytes
+    sent: bytes
 
 
 class Replay(NamedTuple):
@@ -48,16 +46,19 @@ class Replay(NamedTuple):
 class Replays:
     """The answers of a recording, by their requests: equal requests get theirs in turn, and the last one again.
 
+    What is `volatile` in requests (`core/matching/whole_requests.py`) does not make them differ.
+
     Answers that were not complete, and those that are due to the state of the vendor or the caller (limits, keys,
     outages), do not count: their requests are forwarded again.
     """
 
-    def __init__(self, exchanges: Iterable[Recorded | Lost]) -> None:
+    def __init__(self, exchanges: Iterable[Recorded | Lost], volatile: Sequence[str] = ()) -> None:
+        self._volatile = volatile
         self._answers: dict[_Request, list[Recorded]] = {}
         self._asked: dict[_Request, count[int]] = {}
         for each in exchanges:
             if isinstance(each, Recorded) and each.status not in CIRCUMSTANCES:
-                request = _request(each.dialect or "", each.method, each.path, each.query, each.body)
+                request = self._request(each.dialect or "", each.method, each.path, each.query, each.body)
                 self._answers.setdefault(request, []).append(each)
 
     def __len__(self) -> int:
@@ -66,15 +67,22 @@ class Replays:
     def answer(self, target: Target, call: Call) -> Replay | None:
         """The next recorded answer to a request; None if there is none."""
         name = target.route.dialect.name
-        request = _request(name, call.method, target.path, call.query, call.body)
+        request = self._request(name, call.method, target.path, call.query, call.body)
         known = self._answers.get(request)
         if known is None:
             return None
         turn = next(self._asked.setdefault(request, count()))
         return _replay(known[min(turn, len(known) - 1)])
 
+    def _request(self, dialect: str, method: str, path: str, query: str, body: bytes) -> _Request:
+        """What identifies a request, wherever the client has found the dialect: below its name, or at its bare
+        paths."""
+        prefix = f"/{dialect}/"
+        native = path[len(prefix) - 1 :] if path.startswith(prefix) else path
+        return _Request(dialect, method, masked_text(native), _digest(body, query, self._volatile))
 
-def replays_in(path: Path) -> Replays:
+
+def replays_in(path: Path, volatile: Sequence[str] = ()) -> Replays:
     """The answers in a file of recorded lines, which need not exist. Raises ConfigError."""
     if path.suffix.lower() != ".jsonl":
         raise ConfigError("record: --only-new needs a .jsonl, to which new exchanges are appended")
@@ -84,24 +92,18 @@ def replays_in(path: Path) -> Replays:
         data = b""
     except OSError as error:
         raise ConfigError(f"record: {path}: {error.strerror}") from None
-    return Replays(exchanges_in("record", data, str(path)) if data.strip() else ())
+    return Replays(exchanges_in("record", data, str(path)) if data.strip() else (), volatile)
 
 
-def _request(dialect: str, method: str, path: str, query: str, body: bytes) -> _Request:
-    """What identifies a request, wherever the client has found the dialect: below its name, or at its bare paths."""
-    prefix = f"/{dialect}/"
-    native = path[len(prefix) - 1 :] if path.startswith(prefix) else path
-    parameters = (each for each in query.split("&") if not is_secret(unquote_plus(each.partition("=")[0])))
-    return _Request(dialect, method, masked_text(native), masked_query("&".join(parameters)), _digest(body))
-
-
-def _digest(body: bytes) -> bytes:
-    """A digest of a body, the same for equal requests with equal ids (`core/matching/whole_requests.py`)."""
-    body = masked_body(body)
+def _digest(body: bytes, query: str, volatile: Sequence[str]) -> bytes:
+    """A digest of a body and a query, the same for equal requests with equal ids."""
+    value, rest = None, masked_body(body)
     with suppress(orjson.JSONDecodeError):
-        value = orjson.loads(body)
-        body = body if nests_absurdly(body, value) else whole_request(value, "", with_ids=True).encode()
-    return blake2b(body, digest_size=16).digest()
+        parsed = orjson.loads(rest)
+        if not nests_absurdly(rest, parsed):
+            value, rest = parsed, b""
+    sent = whole_request(value, query, volatile, with_ids=True).encode()
+    return blake2b(rest + b"\n" + sent, digest_size=16).digest()
 
 
 def _replay(recorded: Recorded) -> Replay:

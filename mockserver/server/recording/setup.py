@@ -1,6 +1,6 @@
 """A recorder, set up: its library, its settings, the file that it writes and the upstreams to which it forwards."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -39,18 +39,20 @@ def make_recorder(
     *,
     silence: float = SILENCE,
     only_new: bool = False,
+    volatile: Sequence[str] = (),
     force: bool = False,
     journal: Journal | None = None,
 ) -> "Recorder":
     """A recorder into the file `path`, which has nothing in it with `force`; with `only_new` what is in it is answered
-    from it. A `journal` tells what the recorder does. Its `file` is for the caller to close. Raises ConfigError."""
+    from it, whatever is `volatile` in requests. A `journal` tells what the recorder does. Its `file` is for the caller
+    to close. Raises ConfigError."""
     # httpx takes long to import, and is not always installed.
     from mockserver.server.recording.recorder import Recorder, vendor_client
 
     upstreams.check_loops(settings.port)
     if settings.dialect is not None:
         upstreams.check(dialects[settings.dialect])
-    replays = replays_in(path) if only_new else None
+    replays = replays_in(path, volatile) if only_new else None
     client = vendor_client(upstreams.given.values(), silence)
     file = RecordingFile(path, settings, force=force)
     return Recorder(settings, dialects, upstreams, file, client, replays=replays, journal=journal)
