@@ -273,7 +273,7 @@ def test_raw_thoughts_of_today_end_with_their_tag_in_the_content() -> None:
             ["accepted_prediction_tokens", "rejected_prediction_tokens", "reasoning_tokens"],
         ),
         (GEMMA, ["cached_tokens"], ["reasoning_tokens"]),
-        ("qwen-3.8-27b", ["cached_tokens"], ["reasoning_tokens"]),
+        ("qwen-3.8-27b", ["cached_tokens", "image_tokens"], ["reasoning_tokens"]),
         (QWEN, ["cached_tokens"], None),
         ("my-own-model", ["cached_tokens"], None),
     ],
@@ -742,16 +742,18 @@ def test_an_image_whose_size_nobody_can_tell_counts_as_a_usual_one(url: str) -> 
     assert image_tokens(url) == 256
 
 
+@pytest.mark.parametrize("model", [GEMMA, "qwen-3.8-27b"])
 @both_editions
-def test_images_count_change_the_answer_and_are_told_in_the_usage(edition: Edition) -> None:
+def test_images_count_change_the_answer_and_are_told_in_the_usage(edition: Edition, model: str) -> None:
     def look(*images: bytes) -> Answer:
         shown = [{"type": "image_url", "image_url": {"url": data_url("png", image)}} for image in images]
         content = [{"type": "text", "text": "Describe this image."}, *shown]
-        return chat(GEMMA, edition=edition, messages=[{"role": "user", "content": content}])
+        return chat(model, edition=edition, messages=[{"role": "user", "content": content}])
 
     none, one, other, two = look(), look(png(512, 512)), look(png(336, 226)), look(png(512, 512), png(336, 226))
-    counts = [answer.json()["usage"]["image_tokens"] for answer in (none, one, other, two)]
-    assert counts == [0, 256, 260, 516]
+    usages = [answer.json()["usage"] for answer in (none, one, other, two)]
+    counted = usages if model == GEMMA else [usage["prompt_tokens_details"] for usage in usages]
+    assert [usage["image_tokens"] for usage in counted] == [0, 256, 260, 516]
     assert two.json()["usage"]["prompt_tokens"] == none.json()["usage"]["prompt_tokens"] + 516
     assert len({message(answer)["content"] for answer in (none, one, other, two)}) == 4
 

@@ -73,7 +73,7 @@ class ModelFamily(NamedTuple):
       word of the vendor's, empty for models that do not reason.
     - `shown`: where its thoughts are shown by default; `tags` surround them within the content.
     - `details`: those of the completion tokens in its usage.
-    - `sees`: whether it is known to read images.
+    - `images`: where its usage counts those it reads, empty for a model that is not known to read any.
     - `whole_calls`: whether a stream has all tool calls in one chunk today too; `compact`: whether their arguments are
       written without whitespace.
     - `era`: the edition at whose time its answers were recorded, None for a model that may be of either.
@@ -85,7 +85,7 @@ class ModelFamily(NamedTuple):
     shown: Shown = "text_parsed"
     tags: tuple[str, str] = ("<think>\n", "\n</think>\n\n")
     details: tuple[str, ...] = ()
-    sees: bool = False
+    images: Literal["", "usage", "details"] = ""
     whole_calls: bool = False
     compact: bool = False
     era: Edition | None = None
@@ -105,10 +105,10 @@ _FAMILIES: Mapping[str, ModelFamily] = MappingProxyType({
     "zai-glm": ModelFamily(
         "medium", _USUAL, details=ALL_DETAILS, whole_calls=True, era="observed", refuses=(_BLIND,)
     ),
-    # Recorded: no reasoning unless requested.
-    "gemma": ModelFamily(None, _USUAL, details=_REASONING, sees=True, era="observed"),
-    # "none/low/medium/high (default high)".
-    "qwen-3.": ModelFamily("high", _USUAL, details=_REASONING, sees=True, era="observed"),
+    # Recorded in July 2026: no reasoning unless requested.
+    "gemma": ModelFamily(None, _USUAL, details=_REASONING, images="usage", era="observed"),
+    # "none/low/medium/high (default high)". Its usage was recorded in September 2026.
+    "qwen-3.": ModelFamily("high", _USUAL, details=_REASONING, images="details", era="observed"),
     "qwen-3-32b": _ELDER_THINKER,
     "qwen-3-235b-a22b-thinking": _ELDER_THINKER,
     "deepseek-r1": _ELDER_THINKER,

@@ -76,7 +76,7 @@ def _entry(model: Model) -> Entry:
 
 
 def _sees(model: Model) -> bool:
-    return family_of(model.id).sees
+    return bool(family_of(model.id).images)
 
 
 def _reasons(model: Model) -> bool:

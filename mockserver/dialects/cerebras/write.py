@@ -204,8 +204,9 @@ def _chat_counts(rendering: Rendering) -> Members:
         **usage_object(usage),
         "prompt_tokens_details": {"cached_tokens": usage.cached_tokens},
     }
-    if family.sees:
-        stated["image_tokens"] = options.image_tokens
+    if family.images:
+        counted = stated if family.images == "usage" else stated["prompt_tokens_details"]
+        counted["image_tokens"] = options.image_tokens
     unseen = usage.unseen or Unseen()
     # A model without reasoning of its own has some if a stub prescribes it.
     more = rendering.generation.request.prediction is not None or (unseen.reasoning > 0 and not family.efforts)
