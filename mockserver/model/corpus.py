@@ -30,7 +30,7 @@ class Phrase(NamedTuple):
 @cache
 def language(name: str) -> Sections:
     """The sections of one language."""
-    return _entries(name)
+    return sections(f"corpus/{name}.txt")
 
 
 @cache
@@ -48,14 +48,9 @@ def code() -> Sections:
     }
 
 
-@cache
 def thoughts() -> Sections:
     """Sentences of reasoning, by section."""
-    return _entries("thoughts")
-
-
-def _entries(name: str) -> Sections:
-    return {section: tuple(lines) for section, lines in sections(f"corpus/{name}.txt").items()}
+    return sections("corpus/thoughts.txt")
 
 
 @lru_cache(maxsize=8192)
@@ -70,8 +65,9 @@ def fresh_phrase(text: str) -> Phrase:
     return Phrase(tuple(ids), tuple(texts))
 
 
-def sections(path: str, *, keep_blank: bool = False) -> dict[str, list[str]]:
-    """The lines of a data file by the section they are in: "[name]" begins one, "#" a comment."""
+@cache
+def sections(path: str, *, keep_blank: bool = False) -> Sections:
+    """The lines of a data file by the section they are in: "[name]" begins one, "#" a comment. A file is read once."""
     found: dict[str, list[str]] = {}
     current: list[str] = []
     for line in (files("mockserver.model") / path).read_text("utf-8").splitlines():
@@ -79,7 +75,7 @@ def sections(path: str, *, keep_blank: bool = False) -> dict[str, list[str]]:
             current = found.setdefault(line[1:-1], [])
         elif keep_blank or (line and not line.startswith("#")):
             current.append(line)
-    return found
+    return {section: tuple(lines) for section, lines in found.items()}
 
 
 # Names, companies and addresses come from faker, whose data may change between versions. What is used here has not
