@@ -292,36 +292,36 @@ _CALCULATION = re.compile(
 )
 
 
-class Claim(NamedTuple):
-    """What a description claims: requests about some terms; without any, every request, or every one of `questions`."""
+class ClaimedRequests(NamedTuple):
+    """What a description claims: requests about some `terms`; without any, all of them, or all that are `questions`."""
 
     terms: frozenset[str]
     questions: bool
 
 
-def claim_on(description: str, topic: str) -> Claim | None:
+def claim_on(description: str, topic: str) -> ClaimedRequests | None:
     """The claim in a tool's description that a prompt meets; None if it meets none."""
     claims = _claims_of(description[:_CLAIMING])
     return next((claim for claim in claims if _covers(claim, topic[:STRETCH])), None)
 
 
 @lru_cache(maxsize=1024)
-def _claims_of(description: str) -> tuple[Claim, ...]:
+def _claims_of(description: str) -> tuple[ClaimedRequests, ...]:
     found = []
     arithmetic = terms(description) & {ARITHMETIC}
     if arithmetic and re.search(rf"\b{_EVERY}\b", description, re.IGNORECASE):
-        found.append(Claim(arithmetic, False))
+        found.append(ClaimedRequests(arithmetic, False))
     for sentence in _SENTENCE.split(description):
         match = _CLAIM.search(sentence) or _CLAIMS_ALL.search(sentence)
         if match is not None:
             rest = next(filter(None, match.groups()), "")
             claimed = _terms_of(rest)
             if claimed or _UNIVERSAL.search(match[0]):
-                found.append(Claim(claimed and claimed | arithmetic, _QUESTIONS.search(rest) is not None))
+                found.append(ClaimedRequests(claimed and claimed | arithmetic, _QUESTIONS.search(rest) is not None))
     return tuple(found)
 
 
-def _covers(claim: Claim, topic: str) -> bool:
+def _covers(claim: ClaimedRequests, topic: str) -> bool:
     if not claim.terms:
         return not claim.questions or _QUESTION.search(topic) is not None
     if ARITHMETIC in claim.terms and (operations(topic) or _CALCULATION.search(topic)):
