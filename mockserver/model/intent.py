@@ -164,14 +164,14 @@ class Intent(NamedTuple):
     literal_answers: tuple[str, ...] = ()
 
     @property
-    def subject(self) -> str:
-        """The subject in the prompt's own words, or a generic one."""
-        return _subject_in(*self.about) or _GENERIC[self.language]
+    def named_subject(self) -> str:
+        """The subject in the prompt's own words; empty if it names none."""
+        return _subject_in(*self.about)
 
     @property
-    def names_subject(self) -> bool:
-        """Whether the prompt names its subject."""
-        return bool(_subject_in(*self.about))
+    def subject(self) -> str:
+        """The same, or a generic one."""
+        return _subject_in(*self.about) or _GENERIC[self.language]
 
     @property
     def length(self) -> int:

@@ -153,8 +153,10 @@ class _Writer:
 
     def _opener(self) -> Phrase:
         """A sentence with the subject: the prompt's own words are quoted, as other languages' sentences do already."""
-        intent, subject = self._intent, self._intent.subject
-        if intent.language == "en" and '"' not in subject and intent.names_subject:
+        intent, subject = self._intent, self._intent.named_subject
+        if not subject:
+            subject = intent.subject
+        elif intent.language == "en" and '"' not in subject:
             subject = f'"{subject}"'
         sentence = self.draws.pick(corpus.language(self._language)["openers"])
         return fresh_phrase(sentence.replace("{subject}", subject))
@@ -298,7 +300,7 @@ def think(prompt: Prompt, count: int, key: int) -> Sequence[str]:
 def _thoughts(prompt: Prompt, draws: Draws) -> Iterator[Phrase]:
     """Endless sentences: an opening, then all the others in one random order after another."""
     intent = detect_intent(prompt.topic)
-    subject = f'"{intent.subject}"' if intent.names_subject else "this question"
+    subject = f'"{intent.named_subject}"' if intent.named_subject else "this question"
     sections = corpus.thoughts()
     yield fresh_phrase(draws.pick(sections["openings"]).format(subject=subject))
     while True:

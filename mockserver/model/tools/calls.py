@@ -146,7 +146,7 @@ def _suitable(tools: Sequence[Tool], topic: str, key: int) -> list[Tool]:
     if (
         _WORLDLY.search(topic[:STRETCH])
         and not _PERSONAL.search(topic[:STRETCH])
-        and detect_intent(topic).names_subject
+        and detect_intent(topic).named_subject
     ):
         return [tool for tool in tools if searches(tool)][:1]
     return []
