@@ -64,15 +64,19 @@ class RequestScope(NamedTuple):
     webhooks: WebhookQueue | None = None
     history: ResponseHistory | None = None
 
+    def listed(self, name: str) -> Model | None:
+        """The model of that name, if it is on offer."""
+        for model in self.models:
+            if model.id == name:
+                return model
+        return None
+
     def model(self, name: str) -> Model | None:
         """The model of that name: one on offer, else one made up for the name, unless the catalogue is closed.
 
         An empty name is that of no model.
         """
-        for model in self.models:
-            if model.id == name:
-                return model
-        return None if self.closed_catalogue or not name else Model(name)
+        return self.listed(name) or (None if self.closed_catalogue or not name else Model(name))
 
 
 Read = Callable[[Call, RequestScope], GenerationRequest | Refusal]

@@ -85,8 +85,10 @@ def list_models(call: Call, scope: RequestScope) -> Reply | Refusal:
 def get_model(call: Call, scope: RequestScope) -> Reply | Refusal:
     """One model of the list, also by an alias, or the vendor's 404."""
     name = resolved(scope.variables["id"])
-    found = next((body_reply(_row(model)) for model in scope.models if model.id == name), None)
-    return headers_fault(call) or found or Refusal(FailureKind.UNKNOWN_MODEL, model=name)
+    fault, model = headers_fault(call), scope.listed(name)
+    if fault is not None or model is None:
+        return fault or Refusal(FailureKind.UNKNOWN_MODEL, model=name)
+    return body_reply(_row(model))
 
 
 def _row(model: Model) -> dict[str, Any]:

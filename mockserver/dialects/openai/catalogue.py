@@ -34,8 +34,7 @@ def delete_model(call: Call, scope: RequestScope) -> Reply | Refusal:
 
 def _found(scope: RequestScope) -> Model | Refusal:
     name = scope.variables["id"]
-    listed = next((model for model in scope.models if model.id == name), None)
-    return listed or Refusal(FailureKind.UNKNOWN_MODEL, model=name)
+    return scope.listed(name) or Refusal(FailureKind.UNKNOWN_MODEL, model=name)
 
 
 def _row(model: Model) -> dict[str, object]:

@@ -60,8 +60,8 @@ def admit(call: Call, scope: RequestScope, path: str) -> Admitted | Refusal:
     # "only if the path contains `completions`; B also `responses`". In neither edition is null a boolean.
     if not isinstance(fields.get("stream", False), bool) and ("completions" in path or (newer and "responses" in path)):
         return not_json("stream field is not a boolean")
-    # "An empty `model` string also falls back to the path."
-    model = scope.model(name) if name else _listed(_named_by(path) if newer else "", scope)
+    # "An empty `model` string also falls back to the path." There, `completions` or an empty name mean no model.
+    model = scope.model(name) if name else scope.listed(_named_by(path) if newer else "")
     return Refusal(FailureKind.UNKNOWN_MODEL) if model is None else Admitted(fields, model)
 
 
@@ -72,7 +72,7 @@ def _media_type(call: Call) -> str:
 def _unread(call: Call, scope: RequestScope, path: str) -> Refusal:
     """A body with another content type than JSON: "anything else takes the model name from the path"."""
     form = _FORM_MODEL.search(call.body) if _media_type(call) == "multipart/form-data" else None
-    known = scope.model(form[1].decode("utf-8", "replace")) if form and form[1] else _listed(_named_by(path), scope)
+    known = scope.model(form[1].decode("utf-8", "replace")) if form and form[1] else scope.listed(_named_by(path))
     if known is None:
         return Refusal(FailureKind.UNKNOWN_MODEL)
     return graph_fault("Non-json request received in text generation calculator")
@@ -80,11 +80,6 @@ def _unread(call: Call, scope: RequestScope, path: str) -> Refusal:
 
 def _named_by(path: str) -> str:
     return path.removeprefix("/v3/").removeprefix("/v1/")
-
-
-def _listed(name: str, scope: RequestScope) -> Model | None:
-    """The model of that name, if it is really served: `completions` or an empty name mean no model."""
-    return next((model for model in scope.models if model.id == name), None)
 
 
 def _depth(body: bytes) -> int:

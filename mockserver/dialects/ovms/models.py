@@ -133,7 +133,7 @@ def list_models(call: Call, scope: RequestScope) -> Reply:
 
 def get_model(call: Call, scope: RequestScope) -> Reply | Refusal:
     """One model of the list; an unknown one is "HTTP 500 (MODEL_NOT_LOADED maps to 500)"."""
-    found = next((model for model in scope.models if model.id == scope.variables.get("id", "")), None)
+    found = scope.listed(scope.variables.get("id", ""))
     if found is None:
         return Refusal(FailureKind.UNKNOWN_MODEL, "Model not found", status=500)
     return _answer(_model(found, scope))
