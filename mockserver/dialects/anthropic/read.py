@@ -74,10 +74,12 @@ def read_message(call: Call, scope: RequestScope, contract: Contract = MESSAGE) 
     body, version = json_object(call.body), call.headers["anthropic-version"]
     if isinstance(body, Refusal):
         return body
-    if not contract.accepts(body):
-        return explain(body, contract.violations(body))
     unknown = (*(SAMPLING if version > "2026" else ()), *(() if betas(call) else _BETAS))
     extra = next((name for name in unknown if name in body), None)
+    # Whatever is wrong with the value of an unknown field, the vendor only looks at its name.
+    known = body if extra is None else {name: value for name, value in body.items() if name not in unknown}
+    if not contract.accepts(known):
+        return explain(known, contract.violations(known))
     if extra is not None:
         return refused("extra", name=extra)
     if body.get("thread") is not None:

@@ -876,6 +876,14 @@ def test_a_message_has_a_megabyte_at_most(post: Post) -> None:
     assert (status, answers) == (200, [{"error": "headers are too large"}])
 
 
+def test_a_batch_says_of_a_message_to_the_model_what_a_single_one_is_told(post: Post) -> None:
+    headers = {"upstash-callback": "http://127.0.0.1:9/"}
+    for body in ("{", "[]", '{"stream": true}'):
+        status, single = post.ask("POST", "/v2/publish/api/llm", body.encode(), **headers)
+        message = {"destination": "api/llm", "headers": headers, "body": body}
+        assert (status, post.ask("POST", "/v2/batch", [message])) == (400, (200, [single]))
+
+
 def test_every_operation_wants_the_token(post: Post) -> None:
     for operation in load_dialect("upstash").operations:
         for path in operation.paths:

@@ -16,7 +16,7 @@ from mockserver.core.failures import FailureKind, Refusal
 from mockserver.core.json_values import nests_absurdly
 from mockserver.core.seeding import derive, fingerprint
 from mockserver.core.timeline import Reply
-from mockserver.dialects.upstash.errors import RefusedError, object_in, refused
+from mockserver.dialects.upstash.errors import ERRORS, RefusedError, object_in, refused
 from mockserver.dialects.upstash.limits import CHAT_PATH
 from mockserver.dialects.upstash.qstash.attempts import digits
 from mockserver.dialects.upstash.qstash.options import PublishOptions, checked_url, read_options
@@ -68,11 +68,18 @@ def batch(call: Call, scope: RequestScope) -> Reply:
         try:
             order, receipt = _accepted(parcel, call, scope, derive(scope.identity, "batch", number), orders)
         except RefusedError as error:
-            answers.append({"error": error.refusal.message or "message is too large"})
+            answers.append({"error": _said(error.refusal, scope)})
         else:
             answers.append(receipt)
             orders += [] if order is None else [order]
     return json_reply(answers, orders=tuple(orders))
+
+
+def _said(refusal: Refusal, scope: RequestScope) -> str:
+    """What a batch says of one of its messages that is refused."""
+    if refusal.kind is FailureKind.BODY_TOO_LARGE:
+        return "message is too large"
+    return refusal.message or ERRORS[scope.edition][refusal.kind].message
 
 
 def _one(call: Call, scope: RequestScope, queue: str | None, destination: str) -> Reply:
