@@ -7,85 +7,74 @@ each violation on a line of its own, in the words of the service's validator: re
 """
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from mockserver.core.dialects import Edition, ErrorTable, ErrorTemplate
 from mockserver.core.failures import FailureKind, Refusal, Violation
+from mockserver.dialects.openai.errors import ErrorRow
 from mockserver.dialects.openai.events import event
 from mockserver.dialects.openai.fields import Body
 
-
-class _Row(NamedTuple):
-    status: int
-    type: str
-    param: str
-    code: str
-    message: str
-
-
-_ROWS: dict[FailureKind, _Row] = {
-    FailureKind.MALFORMED_JSON: _Row(
-        400,
-        "invalid_request_error",
-        "validation_error",
-        "wrong_api_format",
-        ": Invalid JSON: expected value at line 1 column 1",
+_ROWS: dict[FailureKind, ErrorRow] = {
+    FailureKind.MALFORMED_JSON: ErrorRow(
+        400, ": Invalid JSON: expected value at line 1 column 1", code="wrong_api_format", param="validation_error"
     ),
-    FailureKind.NOT_AN_OBJECT: _Row(
-        400, "invalid_request_error", "validation_error", "wrong_api_format", ": Input should be an object"
+    FailureKind.NOT_AN_OBJECT: ErrorRow(
+        400, ": Input should be an object", code="wrong_api_format", param="validation_error"
     ),
-    FailureKind.INVALID_REQUEST: _Row(
-        400, "invalid_request_error", "validation_error", "wrong_api_format", ": the request is not valid"
+    FailureKind.INVALID_REQUEST: ErrorRow(
+        400, ": the request is not valid", code="wrong_api_format", param="validation_error"
     ),
-    FailureKind.UNSUPPORTED_MEDIA_TYPE: _Row(
-        415, "invalid_request_error", "content_type", "unsupported_media_type", "Unsupported content encoding."
+    FailureKind.UNSUPPORTED_MEDIA_TYPE: ErrorRow(
+        415, "Unsupported content encoding.", code="unsupported_media_type", param="content_type"
     ),
-    FailureKind.BODY_TOO_LARGE: _Row(
-        413, "invalid_request_error", "body", "request_too_large", "The request body is too large."
+    FailureKind.BODY_TOO_LARGE: ErrorRow(413, "The request body is too large.", code="request_too_large", param="body"),
+    FailureKind.MISSING_CREDENTIALS: ErrorRow(401, "Wrong API Key", code="wrong_api_key", param="api_key"),
+    FailureKind.UNAUTHORIZED: ErrorRow(401, "Wrong API Key", code="wrong_api_key", param="api_key"),
+    FailureKind.FORBIDDEN: ErrorRow(
+        403, "You do not have access to this resource.", "permission_denied_error", "permission_denied", param="api_key"
     ),
-    FailureKind.MISSING_CREDENTIALS: _Row(401, "invalid_request_error", "api_key", "wrong_api_key", "Wrong API Key"),
-    FailureKind.UNAUTHORIZED: _Row(401, "invalid_request_error", "api_key", "wrong_api_key", "Wrong API Key"),
-    FailureKind.FORBIDDEN: _Row(
-        403, "permission_denied_error", "api_key", "permission_denied", "You do not have access to this resource."
-    ),
-    FailureKind.PAYMENT_REQUIRED: _Row(
+    FailureKind.PAYMENT_REQUIRED: ErrorRow(
         402,
-        "payment_required_error",
-        "quota",
-        "payment_required",
         "Payment required to access this resource. Visit your billing tab.",
+        "payment_required_error",
+        "payment_required",
+        param="quota",
     ),
-    FailureKind.UNKNOWN_MODEL: _Row(
-        404, "not_found_error", "model", "model_not_found", "Model does not exist or you do not have access to it."
+    FailureKind.UNKNOWN_MODEL: ErrorRow(
+        404,
+        "Model does not exist or you do not have access to it.",
+        "not_found_error",
+        "model_not_found",
+        param="model",
     ),
-    FailureKind.WRONG_METHOD: _Row(405, "invalid_request_error", "method", "method_not_allowed", "Method Not Allowed"),
-    FailureKind.CONTEXT_LENGTH: _Row(
+    FailureKind.WRONG_METHOD: ErrorRow(405, "Method Not Allowed", code="method_not_allowed", param="method"),
+    # One token too many for its smallest model: clients search the message for the figures.
+    FailureKind.CONTEXT_LENGTH: ErrorRow(
         400,
-        "invalid_request_error",
-        "messages",
-        "context_length_exceeded",
-        # One token too many for its smallest model: clients search the message for the figures.
         "Please reduce the length of the messages or completion. Current length is 32769 while limit is 32768",
+        code="context_length_exceeded",
+        param="messages",
     ),
-    FailureKind.CONTENT_FILTER: _Row(
-        400, "invalid_request_error", "prompt", "content_filter", "The request was refused by a content filter."
+    FailureKind.CONTENT_FILTER: ErrorRow(
+        400, "The request was refused by a content filter.", code="content_filter", param="prompt"
     ),
-    FailureKind.RATE_LIMIT: _Row(
+    FailureKind.RATE_LIMIT: ErrorRow(
         429,
-        "too_many_requests_error",
-        "quota",
-        "request_quota_exceeded",
         "Requests per minute limit exceeded - too many requests sent.",
-    ),
-    FailureKind.OVERLOADED: _Row(
-        429,
         "too_many_requests_error",
-        "queue",
-        "queue_exceeded",
-        "We're experiencing high traffic right now! Please try again soon.",
+        "request_quota_exceeded",
+        param="quota",
     ),
-    FailureKind.TIMEOUT: _Row(408, "request_timeout_error", "", "request_timeout", "The request timed out."),
-    FailureKind.SERVER_ERROR: _Row(500, "server_error", "", "", "Encountered a server error, please try again."),
+    FailureKind.OVERLOADED: ErrorRow(
+        429,
+        "We're experiencing high traffic right now! Please try again soon.",
+        "too_many_requests_error",
+        "queue_exceeded",
+        param="queue",
+    ),
+    FailureKind.TIMEOUT: ErrorRow(408, "The request timed out.", "request_timeout_error", "request_timeout"),
+    FailureKind.SERVER_ERROR: ErrorRow(500, "Encountered a server error, please try again.", "server_error"),
 }
 
 
@@ -93,22 +82,22 @@ _ROWS: dict[FailureKind, _Row] = {
 _TYPES = {"token_quota_exceeded": "too_many_tokens_error"}
 
 
-def _object(row: _Row, message: str, refusal: Refusal) -> dict[str, str]:
-    param, code = refusal.param or row.param, refusal.code or row.code
+def _object(row: ErrorRow, message: str, refusal: Refusal) -> dict[str, str]:
+    param, code = refusal.param or row.param or "", refusal.code or row.code or ""
     if code == "request_quota_exceeded" and message.startswith("Tokens per "):
         code = "token_quota_exceeded"
     return {"message": message, "type": _TYPES.get(code, row.type), "param": param, "code": code}
 
 
-def _nested(row: _Row) -> ErrorTemplate:
+def _nested(row: ErrorRow) -> ErrorTemplate:
     return ErrorTemplate(row.status, row.message, lambda refusal, words: {"error": _object(row, words, refusal)})
 
 
-def _flat(row: _Row) -> ErrorTemplate:
+def _flat(row: ErrorRow) -> ErrorTemplate:
     return ErrorTemplate(row.status, row.message, lambda refusal, words: _object(row, words, refusal))
 
 
-def _flat_with_id(row: _Row) -> ErrorTemplate:
+def _flat_with_id(row: ErrorRow) -> ErrorTemplate:
     """What the engine refuses has an id too, which is empty."""
     return ErrorTemplate(row.status, row.message, lambda refusal, words: {**_object(row, words, refusal), "id": ""})
 

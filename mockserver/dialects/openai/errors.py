@@ -20,7 +20,9 @@ ORGANIZATION = "org-Vn4cQ7yXr2LwT9kZb6HsJd3M"
 PROJECT = "proj_8RkWq3ZtYb5NvLx7Hc2MsGd9"
 
 
-class _Row(NamedTuple):
+class ErrorRow(NamedTuple):
+    """A row of a vendor's errors, of which a table is made."""
+
     status: int
     message: str
     type: str = INVALID
@@ -35,61 +37,61 @@ _NOT_JSON = (
 )
 NO_MODEL = "you must provide a model parameter"
 
-_ROWS: dict[FailureKind, _Row] = {
-    FailureKind.MALFORMED_JSON: _Row(400, _NOT_JSON),
-    FailureKind.NOT_AN_OBJECT: _Row(400, _NOT_JSON),
-    FailureKind.INVALID_REQUEST: _Row(
+_ROWS: dict[FailureKind, ErrorRow] = {
+    FailureKind.MALFORMED_JSON: ErrorRow(400, _NOT_JSON),
+    FailureKind.NOT_AN_OBJECT: ErrorRow(400, _NOT_JSON),
+    FailureKind.INVALID_REQUEST: ErrorRow(
         400, "The request is not valid. Please check the API reference: https://platform.openai.com/docs/api-reference."
     ),
-    FailureKind.UNSUPPORTED_MEDIA_TYPE: _Row(400, NO_MODEL),
-    FailureKind.BODY_TOO_LARGE: _Row(413, "The request body is too large."),
-    FailureKind.MISSING_CREDENTIALS: _Row(
+    FailureKind.UNSUPPORTED_MEDIA_TYPE: ErrorRow(400, NO_MODEL),
+    FailureKind.BODY_TOO_LARGE: ErrorRow(413, "The request body is too large."),
+    FailureKind.MISSING_CREDENTIALS: ErrorRow(
         401,
         "You didn't provide an API key. You need to provide your API key in an Authorization header using Bearer auth "
         "(i.e. Authorization: Bearer YOUR_KEY), or as the password field (with blank username) if you're accessing the "
         "API from your browser and are prompted for a username and password. You can obtain an API key from "
         "https://platform.openai.com/account/api-keys.",
     ),
-    FailureKind.UNAUTHORIZED: _Row(
+    FailureKind.UNAUTHORIZED: ErrorRow(
         401,
         "Incorrect API key provided: {key}. You can find your API key at https://platform.openai.com/account/api-keys.",
         code="invalid_api_key",
     ),
-    FailureKind.FORBIDDEN: _Row(
+    FailureKind.FORBIDDEN: ErrorRow(
         403,
         "Country, region, or territory not supported",
         "request_forbidden",
         "unsupported_country_region_territory",
     ),
-    FailureKind.PAYMENT_REQUIRED: _Row(
+    FailureKind.PAYMENT_REQUIRED: ErrorRow(
         429,
         "You exceeded your current quota, please check your plan and billing details. For more information on this "
         "error, read the docs: https://platform.openai.com/docs/guides/error-codes/api-errors.",
         "insufficient_quota",
         "insufficient_quota",
     ),
-    FailureKind.UNKNOWN_MODEL: _Row(
+    FailureKind.UNKNOWN_MODEL: ErrorRow(
         404, "The model `{model}` does not exist or you do not have access to it.", code="model_not_found"
     ),
-    FailureKind.UNKNOWN_PATH: _Row(404, "Invalid URL"),
-    FailureKind.WRONG_METHOD: _Row(
+    FailureKind.UNKNOWN_PATH: ErrorRow(404, "Invalid URL"),
+    FailureKind.WRONG_METHOD: ErrorRow(
         405, "Not allowed to use this method. (HINT: Perhaps you meant to use a different HTTP method?)"
     ),
     # One token too many for gpt-4o: clients search the message for the figures.
-    FailureKind.CONTEXT_LENGTH: _Row(
+    FailureKind.CONTEXT_LENGTH: ErrorRow(
         400,
         "This model's maximum context length is 128000 tokens. However, your messages resulted in 128001 tokens. "
         "Please reduce the length of the messages.",
         code="context_length_exceeded",
         param="messages",
     ),
-    FailureKind.CONTENT_FILTER: _Row(
+    FailureKind.CONTENT_FILTER: ErrorRow(
         400,
         "Invalid prompt: your prompt was flagged as potentially violating our usage policy. Please try again with a "
         "different prompt.",
         code="invalid_prompt",
     ),
-    FailureKind.RATE_LIMIT: _Row(
+    FailureKind.RATE_LIMIT: ErrorRow(
         429,
         f"Rate limit reached for {{model}} in organization {ORGANIZATION} on requests per min (RPM): Limit 500, Used "
         "500, Requested 1. Please try again in 120ms. Visit https://platform.openai.com/account/rate-limits to learn "
@@ -97,14 +99,14 @@ _ROWS: dict[FailureKind, _Row] = {
         "requests",
         "rate_limit_exceeded",
     ),
-    FailureKind.OVERLOADED: _Row(
+    FailureKind.OVERLOADED: ErrorRow(
         503,
         "Our servers are currently overloaded. Please try again later.",
         "service_unavailable_error",
         "server_is_overloaded",
     ),
-    FailureKind.TIMEOUT: _Row(504, "The request timed out.", "server_error"),
-    FailureKind.SERVER_ERROR: _Row(
+    FailureKind.TIMEOUT: ErrorRow(504, "The request timed out.", "server_error"),
+    FailureKind.SERVER_ERROR: ErrorRow(
         500, "The server had an error while processing your request. Sorry about that!", "server_error"
     ),
 }
@@ -114,7 +116,7 @@ _ROWS: dict[FailureKind, _Row] = {
 _TYPES = {"max_tokens_per_request": "max_tokens_per_request"}
 
 
-def _refusal(row: _Row) -> ErrorTemplate:
+def _refusal(row: ErrorRow) -> ErrorTemplate:
     def body(refusal: Refusal, words: str) -> bytes:
         # Only in wordings of ours do names in braces stand for anything.
         if words == row.message or refusal.kind is FailureKind.RATE_LIMIT:

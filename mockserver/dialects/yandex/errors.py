@@ -4,56 +4,47 @@ Statuses are the vendor's map from gRPC codes; 404, 405, 413 and 415 are not on 
 Messages that nobody has recorded are our own."""
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
 
 from mockserver.core.calls import Call
 from mockserver.core.dialects import Edition, ErrorTable, ErrorTemplate, RequestScope
 from mockserver.core.failures import FailureKind, Refusal, Violation
 from mockserver.core.seeding import derive
+from mockserver.dialects.openai.errors import ErrorRow
 from mockserver.dialects.yandex.limits import request_id
 from mockserver.dialects.yandex.models import ModelUri
 
-
-class _Row(NamedTuple):
-    status: int
-    type: str
-    message: str
-
-
-_ROWS: dict[FailureKind, _Row] = {
+_ROWS: dict[FailureKind, ErrorRow] = {
     # Recorded of an `input` in a form that the service does not know.
-    FailureKind.MALFORMED_JSON: _Row(400, "invalid_request_error", "Failed to parse request JSON"),
-    FailureKind.NOT_AN_OBJECT: _Row(400, "invalid_request_error", "Failed to parse request JSON"),
-    FailureKind.INVALID_REQUEST: _Row(400, "invalid_request_error", "The request is not valid"),
-    FailureKind.UNSUPPORTED_MEDIA_TYPE: _Row(415, "invalid_request_error", "The content type is not supported"),
-    FailureKind.BODY_TOO_LARGE: _Row(413, "invalid_request_error", "The request body is too large"),
-    FailureKind.MISSING_CREDENTIALS: _Row(
-        401, "authentication_error", "IAM token or API key has to be passed in request"
+    FailureKind.MALFORMED_JSON: ErrorRow(400, "Failed to parse request JSON"),
+    FailureKind.NOT_AN_OBJECT: ErrorRow(400, "Failed to parse request JSON"),
+    FailureKind.INVALID_REQUEST: ErrorRow(400, "The request is not valid"),
+    FailureKind.UNSUPPORTED_MEDIA_TYPE: ErrorRow(415, "The content type is not supported"),
+    FailureKind.BODY_TOO_LARGE: ErrorRow(413, "The request body is too large"),
+    FailureKind.MISSING_CREDENTIALS: ErrorRow(
+        401, "IAM token or API key has to be passed in request", "authentication_error"
     ),
-    FailureKind.UNAUTHORIZED: _Row(401, "authentication_error", "Unknown api key '{key}'"),
-    FailureKind.FORBIDDEN: _Row(403, "permission_error", "Permission denied"),
+    FailureKind.UNAUTHORIZED: ErrorRow(401, "Unknown api key '{key}'", "authentication_error"),
+    FailureKind.FORBIDDEN: ErrorRow(403, "Permission denied", "permission_error"),
     # "402, 404, 413, 422 are not documented": a missing payment becomes a denied permission.
-    FailureKind.PAYMENT_REQUIRED: _Row(403, "permission_error", "The billing account is not active"),
-    FailureKind.UNKNOWN_MODEL: _Row(400, "invalid_request_error", "Failed to get model"),
-    FailureKind.UNKNOWN_PATH: _Row(404, "invalid_request_error", "Not Found"),
-    FailureKind.WRONG_METHOD: _Row(405, "invalid_request_error", "Method Not Allowed"),
+    FailureKind.PAYMENT_REQUIRED: ErrorRow(403, "The billing account is not active", "permission_error"),
+    FailureKind.UNKNOWN_MODEL: ErrorRow(400, "Failed to get model"),
+    FailureKind.UNKNOWN_PATH: ErrorRow(404, "Not Found"),
+    FailureKind.WRONG_METHOD: ErrorRow(405, "Method Not Allowed"),
     # One token too many for yandexgpt: clients search the message for these words.
-    FailureKind.CONTEXT_LENGTH: _Row(
-        400, "invalid_request_error", "number of input tokens must be no more than 32768, got 32769"
-    ),
-    FailureKind.CONTENT_FILTER: _Row(400, "invalid_request_error", "The request was refused by a content filter"),
-    FailureKind.RATE_LIMIT: _Row(
+    FailureKind.CONTEXT_LENGTH: ErrorRow(400, "number of input tokens must be no more than 32768, got 32769"),
+    FailureKind.CONTENT_FILTER: ErrorRow(400, "The request was refused by a content filter"),
+    FailureKind.RATE_LIMIT: ErrorRow(
         429,
-        "rate_limit_error",
         "ai.textGenerationCompletionSessionsCount.count gauge quota limit exceed: allowed 10 requests",
+        "rate_limit_error",
     ),
-    FailureKind.OVERLOADED: _Row(503, "server_error", "The service is unavailable, try again later"),
-    FailureKind.TIMEOUT: _Row(504, "server_error", "The deadline of the request was exceeded"),
-    FailureKind.SERVER_ERROR: _Row(500, "server_error", "Internal server error"),
+    FailureKind.OVERLOADED: ErrorRow(503, "The service is unavailable, try again later", "server_error"),
+    FailureKind.TIMEOUT: ErrorRow(504, "The deadline of the request was exceeded", "server_error"),
+    FailureKind.SERVER_ERROR: ErrorRow(500, "Internal server error", "server_error"),
 }
 
 
-def _template(row: _Row) -> ErrorTemplate:
+def _template(row: ErrorRow) -> ErrorTemplate:
     def body(refusal: Refusal, words: str) -> object:
         # The only refusal that repeats a part of the request: the key, "masked".
         if refusal.kind is FailureKind.UNAUTHORIZED:
