@@ -1039,8 +1039,9 @@ def test_the_page_knows_no_thoughts(name: str) -> None:
     assert "completion_tokens_details" not in body["usage"]
 
 
-def test_an_effort_of_none_leaves_no_thoughts() -> None:
-    body = chat(f"gpt://b1gfolder/{THINKERS[2]}", edition="observed", reasoning_effort="none").json()
+@pytest.mark.parametrize("fields", [{"reasoning_effort": "none"}, {"chat_template_kwargs": {"enable_thinking": False}}])
+def test_thinking_can_be_switched_off(fields: dict[str, Any]) -> None:
+    body = chat("gpt://b1gfolder/qwen3.6-35b-a3b", edition="observed", **fields).json()
     assert [*body["choices"][0]["message"]] == ["role", "content"]
     assert body["usage"]["completion_tokens_details"] == {
         "accepted_prediction_tokens": 0, "audio_tokens": 0, "reasoning_tokens": 0, "rejected_prediction_tokens": 0,

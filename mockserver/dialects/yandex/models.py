@@ -52,7 +52,8 @@ class Backend(NamedTuple):
 
     With `large_chunks` a chunk of a stream has several tokens, and no usage follows. With `whole_calls` a stream has
     all calls in one chunk; with `untyped_calls` their type is empty today. `thinks`: the model reasons before it
-    answers, unless a request switches that off. `context` is the context window in tokens.
+    answers, unless a request switches that off, by its effort or, with a `template_switch`, by `enable_thinking` in
+    `chat_template_kwargs`. `context` is the context window in tokens.
     """
 
     own: bool = False
@@ -60,6 +61,7 @@ class Backend(NamedTuple):
     whole_calls: bool = False
     untyped_calls: bool = False
     thinks: bool = False
+    template_switch: bool = False
     context: int = 131_072
 
     @property
@@ -80,6 +82,8 @@ _FAMILIES = {
     "deepseek": Backend(whole_calls=True),
     # "(gemma: `type` is `""` even in the first fragment.)"
     "gemma": Backend(untyped_calls=True),
+    # Measured of qwen3.6-35b-a3b in 2026.
+    "qwen": Backend(template_switch=True),
 }
 # Seen to send their thoughts: gpt-oss-120b and -20b, qwen3.6-35b-a3b, deepseek-v4-flash.
 _THINKERS = re.compile(r"gpt-oss|qwen-?3\.[5-9]|deepseek-(?:v[4-9]|r)")

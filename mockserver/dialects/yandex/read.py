@@ -152,6 +152,8 @@ def read(call: Call, scope: RequestScope) -> GenerationRequest | Refusal:
     prompt = chat_prompt(messages, body.get("tools") or body.get("functions"))
     # Not according to the page, but in today's answers thoughts are shown.
     effort, shown = body.get("reasoning_effort"), scope.edition == "observed" and backend.thinks
+    if shown and backend.template_switch and _told_not_to_think(body.get("chat_template_kwargs")):
+        effort = "none"
     # "deprecated in favor of `max_completion_tokens`", which takes precedence
     most = body.get("max_completion_tokens", body.get("max_tokens"))
     # `stop`, `seed`, `store`, `audio`, `web_search_options` and `stream_options`: "CURRENTLY NOT SUPPORTED". The
@@ -176,6 +178,11 @@ def read(call: Call, scope: RequestScope) -> GenerationRequest | Refusal:
         extra=ChatExtra(backend),
     )
     return fitting(request, uri, call, scope)
+
+
+def _told_not_to_think(variables: object) -> bool:
+    """Whether the variables of a chat template, of which the page knows nothing, switch reasoning off."""
+    return isinstance(variables, dict) and variables.get("enable_thinking") is False
 
 
 def _conflict(body: Body) -> Refusal | None:
