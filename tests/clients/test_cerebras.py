@@ -194,7 +194,7 @@ def test_models_are_listed_and_each_can_be_looked_up(client: Cerebras) -> None:
 
 def test_a_temperature_out_of_range_is_a_bad_request(client: Cerebras) -> None:
     with pytest.raises(cerebras.BadRequestError) as refusal:
-        client.completions.create(model=MODEL, prompt=PROMPT, temperature=1.6)
+        client.completions.create(model=MODEL, prompt=PROMPT, temperature=2.1)
     assert "temperature" in message_of(refusal.value)
 
 
@@ -227,7 +227,7 @@ def test_a_documented_refusal_is_nested_and_an_observed_one_is_flat(documented: 
     bodies = []
     for client in (documented, observed):
         with pytest.raises(cerebras.BadRequestError) as refusal:
-            client.completions.create(model=MODEL, prompt=PROMPT, temperature=1.6)
+            client.completions.create(model=MODEL, prompt=PROMPT, temperature=2.1)
         bodies.append(refusal.value.response.json())
     nested, flat = bodies
     assert set(nested) == {"error"}
@@ -315,7 +315,7 @@ def test_the_openai_client_gets_the_same_words(server: Server, documented: Cereb
         with client.completions.create(model=MODEL, prompt=PROMPT, stream=True) as stream:
             chunks = list(stream)
         with pytest.raises(openai.BadRequestError) as refusal:
-            client.completions.create(model=MODEL, prompt=PROMPT, temperature=1.6)
+            client.completions.create(model=MODEL, prompt=PROMPT, temperature=2.1)
         assert MODEL in [model.id for model in client.models.list()]
     assert plain.choices[0].text == "".join(chunk.choices[0].text for chunk in chunks) == whole
     assert chunks[-1].usage == plain.usage

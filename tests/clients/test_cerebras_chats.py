@@ -173,7 +173,7 @@ def test_an_agents_loop_ends_with_the_result_in_words(client: Cerebras, model: s
 
 def test_what_is_wrong_is_the_sdks_own_error(client: Cerebras) -> None:
     with pytest.raises(cerebras.BadRequestError) as refusal:
-        asked(client, temperature=1.6)
+        asked(client, temperature=2.1)
     assert isinstance(refusal.value.body, dict)
     assert "temperature" in refusal.value.body["message"]
     with pytest.raises(cerebras.RateLimitError):

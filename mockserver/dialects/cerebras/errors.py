@@ -6,7 +6,7 @@ each violation on a line of its own, in the words of the service's validator: re
 `messages.2.assistant.reasoning_content: ...`. Until then paths began with `body.`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from mockserver.core.dialects import Edition, ErrorTable, ErrorTemplate
@@ -131,6 +131,7 @@ def stream_error(status: int, body: object) -> bytes:
 # --- what is wrong with a request -------------------------------------------------------------------------------------
 
 _ROLES = ("system", "developer", "user", "assistant", "tool")
+_MOST_STOPS = 4
 
 
 def refused(message: str, param: str) -> Refusal:
@@ -149,31 +150,57 @@ def explain(violations: Sequence[Violation], body: Body) -> Refusal:
     # A value of the wrong type violates an enumeration too, but is reported once.
     single = (each for each in violations if each.rule == "type" or each.path not in mistyped)
     # A value that is no message at all violates the schema of every role, but is reported once.
-    lines = dict.fromkeys(_line(violation, body) for violation in single)
+    lines = dict.fromkeys(line for violation in single for line in _lines(violation, body))
     return Refusal(FailureKind.INVALID_REQUEST, "\n".join(lines))
 
 
-def _line(violation: Violation, body: Body) -> str:
-    match violation.path:
+def _lines(violation: Violation, body: Body) -> Iterator[str]:
+    """What the service says of a violation; of a value that may be of two kinds, what is wrong with it as either."""
+    path = _tagged(violation.path, body)
+    match path:
         case ("messages", int() as place, "role"):
-            return f"messages.{place}: {_role_words(violation)}"
+            yield f"messages.{place}: {_role_words(violation)}"
+            return
         case ("stop",):
-            return "stop: Input should be a valid string or a list of at most 4"
+            yield from _stop_lines(body["stop"])
+            return
         case ("prompt",):
-            return "prompt: Input should be a valid string, or a list of strings, tokens or token lists"
-    name = ".".join(map(str, _tagged(violation.path, body)))
-    if violation.rule == "additionalProperties":
-        return f"{name}: property '{name}' is unsupported"
-    return f"{name}: {_words(violation)}"
+            yield "prompt: Input should be a valid string, or a list of strings, tokens or token lists"
+            return
+        case ("messages", int(), str(), "content", *rest) if violation.rule != "required" or rest:
+            # Recorded, but for the name of the other kind.
+            yield f"{'.'.join(map(str, path[:4]))}.str: Input should be a valid string"
+            path = (*path[:4], "list", *rest)
+            if not rest:
+                yield f"{'.'.join(map(str, path))}: Input should be a valid list"
+                return
+    name = ".".join(map(str, path))
+    words = f"property '{name}' is unsupported" if violation.rule == "additionalProperties" else _words(violation)
+    yield f"{name}: {words}"
+
+
+def _stop_lines(stop: Any) -> Iterator[str]:
+    """Recorded of a list that is too long."""
+    yield "stop.str: Input should be a valid string"
+    if not isinstance(stop, list):
+        yield "stop.list[str]: Input should be a valid list"
+    elif len(stop) > _MOST_STOPS:
+        yield f"stop.list[str]: List should have at most {_MOST_STOPS} items after validation, not {len(stop)}"
+    else:
+        for place, text in enumerate(stop):
+            if not isinstance(text, str):
+                yield f"stop.list[str].{place}: Input should be a valid string"
 
 
 def _tagged(path: Sequence[str | int], body: Body) -> Sequence[str | int]:
-    """The path, with the role of the message into which it leads."""
+    """The path, with the role of the message or the kind of the choice into which it leads (recorded)."""
     match path:
         case ("messages", int() as place, _, *_) if place < len(body["messages"]):
             message: Any = body["messages"][place]
             role = message.get("role") if isinstance(message, dict) else None
             return (*path[:2], role, *path[2:]) if role in _ROLES else path
+        case ("tool_choice", _, *_):
+            return ("tool_choice", "ChoiceObject", *path[1:])
     return path
 
 
