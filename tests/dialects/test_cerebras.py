@@ -129,9 +129,19 @@ def test_the_edge_asks_for_https_for_as_long_as_it_was_recorded_to_at_the_editio
     assert ask("cerebras", BODY, edition=edition).headers["strict-transport-security"] == said
 
 
-def test_a_refusal_carries_the_limits_too_but_no_inference_id() -> None:
-    headers = ask("cerebras", BODY | {"temperature": 2}).headers
-    assert "x-ratelimit-limit-requests-day" in headers
+@pytest.mark.parametrize("fault", ["invalid_request", "overloaded", "rate_limit", "payment_required"])
+@both_editions
+def test_a_refusal_carries_the_limits_but_for_todays_of_a_format_and_of_a_full_queue(
+    edition: Edition, fault: str
+) -> None:
+    model = {"model": "gpt-oss-120b"}
+    if fault == "invalid_request":
+        headers = ask("cerebras", BODY | model | {"temperature": 3}, edition=edition).headers
+    else:
+        headers = ask("cerebras", BODY | model, edition=edition, headers={"x-mockserver-fault": fault}).headers
+    silent = edition == "observed" and fault in ("invalid_request", "overloaded")
+    assert ("x-ratelimit-limit-requests-day" in headers) is not silent
+    assert headers.get("x-should-retry") == ("false" if silent and fault == "overloaded" else None)
     assert "inference-id" not in headers
 
 

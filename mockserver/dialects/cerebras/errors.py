@@ -117,6 +117,8 @@ ERRORS: dict[Edition, ErrorTable] = {
             403, "Not authenticated", lambda refusal, words: {"detail": words}
         ),
         FailureKind.WRONG_METHOD: ErrorTemplate(405, "Method Not Allowed", lambda refusal, words: {"detail": words}),
+        # Measured by a user in August 2026: the SDKs do not try again.
+        FailureKind.OVERLOADED: _flat(_ROWS[FailureKind.OVERLOADED])._replace(headers=((b"x-should-retry", b"false"),)),
     },
 }
 

@@ -123,11 +123,22 @@ _EDGE: Mapping[Edition, RawHeaders] = {
 }
 
 
+# Today's refusals without any limits: of formats, as users posted in January and May 2026, and because of a full queue,
+# as one measured in August.
+_WITHOUT_LIMITS = {
+    FailureKind.INVALID_REQUEST,
+    FailureKind.MALFORMED_JSON,
+    FailureKind.NOT_AN_OBJECT,
+    FailureKind.OVERLOADED,
+}
+
+
 def every_answer(call: Call, scope: RequestScope) -> RawHeaders:
-    """The headers of each answer, errors included; resets are in seconds, as decimal fractions."""
+    """The headers of each answer; resets are in seconds, as decimal fractions."""
+    silent = scope.edition == "observed" and scope.refused in _WITHOUT_LIMITS
     return (
         date_header(scope.now),
-        *(limits_left(scope) if scope.standings else _unlimited(scope)),
+        *(() if silent else limits_left(scope) if scope.standings else _unlimited(scope)),
         (b"cf-ray", f"{hex_digits(scope.identity, 16, 'cf-ray')}-FRA".encode()),
         *_EDGE[scope.edition],
     )
