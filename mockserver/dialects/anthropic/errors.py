@@ -36,8 +36,6 @@ def request_id(identity: int) -> str:
 
 
 def _template(kind: FailureKind, status: int, type_: str, message: str) -> ErrorTemplate:
-    message = message.replace("{organization}", ORGANIZATION)
-
     def body(refusal: Refusal, words: str) -> dict[str, Any]:
         # Only in wordings of ours does a name in braces stand for anything.
         if words == message or kind is FailureKind.RATE_LIMIT:

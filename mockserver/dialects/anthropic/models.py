@@ -1,7 +1,7 @@
 """Anthropic's models (`contract/models.json`): what families of names support, and `GET /v1/models` (A12, A13)."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from mockserver.core.calls import Call
@@ -16,23 +16,16 @@ from mockserver.dialects.openai.bodies import body_reply
 class ClaudeFamily(NamedTuple):
     """What models with a common beginning of their names have in common.
 
-    - `thinking`: the types of `thinking` that it accepts; `efforts`: the reasoning efforts.
+    - `supports`: the schema in `contract/support.json` that requests to them keep to.
     - `shown`: whether thoughts are shown unless a request says otherwise.
-    - `sampled`: whether it accepts a temperature and the like, but with `either` no `top_p` beside a temperature.
-    - `forced`: whether it can be made to call a tool; `prefilled`: whether an answer may be begun by the request.
-    - `instructed`: whether it accepts the role `system` in a conversation.
+    - `prefilled`: whether an answer may be begun by the request; `instructed`: whether an instruction may follow later.
     - `cached`: how many tokens a beginning of a prompt has at least that is cached.
     - `pixels`: the most tokens that an image counts.
     """
 
     context: int = 1_000_000
-    max_output: int = 128_000
-    thinking: Sequence[str] = ("adaptive", "disabled")
-    efforts: Sequence[str] = ("low", "medium", "high", "xhigh", "max")
+    supports: str = "AnyModel"
     shown: bool = False
-    sampled: bool = False
-    either: bool = False
-    forced: bool = True
     prefilled: bool = False
     instructed: bool = True
     cached: int = 1_024
@@ -40,9 +33,7 @@ class ClaudeFamily(NamedTuple):
 
 
 # A name that nobody knows may be that of a model which accepts everything.
-UNKNOWN = ClaudeFamily(
-    200_000, thinking=("adaptive", "between_tools", "disabled", "enabled"), shown=True, sampled=True, prefilled=True
-)
+UNKNOWN = ClaudeFamily(200_000, shown=True, prefilled=True)
 _TABLE = components(__package__, "models")()
 _FAMILIES = {name: ClaudeFamily(**row) for name, row in _TABLE["families"].items()}
 _ROWS: Mapping[str, Mapping[str, Any]] = {row["id"]: row for row in _TABLE["models"]}
@@ -71,13 +62,11 @@ def list_models(call: Call, scope: RequestScope) -> Reply | Refusal:
         fault = refused("page_size")
     if fault is not None:
         return fault
-    ids, most = [model.id for model in scope.models], int(limit or "20")
-    start, stop = ids.index(after) + 1 if after in ids else 0, len(ids)
-    if before in ids:
-        stop = ids.index(before)
-        start = max(start, stop - most)
-    shown = [_row(model) for model in scope.models[start : min(start + most, stop)]]
-    more = start > 0 if before in ids else start + most < stop
+    rows, most = [_row(model) for model in scope.models], int(limit or "20")
+    ids = [row["id"] for row in rows]
+    start, stop = ids.index(after) + 1 if after in ids else 0, ids.index(before) if before in ids else len(ids)
+    found = rows[start:stop]
+    shown, more = found[-most:] if before in ids else found[:most], len(found) > most
     first, last = (shown[0]["id"], shown[-1]["id"]) if shown else (None, None)
     return body_reply({"data": shown, "has_more": more, "first_id": first, "last_id": last})
 

@@ -7,47 +7,20 @@ from typing import Any, NamedTuple
 from mockserver.core.calls import Call
 from mockserver.core.dialects import RequestScope
 from mockserver.core.failures import FailureKind, Refusal
-from mockserver.core.generation import (
-    Cacheable,
-    Constraint,
-    GenerationRequest,
-    Limits,
-    Output,
-    Prompt,
-    Stops,
-    Tool,
-    ToolChoice,
-)
+from mockserver.core.generation import Cacheable, Constraint, GenerationRequest, Limits, Output, Prompt, Stops
 from mockserver.core.timeline import Reply
-from mockserver.dialects.anthropic.checks import (
-    SAMPLING,
-    Block,
-    answer_format,
-    blocks_of,
-    cache_marks,
-    conflict,
-    explain,
-    thinks,
-)
-from mockserver.dialects.anthropic.errors import betas, headers_fault, refused
+from mockserver.dialects.anthropic.checks import Block, answer_format, blocks_of, broken, cache_marks, conflict, thinks
+from mockserver.dialects.anthropic.errors import WORDS, betas, headers_fault, refused
 from mockserver.dialects.anthropic.models import ClaudeFamily, family_of
-from mockserver.dialects.contracts import Contract, components
 from mockserver.dialects.openai.bodies import body_reply
 from mockserver.dialects.openai.fields import Body, json_object, sampling, whole
 from mockserver.dialects.openai.images import image_size
 from mockserver.dialects.openai.messages import chat_prompt, with_media
 from mockserver.dialects.openai.responses.spoken import Thoughts
+from mockserver.dialects.openai.tools import function_tool, tool_choice
 
-_CONTRACT = components(__package__, "anthropic")
-MESSAGE, COUNTED = Contract(_CONTRACT, "MessageRequest"), Contract(_CONTRACT, "CountTokensRequest")
-# Fields of betas, for which a request has to ask.
-_BETAS = (
-    "output_format", "mcp_servers", "context_management", "compaction", "thread", "fallbacks", "fallback_credit_token",
-    "billing_policy",
-)  # fmt: skip
 # None reasons longer than `xhigh` here; `ultracode` is FriendliAI's.
 _EFFORTS: Mapping[str, Any] = {"max": "xhigh", "ultracode": "xhigh"}
-_MODES: Mapping[str, Any] = {"auto": "auto", "any": "required", "tool": "required", "none": "none"}
 # Whoever sends this gets thoughts that are encrypted (the vendor's page on extended thinking).
 _REDACT = (
     "ANTHROPIC_MAGIC_STRING_TRIGGER_REDACTED_THINKING_46C9A13E193C177646C7398A98432ECCCE4C1253D5E2D82641AC0E52CC2876CB"
@@ -66,22 +39,20 @@ class MessageOptions(NamedTuple):
     hour: bool = False
 
 
-def read_message(call: Call, scope: RequestScope, contract: Contract = MESSAGE) -> GenerationRequest | Refusal:
+def read_message(call: Call, scope: RequestScope, schema: str = "MessageRequest") -> GenerationRequest | Refusal:
     """The request, or why Anthropic refuses it: headers, form, fields, model, what they exclude, length."""
-    fault = headers_fault(call)
-    if fault is not None:
-        return fault
-    body, version = json_object(call.body), call.headers["anthropic-version"]
+    body = headers_fault(call) or json_object(call.body)
     if isinstance(body, Refusal):
         return body
-    unknown = (*(SAMPLING if version > "2026" else ()), *(() if betas(call) else _BETAS))
-    extra = next((name for name in unknown if name in body), None)
+    version = call.headers["anthropic-version"]
+    unknown = {*WORDS["unknown"][version], *(() if betas(call) else WORDS["unknown"]["without betas"])}
     # Whatever is wrong with the value of an unknown field, the vendor only looks at its name.
-    known = body if extra is None else {name: value for name, value in body.items() if name not in unknown}
-    if not contract.accepts(known):
-        return explain(known, contract.violations(known))
-    if extra is not None:
-        return refused("extra", name=extra)
+    known = {name: value for name, value in body.items() if name not in unknown}
+    refusal = broken(known, "anthropic", schema) or broken(known, "support", version)
+    if refusal is not None:
+        return refusal
+    if len(known) < len(body):
+        return refused("extra", name=min(body.keys() & unknown))
     if body.get("thread") is not None:
         # The SDK's loop of tools goes on without threads when it is told so.
         return refused("thread")._replace(code="thread_unsupported_request")
@@ -89,13 +60,12 @@ def read_message(call: Call, scope: RequestScope, contract: Contract = MESSAGE) 
     if model is None:
         return Refusal(FailureKind.UNKNOWN_MODEL, model=body["model"])
     family = family_of(model.id)
-    refusal = conflict(body, family, model.id, version)
-    return refusal or message_request(body, model.id, family, min(model.context, family.context))
+    return conflict(body, family) or message_request(body, model.id, family, min(model.context, family.context))
 
 
 def count_tokens(call: Call, scope: RequestScope) -> Reply | Refusal:
     """How many tokens the prompt of a request has."""
-    request = read_message(call, scope, COUNTED)
+    request = read_message(call, scope, "CountTokensRequest")
     return request if isinstance(request, Refusal) else body_reply({"input_tokens": request.prompt_tokens})
 
 
@@ -106,11 +76,11 @@ def message_request(body: Body, model: str, family: ClaudeFamily, context: int) 
         return refused("prompt_too_long", found=prompt.token_count, most=context)
     thinking, thinking_asked = body.get("thinking") or {}, thinks(body)
     most, budget, display = whole(body.get("max_tokens")), whole(thinking.get("budget_tokens")), thinking.get("display")
-    form, choice = answer_format(body), body.get("tool_choice") or {}
+    form, choice = answer_format(body), body.get("tool_choice") or {"type": "auto"}
+    mode = {"type": "function", "function": choice} if choice["type"] == "tool" else choice["type"]
     effort = (body.get("output_config") or {}).get("effort") or "medium"
     shown = thinking_asked and (family.shown if display is None else display != "omitted")
-    hour = bool(marks) and marks[-1].lifetime == "1h"
-    names = (choice["name"],) if choice.get("type") == "tool" else ()
+    hour = bool(marks) and marks[-1].hour
     return GenerationRequest(
         model=model,
         prompts=(prompt,),
@@ -120,11 +90,13 @@ def message_request(body: Body, model: str, family: ClaudeFamily, context: int) 
         sampling=sampling(body)._replace(top_k=int(body.get("top_k") or 0)),
         constraint=None if form is None else Constraint("json_schema", form["schema"]),
         tools=tuple(
-            Tool(tool["name"], tool.get("description") or "", tool.get("input_schema") or {})
+            function_tool({**tool, "parameters": tool.get("input_schema")})
             for tool in body.get("tools") or ()
             if tool.get("type") in (None, "", "custom")
         ),
-        tool_choice=ToolChoice(_MODES[choice.get("type", "auto")], names, not choice.get("disable_parallel_tool_use")),
+        tool_choice=tool_choice(
+            "required" if mode == "any" else mode, parallel=not choice.get("disable_parallel_tool_use")
+        ),
         effort=_EFFORTS.get(effort, effort) if thinking_asked else None,
         # An adaptive model thinks no longer than leaves room for its answer.
         budget=budget if budget is not None or most is None else most // 2,
@@ -139,8 +111,7 @@ def _prompt(body: Body, family: ClaudeFamily) -> Prompt:
     prompt = chat_prompt(_chat(body), body.get("tools"))
     forced = (body.get("tool_choice") or {}).get("type") in ("any", "tool")
     fixed = _TOOLS + _FORCED * forced if body.get("tools") else 0
-    fixed += _SCHEMA if answer_format(body) else 0
-    fixed += _THINKING if thinks(body) else 0
+    fixed += _SCHEMA * (answer_format(body) is not None) + _THINKING * thinks(body)
     media = [each for message in body["messages"] for each in _media(blocks_of(message["content"]), family.pixels)]
     return with_media(prompt._replace(token_count=prompt.token_count + fixed), media)
 
@@ -165,17 +136,21 @@ def _chat(body: Body) -> list[dict[str, Any]]:
     if body.get("system"):
         found.append({"role": "system", "content": _text(blocks_of(body["system"]))})
     for message in body["messages"]:
-        blocks, role, calls = blocks_of(message["content"]), message["role"], list[Body]()
-        for block in blocks:
-            if block["type"] == "tool_result":
-                said = _text(blocks_of(block.get("content")))
-                found.append({"role": "tool", "tool_call_id": block["tool_use_id"], "content": said})
-            elif block["type"] == "tool_use":
-                function = {"name": block["name"], "arguments": block["input"]}
-                calls.append({"id": block.get("id"), "function": function})
+        blocks = blocks_of(message["content"])
+        results = [
+            {"role": "tool", "tool_call_id": block["tool_use_id"], "content": _text(blocks_of(block.get("content")))}
+            for block in blocks
+            if block["type"] == "tool_result"
+        ]
+        calls = [
+            {"id": block.get("id"), "function": {"name": block["name"], "arguments": block["input"]}}
+            for block in blocks
+            if block["type"] == "tool_use"
+        ]
         text = _text(blocks)
-        if text or calls or not any(block["type"] == "tool_result" for block in blocks):
-            found.append({"role": role, "content": text, **({"tool_calls": calls} if calls else {})})
+        found += results
+        if text or calls or not results:
+            found.append({"role": message["role"], "content": text, **({"tool_calls": calls} if calls else {})})
     return found
 
 
@@ -200,8 +175,7 @@ def _media(blocks: Sequence[Block], most: int) -> Iterator[tuple[str, str, int]]
         if kind == "tool_result":
             yield from _media(blocks_of(block.get("content")), most)
         elif kind in ("image", "document") and isinstance(source, Mapping):
-            inner = source["type"] == "content"
-            yield from _media(blocks_of(source.get("content")), most) if inner else ()
+            yield from _media(blocks_of(source.get("content")), most)
             place = next((str(source[key]) for key in ("data", "url", "file_id") if source.get(key)), "")
             if kind == "image":
                 width, height = image_size(f"data:;base64,{place}" if "data" in source else place) or _SIDES

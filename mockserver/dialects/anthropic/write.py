@@ -25,14 +25,11 @@ from mockserver.dialects.openai.flavour import Members, ordered
 from mockserver.dialects.openai.responses.spoken import Spoken, spoken_of
 
 _PING = b'event: ping\ndata: {"type": "ping"}\n\n'
-# What a block has not yet when it starts, and the delta that brings it, with the name of its text there.
-_UNSAID: Mapping[str, Members] = {
-    "text": {"text": ""}, "thinking": {"thinking": "", "signature": ""}, "tool_use": {"input": {}},
-}  # fmt: skip
-_DELTAS = {
-    "text": ("text_delta", "text"),
-    "thinking": ("thinking_delta", "thinking"),
-    "tool_use": ("input_json_delta", "partial_json"),
+# What a block has not yet when it starts, the delta that brings it, and the name of its text there.
+_UNSAID: Mapping[str, tuple[Members, str, str]] = {
+    "text": ({"text": ""}, "text_delta", "text"),
+    "thinking": ({"thinking": "", "signature": ""}, "thinking_delta", "thinking"),
+    "tool_use": ({"input": {}}, "input_json_delta", "partial_json"),
 }
 
 
@@ -141,29 +138,29 @@ def _frames(writing: Writing) -> Iterator[FrameBatch]:
     begun = _message(writing, [], dict.fromkeys(ending), "start")
     yield at_step(OPENING, (event("message_start", message=begun),))
     for index, (spoken, block) in enumerate(_blocks(writing)):
-        kind, texts, delta = block["type"], spoken.texts, partial(event, "content_block_delta", index=index)
-        opening = [event("content_block_start", index=index, content_block={**block, **_UNSAID.get(kind, {})})]
+        unsaid, type_, name = _UNSAID.get(block["type"], ({}, "", ""))
+        delta = partial(event, "content_block_delta", index=index)
+        opening = [event("content_block_start", index=index, content_block={**block, **unsaid})]
         opening += [_PING] if flavour.pings and not index else []
         closing = [event("content_block_stop", index=index)]
-        type_, name = _DELTAS.get(kind, ("", ""))
-        if kind == "tool_use":
+        if block["type"] == "tool_use":
             # The first piece is empty, and that of a call without arguments the only one.
             opening.append(delta(delta={"type": type_, name: ""}))
-        elif kind == "thinking":
+        elif block["type"] == "thinking":
             closing.insert(0, delta(delta={"type": "signature_delta", "signature": block["signature"]}))
-        untold = 0 if type_ and spoken.text != "{}" else len(texts)
+        texts = spoken.texts if type_ and spoken.text != "{}" else ()
         yield FrameBatch(opening, (spoken.step,) * len(opening), (int(spoken.is_call), *(0,) * (len(opening) - 1)))
         data = {"type": "content_block_delta", "index": index, "delta": {"type": type_, name: SLOT}}
         before, after = (b"event: content_block_delta\ndata: " + orjson.dumps(data)).split(b"\xff")
-        for start in range(0, 0 if untold else len(texts), RUN_LENGTH):
+        for start in range(0, len(texts), RUN_LENGTH):
             pieces = [json_texts[text] + closed(after) for text in texts[start : start + RUN_LENGTH]]
             steps = range(spoken.first + start, spoken.first + start + len(pieces))
             yield FrameBatch(TemplatedFrames(before, pieces, b""), steps, (1,) * len(pieces))
+        untold = len(spoken.texts) - len(texts)
         yield FrameBatch(closing, (spoken.last,) * len(closing), (*(0,) * (len(closing) - 1), untold))
     ended, usage = ordered(flavour.ending, ending), flavour.usage(writing, "end")
-    yield at_step(
-        writing.generation.last_step, (event("message_delta", delta=ended, usage=usage), event("message_stop"))
-    )
+    last = (event("message_delta", delta=ended, usage=usage), event("message_stop"))
+    yield at_step(writing.generation.last_step, last)
 
 
 # --- Anthropic's own ---------------------------------------------------------------------------------------------
