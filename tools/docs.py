@@ -250,7 +250,7 @@ def _strikes(kind: FaultKind) -> str:
         return "the listener"
     whom = "answers that call a tool" if kind.calls else "what a model says" if kind.says else "any answer"
     whom = "streams" if kind.streams else whom
-    if kind.needs is not None:
+    if kind.removes:
         whom = "streams that have it"
     if kind.places == tuple(PLACE_KEYS):
         return f"{whom}, placed"

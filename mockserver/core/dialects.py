@@ -265,7 +265,7 @@ class Dialect(NamedTuple):
     - `stream_error`: makes the event that ends a failing stream from the status and the body of the refusal.
     - `finishes`: matches the events of a stream that end choices: those of its `choices` with a `finish_reason`, or
       all of them if the event has no `choices`, as typed events have none.
-    - `finish_reasons`: those that the vendor knows.
+    - `finish_keys`: the members of such events that state the reason; `finish_reasons`: those that the vendor knows.
     - `quotas`: the vendor's rate limits; without them nobody is refused for asking too much.
     - `clients`: how the vendor's client and the openai client are pointed at the dialect.
     - `presets`: the latencies that the dialect brings, by name; `realistic` names its default, and `preset_of` that of
@@ -290,6 +290,7 @@ class Dialect(NamedTuple):
     unrouted: Callable[[Call, RequestScope, tuple[str, ...]], Reply | Refusal] = unrouted
     stream_error: Callable[[int, object], bytes] = error_event
     finishes: re.Pattern[bytes] = FINISH_REASON
+    finish_keys: tuple[str, ...] = ("finish_reason",)
     quotas: QuotaPolicy | None = None
     clients: Clients = Clients()
     error_schema: str = "ErrorResponse"

@@ -1,7 +1,7 @@
 """The catalogue: every kind of fault with its settings and the function that applies it.
 
-A kind that needs a stream strikes only streams. `error` and `error_event` answer as the vendor would, so they are given
-the dialect's own wording of a failure; all other kinds know no vendor.
+A kind that needs a stream strikes only streams. `error` and `error_event` answer as the vendor would, and `no_finish`
+has to know how it says why an answer has ended; all other kinds know no vendor.
 """
 
 from collections.abc import Callable, Mapping
@@ -15,7 +15,7 @@ from mockserver.core.timeline import Timeline
 from mockserver.faults import responses, streams
 from mockserver.faults.model_output import Change, break_calls, decline, finish, repeat, silence, whitespace
 from mockserver.faults.rules import NUMBER, PLACE_KEYS, TEXT, WHOLE, Fault, FaultSetting, Place
-from mockserver.faults.streams import Words, goes_on, goes_on_twice, reaches
+from mockserver.faults.streams import Vendor, goes_on, goes_on_twice, reaches
 
 Harm = Literal["none", "truncates", "spoils"]
 
@@ -30,21 +30,21 @@ class FaultKind:
     - `places`: the keys that say where in the answer it strikes.
     - `within`: whether a place is within an answer, None if it always is. For most kinds something must follow the
       place; kinds that add an end of their own only need the answer to reach it.
-    - `streams`: it strikes only streams; `calls`: only answers that call a tool; `needs`: only timelines for which this
-      holds.
+    - `streams`: it strikes only streams; `calls`: only answers that call a tool; `removes`: only those that have
+      what it takes out of events.
     - `listens`: it strikes no answer but the listener, which then fails for everybody.
     - `ends`: nothing of the answer is sent after its place; without a place, nothing at all.
     - `head`: it changes status or headers, and so shows even if no events are left.
     - `harm`: the damage that a client can notice in an answer with a status of success: it is truncated, or spoilt.
     """
 
-    apply: Callable[[Timeline, Fault, Words], Timeline] | None
+    apply: Callable[[Timeline, Fault, Vendor], Timeline] | None
     summary: str
     settings: Mapping[str, FaultSetting] = field(default_factory=dict)
     streams: bool = False
     places: tuple[str, ...] = ()
     says: Change | None = None
-    needs: Callable[[Timeline, Fault], bool] | None = None
+    removes: bool = False
     within: Callable[[Timeline, Place], bool] | None = None
     calls: bool = False
     listens: bool = False
@@ -129,17 +129,17 @@ FAULTS: dict[str, FaultKind] = {
     ),
     "malformed": _at_an_event(streams.over(streams.malformed), "an event that is not JSON", harm="spoils"),
     "no_finish": FaultKind(
-        streams.over(streams.no_finish),
+        streams.no_finish,
         "a stream without a finish reason",
         streams=True,
-        needs=streams.changes_any(streams.no_finish),
+        removes=True,
         harm="truncates",
     ),
     "no_usage": FaultKind(
         streams.over(streams.no_usage),
         "a stream without usage",
         streams=True,
-        needs=streams.changes_any(streams.no_usage),
+        removes=True,
         harm="none",
     ),
     "drop": _at_an_event(streams.over(streams.drop), "an event is missing", harm="none"),

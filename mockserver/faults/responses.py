@@ -6,38 +6,38 @@ from typing import Literal
 
 from mockserver.core.timeline import ConnectionFault, TimedFrames, Timeline
 from mockserver.faults.rules import Fault, Place
-from mockserver.faults.streams import StreamEvent, StreamEvents, Words, changed, ended, events_of, parted
+from mockserver.faults.streams import StreamEvent, StreamEvents, Vendor, changed, ended, events_of, parted
 
 
-def error(timeline: Timeline, fault: Fault, words: Words) -> Timeline:
+def error(timeline: Timeline, fault: Fault, vendor: Vendor) -> Timeline:
     """The vendor's refusal instead of the answer."""
-    return words(fault)
+    return vendor.words(fault)
 
 
-def status(timeline: Timeline, fault: Fault, words: Words) -> Timeline:
+def status(timeline: Timeline, fault: Fault, vendor: Vendor) -> Timeline:
     """Any status and body."""
     settings = fault.settings
     return _answer(settings["status"], settings["content_type"], settings["body"].encode())
 
 
-def html(timeline: Timeline, fault: Fault, words: Words) -> Timeline:
+def html(timeline: Timeline, fault: Fault, vendor: Vendor) -> Timeline:
     """A sign-in page with status 200."""
     page = b"<!DOCTYPE html><html><head><title>Sign in</title></head><body><h1>Please sign in</h1></body></html>\n"
     return _answer(200, "text/html; charset=utf-8", page)
 
 
-def empty(timeline: Timeline, fault: Fault, words: Words) -> Timeline:
+def empty(timeline: Timeline, fault: Fault, vendor: Vendor) -> Timeline:
     """The answer's head without a body."""
     return timeline._replace(runs=(TimedFrames((b"",), (0.0,), (0,)),), streamed=False, until=0.0)
 
 
-def truncated(timeline: Timeline, fault: Fault, words: Words) -> Timeline:
+def truncated(timeline: Timeline, fault: Fault, vendor: Vendor) -> Timeline:
     """Half of the body, under a length that fits it."""
     size = sum(len(data) for run in timeline.runs for data in run.data)
     return changed(timeline, lambda events: parted(events, Place(after_bytes=size // 2))[0])
 
 
-def content_type(timeline: Timeline, fault: Fault, words: Words) -> Timeline:
+def content_type(timeline: Timeline, fault: Fault, vendor: Vendor) -> Timeline:
     """The answer under another content type."""
     others = tuple(header for header in timeline.headers if header[0] != b"content-type")
     return timeline._replace(headers=((b"content-type", fault.settings["value"].encode()), *others))
@@ -52,13 +52,13 @@ How = Literal["reset", "close", "hang", "half_open"]
 HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n"
 
 
-def broken_off(how: How, raw: bytes = b"") -> Callable[[Timeline, Fault, Words], Timeline]:
+def broken_off(how: How, raw: bytes = b"") -> Callable[[Timeline, Fault, Vendor], Timeline]:
     """An answer that is intact up to the fault's place, and then ends in this way.
 
     If the place is an instant, the answer may end without a head; after a number of events, tokens or bytes it has one.
     """
 
-    def apply(timeline: Timeline, fault: Fault, words: Words) -> Timeline:
+    def apply(timeline: Timeline, fault: Fault, vendor: Vendor) -> Timeline:
         counted = fault.place != Place() and fault.place.at is None
         headers = timeline.headers
         if not timeline.streamed and timeline.ending is None:
@@ -71,17 +71,17 @@ def broken_off(how: How, raw: bytes = b"") -> Callable[[Timeline, Fault, Words],
     return apply
 
 
-def instead(raw: bytes) -> Callable[[Timeline, Fault, Words], Timeline]:
+def instead(raw: bytes) -> Callable[[Timeline, Fault, Vendor], Timeline]:
     """Fixed bytes instead of any answer, and then the end."""
     return lambda timeline, fault, words: timeline._replace(runs=(), ending=ConnectionFault("close", raw), until=0.0)
 
 
-def half_head(timeline: Timeline, fault: Fault, words: Words) -> Timeline:
+def half_head(timeline: Timeline, fault: Fault, vendor: Vendor) -> Timeline:
     """The first half of a head, and then the end that the fault sets."""
     return timeline._replace(runs=(), ending=ConnectionFault(fault.settings["then"], HEAD[:32]), until=0.0)
 
 
-def half_chunk(timeline: Timeline, fault: Fault, words: Words) -> Timeline:
+def half_chunk(timeline: Timeline, fault: Fault, vendor: Vendor) -> Timeline:
     """The events before the place, then a chunk that is shorter than its stated size, and the end."""
     before, after = parted(events_of(timeline), fault.place)
     for _ in before:

@@ -8,7 +8,7 @@ the member becomes null if other events of the stream have it as null.
 import json
 import re
 from codecs import getincrementaldecoder
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import chain, islice, pairwise, zip_longest
 from math import inf
 from typing import NamedTuple
@@ -28,8 +28,13 @@ class StreamEvent(NamedTuple):
 
 StreamEvents = Iterator[StreamEvent]
 
-# A vendor's wording of a failure: its answer, or the event that ends a stream.
-Words = Callable[[Fault], Timeline]
+
+class Vendor(NamedTuple):
+    """What faults know of the vendor whose answer they strike: `words` is its wording of a failure, its answer or the
+    event that ends a stream; `finish_keys` are the members of events with a finish reason."""
+
+    words: Callable[[Fault], Timeline]
+    finish_keys: tuple[str, ...]
 
 
 def events_of(timeline: Timeline) -> StreamEvents:
@@ -126,14 +131,14 @@ def _reached(place: Place, event: StreamEvent, sent: int, tokens: int) -> bool:
     return place.after_bytes is None
 
 
-def over(change: Callable[[StreamEvents, Fault], StreamEvents]) -> Callable[[Timeline, Fault, Words], Timeline]:
+def over(change: Callable[[StreamEvents, Fault], StreamEvents]) -> Callable[[Timeline, Fault, Vendor], Timeline]:
     """A fault that changes the events of a timeline."""
-    return lambda timeline, fault, words: changed(timeline, lambda events: change(events, fault))
+    return lambda timeline, fault, vendor: changed(timeline, lambda events: change(events, fault))
 
 
-def error_event(timeline: Timeline, fault: Fault, words: Words) -> Timeline:
+def error_event(timeline: Timeline, fault: Fault, vendor: Vendor) -> Timeline:
     """The events before the place, and then the vendor's error."""
-    failure = [data for run in words(fault).runs for data in run.data]
+    failure = [data for run in vendor.words(fault).runs for data in run.data]
 
     def broken(events: StreamEvents) -> StreamEvents:
         due = fault.place.at or 0.0
@@ -145,7 +150,7 @@ def error_event(timeline: Timeline, fault: Fault, words: Words) -> Timeline:
     return changed(timeline, broken)
 
 
-def cut(timeline: Timeline, fault: Fault, words: Words) -> Timeline:
+def cut(timeline: Timeline, fault: Fault, vendor: Vendor) -> Timeline:
     """The events before the place, and a clean end."""
     return ended(timeline, fault.place)
 
@@ -304,31 +309,31 @@ _DECODER = json.JSONDecoder()
 _NO_CHOICES = re.compile(rb'(?<!\\)"choices"\s*:\s*\[\s*\]')
 
 
-# In a message the reason is the first member of the last event's delta; elsewhere a `stop_reason` says something else.
-_REASON = r'(?:(?<!\\)"finish_reason"|(?<="delta":\{)"stop_reason"|"stop_reason"(?=:null,"stop_sequence"))'
-
-
-def no_finish(events: StreamEvents, fault: Fault) -> StreamEvents:
+def no_finish(timeline: Timeline, fault: Fault, vendor: Vendor) -> Timeline:
     """No event says why the answer ended; a typed one that says nothing else is missing."""
-    return (event for event in _without(events, _REASON, str) if not TYPED_END.search(event.data))
+
+    def change(events: StreamEvents) -> StreamEvents:
+        kept = _without(events, vendor.finish_keys, str)
+        return (event for event in kept if not TYPED_END.search(event.data))
+
+    return changed(timeline, change)
 
 
 def no_usage(events: StreamEvents, fault: Fault) -> StreamEvents:
     """No event states the usage; an event that states nothing else is left out."""
-    return _without(events, r'(?<!\\)"usage"', dict)
+    return _without(events, ("usage",), dict)
 
 
-def changes_any(change: Callable[[StreamEvents, Fault], StreamEvents]) -> Callable[[Timeline, Fault], bool]:
-    """Whether a change makes any difference to a timeline."""
-    return lambda timeline, fault: any(
-        before != after for before, after in zip_longest(events_of(timeline), change(events_of(timeline), fault))
-    )
+def differ(before: Timeline, after: Timeline) -> bool:
+    """Whether two timelines have different events."""
+    return any(one != other for one, other in zip_longest(events_of(before), events_of(after)))
 
 
-def _without(events: StreamEvents, key: str, kind: type) -> StreamEvents:
-    """The events without members whose key matches this and that have a value of this kind."""
-    member = re.compile(rf"{key}\s*:\s*")
-    null = re.compile(rf"{key}\s*:\s*null".encode())
+def _without(events: StreamEvents, keys: Sequence[str], kind: type) -> StreamEvents:
+    """The events without members that have one of these keys and a value of this kind."""
+    # What is quoted within a text has backslashes.
+    key = rf'(?<!\\)"(?:{"|".join(map(re.escape, keys))})"\s*:\s*'
+    member, null = re.compile(key), re.compile(rf"{key}null".encode())
     blank = False
     for event in events:
         blank = blank or null.search(event.data) is not None

@@ -7,6 +7,7 @@ succeed, and the share is also that of a load test which repeats one request.
 
 from collections.abc import Iterator, Sequence
 from email.utils import formatdate
+from functools import partial
 from typing import NamedTuple
 
 from mockserver.core.dialects import Broken
@@ -17,7 +18,7 @@ from mockserver.core.timeline import RawHeaders, TimedFrames, Timeline
 from mockserver.faults.catalogue import FAULTS
 from mockserver.faults.parse_faults import FaultError, read_faults
 from mockserver.faults.rules import Chance, Fault, holds, strikes
-from mockserver.faults.streams import events_of, parted
+from mockserver.faults.streams import Vendor, differ, events_of, parted
 from mockserver.faults.triggered import Origin, RuleCount, TriggeredFault, is_among
 from mockserver.latency.timing import instant, to_timeline
 from mockserver.state.context import HeaderError, RequestContext
@@ -188,15 +189,18 @@ def _demand(fault: Fault, plan: Plan) -> str:
 def apply_faults(plan: Plan) -> None:
     """Change the timeline by each fault that is meant, in turn, and keep those that had an effect."""
     timeline, struck = plan.timeline, list[TriggeredFault]()
+    vendor = Vendor(partial(_words, plan), plan.context.route.dialect.finish_keys)
     for each in plan.meant:
         if not _takes_effect(each, timeline, plan, struck):
             continue
-        before, apply = timeline, each.kind.apply
-        if apply is not None:
-            timeline = apply(timeline, each.fault, lambda fault: _words(fault, plan))
+        apply = each.kind.apply
+        after = timeline if apply is None else apply(timeline, each.fault, vendor)
+        if each.kind.removes and not differ(timeline, after):
+            continue
         if each.leaves_nothing:
-            struck = _still_seen(struck, before, timeline)
+            struck = _still_seen(struck, timeline, after)
         struck.append(each)
+        timeline = after
     plan.timeline, plan.struck = timeline, tuple(struck)
 
 
@@ -212,9 +216,7 @@ def _takes_effect(each: TriggeredFault, timeline: Timeline, plan: Plan, struck: 
     # Of an answer without even a head nothing is left to change: it can only be replaced.
     if ending is not None and not ending.head and not each.leaves_nothing:
         return False
-    if kind.within is not None and not kind.within(timeline, each.fault.place):
-        return False
-    return kind.needs is None or kind.needs(timeline, each.fault)
+    return kind.within is None or kind.within(timeline, each.fault.place)
 
 
 def _still_seen(struck: list[TriggeredFault], before: Timeline, after: Timeline) -> list[TriggeredFault]:
@@ -224,7 +226,7 @@ def _still_seen(struck: list[TriggeredFault], before: Timeline, after: Timeline)
     return [each for each in struck if each.kind.head]
 
 
-def _words(fault: Fault, plan: Plan) -> Timeline:
+def _words(plan: Plan, fault: Fault) -> Timeline:
     """The vendor's wording of a failure: its refusal, or the event that it sends in a stream that has begun."""
     kind, context, settings = FailureKind(fault.settings["error"]), plan.context, fault.settings
     dialect, operation = context.route.dialect, context.route.operation

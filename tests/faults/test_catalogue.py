@@ -12,7 +12,7 @@ from mockserver.faults.model_output import with_changed_choices
 from mockserver.faults.parse_faults import read_fault
 from mockserver.faults.responses import How
 from mockserver.faults.rules import Fault
-from mockserver.faults.streams import goes_on, reaches
+from mockserver.faults.streams import Vendor, goes_on, reaches
 
 EVENTS = (*(f'data: {{"n":{number},"s":"é"}}\n\n'.encode() for number in range(4)), b"data: [DONE]\n\n")
 STREAM = Timeline(
@@ -31,7 +31,7 @@ def words(fault: Fault) -> Timeline:
 
 def struck(timeline: Timeline, kind: str, **table: Any) -> Timeline:
     apply = FAULTS[kind].apply
-    return apply(timeline, read_fault({"kind": kind, **table}), words) if apply else timeline
+    return apply(timeline, read_fault({"kind": kind, **table}), Vendor(words, ())) if apply else timeline
 
 
 def sent(timeline: Timeline) -> list[bytes]:

@@ -7,6 +7,8 @@ import pytest
 from mockserver.core.timeline import Timeline
 from mockserver.faults.catalogue import FAULTS
 from mockserver.faults.rules import Fault
+from mockserver.faults.streams import Vendor, differ
+from mockserver.state.plan import Plan
 from tests.support.conformity import stream_data
 from tests.support.shapes import SHAPES, Shape
 
@@ -21,14 +23,18 @@ def events_of(timeline: Timeline) -> list[Any]:
     return stream_data(b"".join(data for run in timeline.runs for data in run.data))
 
 
-def struck(timeline: Timeline, kind: str) -> Timeline:
+def answer(shape: Shape) -> Plan:
+    return shape.stream("Tell me about tides", max_tokens=16).plan
+
+
+def struck(plan: Plan, kind: str) -> Timeline:
     apply = FAULTS[kind].apply
     assert apply
 
     def words(fault: Fault) -> Timeline:
         raise AssertionError("nobody is asked for words")
 
-    return apply(timeline, Fault(kind), words)
+    return apply(plan.timeline, Fault(kind), Vendor(words, plan.context.route.dialect.finish_keys))
 
 
 def said(events: list[Any]) -> list[Any]:
@@ -45,16 +51,15 @@ def usage_of(event: dict[str, Any]) -> object:
 @every_shape
 @pytest.mark.parametrize("kind", WITHOUT)
 def test_a_fault_knows_in_which_streams_there_is_something_to_take_out(shape: Shape, kind: str) -> None:
-    timeline = shape.stream("Tell me about tides", max_tokens=16).plan.timeline
-    needs = FAULTS[kind].needs
-    assert needs
-    assert needs(timeline, Fault(kind)) is (shape.id not in WITHOUT[kind])
+    plan = answer(shape)
+    assert FAULTS[kind].removes
+    assert differ(plan.timeline, struck(plan, kind)) is (shape.id not in WITHOUT[kind])
 
 
 @every_shape
 def test_a_stream_without_its_finish_reason_says_all_else(shape: Shape) -> None:
-    timeline = shape.stream("Tell me about tides", max_tokens=16).plan.timeline
-    whole, left = events_of(timeline), events_of(struck(timeline, "no_finish"))
+    plan = answer(shape)
+    whole, left = events_of(plan.timeline), events_of(struck(plan, "no_finish"))
     if shape.responds:
         # A typed event says it by being there, so it is not.
         assert left == [event for event in whole if event == "[DONE]" or event["type"] != "response.incomplete"]
@@ -76,8 +81,8 @@ def test_a_stream_without_its_finish_reason_says_all_else(shape: Shape) -> None:
 
 @every_shape
 def test_a_stream_without_its_usage_says_all_else(shape: Shape) -> None:
-    timeline = shape.stream("Tell me about tides", max_tokens=16).plan.timeline
-    whole, left = events_of(timeline), events_of(struck(timeline, "no_usage"))
+    plan = answer(shape)
+    whole, left = events_of(plan.timeline), events_of(struck(plan, "no_usage"))
     rest = [event for event in whole if event == "[DONE]" or event.get("choices", ...) != [] or not event.get("usage")]
     assert len(left) == len(rest)
     for event, other in zip(left, rest, strict=True):

@@ -7,6 +7,7 @@ import pytest
 from mockserver.core.timeline import TimedFrames, Timeline
 from mockserver.faults.catalogue import FAULTS
 from mockserver.faults.rules import Fault
+from mockserver.faults.streams import Vendor, differ
 
 TEXT = rb'data: {"text":"say \"finish_reason\":\"stop\", \"usage\":{} \u00e9 ' + "é".encode() + b'"}\n\n'
 DONE = b"data: [DONE]\n\n"
@@ -18,15 +19,14 @@ def stream(*events: bytes) -> Timeline:
 
 def struck(kind: str, *events: bytes) -> tuple[list[bytes], bool]:
     """What is left of a stream, and whether the fault has anything to strike in it."""
-    found, timeline = FAULTS[kind], stream(*events)
-    assert found.apply
-    assert found.needs
+    apply, timeline = FAULTS[kind].apply, stream(*events)
+    assert apply
 
     def words(fault: Fault) -> Timeline:
         raise AssertionError("nobody is asked for words")
 
-    made = found.apply(timeline, Fault(kind), words)
-    return [data for run in made.runs for data in run.data], found.needs(timeline, Fault(kind))
+    made = apply(timeline, Fault(kind), Vendor(words, ("finish_reason",)))
+    return [data for run in made.runs for data in run.data], differ(timeline, made)
 
 
 @pytest.mark.parametrize(

@@ -53,6 +53,7 @@ ANTHROPIC = Dialect(
     claims=re.compile(r"claude-.+"),
     marks=(("anthropic-version", ""), ("anthropic-beta", ""), ("x-api-key", "sk-ant-")),
     finishes=re.compile(rb'"stop_reason"\s*:\s*"'),
+    finish_keys=("stop_reason",),
     quotas=QUOTAS,
     # LangChain and LiteLLM read variables of their own.
     clients=Clients(

@@ -146,6 +146,7 @@ FRIENDLI = Dialect(
     # Its models have the names that Hugging Face gives them, so others serve them too.
     marks=(("x-friendli-team", ""),),
     # On the page's wire the event with the whole answer ends every choice; today's events end choices as OpenAI's do.
+    finish_keys=("finish_reason", "stop_reason"),
     finishes=re.compile(rb'"event"\s*:\s*"complete"|"delta":\{"stop_reason"\s*:\s*"|' + FINISH_REASON.pattern),
     finish_reasons=("stop", "length", "tool_calls"),
 )
