@@ -169,9 +169,6 @@ def read_regex(text: str) -> Regex:
     if _size(pieces) > _MOST_PIECES:
         most = f"{_MOST_PIECES} characters or {_MOST_PIECES // _GROUP} groups"
         raise RegexError(f"it is too long: at most {most} may follow one another")
-    # Imported with the first pattern.
-    from mockserver.core.regexes import ignores_case, literals_of
-
     return Regex(escaped, literals_of(text, pieces), caseless=ignores_case(text))
 
 

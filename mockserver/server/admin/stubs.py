@@ -126,11 +126,16 @@ async def add_stubs(request: AdminRequest) -> object:
 
 
 def _added(request: AdminRequest, stubs: Sequence[Stub]) -> list[str]:
-    """Add stubs, as far as there is room: each is tried for every request."""
+    """Add stubs, if there is room for them."""
     book = request.namespace.stubs
-    if book.count + len(stubs) > _MOST_STUBS:
-        raise AdminError(f"A namespace has room for {_MOST_STUBS:,} added stubs. Files of stubs may have more.")
+    _check_room(book.count + len(stubs))
     return [book.add(stub) for stub in stubs]
+
+
+def _check_room(count: int) -> None:
+    """Raise AdminError for more stubs than a namespace may have: each is tried for every request."""
+    if count > _MOST_STUBS:
+        raise AdminError(f"A namespace has room for {_MOST_STUBS:,} added stubs. Files of stubs may have more.")
 
 
 @endpoint("POST", per_namespace("/replay"), {201: _REPLAYED}, takes=_TAKES_RECORDING, refuses=(400,))
@@ -158,8 +163,7 @@ async def replay(request: AdminRequest) -> object:
 async def put_stubs(request: AdminRequest) -> object:
     """Replace all added stubs with these."""
     stubs = await _several(request)
-    if len(stubs) > _MOST_STUBS:
-        raise AdminError(f"A namespace has room for {_MOST_STUBS:,} added stubs. Files of stubs may have more.")
+    _check_room(len(stubs))
     return {"added": request.namespace.stubs.put(stubs)}
 
 

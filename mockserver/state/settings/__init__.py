@@ -1,4 +1,4 @@
-"""Settings as values: everything that can be configured of a server. `configuration` reads them."""
+"""Settings as values: everything that can be configured of a server. `options` reads them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -34,7 +34,7 @@ class RouteSettings:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Everything that can be configured of a server; `configuration/options.py` explains each to its users.
+    """Everything that can be configured of a server; `options.py` explains each to its users.
 
     - `output_tokens`: after how many tokens prose ends, in the notation of lengths; "off" leaves it to the text.
     - `speed` divides the times of every latency, wherever it is set.

@@ -1,4 +1,4 @@
-"""A REPLY in text form, from a string, a table or a function: see `notation`."""
+"""A REPLY in text form, from a string, a table or a function: see `parse_stubs`."""
 
 import json
 import re

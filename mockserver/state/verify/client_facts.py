@@ -45,7 +45,7 @@ CLIENT_FACTS = tuple(each.name for each in fields(ClientFacts))
 
 
 def client_facts_of(fields: Mapping[str, Any]) -> ClientFacts:
-    """A declaration from its fields. Raises DeclarationError."""
+    """A declaration from its fields. Raises ClientFactsError."""
     for name in fields:
         if name not in CLIENT_FACTS:
             raise ClientFactsError(unknown_name("argument", name, CLIENT_FACTS))
@@ -53,7 +53,7 @@ def client_facts_of(fields: Mapping[str, Any]) -> ClientFacts:
 
 
 def client_facts_from(texts: Mapping[str, str]) -> ClientFacts:
-    """A declaration from its fields as strings. Raises DeclarationError."""
+    """A declaration from its fields as strings. Raises ClientFactsError."""
     numbers = {
         name: _number(name, text) for name, text in texts.items() if name in CLIENT_FACTS and name not in _IN_WORDS
     }

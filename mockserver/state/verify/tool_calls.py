@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import orjson
 from jsonschema_rs import Draft202012Validator, ValidationError, ValidationErrorKind
 
+from mockserver.core.json_values import step_text
 from mockserver.model.schema import SchemaLimitError, UnsatisfiableSchemaError
 from mockserver.state.journal.views import View
 
@@ -128,13 +129,7 @@ def _refuse(uri: str) -> Any:
 
 
 def _breach(error: ValidationError) -> Breach:
-    place = "$" + "".join(_step(step) for step in error.instance_path)
+    place = "$" + "".join(map(step_text, error.instance_path))
     if isinstance(error.kind, ValidationErrorKind.BacktrackLimitExceeded):
         return Breach(place, "a pattern takes too long, so this was not checked", is_certain=False)
     return Breach(place, error.message[:_MOST_SHOWN])
-
-
-def _step(step: Any) -> str:
-    if isinstance(step, int):
-        return f"[{step}]"
-    return f".{step}" if step.isidentifier() else f"[{step!r}]"
