@@ -1,20 +1,24 @@
-"""Exchanges with a vendor: what it answers to one request, and when.
+"""Exchanges with a vendor: what it answers to one request, and when; and a journal of them.
 
 A recorded answer is a plan whose timeline is what happened, so everything that tells of a journal tells of it too.
 """
 
+import time
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import accumulate, chain
 from typing import Any
 
-from mockserver.core.calls import Call
+from mockserver.core.calls import Call, Headers
+from mockserver.core.failures import SimulatorError
 from mockserver.core.timeline import ClosedBy, ConnectionFault, RawHeaders, Record, TimedFrames, Timeline
+from mockserver.pipeline import parse
 from mockserver.recordings.traffic import Decompressor
+from mockserver.server.recording.replay import Replay
 from mockserver.server.recording.upstreams import Target
 from mockserver.state.context import make_context
-from mockserver.state.journal.exchanges import Exchange
-from mockserver.state.plan import Plan
+from mockserver.state.journal.exchanges import Exchange, Journal
+from mockserver.state.plan import NOTHING_YET, Plan
 from mockserver.state.settings import Settings
 from mockserver.state.stubs.parse_replies import events_in, is_stream
 
@@ -110,11 +114,71 @@ def exchange_of(recorded: RecordedExchange, number: int, settings: Settings) -> 
     runs = (TimedFrames(events, times, (0,) * len(events)),)
     timeline = Timeline(recorded.status, recorded.headers, runs, streamed, recorded.ending)
     record = Record(closed_by=recorded.closed_by, seconds=recorded.seconds, given_up=recorded.ending is not None)
-    for time in times:
-        record.wrote(1, 0, time)
+    for instant in times:
+        record.wrote(1, 0, instant)
     target = recorded.target
     plan = Plan(make_context(recorded.call, target.route, settings), timeline=timeline)
     return Exchange(number, target.namespace, target.path, recorded.call, plan, arrived=recorded.began, record=record)
+
+
+class RecorderJournal:
+    """Notes in a journal what comes and what is answered; without a journal nothing."""
+
+    def __init__(self, journal: Journal | None, settings: Settings) -> None:
+        self._journal = journal
+        # Whose key is accepted is for the vendor to say.
+        self._settings = replace(settings, auth="off")
+
+    def begin(self, recorded: RecordedExchange) -> None:
+        """A request is forwarded."""
+        if self._journal is not None:
+            target, plan = recorded.target, self._planned(recorded.target, recorded.call, NOTHING_YET)
+            recorded.noted = self._journal.open(
+                target.namespace, target.path, recorded.call, plan, arrived=recorded.began
+            )
+
+    def end(self, recorded: RecordedExchange) -> None:
+        """The vendor's answer has ended."""
+        noted = recorded.noted
+        if self._journal is not None and noted is not None and noted.plan is not None:
+            told = exchange_of(recorded, noted.number, self._settings)
+            assert told.plan is not None, "what was recorded has a plan"
+            noted.plan.timeline, noted.record = told.plan.timeline, told.record
+            self._journal.notify(noted)
+
+    def give_up(self, recorded: RecordedExchange, simulator_error: SimulatorError, instant: float) -> None:
+        """The vendor has not answered; the client is given an answer of our own."""
+        noted = recorded.noted
+        if self._journal is not None and noted is not None:
+            noted.plan, noted.simulator_error = None, simulator_error
+            noted.record.closed_by, noted.record.seconds = "server", instant - recorded.began
+            self._journal.notify(noted)
+
+    def deny(self, method: str, path: str, headers: Headers, simulator_error: SimulatorError, instant: float) -> None:
+        """A request is not forwarded."""
+        if self._journal is not None:
+            call = Call(method, path, headers, b"", "", time.time())
+            noted = self._journal.open("", path, call, simulator_error=simulator_error, arrived=instant)
+            noted.record.closed_by = "server"
+            self._journal.notify(noted)
+
+    def replay(self, target: Target, call: Call, replay: Replay, instant: float) -> None:
+        """A request is answered from the recording, at once."""
+        if self._journal is None:
+            return
+        count, kind = len(replay.pieces), dict(replay.headers).get(b"content-type", b"")
+        run = TimedFrames(replay.pieces, (0.0,) * count, (0,) * count)
+        timeline = Timeline(replay.status, replay.headers, (run,), is_stream(kind.decode("latin-1")))
+        plan = self._planned(target, call, timeline)
+        noted = self._journal.open(target.namespace, target.path, call, plan, arrived=instant)
+        noted.record.wrote_each(run.tokens, 0.0)
+        noted.record.closed_by = "server"
+        self._journal.notify(noted)
+
+    def _planned(self, target: Target, call: Call, timeline: Timeline) -> Plan:
+        """The plan of an answer, with what the dialect understands of its request."""
+        plan = parse(make_context(call, target.route, self._settings))
+        return Plan(plan.context, plan.request, timeline=timeline)
 
 
 def end_to_end(headers: Iterable[tuple[bytes, bytes]]) -> RawHeaders:
@@ -135,9 +199,9 @@ def _arrivals(events: list[bytes], recorded: RecordedExchange) -> list[float]:
     """When each event of a stream was complete."""
     arrivals: list[float] = []
     pieces = zip(accumulate(map(len, recorded.pieces)), recorded.times, strict=True)
-    end, time = 0, recorded.head
+    end, instant = 0, recorded.head
     for wanted in accumulate(map(len, events)):
         while end < wanted:
-            end, time = next(pieces)
-        arrivals.append(time)
+            end, instant = next(pieces)
+        arrivals.append(instant)
     return arrivals

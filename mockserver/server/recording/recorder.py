@@ -11,7 +11,6 @@ import time
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import aclosing
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import anyio.lowlevel
@@ -22,20 +21,17 @@ from mockserver.core.calls import Call, Headers
 from mockserver.core.dialects import Dialect
 from mockserver.core.failures import SimulatorError
 from mockserver.core.secrets import masked_text
-from mockserver.core.timeline import ConnectionFault, RawHeaders, TimedFrames, Timeline
-from mockserver.pipeline import parse
+from mockserver.core.timeline import ConnectionFault, RawHeaders
 from mockserver.server.asgi import WELL, ClientLeftError, live, read_body, refuse_websocket, send_json
 from mockserver.server.cors import VARY, AccessGuard, answer_preflight, reader_of, shared_headers
 from mockserver.server.logs import duration, log, printable
-from mockserver.server.recording.exchanges import RecordedExchange, end_to_end, exchange_of
+from mockserver.server.recording.exchanges import RecordedExchange, RecorderJournal, end_to_end
 from mockserver.server.recording.recording_file import RecordingFile
 from mockserver.server.recording.replay import Replay, Replays
 from mockserver.server.recording.upstreams import Target, Targets, Upstream, Upstreams
 from mockserver.server.sockets.wire import WIRE, Wire
 from mockserver.server.urls import HEALTH, tls_refused
-from mockserver.state.context import make_context
 from mockserver.state.journal.exchanges import Journal
-from mockserver.state.plan import NOTHING_YET, Plan
 from mockserver.state.settings import Settings
 from mockserver.state.stubs.parse_replies import events_in, is_stream
 
@@ -68,66 +64,6 @@ class _Peer(NamedTuple):
     def shared(self, headers: RawHeaders = ()) -> RawHeaders:
         """The headers of an answer, with those that let a page of another origin read it."""
         return headers if self.origin is None else shared_headers(headers, self.origin)
-
-
-class RecorderJournal:
-    """Notes in a journal what comes and what is answered; without a journal nothing."""
-
-    def __init__(self, journal: Journal | None, settings: Settings) -> None:
-        self._journal = journal
-        # Whose key is accepted is for the vendor to say.
-        self._settings = replace(settings, auth="off")
-
-    def begin(self, recorded: RecordedExchange) -> None:
-        """A request is forwarded."""
-        if self._journal is not None:
-            target, plan = recorded.target, self._planned(recorded.target, recorded.call, NOTHING_YET)
-            recorded.noted = self._journal.open(
-                target.namespace, target.path, recorded.call, plan, arrived=recorded.began
-            )
-
-    def end(self, recorded: RecordedExchange) -> None:
-        """The vendor's answer has ended."""
-        noted = recorded.noted
-        if self._journal is not None and noted is not None and noted.plan is not None:
-            told = exchange_of(recorded, noted.number, self._settings)
-            assert told.plan is not None, "what was recorded has a plan"
-            noted.plan.timeline, noted.record = told.plan.timeline, told.record
-            self._journal.notify(noted)
-
-    def give_up(self, recorded: RecordedExchange, simulator_error: SimulatorError, instant: float) -> None:
-        """The vendor has not answered; the client is given an answer of our own."""
-        noted = recorded.noted
-        if self._journal is not None and noted is not None:
-            noted.plan, noted.simulator_error = None, simulator_error
-            noted.record.closed_by, noted.record.seconds = "server", instant - recorded.began
-            self._journal.notify(noted)
-
-    def deny(self, method: str, path: str, headers: Headers, simulator_error: SimulatorError, instant: float) -> None:
-        """A request is not forwarded."""
-        if self._journal is not None:
-            call = Call(method, path, headers, b"", "", time.time())
-            noted = self._journal.open("", path, call, simulator_error=simulator_error, arrived=instant)
-            noted.record.closed_by = "server"
-            self._journal.notify(noted)
-
-    def replay(self, target: Target, call: Call, replay: Replay, instant: float) -> None:
-        """A request is answered from the recording, at once."""
-        if self._journal is None:
-            return
-        count, kind = len(replay.pieces), dict(replay.headers).get(b"content-type", b"")
-        run = TimedFrames(replay.pieces, (0.0,) * count, (0,) * count)
-        timeline = Timeline(replay.status, replay.headers, (run,), is_stream(kind.decode("latin-1")))
-        plan = self._planned(target, call, timeline)
-        noted = self._journal.open(target.namespace, target.path, call, plan, arrived=instant)
-        noted.record.wrote_each(run.tokens, 0.0)
-        noted.record.closed_by = "server"
-        self._journal.notify(noted)
-
-    def _planned(self, target: Target, call: Call, timeline: Timeline) -> Plan:
-        """The plan of an answer, with what the dialect understands of its request."""
-        plan = parse(make_context(call, target.route, self._settings))
-        return Plan(plan.context, plan.request, timeline=timeline)
 
 
 class Recorder:
@@ -402,7 +338,7 @@ def _summary(recorded: RecordedExchange) -> str:
     return printable(f"{where} -> {', '.join(_course(recorded))}")
 
 
-def _replay_summary(target: Target, call: Call, replay: "Replay") -> str:
+def _replay_summary(target: Target, call: Call, replay: Replay) -> str:
     """An answer from the recording in one line."""
     where = f"{target.route.dialect.name} {call.method} {_shown(target.path)}"
     return printable(f"{where} -> {replay.status}, from the recording ({replay.place})")
