@@ -7,6 +7,7 @@ of the user's own take precedence. All of them exist once more under `/ns/{names
 
 import re
 from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from difflib import get_close_matches
 from typing import Any, NamedTuple, cast
 
 import orjson
@@ -15,7 +16,6 @@ from starlette.routing import BaseRoute, Host, Match, Mount, Route, Router
 from starlette.types import ASGIApp, Lifespan, Receive, Scope, Send
 
 from mockserver.core.dialects import Dialect, Operation
-from mockserver.core.messages import close_matches
 from mockserver.state.context import ChosenBy, RouteMatch
 from mockserver.state.settings import Settings
 from mockserver.state.settings.checks import operation_of
@@ -209,7 +209,7 @@ class Routes:
 
     def _search(self, path: str) -> list[str]:
         # Nothing resembles the root, which only short paths would seem to do.
-        near = close_matches(path, self.served(), 4, 0.5) if path != "/" else []
+        near = get_close_matches(path, self.served(), 4, 0.5) if path != "/" else []
         return near or [f"/{name}{next(self._served_by(name)).path}" for name in self._routers]
 
     def _router(self, dialect: Dialect) -> RememberingRouter:

@@ -16,11 +16,9 @@ import subprocess
 import sys
 import tarfile
 import tomllib
-import venv
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import date
-from hashlib import sha256
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -32,9 +30,9 @@ from urllib.parse import urlsplit
 import orjson
 
 from mockserver import MockServer
+from tests.clients.environments import BUILD_SECONDS, CommandError, built, python_in, run_in, virtual_environment
 
 HERE = Path(__file__).parent
-SHELF = HERE.parent / ".clients"
 # What the last run of each suite gave, for the page on conformance.
 RESULTS = HERE / "suites.json"
 
@@ -71,6 +69,10 @@ class Suite(NamedTuple):
     explained: Mapping[str, str] = {}
 
 
+class SuiteError(Exception):
+    """A suite did not run to its end; the message says why."""
+
+
 class Result(NamedTuple):
     """What a run of a suite gave: `failed` are tests without a reason, `mended` reasons without a failing test."""
 
@@ -80,27 +82,32 @@ class Result(NamedTuple):
     mended: tuple[str, ...]
 
 
-def main() -> int:
-    """Run the suites that are named, or all of them whose tests are at hand."""
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the suites that are named, or all of them whose tests are at hand; what each gave is written when it ends."""
+    suites = {name: Suite(**row) for name, row in tomllib.loads((HERE / "suites.toml").read_text()).items()}
     parser = argparse.ArgumentParser(prog="python -m tools.conformance", description="Run the suites of others.")
     parser.add_argument("names", nargs="*", metavar="NAME", help="suites of suites.toml; all by default")
     parser.add_argument(
-        "--checkout", action="append", default=[], metavar="NAME=FOLDER", help="where a suite's source is"
+        "--checkout", action="append", default=[], type=_checkout, metavar="NAME=FOLDER", help="where its source is"
     )
-    arguments = parser.parse_args()
-    suites = {name: Suite(**row) for name, row in tomllib.loads((HERE / "suites.toml").read_text()).items()}
-    checkouts = dict(each.split("=", 1) for each in arguments.checkout)
-    unknown = [name for name in (*arguments.names, *checkouts) if name not in suites]
+    options = parser.parse_args(arguments)
+    checkouts = dict(options.checkout)
+    unknown = [name for name in (*options.names, *checkouts) if name not in suites]
     if unknown:
         parser.error(f"unknown suites {', '.join(unknown)}. Known: {', '.join(suites)}")
     told = orjson.loads(RESULTS.read_bytes()) if RESULTS.exists() else {}
     well = True
-    for name in arguments.names or suites:
+    for name in options.names or suites:
         suite = suites[name]
         if suite.checkout and name not in checkouts:
             print(f"{name}: needs a checkout: --checkout {name}=FOLDER")
             continue
-        result = run(name, suite, checkouts.get(name))
+        try:
+            result = run(name, suite, checkouts.get(name))
+        except (SuiteError, CommandError) as error:
+            print(f"{name}: did not run: {error}")
+            well = False
+            continue
         print(f"{name}: {result.passed} passed, {result.explained} explained, {len(result.failed)} failed")
         for test in result.failed:
             print(f"  failed: {test}")
@@ -115,44 +122,38 @@ def main() -> int:
             "reasons": list(suite.explained.values()),
             "date": date.today().isoformat(),
         }
-    RESULTS.write_bytes(orjson.dumps(told, option=orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS) + b"\n")
+        RESULTS.write_bytes(orjson.dumps(told, option=orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS) + b"\n")
     return 0 if well else 1
 
 
-def run(name: str, suite: Suite, checkout: str | None) -> Result:
-    """Run a suite against a server of its own."""
+def _checkout(text: str) -> tuple[str, Path]:
+    name, _, folder = text.partition("=")
+    if not folder or not Path(folder).is_dir():
+        raise argparse.ArgumentTypeError(f"{text!r} is not the name of a suite and a folder that exists, NAME=FOLDER")
+    return name, Path(folder)
+
+
+def run(name: str, suite: Suite, checkout: Path | None) -> Result:
+    """Run a suite against a server of its own. Raises SuiteError, CommandError."""
     environment = _environment(suite)
     with MockServer(**suite.server) as server, _target() as target:
         places = {"{url}": server.url, "{target}": target}
         tests = _tests(environment / name, suite, checkout, environment, places)
         variables = {key: _placed(value, places) for key, value in suite.environment.items()}
         command = [
-            str(_python(environment)),
-            "-m",
-            "pytest",
-            *suite.tests,
-            "-rA",
-            "-q",
-            "--no-header",
-            "-p",
-            "no:cacheprovider",
+            *(str(python_in(environment)), "-m", "pytest", *suite.tests, "-rA", "-q", "--no-header", "--tb=no"),
+            *("-p", "no:cacheprovider", "--show-capture=no", "-o", "addopts=", "-o", "asyncio_mode=auto"),
+            *("-o", "console_output_style=classic"),
         ]
-        command += [
-            "--tb=no",
-            "--show-capture=no",
-            "-o",
-            "addopts=",
-            "-o",
-            "asyncio_mode=auto",
-            "-o",
-            "console_output_style=classic",
-        ]
-        done = subprocess.run(
-            command, cwd=tests, env={**os.environ, **variables}, capture_output=True, text=True, timeout=_SECONDS
-        )
+        try:
+            done = subprocess.run(
+                command, cwd=tests, env={**os.environ, **variables}, capture_output=True, text=True, timeout=_SECONDS
+            )
+        except subprocess.TimeoutExpired:
+            raise SuiteError(f"it has not ended within {_SECONDS} s") from None
     outcomes = [(test, outcome) for outcome, test in _OUTCOME.findall(done.stdout)]
     if not outcomes:
-        raise SystemExit(f"{name}: no test ran.\n{done.stdout[-2000:]}\n{done.stderr[-2000:]}")
+        raise SuiteError(f"it has no tests.\n{done.stdout[-2000:]}\n{done.stderr[-2000:]}")
     return _judged(suite, outcomes)
 
 
@@ -199,24 +200,14 @@ def _judged(suite: Suite, outcomes: list[tuple[str, str]]) -> Result:
 
 def _environment(suite: Suite) -> Path:
     """The environment of the suites with these packages, made if it is not there."""
-    packages = [*suite.install, *([suite.source] if suite.source else [])]
-    folder = SHELF / f"suites-{sha256(' '.join(packages).encode()).hexdigest()[:12]}"
-    marker = folder / ".ready"
-    if not marker.exists():
-        shutil.rmtree(folder, ignore_errors=True)
-        venv.create(folder, with_pip=True)
-        _pip(folder, "install", *packages)
-        # For suites without settings of their own, which would find those of this project.
-        (folder / "pytest.ini").write_text(_ASYNCIO)
-        marker.touch()
+    recipe, build = virtual_environment([*suite.install, *([suite.source] if suite.source else [])])
+    folder = built("suites", recipe, build)
+    # For suites without settings of their own, which would find those of this project.
+    (folder / "pytest.ini").write_text(_ASYNCIO)
     return folder
 
 
-def _python(environment: Path) -> Path:
-    return environment / "bin" / "python"
-
-
-def _tests(folder: Path, suite: Suite, checkout: str | None, environment: Path, places: Mapping[str, str]) -> Path:
+def _tests(folder: Path, suite: Suite, checkout: Path | None, environment: Path, places: Mapping[str, str]) -> Path:
     """A folder with the suite's tests, whose placeholders are replaced."""
     shutil.rmtree(folder, ignore_errors=True)
     if checkout is not None:
@@ -237,7 +228,8 @@ def _tests(folder: Path, suite: Suite, checkout: str | None, environment: Path, 
 def _unpack(source: str, folder: Path, environment: Path) -> None:
     """The source distribution of a package."""
     with TemporaryDirectory(dir=environment) as place:
-        _pip(environment, "download", "--no-deps", "--no-binary", ":all:", "-d", place, source)
+        download = ["-m", "pip", "download", "--quiet", "--no-deps", "--no-binary", ":all:", "-d", place, source]
+        run_in([str(python_in(environment)), *download], environment, BUILD_SECONDS)
         with tarfile.open(next(Path(place).glob("*.tar.gz"))) as packed:
             packed.extractall(place, filter="data")
         shutil.move(next(each for each in Path(place).iterdir() if each.is_dir()), folder)
@@ -246,13 +238,6 @@ def _unpack(source: str, folder: Path, environment: Path) -> None:
 def _modules(tests: Path, suite: Suite) -> Iterator[Path]:
     for place in suite.tests:
         yield from [tests / place] if place.endswith(".py") else (tests / place).rglob("*.py")
-
-
-def _pip(environment: Path, *arguments: str) -> None:
-    command = [str(_python(environment)), "-m", "pip", *arguments, "--quiet", "--disable-pip-version-check"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=_SECONDS)
-    if done.returncode:
-        raise SystemExit(f"{' '.join(command)} failed:\n{done.stderr[-2000:]}")
 
 
 if __name__ == "__main__":

@@ -35,11 +35,6 @@ def attribute_of(owner: object, name: str) -> Any:
     raise AttributeError(f"{type(owner).__name__}: {unknown_name('attribute', name, known)}", name=name, obj=owner)
 
 
-def close_matches(name: str, names: Sequence[str], count: int, likeness: float) -> list[str]:
-    """At most `count` names with at least this `likeness` (1 is equal) to `name`, the most similar first."""
-    return get_close_matches(name, names, count, likeness)
-
-
 def short_repr(value: object) -> str:
     """The `repr` of a value, cut where it is long."""
     if isinstance(value, str) and len(value) > _MOST_SHOWN:
@@ -67,7 +62,7 @@ def _nearest(name: str, names: Sequence[str]) -> str | None:
     same = takewhile(lambda pair: pair[0] == pair[1], zip(min(lowered), max(lowered), strict=False))
     shared = _FIRST_WORDS.match("".join(letter for letter, _ in same))
     wanted, *rest = (each[shared.end() if shared is not None else 0 :] for each in lowered)
-    near = close_matches(wanted, rest, 1, _NEAR)
+    near = get_close_matches(wanted, rest, 1, _NEAR)
     longer = (each for each in rest if len(wanted) >= _PREFIX and each.startswith(wanted))
     found = near[0] if near else next(longer, None)
     return None if found is None else names[rest.index(found)]

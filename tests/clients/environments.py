@@ -46,20 +46,20 @@ def friendli_client(url: str, scenario: str) -> dict[str, Any]:
     if sys.version_info[:2] > FRIENDLI_CLIENTS_LAST_PYTHON:
         pytest.skip("friendli-client does not run on this Python")
     folder = _folder("friendli-client")
-    command = [str(_python(folder)), str(SCRIPTS / "friendli_client.py"), url, scenario]
+    command = [str(python_in(folder)), str(SCRIPTS / "friendli_client.py"), url, scenario]
     return _json(command, folder, "")
 
 
 def openai_agents(url: str, vendor: str) -> dict[str, Any]:
     """What the OpenAI Agents SDK saw of a vendor in `scripts/openai_agents.py`."""
     folder = _folder("agents")
-    return _json([str(_python(folder)), str(SCRIPTS / "openai_agents.py"), url, vendor], folder, "")
+    return _json([str(python_in(folder)), str(SCRIPTS / "openai_agents.py"), url, vendor], folder, "")
 
 
 def hugging_face(tokenizer: Path, texts: Sequence[str]) -> dict[str, Any]:
     """What Hugging Face's library makes of texts with the tokenizer in a file: the ids of each, and their text."""
     folder = _folder("tokenizers")
-    return _json([str(_python(folder)), str(SCRIPTS / "count_tokens.py"), str(tokenizer)], folder, json.dumps(texts))
+    return _json([str(python_in(folder)), str(SCRIPTS / "count_tokens.py"), str(tokenizer)], folder, json.dumps(texts))
 
 
 def node(script: str, url: str, scenario: str) -> dict[str, Any]:
@@ -72,13 +72,13 @@ def node(script: str, url: str, scenario: str) -> dict[str, Any]:
 
 def with_packages(source: str) -> str:
     """What a module for Node.js prints, which may use the packages of `scripts/package.json`."""
-    return _run([_program("node"), "--input-type=module", "-"], _folder("node"), RUN_SECONDS, source)
+    return run_in([_program("node"), "--input-type=module", "-"], _folder("node"), RUN_SECONDS, source)
 
 
 def with_frameworks(source: str) -> str:
     """What a program prints that uses the Python frameworks of `scripts/frameworks.txt`."""
     folder = _folder("frameworks")
-    return _run([str(_python(folder)), "-"], folder, RUN_SECONDS, source)
+    return run_in([str(python_in(folder)), "-"], folder, RUN_SECONDS, source)
 
 
 def framework(script: str, packages: Sequence[str], extra: Sequence[str]) -> tuple[dict[str, Any], dict[str, str]]:
@@ -87,14 +87,14 @@ def framework(script: str, packages: Sequence[str], extra: Sequence[str]) -> tup
     An environment that is too big to be kept is removed.
     """
     is_python = script.endswith(".py")
-    recipe, build = (_virtual_environment if is_python else _newest_node_modules)((*packages, *extra))
-    folder = _built(f"framework-{script.partition('.')[0]}", recipe, build)
+    recipe, build = (virtual_environment if is_python else _newest_node_modules)((*packages, *extra))
+    folder = built(f"framework-{script.partition('.')[0]}", recipe, build)
     try:
-        command = [str(_python(folder)), "-"] if is_python else [_program("node"), "--input-type=module", "-"]
+        command = [str(python_in(folder)), "-"] if is_python else [_program("node"), "--input-type=module", "-"]
         source = (SCRIPTS / "frameworks" / script).read_text(encoding="utf-8")
         home = {"HOME": str(folder), "USERPROFILE": str(folder)}
         # Libraries may print more than the script does in its last line.
-        said = _run(command, folder, FRAMEWORK_SECONDS, source, home).splitlines()[-1]
+        said = run_in(command, folder, FRAMEWORK_SECONDS, source, home).splitlines()[-1]
         versions = {package: _version(folder, package, is_python=is_python) for package in packages}
     finally:
         if sum(file.stat().st_size for file in folder.rglob("*") if file.is_file()) > MOST_KEPT:
@@ -107,7 +107,7 @@ def _version(folder: Path, package: str, *, is_python: bool) -> str:
         described = json.loads((folder / "node_modules" / package / "package.json").read_text(encoding="utf-8"))
         return str(described["version"])
     code = f"from importlib.metadata import version; print(version({package!r}))"
-    return _run([str(_python(folder)), "-c", code], folder, RUN_SECONDS).strip()
+    return run_in([str(python_in(folder)), "-c", code], folder, RUN_SECONDS).strip()
 
 
 def page_packages() -> Path:
@@ -117,13 +117,13 @@ def page_packages() -> Path:
 
 def javascript(source: str) -> str:
     """What a module for Node.js prints, which needs no package."""
-    return _run([_program("node"), "--input-type=module", "-"], HERE, RUN_SECONDS, source)
+    return run_in([_program("node"), "--input-type=module", "-"], HERE, RUN_SECONDS, source)
 
 
 def node_tests(module: Path, environment: Mapping[str, str]) -> str:
     """What Node.js' own test runner prints of the tests in a module, which pass."""
     command = [_program("node"), "--test", "--test-reporter=tap", module.name]
-    return _run(command, module.parent, RUN_SECONDS, environment=environment)
+    return run_in(command, module.parent, RUN_SECONDS, environment=environment)
 
 
 def typescript(modules: Sequence[Path]) -> str:
@@ -131,13 +131,13 @@ def typescript(modules: Sequence[Path]) -> str:
     compiler = _folder("node") / "node_modules" / "typescript" / "bin" / "tsc"
     how = ("--noEmit", "--strict", "--target", "es2022", "--module", "nodenext", "--pretty", "false")
     try:
-        return _run([_program("node"), str(compiler), *how, *map(str, modules)], modules[0].parent, BUILD_SECONDS)
+        return run_in([_program("node"), str(compiler), *how, *map(str, modules)], modules[0].parent, BUILD_SECONDS)
     except CommandError as problem:
         return str(problem)
 
 
 def _json(command: Sequence[str], folder: Path, stdin: str) -> dict[str, Any]:
-    done = _run(command, folder, RUN_SECONDS, stdin, {"HOME": str(folder), "USERPROFILE": str(folder)})
+    done = run_in(command, folder, RUN_SECONDS, stdin, {"HOME": str(folder), "USERPROFILE": str(folder)})
     document: dict[str, Any] = json.loads(done)
     return document
 
@@ -153,21 +153,21 @@ def _folder(name: str) -> Path:
 @cache
 def _outcome(name: str) -> Path | str:
     recipe, build = {
-        "friendli-client": _virtual_environment(FRIENDLI_CLIENT),
-        "tokenizers": _virtual_environment(TOKENIZERS),
-        "node-runtime": _virtual_environment(NODE_RUNTIME),
+        "friendli-client": virtual_environment(FRIENDLI_CLIENT),
+        "tokenizers": virtual_environment(TOKENIZERS),
+        "node-runtime": virtual_environment(NODE_RUNTIME),
         "node": _node_modules(SCRIPTS),
         "agents": _locked_environment(SCRIPTS / "agents.txt"),
         "frameworks": _locked_environment(SCRIPTS / "frameworks.txt"),
         "page": _node_modules(HERE.parent / "ui"),
     }[name]
     try:
-        return _built(name, recipe, build)
+        return built(name, recipe, build)
     except CommandError as problem:
         return f"The clients' environment {name!r} cannot be made. {problem}"
 
 
-def _built(name: str, recipe: str, build: Callable[[Path], None]) -> Path:
+def built(name: str, recipe: str, build: Callable[[Path], None]) -> Path:
     """The folder that `build` fills; another recipe gets another folder. The marker is written last."""
     folder = SHELF / f"{name}-{sha256(recipe.encode()).hexdigest()[:12]}"
     marker = folder / ".ready"
@@ -195,18 +195,18 @@ def _alone(path: Path) -> Iterator[None]:
         yield
 
 
-def _virtual_environment(requirements: Sequence[str]) -> tuple[str, Callable[[Path], None]]:
+def virtual_environment(requirements: Sequence[str]) -> tuple[str, Callable[[Path], None]]:
     def build(folder: Path) -> None:
-        _run([sys.executable, "-m", "venv", str(folder)], folder, BUILD_SECONDS)
+        run_in([sys.executable, "-m", "venv", str(folder)], folder, BUILD_SECONDS)
         install = ["-m", "pip", "install", "--quiet", "--no-input", "--disable-pip-version-check", *requirements]
-        _run([str(_python(folder)), *install], folder, BUILD_SECONDS)
+        run_in([str(python_in(folder)), *install], folder, BUILD_SECONDS)
 
     return "\n".join((sys.version, *requirements)), build
 
 
 def _locked_environment(lock: Path) -> tuple[str, Callable[[Path], None]]:
     """An environment of exactly the packages of a file, of which none is looked for anew."""
-    return _virtual_environment(("--no-deps", *lock.read_text(encoding="utf-8").split()))
+    return virtual_environment(("--no-deps", *lock.read_text(encoding="utf-8").split()))
 
 
 def _node_modules(source: Path) -> tuple[str, Callable[[Path], None]]:
@@ -216,7 +216,7 @@ def _node_modules(source: Path) -> tuple[str, Callable[[Path], None]]:
         for file in files:
             shutil.copy(file, folder)
         _program("node")
-        _run([_program("npm"), "ci", "--no-audit", "--no-fund", "--ignore-scripts"], folder, BUILD_SECONDS)
+        run_in([_program("npm"), "ci", "--no-audit", "--no-fund", "--ignore-scripts"], folder, BUILD_SECONDS)
 
     return "\n".join(file.read_text(encoding="utf-8") for file in files), build
 
@@ -226,21 +226,21 @@ def _newest_node_modules(packages: Sequence[str]) -> tuple[str, Callable[[Path],
         (folder / "package.json").write_text('{"private": true}', encoding="utf-8")
         _program("node")
         install = ["install", "--no-audit", "--no-fund", "--ignore-scripts", *packages]
-        _run([_program("npm"), *install], folder, BUILD_SECONDS)
+        run_in([_program("npm"), *install], folder, BUILD_SECONDS)
 
     return "\n".join(packages), build
 
 
-def _python(folder: Path) -> Path:
+def python_in(folder: Path) -> Path:
     return folder / ("Scripts/python.exe" if sys.platform == "win32" else "bin/python")
 
 
 def _program(name: str) -> str:
     """Where `node` or `npm` is: on the PATH, else in an environment that brings them."""
-    return shutil.which(name) or str(_python(_folder("node-runtime")).with_name(name))
+    return shutil.which(name) or str(python_in(_folder("node-runtime")).with_name(name))
 
 
-def _run(
+def run_in(
     command: Sequence[str],
     folder: Path,
     seconds: float,

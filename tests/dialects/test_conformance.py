@@ -1,6 +1,7 @@
 """What each dialect claims of its vendor: every claim has a source, a date and a test, and the page says as much."""
 
 import ast
+import json
 import re
 from functools import cache
 from pathlib import Path
@@ -9,6 +10,7 @@ import pytest
 
 from mockserver.core.dialects import load_dialects
 from mockserver.dialects.conformance import conformance
+from tools import conformance as suites
 
 ROOT = Path(__file__).parents[2]
 every_dialect = pytest.mark.parametrize("name", load_dialects())
@@ -43,3 +45,36 @@ def test_the_guesses_and_deviations_of_a_page_are_all_found(name: str) -> None:
         heads = section.count("\n| ---")
         assert len(texts) >= max(bool(section), len(items) - heads), (title, texts)
     assert len(found.deviations["guesses"]) > 10
+
+
+@pytest.mark.parametrize(
+    "arguments, complaint",
+    [
+        (["--checkout", "openai-sdk"], "'openai-sdk' is not the name of a suite and a folder that exists, NAME=FOLDER"),
+        (["--checkout", "openai-sdk=/no/such"], "'openai-sdk=/no/such' is not the name of a suite and a folder"),
+        (["nobody"], "unknown suites nobody. Known: cerebras-sdk, "),
+    ],
+)
+def test_a_wrong_argument_for_the_suites_of_others_is_explained(
+    arguments: list[str], complaint: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        suites.main(arguments)
+    assert complaint in capsys.readouterr().err
+
+
+def test_what_a_suite_gave_is_kept_though_the_next_one_does_not_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def run(name: str, suite: suites.Suite, checkout: Path | None) -> suites.Result:
+        if name == "cerebras-sdk":
+            raise suites.SuiteError("it has no tests.")
+        return suites.Result(7, 1, (), ())
+
+    monkeypatch.setattr(suites, "RESULTS", tmp_path / "suites.json")
+    monkeypatch.setattr(suites, "run", run)
+    assert suites.main(["langchain-openai", "cerebras-sdk"]) == 1
+    assert [(name, it["passed"]) for name, it in json.loads(suites.RESULTS.read_text()).items()] == [
+        ("langchain-openai", 7)
+    ]
+    assert "cerebras-sdk: did not run: it has no tests." in capsys.readouterr().out
