@@ -50,7 +50,8 @@ from mockserver.state.stub_answers import (
     rule_headers,
     unmatched,
 )
-from mockserver.state.stubs.registry import HandlerError, Prepared, Raw, Stub
+from mockserver.state.stubs.registry import HandlerError
+from mockserver.state.stubs.stub import Prepared, Raw, Stub
 
 
 def answer(

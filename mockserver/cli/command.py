@@ -17,7 +17,7 @@ from mockserver.state.settings import ConfigError, Settings
 from mockserver.state.settings.checks import check_all
 from mockserver.state.settings.options import BY_NAME, OPTIONS, from_environment, from_texts, strange_variables
 from mockserver.state.settings.origins import ANY, ANY_MEANS
-from mockserver.state.stubs.registry import Stub
+from mockserver.state.stubs.stub import Stub
 
 # The commands, each the module of its name, with their lines in the help.
 COMMANDS: Mapping[str, str] = {

@@ -33,7 +33,7 @@ from mockserver.state.context import HeaderError, make_context
 from mockserver.state.refusals import refuse
 from mockserver.state.settings import Settings
 from mockserver.state.stubs.parse_replies import is_stream
-from mockserver.state.stubs.registry import Prepared
+from mockserver.state.stubs.stub import Prepared
 
 # Keys whose values are words of the protocol. In a refusal all strings are compared.
 _WORDS = ("object", "role", "type", "finish_reason", "model")

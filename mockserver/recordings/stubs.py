@@ -40,7 +40,7 @@ from mockserver.state.facts import RequestFacts
 from mockserver.state.settings import ConfigError, Settings
 from mockserver.state.stubs.parse_replies import is_stream, with_files
 from mockserver.state.stubs.parse_stubs import EXACT, read_stub
-from mockserver.state.stubs.registry import Stub
+from mockserver.state.stubs.stub import Stub
 
 # Keys of a body that may hold a batch: prompts to complete, texts to embed, or documents to rank by a query.
 _BATCHES = ("prompt", "input", "query", "documents")

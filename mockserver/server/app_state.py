@@ -23,7 +23,7 @@ from mockserver.state.namespaces import Namespace, Namespaces, check_advance
 from mockserver.state.settings import ConfigError, Settings
 from mockserver.state.settings.checks import check_all, operations_of
 from mockserver.state.settings.options import FIXED
-from mockserver.state.stubs.registry import Stub
+from mockserver.state.stubs.stub import Stub
 
 _POLL_SECONDS = 0.5
 # Checking thousands of files takes a while: at most one part in so many of the time is spent on it.

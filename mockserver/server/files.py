@@ -16,7 +16,7 @@ from mockserver.state.settings.config_file import from_toml, located
 from mockserver.state.settings.options import settle
 from mockserver.state.stub_support import check_abilities
 from mockserver.state.stubs.parse_stubs import NOTES, check_names, check_unique, read_stubs
-from mockserver.state.stubs.registry import Stub
+from mockserver.state.stubs.stub import Stub
 from mockserver.state.stubs.values import StubError
 
 # Distinguishes the versions of a file; None if there is no file.

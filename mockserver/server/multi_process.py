@@ -14,7 +14,7 @@ from mockserver.latency.profiles import REALISTIC
 from mockserver.latency.traces import Traces
 from mockserver.state.context import RequestContext, RouteMatch, profile_of
 from mockserver.state.settings import ConfigError, Settings
-from mockserver.state.stubs.registry import Stub
+from mockserver.state.stubs.stub import Stub
 
 # Fields whose values are counted from request to request.
 _COUNTED = ("number", "attempt")

@@ -12,7 +12,8 @@ from mockserver.state.context import RequestContext
 from mockserver.state.engines import EngineState, Reuse, Slot
 from mockserver.state.facts import RequestFacts
 from mockserver.state.rate_limiter import Reservation
-from mockserver.state.stubs.registry import NearMiss, Prepared
+from mockserver.state.stubs.registry import NearMiss
+from mockserver.state.stubs.stub import Prepared
 
 # What is known of an answer before it is scheduled: no status, and no event.
 NOTHING_YET = Timeline(0, (), ())

@@ -16,18 +16,8 @@ from mockserver.model.prepared import Speech
 from mockserver.state.context import HeaderError, RequestContext
 from mockserver.state.plan import Plan
 from mockserver.state.stubs.parse_replies import events_in, is_stream, read_header_reply, read_prepared
-from mockserver.state.stubs.registry import (
-    MEASURED,
-    HandlerError,
-    NearMiss,
-    Prepared,
-    Raw,
-    ReplyFunction,
-    Stub,
-    StubRegistry,
-    exhausted,
-    raised,
-)
+from mockserver.state.stubs.registry import HandlerError, NearMiss, StubRegistry, exhausted, raised
+from mockserver.state.stubs.stub import MEASURED, Prepared, Raw, ReplyFunction, Stub
 from mockserver.state.stubs.templates import TemplateError, fill_all
 from mockserver.state.stubs.values import StubError
 

@@ -9,7 +9,7 @@ from mockserver.core.matching.requests import RequestMatcher
 from mockserver.core.matching.values import ValueMatcher
 from mockserver.model.prepared import Speech
 from mockserver.state.settings import Settings
-from mockserver.state.stubs.registry import Prepared, Stub
+from mockserver.state.stubs.stub import Prepared, Stub
 from mockserver.state.stubs.values import StubError
 
 # An operation of a dialect, by name, in an edition.

@@ -16,7 +16,7 @@ from mockserver.state.settings import RouteSettings, Settings
 from mockserver.state.settings.checks import read_namespace_settings
 from mockserver.state.settings.options import settle
 from mockserver.state.stubs.parse_stubs import read_stub
-from mockserver.state.stubs.registry import Stub
+from mockserver.state.stubs.stub import Stub
 
 DIALECTS = load_dialects()
 ROUTES = (RouteSettings("/mine", "cerebras", "completions", latency="slow"),)

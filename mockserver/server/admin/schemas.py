@@ -22,7 +22,7 @@ from mockserver.latency.profiles import OFF, REALISTIC, presets
 from mockserver.model.prepared import Counts
 from mockserver.state.stubs.parse_replies import REPLY_KEYS
 from mockserver.state.stubs.parse_stubs import EXACT, EXHAUSTED
-from mockserver.state.stubs.registry import WHERE
+from mockserver.state.stubs.stub import WHERE
 
 Schema = Mapping[str, Any]
 

@@ -34,8 +34,8 @@ from mockserver.server.urls import ADMIN
 from mockserver.state.settings import ConfigError
 from mockserver.state.stub_support import check_abilities
 from mockserver.state.stubs.parse_stubs import NOTES, check_names, read_stub
-from mockserver.state.stubs.registry import Stub, use_of
 from mockserver.state.stubs.saving import WRITERS
+from mockserver.state.stubs.stub import Stub, use_of
 from mockserver.state.stubs.values import StubError
 
 _LISTED_STUB = table(

@@ -8,7 +8,7 @@ from mockserver.faults.rules import Fault
 from mockserver.latency.profiles import OFF, REALISTIC
 from mockserver.latency.traces import NO_TRACES, Traces
 from mockserver.state.quotas import Quota
-from mockserver.state.stubs.registry import Stub
+from mockserver.state.stubs.stub import Stub
 
 
 class ConfigError(Exception):

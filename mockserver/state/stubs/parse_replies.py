@@ -22,7 +22,7 @@ from mockserver.faults.rules import Chance, Fault
 from mockserver.latency.parse_latency import NotationError, read_latency, read_lengths
 from mockserver.latency.traces import TraceError, TraceFile, read_trace
 from mockserver.model.prepared import Counts, Speech
-from mockserver.state.stubs.registry import Prepared, Raw
+from mockserver.state.stubs.stub import Prepared, Raw
 from mockserver.state.stubs.templates import TemplateError, groups_in
 from mockserver.state.stubs.values import (
     StubError,

@@ -80,7 +80,7 @@ from mockserver.core.matching.whole_requests import whole_request, without_secre
 from mockserver.core.messages import short_repr, unknown_name
 from mockserver.core.regexes import renew_patience
 from mockserver.state.stubs.parse_replies import SHARED, Files, read_prepared, read_shared, with_files
-from mockserver.state.stubs.registry import WHERE, Exhausted, Prepared, RecordedRequest, Step, Stub
+from mockserver.state.stubs.stub import WHERE, Exhausted, Prepared, RecordedRequest, Step, Stub
 from mockserver.state.stubs.values import MOST, StubError, Table, json_of, list_of, table_of, text_of, whole_of
 
 _ANSWERS = ("reply", "replies", "script")

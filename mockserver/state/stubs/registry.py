@@ -1,40 +1,27 @@
-"""Stubs: prepared answers for matching requests, and the book in which each namespace keeps its own.
-
-A stub is a sequence of steps. Which of them is next depends on how often the stub has been used; everything else that
-decides an answer is in the request itself.
-"""
+"""The book in which each namespace keeps its own stubs, and chooses the one that answers a request."""
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from operator import itemgetter
 from pathlib import PurePath
 from threading import Lock
-from types import MappingProxyType
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
-from mockserver.core.generation import Measure, Measures
+from mockserver.core.generation import Measures
 from mockserver.core.json_values import Path, identity
 from mockserver.core.matching.requests import (
     ANYTHING,
-    WHOLE,
-    WHOLE_WITH_IDS,
     Facts,
     Mismatch,
     RequestMatcher,
-    differing,
     distance,
     matches,
     mismatches,
     parts_of,
 )
-from mockserver.core.matching.whole_requests import count_differences
 from mockserver.core.messages import pluralize
-from mockserver.core.timeline import RawHeaders
-from mockserver.faults.rules import Fault
-from mockserver.model.prepared import Speech
+from mockserver.state.stubs.stub import MEASURED, OTHER_IDS, THE_SAME, WHERE, Prepared, Step, Stub, use_of
 
-# What measures are called in messages.
-MEASURED: Mapping[Measure, str] = {"embedding": "embeddings", "scores": "scores"}
 # How many of the nearest stubs are listed for a request without a match.
 _NEAREST = 3
 # Fewer stubs are tried sooner than looked up by the values that they require.
@@ -45,121 +32,12 @@ _SCALARS = (str, int, float)
 _HARMLESS = ("equals", "one_of", "contains", "at_least", "at_most", "exists")
 
 
-class Raw(NamedTuple):
-    """A body as it is sent, in no vendor's format.
-
-    `times` are when its events are sent, in seconds after the request; empty if the latency decides.
-    """
-
-    status: int = 200
-    body: bytes = b""
-    content_type: str = "application/json"
-    times: tuple[float, ...] = ()
-
-
-# A user's function, which returns a reply in the notation.
-ReplyFunction = Callable[[Any], Any]
-
-
-class Prepared(NamedTuple):
-    """One answer: its content, or None if it is generated; the faults that strike it, its latency, seed and headers.
-
-    A `template` is the table that this was read from, to be filled and read again for each request. `headers` replace
-    others of the same name. `output_tokens` are the lengths of generated answers, in their notation.
-    """
-
-    content: Speech | Measures | Raw | ReplyFunction | None = None
-    faults: tuple[Fault, ...] = ()
-    latency: str | None = None
-    seed: int | None = None
-    headers: RawHeaders = ()
-    template: Mapping[str, Any] | None = None
-    output_tokens: str | None = None
-
-
-# The fields that say where a request goes, before all that it asks.
-WHERE = ("dialect", "operation", "path", "method")
-_KNOWN_BY = (*WHERE, "last_user")
-
 # How far a stub is from a request: whether it matches any, whether it is for requests elsewhere, and in how many places
 # the request differs.
 _Distance = tuple[bool, bool, int]
 
 # Whether an answer is possible for a request at all.
 Fits = Callable[[Prepared], bool]
-
-
-class Step(NamedTuple):
-    """An answer, and criteria for its request in addition to those of the whole stub."""
-
-    prepared: Prepared
-    criteria: RequestMatcher = ANYTHING
-
-
-_GENERATED = Step(Prepared())
-
-
-# How like a recorded request another is.
-THE_SAME, OTHER_IDS = 2, 1
-
-
-class RecordedRequest(NamedTuple):
-    """The request that a stub's answers were recorded for, as a text (`core/matching/whole_requests.py`), without its
-    ids and with them; what is `volatile` in it; and whether no other is to be answered."""
-
-    text: str
-    with_ids: str
-    volatile: tuple[str, ...] = ()
-    is_exact: bool = False
-
-    def likeness(self, facts: Facts) -> int:
-        """THE_SAME, or OTHER_IDS; for any other request the less the more it differs, below both."""
-        if facts.values(WHOLE_WITH_IDS, self.volatile)[0] == self.with_ids:
-            return THE_SAME
-        text = str(facts.values(WHOLE, self.volatile)[0])
-        return OTHER_IDS if text == self.text else -count_differences(self.text, text)
-
-    def differences(self, facts: Facts) -> tuple[Mismatch, ...]:
-        """The first differences between a request and this one."""
-        return tuple(differing(self.text, str(facts.values(WHOLE, self.volatile)[0])))
-
-
-# What happens after the last answer of a stub: it is given again, the request is refused, or the stub matches nothing.
-Exhausted = Literal["repeat", "refuse", "pass"]
-
-
-class Stub(NamedTuple):
-    """A sequence of answers for matching requests.
-
-    `times` limits how often the stub is used. `table` is what it was read from, `origin` the place of that: empty for a
-    stub that was added at run time. One that is made of a recording has the `recorded` request.
-    """
-
-    name: str = ""
-    criteria: RequestMatcher = ANYTHING
-    steps: tuple[Step, ...] = (_GENERATED,)
-    exhausted: Exhausted = "repeat"
-    priority: int = 0
-    times: int | None = None
-    table: Mapping[str, Any] = MappingProxyType({})
-    origin: str = ""
-    recorded: RecordedRequest | None = None
-
-    @property
-    def asks_nothing(self) -> bool:
-        """Whether it matches any request."""
-        return self.criteria == ANYTHING and all(step.criteria == ANYTHING for step in self.steps)
-
-    @property
-    def most(self) -> int | None:
-        """How often it can be used; None if unlimited."""
-        return self.times if self.times is not None or self.exhausted == "repeat" else len(self.steps)
-
-    def step(self, used: int) -> Step | None:
-        """The step after so many uses; None if the stub is used up."""
-        if self.most is not None and used >= self.most:
-            return None
-        return self.steps[min(used, len(self.steps) - 1)]
 
 
 class StubMatch(NamedTuple):
@@ -399,15 +277,6 @@ class StubRegistry:
                 both = [*self._added.values(), *(stub for stub in standing if stub.name not in self._added)]
                 kept = self._indexed = standing, _Index(tuple(sorted(both, key=lambda stub: -stub.priority)))
         return kept[1]
-
-
-def use_of(stub: Stub, used: int) -> dict[str, Any]:
-    """A stub in short: its name, its match, how often it was used, and how often it can be."""
-    match = stub.table.get("match", {})
-    if isinstance(match, str):
-        # Of the whole request what people know it by.
-        match = {key: value for key, value in stub.table["request"].items() if key in _KNOWN_BY}
-    return {"name": stub.name, "match": match, "used": used, "most": stub.most}
 
 
 def exhausted(stub: Stub) -> NearMiss:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from mockserver.core.json_values import DEEPEST
 from mockserver.core.toml import is_writable, toml_of
-from mockserver.state.stubs.registry import Stub
+from mockserver.state.stubs.stub import Stub
 from mockserver.state.stubs.values import json_of
 
 # A reply may nest as deeply as JSON, within the levels of its stub.

@@ -12,9 +12,10 @@ from mockserver.core.json_values import DEEPEST
 from mockserver.core.matching.values import read_matcher
 from mockserver.core.toml import read_toml
 from mockserver.state.stubs.parse_stubs import read_stub, read_stubs
-from mockserver.state.stubs.registry import Stub, StubRegistry
+from mockserver.state.stubs.registry import StubRegistry
 from mockserver.state.stubs.saving import WRITERS as BY_FORMAT
 from mockserver.state.stubs.saving import stubs_in_json, stubs_in_toml
+from mockserver.state.stubs.stub import Stub
 
 FIXTURES = Path(__file__).parents[3] / "fixtures" / "stubs"
 WRITERS = list(BY_FORMAT.values())

@@ -24,7 +24,7 @@ from mockserver.state.settings.config_file import from_toml
 from mockserver.state.settings.options import from_texts, settle
 from mockserver.state.stubs.parse_replies import read_header_reply, read_prepared
 from mockserver.state.stubs.parse_stubs import read_stub, read_stubs
-from mockserver.state.stubs.registry import Prepared, Raw
+from mockserver.state.stubs.stub import Prepared, Raw
 from mockserver.state.stubs.templates import TemplateError, fill
 from mockserver.state.stubs.values import StubError
 from tests.support.asking import QUIET, Answer, ask
