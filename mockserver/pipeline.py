@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from mockserver.core.calls import Call, joined
 from mockserver.core.dialects import Operation
 from mockserver.core.failures import FailureKind, Refusal
-from mockserver.core.generation import Generation, Measures
+from mockserver.core.generation import Generation, GenerationRequest, Measures
 from mockserver.core.regexes import renew_patience
 from mockserver.core.seeding import derive
 from mockserver.core.timeline import Reply, TokenTiming
@@ -83,10 +83,11 @@ def parse(context: RequestContext) -> Plan:
     if refused is not None:
         return Plan(context, refusal=refused)
     if operation.handler is not None:
-        return _without_model(context, operation.handler(context.call, context.scope))
+        given = operation.handler(context.call, context.scope)
+        return _without_model(context, given, operation)
     request = operation.read(context.call, context.scope)
-    if isinstance(request, Refusal):
-        return Plan(context, refusal=request)
+    if not isinstance(request, GenerationRequest):
+        return Plan(context, refusal=_refusal(request, GenerationRequest, operation, "read"))
     if request.limits.lengths is not context.lengths:
         request = with_lengths(request, context.lengths)
     refused = too_much(request)
@@ -171,10 +172,11 @@ def write(plan: Plan) -> None:
         assert operation is not None, "an operation has asked the model"
         assert plan.pace is not None, "what is generated has a pace"
         written = operation.write(plan.generation, plan.pace, context.scope)
-        if isinstance(written, Refusal):
-            plan.refusal, plan.generation, plan.pace = written, None, None
-        else:
+        if isinstance(written, Reply):
             plan.reply = with_headers(written, context)
+        else:
+            plan.refusal = _refusal(written, Reply, operation, "write")
+            plan.generation = plan.pace = None
     elif plan.reply is not None:
         plan.reply = with_headers(plan.reply, context)
     if plan.refusal is not None:
@@ -216,8 +218,18 @@ def release(plan: Plan, namespace: Namespace) -> None:
 # --- what the stations need --------------------------------------------------------------------------------------
 
 
-def _without_model(context: RequestContext, outcome: Reply | Refusal) -> Plan:
-    return Plan(context, refusal=outcome) if isinstance(outcome, Refusal) else Plan(context, reply=outcome)
+def _without_model(context: RequestContext, given: Reply | Refusal, operation: Operation | None = None) -> Plan:
+    if isinstance(given, Reply):
+        return Plan(context, reply=given)
+    return Plan(context, refusal=_refusal(given, Reply, operation, "handler"))
+
+
+def _refusal(given: Refusal | object, hoped: type, operation: Operation | None, function: str) -> Refusal:
+    """What a dialect gives instead of what it is asked for. Raises TypeError, for its author, if that is no refusal."""
+    if isinstance(given, Refusal):
+        return given
+    name = "unrouted" if operation is None else f"the {function} of operation {operation.name}"
+    raise TypeError(f"{name} must give a {hoped.__name__} or a Refusal, not {given!r:.80}")
 
 
 def _check_credentials(context: RequestContext, operation: Operation) -> Refusal | None:

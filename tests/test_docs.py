@@ -11,7 +11,7 @@ import tomllib
 from collections.abc import Callable, Iterator
 from contextlib import redirect_stdout
 from itertools import pairwise
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 
 import pytest
@@ -240,8 +240,14 @@ def built(tmp_path: Path) -> Callable[..., str]:
     """Runs Python where the dialects of a page are installed, as packages of anybody's would be."""
     text = page("new-dialect")
     files = dict(re.findall(r"^```\w+ ((?:acme|birch)/\S+)\n(.*?)^```$", text, re.DOTALL | re.MULTILINE))
-    [entry] = re.findall(r"^```toml entry point\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
-    [(group, points)] = tomllib.loads(entry)["project"]["entry-points"].items()
+    [project] = re.findall(r"^```toml pyproject.toml\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
+    table = tomllib.loads(project)
+    [(group, points)] = table["project"]["entry-points"].items()
+    # What the package would not contain is not there.
+    setup = table["tool"]["setuptools"]
+    kept = {f"{folder}/{pattern}" for folder, patterns in setup["package-data"].items() for pattern in patterns}
+    assert setup["packages"] == [*points]
+    assert [name for name in files if not name.endswith(".py") and not any(map(PurePath(name).match, kept))] == []
     information = {
         "acme-1.0.dist-info/METADATA": "Metadata-Version: 2.1\nName: acme\nVersion: 1.0\n",
         "acme-1.0.dist-info/entry_points.txt": f"[{group}]\n" + "".join(f"{k} = {v}\n" for k, v in points.items()),
@@ -274,7 +280,7 @@ def test_a_dialect_of_openais_wire_is_one_short_file(built: Callable[..., str]) 
     assert list(chunks[0]) == ["id", "model", "created", "object", "choices"]
     words = "Invalid type for 'top_k': expected an integer, but got a string instead."
     assert (refusal[:4], json.loads(refusal[4:])["says"]) == ("422 ", words)
-    assert limited.startswith('429 {"problem":"rate_limit","says":"Rate limit reached for the model')
+    assert limited.startswith('429 {"problem":"rate_limit","says":"Rate limit reached for birch-1')
     assert "/birch/v1/chat/completions " in built("-m", "mockserver", "routes")
 
 

@@ -8,6 +8,7 @@ from io import TextIOWrapper
 from typing import TextIO
 
 from mockserver.cli.command import COMMANDS, Command, load_command, print_error
+from mockserver.core.dialects import DialectError
 from mockserver.core.messages import unknown_name
 from mockserver.core.version import __version__
 from mockserver.state.settings import ConfigError
@@ -30,15 +31,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if name not in COMMANDS:
         print_error(unknown_name("command", name, COMMANDS))
         return 2
-    command = load_command(name)
     arguments, child = _parted(name, arguments[1:])
-    options, strange = command.parser(name).parse_known_args(arguments)
-    options.child = child
     try:
+        command = load_command(name)
+        options, strange = command.parser(name).parse_known_args(arguments)
+        options.child = child
         if strange:
             raise ConfigError(_complaint_of(strange[0], name, command))
         return command.run(options)
-    except ConfigError as error:
+    except (ConfigError, DialectError) as error:
         print_error(str(error))
         return 2
     except KeyboardInterrupt:

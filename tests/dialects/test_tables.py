@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from mockserver.core.dialects import EDITIONS, Dialect, Edition, load_dialects
+from mockserver.core.dialects import EDITIONS, Dialect, Edition, faults_of, load_dialects
 from mockserver.core.failures import FailureKind, Refusal
 from mockserver.dialects.openapi import openapi_document
 from mockserver.latency.profiles import presets
@@ -36,13 +36,8 @@ def test_every_failure_has_an_answer_in_the_vendors_shape(dialect: Dialect, edit
 
 
 @every_dialect
-@every_edition
-def test_every_operation_names_schemas_that_the_contract_has(dialect: Dialect, edition: Edition) -> None:
-    known = dialect.contract[edition]()["schemas"]
-    for operation in (each for each in dialect.operations if each.edition in (None, edition)):
-        named = {operation.schemas.request, operation.schemas.response, operation.schemas.chunk} - {None}
-        assert named <= set(known)
-    assert dialect.error_schema in known
+def test_a_dialect_is_whole(dialect: Dialect) -> None:
+    assert [*faults_of(dialect)] == []
 
 
 @every_dialect

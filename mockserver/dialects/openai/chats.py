@@ -51,6 +51,7 @@ class ChatOptions(NamedTuple):
 
 
 Adapt = Callable[[Body, GenerationRequest], GenerationRequest | Refusal]
+Translate = Callable[[Body], Body]
 
 
 def read_chat(
@@ -59,17 +60,20 @@ def read_chat(
     contract: Contract = REQUEST,
     family_of: Callable[[str], Family] = family_of,
     adapt: Adapt | None = None,
+    translate: Translate | None = None,
 ) -> GenerationRequest | Refusal:
     """The request, or why OpenAI refuses it.
 
-    A vendor that differs a little has a contract and families of its own, and adapts the request to what else is in the
-    body.
+    A vendor that differs a little has a contract and families of its own, translates a valid body into OpenAI's words,
+    and adapts the request to what else is in the body.
     """
-    body = json_object(call.body)
+    body: Body | Refusal = json_object(call.body)
     if isinstance(body, Refusal):
         return body
     if not contract.accepts(body):
         return explain(contract.violations(body))
+    if translate is not None:
+        body = translate(body)
     model = scope.model(body["model"])
     if model is None:
         return unknown_model(body["model"], "chat")
@@ -180,18 +184,18 @@ def chat_counts(rendering: Rendering) -> Members:
     }
 
 
-def call_id(rendering: Rendering, choice: Choice, place: int) -> str:
-    """The id of a call: `call_` and 24 letters and digits."""
-    return f"call_{alphanumerics(rendering.scope.identity, 24, 'call', choice.index, place)}"
+def _refuses(rendering: Rendering, choice: Choice) -> bool:
+    """Whether a choice is told as a refusal; where messages have none, it is a text."""
+    return choice.refusal and "refusal" in (rendering.flavour.message or ("refusal",))
 
 
 def _choice_members(rendering: Rendering, choice: Choice) -> Members:
-    text = choice.text
+    text, refuses = choice.text, _refuses(rendering, choice)
     message = {
         "role": "assistant",
-        "content": None if choice.refusal or (choice.calls and not text) else text,
+        "content": None if refuses or (choice.calls and not text) else text,
         **(_whole_calls(rendering, choice) if choice.calls else NOTHING),
-        "refusal": text if choice.refusal else None,
+        "refusal": text if refuses else None,
         "annotations": [],
     }
     return {
@@ -204,7 +208,7 @@ def _choice_members(rendering: Rendering, choice: Choice) -> Members:
 
 def _whole_calls(rendering: Rendering, choice: Choice) -> Members:
     legacy = rendering.generation.request.tool_choice.legacy
-    return whole_calls(choice, partial(call_id, rendering), legacy=legacy)
+    return whole_calls(choice, partial(rendering.flavour.call_id, rendering), legacy=legacy)
 
 
 def _logprobs(rendering: Rendering, choice: Choice, group: range | None = None) -> Members:
@@ -212,7 +216,8 @@ def _logprobs(rendering: Rendering, choice: Choice, group: range | None = None) 
     if rendering.generation.request.output.logprobs is None:
         return NOTHING
     rows = chat_logprobs(choice) if group is None else chat_logprobs(choice, group.start, group.stop)
-    return {"logprobs": {"content": None, "refusal": rows} if choice.refusal else {"content": rows, "refusal": None}}
+    content, refusal = (None, rows) if _refuses(rendering, choice) else (rows, None)
+    return {"logprobs": {"content": content, "refusal": refusal}}
 
 
 def _unset(rendering: Rendering) -> Members:
@@ -225,7 +230,7 @@ def _opening(rendering: Rendering, choice: Choice) -> Sequence[Members]:
     """The role with an empty text. A single call stands beside it, several follow."""
     if choice.calls and not choice.texts:
         return () if len(choice.calls) == 1 else ({"delta": {"role": "assistant", "content": None}},)
-    content = {"content": None, "refusal": ""} if choice.refusal else {"content": "", "refusal": None}
+    content = {"content": None, "refusal": ""} if _refuses(rendering, choice) else {"content": "", "refusal": None}
     return ({"delta": {"role": "assistant", **content}, **_logprobs(rendering, choice, range(0))},)
 
 
@@ -234,20 +239,26 @@ def _segments(rendering: Rendering, choice: Choice) -> Sequence[Segment]:
     slot = rendering.flavour.encoding.slot
     scored = rendering.generation.request.output.logprobs is not None
     beside = partial(_logprobs, rendering, choice) if scored else None
-    text = Segment({"refusal" if choice.refusal else "content": slot}, choice.texts, beside=beside)
-    calls = _calls(rendering, choice, alone=not choice.texts and len(choice.calls) == 1)
+    text = Segment({"refusal" if _refuses(rendering, choice) else "content": slot}, choice.texts, beside=beside)
+    calls = _calls(rendering, choice, alone=not rendering.flavour.opening(rendering, choice))
     return (text, *calls)
 
 
 def _calls(rendering: Rendering, choice: Choice, *, alone: bool) -> Iterator[Segment]:
     slot, legacy = rendering.flavour.encoding.slot, rendering.generation.request.tool_choice.legacy
+    if rendering.flavour.whole_calls and choice.calls:
+        whole = _whole_calls(rendering, choice)
+        if not legacy:
+            whole = {"tool_calls": [{"index": place, **call} for place, call in enumerate(whole["tool_calls"])]}
+        yield Segment(head=whole, head_tokens=sum(call.steps for call in choice.calls))
+        return
     for place, call in enumerate(choice.calls):
         said = {"arguments" if call.kind == "function" else "input": slot}
         if legacy:
             head: Members = {"function_call": call_members(choice, place, "")}
             delta: Members = {"function_call": said}
         else:
-            identified = {"index": place, "id": call_id(rendering, choice, place), "type": call.kind}
+            identified = {"index": place, "id": rendering.flavour.call_id(rendering, choice, place), "type": call.kind}
             head = {"tool_calls": [{**identified, call.kind: call_members(choice, place, "")}]}
             delta = {"tool_calls": [{"index": place, call.kind: said}]}
         if alone:

@@ -12,10 +12,10 @@ from mockserver.core.seeding import alphanumerics
 from mockserver.core.timeline import Reply, TokenTiming
 from mockserver.dialects.contracts import Contract, components
 from mockserver.dialects.openai.bodies import usage_object
-from mockserver.dialects.openai.chats import Adapt, pretty
+from mockserver.dialects.openai.chats import Adapt, Translate, pretty
 from mockserver.dialects.openai.conflicts import completion_conflict
 from mockserver.dialects.openai.families import Family, family_of, snapshot_of
-from mockserver.dialects.openai.fields import json_object, sampling, stop_texts, text_prompts, whole
+from mockserver.dialects.openai.fields import Body, json_object, sampling, stop_texts, text_prompts, whole
 from mockserver.dialects.openai.flavour import NOTHING, Flavour, Members, Rendering, Segment, write
 from mockserver.dialects.openai.limits import model_headers
 from mockserver.dialects.openai.logprobs import legacy_logprobs
@@ -32,13 +32,16 @@ def read_completion(
     contract: Contract = REQUEST,
     family_of: Callable[[str], Family] = family_of,
     adapt: Adapt | None = None,
+    translate: Translate | None = None,
 ) -> GenerationRequest | Refusal:
     """The request, or why OpenAI refuses it; a vendor that differs a little adapts it, as `read_chat` says."""
-    body = json_object(call.body)
+    body: Body | Refusal = json_object(call.body)
     if isinstance(body, Refusal):
         return body
     if not contract.accepts(body):
         return explain(contract.violations(body))
+    if translate is not None:
+        body = translate(body)
     model = scope.model(body["model"])
     if model is None:
         return unknown_model(body["model"], "completions")

@@ -20,6 +20,9 @@ ORGANIZATION = "org-Vn4cQ7yXr2LwT9kZb6HsJd3M"
 PROJECT = "proj_8RkWq3ZtYb5NvLx7Hc2MsGd9"
 
 
+ErrorBody = Callable[[Refusal, str], object]
+
+
 class ErrorRow(NamedTuple):
     """A row of a vendor's errors, of which a table is made."""
 
@@ -116,18 +119,20 @@ _ROWS: dict[FailureKind, ErrorRow] = {
 _TYPES = {"max_tokens_per_request": "max_tokens_per_request"}
 
 
-def _refusal(row: ErrorRow) -> ErrorTemplate:
-    def body(refusal: Refusal, words: str) -> bytes:
+def _refusal(row: ErrorRow, make: ErrorBody | None = None) -> ErrorTemplate:
+    def body(refusal: Refusal, words: str) -> object:
         # Only in wordings of ours do names in braces stand for anything.
         if words == row.message or refusal.kind is FailureKind.RATE_LIMIT:
             words = words.replace("{key}", _masked(refusal.key or "")).replace("{model}", refusal.model or "gpt-4o")
         code = refusal.code or row.code
+        if make is not None:
+            return make(refusal._replace(param=refusal.param or row.param, code=code), words)
         kind = "tokens" if row.type == "requests" and "tokens per" in words else _TYPES.get(code or "", row.type)
         error = {"message": words, "type": kind, "param": refusal.param or row.param, "code": code}
         return orjson.dumps({"error": error}, option=orjson.OPT_INDENT_2)
 
     # Recorded: the refusal of an unknown model alone comes from a part of the service that names the character set.
-    charset = b"; charset=utf-8" if row.code == "model_not_found" else b""
+    charset = b"; charset=utf-8" if row.code == "model_not_found" and make is None else b""
     return ErrorTemplate(row.status, row.message, body, content_type=b"application/json" + charset)
 
 
@@ -140,12 +145,16 @@ ERRORS: ErrorTable = {kind: _refusal(row) for kind, row in _ROWS.items()}
 
 
 def error_table(
-    body: Callable[[Refusal, str], object], statuses: Mapping[FailureKind, int] = MappingProxyType({})
+    body: ErrorBody | None = None,
+    statuses: Mapping[FailureKind, int] = MappingProxyType({}),
+    messages: Mapping[FailureKind, str] = MappingProxyType({}),
 ) -> ErrorTable:
-    """The table of a vendor with error bodies of its own: `body` makes one of a refusal and its message, which are
-    OpenAI's, as are the statuses that are not given."""
+    """The table of a vendor with error bodies of its own: `body` makes one of a refusal and its message. Statuses and
+    messages that are not given are OpenAI's, as are the bodies without `body`."""
     return {
-        kind: ErrorTemplate(statuses.get(kind, row.status), row.message.replace("{model}", "the model"), body)
+        kind: _refusal(
+            row._replace(status=statuses.get(kind, row.status), message=messages.get(kind, row.message)), body
+        )
         for kind, row in _ROWS.items()
     }
 

@@ -55,9 +55,9 @@ def event(value: object) -> bytes:
     return b"data: " + orjson.dumps(value) + b"\n\n"
 
 
-def template(make: Mapping[str, Any]) -> Template:
-    """The template of an event in which SLOT marks the place of the text."""
-    before, _, after = event(make).partition(_SLOT)
+def template(value: Mapping[str, Any], write: Callable[[object], bytes] = event) -> Template:
+    """The template of an event in which SLOT marks the place of the text; `write` makes what is sent of a value."""
+    before, _, after = write(value).partition(_SLOT)
     return Template(before, after)
 
 

@@ -83,7 +83,8 @@ class Flavour(NamedTuple):
 
     - `kind`, `chunk_kind`: the `object` of a body and of a chunk.
     - `body`, `chunk`, `choice`, `part`: the members of a body, of a chunk, of a choice in a body and in a chunk, in
-      their order; those that have no value are left out.
+      their order; those that have no value are left out. `message`: those of a message and its deltas, if these are
+      fewer, or in another order, than the functions below give.
     - `usage`: which chunk has the usage: one of its `own` if the request wants it, the `last` one of a choice always.
     - `opening_step`: the decoding step after which a choice is opened.
     - `encoding` of all JSON; `plain` writes bodies, if these have a layout of their own.
@@ -91,12 +92,14 @@ class Flavour(NamedTuple):
     The functions are given the answer that is written (`Rendering`), and the choice that it is about:
 
     - `around`: the members around the choices, of a body and of every chunk.
-    - `counts`: the usage; `closing_around`: what stands beside it.
+    - `counts`: the usage; `closing_around`: what stands beside it; `opening_around`: what stands around the choices in
+      the chunk that opens the first one, and in no other.
     - `choice_members`: what a choice of a body has beside its index and its finish reason.
     - `unset`: the members of a part, but for the closing one, that are null if they have no value.
     - `opening`: the members of each part that opens a choice.
     - `segments`: its tokens, in their order.
     - `groups`: which of a segment's texts share a chunk, given the step of the first; without it each has its own.
+    - `call_id`: the id of the call at a place; `whole_calls`: whether a chunk has all calls, with all their arguments.
     - `closing`: the members of the part that ends a choice, but for its finish reason; None if its last token ends it,
       and none if nothing does.
     - `headers`: of an answer, beside those that every answer of the vendor has; it is also given what is `around`.
@@ -113,6 +116,10 @@ class Flavour(NamedTuple):
     }
     unset: "Callable[[Rendering], Members]" = lambda rendering: {"logprobs": None, "finish_reason": None}
     closing_around: "Callable[[Rendering], Members]" = lambda rendering: NOTHING
+    opening_around: "Callable[[Rendering], Members]" = lambda rendering: NOTHING
+    call_id: "Callable[[Rendering, Choice, int], str]" = lambda rendering, choice, place: (
+        f"call_{alphanumerics(rendering.scope.identity, 24, 'call', choice.index, place)}"
+    )
     groups: "Callable[[Rendering, Choice, Sequence[str], int], Iterator[range]] | None" = None
     headers: "Callable[[Rendering, Members], RawHeaders]" = lambda rendering, around: ()
     kind: str = "chat.completion"
@@ -121,6 +128,8 @@ class Flavour(NamedTuple):
     chunk: tuple[str, ...] = ("id", "object", "created", "model", "choices", "usage")
     choice: tuple[str, ...] = ("index", "message", "logprobs", "finish_reason")
     part: tuple[str, ...] = ("index", "delta", "logprobs", "finish_reason")
+    message: tuple[str, ...] | None = None
+    whole_calls: bool = False
     usage: Literal["own", "last", "none"] = "own"
     opening_step: int = OPENING
     encoding: Encoding = Encoding()
@@ -149,8 +158,11 @@ def write(flavour: Flavour, generation: Generation, pace: TokenTiming, scope: Re
         return Reply(200, (*flavour.stream_headers, *headers), frames, streamed=True)
     choices = []
     for choice in generation.choices:
-        members = {"index": choice.index, "finish_reason": choice.finish_reason}
-        choices.append(ordered(flavour.choice, {**members, **flavour.choice_members(rendering, choice)}))
+        members: dict[str, Any] = {"index": choice.index, "finish_reason": choice.finish_reason}
+        members |= flavour.choice_members(rendering, choice)
+        if flavour.message is not None and "message" in members:
+            members["message"] = ordered(flavour.message, members["message"])
+        choices.append(ordered(flavour.choice, members))
     body = {
         **around,
         **flavour.closing_around(rendering),
@@ -174,9 +186,17 @@ def _frames(rendering: Rendering, around: Members) -> Iterator[FrameBatch]:
     closing = {**flavour.closing_around(rendering), "usage": flavour.counts(rendering)}
     ends = closing if flavour.usage == "last" else NOTHING
     pad = _padding(scope.identity) if flavour.obfuscates(rendering) else None
-    last_choice = generation.last_choice
+    first_choice, last_choice, begins = generation.choices[0], generation.last_choice, flavour.opening_around(rendering)
     streams = [
-        _Stream(rendering, choice, around, unset, ends if choice is last_choice else NOTHING, pad)
+        _Stream(
+            rendering,
+            choice,
+            around,
+            unset,
+            begins if choice is first_choice else NOTHING,
+            ends if choice is last_choice else NOTHING,
+            pad,
+        )
         for choice in generation.choices
     ]
     output = generation.request.output
@@ -188,12 +208,14 @@ def _frames(rendering: Rendering, around: Members) -> Iterator[FrameBatch]:
 
 
 class _Stream(NamedTuple):
-    """The chunks of one choice: `around` is what stands around it in each of them, `ends` only in the last."""
+    """The chunks of one choice: `around` is what stands around it in each of them, `begins` and `ends` in the first and
+    in the last."""
 
     rendering: Rendering
     choice: Choice
     around: Members
     unset: Members
+    begins: Members
     ends: Members
     pad: Callable[[bytes], bytes] | None
 
@@ -204,7 +226,8 @@ class _Stream(NamedTuple):
         opening, closing = flavour.opening(rendering, choice), flavour.closing(rendering, choice)
         ending = {"finish_reason": choice.finish_reason}
         if opening:
-            yield at_step(flavour.opening_step, [*map(self.part, opening)])
+            first = self.event({**self.chunk({**self.unset, **opening[0]}), **self.begins})
+            yield at_step(flavour.opening_step, [first, *map(self.part, opening[1:])])
         segments, step = flavour.segments(rendering, choice), 0
         for segment in segments:
             yield from self.segment(segment, step, ending if closing is None and segment is segments[-1] else NOTHING)
@@ -280,9 +303,11 @@ class _Stream(NamedTuple):
 
     def chunk(self, members: Members) -> dict[str, Any]:
         """The chunk around a part; where parts have no `delta`, its members are their own."""
-        names = self.rendering.flavour.part
+        names, shown = self.rendering.flavour.part, self.rendering.flavour.message
         if "delta" not in names:
             members = {**members, **members.get("delta", NOTHING)}
+        elif shown is not None:
+            members = {**members, "delta": ordered(shown, members["delta"])}
         return {**self.around, "choices": [ordered(names, {**members, "index": self.choice.index})]}
 
     def event(self, chunk: Members) -> bytes:

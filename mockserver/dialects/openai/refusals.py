@@ -30,6 +30,10 @@ def explain(violations: Sequence[Violation], *, responses: bool = False) -> Refu
     if not violations:
         # Two validators read the contract, and the strict one alone is asked for reasons.
         return Refusal(FailureKind.INVALID_REQUEST)
+    return _told(violations, responses=responses)._replace(violations=tuple(violations))
+
+
+def _told(violations: Sequence[Violation], *, responses: bool) -> Refusal:
     unknown = [str(v.path[0]) for v in violations if v.rule == "additionalProperties" and len(v.path) == 1]
     if not responses and any(v.path == ("model",) and v.found is None for v in violations):
         return refused(NO_MODEL)
@@ -40,8 +44,7 @@ def explain(violations: Sequence[Violation], *, responses: bool = False) -> Refu
     if first.path[-1:] == ("status",) and first.found is None:
         # Clients send the null of an answer back, which requests do not know.
         first = first._replace(rule="additionalProperties")
-    words = _WORDINGS.get(first.rule, _invalid)(first)
-    return words._replace(violations=tuple(violations))
+    return _WORDINGS.get(first.rule, _invalid)(first)
 
 
 def _missing(v: Violation) -> Refusal:

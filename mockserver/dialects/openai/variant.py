@@ -12,11 +12,13 @@ from typing import Any
 from mockserver.core.calls import Call
 from mockserver.core.dialects import Clients, Dialect, ErrorTable, Model, RequestScope
 from mockserver.core.timeline import RawHeaders
-from mockserver.dialects.contracts import Components, Contract
+from mockserver.core.type_mismatches import mismatches
+from mockserver.dialects.contracts import Components, Contract, reachable
 from mockserver.dialects.openai import flavour
 from mockserver.dialects.openai.bodies import date_header
+from mockserver.dialects.openai.catalogue import Row, get_model, list_models, model_row
 from mockserver.dialects.openai.chats import CHAT as _OPENAI_CHAT
-from mockserver.dialects.openai.chats import Adapt, read_chat
+from mockserver.dialects.openai.chats import Adapt, Translate, read_chat
 from mockserver.dialects.openai.completions import COMPLETION as _OPENAI_COMPLETION
 from mockserver.dialects.openai.completions import read_completion
 from mockserver.dialects.openai.dialect import CHAT_COMPLETIONS, COMPLETIONS, CONTRACT, GET_MODEL, LIST_MODELS
@@ -25,8 +27,18 @@ from mockserver.dialects.openai.families import UNKNOWN
 from mockserver.dialects.openai.fields import bearer
 
 _MEMBERS = ("id", "object", "created", "model", "choices", "usage")
-# What most of these vendors write: compact bodies without OpenAI's tiers, fingerprints and padding.
-CHAT = _OPENAI_CHAT._replace(body=_MEMBERS, chunk=_MEMBERS, plain=None, obfuscates=lambda rendering: False)
+# What most of these vendors write: compact bodies without OpenAI's tiers, fingerprints, refusals, annotations and
+# padding, and first of all the role.
+CHAT = _OPENAI_CHAT._replace(
+    opening=lambda rendering, choice: (
+        _OPENAI_CHAT.opening(rendering, choice) or ({"delta": {"role": "assistant", "content": None}},)
+    ),
+    body=_MEMBERS,
+    chunk=_MEMBERS,
+    message=("role", "content", "tool_calls", "function_call"),
+    plain=None,
+    obfuscates=lambda rendering: False,
+)
 COMPLETION = _OPENAI_COMPLETION._replace(
     body=_MEMBERS, chunk=_MEMBERS, plain=None, headers=lambda rendering, around: ()
 )
@@ -45,7 +57,9 @@ def variant(
     errors: ErrorTable = ERRORS,
     error_schema: Mapping[str, Any] | None = None,
     fields: Mapping[str, Any] = MappingProxyType({}),
+    translate: Translate | None = None,
     adapt: Adapt | None = None,
+    row: Row = model_row,
     chats: flavour.Flavour = CHAT,
     completions: flavour.Flavour = COMPLETION,
     hosts: Sequence[str] = (),
@@ -57,14 +71,22 @@ def variant(
     """A dialect that differs from OpenAI's in these parts.
 
     - `errors`: a row for each kind of failure (`errors.error_table` makes them); `error_schema` is their JSON Schema.
-    - `fields`: JSON Schemas of further fields of requests; `adapt` makes of a body that has them, and of the request
-      that it would be without them, the request to a model, or a refusal.
+    - `fields`: JSON Schemas of further fields of requests, or of OpenAI's own, if they differ; None instead of a schema
+      removes a field.
+    - `translate` puts a valid body into OpenAI's words, where the vendor has other names or values for the same;
+      `adapt` makes of the body, and of the request that it would be without fields that OpenAI has not, the request to
+      a model, or a refusal.
+    - `row`: what is told of a model in the list of models.
     - `chats`, `completions`: how answers are written.
     - `strict`: whether unknown fields are refused, rather than ignored.
     - `prefix`: what the paths begin with; `members` are further members of `Dialect`.
     """
+    faults = [*mismatches(chats, flavour.Flavour, "chats"), *mismatches(completions, flavour.Flavour, "completions")]
+    if faults:
+        raise TypeError("; ".join(faults))
     contract = cache(lambda: _contract(fields, error_schema, strict=strict))
-    asked: dict[str, Any] = {"family_of": lambda model: UNKNOWN, "adapt": adapt}
+    asked: dict[str, Any] = {"family_of": lambda model: UNKNOWN, "translate": translate, "adapt": adapt}
+    listed: dict[str, Any] = {"row": row, "dump": chats.encoding.dump}
     chat_operation = CHAT_COMPLETIONS._replace(
         paths=(f"{prefix}/chat/completions",),
         read=partial(read_chat, contract=Contract(contract, "ChatCompletionRequest"), **asked),
@@ -86,8 +108,8 @@ def variant(
         operations=(
             chat_operation,
             completion_operation,
-            LIST_MODELS._replace(paths=(f"{prefix}/models",)),
-            GET_MODEL._replace(paths=(f"{prefix}/models/{{id}}",)),
+            LIST_MODELS._replace(paths=(f"{prefix}/models",), handler=partial(list_models, **listed)),
+            GET_MODEL._replace(paths=(f"{prefix}/models/{{id}}",), handler=partial(get_model, **listed)),
         ),
         errors={"documented": errors, "observed": errors},
         contract={"documented": contract, "observed": contract},
@@ -98,12 +120,23 @@ def variant(
 
 
 def _contract(fields: Mapping[str, Any], error_schema: Mapping[str, Any] | None, *, strict: bool) -> Components:
-    """OpenAI's contract with further fields, and without what only its own answers always have."""
-    schemas: dict[str, Any] = {**CONTRACT()["schemas"]}
+    """OpenAI's contract with further fields, and without what only its own answers always or never have."""
+    schemas = CONTRACT()["schemas"]
+    requests = [{"$ref": name} for name in schemas if name.endswith("Request")]
+    asked = {"ErrorResponse", *reachable(schemas, requests)}
+    schemas = {name: schema if name in asked else _open(schema) for name, schema in schemas.items()}
     for name in ("ChatCompletionRequest", "CompletionRequest"):
         known = {**schemas[name]["properties"], **fields}
+        known = {field: schema for field, schema in known.items() if schema is not None}
         schemas[name] = {**schemas[name], "properties": known, "additionalProperties": not strict}
-    for name in ("ChatCompletion", "ChatCompletionChunk", "Completion"):
-        known = {**schemas[name]["properties"], "id": {"type": "string"}}
-        schemas[name] = {"type": "object", "required": ["object", "choices"], "properties": known}
     return {"schemas": schemas if error_schema is None else {**schemas, "ErrorResponse": error_schema}}
+
+
+def _open(schema: Any) -> Any:
+    """A schema of answers that says what the members are that it knows, but allows others, and none."""
+    if isinstance(schema, list):
+        return [*map(_open, schema)]
+    if not isinstance(schema, Mapping):
+        return schema
+    closing = ("required", "additionalProperties", "pattern")
+    return {key: _open(value) for key, value in schema.items() if key not in closing}

@@ -1,0 +1,194 @@
+"""Dialects that others write: what a variant of OpenAI's can say, and what is told of mistakes."""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from mockserver.cli.main import main
+from mockserver.core import dialects as installed
+from mockserver.core.dialects import DialectError, Model, Operation, Schemas, faults_of, load_dialect
+from mockserver.core.failures import FailureKind, Refusal
+from mockserver.core.seeding import alphanumerics
+from mockserver.dialects.openai.errors import error_table
+from mockserver.dialects.openai.fields import Body
+from mockserver.dialects.openai.flavour import Flavour
+from mockserver.dialects.openai.variant import CHAT, variant
+from mockserver.pipeline import answer
+from mockserver.routes import Routes
+from mockserver.state.namespaces import Namespace
+from tests.support.asking import QUIET, ask
+
+MODELS = (Model("oak-1", "oak", context=1_000),)
+NAMES = ("id", "object", "created", "model", "choices", "usage", "x_oak")
+
+
+def error_body(refusal: Refusal, message: str) -> Mapping[str, object]:
+    return {"says": message, "code": refusal.code, "fields": [violation.field for violation in refusal.violations]}
+
+
+def translated(body: Body) -> Body:
+    choice = body.get("tool_choice")
+    return {**body, "seed": body.get("random_seed"), "tool_choice": "required" if choice == "any" else choice}
+
+
+OAK = variant(
+    "oak",
+    title="Oak",
+    models=MODELS,
+    errors=error_table(
+        error_body, {FailureKind.UNKNOWN_MODEL: 400}, {FailureKind.UNKNOWN_MODEL: "There is no {model}."}
+    ),
+    error_schema={"type": "object", "required": ["says"]},
+    fields={"random_seed": {"type": "integer"}, "tool_choice": {"enum": ["auto", "any"]}, "service_tier": None},
+    strict=True,
+    translate=translated,
+    row=lambda model: {"id": model.id, "window": model.context},
+    chats=CHAT._replace(
+        body=NAMES,
+        chunk=tuple(name for name in NAMES if name != "usage"),
+        usage="last",
+        opening_around=lambda rendering: {"x_oak": "begun"},
+        closing_around=lambda rendering: {"x_oak": rendering.flavour.counts(rendering)["total_tokens"]},
+        call_id=lambda rendering, choice, place: alphanumerics(rendering.scope.identity, 9, "call", place),
+        whole_calls=True,
+    ),
+)
+TOOL = {
+    "type": "function",
+    "function": {
+        "name": "weather",
+        "parameters": {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]},
+    },
+}
+CHATTED = {"model": "oak-1", "messages": [{"role": "user", "content": "Say hello"}]}
+
+
+@pytest.fixture(autouse=True)
+def _installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    known = {**installed.entries(), "oak": f"{__name__}:OAK"}
+    monkeypatch.setattr(installed, "entries", lambda: known)
+
+
+def test_what_opens_and_closes_a_stream_stands_in_one_chunk_each() -> None:
+    *chunks, done = ask("oak", {**CHATTED, "stream": True, "max_tokens": 5}).events()
+    whole = ask("oak", {**CHATTED, "max_tokens": 5}).json()
+    total = whole["usage"]["total_tokens"]
+    assert [chunk.get("x_oak") for chunk in chunks] == ["begun", *[None] * 5, total]
+    assert (whole["x_oak"], done) == (total, "[DONE]")
+    assert list(whole["choices"][0]["message"]) == ["role", "content"]
+    assert chunks[0]["choices"][0]["delta"] == {"role": "assistant", "content": ""}
+
+
+def test_calls_come_whole_with_ids_of_the_vendors_own() -> None:
+    body = {**CHATTED, "tools": [TOOL], "tool_choice": "any"}
+    [call] = ask("oak", body).json()["choices"][0]["message"]["tool_calls"]
+    assert re.fullmatch(r"\w{9}", call["id"])
+    *chunks, _ = ask("oak", {**body, "stream": True}).events()
+    assert [chunk["choices"][0]["delta"] for chunk in chunks] == [
+        {"role": "assistant", "content": None},
+        {"tool_calls": [{"index": 0, **call, "id": chunks[1]["choices"][0]["delta"]["tool_calls"][0]["id"]}]},
+        {},
+    ]
+    assert chunks[0]["x_oak"] == "begun"
+
+
+def test_a_refusal_is_a_text_where_messages_have_no_member_for_it() -> None:
+    declined = {"x-mockserver-fault": "refusal"}
+    message = ask("oak", CHATTED, headers=declined).json()["choices"][0]["message"]
+    assert list(message) == ["role", "content"]
+    *chunks, _ = ask("oak", {**CHATTED, "stream": True}, headers=declined).events()
+    assert "".join(chunk["choices"][0]["delta"].get("content", "") for chunk in chunks) == message["content"] != ""
+
+
+def test_fields_have_the_vendors_names() -> None:
+    first, second = ({**CHATTED, "random_seed": seed, "temperature": 1} for seed in (1, 2))
+    said = [ask("oak", body).json()["choices"][0]["message"] for body in (first, first, second)]
+    assert said[0] == said[1] != said[2]
+    refused = ask("oak", {**CHATTED, "service_tier": "auto", "seed": 1, "top": 1})
+    assert (refused.status, refused.json()["fields"]) == (400, ["service_tier", "top"])
+
+
+def test_models_and_errors_are_told_in_the_vendors_words() -> None:
+    assert ask("oak", path="/v1/models").body == b'{"object":"list","data":[{"id":"oak-1","window":1000}]}'
+    assert ask("oak", path="/v1/models/oak-1").json() == {"id": "oak-1", "window": 1000}
+    unknown = ask("oak", path="/v1/models/elm-1")
+    assert (unknown.status, unknown.json()["says"]) == (400, "There is no elm-1.")
+    assert unknown.json()["code"] == "model_not_found"
+
+
+# --- mistakes ----------------------------------------------------------------------------------------------------
+
+READING = Operation("ask", "POST", ("/ask",), Schemas("CompletionRequest"), read=lambda call, scope: Refusal(None))  # type: ignore[arg-type]
+MISTAKES: list[tuple[dict[str, Any], str]] = [
+    ({"models": ("oak-1",)}, "models[0] is 'oak-1', not a Model"),
+    ({"hosts": "oak.example"}, "hosts is 'oak.example', not a tuple"),
+    ({"claims": "oak-.+"}, "claims is 'oak-.+', not a compiled pattern"),
+    ({"credentials": "authorization"}, "credentials is 'authorization', not a function"),
+    ({"finish_reasons": ("end",)}, "finish_reasons[0] is 'end', not one of 'stop', 'length', 'content_filter', "),
+    ({"contract": {"documented": {}, "observed": OAK.contract["observed"]}}, "contract['documented'] is {}, not a fun"),
+    ({"contract": {"documented": OAK.contract["documented"]}}, "contract must have the edition 'observed' too"),
+    ({"contract": dict.fromkeys(("documented", "observed"), lambda: 1 / 0)}, "the contract cannot be read: ZeroDiv"),
+    ({"error_schema": "Eror"}, "the contract has no schema 'Eror', which error_schema names"),
+    ({"errors": {"documented": {}, "observed": {}}}, "errors must have a row for malformed_json"),
+    (
+        {"errors": dict.fromkeys(("documented", "observed"), error_table(lambda refusal: {}))},  # type: ignore[arg-type,misc]
+        "the body of an error cannot be made: TypeError: ",
+    ),
+    ({"operations": (READING,)}, "operation ask needs a handler, or else both a read and a write"),
+    ({"operations": OAK.operations[:1] * 2}, "two operations are POST /v1/chat/completions"),
+    (
+        {"operations": (OAK.operations[0]._replace(paths=("chat",)),)},
+        "operation chat_completions is 'POST chat', which no request can be",
+    ),
+    (
+        {"operations": (OAK.operations[0]._replace(schemas=Schemas("Chat")),)},
+        "the contract has no schema 'Chat', which operation chat_completions names",
+    ),
+]
+
+
+@pytest.mark.parametrize(("change", "told"), MISTAKES, ids=[told for _, told in MISTAKES])
+def test_a_part_that_does_not_fit_is_named(change: dict[str, Any], told: str) -> None:
+    assert next(faults_of(OAK._replace(**change))).startswith(told)
+
+
+@pytest.mark.parametrize(
+    ("entry", "told"),
+    [
+        (f"{__name__}:MODELS", r"it is \(Model\(id='oak-1'.+, not a Dialect"),
+        (f"{__name__}:BEECH", r"AttributeError: .+ has no attribute 'BEECH'"),
+        ("no.such.module:BEECH", "ModuleNotFoundError: No module named 'no'"),
+        (f"{__name__}:OAK", "its name is 'oak', but that of its entry point 'beech'"),
+    ],
+)
+def test_what_cannot_be_loaded_is_told_with_its_entry_point(
+    entry: str, told: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(installed, "entries", lambda: {"beech": entry})
+    words = rf"dialect beech \({re.escape(entry)}\): {told}"
+    with pytest.raises(DialectError, match=words):
+        load_dialect("beech")
+    assert main(["routes"]) == 2
+    assert re.search(words, capsys.readouterr().err)
+
+
+def test_a_flavour_is_looked_at_as_well() -> None:
+    wrong: Flavour = CHAT._replace(usage="first", closing_around={"speed": 1})  # type: ignore[arg-type]
+    told = r"chats.closing_around is {'speed': 1}, not a function; chats.usage is 'first', not one of 'own', 'last'"
+    with pytest.raises(TypeError, match=told):
+        variant("oak", title="Oak", models=MODELS, chats=wrong)
+
+
+@pytest.mark.parametrize("function", ["read", "write", "handler"])
+def test_a_function_that_gives_nothing_is_named(function: str) -> None:
+    nothing: dict[str, Any] = {function: lambda *arguments: None}
+    oak = OAK._replace(operations=(OAK.operations[0]._replace(**nothing),))
+    route = Routes({"oak": oak}, QUIET).find("POST", "/oak/v1/chat/completions")
+    assert route is not None
+    call = ask("oak", CHATTED).plan.context.call
+    kind = "GenerationRequest" if function == "read" else "Reply"
+    told = f"the {function} of operation chat_completions must give a {kind} or a Refusal, not None"
+    with pytest.raises(TypeError, match=told):
+        answer(call, route, QUIET, Namespace(""))
