@@ -6,6 +6,7 @@ import gc
 import sys
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
+from mmap import PAGESIZE
 from pathlib import Path
 from threading import Lock
 from typing import Any, Generic, TypeVar
@@ -87,15 +88,15 @@ def give_back() -> None:
     Only where that can be asked for: of glibc, on Linux.
     """
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None) if sys.platform == "linux" else None
-    if trim is not None and _resident() > _MUCH:
+    if trim is not None and resident_memory() > _MUCH:
         gc.collect()
         trim(0)
 
 
-def _resident() -> int:
+def resident_memory() -> int:
     """The bytes of memory that this process has, 0 where that is not known."""
     try:
-        return int(Path("/proc/self/statm").read_text().split()[1]) * 4096
+        return int(Path("/proc/self/statm").read_text().split()[1]) * PAGESIZE
     except OSError:
         return 0
 

@@ -2,7 +2,6 @@
 
 import os
 import platform
-import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import accumulate
@@ -11,6 +10,7 @@ from typing import Literal, NamedTuple
 
 from starlette.responses import Response
 
+from mockserver.core.caches import resident_memory
 from mockserver.core.version import __version__
 from mockserver.server.admin.endpoint import AdminRequest, endpoint, per_server
 from mockserver.server.app_state import AppState
@@ -146,9 +146,7 @@ def _of_process(started: float) -> Iterator[Metric]:
     spent = os.times()
     cpu = spent.user + spent.system
     yield Metric("process_cpu_seconds_total", "counter", "CPU time that the process has used.", [({}, cpu)])
-    if sys.platform.startswith("linux"):
-        with open("/proc/self/statm", encoding="ascii") as file:
-            resident = int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    if resident := resident_memory():
         yield _gauge("process_resident_memory_bytes", "Memory that the process uses.", resident)
 
 

@@ -2,8 +2,8 @@
 
 import pytest
 
+from mockserver.cli.presets import picture
 from mockserver.latency.parse_latency import preset_profile, read_profile
-from mockserver.latency.pictures import picture
 from mockserver.latency.profiles import presets
 
 
