@@ -1,9 +1,10 @@
 """What a dialect keeps in a namespace: the history of its responses, and the webhooks that it still has to send.
 
 A dialect may have a history, for operations that tell of earlier responses: the vendor's own metrics, stored answers.
-It is told of every response that begins, in the server's thread; the dialect's operations read it.
+It is told of every response that begins, in the server's thread; the dialect's operations read it. A response may carry
+`orders` that change it, functions to be called then.
 
-An operation's response may carry `orders`, values of the dialect's own: messages and callbacks to deliver. The
+With a webhook queue, `orders` are values of the dialect's own: messages and callbacks to deliver. The
 dialect's queue of webhooks takes them and decides which requests are due and what follows from their results. It never
 waits and never sends anything: a sender (in `server`) makes the requests that it hands out. Times are Unix seconds.
 """
@@ -25,6 +26,7 @@ class ServedResponse(NamedTuple):
     - `refusal`: why it is refused, None if it is not.
     - `status`: that of the answer; without a refusal, an error's is a fault's.
     - `generation`, `pace`: what the model says, and when; None if it says nothing, or a fault keeps all of it back.
+    - `orders`: what the answer changes in the history; none if it is refused.
     """
 
     operation: str
@@ -35,6 +37,7 @@ class ServedResponse(NamedTuple):
     status: int
     generation: Generation | None = None
     pace: TokenTiming | None = None
+    orders: tuple[Any, ...] = ()
 
 
 class Progress(NamedTuple):
@@ -47,7 +50,7 @@ class Progress(NamedTuple):
 
 
 class ResponseHistory(Protocol):
-    """What a dialect remembers in a namespace, of the answers of these `operations`."""
+    """What a dialect remembers in a namespace, of the answers of these `operations`, and of those with orders."""
 
     operations: Collection[str]
 

@@ -117,7 +117,7 @@ class LazyFrames(Generic[Item]):
 class Reply(NamedTuple):
     """An answer before it is timed: status, headers and frames; `streamed` if it is a stream of events.
 
-    `orders` are what it sets going, for the dialect's webhook queue.
+    `orders` are what it sets going, for the dialect's webhook queue, or changes in the dialect's history: functions.
     """
 
     status: int

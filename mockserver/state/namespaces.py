@@ -75,7 +75,7 @@ class Histories:
             return None
         context, record = plan.context, exchange.record
         operation, history = context.route.operation, self.of(context.route.dialect)
-        if operation is None or history is None or operation.name not in history.operations:
+        if operation is None or history is None or not (plan.orders or operation.name in history.operations):
             return None
         end = history.begin(
             ServedResponse(
@@ -87,6 +87,7 @@ class Histories:
                 plan.timeline.status,
                 plan.visible_generation,
                 plan.pace,
+                plan.orders if plan.timeline.status < 400 else (),
             )
         )
         if end is None:

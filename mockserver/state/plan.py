@@ -75,7 +75,7 @@ class Plan:
 
     @property
     def orders(self) -> tuple[object, ...]:
-        """What the answer sets going, for the dialect's webhook queue."""
+        """What the answer sets going, for the dialect's webhook queue or its history."""
         return self.reply.orders if self.reply is not None else ()
 
     @property

@@ -355,6 +355,12 @@ RESULT = {"type": "function_call_output", "call_id": "call_1", "output": "1"}
             "invalid_value",
         ),
         (
+            {"previous_response_id": "resp_1", "conversation": "conv_1"},
+            "Mutually exclusive parameters: ''. Ensure you are only providing one of: 'pre..._id' or 'conversation'.",
+            None,
+            "mutually_exclusive_parameters",
+        ),
+        (
             {"text": {"format": {"type": "json_object"}}},
             "Response input messages must contain the word 'json' in some form to use 'text.format' of type "
             "'json_object'.",
@@ -377,9 +383,9 @@ RESULT = {"type": "function_call_output", "call_id": "call_1", "output": "1"}
     ids=lambda value: str(value)[:40],
 )
 def test_what_is_refused_is_refused_in_the_vendors_words(
-    fields: dict[str, Any], message: str, param: str, code: str | None
+    fields: dict[str, Any], message: str, param: str | None, code: str | None
 ) -> None:
-    for path in (PATH, f"{PATH}/input_tokens"):
+    for path in (PATH, f"{PATH}/input_tokens", f"{PATH}/compact"):
         answer = respond(path=path, **fields)
         error = {"message": message, "type": "invalid_request_error", "param": param, "code": code}
         assert (answer.status, answer.json()) == (400, {"error": error})
@@ -390,9 +396,69 @@ def test_what_is_too_long_is_cut_if_the_request_allows_that() -> None:
     assert (answer.status, answer.json()["usage"]["input_tokens"]) == (200, 128_000 - 16_384)
 
 
-def test_a_conversation_that_is_not_kept_is_not_found() -> None:
-    answer = respond(conversation="conv_1")
-    assert (answer.status, answer.json()["error"]["message"]) == (404, "Conversation with id 'conv_1' not found.")
+TALK, HELLO = "Conversation with id 'conv_1' not found.", {"role": "user", "content": "Hello"}
+CHAT = "Chat completion with id 'chatcmpl-1' not found."
+
+
+@pytest.mark.parametrize(
+    "method, path, body, status, message, param, code",
+    [
+        (
+            "POST",
+            "responses",
+            {"model": "gpt-5.4", "input": "Hi", "conversation": {"id": "conv_1"}},
+            404,
+            TALK,
+            None,
+            None,
+        ),
+        ("GET", "conversations/conv_1", None, 404, TALK, None, None),
+        ("POST", "conversations/conv_1", {"metadata": {}}, 404, TALK, None, None),
+        ("DELETE", "conversations/conv_1", None, 404, TALK, None, None),
+        ("GET", "conversations/conv_1/items", None, 404, TALK, None, None),
+        ("POST", "conversations/conv_1/items", {"items": [HELLO]}, 404, TALK, None, None),
+        ("GET", "conversations/conv_1/items/msg_1", None, 404, TALK, None, None),
+        ("GET", "chat/completions/chatcmpl-1", None, 404, CHAT, None, None),
+        ("DELETE", "chat/completions/chatcmpl-1", None, 404, CHAT, None, None),
+        ("GET", "chat/completions/chatcmpl-1/messages", None, 404, CHAT, None, None),
+        (
+            "POST",
+            "conversations",
+            {"items": [HELLO] * 21},
+            400,
+            "Invalid 'items': array too long. Expected an array with maximum length 20, but got an array with length "
+            "21 instead.",
+            "items",
+            "array_above_max_length",
+        ),
+        (
+            "POST",
+            "conversations",
+            {"items": [{"role": "critic", "content": "Hello"}]},
+            400,
+            "Invalid value: 'critic'. Supported values are: 'assistant', 'system', 'developer', and 'user'.",
+            "items[0].role",
+            "invalid_value",
+        ),
+        ("POST", "conversations", {"name": "x"}, 400, "Unknown parameter: 'name'.", "name", "unknown_parameter"),
+        (
+            "GET",
+            "chat/completions?limit=0",
+            None,
+            400,
+            "Invalid 'limit': integer below minimum value. Expected a value >= 1, but got 0 instead.",
+            "limit",
+            "integer_below_min_value",
+        ),
+    ],
+    ids=lambda value: str(value)[:40],
+)
+def test_what_is_not_stored_or_cannot_be_is_refused(
+    method: str, path: str, body: object, status: int, message: str, param: str | None, code: str | None
+) -> None:
+    answer = ask("openai", body, path=f"/v1/{path}", method=method)
+    error = {"message": message, "type": "invalid_request_error", "param": param, "code": code}
+    assert (answer.status, answer.json()) == (status, {"error": error})
 
 
 def test_a_prompt_of_the_vendors_needs_neither_a_model_nor_an_input() -> None:

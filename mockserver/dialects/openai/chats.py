@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import orjson
 
@@ -28,7 +28,7 @@ from mockserver.dialects.openai.bodies import usage_object
 from mockserver.dialects.openai.conflicts import chat_conflict
 from mockserver.dialects.openai.families import EFFORTS, Family, effort_asked, family_of, fingerprint_of, snapshot_of
 from mockserver.dialects.openai.fields import Body, json_object, sampling, stop_texts
-from mockserver.dialects.openai.flavour import NOTHING, Flavour, Members, Rendering, Segment, write
+from mockserver.dialects.openai.flavour import NOTHING, Flavour, Members, Rendering, Segment, whole_body, write
 from mockserver.dialects.openai.images import with_images
 from mockserver.dialects.openai.logprobs import chat_logprobs
 from mockserver.dialects.openai.messages import chat_prompt
@@ -140,6 +140,17 @@ def _prediction(predicted: Body | None) -> str | None:
 
 def write_chat(generation: Generation, pace: TokenTiming, scope: RequestScope) -> Reply:
     """The generation as one body, or as a stream of chunks."""
+    return write(CHAT, _as_finished(generation), pace, scope)
+
+
+def whole_chat(generation: Generation, pace: TokenTiming, scope: RequestScope) -> dict[str, Any]:
+    """The members of the one body."""
+    rendering = Rendering(CHAT, _as_finished(generation), pace, scope)
+    return whole_body(rendering, _around(rendering))
+
+
+def _as_finished(generation: Generation) -> Generation:
+    """The generation with the finish reasons of its model."""
     family, options = family_of(generation.request.model), generation.request.extra
     if isinstance(options, ChatOptions) and options.named and family.named_finish == "stop":
         choices = [
@@ -147,14 +158,19 @@ def write_chat(generation: Generation, pace: TokenTiming, scope: RequestScope) -
             for choice in generation.choices
         ]
         generation = generation._replace(choices=tuple(choices))
-    return write(CHAT, generation, pace, scope)
+    return generation
+
+
+def chat_id(scope: RequestScope) -> str:
+    """The id of the answer to a request."""
+    return f"chatcmpl-{alphanumerics(scope.identity, 29, 'id')}"
 
 
 def _around(rendering: Rendering) -> Members:
     generation, scope = rendering.generation, rendering.scope
     model, output = generation.request.model, generation.request.output
     return {
-        "id": f"chatcmpl-{alphanumerics(scope.identity, 29, 'id')}",
+        "id": chat_id(scope),
         "created": int(scope.now),
         "model": snapshot_of(model),
         "service_tier": _options(rendering).tier,

@@ -72,7 +72,6 @@ DELETE_MODEL = Operation(
     handler=on_demand(f"{_HERE}.catalogue:delete_model"),
     summary="Delete a fine-tuned model",
 )
-
 OPENAI = Dialect(
     name="openai",
     title="OpenAI API",
@@ -87,7 +86,7 @@ OPENAI = Dialect(
         GET_MODEL,
         DELETE_MODEL,
     ),
-    history=on_demand(f"{_HERE}.responses.stored:make_store"),
+    history=on_demand(f"{_HERE}.stored:make_store"),
     # Both editions are today's.
     errors={"documented": ERRORS, "observed": ERRORS},
     contract={"documented": CONTRACT, "observed": CONTRACT},

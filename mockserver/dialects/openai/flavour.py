@@ -156,6 +156,13 @@ def write(flavour: Flavour, generation: Generation, pace: TokenTiming, scope: Re
     if generation.request.output.stream:
         frames = LazyFrames(partial(_frames, rendering, around))
         return Reply(200, (*flavour.stream_headers, *headers), frames, streamed=True)
+    encoded = (flavour.plain or flavour.encoding.dump)(whole_body(rendering, around))
+    return body_reply(encoded, generation, headers=headers, content_type=flavour.content_type)
+
+
+def whole_body(rendering: Rendering, around: Members) -> dict[str, Any]:
+    """The members of an answer that is no stream; `around` are those around its choices."""
+    flavour, generation, _, _ = rendering
     choices = []
     for choice in generation.choices:
         members: dict[str, Any] = {"index": choice.index, "finish_reason": choice.finish_reason}
@@ -170,8 +177,7 @@ def write(flavour: Flavour, generation: Generation, pace: TokenTiming, scope: Re
         "choices": choices,
         "usage": flavour.counts(rendering),
     }
-    encoded = (flavour.plain or flavour.encoding.dump)(ordered(flavour.body, body))
-    return body_reply(encoded, generation, headers=headers, content_type=flavour.content_type)
+    return ordered(flavour.body, body)
 
 
 def ordered(names: Sequence[str], values: Members) -> dict[str, Any]:

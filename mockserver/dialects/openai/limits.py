@@ -83,7 +83,7 @@ _EDGE: RawHeaders = (
 _VERSION = (b"openai-version", b"2020-10-01")
 # Responses lack these.
 _PROXY: RawHeaders = ((b"x-openai-proxy-wasm", b"v0.1"), (b"access-control-expose-headers", b"X-Request-ID"))
-_RESPONSES = "/v1/responses"
+_RESPONSES = ("/v1/responses", "/v1/conversations")
 _LIMITED = ("/v1/chat/completions", "/v1/completions", "/v1/embeddings", "/v1/moderations")
 # Refusals that no organization is known for, and those that come before a request is processed.
 _ANONYMOUS = (FailureKind.MISSING_CREDENTIALS, FailureKind.UNAUTHORIZED)
@@ -100,13 +100,18 @@ def every_answer(call: Call, scope: RequestScope) -> RawHeaders:
         *(() if scope.refused in _ANONYMOUS else _caller(call)),
         *(() if scope.refused in _UNPROCESSED else ((b"openai-processing-ms", b"%d" % _milliseconds(scope)),)),
         _VERSION,
-        (b"x-request-id", f"req_{hex_digits(scope.identity, 32, 'request')}".encode()),
+        (b"x-request-id", request_id(scope).encode()),
         *(() if responses else _PROXY),
         *limits,
         *_EDGE,
         (b"cf-ray", f"{hex_digits(scope.identity, 16, 'cf-ray')}-FRA".encode()),
         _cookie(scope),
     )
+
+
+def request_id(scope: RequestScope) -> str:
+    """The id of a request."""
+    return f"req_{hex_digits(scope.identity, 32, 'request')}"
 
 
 def model_headers(model: str, *, completions: bool = False) -> RawHeaders:
@@ -161,7 +166,7 @@ _RECORDED_REFUSAL = _stated((LimitState(_REQUESTS, _REQUESTS.amount), LimitState
 def _limits(call: Call, scope: RequestScope, responses: bool) -> RawHeaders:
     """The limits that an answer states. Without a quota they are recorded ones, and most responses state none."""
     if not scope.standings:
-        if responses or call.path not in _LIMITED:
+        if responses or call.path not in _LIMITED or call.method != "POST":
             return ()
         return _RECORDED if scope.refused is None else _RECORDED_REFUSAL
     # Reported: a response that is refused for its limits states none of them.

@@ -45,8 +45,10 @@ ID = re.compile(r"[A-Za-z0-9_-]*\Z")
 def _continuation(body: Body, family: Family, model: str) -> Refusal | None:
     earlier = body.get("previous_response_id")
     if earlier is not None and body.get("conversation") is not None:
-        words = "Mutually exclusive parameters: Ensure you are only providing one of: 'previous_response_id' or"
-        return refused(f"{words} 'conversation'.", code="mutually_exclusive_parameters")
+        words = (
+            "Mutually exclusive parameters: ''. Ensure you are only providing one of: 'pre..._id' or 'conversation'."
+        )
+        return refused(words, code="mutually_exclusive_parameters")
     if earlier is not None and not ID.match(earlier):
         words = "Expected an ID that contains letters, numbers, underscores, or dashes, but this value contained"
         name = "previous_response_id"

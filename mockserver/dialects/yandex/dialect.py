@@ -10,7 +10,7 @@ from mockserver.core.dialects import (
     Schemas,
     on_demand,
 )
-from mockserver.dialects.openai.responses.operations import stored_operations
+from mockserver.dialects.openai.responses.operations import on_responses
 from mockserver.dialects.yandex.errors import ERRORS
 from mockserver.dialects.yandex.limits import PRESETS, PROMPT_CACHING, QUOTAS, credentials, every_answer, preset_of
 from mockserver.dialects.yandex.models import MODELS, list_models
@@ -68,7 +68,7 @@ YANDEX = Dialect(
         "apps.ai.api.cloud.yandex.net",
         "rest-assistant.api.cloud.yandex.net",
     ),
-    operations=(CHAT_COMPLETIONS, RESPONSES, *stored_operations(_RESPONSES), EMBEDDINGS, LIST_MODELS),
+    operations=(CHAT_COMPLETIONS, RESPONSES, *on_responses(_RESPONSES), EMBEDDINGS, LIST_MODELS),
     history=on_demand(f"{_RESPONSES}.stored:make_store"),
     # Its models are named by URIs: `gpt://`, `emb://`.
     claims=re.compile(r"\w+://.+"),

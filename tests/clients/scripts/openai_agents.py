@@ -9,8 +9,11 @@ from agents import (
     Agent,
     Model,
     OpenAIChatCompletionsModel,
+    OpenAIConversationsSession,
+    OpenAIResponsesCompactionSession,
     OpenAIResponsesModel,
     Runner,
+    Session,
     SQLiteSession,
     function_tool,
     set_tracing_disabled,
@@ -48,15 +51,25 @@ def get_weather(town: str) -> str:
     return f"rain in {town}"
 
 
-def model_of(url: str, vendor: str) -> Model:
-    path, name, responds, edition = VENDORS[vendor]
-    client = AsyncOpenAI(
-        api_key="AQVNmock", base_url=url + path, default_headers={"x-mockserver-edition": edition}, max_retries=0
+def client_of(url: str, path: str, edition: str) -> AsyncOpenAI:
+    headers = {"x-mockserver-edition": edition}
+    return AsyncOpenAI(api_key="AQVNmock", base_url=url + path, default_headers=headers, max_retries=0)
+
+
+def sessions_of(client: AsyncOpenAI, vendor: str) -> list[Session]:
+    """Sessions of all kinds that a vendor has: in the client's memory, at the vendor, and compacted by the vendor."""
+    if vendor != "openai":
+        return [SQLiteSession("s")]
+    compacted = OpenAIResponsesCompactionSession(
+        "c", SQLiteSession("c"), client=client, model="gpt-5.4", should_trigger_compaction=lambda context: True
     )
-    return OpenAIResponsesModel(name, client) if responds else OpenAIChatCompletionsModel(name, client)
+    return [SQLiteSession("s"), OpenAIConversationsSession(openai_client=client), compacted]
 
 
-async def seen(model: Model) -> dict[str, Any]:
+async def seen(url: str, vendor: str) -> dict[str, Any]:
+    path, name, responds, edition = VENDORS[vendor]
+    client = client_of(url, path, edition)
+    model: Model = OpenAIResponsesModel(name, client) if responds else OpenAIChatCompletionsModel(name, client)
     agent = Agent(name="Weather", instructions="Tell the weather.", model=model, tools=[get_weather])
     plain = await Runner.run(agent, QUESTION, max_turns=MOST_TURNS)
     streamed = Runner.run_streamed(agent, QUESTION, max_turns=MOST_TURNS)
@@ -70,9 +83,11 @@ async def seen(model: Model) -> dict[str, Any]:
     spanish = Agent(name="Spanish", handoff_description="Speaks Spanish", instructions="Speak Spanish.", model=model)
     triage = Agent(name="Triage", instructions="Hand off to who speaks the language.", handoffs=[spanish], model=model)
     handed = await Runner.run(triage, "I want to speak to the Spanish agent, please", max_turns=MOST_TURNS)
-    session = SQLiteSession("s")
-    for text in (QUESTION, "And what is the weather in Bergen?"):
-        last = await Runner.run(agent, text, max_turns=MOST_TURNS, session=session)
+    last = []
+    for session in sessions_of(client, vendor):
+        for text in (QUESTION, "And what is the weather in Bergen?"):
+            run = await Runner.run(agent, text, max_turns=MOST_TURNS, session=session)
+        last.append(run.final_output)
     return {
         "plain": plain.final_output,
         "calls": [json.loads(item.raw_item.arguments) for item in plain.new_items if item.type == "tool_call_item"],
@@ -80,10 +95,10 @@ async def seen(model: Model) -> dict[str, Any]:
         "deltas": "".join(deltas),
         "report": report.final_output.model_dump(),
         "handed to": handed.last_agent.name,
-        "session": last.final_output,
+        "sessions": last,
     }
 
 
 if __name__ == "__main__":
     set_tracing_disabled(True)
-    print(json.dumps(asyncio.run(seen(model_of(*sys.argv[1:])))))
+    print(json.dumps(asyncio.run(seen(*sys.argv[1:]))))

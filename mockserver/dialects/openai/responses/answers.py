@@ -10,6 +10,7 @@ from mockserver.core.dialects import Broken, RequestScope
 from mockserver.core.generation import Generation
 from mockserver.core.seeding import alphanumerics, hex_digits
 from mockserver.core.timeline import Reply, TokenTiming
+from mockserver.dialects.openai.bodies import body_reply
 from mockserver.dialects.openai.families import effort_asked, family_of, snapshot_of
 from mockserver.dialects.openai.flavour import NOTHING, Members
 from mockserver.dialects.openai.responses.flavour import (
@@ -23,6 +24,7 @@ from mockserver.dialects.openai.responses.flavour import (
     usual_opening,
     write,
 )
+from mockserver.dialects.openai.responses.items import conversation_of, sealed
 from mockserver.dialects.openai.responses.spoken import Spoken, incomplete_reason
 from mockserver.dialects.openai.strict_schemas import schema_refusal
 
@@ -30,6 +32,8 @@ from mockserver.dialects.openai.strict_schemas import schema_refusal
 PREFIXES = {
     "thought": "rs", "summary": "rs", "hidden": "rs", "text": "msg", "refusal": "msg", "call": "fc", "custom": "ctc",
 }  # fmt: skip
+# And those of items of requests, by their types.
+_GIVEN_PREFIXES = {"function_call": "fc", "custom_tool_call": "ctc", "reasoning": "rs", "compaction": "cmp"}
 ENCRYPTED = "reasoning.encrypted_content"
 _BEYOND_ASCII = re.compile(r"[^\x00-\x7f]+")
 _IMAGE_TOKENS = {"image_tokens": 0, "text_tokens": 0}
@@ -49,6 +53,23 @@ _TOOL_USAGE = {
 def write_response(generation: Generation, pace: TokenTiming, scope: RequestScope) -> Reply:
     """The generation as one body, or as a stream of events."""
     return write(responding(RESPONSE, generation, pace, scope))
+
+
+def write_compaction(generation: Generation, pace: TokenTiming, scope: RequestScope) -> Reply:
+    """The user's messages, and the generation as an item that only the vendor can read."""
+    response = responding(RESPONSE, generation, pace, scope)
+    scope = response.scope
+    summary = {"id": made_id(scope, "cmp", version=1), "type": "compaction"}
+    summary["encrypted_content"] = sealed(response.choice.text)
+    said = [input_item(scope, item, place, version=1) for place, item in enumerate(response.options.more or ())]
+    compacted = {
+        "id": made_id(scope, "resp", version=1),
+        "object": "response.compaction",
+        "created_at": int(scope.now + _takes(response)),
+        "output": [*said, summary],
+        "usage": _usage(response),
+    }
+    return body_reply(plain(compacted), generation)
 
 
 def fail_response(broken: Broken) -> bytes:
@@ -108,13 +129,14 @@ def _id(response: Responding, kind: str, place: int = 0) -> str:
     return made_id(response.scope, kind, place)
 
 
-def made_id(scope: RequestScope, kind: str, *place: str | int) -> str:
+def made_id(scope: RequestScope, kind: str, *place: str | int, version: int = 0) -> str:
     """An id in the vendor's form: sixteen digits are common to a response and its items, and so are three further on;
-    between them stands the time."""
+    between them stands the time. Those of conversations begin with the time and have no version."""
     identity = scope.identity
     shared, constant = hex_digits(identity, 16, "response"), hex_digits(identity, 2, "constant")
     own = hex_digits(identity, 20, "own", kind, *place)
-    return f"{kind}_{shared}00{int(scope.now) & 0xFFFFFFFF:08x}{own[:4]}81{constant}{own[4:]}"
+    rest = f"{int(scope.now) & 0xFFFFFFFF:08x}{own[:4]}81{constant}{own[4:]}"
+    return f"conv_{rest}{shared}" if kind == "conv" else f"{kind}_{shared}{version:02}{rest}"
 
 
 def _item_id(response: Responding, spoken: Spoken, index: int) -> str:
@@ -128,9 +150,8 @@ def _members(response: Responding, output: Sequence[Members] | None, status: str
     body, scope, name = response.body, response.scope, response.generation.request.model
     family, over = family_of(name), output is not None
     reason = incomplete_reason(response.choice) if over else None
-    tier, conversation = body.get("service_tier") or "auto", body.get("conversation")
+    tier, conversation = body.get("service_tier") or "auto", conversation_of(body)
     caching = {"mode": "implicit", "ttl": "30m", **(body.get("prompt_cache_options") or {})}
-    takes = response.pace.schedule[-1] if response.pace.schedule else 0.0
     return {
         "id": _id(response, "resp"),
         "object": "response",
@@ -138,8 +159,8 @@ def _members(response: Responding, output: Sequence[Members] | None, status: str
         "status": status,
         "background": bool(body.get("background")),
         **(NOTHING if response.streamed else {"billing": {"payer": "developer"}}),
-        "completed_at": int(scope.now + takes) if status == "completed" else None,
-        **({"conversation": conversation} if conversation is not None else NOTHING),
+        "completed_at": int(scope.now + _takes(response)) if status == "completed" else None,
+        **({"conversation": {"id": conversation}} if conversation is not None else NOTHING),
         "error": None,
         "frequency_penalty": 0.0,
         "incomplete_details": {"reason": reason} if reason else None,
@@ -172,6 +193,11 @@ def _members(response: Responding, output: Sequence[Members] | None, status: str
         "user": body.get("user"),
         "metadata": body.get("metadata") or {},
     }
+
+
+def _takes(response: Responding) -> float:
+    """The seconds until it is complete."""
+    return response.pace.schedule[-1] if response.pace.schedule else 0.0
 
 
 def _number(given: float | None, usual: float) -> float:
@@ -256,6 +282,21 @@ def item(response: Responding, spoken: Spoken, text: str | None, id_: str) -> Me
     return {"id": id_, "type": "message", "status": status, "content": content, **phase, "role": "assistant"}
 
 
+def input_item(scope: RequestScope, item: Members, *place: str | int, version: int = 0) -> Members:
+    """An item of a request with an id and all members of its kind; the content of a message becomes parts."""
+    kind = str(item.get("type") or "message")
+    id_ = item.get("id") or made_id(scope, _GIVEN_PREFIXES.get(kind, "msg"), "input", *place, version=version)
+    status: Members = {"status": "completed"} if kind in ("message", "function_call", "function_call_output") else {}
+    given = {name: value for name, value in item.items() if name not in ("id", "type")}
+    content = given.get("content")
+    if kind == "message" and isinstance(content, str):
+        said: Members = {"type": "input_text", "text": content}
+        if item["role"] == "assistant":
+            said = {"type": "output_text", "annotations": [], "logprobs": [], "text": content}
+        content = given["content"] = [said]
+    return {"id": id_, "type": kind, **status, **({"content": content} if kind == "message" else NOTHING), **given}
+
+
 def _encrypted(response: Responding, text: str | None) -> Members:
     """The reasoning as only the vendor can read it, if the request includes that; it grows while the model reasons."""
     if ENCRYPTED not in (response.body.get("include") or ()):
@@ -305,6 +346,7 @@ RESPONSE = ResponseFlavour(
     _beside,
     ended,
     plain,
+    input_item=lambda response, item, place: input_item(response.scope, item, place),
     pad=_pad,
     opening=_opening,
     stream_headers=lambda response: ((b"content-type", b"text/event-stream; charset=utf-8"),),

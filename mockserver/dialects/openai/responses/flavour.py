@@ -18,6 +18,7 @@ import orjson
 
 from mockserver.core.dialects import Broken, RequestScope
 from mockserver.core.generation import Choice, Generation
+from mockserver.core.seeding import derive, hex_digits
 from mockserver.core.timeline import (
     AT_ONCE,
     RUN_LENGTH,
@@ -101,10 +102,12 @@ FORMS: Mapping[Kind, Form] = {
 
 
 class ResponseOptions(NamedTuple):
-    """What only the writer needs of a request: its fields, which the answer repeats, and what a vendor adds."""
+    """What only the writer needs of a request: its fields, which the answer repeats, and what a vendor adds. The same
+    request at another `turn` of a conversation has other ids."""
 
     body: Body
     more: Any = None
+    turn: int = 0
 
 
 class Responding(NamedTuple):
@@ -163,6 +166,11 @@ def usual_output(response: Responding) -> list[Members]:
     return [*flavour.ahead(response), *said]
 
 
+def identified(response: Responding, item: Members, place: int) -> Members:
+    """An item of a request with an id, its own or one of a message."""
+    return {**item, "id": item.get("id") or f"msg_{hex_digits(response.scope.identity, 48, 'input', place)}"}
+
+
 def by_token(response: Responding, spoken: Spoken) -> Iterator[Run]:
     """One delta per token."""
     texts, step = spoken.texts, spoken.first
@@ -203,6 +211,7 @@ class ResponseFlavour(NamedTuple):
     - `beside`: the members beside a delta with the tokens in a range; `ended`: those beside the whole text.
     - `layout`: makes the bytes of its events; `plain` those of a body.
     - `spoken`: its items; `ahead`: those of the service that precede them.
+    - `input_item`: an item of the request, at its place, as lists of them have it.
     - `output`: all items as a whole response has them, and `status` its status.
     - `runs`: the texts of an item's deltas.
     - `pad`: makes the `obfuscation` of deltas, None if they have none.
@@ -223,6 +232,7 @@ class ResponseFlavour(NamedTuple):
     plain: Callable[[Members], bytes] = orjson.dumps
     spoken: Callable[[Responding], Sequence[Spoken]] = usual_items
     ahead: Callable[[Responding], Sequence[Members]] = lambda response: ()
+    input_item: Callable[[Responding, Members, int], Members] = identified
     output: Callable[[Responding], list[Members]] = usual_output
     status: Callable[[Responding], str] = lambda response: (
         "completed" if incomplete_reason(response.choice) is None else "incomplete"
@@ -244,7 +254,8 @@ def responding(flavour: ResponseFlavour, generation: Generation, pace: TokenTimi
     extra = generation.request.extra
     options = extra if isinstance(extra, ResponseOptions) else ResponseOptions(NOTHING)
     # What is stored does not refer to where it is stored.
-    apart = scope._replace(history=None)
+    identity = derive(scope.identity, "turn", options.turn) if options.turn else scope.identity
+    apart = scope._replace(history=None, identity=identity)
     return Responding(flavour, generation, pace, apart, options, generation.request.output.stream)
 
 

@@ -1,5 +1,6 @@
 """Requests in the form of chats: items of `input` as messages, tools, the choice among these, text formats."""
 
+from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -13,6 +14,29 @@ _TEXTS = ("input_text", "output_text", "text")
 # The tokens of a file: a figure of our own, since no vendor states any.
 FILE_TOKENS = 256
 
+# What the text of a compaction begins with, so that it looks as the vendor's do.
+_SEAL = "gAAAAAB"
+
+
+def conversation_of(body: Body) -> str | None:
+    """The id of the conversation that a request names, if any."""
+    conversation = body.get("conversation")
+    return conversation and str(conversation["id"] if isinstance(conversation, Mapping) else conversation)
+
+
+def sealed(text: str) -> str:
+    """A text as the encrypted content of a compaction."""
+    return _SEAL + urlsafe_b64encode(text.encode()).decode()
+
+
+def unsealed(content: object) -> str:
+    """The text of a compaction, which is empty if somebody else has made it."""
+    try:
+        return urlsafe_b64decode(str(content).removeprefix(_SEAL)).decode()
+    except ValueError:
+        return ""
+
+
 # --- input -------------------------------------------------------------------------------------------------------
 
 # Everything here accepts any JSON, since a journal also reads requests that were refused.
@@ -21,7 +45,7 @@ FILE_TOKENS = 256
 def messages_of(given: object, instructions: object = None) -> list[Message]:
     """The conversation, preceded by its `instructions`; a call is added to the assistant's message before it.
 
-    Reasoning items and references to stored items are left out.
+    A compaction tells what it is a summary of; reasoning items and references to stored items are left out.
     """
     messages: list[Message] = []
     if isinstance(instructions, str) and instructions:
@@ -72,12 +96,19 @@ def _add_output(item: Item, messages: list[Message]) -> None:
     messages.append({"role": "tool", "tool_call_id": str(item.get("call_id", "")), "content": output})
 
 
+def _add_compaction(item: Item, messages: list[Message]) -> None:
+    text = unsealed(item.get("encrypted_content"))
+    if text:
+        messages.append({"role": "developer", "content": text})
+
+
 _READERS: Mapping[str, Callable[[Item, list[Message]], None]] = {
     "message": _add_message,
     "function_call": _add_function_call,
     "function_call_output": _add_output,
     "custom_tool_call": _add_custom_call,
     "custom_tool_call_output": _add_output,
+    "compaction": _add_compaction,
 }
 
 

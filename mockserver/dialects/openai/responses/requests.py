@@ -30,10 +30,11 @@ from mockserver.dialects.openai.responses.items import (
     chat_choice,
     chat_tools,
     constraint_of,
+    conversation_of,
     files_of,
     messages_of,
 )
-from mockserver.dialects.openai.responses.store import ResponseStore
+from mockserver.dialects.openai.responses.store import Conversation, ResponseStore, Stored
 from mockserver.dialects.openai.tools import any_tool, tool_choice
 
 REQUEST = Contract(components("mockserver.dialects.openai", "openai"), "ResponseRequest")
@@ -44,7 +45,11 @@ _OF_TEMPLATES = "gpt-4.1"
 _USUAL: Effort = "medium"
 
 
-def read_response(call: Call, scope: RequestScope) -> GenerationRequest | Refusal:
+# What a model is asked to do with a conversation that is to be compacted.
+_SUMMARIZE = {"role": "user", "content": "Summarize the conversation so far for whoever continues it."}
+
+
+def read_response(call: Call, scope: RequestScope, *, compacts: bool = False) -> GenerationRequest | Refusal:
     """The request, or why OpenAI refuses it: its form, its model, what it continues, its fields, its length."""
     body = json_object(call.body)
     if isinstance(body, Refusal):
@@ -56,7 +61,7 @@ def read_response(call: Call, scope: RequestScope) -> GenerationRequest | Refusa
     if model is None:
         return unknown_model(name, "responses")
     family, store = family_of(model.id), scope.history if isinstance(scope.history, ResponseStore) else None
-    earlier = _earlier(body, store)
+    earlier = _earlier(body, store, call.received_at)
     if isinstance(earlier, Refusal):
         return earlier
     given = _input(body, store)
@@ -68,12 +73,28 @@ def read_response(call: Call, scope: RequestScope) -> GenerationRequest | Refusa
         refusal = unreasoned(items, store.reasoning_of(items))
     if refusal is not None:
         return refusal
-    prompt, context = _prompt(body, items), model.context
+    prompt, context = _prompt(body, [*items, _SUMMARIZE] if compacts else items), model.context
     if body.get("truncation") == "auto":
         # Of what is too long so much is dropped that the longest answer fits.
         room = max(context - family.max_output, context // 2)
         prompt = prompt._replace(token_count=min(prompt.token_count, room))
-    return too_long(prompt.token_count, model, family, "responses") or _request(body, name, prompt, context, family)
+    refusal = too_long(prompt.token_count, model, family, "responses")
+    if refusal is not None:
+        return refusal
+    conversation = None if store is None else store.get(Conversation, conversation_of(body) or "")
+    turn = 0 if conversation is None else conversation.turn
+    request = _request(body, name, prompt, context, family)
+    if compacts:
+        said = [item for item in items if item.get("role") == "user"]
+        kept = GenerationRequest(name, request.prompts, limits=Limits(context=context), effort=request.effort)
+        return kept._replace(output=Output(include_usage=True), extra=ResponseOptions(body, said, turn))
+    return request._replace(extra=ResponseOptions(body, [echoed_tool(each) for each in body.get("tools") or ()], turn))
+
+
+def read_compaction(call: Call, scope: RequestScope) -> GenerationRequest | Refusal:
+    """A request to compact what a request for a response would continue: the model writes a summary of it, beside which
+    the user's messages are kept."""
+    return read_response(call, scope, compacts=True)
 
 
 def count_tokens(call: Call, scope: RequestScope) -> Reply | Refusal:
@@ -87,14 +108,17 @@ def count_tokens(call: Call, scope: RequestScope) -> Reply | Refusal:
 Items = Sequence[Mapping[str, Any]]
 
 
-def _earlier(body: Body, store: ResponseStore | None) -> Items | Refusal:
-    """The items of the stored responses that a request continues."""
-    conversation, id_ = body.get("conversation"), body.get("previous_response_id")
-    if id_ is None and conversation is not None:
-        return no_stored("Conversation", conversation if isinstance(conversation, str) else conversation["id"])
-    if id_ is None or store is None or not ID.match(id_):
+def _earlier(body: Body, store: ResponseStore | None, now: float) -> Items | Refusal:
+    """The items of the stored responses, or of the conversation, that a request continues."""
+    name, id_ = conversation_of(body), body.get("previous_response_id")
+    if name is not None and id_ is None:
+        conversation = None if store is None else store.get(Conversation, name)
+        if store is None or conversation is None:
+            return no_stored("Conversation", name)
+        return store.with_items(conversation.items(now))
+    if name is not None or id_ is None or store is None or not ID.match(id_):
         return ()
-    found = store.get(id_)
+    found = store.get(Stored, id_)
     return no_previous_response(id_) if found is None else store.with_items(found.items)
 
 
@@ -140,5 +164,4 @@ def _request(body: Body, name: str, prompt: Prompt, context: int, family: Family
         tools=tuple(map(any_tool, chat_tools(body))),
         tool_choice=tool_choice(chat_choice(body), parallel=parallel),
         effort=effort,
-        extra=ResponseOptions(body, [echoed_tool(tool) for tool in body.get("tools") or ()]),
     )

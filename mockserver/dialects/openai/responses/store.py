@@ -1,10 +1,13 @@
-"""Stored responses: those of a namespace, which later requests continue, and the operations that tell of them."""
+"""What is stored in a namespace: responses, which later requests continue, conversations of them, and what else a
+vendor keeps under ids; and the operations that tell of responses."""
 
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, NamedTuple
+from itertools import count
+from types import MappingProxyType
+from typing import Any, NamedTuple, TypeVar
 from urllib.parse import parse_qsl
 from weakref import WeakSet
 
@@ -25,15 +28,21 @@ from mockserver.dialects.openai.responses.flavour import (
     responding,
     whole_response,
 )
+from mockserver.dialects.openai.responses.items import conversation_of
 
-# How many responses a namespace keeps, and how many bytes all of them together, each its share; the oldest are dropped.
+# How much a namespace keeps, and how many bytes all of them together, each its share; what is oldest is dropped.
 _MOST, _MOST_BYTES, _LEAST_SHARE = 1_000, 64 * 1024 * 1024, 256 * 1024
 # About how many bytes a token of an answer takes.
 _TOKEN = 256
-# How many responses a conversation may have, which all stay in memory as long as the last one.
+# How many responses may continue each other, or be in a conversation: all stay in memory as long as the last one.
 _LONGEST = 1_000
 # "A limit on the number of objects to be returned. Limit can range between 1 and 100, and the default is 20."
 _USUAL_PAGE, LONGEST_PAGE = 20, 100
+
+
+_Kept = TypeVar("_Kept")
+# Makes of an answer its id and what is stored of it, which has a `weight` in bytes; None if it is not to be stored.
+Keep = Callable[[ServedResponse], tuple[str, Any] | None]
 
 
 @dataclass(slots=True, eq=False)
@@ -60,8 +69,8 @@ class Stored:
     @property
     def input(self) -> tuple[Members, ...]:
         """The items of its request, in the form of items."""
-        given = self.response.body.get("input", ())
-        return (_message(given),) if isinstance(given, str) else tuple(given)
+        given, form = self.response.body.get("input", ()), partial(self.response.flavour.input_item, self.response)
+        return tuple(map(form, (_message(given),) if isinstance(given, str) else given, count()))
 
     @property
     def items(self) -> tuple[Members, ...]:
@@ -79,26 +88,83 @@ class Stored:
         return self.response.flavour.output(self.response._replace(streamed=False))
 
 
+@dataclass(slots=True, eq=False)
+class Conversation:
+    """Items that were given, and those of responses, which are there once a response is complete; too many or too heavy
+    ones lose the oldest. `turn` counts what was ever added."""
+
+    id: str
+    created: int
+    metadata: Members
+    weight: int = 0
+    turn: int = 1
+    _parts: tuple[tuple[int, Stored | Sequence[Members]], ...] = ()
+    _removed: frozenset[str] = frozenset()
+
+    def view(self) -> Members:
+        """The conversation without its items."""
+        return {"id": self.id, "object": "conversation", "created_at": self.created, "metadata": self.metadata}
+
+    def items(self, now: float) -> list[Members]:
+        """Its items, the oldest first."""
+        return [item for item in self._all(now) if item["id"] not in self._removed]
+
+    @property
+    def last(self) -> Stored | None:
+        """The last of its responses."""
+        return next((part for _, part in reversed(self._parts) if isinstance(part, Stored)), None)
+
+    def add(self, part: Stored | Sequence[Members], weight: int) -> None:
+        """Append items, or a response."""
+        # Threads may be reading the parts.
+        self._parts = (*self._parts, (weight, part))
+        self.turn, self.weight = self.turn + 1, self.weight + weight
+        while len(self._parts) > _LONGEST or (self.weight > _share() and len(self._parts) > 1):
+            self.weight, self._parts = self.weight - self._parts[0][0], self._parts[1:]
+
+    def remove(self, id_: str, now: float) -> None:
+        """Forget an item."""
+        self._removed = (self._removed | {id_}) & {str(item["id"]) for item in self._all(now)}
+
+    def _all(self, now: float) -> Iterator[Members]:
+        for _, part in self._parts:
+            if not isinstance(part, Stored):
+                yield from part
+            elif now >= part.ready and not part.cancelled:
+                yield from (*part.input, *part.output)
+
+
 class ResponseStore:
-    """The stored responses, each in the flavour of its request's site."""
+    """What is stored: responses, each in the flavour of its request's site, and by functions what is kept of the
+    answers of `others`."""
 
-    operations: Collection[str] = ("responses",)
-
-    def __init__(self, flavour_of: Callable[[RequestScope], ResponseFlavour]) -> None:
-        self._flavour_of = flavour_of
-        self._stored: OrderedDict[str, Stored] = OrderedDict()
+    def __init__(
+        self,
+        flavour_of: Callable[[RequestScope], ResponseFlavour],
+        others: Mapping[str, Keep] = MappingProxyType({}),
+    ) -> None:
+        self.operations = ("responses", *others)
+        self._flavour_of, self._others = flavour_of, others
+        self._stored: OrderedDict[str, Any] = OrderedDict()
+        # Numbers for what the same requests make again.
+        self.serials = count(1)
         # The ids of responses by those of their items.
         self._owners: dict[str, str] = {}
         self._weight = 0
         _stores.add(self)
 
     def recalls(self, id_: str) -> bool:
-        """Whether it has a response with this id."""
+        """Whether it has something with this id."""
         return id_ in self._stored
 
-    def get(self, id_: str) -> Stored | None:
-        """The response with this id."""
-        return self._stored.get(id_)
+    def get(self, kind: type[_Kept], id_: str) -> _Kept | None:
+        """What is of this kind and has this id."""
+        found = self._stored.get(id_)
+        return found if isinstance(found, kind) else None
+
+    def all(self, kind: type[_Kept]) -> list[_Kept]:
+        """Everything of a kind, the oldest first."""
+        return [each for each in self._stored.values() if isinstance(each, kind)]
 
     def with_items(self, given: Sequence[Members]) -> list[Members]:
         """The items, with those of stored responses in the place of the references to them, as far as there are any."""
@@ -120,46 +186,90 @@ class ResponseStore:
         return found
 
     def remove(self, id_: str) -> None:
-        """Forget a response."""
+        """Forget something."""
         stored = self._stored.pop(id_, None)
-        if stored is not None:
-            self._weight -= stored.weight
+        self._weight -= stored.weight if stored is not None else 0
+        if isinstance(stored, Stored):
             for each in item_ids(stored.response):
                 self._owners.pop(each, None)
 
+    def keep(self, id_: str, kept: Any) -> None:
+        """Store something, as the newest."""
+        self.remove(id_)
+        self._stored[id_] = kept
+        if isinstance(kept, Stored):
+            self._owners |= dict.fromkeys(item_ids(kept.response), id_)
+        self._weight += kept.weight
+        while len(self._stored) > _MOST or (self._weight > _share() and len(self._stored) > 1):
+            self.remove(next(iter(self._stored)))
+
+    def extend(self, id_: str, part: Stored | Sequence[Members], weight: int) -> None:
+        """Append items or a response to a conversation, if it is still there, which becomes the newest."""
+        conversation = self.get(Conversation, id_)
+        if conversation is not None:
+            self.remove(id_)
+            conversation.add(part, weight)
+            self.keep(id_, conversation)
+
     def begin(self, served: ServedResponse) -> Callable[[Progress], None] | None:
-        """Store a response, unless its request forbids that, or it is refused."""
+        """Do what the answer orders, and store it, unless its request forbids that, or it is refused."""
+        for order in served.orders:
+            order()
+        if served.operation in self._others:
+            kept = self._others[served.operation](served)
+            if kept is not None:
+                self.keep(*kept)
+        return self._begin(served) if served.operation == "responses" else None
+
+    def _begin(self, served: ServedResponse) -> Callable[[Progress], None] | None:
         generation, pace = served.generation, served.pace
         if generation is None or pace is None or served.status >= 400:
             return None
         # Of its times only the last is told later.
         kept = pace._replace(schedule=pace.schedule[-1:])
         response = responding(self._flavour_of(served.scope), generation, kept, served.scope)
-        if response.body.get("store") is False:
+        conversation_id = conversation_of(response.body) or ""
+        conversation = self.get(Conversation, conversation_id)
+        if response.body.get("store") is False and conversation is None:
             return None
         # A response in the background is due as if it had been waited for.
         waits = pace.schedule if response.body.get("background") else ()
-        received, weight = served.call.received_at, len(served.call.body) + _TOKEN * generation.usage.completion_tokens
+        received, weight = served.call.received_at, weight_of(served)
         taken, ready = (max(waits[0] - pace.prefill, 0.0), waits[-1]) if waits else (0.0, 0.0)
         stored = Stored(response, received + taken, received + ready, weight)
-        earlier = self.get(str(response.body.get("previous_response_id", "")))
+        earlier = self.get(Stored, str(response.body.get("previous_response_id", "")))
+        if conversation is not None:
+            earlier = conversation.last
         if earlier is not None and earlier.length < _LONGEST:
             stored.earlier, stored.length = earlier, earlier.length + 1
-        self._add(response.flavour.response_id(response), stored)
-        return None
-
-    def _add(self, id_: str, stored: Stored) -> None:
-        self.remove(id_)
-        self._stored[id_] = stored
-        self._owners |= dict.fromkeys(item_ids(stored.response), id_)
-        self._weight += stored.weight
-        share = max(_MOST_BYTES // len(_stores), _LEAST_SHARE)
-        while len(self._stored) > _MOST or (self._weight > share and len(self._stored) > 1):
-            self.remove(next(iter(self._stored)))
+        if response.body.get("store") is not False:
+            self.keep(response.flavour.response_id(response), stored)
+        if conversation is None:
+            return None
+        if waits:
+            self.extend(conversation_id, stored, weight)
+            return None
+        return lambda progress: self.extend(conversation_id, stored, weight) if progress.complete else None
 
 
 # Those in use, which share the memory.
 _stores: WeakSet[ResponseStore] = WeakSet()
+
+
+def listed(items: Sequence[Members], *, more: bool = False) -> Members:
+    """A list, or a page of one after which there is more."""
+    first, last = (items[0]["id"], items[-1]["id"]) if items else (None, None)
+    return {"object": "list", "data": items, "first_id": first, "last_id": last, "has_more": more}
+
+
+def weight_of(served: ServedResponse) -> int:
+    """About how many bytes a request and its answer take."""
+    tokens = served.generation.usage.completion_tokens if served.generation is not None else 0
+    return len(served.call.body) + _TOKEN * tokens
+
+
+def _share() -> int:
+    return max(_MOST_BYTES // max(len(_stores), 1), _LEAST_SHARE)
 
 
 def _message(text: str) -> Members:
@@ -174,7 +284,6 @@ class StoredOperations(NamedTuple):
 
     - `unknown`: the refusal of an id; `not_cancellable` that of a response that is waited for.
     - `wrong_limit`, `wrong_order`: those of a page's parameters.
-    - `input_item`: an item of a request, at its place, as the list of them has it.
     - `plain`: writes a body that is no response. `streams`: whether a response can be had as a stream.
     """
 
@@ -182,7 +291,6 @@ class StoredOperations(NamedTuple):
     not_cancellable: Callable[[], Refusal]
     wrong_limit: Callable[[str], Refusal]
     wrong_order: Callable[[str], Refusal]
-    input_item: Callable[[Stored, Members, int], Members]
     plain: Callable[[object], bytes] = orjson.dumps
     streams: bool = True
 
@@ -207,9 +315,9 @@ class StoredOperations(NamedTuple):
         found = self._found(scope)
         if isinstance(found, Refusal):
             return found
-        if isinstance(scope.history, ResponseStore):
-            scope.history.remove(_id(scope))
-        return body_reply(self.plain({"id": _id(scope), "object": "response", "deleted": True}))
+        assert isinstance(scope.history, ResponseStore), "the response was found there"
+        reply = body_reply(self.plain({"id": _id(scope), "object": "response", "deleted": True}))
+        return reply._replace(orders=(partial(scope.history.remove, _id(scope)),))
 
     def cancel(self, call: Call, scope: RequestScope) -> Reply | Refusal:
         """Cancel a response in the background; one that is complete stays so."""
@@ -224,25 +332,30 @@ class StoredOperations(NamedTuple):
     def list_input(self, call: Call, scope: RequestScope) -> Reply | Refusal:
         """The items of the request of a response, the latest first unless the `order` is `asc`."""
         found = self._found(scope)
-        if isinstance(found, Refusal):
-            return found
+        return found if isinstance(found, Refusal) else self.page(found.input, call)
+
+    def page(
+        self,
+        items: Sequence[Members],
+        call: Call,
+        order: str = "desc",
+        shown: Callable[[Members], Members] = lambda item: item,
+    ) -> Reply | Refusal:
+        """The page that a query asks for, as it is `shown`: `order` is the usual one, `items` have an ascending one."""
         query = dict(parse_qsl(call.query))
-        limit, order = query.get("limit", str(_USUAL_PAGE)), query.get("order", "desc")
+        limit, order = query.get("limit", str(_USUAL_PAGE)), query.get("order", order)
         if not (limit.isascii() and limit.isdecimal() and len(limit) < 4 and 1 <= int(limit) <= LONGEST_PAGE):
             return self.wrong_limit(limit)
         if order not in ("asc", "desc"):
             return self.wrong_order(order)
-        items = [self.input_item(found, each, place) for place, each in enumerate(found.input)]
         items = items if order == "asc" else items[::-1]
         start = next((place for place, each in enumerate(items, 1) if each["id"] == query.get("after")), 0)
-        page, more = items[start : start + int(limit)], start + int(limit) < len(items)
-        first, last = (page[0]["id"], page[-1]["id"]) if page else (None, None)
-        return body_reply(
-            self.plain({"object": "list", "data": page, "first_id": first, "last_id": last, "has_more": more})
-        )
+        page = [*map(shown, items[start : start + int(limit)])]
+        more = start + int(limit) < len(items)
+        return body_reply(self.plain(listed(page, more=more)))
 
     def _found(self, scope: RequestScope) -> Stored | Refusal:
-        found = scope.history.get(_id(scope)) if isinstance(scope.history, ResponseStore) else None
+        found = scope.history.get(Stored, _id(scope)) if isinstance(scope.history, ResponseStore) else None
         return found or self.unknown(_id(scope))
 
 

@@ -18,6 +18,7 @@ from mockserver.dialects.openai.responses.flavour import (
     Responding,
     ResponseFlavour,
     failed,
+    identified,
     responding,
     usual_opening,
     write,
@@ -133,6 +134,7 @@ _DOCUMENTED = RESPONSE._replace(
     response_id=lambda answer: _id(answer, "resp"),
     item_id=lambda answer, spoken, index: _id(answer, PREFIXES[spoken.kind], spoken.place),
     item=_item,
+    input_item=identified,
     ended=_ended,
     plain=lambda value: orjson.dumps(value, option=orjson.OPT_APPEND_NEWLINE),
     # As in chats, those of Yandex' own models have several tokens each, or all arguments of a call.

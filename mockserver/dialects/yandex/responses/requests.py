@@ -18,7 +18,7 @@ from mockserver.dialects.openai.responses.items import (
     messages_of,
     tool_fields,
 )
-from mockserver.dialects.openai.responses.store import ResponseStore
+from mockserver.dialects.openai.responses.store import ResponseStore, Stored
 from mockserver.dialects.openai.tools import Offer
 from mockserver.dialects.yandex.errors import fault, in_session
 from mockserver.dialects.yandex.models import Backend, ModelUri, backend_of, caller_folder, checked_uri
@@ -120,7 +120,7 @@ def _conversation(body: Body, scope: RequestScope) -> object:
     given, id_ = body.get("input", ""), body.get("previous_response_id")
     if not isinstance(scope.history, ResponseStore):
         return given
-    earlier = scope.history.get(str(id_))
+    earlier = scope.history.get(Stored, str(id_))
     own = [{"role": "user", "content": given}] if isinstance(given, str) else given
     return scope.history.with_items([*(earlier.items if earlier is not None else ()), *own])
 

@@ -1,9 +1,7 @@
 """`/v1/responses/{id}`: responses that are stored, which a client looks up, deletes or cancels."""
 
 from mockserver.core.failures import FailureKind, Refusal
-from mockserver.core.seeding import hex_digits
-from mockserver.dialects.openai.flavour import Members
-from mockserver.dialects.openai.responses.store import LONGEST_PAGE, ResponseStore, Stored, StoredOperations
+from mockserver.dialects.openai.responses.store import LONGEST_PAGE, ResponseStore, StoredOperations
 from mockserver.dialects.yandex.errors import fault
 from mockserver.dialects.yandex.responses.answers import flavour_of
 
@@ -13,16 +11,11 @@ def make_store() -> ResponseStore:
     return ResponseStore(flavour_of)
 
 
-def _input_item(stored: Stored, item: Members, place: int) -> Members:
-    return {**item, "id": item.get("id") or f"msg_{hex_digits(stored.response.scope.identity, 48, 'input', place)}"}
-
-
 _OPERATIONS = StoredOperations(
     lambda id_: Refusal(FailureKind.INVALID_REQUEST, f"Response with id '{id_}' not found", status=404),
     lambda: Refusal(FailureKind.INVALID_REQUEST, "Only responses created with 'background' can be cancelled"),
     lambda limit: fault("limit", f"must be from 1 to {LONGEST_PAGE}"),
     lambda order: fault("order", "must be one of 'asc', 'desc'"),
-    _input_item,
     streams=False,
 )
 get_response, delete_response = _OPERATIONS.get, _OPERATIONS.delete
