@@ -10,6 +10,7 @@ import sys
 import tomllib
 from collections.abc import Callable, Iterator
 from contextlib import redirect_stdout
+from inspect import signature
 from itertools import pairwise
 from pathlib import Path, PurePath
 from typing import Any
@@ -21,8 +22,11 @@ import mockserver
 from mockserver import MockServer
 from mockserver.cli.command import load_command, settings_of
 from mockserver.cli.main import main
-from mockserver.core.dialects import load_dialects
+from mockserver.core.dialects import Dialect, Operation, load_dialects
+from mockserver.core.generation import GenerationRequest
 from mockserver.core.matching.values import MATCHERS
+from mockserver.dialects.openai.flavour import Flavour
+from mockserver.dialects.openai.variant import variant
 from mockserver.faults.catalogue import FAULTS
 from mockserver.faults.parse_faults import SCENARIOS, read_faults
 from mockserver.latency.parse_latency import SETTINGS
@@ -282,6 +286,19 @@ def test_a_dialect_of_openais_wire_is_one_short_file(built: Callable[..., str]) 
     assert (refusal[:4], json.loads(refusal[4:])["says"]) == ("422 ", words)
     assert limited.startswith('429 {"problem":"rate_limit","says":"Rate limit reached for birch-1')
     assert "/birch/v1/chat/completions " in built("-m", "mockserver", "routes")
+
+
+def test_what_a_dialect_is_told_to_set_can_be_set() -> None:
+    settable = {
+        *Dialect._fields,
+        *Operation._fields,
+        *Flavour._fields,
+        *GenerationRequest._fields,
+        *signature(variant).parameters,
+    }
+    told = re.findall(r"`(\w+)=[^`]+`", re.sub(r"```.*?```", "", page("new-dialect"), flags=re.DOTALL))
+    assert len(told) > 5
+    assert {*told} <= settable
 
 
 def test_a_dialect_with_an_api_of_its_own_works(built: Callable[..., str]) -> None:

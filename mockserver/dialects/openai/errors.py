@@ -119,11 +119,11 @@ _ROWS: dict[FailureKind, ErrorRow] = {
 _TYPES = {"max_tokens_per_request": "max_tokens_per_request"}
 
 
-def _refusal(row: ErrorRow, make: ErrorBody | None = None) -> ErrorTemplate:
+def _refusal(row: ErrorRow, make: ErrorBody | None = None, model: str = "gpt-4o") -> ErrorTemplate:
     def body(refusal: Refusal, words: str) -> object:
         # Only in wordings of ours do names in braces stand for anything.
         if words == row.message or refusal.kind is FailureKind.RATE_LIMIT:
-            words = words.replace("{key}", _masked(refusal.key or "")).replace("{model}", refusal.model or "gpt-4o")
+            words = words.replace("{key}", _masked(refusal.key or "")).replace("{model}", refusal.model or model)
         code = refusal.code or row.code
         if make is not None:
             return make(refusal._replace(param=refusal.param or row.param, code=code), words)
@@ -151,12 +151,11 @@ def error_table(
 ) -> ErrorTable:
     """The table of a vendor with error bodies of its own: `body` makes one of a refusal and its message. Statuses and
     messages that are not given are OpenAI's, as are the bodies without `body`."""
-    return {
-        kind: _refusal(
-            row._replace(status=statuses.get(kind, row.status), message=messages.get(kind, row.message)), body
-        )
+    rows = {
+        kind: row._replace(status=statuses.get(kind, row.status), message=messages.get(kind, row.message))
         for kind, row in _ROWS.items()
     }
+    return {kind: _refusal(row, body, "the model") for kind, row in rows.items()}
 
 
 def unrouted(call: Call, scope: RequestScope, allowed: tuple[str, ...]) -> Refusal:
