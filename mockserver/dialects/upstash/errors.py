@@ -26,6 +26,13 @@ class RefusedError(Exception):
         self.refusal = refusal
 
 
+class QuotaExceededError(RefusedError):
+    """What an account's plan has no room for."""
+
+    def __init__(self, quota: str, limit: int) -> None:
+        super().__init__(refused(f"quota {quota} exceeded, current limit: {limit}").refusal)
+
+
 def refused(message: str, status: int = 400) -> RefusedError:
     """A refusal by QStash itself, in its own format."""
     return RefusedError(Refusal(FailureKind.INVALID_REQUEST, message, status=status, code=_QSTASH))
@@ -71,7 +78,7 @@ _TABLE: ErrorTable = {
     FailureKind.MALFORMED_JSON: _qstash(400, "invalid request body: not valid JSON"),
     FailureKind.NOT_AN_OBJECT: _qstash(400, "invalid request body: not a JSON object"),
     FailureKind.UNSUPPORTED_MEDIA_TYPE: _qstash(415, "unsupported media type"),
-    FailureKind.BODY_TOO_LARGE: _qstash(413, "request body is too large"),
+    FailureKind.BODY_TOO_LARGE: _qstash(413, "quota maxMessageSize exceeded"),
     # The literal of many logs; no log shows another one for a missing token.
     FailureKind.MISSING_CREDENTIALS: _qstash(401, "unable to authenticate: invalid token"),
     FailureKind.UNAUTHORIZED: _qstash(401, "unable to authenticate: invalid token"),

@@ -804,6 +804,7 @@ def test_a_path_for_what_is_absent_is_unknown(path: str) -> None:
             {"upstash_content_based_deduplication": "maybe"},
             "invalid Upstash-Content-Based-Deduplication header: 'maybe' is neither true nor false",
         ),
+        (LLM, CHAT, {"upstash_deduplication_id": "a:1"}, "DeduplicationId cannot contain ':'"),
         (LLM, CHAT, {"upstash_callback_retries": "x"}, "invalid Upstash-Callback-Retries header: 'x' is not"),
         (LLM, CHAT, {"upstash_failure_callback": "x"}, "invalid Upstash-Failure-Callback header: endpoint has"),
         (
@@ -850,6 +851,28 @@ def test_what_cannot_be_accepted_is_refused_in_qstashs_form(
 
 
 @pytest.mark.parametrize(
+    "name, fits, exceeds, error",
+    [
+        ("Upstash-Retries", "5", "6", "quota maxRetries exceeded, current limit: 5"),
+        ("Upstash-Delay", "7d", "7d1s", "quota maxDelay exceeded, current limit: 604800"),
+        (
+            "Upstash-Not-Before",
+            *(str(int(START) + wait) for wait in (604_800, 604_801)),
+            "quota maxDelay exceeded, current limit: 604800",
+        ),
+    ],
+)
+def test_one_message_beyond_the_quotas_of_a_free_account_refuses_its_whole_batch(
+    post: Post, name: str, fits: str, exceeds: str, error: str
+) -> None:
+    batch = [{"destination": "http://127.0.0.1:9/", "headers": {name: value}} for value in (fits, exceeds)]
+    assert post.ask("POST", "/v2/batch", batch, "observed") == (400, {"error": error})
+    assert post.ask("POST", "/v2/batch", batch[:1], "observed")[0] == 200
+    status, answers = post.ask("POST", "/v2/batch", batch)
+    assert (status, ["messageId" in answer for answer in answers]) == (200, [True, True])
+
+
+@pytest.mark.parametrize(
     "path",
     ["/v2/dlq?count=x", "/v2/dlq?cursor=x", "/v2/events?fromDate=-1", "/v2/events?toDate=1e3", "/v2/logs?cursor=-1"],
 )
@@ -868,9 +891,9 @@ def test_a_body_that_lists_nothing_is_refused(post: Post, path: str, body: bytes
 def test_a_message_has_a_megabyte_at_most(post: Post) -> None:
     path, limit = "/v2/publish/http://127.0.0.1:9/", 1_048_576
     assert post.ask("POST", path, b"x" * limit)[0] == 200
-    assert post.ask("POST", path, b"x" * (limit + 1)) == (413, {"error": "request body is too large"})
+    assert post.ask("POST", path, b"x" * (limit + 1)) == (413, {"error": "quota maxMessageSize exceeded"})
     status, answers = post.ask("POST", "/v2/batch", [{"destination": "http://127.0.0.1:9/", "body": "x" * (limit + 1)}])
-    assert (status, answers) == (200, [{"error": "message is too large"}])
+    assert (status, answers) == (200, [{"error": "quota maxMessageSize exceeded"}])
     headers = {"Upstash-Label": "x," * 40_000}
     status, answers = post.ask("POST", "/v2/batch", [{"destination": "http://127.0.0.1:9/", "headers": headers}])
     assert (status, answers) == (200, [{"error": "headers are too large"}])

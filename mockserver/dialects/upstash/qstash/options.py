@@ -128,6 +128,9 @@ def read_options(fields: Mapping[str, str], usual: Options | None = None) -> Pub
     for name, value in fields.items():
         if (feature := _absent(name)) is not None and value.strip():
             raise refused(f"{canonical(name)} header: mockserver has no {feature}, which {LOCAL_SERVER}")
+    # The words are recorded.
+    if ":" in fields.get("upstash-deduplication-id", ""):
+        raise refused("DeduplicationId cannot contain ':'")
     content_type = (("Content-Type", fields["content-type"]),) if fields.get("content-type") else ()
     options = _options(fields, _PREFIX, usual or Options(headers=content_type))
     return PublishOptions(

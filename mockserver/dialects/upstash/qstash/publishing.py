@@ -16,7 +16,7 @@ from mockserver.core.failures import FailureKind, Refusal
 from mockserver.core.json_values import nests_absurdly
 from mockserver.core.seeding import derive, fingerprint
 from mockserver.core.timeline import Reply
-from mockserver.dialects.upstash.errors import ERRORS, RefusedError, object_in, refused
+from mockserver.dialects.upstash.errors import ERRORS, QuotaExceededError, RefusedError, object_in, refused
 from mockserver.dialects.upstash.limits import CHAT_PATH
 from mockserver.dialects.upstash.qstash.attempts import digits
 from mockserver.dialects.upstash.qstash.options import PublishOptions, checked_url, read_options
@@ -35,6 +35,8 @@ _LARGEST = 1_048_576
 _MOST_IN_BATCH, _MOST_HEADERS = 1_000, 10_000
 # How many characters the headers of a message may have, as if each were a request's of its own.
 _LONGEST_HEADERS = 65_536
+# What a free account may ask for, whose refusals are recorded: the seconds are a week.
+_FREE_RETRIES, _FREE_DELAY = 5, 604_800
 
 
 class _Parcel(NamedTuple):
@@ -61,25 +63,20 @@ def enqueue(call: Call, scope: RequestScope) -> Reply:
 
 def batch(call: Call, scope: RequestScope) -> Reply:
     """Accept several messages: "If one message fails to be sent, that message will have an error response, but the
-    other messages will still be sent."."""
+    other messages will still be sent.". One beyond a quota refuses them all, as recorded."""
     answers: list[object] = []
     orders: list[Publish] = []
     for number, parcel in enumerate(_parcels(call.body)):
         try:
             order, receipt = _accepted(parcel, call, scope, derive(scope.identity, "batch", number), orders)
+        except QuotaExceededError:
+            raise
         except RefusedError as error:
-            answers.append({"error": _said(error.refusal, scope)})
+            answers.append({"error": error.refusal.message or ERRORS[scope.edition][error.refusal.kind].message})
         else:
             answers.append(receipt)
             orders += [] if order is None else [order]
     return json_reply(answers, orders=tuple(orders))
-
-
-def _said(refusal: Refusal, scope: RequestScope) -> str:
-    """What a batch says of one of its messages that is refused."""
-    if refusal.kind is FailureKind.BODY_TOO_LARGE:
-        return "message is too large"
-    return refusal.message or ERRORS[scope.edition][refusal.kind].message
 
 
 def _one(call: Call, scope: RequestScope, queue: str | None, destination: str) -> Reply:
@@ -94,6 +91,8 @@ def _accepted(
 ) -> tuple[Publish | None, dict[str, object]]:
     """The order for a message, None for a duplicate, and its receipt; `before` are those of the same request."""
     asked = _checked(parcel)
+    if scope.edition == "observed":
+        _within_quotas(asked, call.received_at)
     mailbox, owner = mailbox_of(scope), owner_of(call)
     key = _key(parcel, asked, owner)
     known = None if key is None else mailbox.duplicated(key, call.received_at)
@@ -126,6 +125,15 @@ def _checked(parcel: _Parcel) -> PublishOptions:
     if object_in(parcel.body).get("stream") is True:
         raise refused("streaming is not supported for api/llm")
     return asked
+
+
+def _within_quotas(asked: PublishOptions, now: float) -> None:
+    """Raises QuotaExceededError for more than a free account may ask for."""
+    if asked.options.retries > _FREE_RETRIES:
+        raise QuotaExceededError("maxRetries", _FREE_RETRIES)
+    delay = asked.options.delay if asked.not_before is None else asked.not_before - now
+    if delay > _FREE_DELAY:
+        raise QuotaExceededError("maxDelay", _FREE_DELAY)
 
 
 def _message(id: str, parcel: _Parcel, asked: PublishOptions, now: float, owner: str) -> QueuedMessage:
