@@ -480,7 +480,7 @@ def test_a_message_without_a_body_shows_none(post: Post) -> None:
 
 
 def test_a_read_only_token_shows_everything_and_changes_nothing(post: Post) -> None:
-    id = post.publish("/v2/enqueue/q/http://127.0.0.1:9/a", b"text", upstash_delay="1h")
+    id = post.publish("/v2/enqueue/q/http://127.0.0.1:9/a", b"text")
     reading = {"authorization": "Bearer token_readonly"}
     assert post.ask("GET", f"/v2/messages/{id}", **reading)[1]["body"] == "text"
     assert [each["name"] for each in post.ask("GET", "/v2/queues", **reading)[1]] == ["q"]
@@ -820,6 +820,10 @@ def test_a_path_for_what_is_absent_is_unknown(path: str) -> None:
             "invalid destination url: endpoint has invalid scheme, add http:// or https://",
         ),
         ("/v2/publish/http://", b"", {}, "invalid destination url: endpoint has no valid host"),
+        *(
+            ("/v2/enqueue/a/api/llm", CHAT, late, "Upstash-Not-Before/Upstash-Delay can not be used with enqueue")
+            for late in ({"upstash_delay": "1s"}, {"upstash_not_before": "1"})
+        ),
         ("/v2/enqueue/a+b/api/llm", CHAT, {}, "invalid queue name: it can only contain alphanumeric characters"),
         ("/v2/batch", {}, {}, "invalid batch: the body is not an array of messages"),
         ("/v2/batch", b"[", {}, "invalid batch: the body is not an array of messages"),
@@ -870,6 +874,20 @@ def test_one_message_beyond_the_quotas_of_a_free_account_refuses_its_whole_batch
     assert post.ask("POST", "/v2/batch", batch[:1], "observed")[0] == 200
     status, answers = post.ask("POST", "/v2/batch", batch)
     assert (status, ["messageId" in answer for answer in answers]) == (200, [True, True])
+
+
+@pytest.mark.parametrize(
+    "edition, parallelism, outcome",
+    [
+        ("observed", 2, (200, None)),
+        ("observed", 3, (400, {"error": "quota maxParallelism exceeded, current limit: 2"})),
+        ("documented", 3, (200, None)),
+    ],
+)
+def test_a_free_account_may_widen_a_queue_to_two(
+    post: Post, edition: str, parallelism: int, outcome: tuple[int, object]
+) -> None:
+    assert post.ask("POST", "/v2/queues", {"queueName": "q", "parallelism": parallelism}, edition) == outcome
 
 
 @pytest.mark.parametrize(

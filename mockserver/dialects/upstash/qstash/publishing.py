@@ -112,6 +112,9 @@ def _checked(parcel: _Parcel) -> PublishOptions:
     if sum(len(name) + len(value) for name, value in parcel.fields.items()) > _LONGEST_HEADERS:
         raise refused("headers are too large")
     asked = read_options(parcel.fields)
+    if parcel.queue is not None and (asked.options.delay or asked.not_before is not None):
+        # The words are recorded.
+        raise refused("Upstash-Not-Before/Upstash-Delay can not be used with enqueue")
     if parcel.destination != LLM:
         try:
             checked_url(parcel.destination)

@@ -5,12 +5,14 @@ import re
 from mockserver.core.calls import Call
 from mockserver.core.dialects import RequestScope
 from mockserver.core.timeline import Reply
-from mockserver.dialects.upstash.errors import object_in, refused
+from mockserver.dialects.upstash.errors import QuotaExceededError, object_in, refused
 from mockserver.dialects.upstash.qstash.attempts import signing_key
 from mockserver.dialects.upstash.qstash.values import RemoveQueue, RotateKeys, SetQueue
 from mockserver.dialects.upstash.qstash.views import empty_reply, json_reply, mailbox_of, owner_of, queue_view
 
 _MOST_PARALLEL = 1_000
+# What a free account may ask for.
+_FREE_PARALLEL = 2
 _NAME = re.compile(r"[A-Za-z0-9._-]{1,200}")
 
 
@@ -42,6 +44,8 @@ def set_queue(call: Call, scope: RequestScope) -> Reply:
     name, parallelism, paused = checked_name(body.get("queueName")), body.get("parallelism"), body.get("paused")
     if parallelism is not None and not (type(parallelism) is int and 0 < parallelism <= _MOST_PARALLEL):
         raise refused("invalid parallelism: it must be greater than 0")
+    if parallelism is not None and parallelism > _FREE_PARALLEL and scope.edition == "observed":
+        raise QuotaExceededError("maxParallelism", _FREE_PARALLEL)
     if paused is not None and not isinstance(paused, bool):
         raise refused("invalid paused: it must be true or false")
     return empty_reply(SetQueue(owner_of(call), name, parallelism, paused))
