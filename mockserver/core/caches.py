@@ -18,7 +18,8 @@ _DROPPED = 32 * 2**20
 _MUCH = 120 * 2**20
 # So many bytes that a reset has freed are worth the search for what is free.
 _WORTH_GIVING = 4 * 2**20
-
+# How many values a cache has at most, however small they are.
+_MOST_VALUES = 1_000
 # What takes more bytes is not kept beyond a reset.
 _LARGE = 256 * 2**10
 
@@ -27,13 +28,13 @@ Value = TypeVar("Value")
 
 
 class Cache(Generic[Key, Value]):
-    """A thread-safe cache of the most recently used values, of so many bytes and so many values at most.
+    """A thread-safe cache of the most recently used values, of so many bytes at most.
 
     The last value is kept even if it alone has more.
     """
 
-    def __init__(self, most_bytes: int, most: int = 1_000) -> None:
-        self._most_bytes, self._most = most_bytes, most
+    def __init__(self, most_bytes: int) -> None:
+        self._most_bytes = most_bytes
         self._values: OrderedDict[Key, tuple[Value, int]] = OrderedDict()
         self._bytes = self._dropped = 0
         self._lock = Lock()
@@ -53,7 +54,7 @@ class Cache(Generic[Key, Value]):
         with self._lock:
             self._bytes += size - self._values.pop(key, (None, 0))[1]
             self._values[key] = value, size
-            while len(self._values) > 1 and (self._bytes > self._most_bytes or len(self._values) > self._most):
+            while len(self._values) > 1 and (self._bytes > self._most_bytes or len(self._values) > _MOST_VALUES):
                 dropped = self._values.popitem(last=False)[1][1]
                 self._bytes -= dropped
                 self._dropped += dropped

@@ -8,7 +8,7 @@ request, such as limits, keys and outages, is compared with the dialect's own re
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Sequence, Set
 from difflib import SequenceMatcher
 from itertools import zip_longest
 from typing import Any, NamedTuple
@@ -72,30 +72,6 @@ class Compared(NamedTuple):
     differences: tuple[Difference, ...]
 
 
-class _Answer(NamedTuple):
-    """An answer, recorded or given here. Header names are in lower case."""
-
-    status: int
-    headers: Mapping[str, str]
-    body: bytes
-
-    @property
-    def content_type(self) -> str:
-        return self.headers.get("content-type", "").replace(" ", "").lower()
-
-    @property
-    def events(self) -> list[RecordedEvent]:
-        """The events of a stream; any other body counts as one."""
-        return events_of(self.body, streamed=is_stream(self.content_type))
-
-    @property
-    def summary(self) -> str:
-        """The status, with the body if it is a refusal."""
-        return (
-            f"{self.status}: {_short(self.body.decode(errors='replace'))}" if self.status >= 400 else str(self.status)
-        )
-
-
 def compare(
     exchanges: Iterable[Recorded | Lost], router: Routes, settings: Settings, ignored: Sequence[str] = ()
 ) -> Iterator[Compared | Lost]:
@@ -116,50 +92,65 @@ def _compared(exchange: Recorded, router: Routes, settings: Settings) -> Compare
     route = route_of(exchange, router)
     if route is None or route.operation is None:
         return Lost(exchange.place, f"no dialect serves {exchange.method} {exchange.path}")
-    recorded = _Answer(exchange.status, exchange.answered, exchange.answer)
     try:
         plan = parse(make_context(call_of(exchange, route), route, settings))
     except HeaderError as error:
         return Lost(exchange.place, str(error))
     replies: list[Reply] = []
-    if recorded.status in CIRCUMSTANCES:
+    if exchange.status in CIRCUMSTANCES:
         rows = route.dialect.errors[plan.context.scope.edition]
-        kinds = [kind for kind, row in rows.items() if row.status == recorded.status]
+        kinds = [kind for kind, row in rows.items() if row.status == exchange.status]
         replies = [refuse(Refusal(kind), plan.context, plan.request) for kind in kinds]
     if not replies:
         if plan.asks_model:
-            plan.prepared = Prepared(speech_of(recorded.events))
+            plan.prepared = Prepared(speech_of(_events(exchange)))
         complete(plan)
         assert plan.reply is not None, "a completed plan has a reply"
         replies = [plan.reply]
     # If several answers are possible, the most similar one counts.
-    found = min((tuple(_differences(recorded, _answer_of(each))) for each in replies), key=len)
-    streamed = is_stream(recorded.content_type)
-    return Compared(exchange.place, route.dialect.name, route.operation.name, recorded.status, streamed, found)
+    found = min((tuple(_differences(exchange, _answered_by(each, exchange))) for each in replies), key=len)
+    streamed = is_stream(_content_type(exchange))
+    return Compared(exchange.place, route.dialect.name, route.operation.name, exchange.status, streamed, found)
 
 
-def _answer_of(reply: Reply) -> _Answer:
+def _answered_by(reply: Reply, exchange: Recorded) -> Recorded:
+    """The exchange as it would have been recorded with this reply."""
     body = b"".join(data for frames in reply.frames for data in frames.data)
-    return _Answer(reply.status, by_name(reply.headers), body)
+    return exchange._replace(status=reply.status, answered=by_name(reply.headers), answer=body)
 
 
-def _differences(recorded: _Answer, answered: _Answer) -> Iterator[Difference]:
+def _content_type(exchange: Recorded) -> str:
+    return exchange.answered.get("content-type", "").replace(" ", "").lower()
+
+
+def _events(exchange: Recorded) -> list[RecordedEvent]:
+    """The events of a stream; any other body counts as one."""
+    return events_of(exchange.answer, streamed=is_stream(_content_type(exchange)))
+
+
+def _status(exchange: Recorded) -> str:
+    """The status, with the body if it is a refusal."""
+    refused = f": {_short(exchange.answer.decode(errors='replace'))}" if exchange.status >= 400 else ""
+    return f"{exchange.status}{refused}"
+
+
+def _differences(recorded: Recorded, answered: Recorded) -> Iterator[Difference]:
     if recorded.status != answered.status:
-        yield Difference("status", recorded.summary, answered.summary)
+        yield Difference("status", _status(recorded), _status(answered))
         return
-    headers = recorded.headers, answered.headers
-    if recorded.content_type and recorded.content_type != answered.content_type:
+    headers, types = (recorded.answered, answered.answered), (_content_type(recorded), _content_type(answered))
+    if types[0] and types[0] != types[1]:
         yield Difference("header content-type", *(each.get("content-type", "") for each in headers))
     theirs, ours = ({name for name, value in each.items() if is_significant(name, value)} for each in headers)
     # Many recordings keep hardly any headers.
     for name in sorted(theirs ^ ours) if theirs else ():
         if not name.startswith("x-mockserver-"):
             yield Difference(f"header {name}", *(each.get(name, "") for each in headers))
-    streams = is_stream(recorded.content_type), is_stream(answered.content_type)
+    streams, events = tuple(map(is_stream, types)), (_events(recorded), _events(answered))
     if all(streams):
-        yield from _stream_differences(recorded.events, answered.events)
+        yield from _stream_differences(*events)
     elif not any(streams):
-        values = recorded.events[0].value, answered.events[0].value
+        values = events[0][0].value, events[1][0].value
         if not all(isinstance(value, str) for value in values):
             yield from _shape_differences(*(_shape_of(value, refused=recorded.status >= 400) for value in values))
         elif values[0] != values[1]:
@@ -248,11 +239,13 @@ def _agree(recorded: Set[str], answered: Set[str]) -> bool:
 
 
 class _Kind(NamedTuple):
-    """Consecutive events of the same form. `parts` are the paths of their JSON with the types there, or the text."""
+    """Consecutive events of the same form. `parts` are the paths of their JSON with the types there, or the text;
+    `where` is their place in the stream, in words."""
 
     event: RecordedEvent
     shape: _Shape
     parts: Set[object]
+    where: str = "events between"
 
     @property
     def is_text(self) -> bool:
@@ -275,52 +268,44 @@ def _kinds(events: Sequence[RecordedEvent]) -> list[_Kind]:
         kind = _Kind(event, shape, frozenset((event.value,) if isinstance(event.value, str) else parts))
         if not kinds or (event.fields, kind.parts) != (kinds[-1].event.fields, kinds[-1].parts):
             kinds.append(kind)
-    return kinds[:_MOST_KINDS]
+    kinds = kinds[:_MOST_KINDS]
+    for index, where in ((-2, "event before the last"), (-1, "last event"), (0, "first event")):
+        if -len(kinds) <= index < len(kinds):
+            kinds[index] = kinds[index]._replace(where=where)
+    return kinds
 
 
 def _stream_differences(recorded: Sequence[RecordedEvent], answered: Sequence[RecordedEvent]) -> Iterator[Difference]:
     """The differences between events that correspond, and the events without a counterpart."""
     theirs, ours = _kinds(recorded), _kinds(answered)
     for one, other in _aligned(theirs, ours):
-        if one is None and other is not None:
-            if not _is_covered(ours[other], theirs):
-                yield Difference(_position(other, ours), "", ours[other].description)
-        elif one is not None and other is None:
-            if not _is_covered(theirs[one], ours):
-                yield Difference(_position(one, theirs), theirs[one].description, "")
-        elif one is not None and other is not None:
-            where, kinds = _position(one, theirs), (theirs[one], ours[other])
-            if kinds[0].event.fields != kinds[1].event.fields:
-                yield Difference(f"{where}, its lines", *(" ".join(map(repr, kind.event.fields)) for kind in kinds))
+        if one is not None and other is not None:
+            if one.event.fields != other.event.fields:
+                fields = (" ".join(map(repr, each.event.fields)) for each in (one, other))
+                yield Difference(f"{one.where}, its lines", *fields)
             # Which texts a server joins in one event may be chance.
-            is_joined = (
-                kinds[0].parts != kinds[1].parts and _is_covered(kinds[0], ours) and _is_covered(kinds[1], theirs)
-            )
-            if not (is_joined or any(kind.is_text for kind in kinds)):
-                for difference in _shape_differences(kinds[0].shape, kinds[1].shape):
-                    yield difference._replace(where=f"{where}: {difference.where}")
+            is_joined = one.parts != other.parts and _is_covered(one, ours) and _is_covered(other, theirs)
+            if not (is_joined or one.is_text or other.is_text):
+                for difference in _shape_differences(one.shape, other.shape):
+                    yield difference._replace(where=f"{one.where}: {difference.where}")
+        elif one is not None and not _is_covered(one, ours):
+            yield Difference(one.where, one.description, "")
+        elif other is not None and not _is_covered(other, theirs):
+            yield Difference(other.where, "", other.description)
 
 
-def _aligned(theirs: Sequence[_Kind], ours: Sequence[_Kind]) -> Iterator[tuple[int | None, int | None]]:
-    """The indexes of events that correspond; None for an event without a counterpart."""
+def _aligned(theirs: Sequence[_Kind], ours: Sequence[_Kind]) -> Iterator[tuple[_Kind | None, _Kind | None]]:
+    """The kinds of events that correspond; None for one without a counterpart."""
     matcher = SequenceMatcher(None, [kind.parts for kind in theirs], [kind.parts for kind in ours], autojunk=False)
     for _, one, end, other, other_end in matcher.get_opcodes():
-        for left, right in zip_longest(range(one, end), range(other, other_end)):
-            if left is not None and right is not None:
-                shared = theirs[left].parts & ours[right].parts
-                if len(shared) < _LEAST_SHARED * len(theirs[left].parts | ours[right].parts):
-                    yield left, None
-                    yield None, right
-                    continue
-            yield left, right
+        for left, right in zip_longest(theirs[one:end], ours[other:other_end]):
+            if left and right and len(left.parts & right.parts) < _LEAST_SHARED * len(left.parts | right.parts):
+                yield left, None
+                yield None, right
+            else:
+                yield left, right
 
 
 def _is_covered(kind: _Kind, others: Sequence[_Kind]) -> bool:
     """Whether other events have all parts of an event: where a server joins or splits tokens may be chance."""
     return not kind.is_text and kind.parts <= {part for other in others for part in other.parts}
-
-
-def _position(index: int, kinds: Sequence[_Kind]) -> str:
-    if index == 0:
-        return "first event"
-    return {len(kinds) - 1: "last event", len(kinds) - 2: "event before the last"}.get(index, "events between")

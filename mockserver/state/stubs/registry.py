@@ -253,21 +253,19 @@ class StubRegistry:
             except Exception as error:
                 raise HandlerError(f"stub {stub.name!r}: its predicate {raised(error)}") from error
 
-    def explain(
-        self, facts: Facts, standing: Sequence[Stub] = (), fits: Fits | None = None, most: int = _NEAREST
-    ) -> tuple[NearMiss, ...]:
+    def explain(self, facts: Facts, standing: Sequence[Stub] = (), fits: Fits | None = None) -> tuple[NearMiss, ...]:
         """Why no stub matches a request: the nearest stubs, and how the request differs from what they want."""
         candidates: list[tuple[_Distance, Stub, int]] = []
         close = 0
         for stub, used in self.listed(standing):
             step = stub.step(used)
-            if step is None or close < most:
+            if step is None or close < _NEAREST:
                 # A stub that is only used up is the nearest of all, unless it would have matched any request.
                 far = stub.asks_nothing, _is_elsewhere(stub, facts), _distance(stub, step, facts)
                 # Any other stub differs in at least one place: once enough differ in just one, no other is nearer.
                 close += far <= (False, False, 1)
                 candidates.append((far, stub, used))
-        nearest = sorted(candidates, key=itemgetter(0))[:most]
+        nearest = sorted(candidates, key=itemgetter(0))[:_NEAREST]
         return tuple(NearMiss(stub.name, tuple(_differences(stub, used, facts, fits))) for _, stub, used in nearest)
 
     def _index(self, standing: Sequence[Stub]) -> _Index:
