@@ -43,8 +43,6 @@ _MARKER = (
     "mockserver(dialect=, seed=, latency=, edition=, strict=, cassette=, ...): settings of the test's namespace, the "
     "recording that answers in it, and arguments of verify.resilience"
 )
-# The arguments of the marker that are neither settings of a namespace nor declared for the verdict.
-_MARKED = ("dialect", "cassette", "match", "volatile", "pace")
 _LONGEST_SLUG = 40
 _PACKAGE = "mockserver"
 # What these modules raise themselves is addressed to tests.
@@ -172,6 +170,7 @@ def llm_mockserver(
     from mockserver.state.settings.options import BY_NAME, OWN, from_texts
     from mockserver.state.verify.client_facts import CLIENT_FACTS
     from mockserver.testing.backend import BackendError
+    from mockserver.testing.cassettes import OF_CASSETTES
 
     item, config = request.node, request.config
     recorder: AbstractContextManager[Handle] | None = None
@@ -191,7 +190,8 @@ def llm_mockserver(
             strict = marked.pop("strict", None)
             declared = {name: marked.pop(name) for name in CLIENT_FACTS if name in marked}
             for name in marked.keys() - BY_NAME.keys():
-                raise ValueError(unknown_name("argument", name, (*_MARKED, *OWN, *CLIENT_FACTS)))
+                known = ("dialect", "cassette", *OF_CASSETTES, *OWN, *CLIENT_FACTS)
+                raise ValueError(unknown_name("argument", name, known))
             own = {"seed": _seed(item), "latency": _latency(config, mockserver_settings), **marked}
             given = _option(config, "strict") if strict is None else strict
             strictly = from_texts({"strict": given}, "setting")["strict"]

@@ -149,8 +149,7 @@ class Cassettes:
 
         settings = server.settings if isinstance(server, MockServer) else None
         how = read_replaying(**{key: value for key, value in cassette.how.items() if key in OF_CASSETTES})
-        upstreams, option = self._upstreams, "--mockserver-upstream"
-        return recording(path, settings, upstreams, option, dialect, adds=adds, volatile=how.volatile, is_good=is_good)
+        return recording(path, settings, self._upstreams, dialect, adds=adds, volatile=how.volatile, is_good=is_good)
 
 
 class RecordingHandle(Handle):
@@ -294,7 +293,6 @@ def recording(
     path: Path,
     settings: Settings | None,
     upstreams: Sequence[str],
-    option: str,
     dialect: str | None,
     *,
     adds: bool,
@@ -305,12 +303,12 @@ def recording(
 
     With `adds` the file is added to, and what it has is answered from it, whatever is `volatile`. Otherwise it is made
     anew when all is over and `is_good` then; until then a file of its own is written, so that a failure destroys
-    nothing. `upstreams` are written `NAME=URL`, as values of the `option`.
+    nothing. `upstreams` are written `NAME=URL`.
     """
     check_library()
     dialects, journal = load_dialects(), Journal()
     own = replace(for_recording(settings or Settings(log_level="warning")), port=0)
-    known = read_upstreams(upstreams, dialects, option)
+    known = read_upstreams(upstreams, dialects, "--mockserver-upstream")
     if dialect is not None:
         clients_of(dialect)
         known.check(dialects[dialect])

@@ -42,7 +42,7 @@ def record(vendor: MockServer, cassette: Path) -> Record:
     def begin(dialect: str | None = None, *, adds: bool = False, is_good: bool = True, **settings: Any) -> Any:
         upstreams = [f"{name}={url}" for name, url in led_to(vendor).items()]
         own = Settings(log_level="error", **settings)
-        return recording(cassette, own, upstreams, "--upstream", dialect, adds=adds, is_good=lambda: is_good)
+        return recording(cassette, own, upstreams, dialect, adds=adds, is_good=lambda: is_good)
 
     return begin
 
@@ -216,7 +216,7 @@ def test_routes_and_the_dialect_of_the_simulator_lead_the_recorder_too(record: R
 def test_a_recorder_that_cannot_work_is_refused_at_once(cassette: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def begin(*upstreams: str, dialect: str | None = None) -> None:
         how: Any = {"adds": False, "is_good": lambda: True}
-        with recording(cassette, Settings(), upstreams, "--mockserver-upstream", dialect, **how):
+        with recording(cassette, Settings(), upstreams, dialect, **how):
             pass
 
     for upstreams, dialect, complaint in (
