@@ -18,9 +18,8 @@ import orjson
 
 from mockserver.core.dialects import Dialect
 from mockserver.core.failures import Refusal
-from mockserver.core.matching.requests import WHOLE_WITH_IDS
 from mockserver.core.matching.values import CriteriaError
-from mockserver.core.matching.whole_requests import OF_CALLER, read_volatile
+from mockserver.core.matching.whole_requests import OF_CALLER, WHOLE_WITH_IDS, read_volatile
 from mockserver.core.messages import short_repr, unknown_name
 from mockserver.core.regexes import renew_patience
 from mockserver.core.secrets import is_secret, masked_body, masked_query

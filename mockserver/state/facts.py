@@ -12,8 +12,7 @@ from mockserver.core.calls import Call
 from mockserver.core.failures import Refusal
 from mockserver.core.generation import INSTRUCTING, GenerationRequest, Message, Prompt
 from mockserver.core.json_values import Path, nests_absurdly, values_at
-from mockserver.core.matching.requests import WHOLE, WHOLE_WITH_IDS
-from mockserver.core.matching.whole_requests import whole_request, without_secrets
+from mockserver.core.matching.whole_requests import WHOLE, WHOLE_WITH_IDS, whole_request, without_secrets
 from mockserver.state.context import RequestContext
 
 _BOUNDARY = re.compile(r'boundary="?([^";, ]+)')

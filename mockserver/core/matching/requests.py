@@ -9,7 +9,6 @@ A mistake raises `CriteriaError`, which names the field.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import islice
 from typing import Any, NamedTuple, Protocol
 
 from mockserver.core.json_values import Path, read_path, step_text
@@ -22,18 +21,13 @@ from mockserver.core.matching.values import (
     negation,
     read_matcher,
 )
-from mockserver.core.matching.whole_requests import count_differences, differences
 from mockserver.core.messages import short_repr, unknown_name
 from mockserver.core.regexes import PATIENCE, Regex
 
 # Why a decision is None.
 GIVEN_UP = f"the regular expression took too long (a request's searches have {PATIENCE:g} s in all)"
-# The whole request, as `whole_requests.py` writes it; the path of such a field is what is volatile in it.
-WHOLE, WHOLE_WITH_IDS = "request", "request_with_ids"
 # How deeply a match may be nested.
 _DEEPEST = 20
-# In how many places at most a whole request is said to differ.
-_MOST_TOLD = 8
 
 
 class Field(NamedTuple):
@@ -75,7 +69,7 @@ class FieldMatcher(NamedTuple):
     @property
     def label(self) -> str:
         """The field as people write it: `model`, `headers.x-trace`, `body.messages[0].content`."""
-        return self.field if self.field == WHOLE else self.field + "".join(map(step_text, self.path))
+        return self.field + "".join(map(step_text, self.path))
 
 
 class RequestMatcher(NamedTuple):
@@ -197,9 +191,7 @@ def _mismatches(criteria: RequestMatcher, facts: Facts) -> Iterator[Mismatch]:
     for each in criteria.fields:
         values = facts.values(each.field, each.path)
         decision = each.matcher.holds(values)
-        if each.field == WHOLE:
-            yield from differing(str(each.matcher.operand), str(values[0]))
-        elif not decision:
+        if not decision:
             found = ", ".join(map(short_repr, values[:8])) or "nothing"
             yield Mismatch(each.label, each.matcher.wanted, found if decision is False else _unknown(found))
     for every in criteria.all:
@@ -214,11 +206,6 @@ def _mismatches(criteria: RequestMatcher, facts: Facts) -> Iterator[Mismatch]:
         if decision is not False:
             found = "just that" if decision else _unknown("something that may match")
             yield Mismatch("not", f"not {in_words(unwanted)}", found)
-
-
-def differing(recorded: str, given: str) -> Iterator[Mismatch]:
-    """The first differences between two whole requests, by their places."""
-    return (Mismatch(*each) for each in islice(differences(recorded, given), _MOST_TOLD))
 
 
 def _unknown(found: str) -> str:
@@ -239,11 +226,7 @@ def distance(criteria: RequestMatcher, facts: Facts) -> int:
     """In how many places a request fails its criteria."""
     count = 0
     for field, matcher, path in criteria.fields:
-        values = facts.values(field, path)
-        if field == WHOLE:
-            count += count_differences(str(matcher.operand), str(values[0]))
-        else:
-            count += not matcher.holds(values)
+        count += not matcher.holds(facts.values(field, path))
     for each in criteria.all:
         count += distance(each, facts)
     if criteria.any:

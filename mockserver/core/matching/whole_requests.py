@@ -26,6 +26,8 @@ from mockserver.core.messages import short_repr
 from mockserver.core.regexes import Regex, read_regex
 from mockserver.core.secrets import is_secret, masked_body, masked_query
 
+# The fields of a request's facts that are such a text, without its ids and with them; the path is what is volatile.
+WHOLE, WHOLE_WITH_IDS = "request", "request_with_ids"
 # Fields of a body that identify the caller rather than the request.
 OF_CALLER = ("user", "safety_identifier", "prompt_cache_key", "metadata")
 # The fields with a conversation, in which ids are generated; and those within it that hold data of the application.

@@ -68,14 +68,12 @@ import orjson
 from mockserver.core.calls import joined
 from mockserver.core.json_values import is_shallow
 from mockserver.core.matching.requests import (
-    WHOLE,
-    FieldMatcher,
     RequestMatcher,
     group_names,
     read_criteria,
     unknown_name_in,
 )
-from mockserver.core.matching.values import CriteriaError, read_matcher
+from mockserver.core.matching.values import CriteriaError
 from mockserver.core.matching.whole_requests import whole_request, without_secrets
 from mockserver.core.messages import short_repr, unknown_name
 from mockserver.core.regexes import renew_patience
@@ -227,9 +225,7 @@ def _matched(table: Table, place: str, files: Files | None) -> tuple[RequestMatc
     recorded = RecordedRequest(text, with_ids, volatile, is_exact=match == EXACT)
     if match != EXACT:
         return _criteria(match, f"{place}.match"), recorded
-    criteria = _criteria({key: given[key] for key in WHERE if key in given}, where)
-    whole = FieldMatcher(WHOLE, read_matcher(recorded.text, where), volatile)
-    return RequestMatcher((*criteria.fields, whole)), recorded
+    return _criteria({key: given[key] for key in WHERE if key in given}, where), recorded
 
 
 def _exhausted(table: Table, place: str) -> Exhausted:

@@ -19,6 +19,7 @@ from mockserver.core.matching.requests import (
     mismatches,
     parts_of,
 )
+from mockserver.core.matching.whole_requests import WHOLE
 from mockserver.core.messages import pluralize
 from mockserver.state.stubs.stub import MEASURED, OTHER_IDS, THE_SAME, WHERE, Prepared, Step, Stub, use_of
 
@@ -91,7 +92,7 @@ class _Index:
         self.stubs = stubs
         self._rest: list[int] = []
         self._tables: dict[tuple[str, Path], dict[Hashable, list[int]]] = {}
-        required = [_required(stub.criteria) for stub in stubs] if len(stubs) >= _FEW else []
+        required = [_required(stub) for stub in stubs] if len(stubs) >= _FEW else []
         shared = Counter((place, key) for each in required for place, keys in each.items() for key in keys)
         for number, each in enumerate(required):
             if not each:
@@ -116,15 +117,17 @@ class _Index:
         return [self.stubs[number] for number in sorted(found.union(self._rest))]
 
 
-def _required(criteria: RequestMatcher) -> Mapping[tuple[str, Path], frozenset[Hashable]]:
+def _required(stub: Stub) -> Mapping[tuple[str, Path], frozenset[Hashable]]:
     """The keys of the values of which a field must have one, by the field's place."""
     found: dict[tuple[str, Path], frozenset[Hashable]] = {}
-    for field, matcher, path in criteria.fields:
+    for field, matcher, path in stub.criteria.fields:
         if matcher.word not in _HARMLESS:
-            break
+            return found
         values = matcher.equal_to
         if values and all(isinstance(value, _SCALARS) for value in values):
             found.setdefault((field, path), frozenset(map(identity, values)))
+    if (exact := stub.exact) is not None:
+        found[WHOLE, exact.volatile] = frozenset((exact.text,))
     return found
 
 
@@ -231,7 +234,7 @@ class StubRegistry:
             if best is not None and (stub.recorded is None or stub.priority < best[0].priority):
                 break
             likeness = stub.recorded.likeness(facts) if stub.recorded is not None else 0
-            if is_refused and not (likeness == THE_SAME and stub.recorded is not None and stub.recorded.is_exact):
+            if is_refused and not (likeness == THE_SAME and stub.exact is not None):
                 continue
             if stub.recorded is None or step is None or likeness == THE_SAME:
                 return candidate if best is None or likeness == THE_SAME else best
@@ -248,7 +251,8 @@ class StubRegistry:
             if (step is None and stub.exhausted != "refuse") or (step and fits and not fits(step.prepared)):
                 continue
             try:
-                if matches(stub.criteria, facts) and (step is None or matches(step.criteria, facts)):
+                met = matches(stub.criteria, facts) and (step is None or matches(step.criteria, facts))
+                if met and ((exact := stub.exact) is None or exact.equals(facts)):
                     yield stub, step, used
             except Exception as error:
                 raise HandlerError(f"stub {stub.name!r}: its predicate {raised(error)}") from error
@@ -293,6 +297,7 @@ def _is_elsewhere(stub: Stub, facts: Facts) -> bool:
 def _distance(stub: Stub, step: Step | None, facts: Facts) -> int:
     try:
         further = 0 if step is None or step.criteria is ANYTHING else distance(step.criteria, facts)
+        further += 0 if (exact := stub.exact) is None else exact.distance(facts)
         return distance(stub.criteria, facts) + further
     except Exception:
         return 1
@@ -302,6 +307,8 @@ def _differences(stub: Stub, used: int, facts: Facts, fits: Fits | None) -> Iter
     """How a request differs from what a stub wants after so many uses."""
     step = stub.step(used)
     yield from _mismatches(stub.criteria, facts)
+    if (exact := stub.exact) is not None:
+        yield from exact.differences(facts)
     if step is None:
         yield from exhausted(stub).differences
         return

@@ -5,20 +5,13 @@ decides an answer is in the request itself.
 """
 
 from collections.abc import Callable, Mapping
+from itertools import islice
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
 from mockserver.core.generation import Measure, Measures
-from mockserver.core.matching.requests import (
-    ANYTHING,
-    WHOLE,
-    WHOLE_WITH_IDS,
-    Facts,
-    Mismatch,
-    RequestMatcher,
-    differing,
-)
-from mockserver.core.matching.whole_requests import count_differences
+from mockserver.core.matching.requests import ANYTHING, Facts, Mismatch, RequestMatcher
+from mockserver.core.matching.whole_requests import WHOLE, WHOLE_WITH_IDS, count_differences, differences
 from mockserver.core.timeline import RawHeaders
 from mockserver.faults.rules import Fault
 from mockserver.model.prepared import Speech
@@ -74,6 +67,8 @@ class Step(NamedTuple):
 _GENERATED = Step(Prepared())
 
 
+# In how many places at most a request is said to differ from a recorded one.
+_MOST_TOLD = 8
 # How like a recorded request another is.
 THE_SAME, OTHER_IDS = 2, 1
 
@@ -87,16 +82,24 @@ class RecordedRequest(NamedTuple):
     volatile: tuple[str, ...] = ()
     is_exact: bool = False
 
+    def equals(self, facts: Facts) -> bool:
+        """Whether a request is this one, with the same ids or others."""
+        return facts.values(WHOLE, self.volatile)[0] == self.text
+
     def likeness(self, facts: Facts) -> int:
         """THE_SAME, or OTHER_IDS; for any other request the less the more it differs, below both."""
         if facts.values(WHOLE_WITH_IDS, self.volatile)[0] == self.with_ids:
             return THE_SAME
-        text = str(facts.values(WHOLE, self.volatile)[0])
-        return OTHER_IDS if text == self.text else -count_differences(self.text, text)
+        return OTHER_IDS if self.equals(facts) else -self.distance(facts)
+
+    def distance(self, facts: Facts) -> int:
+        """In how many values a request differs from this one."""
+        return count_differences(self.text, str(facts.values(WHOLE, self.volatile)[0]))
 
     def differences(self, facts: Facts) -> tuple[Mismatch, ...]:
-        """The first differences between a request and this one."""
-        return tuple(differing(self.text, str(facts.values(WHOLE, self.volatile)[0])))
+        """The first differences between a request and this one, by their places."""
+        given = str(facts.values(WHOLE, self.volatile)[0])
+        return tuple(Mismatch(*each) for each in islice(differences(self.text, given), _MOST_TOLD))
 
 
 # What happens after the last answer of a stub: it is given again, the request is refused, or the stub matches nothing.
@@ -123,7 +126,12 @@ class Stub(NamedTuple):
     @property
     def asks_nothing(self) -> bool:
         """Whether it matches any request."""
-        return self.criteria == ANYTHING and all(step.criteria == ANYTHING for step in self.steps)
+        return self.criteria == ANYTHING and self.exact is None and all(it.criteria == ANYTHING for it in self.steps)
+
+    @property
+    def exact(self) -> RecordedRequest | None:
+        """The recorded request, if no other is to be answered."""
+        return self.recorded if self.recorded is not None and self.recorded.is_exact else None
 
     @property
     def most(self) -> int | None:
