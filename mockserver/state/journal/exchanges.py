@@ -126,11 +126,14 @@ NOTHING = Forgotten()
 
 
 class Journal:
-    """The latest exchanges of a namespace, oldest first. Reading is thread-safe."""
+    """The latest exchanges of a namespace, oldest first. Reading is thread-safe.
+
+    `opened` is how many there have been, and `asked` how many of these were requests to a model, `forgotten` ones
+    included: those that were dropped to make room. `held` is the approximate size in memory of the others, in bytes.
+    """
 
     __slots__ = (
-        "_asked", "_budget", "_exchanges", "_held", "_most", "_opened", "_unended", "_watchers", "_weights",
-        "forgotten",
+        "_budget", "_exchanges", "_most", "_unended", "_watchers", "_weights", "asked", "forgotten", "held", "opened",
     )  # fmt: skip
 
     def __init__(self, most: int = 1000, budget: Budget | None = None) -> None:
@@ -138,28 +141,12 @@ class Journal:
         self._budget = budget or Budget()
         self._exchanges: deque[Exchange] = deque()
         self._weights: deque[int] = deque()
-        self._held = 0
+        self.held = 0
         self._watchers = Subscribers()
-        self._opened = self._asked = 0
-        # How many exchanges were dropped to make room.
+        self.opened = self.asked = 0
         self.forgotten = NOTHING
         # Exchanges whose answers have not ended, including forgotten ones.
         self._unended: set[Exchange] = set()
-
-    @property
-    def opened(self) -> int:
-        """How many exchanges there have been, including forgotten ones."""
-        return self._opened
-
-    @property
-    def asked(self) -> int:
-        """How many of them were requests to a model."""
-        return self._asked
-
-    @property
-    def held(self) -> int:
-        """The approximate size in memory of the exchanges that are kept, in bytes."""
-        return self._held
 
     @property
     def is_idle(self) -> bool:
@@ -192,14 +179,14 @@ class Journal:
         ahead: float = 0.0,
     ) -> Exchange:
         """Record an exchange whose answer is decided."""
-        self._opened += 1
-        exchange = Exchange(self._opened, namespace, path, call, plan, simulator_error, arrived, ahead)
-        self._asked += exchange.is_question
+        self.opened += 1
+        exchange = Exchange(self.opened, namespace, path, call, plan, simulator_error, arrived, ahead)
+        self.asked += exchange.is_question
         self._unended.add(exchange)
         weight = exchange.weight
         self._exchanges.append(exchange)
         self._weights.append(weight)
-        self._held += weight
+        self.held += weight
         self._budget.held += weight
         if len(self._exchanges) > self._most:
             self.forget_oldest()
@@ -212,7 +199,7 @@ class Journal:
         if not self._exchanges:
             return False
         exchange, weight = self._exchanges.popleft(), self._weights.popleft()
-        self._held -= weight
+        self.held -= weight
         self._budget.held -= weight
         exchanges, questions = self.forgotten
         self.forgotten = Forgotten(exchanges + 1, questions + exchange.is_question)
@@ -223,7 +210,7 @@ class Journal:
         while self.forget_oldest():
             pass
         self._unended.clear()
-        self._opened = self._asked = 0
+        self.opened = self.asked = 0
         self.forgotten = NOTHING
 
     def watch(self, watcher: Watcher) -> Callable[[], None]:
