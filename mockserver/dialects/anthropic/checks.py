@@ -5,7 +5,7 @@ that no model could go on with. In `contract/refusals.json` is how it says so.""
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
-from itertools import chain, pairwise
+from itertools import chain, groupby, pairwise
 from typing import Any, NamedTuple
 
 from mockserver.core.failures import FailureKind, Refusal, Violation
@@ -17,14 +17,11 @@ from mockserver.dialects.openai.tools import parameters_fault
 from mockserver.dialects.wordings import pydantic_words
 from mockserver.model.schema import schema_fault, subschemas
 
-Block = Mapping[str, Any]
-Faults = Iterator[Refusal]
 # Violations with words of their own, by their paths and rules; the others are told as pydantic does.
 _WORDINGS = {
     file: [(re.compile(path), rules, words) for path, rules, words in rows]
     for file, rows in WORDS["violations"].items()
 }
-_FACT = re.compile("{(found|expected|values|model|path|parent)}")
 # Whose members are told apart by a type, which paths name beside: those of lists, and these.
 _UNIONS = ("thinking", "tool_choice", "source")
 
@@ -37,7 +34,7 @@ class CacheMark(NamedTuple):
     hour: bool
 
 
-def blocks_of(content: object) -> Sequence[Block]:
+def blocks_of(content: object) -> Sequence[Body]:
     """The blocks of a content; a text stands for one, unless it is empty."""
     if isinstance(content, str):
         return ({"type": "text", "text": content},) if content else ()
@@ -58,24 +55,16 @@ def cache_marks(body: Body) -> Iterator[CacheMark]:
     """The marks in the order of the prompt, the automatic one last."""
     lists: dict[tuple[str | int, ...], Any] = {(name,): body.get(name) for name in ("tools", "system")}
     lists |= {("messages", number, "content"): each["content"] for number, each in enumerate(body["messages"])}
-    blocks = [
-        ((*path, place), each)
-        for path, held in lists.items()
-        if isinstance(held, list)
-        for place, each in enumerate(held)
-    ]
-    for path, block in (*blocks, ((), body)):
+    placed = [((*path, place), each) for path, held in lists.items() for place, each in enumerate(blocks_of(held))]
+    for path, block in (*placed, ((), body)):
         if block.get("cache_control"):
             yield CacheMark((*path, "cache_control"), block["cache_control"].get("ttl") == "1h")
 
 
-def broken(body: Body, file: str, *schemas: str) -> Refusal | None:
-    """Why a body is refused that breaks one of these schemas in `contract/<file>.json`; None if it keeps to them."""
-    for schema in schemas:
-        contract = _contract(file, schema)
-        if not contract.accepts(body):
-            return _explained(body, contract.violations(body), file)
-    return None
+def broken(body: Body, file: str, schema: str) -> Refusal | None:
+    """Why a body is refused that breaks a schema of `contract/<file>.json`; None if it keeps to it."""
+    contract = _contract(file, schema)
+    return None if contract.accepts(body) else _explained(body, contract.violations(body), file)
 
 
 @cache
@@ -100,10 +89,12 @@ def _explained(body: Body, violations: Sequence[Violation], file: str) -> Refusa
         "expected": ", ".join(f"'{each}'" for each in values) or v.expected,
         "values": ", ".join(values),
         "model": body.get("model"),
+        "type": body.get("type"),
         "path": _located(body, v.path),
         "parent": _located(body, v.path[:-1]),
+        "message": _located(body, v.path[:2]),
     }
-    message = _FACT.sub(lambda name: str(facts[name[1]])[:1_000], words)
+    message = re.sub(r"{(\w+)}", lambda name: str(facts[name[1]])[:1_000], words)
     return Refusal(FailureKind.INVALID_REQUEST, message, violations=tuple(violations))
 
 
@@ -112,63 +103,37 @@ def _located(body: Any, path: Sequence[str | int]) -> str:
     names, value = list[str](), body
     for step, after in zip(path, (*path[1:], "type"), strict=False):
         names.append(str(step))
-        try:
-            value = value[step]
-        except (KeyError, IndexError, TypeError):
-            value = None
+        value = value.get(step) if isinstance(value, Mapping) else value[int(step)] if isinstance(value, list) else None
         if after != "type" and (isinstance(step, int) or step in _UNIONS) and isinstance(value, Mapping):
             tag = value.get("type") or ("custom" if path[0] == "tools" else None)
             names += [tag] if isinstance(tag, str) else []
     return ".".join(names)
 
 
-# --- fields that exclude each other ------------------------------------------------------------------------------
-
-_BOUNDS = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "minLength", "maxLength")
-
-
 def conflict(body: Body, family: ClaudeFamily) -> Refusal | None:
     """Why a request that keeps to the contract is refused nevertheless; None if it is not."""
-    looks = (_tool_faults(body), _field_faults(body), _turn_faults(body, family))
-    return broken(body, "support", family.supports) or next(chain.from_iterable(looks), None)
+    faults = chain(_field_faults(body), _turn_faults(body, family))
+    return broken(body, "support", family.supports) or next(faults, None)
 
 
-def _tool_faults(body: Body) -> Faults:
-    tools, choice = body.get("tools") or (), body.get("tool_choice") or {}
-    names, kind = [tool.get("name") for tool in tools], choice.get("type")
-    if kind in ("any", "tool") and not tools:
-        yield refused("choice_without_tools", kind=kind)
-    if kind == "tool" and choice["name"] not in names:
+def _field_faults(body: Body) -> Iterator[Refusal]:
+    """Fields that exclude each other, and schemas that no answer could be made to conform to."""
+    tools, choice = body.get("tools") or (), body.get("tool_choice")
+    form, marks = answer_format(body), [*cache_marks(body)]
+    names = [tool.get("name") for tool in tools]
+    if choice and choice["type"] == "tool" and choice["name"] not in names:
         yield refused("unknown_tool", name=choice["name"])
     if len({*names}) < len(names):
         yield refused("equal_names")
     for number, tool in enumerate(tools):
-        schema = tool.get("input_schema")
-        if not isinstance(schema, Mapping):
-            # The vendor's own tools have none.
-            continue
+        # The vendor's own tools have none.
+        schema = tool["input_schema"] if isinstance(tool.get("input_schema"), Mapping) else {}
         fault = _strict_fault(schema) if tool.get("strict") else None
         if fault is not None:
             yield refused("tool_not_strict", number=number, fault=fault.message)
         if parameters_fault({"parameters": schema}) is not None:
             yield refused("tool_schema", number=number)
-
-
-def _strict_fault(schema: Mapping[str, Any]) -> Refusal | None:
-    """Why a schema is not one of those that answers can be made to conform to."""
-    for part in subschemas(schema):
-        kind = part.get("type")
-        if kind == "object" and part.get("additionalProperties") is not False:
-            return refused("open_object")
-        bound = next((word for word in _BOUNDS if isinstance(part.get(word), int | float)), None)
-        if bound is not None:
-            return refused("bound", kind=kind, word=bound)
-    return None
-
-
-def _field_faults(body: Body) -> Faults:
     budget, most = (body.get("thinking") or {}).get("budget_tokens"), body.get("max_tokens")
-    form, marks = answer_format(body), [*cache_marks(body)]
     if budget is not None and most is not None and budget >= most:
         yield refused("budget")
     if form is not None:
@@ -187,56 +152,42 @@ def _field_faults(body: Body) -> Faults:
             yield refused("system_place", path=f"messages.{number}")
 
 
-# --- conversations -----------------------------------------------------------------------------------------------
-
-# Who alone may say a block of a type.
-_SPEAKERS = dict.fromkeys(("tool_use", "thinking", "redacted_thinking"), "assistant") | {"tool_result": "user"}
+def _strict_fault(schema: Body) -> Refusal | None:
+    found = (broken(part, "support", "StrictSchema") for part in subschemas(schema))
+    return next(filter(None, found), None)
 
 
 class Turn(NamedTuple):
-    """What one side says before the other does, in one message or several: its blocks, by their paths, which refusals
-    name. `path` is that of its first message."""
+    """What one side says before the other does: the path of its first message, and its blocks by their paths."""
 
     role: str
     path: str
-    blocks: dict[str, Block]
+    blocks: dict[str, Body]
 
 
-_SILENCE = Turn("", "", {})
-
-
-def _turns_of(messages: Sequence[Body]) -> list[Turn]:
+def _turns_of(messages: Sequence[Body]) -> Iterator[Turn]:
     """The turns of a conversation, without its system messages."""
-    turns: list[Turn] = []
-    for number, message in enumerate(messages):
-        path = f"messages.{number}"
-        if message["role"] == "system":
-            continue
-        if not turns or turns[-1].role != message["role"]:
-            turns.append(Turn(message["role"], path, {}))
-        placed = enumerate(blocks_of(message["content"]))
-        turns[-1].blocks.update((f"{path}.content.{place}", block) for place, block in placed)
-    return turns
+    told = [(f"messages.{number}", each) for number, each in enumerate(messages) if each["role"] != "system"]
+    for role, group in groupby(told, key=lambda each: each[1]["role"]):
+        said = [(path, blocks_of(message["content"])) for path, message in group]
+        placed = {f"{path}.content.{n}": block for path, blocks in said for n, block in enumerate(blocks)}
+        yield Turn(role, said[0][0], placed)
 
 
-def _turn_faults(body: Body, family: ClaudeFamily) -> Faults:
-    """What a side may not say, calls of tools without one result each in the next turn, and what cannot be gone on."""
-    turns, known, called = _turns_of(body["messages"]), set[str](), set[str]()
+def _turn_faults(body: Body, family: ClaudeFamily) -> Iterator[Refusal]:
+    """Turns that are empty, calls of tools without a result each in the next turn, and what cannot be gone on with."""
+    turns, known, called = [*_turns_of(body["messages"])], set[str](), set[str]()
     for turn, after in zip(turns, (*turns[1:], None), strict=True):
         if not turn.blocks and (turn.role == "user" or after is not None):
             yield refused(f"{turn.role}_empty", path=turn.path)
         calls, answered = dict[str, str](), set[str]()
         for path, block in turn.blocks.items():
-            kind, message = block["type"], path.partition(".content")[0]
-            speaker = _SPEAKERS.get(kind, turn.role)
-            if speaker != turn.role:
-                yield refused("speaker", path=message, kind=kind, speaker=speaker)
-            if kind == "tool_use":
+            if block["type"] == "tool_use":
                 if block["id"] in known:
                     yield refused("equal_ids", path=path)
                 known.add(block["id"])
-                calls[block["id"]] = message
-            if kind == "tool_result":
+                calls[block["id"]] = path.partition(".content")[0]
+            elif block["type"] == "tool_result":
                 id_ = block["tool_use_id"]
                 if id_ not in called or id_ in answered:
                     yield refused("doubled_result" if id_ in answered else "orphaned_result", path=path, id=id_)
@@ -247,7 +198,7 @@ def _turn_faults(body: Body, family: ClaudeFamily) -> Faults:
         if missing:
             yield refused("missing_result", path=calls[missing[0]], ids=", ".join(missing))
         called = {*calls}
-    *_, before, last = _SILENCE, _SILENCE, *turns
+    *_, before, last = Turn("", "", {}), Turn("", "", {}), *turns
     said = [*last.blocks.values()]
     if last.role == "assistant" and said and said[-1]["type"] == "text":
         if not family.prefilled:

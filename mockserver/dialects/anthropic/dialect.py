@@ -11,24 +11,6 @@ from mockserver.dialects.contracts import components
 CONTRACT = components(__package__, "anthropic")
 _READ, _WRITE = f"{__package__}.read", f"{__package__}.write"
 
-MESSAGES = Operation(
-    "messages",
-    "POST",
-    ("/v1/messages",),
-    Schemas("MessageRequest", "Message", "StreamEvent"),
-    read=on_demand(f"{_READ}:read_message"),
-    write=on_demand(f"{_WRITE}:write_message"),
-    supports_tools=True,
-    summary="Answer a conversation",
-)
-COUNT_TOKENS = Operation(
-    "count_tokens",
-    "POST",
-    ("/v1/messages/count_tokens",),
-    Schemas("CountTokensRequest", "TokenCount"),
-    handler=on_demand(f"{_READ}:count_tokens"),
-    summary="Count the tokens of a conversation",
-)
 LIST, ONE = Schemas(response="ModelList"), Schemas(response="Model")
 
 ANTHROPIC = Dialect(
@@ -36,8 +18,24 @@ ANTHROPIC = Dialect(
     title="Anthropic API",
     hosts=("api.anthropic.com",),
     operations=(
-        MESSAGES,
-        COUNT_TOKENS,
+        Operation(
+            "messages",
+            "POST",
+            ("/v1/messages",),
+            Schemas("MessageRequest", "Message", "StreamEvent"),
+            read=on_demand(f"{_READ}:read_message"),
+            write=on_demand(f"{_WRITE}:write_message"),
+            supports_tools=True,
+            summary="Answer a conversation",
+        ),
+        Operation(
+            "count_tokens",
+            "POST",
+            ("/v1/messages/count_tokens",),
+            Schemas("CountTokensRequest", "TokenCount"),
+            handler=on_demand(f"{_READ}:count_tokens"),
+            summary="Count the tokens of a conversation",
+        ),
         Operation("models", "GET", ("/v1/models",), LIST, handler=list_models, summary="The models on offer"),
         Operation("model", "GET", ("/v1/models/{id}",), ONE, handler=get_model, summary="One model"),
     ),

@@ -20,8 +20,6 @@ WORDS = components(__package__, "refusals")()
 ORGANIZATION: str = WORDS["organization"]
 # Claude Code asks for one whose date has no dashes.
 _BETA = re.compile(r"[a-z][a-z0-9-]*-20\d\d-?\d\d-?\d\d")
-# Whether a client may ask again.
-_RETRIED = {429: b"true", 529: b"true", 400: b"false"}
 
 
 def refused(name: str, /, **facts: object) -> Refusal:
@@ -36,20 +34,19 @@ def request_id(identity: int) -> str:
 
 
 def _template(kind: FailureKind, status: int, type_: str, message: str) -> ErrorTemplate:
+    headers = WORDS["headers"].get(str(status), {})
+
     def body(refusal: Refusal, words: str) -> dict[str, Any]:
         # Only in wordings of ours does a name in braces stand for anything.
         if words == message or kind is FailureKind.RATE_LIMIT:
             words = words.replace("{model}", refusal.model or "claude-sonnet-4-6")
         if kind is FailureKind.UNAUTHORIZED and (refusal.key or "").startswith("sk-ant-oat"):
             words = "Invalid bearer token"
-        error: dict[str, Any] = {"type": type_, "message": words}
-        if refusal.code is not None:
-            error["details"] = {"error_code": refusal.code}
+        details = {"details": {"error_code": refusal.code}} if refusal.code is not None else {}
+        error = {"type": type_, "message": words, **details}
         return {"type": "error", "error": error, "request_id": request_id(refusal.identity)}
 
-    again = ((b"x-should-retry", _RETRIED[status]),) if status in _RETRIED else ()
-    waits = ((b"retry-after", b"20"),) if status == 429 else ()
-    return ErrorTemplate(status, message, body, headers=(*again, *waits))
+    return ErrorTemplate(status, message, body, headers=tuple((k.encode(), v.encode()) for k, v in headers.items()))
 
 
 ERRORS: ErrorTable = {FailureKind(kind): _template(FailureKind(kind), *row) for kind, row in WORDS["failures"].items()}

@@ -35,10 +35,8 @@ def preset_of(model: str) -> str:
 
 def _refuse(exceeding: Refused, now: float) -> Refusal:
     """The refusal of a request beyond a limit; the error table puts the model's name into it."""
-    worst, wait = exceeded(exceeding.standings), 1
-    if worst is None:
-        words = refused("crowded")
-    else:
+    worst, wait, words = exceeded(exceeding.standings), 1, refused("crowded")
+    if worst is not None:
         limit, tokens = worst.limit, worst.limit.measure == "tokens"
         amount = f"{round(limit.amount * _INPUT):,} input tokens" if tokens else f"{limit.amount:,} requests"
         words = refused("requests_limited", limit=f"{amount} per {limit.period}")
@@ -71,8 +69,7 @@ def _limits(scope: RequestScope) -> RawHeaders:
     found: list[tuple[bytes, bytes]] = []
     shares = {"requests": 1, "tokens": 1, "input-tokens": _INPUT, "output-tokens": 1 - _INPUT}
     for name, share in shares.items():
-        standings = scope.standings or _RECORDED
-        state = tightest(standings, "requests" if name == "requests" else "tokens", tuple(PERIODS))
+        state = tightest(scope.standings or _RECORDED, "requests" if name == "requests" else "tokens", tuple(PERIODS))
         if state is None:
             continue
         reset = datetime.fromtimestamp(state.full_at(scope.now), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

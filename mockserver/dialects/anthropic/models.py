@@ -19,8 +19,7 @@ class ClaudeFamily(NamedTuple):
     - `supports`: the schema in `contract/support.json` that requests to them keep to.
     - `shown`: whether thoughts are shown unless a request says otherwise.
     - `prefilled`: whether an answer may be begun by the request; `instructed`: whether an instruction may follow later.
-    - `cached`: how many tokens a beginning of a prompt has at least that is cached.
-    - `pixels`: the most tokens that an image counts.
+    - `cached`: how many tokens a beginning of a prompt has at least that is cached; `pixels`: the most of an image.
     """
 
     context: int = 1_000_000
@@ -57,9 +56,8 @@ def resolved(model: str) -> str:
 def list_models(call: Call, scope: RequestScope) -> Reply | Refusal:
     """A page of the models on offer, newest first: `limit` of them, `after_id` or `before_id`."""
     limit, after, before = (call.query_value(name) for name in ("limit", "after_id", "before_id"))
-    fault = headers_fault(call)
-    if fault is None and not re.fullmatch("[1-9][0-9]{0,2}|1000", limit or "20"):
-        fault = refused("page_size")
+    sized = re.fullmatch("[1-9][0-9]{0,2}|1000", limit or "20") is not None
+    fault = headers_fault(call) or (None if sized else refused("page_size"))
     if fault is not None:
         return fault
     rows, most = [_row(model) for model in scope.models], int(limit or "20")

@@ -9,18 +9,17 @@ from mockserver.core.dialects import RequestScope
 from mockserver.core.failures import FailureKind, Refusal
 from mockserver.core.generation import Cacheable, Constraint, GenerationRequest, Limits, Output, Prompt, Stops
 from mockserver.core.timeline import Reply
-from mockserver.dialects.anthropic.checks import Block, answer_format, blocks_of, broken, cache_marks, conflict, thinks
+from mockserver.dialects.anthropic.checks import answer_format, blocks_of, broken, cache_marks, conflict, thinks
 from mockserver.dialects.anthropic.errors import WORDS, betas, headers_fault, refused
 from mockserver.dialects.anthropic.models import ClaudeFamily, family_of
 from mockserver.dialects.openai.bodies import body_reply
+from mockserver.dialects.openai.families import EFFORTS
 from mockserver.dialects.openai.fields import Body, json_object, sampling, whole
 from mockserver.dialects.openai.images import image_size
 from mockserver.dialects.openai.messages import chat_prompt, with_media
 from mockserver.dialects.openai.responses.spoken import Thoughts
 from mockserver.dialects.openai.tools import function_tool, tool_choice
 
-# None reasons longer than `xhigh` here; `ultracode` is FriendliAI's.
-_EFFORTS: Mapping[str, Any] = {"max": "xhigh", "ultracode": "xhigh"}
 # Whoever sends this gets thoughts that are encrypted (the vendor's page on extended thinking).
 _REDACT = (
     "ANTHROPIC_MAGIC_STRING_TRIGGER_REDACTED_THINKING_46C9A13E193C177646C7398A98432ECCCE4C1253D5E2D82641AC0E52CC2876CB"
@@ -31,12 +30,11 @@ _TOOLS, _FORCED, _SCHEMA, _THINKING, _DOCUMENT, _PIXELS, _SIDES = 430, 100, 190,
 
 
 class MessageOptions(NamedTuple):
-    """What only the writer needs of a request: how its thoughts are shown (None: it has none), whether they are
-    encrypted, and whether the last mark of the prompt's caching is for an hour."""
+    """What only the writer needs of a request: how its thoughts are shown (None: it has none), and whether they are
+    encrypted."""
 
     thoughts: Thoughts | None = None
     redacted: bool = False
-    hour: bool = False
 
 
 def read_message(call: Call, scope: RequestScope, schema: str = "MessageRequest") -> GenerationRequest | Refusal:
@@ -77,10 +75,12 @@ def message_request(body: Body, model: str, family: ClaudeFamily, context: int) 
     thinking, thinking_asked = body.get("thinking") or {}, thinks(body)
     most, budget, display = whole(body.get("max_tokens")), whole(thinking.get("budget_tokens")), thinking.get("display")
     form, choice = answer_format(body), body.get("tool_choice") or {"type": "auto"}
-    mode = {"type": "function", "function": choice} if choice["type"] == "tool" else choice["type"]
+    kind, modes = choice["type"], {"any": "required", "tool": {"type": "function", "function": choice}}
+    own = [tool for tool in body.get("tools") or () if tool.get("type") in (None, "", "custom")]
     effort = (body.get("output_config") or {}).get("effort") or "medium"
     shown = thinking_asked and (family.shown if display is None else display != "omitted")
-    hour = bool(marks) and marks[-1].hour
+    thoughts: Thoughts = "thought" if shown else "hidden"
+    kept = 3_600 if marks and marks[-1].hour else 300
     return GenerationRequest(
         model=model,
         prompts=(prompt,),
@@ -89,21 +89,13 @@ def message_request(body: Body, model: str, family: ClaudeFamily, context: int) 
         stops=Stops(tuple(body.get("stop_sequences") or ())),
         sampling=sampling(body)._replace(top_k=int(body.get("top_k") or 0)),
         constraint=None if form is None else Constraint("json_schema", form["schema"]),
-        tools=tuple(
-            function_tool({**tool, "parameters": tool.get("input_schema")})
-            for tool in body.get("tools") or ()
-            if tool.get("type") in (None, "", "custom")
-        ),
-        tool_choice=tool_choice(
-            "required" if mode == "any" else mode, parallel=not choice.get("disable_parallel_tool_use")
-        ),
-        effort=_EFFORTS.get(effort, effort) if thinking_asked else None,
+        tools=tuple(function_tool({**tool, "parameters": tool.get("input_schema")}) for tool in own),
+        tool_choice=tool_choice(modes.get(kind, kind), parallel=not choice.get("disable_parallel_tool_use")),
+        effort=EFFORTS.get(effort) if thinking_asked else None,
         # An adaptive model thinks no longer than leaves room for its answer.
         budget=budget if budget is not None or most is None else most // 2,
-        cacheable=Cacheable(_marked(body, marks[-1].path), family.cached, 3_600 if hour else 300) if marks else None,
-        extra=MessageOptions(
-            ("thought" if shown else "hidden") if thinking_asked else None, _REDACT in prompt.text, hour
-        ),
+        cacheable=Cacheable(_marked(body, marks[-1].path), family.cached, kept) if marks else None,
+        extra=MessageOptions(thoughts if thinking_asked else None, _REDACT in prompt.text),
     )
 
 
@@ -124,9 +116,8 @@ def _marked(body: Body, path: Sequence[str | int]) -> int:
         body = {"system": body["system"][: int(path[1]) + 1], "messages": ()}
     elif path[0] == "messages":
         number, place = int(path[1]), int(path[3])
-        last = body["messages"][number]
-        cut = {**last, "content": last["content"][: place + 1]}
-        body = {**body, "messages": [*body["messages"][:number], cut]}
+        *before, last = body["messages"][: number + 1]
+        body = {**body, "messages": [*before, {**last, "content": last["content"][: place + 1]}]}
     return len(chat_prompt(_chat(body)).text)
 
 
@@ -154,21 +145,22 @@ def _chat(body: Body) -> list[dict[str, Any]]:
     return found
 
 
-def _text(blocks: Sequence[Block]) -> str:
+def _text(blocks: Sequence[Body]) -> str:
     """What blocks say, documents included; of earlier thoughts and of the vendor's own tools nothing."""
-    return "".join(map(_said, blocks))
+    said = []
+    for block in blocks:
+        source = block.get("source")
+        if block["type"] == "text":
+            said.append(block["text"])
+        elif block["type"] == "search_result":
+            said.append(f"{block['title']}\n{_text(blocks_of(block['content']))}\n")
+        elif block["type"] == "document" and isinstance(source, Mapping) and source["type"] in ("text", "content"):
+            text = source.get("data") or _text(blocks_of(source.get("content")))
+            said.append(f"{block.get('title') or ''}\n{text}\n")
+    return "".join(said)
 
 
-def _said(block: Block) -> str:
-    source = block.get("source")
-    if block["type"] == "search_result":
-        return f"{block['title']}\n{_text(blocks_of(block['content']))}\n"
-    if block["type"] == "document" and isinstance(source, Mapping) and source["type"] in ("text", "content"):
-        return f"{block.get('title') or ''}\n{source.get('data') or _text(blocks_of(source.get('content')))}\n"
-    return str(block["text"]) if block["type"] == "text" else ""
-
-
-def _media(blocks: Sequence[Block], most: int) -> Iterator[tuple[str, str, int]]:
+def _media(blocks: Sequence[Body], most: int) -> Iterator[tuple[str, str, int]]:
     """The images, and the documents that are no text, with the tokens that they count."""
     for block in blocks:
         kind, source = block["type"], block.get("source")

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from mockserver.core.dialects import RequestScope
+from mockserver.core.failures import Refusal
 from mockserver.core.generation import Choice, Generation
 from mockserver.core.seeding import Draws, alphanumerics, derive, hex_digits
 from mockserver.core.timeline import OPENING, RUN_LENGTH, FrameBatch, LazyFrames, Reply, TemplatedFrames, TokenTiming
@@ -21,6 +22,7 @@ from mockserver.dialects.anthropic.models import family_of, resolved
 from mockserver.dialects.anthropic.read import MessageOptions
 from mockserver.dialects.openai.bodies import body_reply
 from mockserver.dialects.openai.events import EVENT_STREAM, SLOT, at_step, json_texts, stream_reply
+from mockserver.dialects.openai.fields import json_object
 from mockserver.dialects.openai.flavour import Members, ordered
 from mockserver.dialects.openai.responses.spoken import Spoken, spoken_of
 
@@ -34,17 +36,13 @@ _UNSAID: Mapping[str, tuple[Members, str, str]] = {
 
 
 class Writing(NamedTuple):
-    """An answer that is being written, in a flavour."""
+    """An answer that is being written, in a flavour; it has one choice, since the API has no `n`."""
 
     flavour: "MessageFlavour"
     generation: Generation
+    choice: Choice
     scope: RequestScope
     options: MessageOptions
-
-    @property
-    def choice(self) -> Choice:
-        """The only choice: the API has no `n`."""
-        return self.generation.choices[0]
 
 
 class MessageFlavour(NamedTuple):
@@ -71,8 +69,9 @@ class MessageFlavour(NamedTuple):
 
 def write(flavour: MessageFlavour, generation: Generation, pace: TokenTiming, scope: RequestScope) -> Reply:
     """The generation as one body, or as a stream of events."""
-    extra = generation.request.extra
-    writing = Writing(flavour, generation, scope, extra if isinstance(extra, MessageOptions) else MessageOptions())
+    extra, [choice] = generation.request.extra, generation.choices
+    options = extra if isinstance(extra, MessageOptions) else MessageOptions()
+    writing = Writing(flavour, generation, choice, scope, options)
     if generation.request.output.stream:
         headers = ((b"content-type", EVENT_STREAM + b"; charset=utf-8"), (b"cache-control", b"no-cache"))
         return stream_reply(LazyFrames(partial(_frames, writing)), headers)
@@ -87,13 +86,11 @@ def _blocks(writing: Writing) -> list[tuple[Spoken, Members]]:
 
 def _block(writing: Writing, spoken: Spoken) -> Members:
     if spoken.is_call:
-        try:
-            given = orjson.loads(spoken.text)
-        except orjson.JSONDecodeError:
-            # That of a call which is cut short.
-            given = {}
+        given = json_object(spoken.text.encode())
+        # That of a call which is cut short is no JSON.
+        input_ = {} if isinstance(given, Refusal) else given
         named = {"id": writing.flavour.call_id(writing, spoken.place), "name": spoken.name}
-        return {"type": "tool_use", **named, "input": given, **writing.flavour.calling}
+        return {"type": "tool_use", **named, "input": input_, **writing.flavour.calling}
     if spoken.kind in ("text", "refusal"):
         return {"type": "text", "text": spoken.text}
     # What stands for the encrypted thoughts: longer ones are longer.
@@ -163,9 +160,6 @@ def _frames(writing: Writing) -> Iterator[FrameBatch]:
     yield at_step(writing.generation.last_step, last)
 
 
-# --- Anthropic's own ---------------------------------------------------------------------------------------------
-
-
 def _around(writing: Writing) -> Members:
     model = resolved(writing.generation.request.model)
     return {"model": model, "id": f"msg_011{alphanumerics(writing.scope.identity, 21, 'id')}"}
@@ -173,25 +167,21 @@ def _around(writing: Writing) -> Members:
 
 def _usage(writing: Writing, when: str) -> Members:
     """The tokens that are neither read from the cache nor written to it are counted apart from these."""
-    usage, family = writing.generation.usage, family_of(writing.generation.request.model)
+    usage, request = writing.generation.usage, writing.generation.request
     read, made, said = usage.cached_tokens, usage.written_tokens, usage.completion_tokens
-    counts = {
+    hour = made if request.cacheable is not None and request.cacheable.lifetime > 300 else 0
+    members = {
         "input_tokens": max(usage.prompt_tokens - read - made, 0),
         "cache_creation_input_tokens": made,
         "cache_read_input_tokens": read,
-    }
-    details = {"output_tokens_details": {"thinking_tokens": usage.unseen.reasoning if usage.unseen else 0}}
-    if when == "end":
-        return {**counts, "output_tokens": said, **details}
-    kept = (0, made) if writing.options.hour else (made, 0)
-    return {
-        **counts,
-        "cache_creation": dict(zip(("ephemeral_5m_input_tokens", "ephemeral_1h_input_tokens"), kept, strict=True)),
+        "cache_creation": {"ephemeral_5m_input_tokens": made - hour, "ephemeral_1h_input_tokens": hour},
         "output_tokens": min(said, 1) if when == "start" else said,
-        **({} if when == "start" else details),
+        "output_tokens_details": {"thinking_tokens": usage.unseen.reasoning if usage.unseen else 0},
         "service_tier": "standard",
-        "inference_geo": "global" if family.instructed else "not_available",
+        "inference_geo": "global" if family_of(request.model).instructed else "not_available",
     }
+    lacking = {"start": ("output_tokens_details",), "end": ("cache_creation", "service_tier", "inference_geo")}
+    return {name: value for name, value in members.items() if name not in lacking.get(when, ())}
 
 
 MESSAGE = MessageFlavour(
