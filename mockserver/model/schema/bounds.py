@@ -125,13 +125,15 @@ def _patterns(schema: Mapping[str, Any]) -> Iterator[str]:
 class Reach(NamedTuple):
     """Which values may be checked against a schema: `visits` along a path, by the depth of the value.
 
-    If it is `finite`, deeper values make no more visits than the last. `leads` are the schemas that each one applies.
-    `loose` are the states of large patterns that may have to be followed for each character of a text.
+    If it is `finite`, deeper values make no more visits than the last. `leads` are the schemas that each one applies,
+    `efforts` the visits of each, if some schema contains itself. `loose` are the states of large patterns that may have
+    to be followed for each character of a text.
     """
 
     visits: tuple[int, ...]
     finite: bool
-    leads: "Mapping[Node, Sequence[Node]]"
+    leads: Mapping[Node, Sequence[Node]]
+    efforts: Mapping[Node, int]
     loose: int = 0
 
     def size(self, start: Node) -> int:
@@ -203,7 +205,7 @@ def reach_of(root: Node) -> Reach:
     """How large values may be for a check of them to end soon. Raises SchemaLimitError if it ends soon for none."""
     parts: dict[Node, _Part] = {}
     if not isinstance(root.schema, dict):
-        return Reach((1,), finite=True, leads={})
+        return Reach((1,), finite=True, leads={}, efforts={})
 
     def part_of(node: Node) -> _Part:
         if node not in parts:
@@ -224,7 +226,8 @@ def reach_of(root: Node) -> Reach:
             raise SchemaLimitError("Too many references in it lead back to themselves")
         visits = tuple(count ** (circles + 1) for count in visits if count ** (circles + 1) <= MOST_CHECKED)
     leads = {node: (*_applied(part), *part.below) for node, part in parts.items()}
-    return Reach(visits, finite, leads, sum(part.loose for part in parts.values()))
+    efforts = {node: part.visits for node, part in parts.items()} if recursive else {}
+    return Reach(visits, finite, leads, efforts, sum(part.loose for part in parts.values()))
 
 
 def lead_back(nodes: Iterable[Node]) -> bool:

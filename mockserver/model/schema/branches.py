@@ -4,7 +4,6 @@ A document keeps what its own schemas ask for, since they are met again with eve
 """
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from math import inf
 
 from mockserver.core.seeding import Draws
 from mockserver.model.schema.documents import SchemaNode
@@ -13,8 +12,6 @@ from mockserver.model.schema.negation import Branch
 
 # So many merged schemas of a document are kept, some kilobytes each: those nearest to its root, which come first.
 _MOST_KEPT = 64
-# How many references and parts are followed to find how deep a value must be.
-_LOOKS = 6
 
 
 def merged(nodes: Sequence[SchemaNode]) -> MergedSchema:
@@ -37,7 +34,7 @@ def branches(
 ) -> Iterator[MergedSchema]:
     """Every merged schema that this one leads to by its alternatives, the likeliest first.
 
-    `spend` is told how many steps it takes, and may raise. A `frugal` search takes what ends soonest first.
+    `spend` is told how many steps it takes, and may raise. A `frugal` search takes what leads to least first.
     """
     if not known.alternatives:
         # Most schemas can be met in one way only.
@@ -75,11 +72,11 @@ def _keep(known: MergedSchema, key: Hashable, kept: dict[Hashable, MergedSchema]
 
 
 def _ordered(options: Sequence[Branch], draws: Draws, *, frugal: bool) -> Sequence[Branch]:
-    """Alternatives as they are tried: in drawn order, null seldom first; if frugal those that end soonest first."""
+    """Alternatives as they are tried: in drawn order, null seldom first; if frugal those that lead to least first."""
     if len(options) < 2:
         return options
     if frugal:
-        return sorted(options, key=lambda option: max(map(min_depth, option), default=0))
+        return sorted(options, key=lambda option: max(map(_effort, option), default=0))
     stands = [bool(option) and all(node.place is not None for node in option) for option in options]
     plain = [option for option, standing in zip(options, stands, strict=True) if standing]
     made = [option for option, standing in zip(options, stands, strict=True) if option and not standing]
@@ -92,39 +89,10 @@ def _ordered(options: Sequence[Branch], draws: Draws, *, frugal: bool) -> Sequen
     return [*(option for option in options if not option), *plain, *made[start:], *made[:start]]
 
 
+def _effort(node: SchemaNode) -> int:
+    """How many schemas one leads to, where they may lead back to themselves: the fewer, the sooner a value ends."""
+    return node.document.reach.efforts.get(node, 0)
+
+
 def _is_null(node: SchemaNode) -> bool:
     return isinstance(node.schema, dict) and node.schema.get("type") == "null"
-
-
-def min_depth(node: SchemaNode, looks: int = _LOOKS) -> float:
-    """How many levels a value must have at least, judged from a schema alone; infinite within a recursive one."""
-    schema = node.schema
-    if not isinstance(schema, dict):
-        return 0 if schema else inf
-    if looks == 0 or node.place is None:
-        return 0 if node.place is None else _LOOKS
-    if node.min_depth is None:
-        # Until it is known, since it may lead back here.
-        node.min_depth = inf
-
-        def least(*key: str | int) -> float:
-            return min_depth(node.child(*key), looks - 1)
-
-        beside = [least("allOf", index) for index in range(len(schema.get("allOf", ())))]
-        beside += [
-            min((least(keyword, index) for index in range(len(schema[keyword]))), default=0)
-            for keyword in ("anyOf", "oneOf")
-            if isinstance(schema.get(keyword), list)
-        ]
-        target = node.document.resolve(schema["$ref"], node.base) if isinstance(schema.get("$ref"), str) else None
-        if target is not None:
-            beside.append(min_depth(target, looks - 1))
-        below = [-1.0]
-        if schema.get("type", "object") in ("object", "array"):
-            named, required = schema.get("properties"), schema.get("required")
-            if isinstance(named, dict) and isinstance(required, list):
-                below += [least("properties", name) for name in required if name in named]
-            if schema.get("minItems") and isinstance(schema.get("items"), dict):
-                below.append(least("items"))
-        node.min_depth = max(*beside, max(below) + 1) if beside else max(below) + 1
-    return node.min_depth

@@ -47,7 +47,7 @@ class SchemaNode:
     """A subschema. `place` is its JSON pointer in the document, None for a schema that was made."""
 
     __slots__ = (
-        "_children", "_validator", "base", "document", "min_depth", "opposite", "place", "schema", "violations",
+        "_children", "_validator", "base", "document", "opposite", "place", "schema", "violations",
     )  # fmt: skip
 
     def __init__(
@@ -62,8 +62,7 @@ class SchemaNode:
         self.schema = schema
         self.base = base
         self.place = place
-        # What is known of it once someone has asked (`branches.py`, `negation.py`).
-        self.min_depth: float | None = None
+        # What is known of it once someone has asked (`negation.py`).
         self.opposite: SchemaNode | None = None
         self.violations: list[tuple[SchemaNode, ...]] | None = None
         self._children: dict[Key, SchemaNode] = dict(children or {})

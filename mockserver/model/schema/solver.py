@@ -5,8 +5,7 @@ taken one after another. For each type that the value may have, candidates are m
 were put off; the parts of objects and arrays are solved in the same way, each by itself. The first candidates are
 natural: most properties, one to four items. Where these fail, later ones vary more: other properties, lengths, repeated
 items. Where schemas repeat themselves a search turns frugal: only what is required, and the branches that end soonest;
-so recursion ends. What has failed once at some depth is not tried again below it. Every step is counted, and a search
-that costs too much is given up.
+so recursion ends. Every step is counted, and a search that costs too much is given up.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -66,7 +65,6 @@ class Search:
         self._nested = self._varied = False
         self._made = 0
         self._open: dict[int, int] = {}
-        self._failed: dict[tuple[int, ...], int] = {}
 
     def solve(self, nodes: Sequence[SchemaNode], name: str = "", depth: int = 0, taken: ValueSet | None = None) -> Any:
         """A value that keeps to all the schemas and is not taken, or NOTHING.
@@ -74,7 +72,7 @@ class Search:
         `name` is what it is called, `depth` how deep it lies.
         """
         self._step()
-        if depth > _DEEPEST or (self._failed and depth >= self._failed.get(_places(nodes), _DEEPEST + 1)):
+        if depth > _DEEPEST:
             return NOTHING
         first = id(nodes[0]) if nodes else 0
         often = self._open[first] = self._open.get(first, 0) + 1
@@ -90,8 +88,6 @@ class Search:
             # The step was not in vain.
             self._spend(_VALUE - _STEP)
             self._made += 1
-        elif taken is None and (places := _places(nodes)):
-            self._failed[places] = min(depth, self._failed.get(places, depth))
         return found
 
     def _spend(self, units: int) -> None:
@@ -348,11 +344,6 @@ class Search:
                 usual = max(least, 1 + self._draws.below(2))
             usual = max(usual, least, wanted)
         return usual if way.max_items is None else min(usual, way.max_items)
-
-
-def _places(nodes: Sequence[SchemaNode]) -> tuple[int, ...]:
-    """What names schemas that stand in a document, which have failed for good; empty if one of them was made."""
-    return tuple(map(id, nodes)) if all(node.place is not None for node in nodes) else ()
 
 
 def _closure(way: MergedSchema, names: Any) -> set[str]:

@@ -1,7 +1,6 @@
 """Texts for a schema: by format, by what a property is called, by pattern, of the length that is asked for."""
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import lru_cache
 from math import inf
 
 from mockserver.core.json_values import ValueSet
@@ -16,8 +15,6 @@ from mockserver.model.schema.values import Setting
 LONGEST = 400_000
 # Times that something plausible is tried before a pattern is written from scratch.
 _PLAUSIBLE = 3
-# How many samples tell whether anything plausible matches a pattern.
-_SAMPLES = 32
 # Times that a pattern is matched without regard to the others, and what that is reckoned at, in steps of the solver.
 _ALONE, _ALONE_STEPS = 30, 15
 # A search for a text costs a step of the solver for so many of its own, beyond those that are free; and so does a check
@@ -28,8 +25,6 @@ _ALTERED = 60
 _ALIKE = ("0123456789", "abcdefghijklmnopqrstuvwxyz", "ABCDEFGHIJKLMNOPQRSTUVWXYZ")
 # Texts for patterns are written up to this length; longer ones are stretched.
 _STRETCHED = 1000
-# Whether plausible texts match patterns of more characters is not cached.
-_LONGEST_KEPT = 1000
 # Texts without a pattern are no longer than this unless they have to be.
 _LONGEST_FREE = 400
 # Texts that must be shorter are rather codes than words, in characters.
@@ -61,8 +56,6 @@ def _candidates(way: MergedSchema, setting: Setting, spend: Spend, taken: Sequen
         # A country of two letters is its code.
         makers = [values.maker_of(f"{setting.name} code", "") or named]
     for maker in (*makers, *([named] if named else [])):
-        if not _may_fit(maker, way, setting):
-            continue
         for _ in range(_PLAUSIBLE):
             yield _shortened(maker(setting), way) if maker is named else maker(setting)
     formats = [held for name in way.formats if (held := values.table("format_patterns").get(name))]
@@ -108,22 +101,6 @@ def _altered(text: str, fit: Callable[[str], bool], draws: Draws) -> Iterator[st
         if fit(changed):
             text = changed
             yield text
-
-
-def _may_fit(maker: values.Maker, way: MergedSchema, setting: Setting) -> bool:
-    """Whether texts of a maker ever match the patterns: a code of five digits is none of letters and digits."""
-    if not way.patterns:
-        return True
-    short = sum(map(len, way.patterns)) <= _LONGEST_KEPT
-    ever_matches = _ever_matches if short else _ever_matches.__wrapped__
-    return ever_matches(maker, setting.name, setting.about, setting.language, tuple(way.patterns))
-
-
-@lru_cache(maxsize=1024)
-def _ever_matches(maker: values.Maker, name: str, about: str, language: str, patterns: Sequence[str]) -> bool:
-    """Whether one of some samples matches; they are always the same, so that answers do not depend on earlier ones."""
-    setting, matches = Setting(Draws(0), name, about, language, ""), matcher(patterns)
-    return any(matches(maker(setting)) for _ in range(_SAMPLES))
 
 
 def _shortened(text: str, way: MergedSchema) -> str:
