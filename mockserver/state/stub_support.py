@@ -85,11 +85,19 @@ def _matches(criteria: RequestMatcher, place: _Place) -> bool:
 
 
 def _meets(value: str, matcher: ValueMatcher) -> bool:
-    """Whether a value meets a criterion; a path with variables stands for all that have any text there."""
-    if matcher.holds((_VARIABLE.sub("x", value),)):
+    """Whether a value meets a criterion; a path with variables stands for all that have any text there.
+
+    A function of the user's is not called: whether it accepts a request is for it to say when there is one.
+    """
+    if _asks_function(matcher) or matcher.holds((_VARIABLE.sub("x", value),)):
         return True
     pattern = ".+".join(map(re.escape, _VARIABLE.split(value)))
     return "{" in value and re.fullmatch(pattern, str(matcher.operand), re.DOTALL) is not None
+
+
+def _asks_function(matcher: ValueMatcher) -> bool:
+    inner = matcher.operand if isinstance(matcher.operand, tuple) else (matcher.operand,)
+    return matcher.word == "function" or any(_asks_function(each) for each in inner if isinstance(each, ValueMatcher))
 
 
 def _is_reached(place: _Place, settings: Settings) -> bool:

@@ -333,6 +333,19 @@ def test_functions_match_and_answer_in_this_process(server: MockServer) -> None:
     assert b'"text":"llama3.1-8b: 20"' in Wire(handle).ask()[2]
 
 
+def test_functions_are_asked_of_requests_alone(server: MockServer) -> None:
+    handle, asked = server.in_namespace("asked"), list[str]()
+
+    def accepts(value: str) -> bool:
+        asked.append(value)
+        return value != "POST"
+
+    handle.on(path=accepts, method={"not": accepts}).reply("x")
+    assert asked == []
+    assert b'"text":"x"' in Wire(handle).ask()[2]
+    assert asked == ["/v1/completions", "POST"]
+
+
 def test_a_function_that_fails_is_a_problem_of_the_test(server: MockServer) -> None:
     handle = server.in_namespace("failing")
     handle.on().reply(lambda request: 1 / 0)

@@ -229,12 +229,12 @@ class StubRegistry:
     def _chosen(self, facts: Facts, standing: Sequence[Stub], fits: Fits | None, is_refused: bool) -> _Candidate | None:
         """The first stub that matches, or if that is recorded, the best of those of its priority."""
         best, most = None, 0
-        for candidate in self._matching(facts, standing, fits):
+        for candidate in self._matching(facts, standing, fits, is_refused):
             stub, step, _ = candidate
             if best is not None and (stub.recorded is None or stub.priority < best[0].priority):
                 break
             likeness = stub.recorded.likeness(facts) if stub.recorded is not None else 0
-            if is_refused and not (likeness == THE_SAME and stub.exact is not None):
+            if is_refused and likeness != THE_SAME:
                 continue
             if stub.recorded is None or step is None or likeness == THE_SAME:
                 return candidate if best is None or likeness == THE_SAME else best
@@ -243,9 +243,13 @@ class StubRegistry:
                 best, most = candidate, likeness
         return best
 
-    def _matching(self, facts: Facts, standing: Sequence[Stub], fits: Fits | None) -> Iterator[_Candidate]:
+    def _matching(
+        self, facts: Facts, standing: Sequence[Stub], fits: Fits | None, is_refused: bool
+    ) -> Iterator[_Candidate]:
         """The stubs that match, each with its next step and its uses; no step if it is exhausted and to refuse."""
         for stub in self._index(standing).candidates(facts):
+            if is_refused and stub.exact is None:
+                continue
             used = self._used.get(stub.name, 0)
             step = stub.step(used)
             if (step is None and stub.exhausted != "refuse") or (step and fits and not fits(step.prepared)):

@@ -273,9 +273,10 @@ def test_the_header_goes_before_every_stub() -> None:
 
 
 def test_what_the_vendor_refuses_no_stub_answers() -> None:
-    here = space({"reply": "anything"})
+    # Nor is a function asked whether it does.
+    here = space({"match": {"method": lambda method: 1 / 0}, "priority": 1, "reply": "x"}, {"reply": "anything"})
     assert ask("cerebras", {"model": MODEL, "prompt": 5.5}, namespace=here).status == 400
-    assert here.stubs.listed()[0][1] == 0
+    assert [used for _, used in here.stubs.listed()] == [0, 0]
 
 
 def test_where_no_model_answers_a_stub_gives_bodies_alone() -> None:
