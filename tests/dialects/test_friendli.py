@@ -279,6 +279,7 @@ def test_the_list_of_models_tells_by_what_each_models_thinking_is_controlled() -
     assert controls["zai-org/GLM-5.3"] == ["effort", "budget_tokens"]
     assert controls["zai-org/GLM-5.2"] == ["effort", "toggle"]
     assert controls["MiniMaxAI/MiniMax-M2.5"] == ["budget_tokens"]
+    assert controls["zai-org/GLM-5.1"] == controls["LGAI-EXAONE/K-EXAONE-2.0-750B-A37B"] == ["toggle", "budget_tokens"]
     assert controls[MODEL] == []
     assert models[0]["reasoning_options"][1] == {"type": "budget_tokens", "min": -1, "max": models[0]["context_length"]}
     assert models[0]["pricing"]["input_cache_read"] == "0.00000026"

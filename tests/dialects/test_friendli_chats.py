@@ -199,6 +199,8 @@ def test_what_is_seen_and_heard_counts_tokens_and_changes_the_answer_by_its_addr
         words = {"type": "text", "text": "Tell me all about this."}
         return today("endpoint", DEDICATED, messages=[{"role": "user", "content": [words, *media]}])
 
+    assert refusal(sent("data:application/pdf;base64,JVBERi0=")) == "Failed to load media"
+    assert sent(f"data:{kind.removesuffix('_url')}/x;base64,JVBERi0=").status == 200
     none, one, other, two = sent(), sent("https://a"), sent("https://b"), sent("https://a", "https://b")
     counts = [answer.json()["usage"]["prompt_tokens"] for answer in (none, one, other, two)]
     assert counts[0] < counts[1] == counts[2] < counts[3]

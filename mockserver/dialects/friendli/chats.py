@@ -108,9 +108,13 @@ def _read(place: Place, call: Call, scope: RequestScope) -> GenerationRequest | 
         # The limit under the older of its two names.
         body["max_tokens"] = body["max_completion_tokens"]
     media, traits = media_in(messages), traits_of(asked.name)
-    for at, number, kind, _ in media:
-        if kind.removesuffix("_url") not in traits.senses:
+    for at, number, kind, url in media:
+        sense = kind.removesuffix("_url")
+        if sense not in traits.senses:
             found.append(Violation(("messages", at, "content", number), "conflict", REFUSALS[kind]))
+        elif url.startswith("data:") and not url.startswith(f"data:{sense}/"):
+            # Recorded of a PDF in the place of an image.
+            found.append(Violation(("messages", at, "content", number), "conflict", "Failed to load media"))
     if found:
         return invalid(found)
     thought = read_reasoning(body, traits.mind) if edition == "observed" else _NO_THOUGHT

@@ -71,6 +71,9 @@ _CATALOGUE = (
         "zai-org/GLM-5.2", 1_048_576, 1_048_576, 154_880, 1.4, 4.4, True, 1_778_000_000, 0.26,
         (_efforts("high", "max"), _TOGGLE),
     ),
+    Traits(
+        "zai-org/GLM-5.1", 202_752, 202_752, 154_880, 1.4, 4.4, True, 1_775_000_000, 0.26, (_TOGGLE, _budget(202_752))
+    ),
     Traits("zai-org/GLM-5", 202_752, 202_752, 154_880, 1.0, 3.2, True, 1_770_800_000, 0.5),
     Traits("zai-org/GLM-4.7", 202_752, 65_536, 151_552, 0.6, 2.2, True, 1_766_400_000),
     Traits(
@@ -80,6 +83,10 @@ _CATALOGUE = (
     Traits(
         "google/gemma-4-31B-it", 262_144, 262_144, 262_144, 0.14, 0.4, True, 1_775_000_000, None,
         (_TOGGLE,), ("text", "image"),
+    ),
+    Traits(
+        "LGAI-EXAONE/K-EXAONE-2.0-750B-A37B", 262_144, 262_144, 153_600, 0.6, 2.4, True, 1_785_000_000, 0.12,
+        (_TOGGLE, _budget(262_144)),
     ),
     Traits("LGAI-EXAONE/K-EXAONE-236B-A23B", 262_144, 262_144, 153_600, 0.2, 0.8, True, 1_767_200_000, 0.1),
     Traits(
@@ -148,7 +155,8 @@ def _item(model: Model) -> dict[str, object]:
         "reasoning_options": row.controls if row.reasoning else None,
         "input_modalities": row.senses if row.id else ("text",),
         "output_modalities": ["text"],
-        "interleaved": "reasoning_content" if row.reasoning else False,
+        # Reported to be false for this model, which answers with the field nevertheless.
+        "interleaved": "reasoning_content" if row.reasoning and row.id != "deepseek-ai/DeepSeek-V3.2" else False,
         "base_model": None,
         "mode": "chat",
         "default_params": None,
