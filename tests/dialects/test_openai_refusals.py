@@ -25,6 +25,7 @@ from mockserver.dialects.openai.refusals import (
     unknown_model,
 )
 from mockserver.dialects.openai.response_conflicts import response_conflict, unreasoned
+from tests.support.asking import ask
 
 LOAD = components("mockserver.dialects.openai", "openai")
 CHECKS = {
@@ -206,6 +207,18 @@ CHATS = [
     ),
     ({"thinking": True}, "Unrecognized request argument supplied: thinking", None, None),
     ({"thinking": True, "best": 1}, "Unrecognized request arguments supplied: best, thinking", None, None),
+    (
+        {"model": MINI, **messages({**HI, "sender": "Agent"})},
+        "Unknown parameter: 'messages[0].sender'.",
+        "messages[0].sender",
+        "unknown_parameter",
+    ),
+    (
+        messages({**HI, "tool_calls": []}),
+        "Unknown parameter: 'messages[0].tool_calls'.",
+        "messages[0].tool_calls",
+        "unknown_parameter",
+    ),
     (
         {"tools": [WEATHER], "tool_choice": {"type": "function", "name": "weather"}},
         "'$.tool_choice' is invalid. Please check the API reference: https://platform.openai.com/docs/api-reference.",
@@ -415,8 +428,8 @@ CHATS = [
         None,
     ),
     (
-        {"tools": [WEATHER, tool(nested({"type": "string", "default": "a"}), strict=True)]},
-        "Invalid schema for function 'plan': In context=('properties', 'x'), 'default' is not permitted.",
+        {"tools": [WEATHER, tool(nested({"type": "string", "not": {}}), strict=True)]},
+        "Invalid schema for function 'plan': In context=('properties', 'x'), 'not' is not permitted.",
         "tools[1].function.parameters",
         "invalid_function_parameters",
     ),
@@ -610,7 +623,13 @@ ACCEPTED: list[tuple[str, dict[str, Any]]] = [
     ("chat", {"model": "gpt-5.6", "tools": [WEATHER], "reasoning_effort": "none"}),
     ("chat", {"model": MINI, "temperature": 1, "logprobs": False, "reasoning_effort": "minimal"}),
     ("chat", {"model": "gpt-4o", "temperature": 2, "stop": ["a"] * 4, "n": 128, "logprobs": True, "top_logprobs": 20}),
-    ("chat", messages(HI, ASKS, {"role": "tool", "content": "7", "tool_call_id": "call_1"}, HI)),
+    ("chat", messages(HI, ASKS, {"role": "tool", "content": "7", "tool_call_id": "call_1", "name": "weather"}, HI)),
+    # What OpenAI's Swarm sends: fields that are null, and members of messages that no role has.
+    (
+        "chat",
+        {"tools": None, "tool_choice": None, **messages(HI, {"role": "assistant", "content": "a", "tool_calls": None})},
+    ),
+    ("chat", {"tools": [tool(nested({"type": "string", "default": "a"}), strict=True)]}),
     ("chat", {"response_format": {"type": "json_object"}, **messages({"role": "user", "content": "Some JSON"})}),
     ("chat", {"response_format": strict(nested({"type": ["string", "null"], "pattern": "^a"}))}),
     ("chat", {"tools": [WEATHER], "tool_choice": {"type": "function", "function": {"name": "weather"}}}),
@@ -622,6 +641,16 @@ ACCEPTED: list[tuple[str, dict[str, Any]]] = [
     ("embeddings", {"input": [[1, 2], [3]], "encoding_format": "base64", "dimensions": 64}),
     ("completions", {"prompt": ["a", "b"], "logprobs": 5, "echo": True, "suffix": "end"}),
 ]
+
+
+@pytest.mark.parametrize(
+    "model, more, status",
+    [("gpt-4o", {"sender": "Agent"}, 200), (MINI, {"sender": "Agent"}, 400), ("gpt-4o", {"tool_calls": []}, 400)],
+)
+def test_models_that_do_not_reason_ignore_members_of_messages_that_no_role_has(
+    model: str, more: dict[str, Any], status: int
+) -> None:
+    assert ask("openai", {"model": model, **messages({**HI, **more})}).status == status
 
 
 @pytest.mark.parametrize("endpoint, changes", ACCEPTED)

@@ -71,7 +71,10 @@ def read_chat(
     if isinstance(body, Refusal):
         return body
     if not contract.accepts(body):
-        return explain(contract.violations(body))
+        kept = _without_unknown_members(body, family_of)
+        if kept is None or not contract.accepts(kept):
+            return explain(contract.violations(body))
+        body = kept
     if translate is not None:
         body = translate(body)
     model = scope.model(body["model"])
@@ -87,6 +90,24 @@ def read_chat(
         return refusal
     request = chat_request(body, prompt, model.context, family)
     return request if adapt is None else adapt(body, request)
+
+
+# The members of messages of any role.
+_MEMBERS = frozenset((
+    "role", "content", "name", "refusal", "audio", "annotations", "tool_calls", "function_call", "tool_call_id",
+))  # fmt: skip
+
+
+def _without_unknown_members(body: Body, family_of: Callable[[str], Family]) -> Body | None:
+    """The body without members of messages that no role has, which models that do not reason ignore; None if there can
+    be none to ignore. Agents keep notes of their own in messages, such as the `sender` of OpenAI's Swarm."""
+    model, messages = body.get("model"), body.get("messages")
+    if not isinstance(model, str) or family_of(model).efforts or not isinstance(messages, list):
+        return None
+    if not all(isinstance(message, dict) for message in messages):
+        return None
+    kept = [{name: value for name, value in message.items() if name in _MEMBERS} for message in messages]
+    return {**body, "messages": kept}
 
 
 def chat_request(body: Body, prompt: Prompt, context: int, family: Family) -> GenerationRequest:

@@ -15,8 +15,8 @@ _MOST_PROPERTIES, _MOST_LEVELS, _MOST_CHARACTERS, _MOST_VALUES = 5_000, 10, 120_
 # An enumeration of more texts than this may have so many characters.
 _MANY_TEXTS, _MOST_IN_TEXTS = 250, 15_000
 _NOT_PERMITTED = (
-    "allOf", "not", "dependentRequired", "dependentSchemas", "if", "then", "else", "oneOf", "default",
-    "patternProperties", "unevaluatedProperties", "propertyNames",
+    "allOf", "not", "dependentRequired", "dependentSchemas", "if", "then", "else", "oneOf", "patternProperties",
+    "unevaluatedProperties", "propertyNames",
 )  # fmt: skip
 # Members of a schema that hold one schema, a list of them, or schemas by name.
 _SINGLE, _LISTS, _NAMED = ("items",), ("anyOf",), ("properties", "$defs", "definitions")
