@@ -13,6 +13,7 @@ from typing import NamedTuple
 from mockserver.core.dialects import Broken
 from mockserver.core.failures import FailureKind, Refusal
 from mockserver.core.matching.requests import ANYTHING, decided
+from mockserver.core.matching.values import Decision
 from mockserver.core.seeding import Draws, derive
 from mockserver.core.timeline import RawHeaders, TimedFrames, Timeline
 from mockserver.faults.catalogue import FAULTS
@@ -25,6 +26,7 @@ from mockserver.state.context import HeaderError, RequestContext
 from mockserver.state.plan import Plan
 from mockserver.state.quotas import used_up
 from mockserver.state.refusals import refuse
+from mockserver.state.stubs.registry import raised
 
 # Distinguishes the counters of armed rules from those of the settings and the routes.
 _ARMED = "armed "
@@ -91,10 +93,8 @@ class FaultRules:
         rules = (*_standing(context, since), *self._armed.values())
         if not rules:
             return ()
-        facts = plan.facts
-        assert facts is not None, "a request that meets rules has facts"
         triggered = []
-        for rule, met in [(rule, decided(rule.fault.match, facts)) for rule in rules if fits(rule.fault, plan)]:
+        for rule, met in [(rule, _met(rule, plan)) for rule in rules if fits(rule.fault, plan)]:
             chance, elapsed = rule.fault.chance, now - rule.armed_at
             if met is False or (met and not holds(chance, elapsed)):
                 continue
@@ -110,6 +110,16 @@ class FaultRules:
                 name = rule.name.removeprefix(_ARMED) if rule.by == "armed" else ""
                 triggered.append(TriggeredFault(rule.fault, rule.by, name, count))
         return tuple(triggered)
+
+
+def _met(rule: FaultRule, plan: Plan) -> Decision:
+    """Whether a request meets the match of a rule; False if a function of the user's fails, which is `trouble`."""
+    assert plan.facts is not None, "a request that meets rules has facts"
+    try:
+        return decided(rule.fault.match, plan.facts)
+    except Exception as error:
+        plan.trouble = f"fault {rule.fault.kind!r}: its predicate {raised(error)}"
+        return False
 
 
 def _standing(context: RequestContext, since: float) -> Iterator[FaultRule]:

@@ -354,6 +354,10 @@ def test_a_function_that_fails_is_a_problem_of_the_test(server: MockServer) -> N
     assert re.fullmatch(told, handle.last.trouble or "")
     [problem] = handle.problems()
     assert "ZeroDivisionError" in problem
+    handle.reset()
+    handle.settle(fault=[{"kind": "reset", "match": {"model": lambda model: 1 / 0}}])
+    assert Wire(handle).ask()[0] == 500
+    assert (handle.last.trouble or "").startswith("fault 'reset': its predicate raised ZeroDivisionError: division by")
 
 
 def test_settings_and_seeds_are_the_namespaces_own(handle: Handle, server: MockServer) -> None:
