@@ -12,6 +12,7 @@ import orjson
 from mockserver.core.calls import Call
 from mockserver.core.json_values import nests_absurdly
 from mockserver.core.matching.whole_requests import whole_request
+from mockserver.core.regexes import renew_patience
 from mockserver.core.secrets import is_secret, masked_body, masked_text
 from mockserver.core.timeline import RawHeaders
 from mockserver.recordings.recorded import CIRCUMSTANCES, Lost, Recorded
@@ -102,6 +103,7 @@ def _digest(body: bytes, query: str, volatile: Sequence[str]) -> bytes:
         parsed = orjson.loads(rest)
         if not nests_absurdly(rest, parsed):
             value, rest = parsed, b""
+    renew_patience()
     sent = whole_request(value, query, volatile, with_ids=True).encode()
     return blake2b(rest + b"\n" + sent, digest_size=16).digest()
 

@@ -115,6 +115,16 @@ def test_anything_else_that_differs_makes_one(change: dict[str, Any], vendor: Mo
     assert len(vendor.exchanges) == 1
 
 
+def test_a_search_that_was_given_up_takes_no_time_from_other_requests(vendor: MockServer, tape: Path) -> None:
+    with recorder(tape, led_to(vendor)) as url:
+        first = ask(url, {**BODY, "prompt": "8 otters"})
+    volatile = [r"$.prompt =~ (?:a|aa)+$|\d"]
+    with recorder(tape, {"cerebras": "http://127.0.0.1:9"}, only_new=True, volatile=volatile) as url:
+        for _ in range(4):
+            assert ask(url, {**BODY, "prompt": "a" * 60 + "b"}).status == 502
+        assert ask(url, {**BODY, "prompt": "7 otters"}).body == first.body
+
+
 @pytest.mark.parametrize("error", ["rate_limit", "unauthorized", "server_error"])
 def test_a_failure_for_reasons_outside_the_request_is_asked_anew(error: str, vendor: MockServer, tape: Path) -> None:
     vendor.next().error(error)
