@@ -386,6 +386,10 @@ def test_images_documents_and_tools_count() -> None:
     with_tools = counted(tools=[TOOL])
     assert 430 < with_tools - counted() < 560
     assert counted(tools=[TOOL], tool_choice={"type": "any"}) - with_tools == 100
+    # Of the fields of betas, those that the client sends to be counted.
+    asking = {"model": FORTY_FIVE, "messages": [HI], "compaction": {"type": "summarize"}, "billing_policy": None}
+    for headers, status in ((OLD, 400), ({**OLD, "anthropic-beta": "compact-2026-09-04"}, 200)):
+        assert ask("anthropic", asking, path="/v1/messages/count_tokens", headers=headers).status == status
 
 
 def test_models_are_listed_page_by_page_and_found_by_their_aliases() -> None:
