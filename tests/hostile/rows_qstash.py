@@ -41,8 +41,10 @@ def advanced_by_ten_years(port: int) -> None:
 
 
 def cancelled_at_once(port: int) -> None:
-    name, items = "qstash-cancel", [{"destination": CLOSED, "queue": "q", "headers": LATER}] * 1_000
+    name, items = "qstash-cancel", [{"destination": CLOSED, "queue": "q"}] * 1_000
     try:
+        # Queues take no delays: what is in a paused one waits.
+        assert in_namespace(port, name, "POST", "/upstash/v2/queues/q/pause")[0] == 200
         for _ in range(3):
             assert in_namespace(port, name, "POST", BATCH, items)[0] == 200
         status, answer = in_namespace(port, name, "DELETE", "/upstash/v2/messages?count=100000")
