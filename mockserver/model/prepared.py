@@ -59,7 +59,7 @@ def speak(request: GenerationRequest, speech: Speech, seed: int) -> Generation:
     # The legacy form has only one function call.
     called = speech.calls[:1] if request.tool_choice.legacy else speech.calls
     kinds = {tool.name: tool.kind for tool in request.tools}
-    calls = tuple(_call(name, arguments)._replace(kind=kinds.get(name, "function")) for name, arguments in called)
+    calls = tuple(ToolCall(name, *tokens.pieces(arguments), kinds.get(name, "function")) for name, arguments in called)
     places = [(prompt, index) for prompt in request.prompts for index in range(request.n)]
     choices = tuple(
         _choice(number, prompt, _seed(request, key, index), speech, calls, request)
@@ -72,7 +72,7 @@ def _choice(
     number: int, prompt: Prompt, seed: int, speech: Speech, calls: tuple[ToolCall, ...], request: GenerationRequest
 ) -> Choice:
     ids, texts = _tokens_of(speech, streamed=request.output.stream)
-    thoughts = tokens.texts(tokens.encode(speech.reasoning)) if request.output.reasoning else ()
+    thoughts = tokens.pieces(speech.reasoning)[1] if request.output.reasoning else ()
     echo = echo_of(request, prompt, derive(seed, "echo"))
     called: FinishReason = "function_call" if request.tool_choice.legacy else "tool_calls"
     return Choice(
@@ -97,13 +97,7 @@ def _tokens_of(speech: Speech, *, streamed: bool) -> tuple[Sequence[int], Sequen
     """The tokens of the text; in a stream of pieces one token per piece, with the id of the piece's first."""
     if streamed and speech.pieces:
         return [next(iter(tokens.encode(piece)), tokens.EOS) for piece in speech.pieces], speech.pieces
-    ids = tokens.encode(speech.text)
-    return ids, tokens.texts(ids)
-
-
-def _call(name: str, arguments: str) -> ToolCall:
-    ids = tokens.encode(arguments)
-    return ToolCall(name, ids, tokens.texts(ids))
+    return tokens.pieces(speech.text)
 
 
 def _seed(request: GenerationRequest, key: int, index: int) -> int:

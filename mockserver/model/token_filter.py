@@ -63,8 +63,7 @@ def in_place(unit: Unit, word: str, *, lead: str | None = None) -> Unit:
 
 @lru_cache(maxsize=16_384)
 def _spelled(lead: str, word: str) -> Unit:
-    ids = tuple(tokens.encode(lead + word))
-    return Unit(ids, tuple(tokens.texts(ids)), lead + word, lead, word.lower())
+    return Unit(*corpus.fresh_phrase(lead + word), lead + word, lead, word.lower())
 
 
 def words_of(text: str) -> frozenset[str]:

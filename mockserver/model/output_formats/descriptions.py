@@ -17,7 +17,7 @@ from mockserver.model.output_formats.keys import (
     restricted,
     typed,
 )
-from mockserver.model.schema import schema_fault
+from mockserver.model.schema import object_of, schema_fault
 
 # Limits of a sketch, in characters and in levels.
 _LENGTH = 4000
@@ -62,7 +62,7 @@ def _object(tokens: _Tokens, depth: int) -> dict[str, Any] | None:
         if tokens.next in (",", ";"):
             tokens.take()
     tokens.take()
-    return {"type": "object", "properties": named, "required": list(named)} if named else None
+    return object_of(named) if named else None
 
 
 def _value(tokens: _Tokens, depth: int) -> dict[str, Any] | None:
@@ -182,15 +182,11 @@ def described_object(prompt: Prompt) -> Any:
     if schema is None:
         stated = {name: {"const": value} for name, value in stated_pairs(prompt.topic).items()}
         named = named_keys(text, holder) or named_keys(text) or stated
-        schema = _object_of(named) if named else None
+        schema = object_of(named) if named else None
     if holder and schema is not None and holder not in schema.get("properties", ()):
         # "with a 'grades' key as a list of objects": only one of these is described.
-        schema = _object_of({holder: {"type": "array", "items": schema, "minItems": 1}})
+        schema = object_of({holder: array_of(schema)})
     return restricted(schema, text)
-
-
-def _object_of(parts: Mapping[str, Any]) -> dict[str, Any]:
-    return {"type": "object", "properties": parts, "required": list(parts)}
 
 
 def _fitting(schemas: Iterator[Any], announced: Mapping[str, str]) -> Any:
@@ -251,7 +247,7 @@ def _is_schema(found: Mapping[str, Any]) -> bool:
 def _like(value: Any, depth: int = 0) -> Any:
     """The schema of values similar to this one."""
     if isinstance(value, dict) and depth < 20:
-        return _object_of({name: _like(part, depth + 1) for name, part in value.items()})
+        return object_of({name: _like(part, depth + 1) for name, part in value.items()})
     if isinstance(value, list):
-        return {"type": "array", "items": _like(value[0], depth + 1) if value else {"type": "string"}, "minItems": 1}
+        return array_of(_like(value[0], depth + 1) if value else {"type": "string"})
     return like_text(value) if isinstance(value, str) else {"type": _LITERALS.get(type(value), "string")}

@@ -16,11 +16,10 @@ from typing import Any
 
 from mockserver.core.generation import Constraint, GenerationRequest, Message, Prompt, Tool, ToolCall
 from mockserver.core.seeding import derive
-from mockserver.model import tokens
-from mockserver.model.corpus import Phrase
+from mockserver.model.corpus import Phrase, fresh_phrase
 from mockserver.model.extraction.instances import filled
 from mockserver.model.intent import detect_intent
-from mockserver.model.schema import schema_fault, write_instance
+from mockserver.model.schema import object_of, schema_fault, write_instance
 from mockserver.model.tools.calls import decide
 from mockserver.model.tools.results import gist
 
@@ -54,7 +53,7 @@ def framework_format(prompt: Prompt) -> Constraint | None:
     wanted = re.findall(_HEADING, prompt.topic[order:])[:-1]
     notes = {found["name"]: found["note"] for found in _FIELD.finditer(prompt.text)}
     parts = {name: _noted(notes.get(name)) for name in wanted}
-    return Constraint("sections", {"type": "object", "properties": parts, "required": list(parts)})
+    return Constraint("sections", object_of(parts))
 
 
 def field_schema(text: str) -> dict[str, Any] | None:
@@ -81,7 +80,7 @@ def write_sections(prompt: Prompt, key: int, schema: Any) -> Iterator[Phrase | N
     values = {**values, **next_step(prompt, schema["properties"], key)}
     sections = [f"[[ ## {name} ## ]]\n{_written(value)}" for name, value in values.items()]
     # All of it is computed here, before any is returned: if that takes too long, it can be begun anew elsewhere.
-    return iter((_phrase("\n\n".join([*sections, "[[ ## completed ## ]]"])), None))
+    return iter((fresh_phrase("\n\n".join([*sections, "[[ ## completed ## ]]"])), None))
 
 
 def next_step(prompt: Prompt, parts: Mapping[str, Any], key: int) -> dict[str, Any]:
@@ -115,8 +114,7 @@ def _described_tools(text: str) -> Iterator[Tool]:
     """The tools described in the text of an agent's prompt, without the one that ends its steps."""
     for name, description, arguments in _TOOL.findall(text):
         try:
-            parts = literal_eval(arguments)
-            schema = {"type": "object", "properties": parts, "required": list(parts)}
+            schema = object_of(literal_eval(arguments))
         except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
             continue
         if name != "finish" and schema_fault(schema) is None:
@@ -177,11 +175,7 @@ _PYTHON_TYPES = {"any": "string", "str": "string", "int": "integer", "float": "n
 _KNOWN = frozenset(("string", "integer", "number", "boolean", "array", "object"))
 _TASK = "New task:"
 _LOGS = re.compile(r"Execution logs:\n(.*?)(?:\nLast output from code snippet:|\Z)", re.DOTALL)
-_SAID: Mapping[str, Any] = {
-    "type": "object",
-    "properties": {"thought": {"type": "string"}, "answer": {"type": "string"}},
-    "required": ["thought", "answer"],
-}
+_SAID = object_of({"thought": {"type": "string"}, "answer": {"type": "string"}})
 
 
 def write_action(prompt: Prompt, key: int, schema: object) -> Iterator[Phrase | None]:
@@ -189,7 +183,7 @@ def write_action(prompt: Prompt, key: int, schema: object) -> Iterator[Phrase | 
     thought, code = _step(prompt, key)
     stated = _TAGS.search(prompt.messages[0].text[:_SEARCHED])
     opening, closing = stated.groups() if stated else _USUAL_TAGS
-    return iter((_phrase(f"Thought: {thought}\n{opening}\n{code}\n{closing}"), None))
+    return iter((fresh_phrase(f"Thought: {thought}\n{opening}\n{code}\n{closing}"), None))
 
 
 def _wants_code(prompt: Prompt) -> bool:
@@ -226,8 +220,7 @@ def _functions(text: str) -> Iterator[Tool]:
     """The functions described in a system prompt, without the one that ends the agent's steps."""
     for name, signature, description in _FUNCTION.findall(text):
         kinds = {parameter: _PYTHON_TYPES.get(kind, kind) for parameter, kind in _PARAMETER.findall(signature)}
-        parts = {parameter: {"type": kind if kind in _KNOWN else "string"} for parameter, kind in kinds.items()}
-        schema = {"type": "object", "properties": parts, "required": list(parts)}
+        schema = object_of({each: {"type": kind if kind in _KNOWN else "string"} for each, kind in kinds.items()})
         if name != "final_answer" and schema_fault(schema) is None:
             yield Tool(name, description.partition("\n\n    Args:")[0].strip(), schema)
 
@@ -241,8 +234,3 @@ def _calls(task: str, tools: Iterator[Tool], key: int) -> Sequence[ToolCall]:
     """The calls that answer a task with tools that the prompt describes."""
     request = GenerationRequest("", (Prompt(task, task, 0, chat=True),), tools=tuple(tools))
     return decide(request, request.prompts[0], key)
-
-
-def _phrase(text: str) -> Phrase:
-    ids = tuple(tokens.encode(text))
-    return Phrase(ids, tuple(tokens.texts(ids)))

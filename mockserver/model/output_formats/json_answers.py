@@ -21,7 +21,7 @@ from typing import Any
 
 from mockserver.core.generation import Prompt
 from mockserver.core.seeding import Draws, derive
-from mockserver.model import corpus, tokens
+from mockserver.model import corpus
 from mockserver.model.corpus import Phrase, fresh_phrase, phrase
 from mockserver.model.extraction.instances import accepting, filled, wanted_items, with_items
 from mockserver.model.intent import Intent, detect_intent
@@ -29,7 +29,7 @@ from mockserver.model.output_formats.descriptions import SEARCHED, described_obj
 from mockserver.model.output_formats.frameworks import next_step, without_headings
 from mockserver.model.output_formats.keys import restricted
 from mockserver.model.prose import write_prose
-from mockserver.model.schema import compact, schema_fault, write_instance
+from mockserver.model.schema import compact, object_of, schema_fault, write_instance
 from mockserver.model.terms import terms
 from mockserver.model.tools.corrections import corrected, refusals, settled
 
@@ -43,15 +43,11 @@ _MINIFIED = re.compile(
     r"(?:single )?line\b",
     re.IGNORECASE,
 )
-_USUAL = {
-    "type": "object",
-    "properties": {
-        "subject": {"type": "string"},
-        "answer": {"type": "string"},
-        "confidence": {"type": "number", "minimum": 0.5, "maximum": 1},
-    },
-    "required": ["subject", "answer", "confidence"],
-}
+_USUAL = object_of({
+    "subject": {"type": "string"},
+    "answer": {"type": "string"},
+    "confidence": {"type": "number", "minimum": 0.5, "maximum": 1},
+})  # fmt: skip
 _USUAL_ITEMS = 3
 
 
@@ -120,8 +116,7 @@ def _holding(text: str, schema: Any, prompt: Prompt, key: int) -> str:
 def _then_blanks(text: str) -> Iterator[Phrase | None]:
     """A text, its natural end, and endless white space for requests that forbid to stop there."""
     for start in range(0, len(text), _PIECE):
-        ids = tuple(tokens.encode(text[start : start + _PIECE]))
-        yield Phrase(ids, tuple(tokens.texts(ids)))
+        yield fresh_phrase(text[start : start + _PIECE])
     yield None
     while True:
         yield phrase("\n")

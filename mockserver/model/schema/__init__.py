@@ -17,6 +17,7 @@ __all__ = [
     "UnsatisfiableSchemaError",
     "check_schema",
     "is_recursive",
+    "object_of",
     "schema_fault",
     "subschemas",
     "write_instance",
@@ -68,6 +69,11 @@ def is_recursive(schema: object) -> bool:
     """Whether a schema contains a reference, direct or indirect, to itself or a part around it. Raises
     InvalidSchemaError."""
     return bool(_instances().compiled(schema).document.is_recursive)
+
+
+def object_of(parts: Mapping[str, Any]) -> dict[str, Any]:
+    """The schema of an object that has all of these properties, by their schemas."""
+    return {"type": "object", "properties": parts, "required": list(parts)}
 
 
 def subschemas(schema: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:

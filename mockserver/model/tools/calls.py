@@ -196,16 +196,12 @@ def _calls(tool: Tool, prompt: Prompt, key: int, clauses: str) -> list[ToolCall]
 
 
 def _call(tool: Tool | ToolCall, text: str) -> ToolCall:
-    ids = tokens.encode(text)
-    return ToolCall(tool.name, ids, tokens.texts(ids), tool.kind)
+    return ToolCall(tool.name, *tokens.pieces(text), tool.kind)
 
 
 def _compact(call: ToolCall) -> ToolCall:
     """The call as models write it that put no white space into arguments; a custom tool's input is unchanged."""
-    if call.kind == "custom":
-        return call
-    ids = tokens.encode(without_blanks(call.arguments))
-    return call._replace(ids=ids, texts=tokens.texts(ids))
+    return call if call.kind == "custom" else _call(call, without_blanks(call.arguments))
 
 
 # --- arguments -------------------------------------------------------------------------------------------------------
