@@ -141,9 +141,9 @@ class BannedTokens:
 
     def __init__(
         self,
-        biases: tuple[tuple[int, float], ...] = (),
-        sequences: tuple[tuple[int, ...], ...] = (),
-        texts: tuple[str, ...] = (),
+        biases: tuple[tuple[int, float], ...],
+        sequences: tuple[tuple[int, ...], ...],
+        texts: tuple[str, ...],
     ) -> None:
         single = {sequence[0] for sequence in sequences if len(sequence) == 1}
         self._tokens = single | {token for token, bias in biases if bias <= NEVER}
@@ -184,11 +184,7 @@ def banned_tokens(sampling: Sampling) -> BannedTokens:
     return _banned_tokens(sampling.logit_bias, sampling.bad_tokens, sampling.bad_words)
 
 
-@lru_cache(maxsize=64)
-def _banned_tokens(
-    biases: tuple[tuple[int, float], ...], sequences: tuple[tuple[int, ...], ...], texts: tuple[str, ...]
-) -> BannedTokens:
-    return BannedTokens(biases, sequences, texts)
+_banned_tokens = lru_cache(maxsize=64)(BannedTokens)
 
 
 @lru_cache(maxsize=64)

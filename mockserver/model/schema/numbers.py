@@ -245,12 +245,8 @@ def _as_json(number: Fraction, *, whole: bool) -> Any:
 
 def _meets(way: MergedSchema, number: Any, *, strictly: bool) -> bool:
     """Whether it still keeps to it, rounded as it may be; strictly: to the arithmetic of floats too."""
-    if isinstance(number, float) and not isfinite(number):
-        return False
     exact = exactly(number)
     if not _is_within(way, exact) or (strictly and not _is_within(way, _rounded(exact))):
-        return False
-    if way.whole and exact.denominator != 1:
         return False
     return all(_divides(part, number, strictly=strictly) for part in way.multiples)
 
