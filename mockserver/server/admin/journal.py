@@ -37,6 +37,7 @@ from mockserver.server.admin.schemas import (
     table,
 )
 from mockserver.server.scheduling import in_slices
+from mockserver.state.context import ChosenBy
 from mockserver.state.journal.exchanges import Exchange, Journal
 from mockserver.state.journal.har import ARCHIVE_BEGIN, ARCHIVE_END, har_entry
 from mockserver.state.journal.transcripts import exact_transcript_of, summary_of, transcript_of
@@ -56,7 +57,7 @@ _DECISION = table(
         "kind": described(TEXT, "why it was refused: the failure's neutral name"),
         "message": TEXT,
         "dialect_by": described(
-            one_of(("header", "id", "model", "setting", "default")),
+            one_of(filter(None, get_args(ChosenBy))),
             "by what the dialect was chosen, at a path of several dialects",
         ),
         "struck": described(rows(_STRUCK), "in a whole exchange: the same faults as tables"),

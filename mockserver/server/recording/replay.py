@@ -47,10 +47,9 @@ class Replay(NamedTuple):
 class Replays:
     """The answers of a recording, by their requests: equal requests get theirs in turn, and the last one again.
 
-    What is `volatile` in requests (`core/matching/whole_requests.py`) does not make them differ.
-
-    Answers that were not complete, and those that are due to the state of the vendor or the caller (limits, keys,
-    outages), do not count: their requests are forwarded again.
+    What is `volatile` in requests (`core/matching/whole_requests.py`) does not make them differ. Answers that
+    were not complete, and those that are due to the state of the vendor or the caller (limits, keys, outages), do not
+    count: their requests are forwarded again.
     """
 
     def __init__(self, exchanges: Iterable[Recorded | Lost], volatile: Sequence[str] = ()) -> None:
