@@ -173,6 +173,34 @@ def sentence_to_say(text: str) -> str | None:
     return None if match is None or _HOW.search(match[1]) else _sentence(match[1].strip())
 
 
+# `Reply TERMINATE when the task is done`: what agents end their answers with.
+_CAPITALS = re.compile(r"[A-Z]{6}")
+_CLOSING = re.compile(
+    r"\b(?:reply|respond|answer|say|output|return|write|print|end|finish|conclude|include|append|add|send)\b"
+    r"(?: (?:your|the|a|an|only|just|exactly|single|word|phrase|message|messages|response|reply|with|by|to|out))*"
+    r" [\"'`*]{0,3}(?-i:([A-Z][A-Z_]{4,40}[A-Z]))\b(?P<rest>[^.\n]{0,160})",
+    re.IGNORECASE,
+)
+_DONE = re.compile(
+    r"\b(?:done|complete[ds]?|finish(?:ed)?|(?:in|at) the end|solved|accomplished|satisf\w+|addressed|resolved|over)\b",
+    re.IGNORECASE,
+)
+_UNDONE = re.compile(r"\b(?:not|n['’]t|no|cannot|unless|until|unable|without)\b", re.IGNORECASE)
+# How many characters at the end of a text are searched for it.
+_CLOSING_SEARCHED = 4000
+
+
+def closing_word(text: str) -> str | None:
+    """The word in capitals with which a text orders to end once all is done; None for most texts."""
+    stretch = text[-_CLOSING_SEARCHED:]
+    if not _CAPITALS.search(stretch):
+        return None
+    for order in _CLOSING.finditer(stretch):
+        if order[1] not in _FORMS and _DONE.search(order["rest"]) and not _UNDONE.search(order["rest"]):
+            return order[1]
+    return None
+
+
 def _dictated(text: str) -> str | None:
     quoted = _QUOTED.search(text)
     if quoted is not None:

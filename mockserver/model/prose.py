@@ -18,7 +18,7 @@ from mockserver.model import corpus
 from mockserver.model.corpus import Phrase, fresh_phrase, phrase
 from mockserver.model.dialogues import gives_the_word, is_begun
 from mockserver.model.intent import Intent, detect_intent
-from mockserver.model.literal_answers import sentence_to_say, sentiment
+from mockserver.model.literal_answers import closing_word, sentence_to_say, sentiment
 from mockserver.model.tools.results import report, results
 
 _NO_SPACES = ("zh", "ja")
@@ -51,6 +51,10 @@ def write_prose(prompt: Prompt, draws: Draws) -> Iterator[Phrase | None]:
         pieces = report(found, intent.language, draws)
     else:
         pieces = _answer(prompt, intent, writer) if prompt.chat else _completion(prompt, intent, writer)
+    if prompt.chat:
+        closing = next(filter(None, map(closing_word, (*prompt.instructions[:1], prompt.topic))), None)
+        if closing is not None:
+            pieces = chain(pieces, (fresh_phrase(f"\n\n{closing}"),))
     return chain(pieces, (None,), writer.more())
 
 

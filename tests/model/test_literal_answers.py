@@ -11,7 +11,7 @@ from mockserver.core.generation import Message, Prompt
 from mockserver.core.seeding import Draws
 from mockserver.model import tokens
 from mockserver.model.intent import detect_intent
-from mockserver.model.literal_answers import literal_answers, sentiment
+from mockserver.model.literal_answers import closing_word, literal_answers, sentiment
 from mockserver.model.output_formats import WRITERS
 from mockserver.model.prose import write_prose
 
@@ -133,6 +133,25 @@ def answered(prompt: Prompt, key: int = 7) -> str:
             break
         said += phrase.texts
     return "".join(said)
+
+
+@pytest.mark.parametrize(
+    "order, word",
+    [
+        ("Reply with TERMINATE when the task has been completed.", "TERMINATE"),
+        ('Reply "TERMINATE" in the end when everything is done.', "TERMINATE"),
+        ("Respond with 'APPROVE' once your feedback is addressed.", "APPROVE"),
+        ("Say TERMINATE if the task is not done.", None),
+        ("Answer UNKNOWN if you cannot tell.", None),
+        ("Write MARKDOWN when you are done.", None),
+    ],
+)
+def test_an_agent_ends_with_the_word_that_says_that_all_is_done(order: str, word: str | None) -> None:
+    assert closing_word(order) == word
+    turns = (Message("system", order), Message("user", "Tell me about tides"))
+    pieces = iter(write_prose(Prompt(order, turns[-1].text, 1, chat=True, messages=turns), Draws(1)).__next__, None)
+    said = "".join(text for piece in pieces if piece for text in piece.texts)
+    assert said.endswith(f"\n\n{word}") == (word is not None)
 
 
 def test_an_answer_is_what_was_dictated_and_ends_with_it() -> None:

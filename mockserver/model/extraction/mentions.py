@@ -30,7 +30,7 @@ _NUMBER = re.compile(
 _DATE = re.compile(r"\b\d{4}-\d\d-\d\d\b")
 _EMAIL = re.compile(r"(?<![\w.+-])[\w.+-]++@[\w-]+(?:\.[\w-]+)+\b", re.ASCII)
 _URL = re.compile(r"https?://[^\s\"'<>»”)]*[^\s\"'<>»”).,;:!?]")
-_CODE = re.compile(r"(?<![\w-])#?(?=[A-Za-z-]*\d)[A-Za-z\d]+(?:-[A-Za-z\d]+)*\b", re.ASCII)
+_CODE = re.compile(r"(?<![\w-])#?(?=[A-Za-z_-]*\d)[A-Za-z\d]+(?:[_-][A-Za-z\d]+)*\b", re.ASCII)
 _FORMULA = re.compile(
     r"(?<![\d.(])(?:\(\s*+)*+-?\d[\d.]*+(?:[\s)]*+(?:\*\*|[-+*/×÷^%@#&|~])\s*+(?:\(\s*+)*+-?\d[\d.]*+)+(?:\s*+\))*"
 )
@@ -305,7 +305,7 @@ def _after_colon(topic: str, about: frozenset[str]) -> Iterator[str]:
 
 
 def _named_value(name: str, topic: str) -> Iterator[str]:
-    """What follows the name of a property: "with the subject Hello and the body See you"."""
+    """What follows the name of a property: "with the subject Hello and the body See you", "the command: `ls`"."""
     if (
         len(name) < 3
         or not name.isidentifier()
@@ -314,12 +314,13 @@ def _named_value(name: str, topic: str) -> Iterator[str]:
         return iter(())
     spelled = name.replace("_", "[_ ]")
     found = re.finditer(
-        rf"\b(?:with|and) (?:the |an? )?{spelled}(?: of| is|:)? {_NO_KEYS}{_UNQUOTED}([^\n]{{1,120}}?)"
+        rf"\b{spelled}(?:(?: of| is|:|=) ?| )(?:\"([^\"\n]{{1,300}})\"|'([^'\n]{{1,300}})'(?!\w)|`([^`\n]{{1,300}})`)"
+        rf"|\b(?:with|and) (?:the |an? )?{spelled}(?: of| is|:)? {_NO_KEYS}{_UNQUOTED}([^\n]{{1,120}}?)"
         r"(?= and (?:the|an?|with)\b|[.,;!?](?:\s|$)|\s*\n|\s*$)",
         topic,
         re.IGNORECASE,
     )
-    return (match[1] for match in found)
+    return (next(filter(None, match.groups())) for match in found)
 
 
 def _paths(topic: str, about: frozenset[str]) -> Iterator[str]:

@@ -431,6 +431,11 @@ def test_a_verb_that_many_tools_share_calls_none(prompt: str) -> None:
             "Email bob@example.com with the subject Hello and the body See you at 5pm",
             {"to": "bob@example.com", "subject": "Hello", "body": "See you at 5pm"},
         ),
+        (
+            form("email", "to", "subject", "body"),
+            "Email bob@example.com with subject 'Hello' and body 'See you at 5pm'",
+            {"to": "bob@example.com", "subject": "Hello", "body": "See you at 5pm"},
+        ),
         (form("set_reminder", "text", "time"), "Remind me to buy milk at 6 pm", {"text": "buy milk", "time": "6 pm"}),
         (
             form("move_money", "from_account", "to_account"),
