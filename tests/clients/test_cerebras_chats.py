@@ -123,16 +123,13 @@ def test_a_stream_joins_to_the_plain_answer_and_ends_with_usage_and_times(client
     assert len({(chunk.id, chunk.created, chunk.system_fingerprint) for chunk in chunks}) == 1
 
 
-def test_a_limit_a_stop_and_several_choices_are_obeyed(client: Cerebras) -> None:
+def test_a_limit_and_a_stop_are_obeyed(client: Cerebras) -> None:
     whole = asked(client).choices[0].message.content or ""
     short = asked(client, max_completion_tokens=5)
     assert whole.startswith(short.choices[0].message.content or "-")
     assert short.choices[0].finish_reason == "length"
     stop = middle_of(whole)
     assert asked(client, stop=["never said", stop]).choices[0].message.content == before(whole, stop)
-    first, second = asked(client, n=2).choices
-    assert (first.message.content, first.index, second.index) == (whole, 0, 1)
-    assert second.message.content not in ("", whole)
 
 
 @pytest.mark.parametrize("shown", ["parsed", "raw", "hidden"])

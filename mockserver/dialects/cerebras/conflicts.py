@@ -68,11 +68,16 @@ def _two_limits(body: Body) -> Refusal | None:
     return exclusive("max_tokens", "max_completion_tokens") if both else None
 
 
+def _several_choices(body: Body) -> Refusal | None:
+    # Recorded in 2025, and never recorded otherwise.
+    return refused('"n" > 1 is not currently supported', "n") if body["n"] > 1 else None
+
+
 # By the field without which there is no conflict; the first one is reported.
 _DOCUMENTED: Mapping[str, Check] = {"top_logprobs": _rivals_without_logprobs, "reasoning_format": _raw_json}
 _CHECKS: Mapping[Edition, Mapping[str, Check]] = {
     "documented": _DOCUMENTED,
-    "observed": {**_DOCUMENTED, "tools": _tools_and_form, "max_tokens": _two_limits},
+    "observed": {**_DOCUMENTED, "tools": _tools_and_form, "max_tokens": _two_limits, "n": _several_choices},
 }
 
 

@@ -62,7 +62,7 @@ console.log(JSON.stringify({
   chatted: await chatted({ tool_choice: "none" }),
   calling: await client.chat.completions.create(CHAT),
   called: await chatted({}),
-  refused: await problem(asked({ temperature: 1.6 })),
+  refused: await problem(asked({ temperature: 2.1 })),
   limited: await problem(asked({}, '{ kind = "error", error = "rate_limit" }')),
   unauthorized: await problem(asked({}, '{ kind = "error", error = "unauthorized" }')),
   amid: await problem(streamed({}, '{ kind = "error_event", after_event = 2 }')),

@@ -13,7 +13,7 @@ const chat = {
   ask: { messages: MESSAGES },
 };
 const VENDORS = {
-  cerebras: { ...text, base: "/cerebras/v1", model: "llama3.1-8b", wrong: { temperature: 1.6 } },
+  cerebras: { ...text, base: "/cerebras/v1", model: "llama3.1-8b", wrong: { temperature: 2.1 } },
   ovms: { ...text, base: "/ovms/v3", model: "llama3", wrong: { temperature: 2.1 } },
   upstash: {
     ...chat, base: "/upstash/llm/v1", model: "meta-llama/Meta-Llama-3-8B-Instruct", wrong: { temperature: 2.1 },
