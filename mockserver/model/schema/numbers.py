@@ -16,6 +16,8 @@ from mockserver.model.schema.merged_schema import ALL_WHOLE, MergedSchema, exact
 from mockserver.model.schema.values import name_parts, table
 
 _ATTEMPTS = 20
+# Decimal numbers of fewer digits are floats that are written as they were.
+_EXACT = 10**15
 # The most decimal places of a float.
 _FINEST = 320
 # Decimal places are added until there are so many steps between bounds that are close together: fewer of what is
@@ -73,43 +75,25 @@ def numbers(
     way: MergedSchema, draws: Draws, usual: Range, taken: Collection[int | float] = ()
 ) -> Iterator[int | float]:
     """Numbers that keep to a merged schema and are not taken, if possible usual ones; none if there is none."""
-    if not (way.multiples or way.low_open or way.high_open):
-        if way.whole:
-            grid = _grid(way, usual, 0)
-            if grid is None:
-                return
-            first: int | float = grid.start + draws.below(grid.end - grid.start + 1)
-            if first not in taken:
-                yield first
-        elif way.low is None and way.high is None:
-            # What the first draw of the general way would give, without its arithmetic.
-            start, end, scale = _decimals(usual)
-            index = start + draws.below(end - start + 1)
-            first = index // scale if index % scale == 0 else index / scale
-            if first not in taken:
-                yield first
     for finer in (0, 2, 6):
         grid = _grid(way, usual, finer)
         if grid is None:
             continue
+        numerator, denominator = grid.step.as_integer_ratio()
         found = False
         for strictly in (True, False):
             for index in _indexes(grid, draws, len(taken)):
-                number = _as_json(index * grid.step, whole=way.whole)
-                if number is not None and number not in taken and _meets(way, number, strictly=strictly):
+                number = _as_json(index * numerator, denominator, whole=way.whole)
+                if number is None or number in taken:
+                    continue
+                # A decimal number of few digits is not rounded, and keeps to the bounds as its place does.
+                if (abs(index) < _EXACT and not way.multiples) or _meets(way, number, strictly=strictly):
                     found = True
                     yield number
             if found:
                 break
         if way.multiples or way.whole:
             break
-
-
-@lru_cache(maxsize=256)
-def _decimals(usual: Range) -> tuple[int, int, int]:
-    """The first and the last whole number that is, divided by the third, usual."""
-    scale: int = 10**usual.places
-    return ceil(exactly(usual.low) * scale), floor(exactly(usual.high) * scale), scale
 
 
 class _Grid(NamedTuple):
@@ -233,12 +217,12 @@ def _indexes(grid: _Grid, draws: Draws, excluded: int) -> Iterator[int]:
     yield from range(grid.end + 1, (high if grid.last is None else min(high, grid.last)) + 1)
 
 
-def _as_json(number: Fraction, *, whole: bool) -> Any:
+def _as_json(numerator: int, denominator: int, *, whole: bool) -> Any:
     """A number as JSON writes it: whole, or the nearest float, as all large ones are that need not be whole."""
-    if number.denominator == 1 and (whole or abs(number) < ALL_WHOLE):
-        return int(number)
+    if numerator % denominator == 0 and (whole or abs(numerator) < ALL_WHOLE * denominator):
+        return numerator // denominator
     try:
-        return float(number)
+        return numerator / denominator
     except OverflowError:
         return None
 
