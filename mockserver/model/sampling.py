@@ -15,7 +15,7 @@ depend on a key of their own, not on those of the text.
 import codecs
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import accumulate
 from math import exp, inf, log
@@ -284,11 +284,7 @@ class _History:
         if self._size:
             # "plus the input tokens for decoder-only models"
             self.ids = list(prompt.ids or tokens.encode(prompt.text))
-            self._grams.update(self._fresh(0))
-
-    def _fresh(self, start: int) -> list[tuple[int, ...]]:
-        size, ids = self._size, self.ids
-        return [tuple(ids[at : at + size]) for at in range(max(start, 0), len(ids) - size + 1)]
+            self._grams.update(_grams(self.ids, self._size))
 
     def is_new(self, more: tuple[int, ...]) -> bool:
         """Whether no n-gram is repeated if these tokens are added."""
@@ -302,12 +298,12 @@ class _History:
         before = len(self.ids)
         self.ids += unit.ids
         if self._size:
-            self._grams.update(self._fresh(before - self._size + 1))
+            self._grams.update(_grams(self.ids[max(before - self._size + 1, 0) :], self._size))
         if len(self.ids) > _KEPT_TAIL + self._reach:
             del self.ids[: len(self.ids) - self._reach]
         if self._text_reach:
             self.text = (self.text + unit.text)[-self._text_reach :]
 
 
-def _grams(ids: tuple[int, ...], size: int) -> list[tuple[int, ...]]:
-    return [ids[at : at + size] for at in range(len(ids) - size + 1)]
+def _grams(ids: Sequence[int], size: int) -> list[tuple[int, ...]]:
+    return [tuple(ids[at : at + size]) for at in range(len(ids) - size + 1)]
