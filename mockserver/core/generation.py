@@ -106,7 +106,9 @@ class Sampling(NamedTuple):
     bad_tokens: tuple[tuple[int, ...], ...] = ()
 
 
-Form = Literal["json_object", "json_array", "json_schema", "json_complete", "regex", "grammar", "sections", "action"]
+Form = Literal[
+    "json_object", "json_array", "json_schema", "json_complete", "regex", "grammar", "sections", "action", "steps"
+]
 
 
 class Constraint(NamedTuple):

@@ -1,5 +1,5 @@
 """Forms that a prompt asks for in words, in requests without a constraint: `Answer only with valid JSON`, DSPy's
-sections, the code of smolagents."""
+sections, the code of smolagents, the steps of agents that call tools in words."""
 
 import re
 from collections.abc import Iterator
@@ -34,7 +34,7 @@ _OTHER_MATTERS = (
 
 
 def requested_format(prompt: Prompt) -> Constraint | None:
-    """The form that a prompt asks for: an object, an array of them, sections, or code; None if it asks for none."""
+    """The form that a prompt asks for: an object, an array of them, sections, code or steps; None for most prompts."""
     if "[[ ## completed ## ]]" in prompt.topic[-_SEARCHED:] or (
         prompt.messages and "def final_answer(" in prompt.messages[0].text[:_SYSTEM]
     ):
@@ -42,6 +42,12 @@ def requested_format(prompt: Prompt) -> Constraint | None:
         from mockserver.model.output_formats.frameworks import framework_format
 
         form = framework_format(prompt)
+        if form is not None:
+            return form
+    if "Action Input:" in prompt.text[:_SYSTEM]:
+        from mockserver.model.output_formats.written_steps import wants_steps
+
+        form = wants_steps(prompt)
         if form is not None:
             return form
     # The latest text first; few mention JSON.

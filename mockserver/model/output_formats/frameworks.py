@@ -96,7 +96,7 @@ def next_step(prompt: Prompt, parts: Mapping[str, Any], key: int) -> dict[str, A
         return {"answer": "; ".join(found)} if found and parts.get("answer") == {"type": "string"} else {}
     question = without_headings(before)
     called = _step_parts(steps, "tool_name_")
-    for call in _calls(question, _described_tools(prompt.text), key):
+    for call in calls_for(question, _described_tools(prompt.text), key):
         if call.name not in called:
             return {"next_tool_name": call.name, "next_tool_args": json.loads(call.arguments)}
         called.remove(call.name)
@@ -168,11 +168,11 @@ _END = "def final_answer("
 # How many characters of the system prompt are searched for the tools.
 _SEARCHED = 40_000
 _FUNCTION = re.compile(r'^def (\w+)\(([^\n]*)\) -> [^\n]+:\n    """(.*?)\n    """', re.MULTILINE | re.DOTALL)
-_PARAMETER = re.compile(r"(\w+): (\w+)")
+PARAMETER = re.compile(r"(\w+): (\w+)")
 _TAGS = re.compile(r"must be opened with '([^'\n]+)', and closed with '([^'\n]+)'")
 _USUAL_TAGS = ("<code>", "</code>")
-_PYTHON_TYPES = {"any": "string", "str": "string", "int": "integer", "float": "number", "bool": "boolean"}
-_KNOWN = frozenset(("string", "integer", "number", "boolean", "array", "object"))
+PYTHON_TYPES = {"any": "string", "str": "string", "int": "integer", "float": "number", "bool": "boolean"}
+KNOWN_TYPES = frozenset(("string", "integer", "number", "boolean", "array", "object"))
 _TASK = "New task:"
 _LOGS = re.compile(r"Execution logs:\n(.*?)(?:\nLast output from code snippet:|\Z)", re.DOTALL)
 _SAID = object_of({"thought": {"type": "string"}, "answer": {"type": "string"}})
@@ -201,7 +201,7 @@ def _step(prompt: Prompt, key: int) -> tuple[str, str]:
         findings = "; ".join(text for logs in printed if (text := gist(logs.strip())))
         return said["thought"], f"final_answer({_literal(findings or said['answer'])})"
     calls = []
-    for call in _calls(task, _functions(prompt.messages[0].text[:_SEARCHED]), key):
+    for call in calls_for(task, _functions(prompt.messages[0].text[:_SEARCHED]), key):
         arguments = (f"{name}={_literal(value)}" for name, value in json.loads(call.arguments).items())
         calls.append(f"print({call.name}({', '.join(arguments)}))")
     return said["thought"], "\n".join(calls) or f"final_answer({_literal(said['answer'])})"
@@ -219,8 +219,8 @@ def _last_task(messages: Sequence[Message]) -> tuple[str, Sequence[Message]]:
 def _functions(text: str) -> Iterator[Tool]:
     """The functions described in a system prompt, without the one that ends the agent's steps."""
     for name, signature, description in _FUNCTION.findall(text):
-        kinds = {parameter: _PYTHON_TYPES.get(kind, kind) for parameter, kind in _PARAMETER.findall(signature)}
-        schema = object_of({each: {"type": kind if kind in _KNOWN else "string"} for each, kind in kinds.items()})
+        kinds = {parameter: PYTHON_TYPES.get(kind, kind) for parameter, kind in PARAMETER.findall(signature)}
+        schema = object_of({each: {"type": kind if kind in KNOWN_TYPES else "string"} for each, kind in kinds.items()})
         if name != "final_answer" and schema_fault(schema) is None:
             yield Tool(name, description.partition("\n\n    Args:")[0].strip(), schema)
 
@@ -230,7 +230,7 @@ def _literal(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False) if isinstance(value, str) else repr(value)
 
 
-def _calls(task: str, tools: Iterator[Tool], key: int) -> Sequence[ToolCall]:
+def calls_for(task: str, tools: Iterator[Tool], key: int) -> Sequence[ToolCall]:
     """The calls that answer a task with tools that the prompt describes."""
     request = GenerationRequest("", (Prompt(task, task, 0, chat=True),), tools=tuple(tools))
     return decide(request, request.prompts[0], key)
