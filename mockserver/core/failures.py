@@ -4,6 +4,8 @@ import json
 from enum import StrEnum
 from typing import NamedTuple
 
+from mockserver.core.calls import Call
+
 
 class FailureKind(StrEnum):
     """Why a request is refused, in neutral names that each dialect's error table translates."""
@@ -60,6 +62,7 @@ class Refusal(NamedTuple):
     - `headers`: sent in addition to the table's.
     - `model`: the name of the model that was asked for, if it is known, for tables whose own wording names it.
     - `identity`: determines the ids of the answer, once it is made, for vendors whose bodies state one.
+    - `call`: what is refused, once the answer is made, for vendors whose bodies depend on the way in.
     """
 
     kind: FailureKind
@@ -73,6 +76,7 @@ class Refusal(NamedTuple):
     code: str | None = None
     model: str | None = None
     identity: int = 0
+    call: Call | None = None
 
 
 class SimulatorError(NamedTuple):

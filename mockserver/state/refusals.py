@@ -18,7 +18,7 @@ def refuse(refusal: Refusal, context: RequestContext, request: GenerationRequest
     streamed = streams and row.streamed is not None
     if streams and row.streamed is not None:
         row = row.streamed
-    refusal = refusal._replace(identity=context.scope.identity)
+    refusal = refusal._replace(identity=context.scope.identity, call=context.call)
     body = row.body(refusal, refusal.message or row.message)
     data = body if isinstance(body, bytes) else orjson.dumps(body)
     resets = tuple((name, b"%d" % ceil(context.scope.now + seconds)) for name, seconds in row.resets)

@@ -5,7 +5,7 @@ from typing import Any
 
 import openai
 import pytest
-from openai import OpenAI
+from openai import AzureOpenAI, OpenAI
 
 from .questions import PROMPT, TIMEOUT, Server
 
@@ -16,6 +16,15 @@ MODEL = "gpt-5.4"
 def client(server: Server) -> Iterator[OpenAI]:
     with OpenAI(api_key="mock-ns-stored", base_url=f"{server.url}/openai/v1", timeout=TIMEOUT, max_retries=0) as client:
         yield client
+
+
+def test_azures_client_finds_responses_and_models_without_a_version_in_the_path(server: Server) -> None:
+    with AzureOpenAI(azure_endpoint=server.url, api_key="k", api_version="2025-04-01-preview", max_retries=0) as client:
+        answer = client.responses.create(model="my-deployment", input=PROMPT)
+        assert client.responses.retrieve(answer.id) == answer
+        assert client.models.list().data
+        with pytest.raises(openai.NotFoundError, match="Response with id 'resp_1' not found"):
+            client.responses.retrieve("resp_1")
 
 
 def texts(client: OpenAI, conversation: str, **query: Any) -> list[str]:

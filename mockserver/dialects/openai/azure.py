@@ -1,16 +1,84 @@
-"""Azure's way in: the name of a deployment in the path instead of the body's model, and a header of its own for the key
-(vendor facts, section I). Its newer paths, `/openai/v1/...`, are the dialect's own."""
+"""Azure's way in: the name of a deployment in the path instead of the body's model, a header of its own for the key,
+errors and headers of its own (vendor facts, section I). Its newer paths, `/openai/v1/...`, are the dialect's own."""
+
+from collections.abc import Mapping
+from typing import Any
 
 import orjson
 
 from mockserver.core.calls import Call
-from mockserver.core.dialects import Read, RequestScope
-from mockserver.core.failures import Refusal
+from mockserver.core.dialects import Operation, Read, RequestScope
+from mockserver.core.failures import FailureKind, Refusal
 from mockserver.core.generation import GenerationRequest
+from mockserver.core.seeding import uuid4_text
+from mockserver.core.timeline import RawHeaders
+from mockserver.dialects.openai.bodies import date_header
 from mockserver.dialects.openai.fields import bearer, json_object
 
 # What the path of an operation has instead of `/v1`, after `/openai`.
 DEPLOYMENTS = "/deployments/{name}"
+SAFE = {"filtered": False, "severity": "safe"}
+CATEGORIES = ("hate", "self_harm", "sexual", "violence")
+# What a filter states that has struck; the category and the severity are a guess.
+STRUCK = {"violence": {"filtered": True, "severity": "medium"}}
+_DENIED = {
+    "code": "401",
+    "message": "Access denied due to invalid subscription key or wrong API endpoint. Make sure to provide a valid key "
+    "for an active subscription and use a correct regional API endpoint for your resource.",
+}
+AZURE_ERRORS: Mapping[FailureKind, Mapping[str, Any]] = {
+    FailureKind.MISSING_CREDENTIALS: _DENIED,
+    FailureKind.UNAUTHORIZED: _DENIED,
+    FailureKind.UNKNOWN_MODEL: {
+        "type": "invalid_request_error",
+        "code": "DeploymentNotFound",
+        "message": "The API deployment for this resource does not exist. If you created the deployment within the last "
+        "5 minutes, please wait a moment and try again.",
+    },
+    FailureKind.CONTENT_FILTER: {
+        "message": "The response was filtered due to the prompt triggering Azure OpenAI's content management policy. "
+        "Please modify your prompt and retry. To learn more about our content filtering policies please read our "
+        "documentation: https://go.microsoft.com/fwlink/?linkid=2198766",
+        "type": None,
+        "param": "prompt",
+        "code": "content_filter",
+        "status": 400,
+        "innererror": {
+            "code": "ResponsibleAIPolicyViolation",
+            "content_filter_result": {**dict.fromkeys(CATEGORIES, SAFE), **STRUCK},
+        },
+    },
+    FailureKind.RATE_LIMIT: {
+        "code": "429",
+        "message": "Requests to the ChatCompletions_Create Operation under Azure OpenAI API version 2024-10-21 have "
+        "exceeded token rate limit of your current OpenAI S0 pricing tier. Please retry after 33 seconds.",
+    },
+}
+
+
+def is_azure(call: Call) -> bool:
+    """Whether a call comes Azure's way: by its key, its version, or a deployment."""
+    return "api-key" in call.headers or "api-version=" in call.query or call.path.startswith("/deployments/")
+
+
+def azure_headers(call: Call, scope: RequestScope) -> RawHeaders:
+    """The headers of every answer to such a call."""
+    # A header cannot have every character that a name may have.
+    name = scope.variables.get("name", "").encode("ascii", "replace").translate(None, bytes(range(32)))
+    return (
+        date_header(scope.now),
+        (b"apim-request-id", uuid4_text(scope.identity, "apim").encode()),
+        (b"x-request-id", uuid4_text(scope.identity, "request").encode()),
+        (b"x-ms-region", b"East US 2"),
+        *(((b"x-ms-deployment-name", name),) if name else ()),
+        *(() if scope.refused is not None else ((b"x-ms-rai-invoked", b"true"),)),
+    )
+
+
+def also_unversioned(operation: Operation) -> Operation:
+    """The operation also at the path without `/v1` that Azure's clients ask with an `api-version`."""
+    first = operation.paths[0]
+    return operation if len(operation.paths) > 1 else operation._replace(paths=(first, first.removeprefix("/v1")))
 
 
 def api_key(call: Call) -> str | None:

@@ -2,7 +2,7 @@
 
 from mockserver.core.dialects import BEARER, Clients, Dialect, Operation, Schemas, on_demand
 from mockserver.dialects.contracts import components
-from mockserver.dialects.openai.azure import DEPLOYMENTS, api_key, of_deployments
+from mockserver.dialects.openai.azure import DEPLOYMENTS, also_unversioned, api_key, of_deployments
 from mockserver.dialects.openai.errors import ERRORS, stream_error, unrouted
 from mockserver.dialects.openai.families import MODELS
 from mockserver.dialects.openai.limits import PRESETS, PROMPT_CACHING, QUOTAS, every_answer, preset_of
@@ -79,10 +79,10 @@ OPENAI = Dialect(
     operations=(
         CHAT_COMPLETIONS,
         COMPLETIONS,
-        *RESPONSES,
+        *map(also_unversioned, RESPONSES),
         EMBEDDINGS,
         MODERATIONS,
-        LIST_MODELS,
+        also_unversioned(LIST_MODELS),
         GET_MODEL,
         DELETE_MODEL,
     ),

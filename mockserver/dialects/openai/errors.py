@@ -12,6 +12,7 @@ import orjson
 from mockserver.core.calls import Call
 from mockserver.core.dialects import ErrorTable, ErrorTemplate, RequestScope
 from mockserver.core.failures import FailureKind, Refusal
+from mockserver.dialects.openai.azure import AZURE_ERRORS, is_azure
 from mockserver.dialects.openai.events import event
 
 INVALID = "invalid_request_error"
@@ -128,6 +129,10 @@ def _refusal(row: ErrorRow, make: ErrorBody | None = None, model: str = "gpt-4o"
         if make is not None:
             return make(refusal._replace(param=refusal.param or row.param, code=code), words)
         kind = "tokens" if row.type == "requests" and "tokens per" in words else _TYPES.get(code or "", row.type)
+        if refusal.call is not None and is_azure(refusal.call) and refusal.kind in AZURE_ERRORS:
+            own = AZURE_ERRORS[refusal.kind]
+            given = refusal.message and refusal.kind is not FailureKind.UNKNOWN_MODEL
+            return orjson.dumps({"error": {**own, "message": words} if given else own})
         error = {"message": words, "type": kind, "param": refusal.param or row.param, "code": code}
         return orjson.dumps({"error": error}, option=orjson.OPT_INDENT_2)
 

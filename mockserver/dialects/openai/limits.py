@@ -18,6 +18,7 @@ from mockserver.core.quotas import (
 )
 from mockserver.core.seeding import alphanumerics, derive, hex_digits
 from mockserver.core.timeline import RawHeaders
+from mockserver.dialects.openai.azure import azure_headers, is_azure
 from mockserver.dialects.openai.bodies import date_header
 from mockserver.dialects.openai.errors import ORGANIZATION, PROJECT
 from mockserver.dialects.openai.families import snapshot_of
@@ -95,6 +96,8 @@ def every_answer(call: Call, scope: RequestScope) -> RawHeaders:
     """The headers of each answer, errors included: of a refusal without rate limits, unless these are its reason."""
     responses = call.path.startswith(_RESPONSES)
     limits = () if scope.refused not in _STATE_LIMITS else _limits(call, scope, responses)
+    if is_azure(call):
+        return (*azure_headers(call, scope), *limits)
     return (
         date_header(scope.now),
         *(() if scope.refused in _ANONYMOUS else _caller(call)),

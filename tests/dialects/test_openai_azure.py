@@ -1,0 +1,64 @@
+"""What Azure's clients get: chats with the results of content filters, and errors of Azure's own."""
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.support.asking import ask
+
+DEPLOYMENT = "/deployments/gpt-4o/chat/completions?api-version=2024-10-21"
+HELLO = {"messages": [{"role": "user", "content": "Say hello"}], "max_tokens": 2}
+SAFE = {"filtered": False, "severity": "safe"}
+CATEGORIES = ("hate", "self_harm", "sexual", "violence")
+NOT_FOUND = {"detected": False, "filtered": False}
+
+
+def test_a_chat_at_a_deployment_is_laid_out_as_azure_does() -> None:
+    answer = ask("openai", HELLO, path=DEPLOYMENT, method="POST")
+    body = answer.json()
+    assert answer.body == json.dumps(body, sort_keys=True, separators=(",", ":")).encode() + b"\n"
+    assert body["prompt_filter_results"] == [
+        {"content_filter_results": {**dict.fromkeys(CATEGORIES, SAFE), "jailbreak": NOT_FOUND}, "prompt_index": 0}
+    ]
+    found = body["choices"][0]["content_filter_results"]
+    protected = dict.fromkeys(("protected_material_code", "protected_material_text"), NOT_FOUND)
+    assert found == {**dict.fromkeys(CATEGORIES, SAFE), **protected}
+    assert {"apim-request-id", "x-ms-deployment-name"} < answer.headers.keys()
+    assert "openai-version" not in answer.headers
+    filtered = ask(
+        "openai",
+        HELLO,
+        path=DEPLOYMENT,
+        method="POST",
+        headers={"x-mockserver-fault": "{ kind = 'finish', reason = 'content_filter' }"},
+    ).json()
+    assert filtered["choices"][0]["content_filter_results"]["violence"] == {"filtered": True, "severity": "medium"}
+
+
+def test_a_stream_of_a_deployment_begins_with_what_the_filters_say_of_the_prompt() -> None:
+    first, *chunks, done = ask("openai", {**HELLO, "stream": True}, path=DEPLOYMENT, method="POST").events()
+    assert list(first) == ["choices", "created", "id", "model", "object", "prompt_filter_results"]
+    assert done == "[DONE]"
+    text = {"protected_material_text": NOT_FOUND}
+    assert [chunk["choices"][0]["content_filter_results"] for chunk in chunks] == [{}, text, text, {}]
+    assert all(list(chunk) == sorted(chunk) for chunk in chunks)
+
+
+@pytest.mark.parametrize(
+    "fault, status, error",
+    [
+        ("unauthorized", 401, {"code": "401"}),
+        ("unknown_model", 404, {"type": "invalid_request_error", "code": "DeploymentNotFound"}),
+        ("content_filter", 400, {"type": None, "param": "prompt", "code": "content_filter", "status": 400}),
+        ("rate_limit", 429, {"code": "429"}),
+        ("server_error", 500, {"type": "server_error", "param": None, "code": None}),
+    ],
+)
+@pytest.mark.parametrize("path", [DEPLOYMENT, "/v1/chat/completions"])
+def test_azures_errors_are_its_own(path: str, fault: str, status: int, error: dict[str, Any]) -> None:
+    headers = {"authorization": "", "api-key": "k", "x-mockserver-fault": fault}
+    answer = ask("openai", {"model": "gpt-4o", **HELLO}, path=path, method="POST", headers=headers)
+    told = answer.json()["error"]
+    assert (answer.status, {name: told[name] for name in error}) == (status, error)
+    assert told.keys() - error.keys() <= {"message", "innererror"}
