@@ -4,8 +4,10 @@
 
 `suites.toml` has a row for each suite: where its tests come from (the source distribution of a package, a checkout that
 the caller names, or `standard_tests.py` here, which hands a model to LangChain's standard tests), the settings of the
-server, and which tests fail for which reason. A run fails if a test fails without a reason, or passes despite one. Each
-suite has an environment of its own in `.clients/`, and none of its files is kept elsewhere.
+server, and which tests fail for which reason. A run fails if a test fails without a reason, or passes despite one.
+
+pytest runs the tests, or bun those in TypeScript; both report as JUnit does. Each suite has an environment of its own
+in `.clients/`, and none of its files is kept elsewhere.
 """
 
 import argparse
@@ -26,17 +28,25 @@ from tempfile import TemporaryDirectory
 from threading import Thread
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
+from xml.etree import ElementTree
 
 import orjson
 
 from mockserver import MockServer
-from tests.clients.environments import BUILD_SECONDS, CommandError, built, python_in, run_in, virtual_environment
+from tests.clients.environments import (
+    BUILD_SECONDS,
+    CommandError,
+    built,
+    newest_node_modules,
+    python_in,
+    run_in,
+    virtual_environment,
+)
 
 HERE = Path(__file__).parent
 # What the last run of each suite gave, for the page on conformance.
 RESULTS = HERE / "suites.json"
 
-_OUTCOME = re.compile(r"^(PASSED|FAILED|ERROR|XFAIL|XPASS) (\S+)", re.MULTILINE)
 _SECONDS = 1200
 # One loop for all tests: clients keep their connections from test to test.
 _ASYNCIO = """[pytest]
@@ -50,7 +60,8 @@ class Suite(NamedTuple):
     """A row of `suites.toml`.
 
     - `source`: a package whose source distribution has the tests, empty if there is a checkout or they are ours.
-    - `install`: what the tests need; `tests`: where they are within the source.
+    - `install`: what the tests need; `tests`: where they are within the source; `runner`: "pytest", or "bun" for tests
+      in TypeScript, whose packages are npm's.
     - `server`: settings of the server; `environment`: variables of the tests.
     - `replace`: patterns of what no server could accept, each with a sensible value.
     - In both, `{url}` is the server's, and `{target}` that of an application which answers `/404` with `404 Not Found`.
@@ -63,6 +74,7 @@ class Suite(NamedTuple):
     source: str = ""
     checkout: bool = False
     install: Sequence[str] = ()
+    runner: str = "pytest"
     server: Mapping[str, Any] = {}
     environment: Mapping[str, str] = {}
     replace: Mapping[str, str] = {}
@@ -140,21 +152,51 @@ def run(name: str, suite: Suite, checkout: Path | None) -> Result:
         places = {"{url}": server.url, "{target}": target}
         tests = _tests(environment / name, suite, checkout, environment, places)
         variables = {key: _placed(value, places) for key, value in suite.environment.items()}
-        command = [
-            *(str(python_in(environment)), "-m", "pytest", *suite.tests, "-rA", "-q", "--no-header", "--tb=no"),
-            *("-p", "no:cacheprovider", "--show-capture=no", "-o", "addopts=", "-o", "asyncio_mode=auto"),
-            *("-o", "console_output_style=classic"),
-        ]
+        report = tests / "report.xml"
+        command = [*_runner(suite, environment, report), *suite.tests]
         try:
             done = subprocess.run(
                 command, cwd=tests, env={**os.environ, **variables}, capture_output=True, text=True, timeout=_SECONDS
             )
         except subprocess.TimeoutExpired:
             raise SuiteError(f"it has not ended within {_SECONDS} s") from None
-    outcomes = [(test, outcome) for outcome, test in _OUTCOME.findall(done.stdout)]
-    if not outcomes:
-        raise SuiteError(f"it has no tests.\n{done.stdout[-2000:]}\n{done.stderr[-2000:]}")
-    return _judged(suite, outcomes)
+    found = failures(report) if report.exists() else {}
+    # Of a module that it cannot load, bun's report says nothing.
+    silent = [place for place in suite.tests if suite.runner == "bun" and not any(place in test for test in found)]
+    if silent or not found:
+        where = f" in {', '.join(silent)}" if silent else ""
+        raise SuiteError(f"no test ran{where}.\n{done.stdout[-2000:]}\n{done.stderr[-2000:]}")
+    return _judged(suite, found)
+
+
+def _runner(suite: Suite, environment: Path, report: Path) -> list[str]:
+    if suite.runner == "bun":
+        bun = next(environment.glob("node_modules/@oven/bun-*/bin/bun*"))
+        return [str(bun), "test", "--reporter=junit", f"--reporter-outfile={report}"]
+    return [
+        *(
+            str(python_in(environment)),
+            "-m",
+            "pytest",
+            "-q",
+            "--tb=no",
+            f"--junitxml={report}",
+            "-p",
+            "no:cacheprovider",
+        ),
+        *("-o", "junit_family=xunit1", "-o", "addopts=", "-o", "asyncio_mode=auto"),
+    ]
+
+
+def failures(report: Path) -> dict[str, bool]:
+    """Whether each test has failed that was not skipped, by its file, its class and its name."""
+    found: dict[str, bool] = {}
+    for case in ElementTree.parse(report).iter("testcase"):
+        name = "::".join((case.get("file", ""), case.get("classname", "").rpartition(".")[2], case.get("name", "")))
+        if case.find("skipped") is None:
+            failed = case.find("failure") is not None or case.find("error") is not None
+            found[name] = failed or found.get(name, False)
+    return found
 
 
 class _Target(BaseHTTPRequestHandler):
@@ -189,18 +231,18 @@ def _placed(text: str, places: Mapping[str, str]) -> str:
     return text
 
 
-def _judged(suite: Suite, outcomes: list[tuple[str, str]]) -> Result:
-    failed = [test for test, outcome in outcomes if outcome in ("FAILED", "ERROR")]
+def _judged(suite: Suite, outcomes: Mapping[str, bool]) -> Result:
+    failed = [test for test, has_failed in outcomes.items() if has_failed]
     reasons = {pattern: re.compile(pattern) for pattern in suite.explained}
     unexplained = tuple(test for test in failed if not any(each.search(test) for each in reasons.values()))
     mended = tuple(pattern for pattern, each in reasons.items() if not any(each.search(test) for test in failed))
-    passed = sum(outcome == "PASSED" for _, outcome in outcomes)
-    return Result(passed, len(failed) - len(unexplained), unexplained, mended)
+    return Result(len(outcomes) - len(failed), len(failed) - len(unexplained), unexplained, mended)
 
 
 def _environment(suite: Suite) -> Path:
     """The environment of the suites with these packages, made if it is not there."""
-    recipe, build = virtual_environment([*suite.install, *([suite.source] if suite.source else [])])
+    needs = newest_node_modules if suite.runner == "bun" else virtual_environment
+    recipe, build = needs([*suite.install, *([suite.source] if suite.source else [])])
     folder = built("suites", recipe, build)
     # For suites without settings of their own, which would find those of this project.
     (folder / "pytest.ini").write_text(_ASYNCIO)
@@ -237,7 +279,8 @@ def _unpack(source: str, folder: Path, environment: Path) -> None:
 
 def _modules(tests: Path, suite: Suite) -> Iterator[Path]:
     for place in suite.tests:
-        yield from [tests / place] if place.endswith(".py") else (tests / place).rglob("*.py")
+        here = tests / place
+        yield from [here] if here.is_file() else (each for each in here.rglob("*") if each.suffix in (".py", ".ts"))
 
 
 if __name__ == "__main__":

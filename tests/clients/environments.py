@@ -87,7 +87,7 @@ def framework(script: str, packages: Sequence[str], extra: Sequence[str]) -> tup
     An environment that is too big to be kept is removed.
     """
     is_python = script.endswith(".py")
-    recipe, build = (virtual_environment if is_python else _newest_node_modules)((*packages, *extra))
+    recipe, build = (virtual_environment if is_python else newest_node_modules)((*packages, *extra))
     folder = built(f"framework-{script.partition('.')[0]}", recipe, build)
     try:
         command = [str(python_in(folder)), "-"] if is_python else [_program("node"), "--input-type=module", "-"]
@@ -221,7 +221,7 @@ def _node_modules(source: Path) -> tuple[str, Callable[[Path], None]]:
     return "\n".join(file.read_text(encoding="utf-8") for file in files), build
 
 
-def _newest_node_modules(packages: Sequence[str]) -> tuple[str, Callable[[Path], None]]:
+def newest_node_modules(packages: Sequence[str]) -> tuple[str, Callable[[Path], None]]:
     def build(folder: Path) -> None:
         (folder / "package.json").write_text('{"private": true}', encoding="utf-8")
         _program("node")

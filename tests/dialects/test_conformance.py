@@ -78,3 +78,13 @@ def test_what_a_suite_gave_is_kept_though_the_next_one_does_not_run(
         ("langchain-openai", 7)
     ]
     assert "cerebras-sdk: did not run: it has no tests." in capsys.readouterr().out
+
+
+def test_what_came_of_tests_is_read_from_a_report_of_junit(tmp_path: Path) -> None:
+    case = '<testcase file="a.ts" classname="x.Chats" name="{}">{}</testcase>'
+    told = {"passes": "", "fails": "<failure/>", "breaks": "<error/>", "waits": "<skipped/>"}
+    cases = "".join(case.format(name, outcome) for name, outcome in told.items())
+    report = tmp_path / "report.xml"
+    report.write_text(f"<testsuites><testsuite>{cases}</testsuite></testsuites>")
+    failed = {"a.ts::Chats::passes": False, "a.ts::Chats::fails": True, "a.ts::Chats::breaks": True}
+    assert suites.failures(report) == failed
