@@ -107,7 +107,16 @@ class Sampling(NamedTuple):
 
 
 Form = Literal[
-    "json_object", "json_array", "json_schema", "json_complete", "regex", "grammar", "sections", "action", "steps"
+    "json_object",
+    "json_array",
+    "json_schema",
+    "json_complete",
+    "regex",
+    "grammar",
+    "sections",
+    "action",
+    "steps",
+    "tags",
 ]
 
 

@@ -34,7 +34,7 @@ _OTHER_MATTERS = (
 
 
 def requested_format(prompt: Prompt) -> Constraint | None:
-    """The form that a prompt asks for: an object, an array of them, sections, code or steps; None for most prompts."""
+    """The form that a prompt asks for: an object, an array of them, sections, code, steps or tags; None for most."""
     if "[[ ## completed ## ]]" in prompt.topic[-_SEARCHED:] or (
         prompt.messages and "def final_answer(" in prompt.messages[0].text[:_SYSTEM]
     ):
@@ -61,6 +61,10 @@ def requested_format(prompt: Prompt) -> Constraint | None:
             # An object that is written out goes before a list in words, which may be one of its values.
             is_list = first["array"] and not any(order["object"] for order in orders)
             return Constraint("json_array" if is_list else "json_object")
+    if prompt.chat and ("</" in prompt.text or "> tag" in prompt.text or "> XML tag" in prompt.text):
+        from mockserver.model.output_formats.tags import tagged
+
+        return tagged(prompt)
     return None
 
 

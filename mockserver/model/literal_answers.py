@@ -174,7 +174,7 @@ def sentence_to_say(text: str) -> str | None:
 
 
 # `Reply TERMINATE when the task is done`: what agents end their answers with.
-_CAPITALS = re.compile(r"[A-Z]{6}")
+CAPITALS = re.compile(r"[A-Z]{6}")
 _CLOSING = re.compile(
     r"\b(?:reply|respond|answer|say|output|return|write|print|end|finish|conclude|include|append|add|send)\b"
     r"(?: (?:your|the|a|an|only|just|exactly|single|word|phrase|message|messages|response|reply|with|by|to|out))*"
@@ -192,10 +192,7 @@ _CLOSING_SEARCHED = 4000
 
 def closing_word(text: str) -> str | None:
     """The word in capitals with which a text orders to end once all is done; None for most texts."""
-    stretch = text[-_CLOSING_SEARCHED:]
-    if not _CAPITALS.search(stretch):
-        return None
-    for order in _CLOSING.finditer(stretch):
+    for order in _CLOSING.finditer(text[-_CLOSING_SEARCHED:]):
         if order[1] not in _FORMS and _DONE.search(order["rest"]) and not _UNDONE.search(order["rest"]):
             return order[1]
     return None

@@ -18,13 +18,15 @@ from mockserver.model import corpus
 from mockserver.model.corpus import Phrase, fresh_phrase, phrase
 from mockserver.model.dialogues import gives_the_word, is_begun
 from mockserver.model.intent import Intent, detect_intent
-from mockserver.model.literal_answers import closing_word, sentence_to_say, sentiment
+from mockserver.model.literal_answers import CAPITALS, closing_word, sentence_to_say, sentiment
 from mockserver.model.tools.results import report, results
 
 _NO_SPACES = ("zh", "ja")
 # The characters after which an answer needs no leading space, and those of sentences that are complete.
 _ENDS_OF_TURNS = frozenset(" \t\n>")
 _ENDS_OF_SENTENCES = frozenset('.!?…。！？"”»')
+# How many characters of a prompt are searched for words in capitals.
+_SEARCHED = 40_000
 _SAY = re.compile(r"\s*(?:please )?say ", re.IGNORECASE)
 _ORDER = re.compile(
     r"\s*+(please\s++)?(write|explain|list|give|describe|tell|generate|create|summari[sz]e|translate|say|show|compare|"
@@ -51,7 +53,7 @@ def write_prose(prompt: Prompt, draws: Draws) -> Iterator[Phrase | None]:
         pieces = report(found, intent.language, draws)
     else:
         pieces = _answer(prompt, intent, writer) if prompt.chat else _completion(prompt, intent, writer)
-    if prompt.chat:
+    if prompt.chat and CAPITALS.search(prompt.text, 0, _SEARCHED):
         closing = next(filter(None, map(closing_word, (*prompt.instructions[:1], prompt.topic))), None)
         if closing is not None:
             pieces = chain(pieces, (fresh_phrase(f"\n\n{closing}"),))

@@ -8,6 +8,7 @@ from mockserver.core.generation import Prompt
 from mockserver.model.corpus import Phrase
 from mockserver.model.output_formats.frameworks import write_action, write_sections
 from mockserver.model.output_formats.json_answers import write_array, write_grammar, write_object, write_schema
+from mockserver.model.output_formats.tags import write_tags
 from mockserver.model.output_formats.written_steps import write_steps
 from mockserver.model.regex import tell_match
 
@@ -25,4 +26,5 @@ WRITERS: Mapping[str, FormatWriter] = {
     "sections": write_sections,
     "action": write_action,
     "steps": write_steps,
+    "tags": write_tags,
 }
