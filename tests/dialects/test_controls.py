@@ -163,7 +163,7 @@ def a_seed_says_the_same_again_and_another_something_else(shape: Shape) -> None:
     assert len({*variants(shape)}) == 8
 
 
-@control("n", ALL - OVMS - OVMS_CHATS - {"cerebras"})
+@control("n", ALL - OVMS - OVMS_CHATS - {"cerebras", "cerebras-chat-observed"})
 def so_many_choices_come_and_the_first_is_the_only_one_of_one(shape: Shape) -> None:
     three = shape.plain(QUESTION, n=3)
     texts = [shape.text(three, index) for index in range(3)]
