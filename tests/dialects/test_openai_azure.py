@@ -45,6 +45,14 @@ def test_a_stream_of_a_deployment_begins_with_what_the_filters_say_of_the_prompt
     assert all(list(chunk) == sorted(chunk) for chunk in chunks)
 
 
+def test_paths_without_a_version_are_azures() -> None:
+    asked = {"model": "gpt-4o", "input": "Hello"}
+    assert ask("openai", asked, path="/responses?api-version=2025-04-01-preview", method="POST").status == 200
+    for method, path in (("POST", "/responses"), ("GET", "/responses/resp_1"), ("GET", "/models")):
+        answer = ask("openai", asked if method == "POST" else None, path=path, method=method)
+        assert (answer.status, answer.json()["error"]["message"]) == (404, f"Invalid URL ({method} {path})")
+
+
 @pytest.mark.parametrize(
     "fault, status, error",
     [

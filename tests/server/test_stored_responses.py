@@ -308,6 +308,37 @@ def test_openais_input_items_are_listed_in_pages_with_all_their_members(gpt: Ope
         assert (refused.value.param, refused.value.code) == ("limit", code)
 
 
+def test_a_conversation_keeps_what_was_added_last(gpt: OpenAI, monkeypatch: pytest.MonkeyPatch) -> None:
+    begun = gpt.conversations.create()
+
+    def kept() -> list[str]:
+        for word in ("one", "two", "three"):
+            gpt.conversations.items.create(begun.id, items=[{"role": "user", "content": word}])
+        return [item.content[0].text for item in gpt.conversations.items.list(begun.id, limit=3, order="asc").data]  # type: ignore
+
+    monkeypatch.setattr(store, "_LONGEST", 2)
+    assert kept() == ["two", "three"]
+    monkeypatch.setattr(store, "_LEAST_SHARE", 1)
+    monkeypatch.setattr(store, "_MOST_BYTES", 1)
+    assert kept() == ["three"]
+    with pytest.raises(openai.InternalServerError):
+        gpt.conversations.delete(begun.id, extra_headers={"X-Mockserver-Fault": "server_error"})
+    assert gpt.conversations.retrieve(begun.id) == begun
+
+
+def test_a_response_in_the_background_joins_its_conversation_when_it_is_complete(space: Handle, gpt: OpenAI) -> None:
+    space.settle(latency="ttft=60s, rate=0.1 tok/s")
+    begun = gpt.conversations.create()
+    asked: Any = {"model": GPT, "conversation": begun.id, "background": True, "max_output_tokens": 20}
+    gpt.responses.create(input="Tell me about tides", **asked)
+    gpt.responses.cancel(gpt.responses.create(input="And the moon?", **asked).id)
+    seen = []
+    for seconds in (0, 300):
+        space.clock.advance(seconds)
+        seen.append(len(gpt.conversations.items.list(begun.id).data))
+    assert seen == [0, 2]
+
+
 def test_openai_counts_the_tokens_of_an_input(gpt: OpenAI) -> None:
     counted = gpt.responses.input_tokens.count(model=GPT, input="Tell me about tides")
     usage = gpt.responses.create(model=GPT, input="Tell me about tides").usage

@@ -1,7 +1,7 @@
 """Azure's way in: the name of a deployment in the path instead of the body's model, a header of its own for the key,
 errors and headers of its own (vendor facts, section I). Its newer paths, `/openai/v1/...`, are the dialect's own."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import orjson
@@ -76,9 +76,24 @@ def azure_headers(call: Call, scope: RequestScope) -> RawHeaders:
 
 
 def also_unversioned(operation: Operation) -> Operation:
-    """The operation also at the path without `/v1` that Azure's clients ask with an `api-version`."""
+    """The operation also at the path without `/v1`, for calls that come Azure's way; chats have deployments."""
     first = operation.paths[0]
-    return operation if len(operation.paths) > 1 else operation._replace(paths=(first, first.removeprefix("/v1")))
+    if first.startswith("/v1/chat"):
+        return operation
+
+    def checked(answer: Callable[[Call, RequestScope], Any]) -> Callable[[Call, RequestScope], Any]:
+        def answer_either(call: Call, scope: RequestScope) -> Any:
+            if call.path.startswith("/v1/") or is_azure(call):
+                return answer(call, scope)
+            words = f"Invalid URL ({call.method} {call.path.format(**scope.variables)})"
+            return Refusal(FailureKind.UNKNOWN_PATH, words)
+
+        return answer_either
+
+    operation = operation._replace(paths=(first, first.removeprefix("/v1")))
+    if operation.handler is None:
+        return operation._replace(read=checked(operation.read))
+    return operation._replace(handler=checked(operation.handler))
 
 
 def api_key(call: Call) -> str | None:
