@@ -404,5 +404,7 @@ _READINGS: tuple[tuple[frozenset[str], _Read], ...] = (
         _named,
     ),
     (_meaning("room place location area zone"), _places),
-    (_meaning("query q search keyword keywords term question topic prompt input subject запрос"), _asked),
+    # What is passed on to another agent is the whole request.
+    (_meaning("input request task instruction instructions"), lambda topic, about: iter((topic.strip(),))),
+    (_meaning("query q search keyword keywords term question topic prompt subject запрос"), _asked),
 )

@@ -20,7 +20,7 @@ from mockserver.model.schema.merged_schema import Containing, MergedSchema
 from mockserver.model.schema.negation import negate
 from mockserver.model.schema.numbers import numbers, range_of
 from mockserver.model.schema.texts import fits, texts
-from mockserver.model.schema.values import Setting
+from mockserver.model.schema.values import Setting, name_parts
 
 # What a search gives for a value that there is none of; None is a value.
 NOTHING: Any = object()
@@ -42,6 +42,11 @@ _STEP, _VALUE, _WANT, _PATTERN = 13_000, 2_500, 10, 50
 # How much more it takes to find an object or an array in a list than a text.
 _COMPOSED = 8
 # Where any type will do: a text says most.
+# Words in the names of verdicts. They are favourable, since agents repeat their work until one is.
+_VERDICTS = frozenset((
+    "verified", "valid", "passed", "passes", "pass", "approved", "correct", "success", "successful", "satisfied",
+    "satisfactory", "acceptable", "sufficient", "compliant", "good", "complete", "completed", "done", "finished",
+))  # fmt: skip
 _RANKS = {"string": 0, "number": 1, "object": 2, "array": 3, "boolean": 4, "null": 5}
 
 
@@ -135,7 +140,8 @@ class Search:
                     usual = range_of(setting.name, setting.about, whole=way.whole)
                     yield from numbers(way, self._draws, usual, taken.numbers if taken else ())
                 case "boolean":
-                    yield from (True, False) if self._draws.below(2) else (False, True)
+                    yes = self._draws.below(2) or not _VERDICTS.isdisjoint(name_parts(setting.name))
+                    yield from (True, False) if yes else (False, True)
                 case "null":
                     yield None
                 case _:

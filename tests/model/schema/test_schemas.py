@@ -580,3 +580,12 @@ def test_what_a_schema_demands_is_not_changed_by_the_answers_that_keep_to_it() -
     assert there == back[::-1]
     # Who has "a" needs not have all that any of the answers before has needed.
     assert {frozenset(json.loads(text)) for text in there} >= {frozenset("abc"), frozenset("abd")}
+
+
+@pytest.mark.parametrize(
+    "name, values",
+    [("is_verified", {True}), ("testPassed", {True}), ("urgent", {True, False}), ("badge", {True, False})],
+)
+def test_verdicts_are_favourable_and_other_booleans_either(name: str, values: set[bool]) -> None:
+    schema = {"type": "object", "properties": {name: {"type": "boolean"}}, "required": [name]}
+    assert {json.loads(write_instance(schema, key, "en", ""))[name] for key in range(20)} == values

@@ -427,6 +427,11 @@ def test_a_verb_that_many_tools_share_calls_none(prompt: str) -> None:
         ),
         (form("create_user", "name"), "Create a user Bob", {"name": "Bob"}),
         (
+            form("billing_agent", "input"),
+            "Ask billing for the bill of ABC123 this month.",
+            {"input": "Ask billing for the bill of ABC123 this month."},
+        ),
+        (
             form("email", "to", "subject", "body"),
             "Email bob@example.com with the subject Hello and the body See you at 5pm",
             {"to": "bob@example.com", "subject": "Hello", "body": "See you at 5pm"},
