@@ -2,7 +2,7 @@
 
     route       Starlette                -> route           dialect, operation, path
     context     + settings, headers      -> context         seed, edition, latency, credentials
-    parse       dialect.read             -> request | reply | rejection
+    parse       dialect.read             -> request | reply | refusal
     resolve     + namespace              -> stub, faults, quota, engine      the only station that meets state
     generate    model                    -> generation, pace
     write       dialect.write            -> reply           status, headers, frames, each after a decoding step
