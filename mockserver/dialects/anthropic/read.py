@@ -17,7 +17,7 @@ from mockserver.dialects.openai.families import EFFORTS
 from mockserver.dialects.openai.fields import Body, json_object, sampling, whole
 from mockserver.dialects.openai.images import image_size
 from mockserver.dialects.openai.messages import chat_prompt, with_media
-from mockserver.dialects.openai.responses.spoken import Thoughts
+from mockserver.dialects.openai.responses.generated_items import Thoughts
 from mockserver.dialects.openai.tools import function_tool, tool_choice
 
 # Whoever sends this gets thoughts that are encrypted (the vendor's page on extended thinking).

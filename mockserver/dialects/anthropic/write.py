@@ -24,7 +24,7 @@ from mockserver.dialects.openai.bodies import body_reply
 from mockserver.dialects.openai.events import EVENT_STREAM, SLOT, at_step, json_texts, stream_reply
 from mockserver.dialects.openai.fields import json_object
 from mockserver.dialects.openai.flavour import Members, ordered
-from mockserver.dialects.openai.responses.spoken import Spoken, spoken_of
+from mockserver.dialects.openai.responses.generated_items import GeneratedItem, generated_items
 
 _PING = b'event: ping\ndata: {"type": "ping"}\n\n'
 # What a block has not yet when it starts, the delta that brings it, and the name of its text there.
@@ -78,28 +78,28 @@ def write(flavour: MessageFlavour, generation: Generation, pace: TokenTiming, sc
     return body_reply(_message(writing, [block for _, block in _blocks(writing)], _ending(writing), ""), generation)
 
 
-def _blocks(writing: Writing) -> list[tuple[Spoken, Members]]:
+def _blocks(writing: Writing) -> list[tuple[GeneratedItem, Members]]:
     """What is said, block by block; a text that is empty has none."""
-    found = spoken_of(writing.choice, writing.options.thoughts)
+    found = generated_items(writing.choice, writing.options.thoughts)
     return [(each, _block(writing, each)) for each in found if each.texts or each.kind not in ("text", "refusal")]
 
 
-def _block(writing: Writing, spoken: Spoken) -> Members:
-    if spoken.is_call:
-        given = json_object(spoken.text.encode())
+def _block(writing: Writing, generated: GeneratedItem) -> Members:
+    if generated.is_call:
+        given = json_object(generated.text.encode())
         # That of a call which is cut short is no JSON.
         input_ = {} if isinstance(given, Refusal) else given
-        named = {"id": writing.flavour.call_id(writing, spoken.place), "name": spoken.name}
+        named = {"id": writing.flavour.call_id(writing, generated.place), "name": generated.name}
         return {"type": "tool_use", **named, "input": input_, **writing.flavour.calling}
-    if spoken.kind in ("text", "refusal"):
-        return {"type": "text", "text": spoken.text}
+    if generated.kind in ("text", "refusal"):
+        return {"type": "text", "text": generated.text}
     # What stands for the encrypted thoughts: longer ones are longer.
     size = 210 + min(writing.choice.reasoning, 1_000)
     digits = "".join(hex_digits(writing.scope.identity, 128, "thoughts", place) for place in range(-(-size // 64)))
     sealed = b64encode(bytes.fromhex(digits)[:size]).decode()
     if writing.options.redacted:
         return {"type": "redacted_thinking", "data": sealed}
-    return {"type": "thinking", "thinking": spoken.text, "signature": sealed}
+    return {"type": "thinking", "thinking": generated.text, "signature": sealed}
 
 
 def _ending(writing: Writing) -> Members:
@@ -134,7 +134,7 @@ def _frames(writing: Writing) -> Iterator[FrameBatch]:
 
     begun = _message(writing, [], dict.fromkeys(ending), "start")
     yield at_step(OPENING, (event("message_start", message=begun),))
-    for index, (spoken, block) in enumerate(_blocks(writing)):
+    for index, (generated, block) in enumerate(_blocks(writing)):
         unsaid, type_, name = _UNSAID.get(block["type"], ({}, "", ""))
         delta = partial(event, "content_block_delta", index=index)
         opening = [event("content_block_start", index=index, content_block={**block, **unsaid})]
@@ -145,16 +145,18 @@ def _frames(writing: Writing) -> Iterator[FrameBatch]:
             opening.append(delta(delta={"type": type_, name: ""}))
         elif block["type"] == "thinking":
             closing.insert(0, delta(delta={"type": "signature_delta", "signature": block["signature"]}))
-        texts = spoken.texts if type_ and spoken.text != "{}" else ()
-        yield FrameBatch(opening, (spoken.step,) * len(opening), (int(spoken.is_call), *(0,) * (len(opening) - 1)))
+        texts = generated.texts if type_ and generated.text != "{}" else ()
+        yield FrameBatch(
+            opening, (generated.step,) * len(opening), (int(generated.is_call), *(0,) * (len(opening) - 1))
+        )
         data = {"type": "content_block_delta", "index": index, "delta": {"type": type_, name: SLOT}}
         before, after = (b"event: content_block_delta\ndata: " + orjson.dumps(data)).split(b"\xff")
         for start in range(0, len(texts), RUN_LENGTH):
             pieces = [json_texts[text] + closed(after) for text in texts[start : start + RUN_LENGTH]]
-            steps = range(spoken.first + start, spoken.first + start + len(pieces))
+            steps = range(generated.first + start, generated.first + start + len(pieces))
             yield FrameBatch(TemplatedFrames(before, pieces, b""), steps, (1,) * len(pieces))
-        untold = len(spoken.texts) - len(texts)
-        yield FrameBatch(closing, (spoken.last,) * len(closing), (*(0,) * (len(closing) - 1), untold))
+        untold = len(generated.texts) - len(texts)
+        yield FrameBatch(closing, (generated.last,) * len(closing), (*(0,) * (len(closing) - 1), untold))
     ended, usage = ordered(flavour.ending, ending), flavour.usage(writing, "end")
     last = (event("message_delta", delta=ended, usage=usage), event("message_stop"))
     yield at_step(writing.generation.last_step, last)

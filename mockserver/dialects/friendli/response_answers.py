@@ -32,7 +32,7 @@ from mockserver.dialects.openai.responses.flavour import (
     responding,
     write,
 )
-from mockserver.dialects.openai.responses.spoken import Spoken, incomplete_reason, spoken_of
+from mockserver.dialects.openai.responses.generated_items import GeneratedItem, generated_items, incomplete_reason
 
 # The parts of reasoning as recorded of vLLM; the SDK refuses them, and knows other names.
 _PART = ("response.reasoning_part.added", "response.reasoning_part.done")
@@ -148,7 +148,7 @@ def _usage(usage: Usage) -> dict[str, Any]:
 # --- items -------------------------------------------------------------------------------------------------------
 
 
-def _spoken(response: Responding) -> list[Spoken]:
+def _generated(response: Responding) -> list[GeneratedItem]:
     """The items. As in chats, a refusal is a text like any other, and every call is a function's."""
     choice = response.choice
     if response.options.more and response.options.more.thoughts == "leaked":
@@ -156,7 +156,7 @@ def _spoken(response: Responding) -> list[Spoken]:
         choice = replace(choice, thoughts=(), texts=(*thoughts, *texts))
     return [
         each._replace(kind="call" if each.is_call else "text" if each.kind == "refusal" else each.kind)
-        for each in spoken_of(choice, "thought" if choice.thoughts else None)
+        for each in generated_items(choice, "thought" if choice.thoughts else None)
     ]
 
 
@@ -164,70 +164,70 @@ def _digits(response: Responding, *parts: str | int) -> str:
     return hex_digits(response.scope.identity, 16, *parts)
 
 
-def _item(response: Responding, spoken: Spoken, text: str | None, id_: str) -> dict[str, Any]:
+def _item(response: Responding, generated: GeneratedItem, text: str | None, id_: str) -> dict[str, Any]:
     """An item of a whole response with its text; None for an item that has only begun."""
-    status = "in_progress" if text is None else spoken.status
-    parts = None if text is None else [_part(response, spoken, text, True)]
-    if spoken.kind == "call":
-        call_id = f"call_{_digits(response, 'call', spoken.place)}"
-        named = {"arguments": text or "", "call_id": call_id, "name": spoken.name, "type": "function_call"}
+    status = "in_progress" if text is None else generated.status
+    parts = None if text is None else [_part(response, generated, text, True)]
+    if generated.kind == "call":
+        call_id = f"call_{_digits(response, 'call', generated.place)}"
+        named = {"arguments": text or "", "call_id": call_id, "name": generated.name, "type": "function_call"}
         return {**named, "id": id_, "caller": None, "namespace": None, "status": status}
-    if spoken.kind == "thought":
+    if generated.kind == "thought":
         thought = {"id": id_, "summary": [], "type": "reasoning", "content": parts}
         return {**thought, "encrypted_content": None, "status": status}
     message = {"id": id_, "content": parts or [], "role": "assistant", "status": status, "type": "message"}
     return {**message, "phase": None}
 
 
-def _streamed_item(response: Responding, spoken: Spoken, text: str | None, id_: str) -> Members:
-    item = _item(response, spoken, text, id_)
+def _streamed_item(response: Responding, generated: GeneratedItem, text: str | None, id_: str) -> Members:
+    item = _item(response, generated, text, id_)
     # Recorded of a message that is done.
-    return {**item, "summary": []} if spoken.kind == "text" and text is not None else item
+    return {**item, "summary": []} if generated.kind == "text" and text is not None else item
 
 
 def _output(response: Responding) -> list[Members]:
     """The items in the form of a whole response."""
     items = list[Members]()
-    for spoken in _spoken(response):
-        id_ = f"{_PREFIXES[spoken.kind]}_{_digits(response, 'whole', spoken.kind, spoken.place)}"
-        item = _item(response, spoken, spoken.text, id_)
-        if spoken.kind == "thought":
+    for generated in _generated(response):
+        id_ = f"{_PREFIXES[generated.kind]}_{_digits(response, 'whole', generated.kind, generated.place)}"
+        item = _item(response, generated, generated.text, id_)
+        if generated.kind == "thought":
             item["status"] = None
-        elif spoken.kind == "call":
-            item["call_id"] = f"chatcmpl-tool-{_digits(response, 'tool', spoken.place)}"
+        elif generated.kind == "call":
+            item["call_id"] = f"chatcmpl-tool-{_digits(response, 'tool', generated.place)}"
         items.append(item)
     return items
 
 
-def _part(response: Responding, spoken: Spoken, text: str, over: bool) -> Members:
-    if spoken.kind == "thought":
+def _part(response: Responding, generated: GeneratedItem, text: str, over: bool) -> Members:
+    if generated.kind == "thought":
         return {"text": text, "type": "reasoning_text"}
     return {"annotations": [], "text": text, "type": "output_text", "logprobs": None if over else []}
 
 
-def _ended(response: Responding, spoken: Spoken) -> Members:
-    if spoken.kind == "text":
+def _ended(response: Responding, generated: GeneratedItem) -> Members:
+    if generated.kind == "text":
         return {"logprobs": []}
-    return {"name": spoken.name} if spoken.kind == "call" else {}
+    return {"name": generated.name} if generated.kind == "call" else {}
 
 
-def _runs(response: Responding, spoken: Spoken) -> Iterator[Run]:
+def _runs(response: Responding, generated: GeneratedItem) -> Iterator[Run]:
     """The deltas of vLLM, of several tokens each."""
     if response.generation.prepared:
-        return by_token(response, spoken)
-    return by_group(spoken, accepted(spoken.texts, spoken.first, response.choice.seed))
+        return by_token(response, generated)
+    return by_group(generated, accepted(generated.texts, generated.first, response.choice.seed))
 
 
 _OWN = ResponseFlavour(
     _response,
     lambda response: _written,
     _id,
-    item_id=lambda response, spoken, index: _digits(response, "item", index),
+    item_id=lambda response, generated, index: _digits(response, "item", index),
     item=_streamed_item,
     part=_part,
-    beside=lambda response, spoken, tokens: {"logprobs": []} if spoken.kind == "text" else {},
+    beside=lambda response, generated, tokens: {"logprobs": []} if generated.kind == "text" else {},
     ended=_ended,
-    spoken=_spoken,
+    generated=_generated,
     output=_output,
     stream_headers=lambda response: ((b"content-type", EVENT_STREAM + b"; charset=utf-8"),),
 )

@@ -89,14 +89,14 @@ def _objects(text: str) -> Iterator[tuple[list[str], bool, int]]:
     text = _QUOTED.sub(" «» ", text)
     for spelling, plain in _REWRITTEN:
         text = spelling.sub(plain, text)
-    worked_on, spoken_of = _WORK_ON_TEXT.match(text) is not None, False
+    worked_on, generated_items = _WORK_ON_TEXT.match(text) is not None, False
     for sentence in _SENTENCE.findall(text):
         for part in _clauses(sentence, worked_on):
             clause = re.findall(r"\w+", part)
             for place, word in enumerate(clause):
-                if _TOOLS.fullmatch(word) or (spoken_of and word in _PRONOUNS):
+                if _TOOLS.fullmatch(word) or (generated_items and word in _PRONOUNS):
                     yield clause, sentence.endswith("?"), place
-        spoken_of = spoken_of or _TOOLS.search(sentence) is not None
+        generated_items = generated_items or _TOOLS.search(sentence) is not None
 
 
 def _clauses(sentence: str, worked_on: bool) -> Iterator[str]:

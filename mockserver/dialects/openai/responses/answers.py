@@ -24,8 +24,8 @@ from mockserver.dialects.openai.responses.flavour import (
     usual_opening,
     write,
 )
+from mockserver.dialects.openai.responses.generated_items import GeneratedItem, incomplete_reason
 from mockserver.dialects.openai.responses.items import conversation_of, sealed
-from mockserver.dialects.openai.responses.spoken import Spoken, incomplete_reason
 from mockserver.dialects.openai.strict_schemas import schema_refusal
 
 # The prefixes of the ids of items.
@@ -139,8 +139,8 @@ def made_id(scope: RequestScope, kind: str, *place: str | int, version: int = 0)
     return f"conv_{rest}{shared}" if kind == "conv" else f"{kind}_{shared}{version:02}{rest}"
 
 
-def _item_id(response: Responding, spoken: Spoken, index: int) -> str:
-    return _id(response, PREFIXES[spoken.kind], spoken.place)
+def _item_id(response: Responding, generated: GeneratedItem, index: int) -> str:
+    return _id(response, PREFIXES[generated.kind], generated.place)
 
 
 # --- a response --------------------------------------------------------------------------------------------------
@@ -262,23 +262,23 @@ def _written(response: Responding) -> int:
 # --- items -------------------------------------------------------------------------------------------------------
 
 
-def item(response: Responding, spoken: Spoken, text: str | None, id_: str) -> Members:
+def item(response: Responding, generated: GeneratedItem, text: str | None, id_: str) -> Members:
     """An item with its text, None if it has only begun."""
-    status, said = "in_progress" if text is None else spoken.status, text or ""
-    if spoken.is_call:
-        call_id = f"call_{alphanumerics(response.scope.identity, 24, 'call', spoken.place)}"
-        if spoken.kind == "call":
+    status, said = "in_progress" if text is None else generated.status, text or ""
+    if generated.is_call:
+        call_id = f"call_{alphanumerics(response.scope.identity, 24, 'call', generated.place)}"
+        if generated.kind == "call":
             kind: Members = {"type": "function_call", "status": status, "arguments": said, "call_id": call_id}
         else:
             kind = {"type": "custom_tool_call", "status": status, "call_id": call_id, "input": said}
-        return {"id": id_, **kind, "name": spoken.name}
-    if spoken.kind in ("summary", "hidden"):
-        summary = [_part(response, spoken, said, True)] if text is not None and spoken.kind == "summary" else []
+        return {"id": id_, **kind, "name": generated.name}
+    if generated.kind in ("summary", "hidden"):
+        summary = [_part(response, generated, said, True)] if text is not None and generated.kind == "summary" else []
         return {"id": id_, "type": "reasoning", "content": [], **_encrypted(response, text), "summary": summary}
     phase: Mapping[str, str] = {}
     if family_of(response.generation.request.model).phased:
         phase = {"phase": "commentary" if response.choice.calls else "final_answer"}
-    content = [] if text is None else [_part(response, spoken, said, True)]
+    content = [] if text is None else [_part(response, generated, said, True)]
     return {"id": id_, "type": "message", "status": status, "content": content, **phase, "role": "assistant"}
 
 
@@ -305,22 +305,22 @@ def _encrypted(response: Responding, text: str | None) -> Members:
     return {"encrypted_content": f"gAAAAAB{alphanumerics(response.scope.identity, length - 9, 'encrypted')}=="}
 
 
-def _part(response: Responding, spoken: Spoken, text: str, over: bool) -> Members:
-    if spoken.kind == "summary":
+def _part(response: Responding, generated: GeneratedItem, text: str, over: bool) -> Members:
+    if generated.kind == "summary":
         return {"type": "summary_text", "text": text}
-    if spoken.kind == "refusal":
+    if generated.kind == "refusal":
         return {"type": "refusal", "refusal": text}
-    logprobs = response.logprobs(range(len(spoken.texts))) if over else []
+    logprobs = response.logprobs(range(len(generated.texts))) if over else []
     return {"type": "output_text", "annotations": [], "logprobs": logprobs, "text": text}
 
 
-def _beside(response: Responding, spoken: Spoken, tokens: range) -> Members:
-    return {"logprobs": response.logprobs(tokens) if tokens else []} if spoken.kind == "text" else NOTHING
+def _beside(response: Responding, generated: GeneratedItem, tokens: range) -> Members:
+    return {"logprobs": response.logprobs(tokens) if tokens else []} if generated.kind == "text" else NOTHING
 
 
-def ended(response: Responding, spoken: Spoken) -> Members:
+def ended(response: Responding, generated: GeneratedItem) -> Members:
     """The members beside the whole text."""
-    return _beside(response, spoken, range(len(spoken.texts)))
+    return _beside(response, generated, range(len(generated.texts)))
 
 
 def _pad(response: Responding) -> Pad | None:

@@ -35,7 +35,13 @@ from mockserver.dialects.openai.events import DONE, EVENT_STREAM, SLOT, at_step,
 from mockserver.dialects.openai.fields import Body
 from mockserver.dialects.openai.flavour import NOTHING, Members
 from mockserver.dialects.openai.logprobs import chat_logprobs
-from mockserver.dialects.openai.responses.spoken import Kind, Spoken, Thoughts, incomplete_reason, spoken_of
+from mockserver.dialects.openai.responses.generated_items import (
+    GeneratedItem,
+    Kind,
+    Thoughts,
+    generated_items,
+    incomplete_reason,
+)
 
 # Mark the places of the number and of the padding in an event that becomes a template, as SLOT marks that of the text.
 _NUMBER: Any = orjson.Fragment(b"\xfe")
@@ -146,10 +152,10 @@ class Responding(NamedTuple):
         return chat_logprobs(self.choice, tokens.start, tokens.stop) if self.detailed else []
 
 
-def usual_items(response: Responding) -> list[Spoken]:
+def usual_items(response: Responding) -> list[GeneratedItem]:
     """The items of an answer; thoughts are summarised if requested, else hidden."""
     thoughts: Thoughts | None = "summary" if response.choice.thoughts else None
-    return spoken_of(response.choice, thoughts or ("hidden" if response.reasoning_tokens else None))
+    return generated_items(response.choice, thoughts or ("hidden" if response.reasoning_tokens else None))
 
 
 def usual_opening(response: Responding) -> list[ResponseEvent]:
@@ -161,7 +167,7 @@ def usual_opening(response: Responding) -> list[ResponseEvent]:
 def usual_output(response: Responding) -> list[Members]:
     """The items of a whole response."""
     flavour = response.flavour
-    items = enumerate(flavour.spoken(response), start=len(flavour.ahead(response)))
+    items = enumerate(flavour.generated(response), start=len(flavour.ahead(response)))
     said = [flavour.item(response, each, each.text, flavour.item_id(response, each, index)) for index, each in items]
     return [*flavour.ahead(response), *said]
 
@@ -171,17 +177,17 @@ def identified(response: Responding, item: Members, place: int) -> Members:
     return {**item, "id": item.get("id") or f"msg_{hex_digits(response.scope.identity, 48, 'input', place)}"}
 
 
-def by_token(response: Responding, spoken: Spoken) -> Iterator[Run]:
+def by_token(response: Responding, generated: GeneratedItem) -> Iterator[Run]:
     """One delta per token."""
-    texts, step = spoken.texts, spoken.first
+    texts, step = generated.texts, generated.first
     for start in range(0, len(texts), RUN_LENGTH):
         kept = texts[start : start + RUN_LENGTH]
         yield Run(kept, range(step + start, step + start + len(kept)), (1,) * len(kept))
 
 
-def by_group(spoken: Spoken, groups: Iterable[range]) -> Iterator[Run]:
+def by_group(generated: GeneratedItem, groups: Iterable[range]) -> Iterator[Run]:
     """One delta per group of tokens, which is sent after the last of them; empty groups have none."""
-    texts, first = spoken.texts, spoken.first
+    texts, first = generated.texts, generated.first
     filled = (group for group in groups if group)
     while batch := list(islice(filled, RUN_LENGTH)):
         joined = ["".join(texts[group.start : group.stop]) for group in batch]
@@ -193,8 +199,8 @@ def usual_stages(response: Responding) -> Iterator[Stage]:
     flavour = response.flavour
     layout = flavour.layout(response)
     yield quiet(layout, TAKEN, flavour.opening(response))
-    for index, spoken in enumerate(flavour.spoken(response), start=len(flavour.ahead(response))):
-        yield from item_stages(response, layout, spoken, index)
+    for index, generated in enumerate(flavour.generated(response), start=len(flavour.ahead(response))):
+        yield from item_stages(response, layout, generated, index)
     whole = whole_response(response)
     yield quiet(
         layout, response.generation.last_step, [ResponseEvent(f"response.{whole['status']}", {"response": whole})]
@@ -210,7 +216,7 @@ class ResponseFlavour(NamedTuple):
     - `part`: the part of an item that has the text, open or done (True).
     - `beside`: the members beside a delta with the tokens in a range; `ended`: those beside the whole text.
     - `layout`: makes the bytes of its events; `plain` those of a body.
-    - `spoken`: its items; `ahead`: those of the service that precede them.
+    - `generated`: its items; `ahead`: those of the service that precede them.
     - `input_item`: an item of the request, at its place, as lists of them have it.
     - `output`: all items as a whole response has them, and `status` its status.
     - `runs`: the texts of an item's deltas.
@@ -224,20 +230,22 @@ class ResponseFlavour(NamedTuple):
     response: Callable[[Responding, Sequence[Members] | None, str], Members]
     layout: Callable[[Responding], Layout]
     response_id: Callable[[Responding], str] = lambda response: ""
-    item_id: Callable[[Responding, Spoken, int], str] = lambda response, spoken, index: ""
-    item: Callable[[Responding, Spoken, str | None, str], Members] = lambda response, spoken, text, id_: NOTHING
-    part: Callable[[Responding, Spoken, str, bool], Members] = lambda response, spoken, text, over: NOTHING
-    beside: Callable[[Responding, Spoken, range], Members] = lambda response, spoken, tokens: NOTHING
-    ended: Callable[[Responding, Spoken], Members] = lambda response, spoken: NOTHING
+    item_id: Callable[[Responding, GeneratedItem, int], str] = lambda response, generated, index: ""
+    item: Callable[[Responding, GeneratedItem, str | None, str], Members] = lambda response, generated, text, id_: (
+        NOTHING
+    )
+    part: Callable[[Responding, GeneratedItem, str, bool], Members] = lambda response, generated, text, over: NOTHING
+    beside: Callable[[Responding, GeneratedItem, range], Members] = lambda response, generated, tokens: NOTHING
+    ended: Callable[[Responding, GeneratedItem], Members] = lambda response, generated: NOTHING
     plain: Callable[[Members], bytes] = orjson.dumps
-    spoken: Callable[[Responding], Sequence[Spoken]] = usual_items
+    generated: Callable[[Responding], Sequence[GeneratedItem]] = usual_items
     ahead: Callable[[Responding], Sequence[Members]] = lambda response: ()
     input_item: Callable[[Responding, Members, int], Members] = identified
     output: Callable[[Responding], list[Members]] = usual_output
     status: Callable[[Responding], str] = lambda response: (
         "completed" if incomplete_reason(response.choice) is None else "incomplete"
     )
-    runs: Callable[[Responding, Spoken], Iterator[Run]] = by_token
+    runs: Callable[[Responding, GeneratedItem], Iterator[Run]] = by_token
     pad: Callable[[Responding], Pad | None] = lambda response: None
     opening: Callable[[Responding], Sequence[ResponseEvent]] = usual_opening
     stages: Callable[[Responding], Iterator[Stage]] = usual_stages
@@ -281,8 +289,8 @@ def whole_response(response: Responding) -> Members:
 def item_ids(response: Responding) -> list[str]:
     """The ids of the items that the model has said."""
     flavour = response.flavour
-    items = enumerate(flavour.spoken(response), start=len(flavour.ahead(response)))
-    return [flavour.item_id(response, spoken, index) for index, spoken in items]
+    items = enumerate(flavour.generated(response), start=len(flavour.ahead(response)))
+    return [flavour.item_id(response, generated, index) for index, generated in items]
 
 
 # --- streams -----------------------------------------------------------------------------------------------------
@@ -346,35 +354,38 @@ def _detailed_deltas(layout: Layout, runs: Iterable[Run], told: Callable[[str, r
     return stage
 
 
-def item_stages(response: Responding, layout: Layout, spoken: Spoken, index: int) -> Iterator[Stage]:
+def item_stages(response: Responding, layout: Layout, generated: GeneratedItem, index: int) -> Iterator[Stage]:
     """The stages of an item of a stream: its opening, its deltas, its closing."""
-    flavour, text = response.flavour, spoken.text
-    id_, form = flavour.item_id(response, spoken, index), flavour.forms.get(spoken.kind)
-    begun, whole = (flavour.item(response, spoken, said, id_) for said in (None, text))
+    flavour, text = response.flavour, generated.text
+    id_, form = flavour.item_id(response, generated, index), flavour.forms.get(generated.kind)
+    begun, whole = (flavour.item(response, generated, said, id_) for said in (None, text))
     added = ResponseEvent("response.output_item.added", {"output_index": index, "item": begun})
     done = ResponseEvent("response.output_item.done", {"output_index": index, "item": whole})
     if form is None:
-        yield quiet(layout, spoken.last, (added, done))
+        yield quiet(layout, generated.last, (added, done))
         return
     where = {"item_id": id_, "output_index": index, **({form.place: 0} if form.place else {})}
-    opening, closing = [added], [ResponseEvent(form.done, {**where, form.key: text, **flavour.ended(response, spoken)})]
+    opening, closing = (
+        [added],
+        [ResponseEvent(form.done, {**where, form.key: text, **flavour.ended(response, generated)})],
+    )
     if form.part is not None:
-        opening.append(ResponseEvent(form.part[0], {**where, "part": flavour.part(response, spoken, "", False)}))
-        closing.append(ResponseEvent(form.part[1], {**where, "part": flavour.part(response, spoken, text, True)}))
-    yield quiet(layout, spoken.step, opening, tokens=int(spoken.is_call))
-    runs, pad = flavour.runs(response, spoken), flavour.pad(response)
+        opening.append(ResponseEvent(form.part[0], {**where, "part": flavour.part(response, generated, "", False)}))
+        closing.append(ResponseEvent(form.part[1], {**where, "part": flavour.part(response, generated, text, True)}))
+    yield quiet(layout, generated.step, opening, tokens=int(generated.is_call))
+    runs, pad = flavour.runs(response, generated), flavour.pad(response)
 
     def told(said: Any, tokens: range, number: int = -1) -> ResponseEvent:
         padding = {} if pad is None or number < 0 else {"obfuscation": pad(said, number)}
         return ResponseEvent(
-            form.delta, {**where, "delta": said, **flavour.beside(response, spoken, tokens), **padding}
+            form.delta, {**where, "delta": said, **flavour.beside(response, generated, tokens), **padding}
         )
 
-    if response.detailed and spoken.kind in ("text", "refusal"):
+    if response.detailed and generated.kind in ("text", "refusal"):
         yield _detailed_deltas(layout, runs, told)
     else:
         yield deltas(layout, told(SLOT, range(0)), runs, pad)
-    yield quiet(layout, spoken.last, (*closing, done))
+    yield quiet(layout, generated.last, (*closing, done))
 
 
 # --- streams that fail -------------------------------------------------------------------------------------------

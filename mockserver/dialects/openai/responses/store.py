@@ -180,8 +180,8 @@ class ResponseStore:
         found: dict[str, str] = {}
         for owner in {self._owners.get(str(item.get("id"))) for item in items} - {None}:
             response = self._stored[str(owner)].response
-            ids, spoken = item_ids(response), response.flavour.spoken(response)
-            if spoken[0].kind in ("thought", "summary", "hidden"):
+            ids, generated = item_ids(response), response.flavour.generated(response)
+            if generated[0].kind in ("thought", "summary", "hidden"):
                 found |= dict.fromkeys(ids[1:], ids[0])
         return found
 

@@ -23,8 +23,8 @@ from mockserver.dialects.openai.responses.flavour import (
     usual_opening,
     write,
 )
+from mockserver.dialects.openai.responses.generated_items import GeneratedItem, incomplete_reason
 from mockserver.dialects.openai.responses.items import format_of
-from mockserver.dialects.openai.responses.spoken import Spoken, incomplete_reason
 from mockserver.dialects.yandex.responses.observed import OBSERVED, extra, runs, written
 
 # The members of items, in their order.
@@ -120,25 +120,25 @@ def _usage(answer: Responding) -> Members:
     }
 
 
-def _item(answer: Responding, spoken: Spoken, text: str | None, id_: str) -> Members:
-    return ordered(_REASONING if spoken.kind in ("summary", "hidden") else _ITEM, item(answer, spoken, text, id_))
+def _item(answer: Responding, generated: GeneratedItem, text: str | None, id_: str) -> Members:
+    return ordered(_REASONING if generated.kind in ("summary", "hidden") else _ITEM, item(answer, generated, text, id_))
 
 
-def _ended(answer: Responding, spoken: Spoken) -> Members:
-    return {"name": spoken.name} if spoken.kind == "call" else ended(answer, spoken)
+def _ended(answer: Responding, generated: GeneratedItem) -> Members:
+    return {"name": generated.name} if generated.kind == "call" else ended(answer, generated)
 
 
 _DOCUMENTED = RESPONSE._replace(
     response=_response,
     layout=lambda answer: _written,
     response_id=lambda answer: _id(answer, "resp"),
-    item_id=lambda answer, spoken, index: _id(answer, PREFIXES[spoken.kind], spoken.place),
+    item_id=lambda answer, generated, index: _id(answer, PREFIXES[generated.kind], generated.place),
     item=_item,
     input_item=identified,
     ended=_ended,
     plain=lambda value: orjson.dumps(value, option=orjson.OPT_APPEND_NEWLINE),
     # As in chats, those of Yandex' own models have several tokens each, or all arguments of a call.
-    runs=lambda answer, spoken: runs(answer, spoken, grouped=extra(answer).backend.large_chunks),
+    runs=lambda answer, generated: runs(answer, generated, grouped=extra(answer).backend.large_chunks),
     pad=lambda answer: None,
     opening=usual_opening,
     stream_headers=OBSERVED.stream_headers,

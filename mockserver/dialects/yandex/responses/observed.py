@@ -20,7 +20,7 @@ from mockserver.dialects.openai.responses.flavour import (
     by_group,
     by_token,
 )
-from mockserver.dialects.openai.responses.spoken import Spoken, incomplete_reason
+from mockserver.dialects.openai.responses.generated_items import GeneratedItem, incomplete_reason
 from mockserver.dialects.yandex.models import Backend
 from mockserver.dialects.yandex.write import token_groups
 
@@ -207,79 +207,85 @@ def _citations(answer: Responding) -> list[Members]:
     ]
 
 
-def _item_id(answer: Responding, spoken: Spoken, index: int) -> str:
-    return uuid4_text(answer.scope.identity, "item", spoken.kind, spoken.place)
+def _item_id(answer: Responding, generated: GeneratedItem, index: int) -> str:
+    return uuid4_text(answer.scope.identity, "item", generated.kind, generated.place)
 
 
-def _item(answer: Responding, spoken: Spoken, text: str | None, id_: str) -> Members:
-    status, valid = "in_progress" if text is None else spoken.status, _nested(answer)
-    if spoken.is_call:
-        kind, key = ("function_call", "arguments") if spoken.kind == "call" else ("custom_tool_call", "input")
-        call = {key: text or "", "call_id": _call_id(answer, spoken), "name": spoken.name, "type": kind}
+def _item(answer: Responding, generated: GeneratedItem, text: str | None, id_: str) -> Members:
+    status, valid = "in_progress" if text is None else generated.status, _nested(answer)
+    if generated.is_call:
+        kind, key = ("function_call", "arguments") if generated.kind == "call" else ("custom_tool_call", "input")
+        call = {key: text or "", "call_id": _call_id(answer, generated), "name": generated.name, "type": kind}
         return {**call, "id": id_, "status": status, **valid}
-    if spoken.kind in ("summary", "hidden"):
-        summed = text is not None and spoken.kind == "summary"
-        summary = [_content(answer, spoken, text or "")] if summed else []
+    if generated.kind in ("summary", "hidden"):
+        summed = text is not None and generated.kind == "summary"
+        summary = [_content(answer, generated, text or "")] if summed else []
         return {"id": id_, "summary": summary, "type": "reasoning", "status": status, **valid}
-    content = [] if text is None else [_content(answer, spoken, text)]
+    content = [] if text is None else [_content(answer, generated, text)]
     phase = {} if answer.streamed else {"phase": None}
     return {"id": id_, "content": content, "role": "assistant", "status": status, "type": "message", **phase, **valid}
 
 
-def _call_id(answer: Responding, spoken: Spoken) -> str:
+def _call_id(answer: Responding, generated: GeneratedItem) -> str:
     """The id by which a result names its call, as in chats: the tool's name, unless vLLM serves the model."""
     if extra(answer).backend.own:
-        return spoken.name
-    return f"chatcmpl-tool-{hex_digits(answer.scope.identity, 32, 'call', spoken.place)}"
+        return generated.name
+    return f"chatcmpl-tool-{hex_digits(answer.scope.identity, 32, 'call', generated.place)}"
 
 
-def _content(answer: Responding, spoken: Spoken, text: str) -> Members:
+def _content(answer: Responding, generated: GeneratedItem, text: str) -> Members:
     """The text of an item within it; only a plain answer has `logprobs` that nobody has asked for, without a value."""
-    rows: list[Any] | None = _rows(answer, spoken) if answer.detailed else None
+    rows: list[Any] | None = _rows(answer, generated) if answer.detailed else None
     logprobs = {} if answer.streamed and not answer.detailed else {"logprobs": rows}
-    return _said(spoken, text, logprobs, _nested(answer), _citations(answer))
+    return _said(generated, text, logprobs, _nested(answer), _citations(answer))
 
 
 def _said(
-    spoken: Spoken, text: str, logprobs: Members, valid: Mapping[str, bool], annotations: Sequence[Members] = ()
+    generated: GeneratedItem,
+    text: str,
+    logprobs: Members,
+    valid: Mapping[str, bool],
+    annotations: Sequence[Members] = (),
 ) -> Members:
-    if spoken.kind == "summary":
+    if generated.kind == "summary":
         return {"text": text, "type": "summary_text", **valid}
-    if spoken.kind == "refusal":
+    if generated.kind == "refusal":
         return {"refusal": text, "type": "refusal", **valid}
     return {"annotations": [*annotations], "text": text, "type": "output_text", **logprobs, **valid}
 
 
-def _rows(answer: Responding, spoken: Spoken) -> list[dict[str, Any]]:
-    return answer.logprobs(range(len(spoken.texts)))
+def _rows(answer: Responding, generated: GeneratedItem) -> list[dict[str, Any]]:
+    return answer.logprobs(range(len(generated.texts)))
 
 
-def _part(answer: Responding, spoken: Spoken, text: str, over: bool) -> Members:
+def _part(answer: Responding, generated: GeneratedItem, text: str, over: bool) -> Members:
     """The part of an item as an event of its own has it."""
-    return _said(spoken, text, {"logprobs": _rows(answer, spoken)} if over else {}, _VALID)
+    return _said(generated, text, {"logprobs": _rows(answer, generated)} if over else {}, _VALID)
 
 
-def _beside(answer: Responding, spoken: Spoken, tokens: range) -> Members:
-    return {"logprobs": answer.logprobs(tokens)} if answer.detailed and spoken.kind == "text" else {}
+def _beside(answer: Responding, generated: GeneratedItem, tokens: range) -> Members:
+    return {"logprobs": answer.logprobs(tokens)} if answer.detailed and generated.kind == "text" else {}
 
 
-def _ended(answer: Responding, spoken: Spoken) -> Members:
-    if spoken.kind == "call":
-        return {"name": spoken.name}
-    return {"logprobs": _rows(answer, spoken)} if answer.detailed and spoken.kind == "text" else {}
+def _ended(answer: Responding, generated: GeneratedItem) -> Members:
+    if generated.kind == "call":
+        return {"name": generated.name}
+    return {"logprobs": _rows(answer, generated)} if answer.detailed and generated.kind == "text" else {}
 
 
-def runs(answer: Responding, spoken: Spoken, *, grouped: bool, **sizes: int) -> Iterator[Run]:
+def runs(answer: Responding, generated: GeneratedItem, *, grouped: bool, **sizes: int) -> Iterator[Run]:
     """The deltas: one token each, or in groups, as in chats, and all arguments of a call."""
     if not grouped:
-        return by_token(answer, spoken)
-    texts = spoken.texts
-    return by_group(spoken, [range(len(texts))] if spoken.is_call else token_groups(texts, answer.choice.seed, **sizes))
+        return by_token(answer, generated)
+    texts = generated.texts
+    return by_group(
+        generated, [range(len(texts))] if generated.is_call else token_groups(texts, answer.choice.seed, **sizes)
+    )
 
 
-def _runs(answer: Responding, spoken: Spoken) -> Iterator[Run]:
+def _runs(answer: Responding, generated: GeneratedItem) -> Iterator[Run]:
     """A few tokens each; one token each of the models that vLLM serves."""
-    return runs(answer, spoken, grouped=extra(answer).backend.own, smallest=_SMALLEST, largest=_LARGEST)
+    return runs(answer, generated, grouped=extra(answer).backend.own, smallest=_SMALLEST, largest=_LARGEST)
 
 
 OBSERVED = ResponseFlavour(

@@ -13,7 +13,7 @@ Thoughts = Literal["thought", "summary", "hidden"]
 _INCOMPLETE: Mapping[FinishReason, str] = {"length": "max_output_tokens", "content_filter": "content_filter"}
 
 
-class Spoken(NamedTuple):
+class GeneratedItem(NamedTuple):
     """One item of an answer: the texts of its tokens, and the decoding step (`step`) with which it begins.
 
     `place` is the index of a call among those of the choice. Its name takes a decoding step of its own, before those of
@@ -58,22 +58,22 @@ def incomplete_reason(choice: Choice) -> str | None:
     return _INCOMPLETE.get(choice.finish_reason)
 
 
-def spoken_of(choice: Choice, thoughts: Thoughts | None) -> list[Spoken]:
+def generated_items(choice: Choice, thoughts: Thoughts | None) -> list[GeneratedItem]:
     """The items of an answer; `thoughts` says how its thoughts are shown, None if there are none.
 
     An answer without calls has a text, though it may be empty, unless it is cut short within its thoughts. The last
     item of an incomplete answer is incomplete.
     """
-    thought, found = len(choice.thoughts), list[Spoken]()
+    thought, found = len(choice.thoughts), list[GeneratedItem]()
     if thoughts is not None:
-        found.append(Spoken(thoughts, choice.thoughts, 0))
+        found.append(GeneratedItem(thoughts, choice.thoughts, 0))
     cut_in_thought = thoughts is not None and choice.finish_reason == "length" and not choice.answer_tokens
     if choice.texts or not (choice.calls or cut_in_thought):
         step = thought if choice.texts else choice.last_step
-        found.append(Spoken("refusal" if choice.refusal else "text", choice.texts, step))
+        found.append(GeneratedItem("refusal" if choice.refusal else "text", choice.texts, step))
     step = thought + len(choice.texts)
     for place, call in enumerate(choice.calls):
-        found.append(Spoken("call" if call.kind == "function" else "custom", call.texts, step, place, call.name))
+        found.append(GeneratedItem("call" if call.kind == "function" else "custom", call.texts, step, place, call.name))
         step += call.steps
     if found and incomplete_reason(choice) is not None:
         found[-1] = found[-1]._replace(complete=False)
