@@ -28,7 +28,7 @@ from mockserver.faults.triggered import TriggeredFault, refund_counts
 from mockserver.latency.timing import delayed, draw_timing, instant, recorded, to_timeline
 from mockserver.model.generate import fingerprint_of, with_prediction_recounted
 from mockserver.model.generate import generate as generate_text
-from mockserver.model.prepared import Speech, speak, word_refusals
+from mockserver.model.prepared import ScriptedOutput, to_generation, word_refusals
 from mockserver.state.admission import admit, settle
 from mockserver.state.context import RequestContext, RouteMatch, make_context, overridden, paced, with_lengths
 from mockserver.state.costs import too_much
@@ -162,7 +162,7 @@ def generate(plan: Plan) -> None:
     elif plan.nearest is not None and plan.context.settings.unmatched == "refuse":
         plan.refusal = unmatched(plan.nearest)
     else:
-        _generate(plan, content if isinstance(content, Speech | Measures) else None)
+        _generate(plan, content if isinstance(content, ScriptedOutput | Measures) else None)
 
 
 def write(plan: Plan) -> None:
@@ -252,32 +252,32 @@ def _override(plan: Plan, prepared: Prepared) -> None:
         plan.request = with_lengths(request, plan.context.lengths)
 
 
-def _generate(plan: Plan, content: Speech | Measures | None) -> None:
+def _generate(plan: Plan, content: ScriptedOutput | Measures | None) -> None:
     """Let the model say the content, or its own words, at the pace of its engine."""
     request, context, engine = plan.request, plan.context, plan.engine
     assert request is not None, "a model is asked"
-    speech = content if isinstance(content, Speech) else None
-    if speech is not None:
-        check_calls(speech, plan)
-        generation = speak(request, speech, context.scope.seed)
+    scripted = content if isinstance(content, ScriptedOutput) else None
+    if scripted is not None:
+        check_calls(scripted, plan)
+        generation = to_generation(request, scripted, context.scope.seed)
     else:
         generation = generate_text(request, context.scope.seed)
     if isinstance(content, Measures):
         generation = generation._replace(measures=checked_measures(content, plan), prepared=True)
     if plan.meant:
         generation = _with_model_faults(plan, generation)
-    if plan.meant or speech is not None:
+    if plan.meant or scripted is not None:
         # The model itself refuses nothing.
         generation = word_refusals(generation)
     if engine is not None and engine.prompts is not None:
         plan.reuse = engine.prompts.look_up(request)
-        if speech is None or speech.counts.cached_tokens is None:
+        if scripted is None or scripted.counts.cached_tokens is None:
             usage = generation.usage._replace(cached_tokens=plan.reuse.cached, written_tokens=plan.reuse.written)
             generation = generation._replace(usage=usage)
-    if context.profile is None and speech is None:
+    if context.profile is None and scripted is None:
         timing = instant(generation.steps)
     else:
-        timing = _draw_pace(plan, generation, speech)
+        timing = _draw_pace(plan, generation, scripted)
     if engine is not None and engine.slots is not None:
         taken = engine.slots.take(timing)
         if isinstance(taken, Refusal):
@@ -301,7 +301,7 @@ def _with_model_faults(plan: Plan, generation: Generation) -> Generation:
     return generation
 
 
-def _draw_pace(plan: Plan, generation: Generation, speech: Speech | None) -> TokenTiming:
+def _draw_pace(plan: Plan, generation: Generation, scripted: ScriptedOutput | None) -> TokenTiming:
     """The pace of the engine, with the delays that a prepared answer prescribes."""
     context, request, unseen = plan.context, generation.request, generation.usage.unseen
     # Thoughts that are shown take decoding steps like the rest of the answer; hidden ones take time before it.
@@ -314,10 +314,10 @@ def _draw_pace(plan: Plan, generation: Generation, speech: Speech | None) -> Tok
         key = derive(seed, "pace", fingerprint_of(request, seed) if asked is None else asked)
         prompt_tokens = max(request.prompt_tokens - generation.usage.cached_tokens, 0)
         timing = draw_timing(context.profile, generation.steps, prompt_tokens, key, hidden)
-    if speech is None:
+    if scripted is None:
         return timing
-    delays = (*[None] * shown, *speech.delays)
-    return delayed(timing, delays, generation.steps, apart=request.output.stream and bool(speech.pieces))
+    delays = (*[None] * shown, *scripted.delays)
+    return delayed(timing, delays, generation.steps, apart=request.output.stream and bool(scripted.pieces))
 
 
 def _body_pace(plan: Plan, times: Sequence[float]) -> TokenTiming:

@@ -34,7 +34,7 @@ class Counts(NamedTuple):
     reasoning_tokens: int | None = None
 
 
-class Speech(NamedTuple):
+class ScriptedOutput(NamedTuple):
     """The answer of every choice. `pieces` are its text as it is streamed: one token each, whatever their length.
 
     `delays[k]` is the delay before `pieces[k]` in seconds, None for that of the engine. `calls` are the names and
@@ -53,26 +53,31 @@ class Speech(NamedTuple):
     stop: str | None = None
 
 
-def speak(request: GenerationRequest, speech: Speech, seed: int) -> Generation:
+def to_generation(request: GenerationRequest, scripted: ScriptedOutput, seed: int) -> Generation:
     """The generation in which every choice for every prompt is the same answer."""
-    key = derive(seed, "prepared", request.model, speech.text, *(part for call in speech.calls for part in call))
+    key = derive(seed, "prepared", request.model, scripted.text, *(part for call in scripted.calls for part in call))
     # The legacy form has only one function call.
-    called = speech.calls[:1] if request.tool_choice.legacy else speech.calls
+    called = scripted.calls[:1] if request.tool_choice.legacy else scripted.calls
     kinds = {tool.name: tool.kind for tool in request.tools}
     calls = tuple(ToolCall(name, *tokens.pieces(arguments), kinds.get(name, "function")) for name, arguments in called)
     places = [(prompt, index) for prompt in request.prompts for index in range(request.n)]
     choices = tuple(
-        _choice(number, prompt, _seed(request, key, index), speech, calls, request)
+        _choice(number, prompt, _seed(request, key, index), scripted, calls, request)
         for number, (prompt, index) in enumerate(places)
     )
-    return Generation(request, choices, _usage(request, choices, speech), key, prepared=True)
+    return Generation(request, choices, _usage(request, choices, scripted), key, prepared=True)
 
 
 def _choice(
-    number: int, prompt: Prompt, seed: int, speech: Speech, calls: tuple[ToolCall, ...], request: GenerationRequest
+    number: int,
+    prompt: Prompt,
+    seed: int,
+    scripted: ScriptedOutput,
+    calls: tuple[ToolCall, ...],
+    request: GenerationRequest,
 ) -> Choice:
-    ids, texts = _tokens_of(speech, streamed=request.output.stream)
-    thoughts = tokens.pieces(speech.reasoning)[1] if request.output.reasoning else ()
+    ids, texts = _tokens_of(scripted, streamed=request.output.stream)
+    thoughts = tokens.pieces(scripted.reasoning)[1] if request.output.reasoning else ()
     echo = echo_of(request, prompt, derive(seed, "echo"))
     called: FinishReason = "function_call" if request.tool_choice.legacy else "tool_calls"
     return Choice(
@@ -80,11 +85,11 @@ def _choice(
         seed=seed,
         ids=ids,
         texts=texts,
-        finish_reason=speech.finish_reason or (called if calls else "stop"),
+        finish_reason=scripted.finish_reason or (called if calls else "stop"),
         prompt=prompt,
-        stop=speech.stop,
+        stop=scripted.stop,
         calls=calls,
-        refusal=speech.refusal,
+        refusal=scripted.refusal,
         positions=asked_positions(request, prompt, ids, texts, seed, request.sampling),
         echo_texts=echo.texts,
         echo_positions=echo.positions,
@@ -93,11 +98,11 @@ def _choice(
     )
 
 
-def _tokens_of(speech: Speech, *, streamed: bool) -> tuple[Sequence[int], Sequence[str]]:
+def _tokens_of(scripted: ScriptedOutput, *, streamed: bool) -> tuple[Sequence[int], Sequence[str]]:
     """The tokens of the text; in a stream of pieces one token per piece, with the id of the piece's first."""
-    if streamed and speech.pieces:
-        return [next(iter(tokens.encode(piece)), tokens.EOS) for piece in speech.pieces], speech.pieces
-    return tokens.pieces(speech.text)
+    if streamed and scripted.pieces:
+        return [next(iter(tokens.encode(piece)), tokens.EOS) for piece in scripted.pieces], scripted.pieces
+    return tokens.pieces(scripted.text)
 
 
 def _seed(request: GenerationRequest, key: int, index: int) -> int:
@@ -105,9 +110,9 @@ def _seed(request: GenerationRequest, key: int, index: int) -> int:
     return given[min(index, len(given) - 1)] if given else derive(key, "seed", index) >> 33
 
 
-def _usage(request: GenerationRequest, choices: Sequence[Choice], speech: Speech) -> Usage:
+def _usage(request: GenerationRequest, choices: Sequence[Choice], scripted: ScriptedOutput) -> Usage:
     """The usage of the whole text, streamed or not, in pieces or not; counts that are stated override it."""
-    counts, ids = speech.counts, tokens.encode(speech.text)
+    counts, ids = scripted.counts, tokens.encode(scripted.text)
     completion = (len(ids) + sum(call.steps for call in choices[0].calls)) * len(choices) if choices else 0
     reasoning = _or(counts.reasoning_tokens, sum(choice.reasoning for choice in choices))
     more: Unseen | None = None

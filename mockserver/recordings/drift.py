@@ -17,7 +17,7 @@ from mockserver.core.calls import by_name
 from mockserver.core.failures import Refusal
 from mockserver.core.timeline import Reply
 from mockserver.pipeline import complete, parse
-from mockserver.recordings.model_output import speech_of
+from mockserver.recordings.model_output import scripted_output
 from mockserver.recordings.recorded import (
     CIRCUMSTANCES,
     Lost,
@@ -103,7 +103,7 @@ def _compared(exchange: Recorded, router: Routes, settings: Settings) -> Compare
         replies = [refuse(Refusal(kind), plan.context, plan.request) for kind in kinds]
     if not replies:
         if plan.asks_model:
-            plan.prepared = Prepared(speech_of(_events(exchange)))
+            plan.prepared = Prepared(scripted_output(_events(exchange)))
         complete(plan)
         assert plan.reply is not None, "a completed plan has a reply"
         replies = [plan.reply]

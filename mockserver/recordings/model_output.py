@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, get_args
 
 from mockserver.core.generation import FinishReason
-from mockserver.model.prepared import Counts, Speech
+from mockserver.model.prepared import Counts, ScriptedOutput
 from mockserver.recordings.recorded import RecordedEvent
 
 _REASONS: Mapping[object, FinishReason] = {reason: reason for reason in get_args(FinishReason)}
@@ -22,13 +22,13 @@ _INCOMPLETE: Mapping[object, FinishReason] = {
 _ARGUMENTS = {"function_call": "arguments", "custom_tool_call": "input"}
 
 
-def speech_of(events: Iterable[RecordedEvent]) -> Speech | None:
-    """The speech of the first choice in the events of a stream or in a body; None if no model answered."""
+def scripted_output(events: Iterable[RecordedEvent]) -> ScriptedOutput | None:
+    """What the model says in the first choice in the events of a stream or in a body; None if no model answered."""
     events = list(events)
     if _is_of_responses(events):
-        return _speech_of_response(events)
+        return _output_of_response(events)
     if _is_of_messages(events):
-        return _speech_of_message(events)
+        return _output_of_message(events)
     texts, calls, finish, stop, usage = dict[str, str](), dict[int, list[str]](), None, None, dict[str, Any]()
     spoke = False
     for event in events:
@@ -44,7 +44,7 @@ def speech_of(events: Iterable[RecordedEvent]) -> Speech | None:
             _add_calls(calls, message)
     if not spoke:
         return None
-    return Speech(
+    return ScriptedOutput(
         text=texts["content"] or texts["text"] or texts["refusal"],
         calls=tuple((name, arguments) for name, arguments in calls.values()),
         refusal=bool(texts["refusal"]),
@@ -55,14 +55,14 @@ def speech_of(events: Iterable[RecordedEvent]) -> Speech | None:
     )
 
 
-def speaks(event: RecordedEvent) -> bool:
+def has_output(event: RecordedEvent) -> bool:
     """Whether an event of a stream has a part of what the model says, and does not only announce it."""
     if _is_of_responses([event]):
         return str(event.value.get("type")).endswith(".delta")
     if _is_of_messages([event]):
         return bool(event.value.get("type") == "content_block_delta")
-    speech = speech_of([event])
-    return speech is not None and bool(speech.text or speech.reasoning or speech.calls)
+    scripted = scripted_output([event])
+    return scripted is not None and bool(scripted.text or scripted.reasoning or scripted.calls)
 
 
 def _first_choices(value: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -92,8 +92,8 @@ def _is_of_responses(events: Sequence[RecordedEvent]) -> bool:
     return value.get("object") == "response" or str(value.get("type")).startswith("response.")
 
 
-def _speech_of_response(events: Sequence[RecordedEvent]) -> Speech | None:
-    """The speech of the model; for a stream that broke off as much as was sent."""
+def _output_of_response(events: Sequence[RecordedEvent]) -> ScriptedOutput | None:
+    """What the model says; for a stream that broke off as much as was sent."""
     response = next((found for event in reversed(events) if (found := _whole(event.value))), None)
     items = response["output"] if response else list(_pieces(events))
     parts = [_table(item) for item in items if isinstance(item, dict)]
@@ -108,7 +108,7 @@ def _speech_of_response(events: Sequence[RecordedEvent]) -> Speech | None:
     thoughts = [item for item in parts if item.get("type") == "reasoning"]
     refusal = "".join(str(part.get("refusal", "")) for part in messages)
     reason = _table((response or {}).get("incomplete_details")).get("reason")
-    return Speech(
+    return ScriptedOutput(
         text="".join(str(part.get("text", "")) for part in messages) or refusal,
         calls=calls,
         refusal=bool(refusal),
@@ -136,8 +136,8 @@ def _is_of_messages(events: Sequence[RecordedEvent]) -> bool:
     return kind in ("message", "ping") or kind.startswith(("message_", "content_block_"))
 
 
-def _speech_of_message(events: Sequence[RecordedEvent]) -> Speech | None:
-    """The speech of the model; for a stream that broke off as much as was sent."""
+def _output_of_message(events: Sequence[RecordedEvent]) -> ScriptedOutput | None:
+    """What the model says; for a stream that broke off as much as was sent."""
     message, blocks = dict[str, Any](), list[dict[str, Any]]()
     for value in (_table(event.value) for event in events):
         if value.get("type") == "message":
@@ -157,7 +157,7 @@ def _speech_of_message(events: Sequence[RecordedEvent]) -> Speech | None:
     read = [_count(usage.get(f"{name}input_tokens")) for name in ("", "cache_creation_", "cache_read_")]
     thought = _table(usage.get("output_tokens_details")).get("thinking_tokens")
     given = [(each, each.get("input") or "{}") for each in blocks if each.get("type") == "tool_use"]
-    return Speech(
+    return ScriptedOutput(
         text="".join(str(each.get("text", "")) for each in blocks),
         calls=tuple(
             (str(each.get("name")), said if isinstance(said, str) else json.dumps(said, ensure_ascii=False))

@@ -7,7 +7,7 @@ from mockserver.core.calls import Call
 from mockserver.core.failures import FailureKind, Refusal, Violation
 from mockserver.core.generation import GenerationRequest
 from mockserver.model.intent import detect_intent
-from mockserver.model.prepared import Speech
+from mockserver.model.prepared import ScriptedOutput
 from mockserver.model.sampling import is_plain
 from mockserver.state.plan import Plan
 
@@ -77,7 +77,7 @@ def answers_long(plan: Plan) -> bool:
     """Whether to complete a plan may take more than some milliseconds, by what is asked and what is prepared."""
     request, prepared = plan.request, plan.prepared
     content = prepared.content if prepared is not None else None
-    if callable(content) or (isinstance(content, Speech) and len(content.text) > _LONG_TEXT):
+    if callable(content) or (isinstance(content, ScriptedOutput) and len(content.text) > _LONG_TEXT):
         return True
     if request is None or plan.refusal is not None:
         return False

@@ -12,7 +12,7 @@ from mockserver.core.generation import Measure, Measures
 from mockserver.core.matching.requests import groups_of
 from mockserver.core.timeline import FrameBatch, RawHeaders, Reply
 from mockserver.faults.catalogue import FAULTS
-from mockserver.model.prepared import Speech
+from mockserver.model.prepared import ScriptedOutput
 from mockserver.state.context import HeaderError, RequestContext
 from mockserver.state.plan import Plan
 from mockserver.state.stubs.parse_replies import events_in, is_stream, read_header_reply, read_prepared
@@ -124,7 +124,7 @@ def render(prepared: Prepared, plan: Plan) -> Prepared:
             raise HandlerError(f"{plan.by}: its filled template: {error}") from None
         return prepared._replace(content=filled.content, headers=joined(filled.headers, prepared.headers))
     content = prepared.content
-    if content is None or isinstance(content, Speech | Measures | Raw):
+    if content is None or isinstance(content, ScriptedOutput | Measures | Raw):
         return prepared
     returned = _returned(content, plan)
     return prepared._replace(
@@ -197,10 +197,10 @@ def checked_measures(measures: Measures, plan: Plan) -> Measures:
     return measures
 
 
-def check_calls(speech: Speech, plan: Plan) -> None:
+def check_calls(scripted: ScriptedOutput, plan: Plan) -> None:
     """Raise HeaderError if tool calls are prepared for an operation that has none."""
     operation, dialect = plan.context.route.operation, plan.context.route.dialect
-    if speech.calls and not (operation is not None and operation.supports_tools):
+    if scripted.calls and not (operation is not None and operation.supports_tools):
         named = operation.name if operation is not None else ""
         raise HeaderError(f"{plan.by}: tool_calls: {dialect.name}'s {named} cannot call tools")
 

@@ -7,7 +7,7 @@ from mockserver.core.dialects import EDITIONS, Dialect, Edition, Operation
 from mockserver.core.generation import Measures
 from mockserver.core.matching.requests import RequestMatcher
 from mockserver.core.matching.values import ValueMatcher
-from mockserver.model.prepared import Speech
+from mockserver.model.prepared import ScriptedOutput
 from mockserver.state.settings import Settings
 from mockserver.state.stubs.stub import Prepared, Stub
 from mockserver.state.stubs.values import StubError
@@ -54,7 +54,7 @@ def _needs(prepared: Prepared) -> Iterator[str]:
     content = prepared.content
     if isinstance(content, Measures):
         yield content.kind
-    elif isinstance(content, Speech):
+    elif isinstance(content, ScriptedOutput):
         yield "text"
         if content.calls:
             yield "tool_calls"

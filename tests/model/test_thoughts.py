@@ -9,7 +9,7 @@ from mockserver.faults.catalogue import FAULTS
 from mockserver.faults.model_output import with_changed_choices
 from mockserver.faults.parse_faults import read_faults
 from mockserver.model.generate import generate
-from mockserver.model.prepared import Counts, Speech, speak
+from mockserver.model.prepared import Counts, ScriptedOutput, to_generation
 from mockserver.model.prose import think
 from mockserver.model.tokens import token_count
 
@@ -79,7 +79,7 @@ def test_tools_are_called_after_thoughts() -> None:
 
 
 def test_a_stub_is_thought_aloud_and_counted() -> None:
-    spoken = speak(ALOUD, Speech("Ankara.", reasoning="Easy."), 42)
+    spoken = to_generation(ALOUD, ScriptedOutput("Ankara.", reasoning="Easy."), 42)
     (choice,) = spoken.choices
     assert ("".join(choice.thoughts), choice.text) == ("Easy.", "Ankara.")
     assert spoken.usage.unseen is not None
@@ -88,13 +88,15 @@ def test_a_stub_is_thought_aloud_and_counted() -> None:
 
 
 def test_a_stub_states_other_counts_of_its_thoughts_where_it_says_so() -> None:
-    usage = speak(ALOUD, Speech("Ankara.", reasoning="Easy.", counts=Counts(reasoning_tokens=9)), 42).usage
+    usage = to_generation(
+        ALOUD, ScriptedOutput("Ankara.", reasoning="Easy.", counts=Counts(reasoning_tokens=9)), 42
+    ).usage
     assert usage.unseen is not None
     assert usage.unseen.reasoning == 9
 
 
 def test_thoughts_of_a_stub_are_left_out_where_nobody_is_shown_any() -> None:
-    spoken = speak(SILENT._replace(effort=None), Speech("Ankara.", reasoning="Easy."), 42)
+    spoken = to_generation(SILENT._replace(effort=None), ScriptedOutput("Ankara.", reasoning="Easy."), 42)
     assert (spoken.choices[0].thoughts, spoken.usage.unseen) == ((), None)
 
 

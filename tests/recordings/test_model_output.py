@@ -2,7 +2,7 @@
 
 import pytest
 
-from mockserver.recordings.model_output import speech_of
+from mockserver.recordings.model_output import scripted_output
 from mockserver.recordings.recorded import events_of
 from tests.support.goldens import FIXTURES, golden
 
@@ -16,17 +16,17 @@ STREAMS = sorted(
 @pytest.mark.parametrize("case", STREAMS)
 def test_of_a_stream_that_broke_off_counts_what_was_sent(case: str) -> None:
     events = events_of(golden(case).answer, streamed=True)
-    whole, said = speech_of(events), ""
+    whole, said = scripted_output(events), ""
     assert whole is not None
     for sent in range(1, len(events)):
-        speech = speech_of(events[:sent])
-        if speech is None:
+        scripted = scripted_output(events[:sent])
+        if scripted is None:
             assert not said
             continue
-        assert whole.text.startswith(speech.text)
-        assert len(speech.text) >= len(said)
-        assert speech.calls == whole.calls[: len(speech.calls)]
-        assert whole.reasoning.startswith(speech.reasoning)
-        assert speech.text == whole.text or speech.finish_reason is None
-        said = speech.text
+        assert whole.text.startswith(scripted.text)
+        assert len(scripted.text) >= len(said)
+        assert scripted.calls == whole.calls[: len(scripted.calls)]
+        assert whole.reasoning.startswith(scripted.reasoning)
+        assert scripted.text == whole.text or scripted.finish_reason is None
+        said = scripted.text
     assert said == whole.text

@@ -11,7 +11,7 @@ from typing import Any, BinaryIO, NamedTuple
 
 import orjson
 
-from mockserver.recordings.model_output import speaks
+from mockserver.recordings.model_output import has_output
 from mockserver.recordings.recorded import events_of
 from mockserver.server.logs import log
 from mockserver.server.recording.exchanges import RecordedExchange, by_vendor, exchange_of
@@ -182,7 +182,7 @@ def _timing(recorded: RecordedExchange, exchange: Exchange) -> dict[str, Any]:
     if is_stream(recorded.content_type):
         events = events_in(b"".join(recorded.pieces))
         announced = next(
-            (place for place, event in enumerate(events) if any(map(speaks, events_of(event, streamed=True)))), 0
+            (place for place, event in enumerate(events) if any(map(has_output, events_of(event, streamed=True)))), 0
         )
     gaps = [later - earlier for earlier, later in pairwise(instants[announced:])]
     return {"ttft": instants[announced] if announced else recorded.first, "gaps": gaps}

@@ -21,7 +21,7 @@ from mockserver.faults.parse_faults import FaultError, read_faults, read_table
 from mockserver.faults.rules import Chance, Fault
 from mockserver.latency.parse_latency import NotationError, read_latency, read_lengths
 from mockserver.latency.traces import TraceError, TraceFile, read_trace
-from mockserver.model.prepared import Counts, Speech
+from mockserver.model.prepared import Counts, ScriptedOutput
 from mockserver.state.stubs.stub import Prepared, Raw
 from mockserver.state.stubs.templates import TemplateError, groups_in
 from mockserver.state.stubs.values import (
@@ -68,7 +68,7 @@ def read_prepared(
 ) -> Prepared:
     """A reply from a string, a table or a function; templates may use the `groups` of the match. Raises StubError."""
     if isinstance(value, str):
-        return Prepared(Speech(text_of(value, place)))
+        return Prepared(ScriptedOutput(text_of(value, place)))
     if callable(value):
         if iscoroutinefunction(value):
             raise StubError(f"{place}: is a coroutine function; use a plain function")
@@ -186,8 +186,8 @@ def _header_name(name: str, place: str) -> bytes:
     return name.lower().encode()
 
 
-def _content(table: Table, place: str) -> Speech | Measures | Raw | None:
-    """The content of a reply: a speech, measures, a body, or nothing."""
+def _content(table: Table, place: str) -> ScriptedOutput | Measures | Raw | None:
+    """The content of a reply: a scripted output, measures, a body, or nothing."""
     measures = _measures(table, place)
     if measures is not None:
         return measures
@@ -202,7 +202,7 @@ def _content(table: Table, place: str) -> Speech | Measures | Raw | None:
         raise StubError(f"{place}: error is a whole answer and cannot be combined with {(spoken or raw)[0]}")
     if raw:
         return _raw(table, place)
-    return _speech(table, place) if spoken else None
+    return _scripted(table, place) if spoken else None
 
 
 def _measures(table: Table, place: str) -> Measures | None:
@@ -223,7 +223,7 @@ def _measures(table: Table, place: str) -> Measures | None:
     return Measures(kind, tuple(tuple(number_of(each, place) for each in list_of(vector, place)) for vector in vectors))
 
 
-def _speech(table: Table, place: str) -> Speech:
+def _scripted(table: Table, place: str) -> ScriptedOutput:
     given = [key for key in _CONTENTS if key in table]
     if len(given) > 1:
         raise StubError(f"{place}: can have only one of {', '.join(_CONTENTS)}, not both {' and '.join(given)}")
@@ -244,7 +244,7 @@ def _speech(table: Table, place: str) -> Speech:
     if "finish_reason" in table and reason not in get_args(FinishReason):
         raise StubError(f"{place}.finish_reason: {unknown_name('reason', reason, get_args(FinishReason))}")
     usage = table_of(table.get("usage", {}), f"{place}.usage", Counts._fields, "{ prompt_tokens = 10 }")
-    return Speech(
+    return ScriptedOutput(
         text=text,
         pieces=pieces,
         delays=tuple(delay for _, delay in chunks),

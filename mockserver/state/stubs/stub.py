@@ -14,7 +14,7 @@ from mockserver.core.matching.requests import ANYTHING, Facts, Mismatch, Request
 from mockserver.core.matching.whole_requests import WHOLE, WHOLE_WITH_IDS, count_differences, differences
 from mockserver.core.timeline import RawHeaders
 from mockserver.faults.rules import Fault
-from mockserver.model.prepared import Speech
+from mockserver.model.prepared import ScriptedOutput
 
 # What measures are called in messages.
 MEASURED: Mapping[Measure, str] = {"embedding": "embeddings", "scores": "scores"}
@@ -43,7 +43,7 @@ class Prepared(NamedTuple):
     others of the same name. `output_tokens` are the lengths of generated answers, in their notation.
     """
 
-    content: Speech | Measures | Raw | ReplyFunction | None = None
+    content: ScriptedOutput | Measures | Raw | ReplyFunction | None = None
     faults: tuple[Fault, ...] = ()
     latency: str | None = None
     seed: int | None = None

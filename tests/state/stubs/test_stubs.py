@@ -16,7 +16,7 @@ import pytest
 from mockserver.core.regexes import read_regex
 from mockserver.faults.catalogue import FAULTS
 from mockserver.faults.parse_faults import read_faults
-from mockserver.model.prepared import Counts, Speech
+from mockserver.model.prepared import Counts, ScriptedOutput
 from mockserver.state.context import HeaderError
 from mockserver.state.namespaces import Namespace
 from mockserver.state.settings import ConfigError
@@ -700,21 +700,21 @@ def test_a_template_that_makes_no_header_is_a_handler_error() -> None:
 @pytest.mark.parametrize(
     "reply, prepared",
     [
-        ("It rains.", Prepared(Speech("It rains."))),
-        ({"text": ""}, Prepared(Speech(""))),
-        ({"json": {"a": [1, "é"]}}, Prepared(Speech('{"a": [1, "é"]}'))),
-        ({"refusal": "No."}, Prepared(Speech("No.", refusal=True))),
+        ("It rains.", Prepared(ScriptedOutput("It rains."))),
+        ({"text": ""}, Prepared(ScriptedOutput(""))),
+        ({"json": {"a": [1, "é"]}}, Prepared(ScriptedOutput('{"a": [1, "é"]}'))),
+        ({"refusal": "No."}, Prepared(ScriptedOutput("No.", refusal=True))),
         (
             {"chunks": ["It ", {"text": "rains.", "delay": "200ms"}, {"text": "!", "delay": 1}]},
-            Prepared(Speech("It rains.!", ("It ", "rains.", "!"), (None, 0.2, 1.0))),
+            Prepared(ScriptedOutput("It rains.!", ("It ", "rains.", "!"), (None, 0.2, 1.0))),
         ),
         (
             {"tool_calls": [{"name": "f", "arguments": {"a": 1}}, {"name": "g"}, {"name": "h", "arguments": "{"}]},
-            Prepared(Speech(calls=(("f", '{"a": 1}'), ("g", "{}"), ("h", "{")))),
+            Prepared(ScriptedOutput(calls=(("f", '{"a": 1}'), ("g", "{}"), ("h", "{")))),
         ),
         (
             {"text": "a", "finish_reason": "length", "usage": {"prompt_tokens": 3, "cached_tokens": 1}},
-            Prepared(Speech("a", finish_reason="length", counts=Counts(3, None, 1))),
+            Prepared(ScriptedOutput("a", finish_reason="length", counts=Counts(3, None, 1))),
         ),
         ({"body": "busy", "status": 503}, Prepared(Raw(503, b"busy", "text/plain; charset=utf-8"))),
         ({"body": {"a": None}}, Prepared(Raw(200, b'{"a": null}', "application/json"))),
@@ -928,4 +928,4 @@ def missing(name: str) -> bytes:
 
 
 def test_a_header_that_is_no_table_is_a_text() -> None:
-    assert read_header_reply("[not a table]") == Prepared(Speech("[not a table]"))
+    assert read_header_reply("[not a table]") == Prepared(ScriptedOutput("[not a table]"))
