@@ -1,4 +1,4 @@
-"""A mailbox of QStash whose courier is the test: it performs the tasks at times of its choosing, without a socket."""
+"""A message store of QStash whose sender is the test: it performs the tasks at times of its choosing, without a socket."""
 
 import json
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 from mockserver.core.calls import Call, Headers
 from mockserver.core.dialect_state import Timing, WebhookRequest, WebhookResult
 from mockserver.core.dialects import load_dialect
-from mockserver.dialects.upstash.qstash.mailbox import Mailbox
+from mockserver.dialects.upstash.qstash.message_store import MessageStore
 from mockserver.pipeline import complete, parse
 from mockserver.routes import Routes
 from mockserver.state.context import make_context
@@ -22,10 +22,10 @@ WELL, BROKEN = WebhookResult(200, ((b"content-type", b"text/plain"),), b"fine"),
 
 
 class Post:
-    """A namespace's mailbox, with a clock that only the test moves."""
+    """A namespace's message store, with a clock that only the test moves."""
 
     def __init__(self) -> None:
-        self.mailbox = Mailbox()
+        self.store = MessageStore()
         self.now = START
 
     def ask(
@@ -40,12 +40,12 @@ class Post:
         assert route is not None
         raw = Headers((name.encode(), value.encode()) for name, value in sent.items() if value)
         context = make_context(Call(method, route.path, raw, payload, query, self.now), route, QUIET)
-        plan = parse(context._replace(scope=context.scope._replace(webhooks=self.mailbox)))
+        plan = parse(context._replace(scope=context.scope._replace(webhooks=self.store)))
         complete(plan)
         data = b"".join(event for run in plan.timeline.runs for event in run.data)
         assert faults(plan, data) == []
         for order in plan.orders:
-            self.mailbox.take(order, self.now)
+            self.store.take(order, self.now)
         return plan.timeline.status, json.loads(data) if data else None
 
     def publish(self, path: str = LLM, body: object = CHAT, **headers: str) -> str:
@@ -59,14 +59,14 @@ class Post:
 
     def due(self) -> list[WebhookRequest]:
         """What is sent now."""
-        return list(self.mailbox.due(Timing(self.now, START), 100))
+        return list(self.store.due(Timing(self.now, START), 100))
 
     def perform(self, *outcomes: WebhookResult) -> list[WebhookRequest]:
         """What is sent now, with the outcome of each."""
         tasks = self.due()
         assert len(tasks) == len(outcomes), [task.url for task in tasks]
         for task, outcome in zip(tasks, outcomes, strict=True):
-            self.mailbox.done(task, outcome, self.now)
+            self.store.done(task, outcome, self.now)
         return tasks
 
     def advance(self, seconds: float) -> None:

@@ -11,7 +11,7 @@ from mockserver.dialects.upstash.limits import (
     every_answer,
     token,
 )
-from mockserver.dialects.upstash.qstash.operations import OPERATIONS, empty_mailbox
+from mockserver.dialects.upstash.qstash.operations import OPERATIONS, empty_store
 from mockserver.dialects.upstash.read import CONTRACT
 
 CHAT_COMPLETIONS = Operation(
@@ -29,7 +29,7 @@ UPSTASH = Dialect(
     title="Upstash QStash LLM API",
     hosts=("qstash.upstash.io", "qstash-us-east-1.upstash.io", "qstash-eu-central-1.upstash.io"),
     operations=(CHAT_COMPLETIONS, *OPERATIONS),
-    webhooks=empty_mailbox,
+    webhooks=empty_store,
     errors=ERRORS,
     contract=CONTRACT,
     models=(

@@ -1,4 +1,4 @@
-"""A mailbox for each test of QStash."""
+"""A message store for each test of QStash."""
 
 import pytest
 

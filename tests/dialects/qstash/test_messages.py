@@ -1,5 +1,5 @@
 """QStash's messages: what is accepted, when it is delivered, what is reported. Without a socket: a sender is played by
-the tests, which perform the tasks of the mailbox at times of their choosing."""
+the tests, which perform the tasks of the message store at times of their choosing."""
 
 import base64
 import hashlib
@@ -165,7 +165,7 @@ def test_equal_requests_are_different_messages(post: Post) -> None:
 )
 def test_a_message_is_delivered_when_its_time_has_come(post: Post, headers: dict[str, str], wait: float) -> None:
     id = post.publish(**headers)
-    assert post.mailbox.next_due() == START + wait
+    assert post.store.next_due() == START + wait
     assert post.ask("GET", f"/v2/messages/{id}")[1]["notBefore"] == (START + wait) * 1000
     post.advance(wait - 0.1)
     assert post.due() == []
@@ -182,12 +182,12 @@ def test_retries_wait_as_documented_and_a_callback_reports_each_attempt(post: Po
         reports = post.due()
         told = [(task.url, json.loads(task.body)) for task in reports]
         for task in reports:
-            post.mailbox.done(task, WELL, post.now)
+            post.store.done(task, WELL, post.now)
         assert [(url, body["status"], body.get("retried", 0)) for url, body in told] == [
             (CALLBACK, 500, attempt),
             *([(FAILURE, 500, 3)] if attempt == 3 else []),
         ]
-        following = post.mailbox.next_due()
+        following = post.store.next_due()
         if following is not None:
             waits.append(following - post.now)
             post.now = following
@@ -229,7 +229,7 @@ def test_an_application_that_does_not_answer_is_tried_again_and_shows_as_status_
 def test_an_answer_can_say_when_to_try_again(post: Post, answer: tuple[tuple[bytes, bytes], ...], wait: float) -> None:
     post.publish("/v2/publish/http://127.0.0.1:9/", b"")
     post.perform(WebhookResult(503, answer))
-    assert post.mailbox.next_due() == pytest.approx(START + wait)
+    assert post.store.next_due() == pytest.approx(START + wait)
 
 
 def test_a_model_is_asked_again_when_its_limits_reset_but_only_if_they_are_exceeded(post: Post) -> None:
@@ -237,11 +237,11 @@ def test_a_model_is_asked_again_when_its_limits_reset_but_only_if_they_are_excee
     post.publish()
     post.perform(WebhookResult(429, reset))
     assert [task.url for task in post.perform(WELL)] == [CALLBACK]
-    assert post.mailbox.next_due() == START + 53
+    assert post.store.next_due() == START + 53
     post.advance(53)
     post.perform(WebhookResult(500, reset))
     post.perform(WELL)
-    assert post.mailbox.next_due() == pytest.approx(post.now + math.e**5)
+    assert post.store.next_due() == pytest.approx(post.now + math.e**5)
 
 
 @pytest.mark.parametrize(
@@ -260,7 +260,7 @@ def test_a_retry_delay_is_an_expression_in_milliseconds(post: Post, expression: 
     post.publish("/v2/publish/http://127.0.0.1:9/", b"", upstash_retry_delay=expression)
     for wait in waits:
         post.perform(BROKEN)
-        following = post.mailbox.next_due()
+        following = post.store.next_due()
         assert following == pytest.approx(post.now + wait)
         post.now = following or 0.0
 
@@ -291,7 +291,7 @@ def test_callbacks_use_the_retries_of_their_message_unless_they_have_their_own(p
     (report,) = post.perform(BROKEN)
     post.advance(20)
     assert [(task.message, task.attempt) for task in post.perform(BROKEN)] == [(report.message, 1)]
-    assert post.mailbox.next_due() is None
+    assert post.store.next_due() is None
 
 
 # --- queues ----------------------------------------------------------------------------------------------------------
@@ -308,7 +308,7 @@ def test_a_queue_delivers_one_message_after_the_other_with_their_retries_and_cal
     (report,) = post.due()
     assert report.url == CALLBACK
     assert post.ask("GET", "/v2/queues/jobs")[1]["lag"] == 2
-    post.mailbox.done(report, WELL, post.now)
+    post.store.done(report, WELL, post.now)
     assert [task.message for task in post.perform(WELL)] == [second]
     assert post.ask("GET", "/v2/queues/jobs")[1]["lag"] == 0
 
@@ -522,8 +522,8 @@ def test_a_message_that_is_cancelled_in_flight_is_not_reported(post: Post) -> No
     id = post.publish()
     (task,) = post.due()
     post.ask("DELETE", f"/v2/messages/{id}")
-    post.mailbox.done(task, BROKEN, post.now)
-    assert post.mailbox.next_due() is None
+    post.store.done(task, BROKEN, post.now)
+    assert post.store.next_due() is None
 
 
 def dead_letters(post: Post, count: int) -> list[str]:
@@ -558,7 +558,7 @@ def test_a_dead_letter_can_be_delivered_again(post: Post) -> None:
     assert [(task.message, task.url, task.body) for task in post.perform(BROKEN)] == [
         (answer["messageId"], "http://127.0.0.1:9/0", b"\xff")
     ]
-    assert post.mailbox.next_due() is not None
+    assert post.store.next_due() is not None
     status, answer = post.ask("POST", f"/v2/dlq/retry?dlqIds={ids[1]}")
     assert (status, len(answer["responses"])) == (201, 1)
     assert post.ask("GET", "/v2/dlq")[1] == {"messages": []}
@@ -685,7 +685,7 @@ def test_a_filter_that_is_unknown_or_empty_is_refused_and_nothing_happens(
     status, answer = post.ask(method, f"{path}?{query}", body)
     assert (status, list(answer)) == (400, ["error"])
     assert len(post.ask("GET", "/v2/dlq")[1]["messages"]) == 2
-    assert len(post.mailbox.messages("token")) == 1
+    assert len(post.store.messages("token")) == 1
 
 
 def test_a_request_acts_on_as_many_as_it_says_and_on_a_hundred_if_it_does_not(post: Post) -> None:
@@ -716,7 +716,7 @@ def test_a_comma_in_a_url_is_a_part_of_it(post: Post) -> None:
     for path in ("a", "a,b"):
         post.publish(f"/v2/publish/http://127.0.0.1:9/{path}", b"", upstash_delay="1h")
     assert post.ask("DELETE", "/v2/messages?url=http://127.0.0.1:9/a,b") == (202, {"cancelled": 1})
-    assert [each.url for each in post.mailbox.messages("token")] == ["http://127.0.0.1:9/a"]
+    assert [each.url for each in post.store.messages("token")] == ["http://127.0.0.1:9/a"]
 
 
 def test_a_page_ends_where_its_bodies_are_large(post: Post, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -750,7 +750,7 @@ def test_a_header_for_what_is_absent_is_refused(post: Post, header: str, feature
     assert (status, answer) == (400, {"error": says})
     item = {"destination": "http://127.0.0.1:9/", "headers": {name: "* * * * *"}}
     assert post.ask("POST", "/v2/batch", [item]) == (200, [{"error": says}])
-    assert post.mailbox.messages("token") == []
+    assert post.store.messages("token") == []
 
 
 @pytest.mark.parametrize("path", ["/v2/schedules", "/v2/topics", "/v2/topics/t/endpoints", "/v2/flowControl/k"])
@@ -851,7 +851,7 @@ def test_what_cannot_be_accepted_is_refused_in_qstashs_form(
     status, answer = post.ask("POST", path, body, edition, **headers)
     assert (status, list(answer)) == (400, ["error"])
     assert answer["error"].startswith(error)
-    assert post.mailbox.messages("token") == []
+    assert post.store.messages("token") == []
 
 
 @pytest.mark.parametrize(
@@ -967,36 +967,36 @@ def test_durations_are_sums_of_parts(read: Callable[[str], float]) -> None:
     assert [read(text) for text in texts] == pytest.approx([*texts.values()])
 
 
-def test_a_mailbox_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mockserver.dialects.upstash.qstash.mailbox._MOST_MESSAGES", 3)
-    monkeypatch.setattr("mockserver.dialects.upstash.qstash.mailbox._MOST_DEAD", 2)
+def test_a_message_store_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mockserver.dialects.upstash.qstash.message_store._MOST_MESSAGES", 3)
+    monkeypatch.setattr("mockserver.dialects.upstash.qstash.message_store._MOST_DEAD", 2)
     post = Post()
     ids = [post.publish(f"/v2/enqueue/q/http://127.0.0.1:9/{number}", b"") for number in range(5)]
-    assert [message.id for message in post.mailbox.messages("token")] == ids[2:]
+    assert [message.id for message in post.store.messages("token")] == ids[2:]
     assert post.ask("GET", "/v2/queues/q")[1]["lag"] == 3
     assert len(dead_letters(Post(), 1)) == 1
     assert len(dead_letters(Post(), 3)) == 2
 
 
 def test_headers_count_for_the_bound_as_well(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mockserver.dialects.upstash.qstash.mailbox._MOST_BYTES", 100_000)
+    monkeypatch.setattr("mockserver.dialects.upstash.qstash.message_store._MOST_BYTES", 100_000)
     post = Post()
     for _ in range(4):
         post.publish(
             "/v2/publish/http://127.0.0.1:9/", b"", upstash_callback_forward_x="x" * 40_000, upstash_callback=CALLBACK
         )
-    assert len(post.mailbox.messages("token")) == 2
+    assert len(post.store.messages("token")) == 2
 
 
 def test_what_is_cancelled_leaves_nothing_behind(post: Post) -> None:
     for _ in range(3_000):
         post.publish("/v2/publish/http://127.0.0.1:9/", b"", upstash_delay="1d")
-        post.mailbox.take(Cancel((post.mailbox.messages("token")[0].id,)), post.now)
-    assert len(post.mailbox._waiting) < 1_100
+        post.store.take(Cancel((post.store.messages("token")[0].id,)), post.now)
+    assert len(post.store._waiting) < 1_100
 
 
 def test_queues_without_messages_are_forgotten_when_there_are_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mockserver.dialects.upstash.qstash.mailbox._MOST_QUEUES", 3)
+    monkeypatch.setattr("mockserver.dialects.upstash.qstash.message_store._MOST_QUEUES", 3)
     post = Post()
     post.publish("/v2/enqueue/kept/http://127.0.0.1:9/", b"")
     for name in ("a", "b", "c"):
@@ -1005,9 +1005,9 @@ def test_queues_without_messages_are_forgotten_when_there_are_too_many(monkeypat
 
 
 def test_a_log_of_long_messages_is_bounded_in_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mockserver.dialects.upstash.qstash.mailbox._MOST_BYTES", 2500)
+    monkeypatch.setattr("mockserver.dialects.upstash.qstash.message_store._MOST_BYTES", 2500)
     post = Post()
     for _ in range(4):
         post.publish("/v2/publish/http://127.0.0.1:9/", b"x" * 100)
-    assert len(post.mailbox.messages("token")) == 2
+    assert len(post.store.messages("token")) == 2
     assert [event["state"] for event in post.events()] == ["CREATED", "CREATED"]

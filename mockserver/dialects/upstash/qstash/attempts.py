@@ -17,7 +17,7 @@ from mockserver.core.dialect_state import WebhookRequest, WebhookResult
 from mockserver.core.seeding import Draws, derive
 from mockserver.dialects.upstash.qstash.values import (
     Callback,
-    Dead,
+    DeadLetter,
     Fields,
     QueuedMessage,
     decoded,
@@ -68,7 +68,12 @@ def _for_model(headers: Fields, token: str) -> Fields:
 
 
 def callback(
-    message: QueuedMessage, to: Callback, outcome: WebhookResult, retried: int, now: float, dead: Dead | None = None
+    message: QueuedMessage,
+    to: Callback,
+    outcome: WebhookResult,
+    retried: int,
+    now: float,
+    dead: DeadLetter | None = None,
 ) -> QueuedMessage:
     """The message that reports an outcome, of the attempt after so many retries; of a `dead` message, its failure."""
     kind = "callback" if dead is None else "failure callback"
@@ -87,7 +92,7 @@ def callback(
     )
 
 
-def _report(message: QueuedMessage, outcome: WebhookResult, retried: int, dead: Dead | None) -> dict[str, Any]:
+def _report(message: QueuedMessage, outcome: WebhookResult, retried: int, dead: DeadLetter | None) -> dict[str, Any]:
     return {
         "status": outcome.status or 0,
         "header": values_by_name(decoded(outcome.headers)),

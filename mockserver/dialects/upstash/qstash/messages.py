@@ -19,11 +19,11 @@ from mockserver.dialects.upstash.qstash.attempts import CALLER_IP, digits
 from mockserver.dialects.upstash.qstash.options import read_options
 from mockserver.dialects.upstash.qstash.values import (
     Cancel,
-    Dead,
+    DeadLetter,
+    DropDeadLetters,
     LogEvent,
     Publish,
     QueuedMessage,
-    Unbury,
     size_of_dead,
 )
 from mockserver.dialects.upstash.qstash.views import (
@@ -31,9 +31,9 @@ from mockserver.dialects.upstash.qstash.views import (
     empty_reply,
     event_view,
     json_reply,
-    mailbox_of,
     message_view,
     owner_of,
+    store_of,
 )
 
 Item = TypeVar("Item")
@@ -75,7 +75,7 @@ _OF_DEAD = {*_OF_MESSAGES, "dlqIds", "responseStatus", "cursor"}
 def get_message(call: Call, scope: RequestScope) -> Reply:
     """A message that is not delivered yet, or was a short time ago."""
     id = scope.variables["messageId"]
-    message = mailbox_of(scope).message(owner_of(call), id, call.received_at)
+    message = store_of(scope).message(owner_of(call), id, call.received_at)
     if message is None:
         raise refused(f"message {id} not found", 404)
     return json_reply(message_view(message))
@@ -84,7 +84,7 @@ def get_message(call: Call, scope: RequestScope) -> Reply:
 def cancel_message(call: Call, scope: RequestScope) -> Reply:
     """Cancel a message that is not delivered yet."""
     id = scope.variables["messageId"]
-    if mailbox_of(scope).pending(owner_of(call), id) is None:
+    if store_of(scope).pending(owner_of(call), id) is None:
         raise refused(f"message {id} not found", 404)
     return json_reply({"cancelled": 1}, 202, orders=(Cancel((id,)),))
 
@@ -95,7 +95,7 @@ def cancel_messages(call: Call, scope: RequestScope) -> Reply:
     named = "messageIds" in query
     found = [
         message
-        for message in mailbox_of(scope).messages(owner_of(call))
+        for message in store_of(scope).messages(owner_of(call))
         if (message.id in query["messageIds"] if named else _fits(message, message.created, query))
     ]
     ids = tuple(message.id for message in found[: _count(query, len(found) if named else _MOST)])
@@ -108,7 +108,7 @@ def list_events(call: Call, scope: RequestScope) -> Reply:
     states = query.get("state")
     events = [
         each
-        for each in mailbox_of(scope).events(owner_of(call))
+        for each in store_of(scope).events(owner_of(call))
         if (states is None or each.state in states) and _fits(each.message, each.time, query)
     ]
     found: Sequence[LogEvent]
@@ -122,7 +122,7 @@ def list_events(call: Call, scope: RequestScope) -> Reply:
 def list_dead(call: Call, scope: RequestScope) -> Reply:
     """The dead letter queue, oldest first."""
     query = _query(call)
-    found: Sequence[Dead]
+    found: Sequence[DeadLetter]
     found, following = _page(_dead(call, scope, query), query, _MOST, size_of_dead)
     return json_reply({"messages": [dead_view(each) for each in found], **_cursor(following)})
 
@@ -134,14 +134,14 @@ def get_dead(call: Call, scope: RequestScope) -> Reply:
 
 def delete_dead(call: Call, scope: RequestScope) -> Reply:
     """Remove a dead letter."""
-    return empty_reply(Unbury((_dead_letter(call, scope).id,)))
+    return empty_reply(DropDeadLetters((_dead_letter(call, scope).id,)))
 
 
 def delete_dead_letters(call: Call, scope: RequestScope) -> Reply:
     """Remove the dead letters that are named, or the first that pass the filters, or of all."""
     dead, following = _chosen_dead(call, scope)
     ids = tuple(each.id for each in dead)
-    return json_reply({**_cursor(following), "deleted": len(ids)}, orders=(Unbury(ids),))
+    return json_reply({**_cursor(following), "deleted": len(ids)}, orders=(DropDeadLetters(ids),))
 
 
 def retry_dead(call: Call, scope: RequestScope) -> Reply:
@@ -158,16 +158,16 @@ def retry_dead_letters(call: Call, scope: RequestScope) -> Reply:
     return json_reply({**_cursor(following), "responses": answers}, 201, tuple(chain.from_iterable(orders)))
 
 
-def _dead_letter(call: Call, scope: RequestScope) -> Dead:
+def _dead_letter(call: Call, scope: RequestScope) -> DeadLetter:
     """The dead letter that a path names."""
     id = scope.variables["dlqId"]
-    dead = mailbox_of(scope).dead_letter(owner_of(call), id)
+    dead = store_of(scope).dead_letter(owner_of(call), id)
     if dead is None:
         raise refused(f"message with dlqId {id} not found", 404)
     return dead
 
 
-def _chosen_dead(call: Call, scope: RequestScope) -> tuple[list[Dead], str | None]:
+def _chosen_dead(call: Call, scope: RequestScope) -> tuple[list[DeadLetter], str | None]:
     """The dead letters that a request acts on, and its cursor if others are left: they move up to the same place."""
     query = _query(call, _OF_DEAD, "dlqIds")
     found, start = _dead(call, scope, query), _start(query)
@@ -175,9 +175,9 @@ def _chosen_dead(call: Call, scope: RequestScope) -> tuple[list[Dead], str | Non
     return found[start : start + most], str(start) if most and start + most < len(found) else None
 
 
-def _dead(call: Call, scope: RequestScope, query: Query) -> list[Dead]:
+def _dead(call: Call, scope: RequestScope, query: Query) -> list[DeadLetter]:
     """The dead letters that are named, else those that pass the filters."""
-    dead = mailbox_of(scope).dead(owner_of(call))
+    dead = store_of(scope).dead(owner_of(call))
     if "dlqIds" in query:
         return [each for each in dead if each.id in query["dlqIds"]]
     statuses = query.get("responseStatus")
@@ -188,7 +188,7 @@ def _dead(call: Call, scope: RequestScope, query: Query) -> list[Dead]:
     ]
 
 
-def _again(call: Call, scope: RequestScope, dead: Sequence[Dead]) -> list[tuple[Publish, Unbury]]:
+def _again(call: Call, scope: RequestScope, dead: Sequence[DeadLetter]) -> list[tuple[Publish, DropDeadLetters]]:
     """The orders that publish dead letters again: "a new message with the same body and headers is created"."""
     fields, orders = by_name(call.headers.raw), []
     for each in dead:
@@ -196,7 +196,7 @@ def _again(call: Call, scope: RequestScope, dead: Sequence[Dead]) -> list[tuple[
         asked = read_options(fields, message.options)
         identity = derive(scope.identity, "again", each.id)
         again = message._replace(
-            id=f"msg_{digits(63, identity, mailbox_of(scope).copies(identity))}",
+            id=f"msg_{digits(63, identity, store_of(scope).copies(identity))}",
             options=asked.options,
             created=now,
             due=now + asked.options.delay,
@@ -204,7 +204,7 @@ def _again(call: Call, scope: RequestScope, dead: Sequence[Dead]) -> list[tuple[
             failure_callback=asked.failure_callback or message.failure_callback,
             redacted=asked.redacted or message.redacted,
         )
-        orders.append((Publish(again, identity), Unbury((each.id,))))
+        orders.append((Publish(again, identity), DropDeadLetters((each.id,))))
     return orders
 
 

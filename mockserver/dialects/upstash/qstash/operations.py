@@ -12,11 +12,11 @@ from mockserver.dialects.upstash.errors import RefusedError
 from mockserver.dialects.upstash.limits import READ_ONLY, sent_token
 
 
-def empty_mailbox() -> WebhookQueue:
-    """A mailbox without messages."""
-    from mockserver.dialects.upstash.qstash.mailbox import Mailbox
+def empty_store() -> WebhookQueue:
+    """A message store without messages."""
+    from mockserver.dialects.upstash.qstash.message_store import MessageStore
 
-    return Mailbox()
+    return MessageStore()
 
 
 def _operation(

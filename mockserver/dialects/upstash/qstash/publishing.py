@@ -22,7 +22,7 @@ from mockserver.dialects.upstash.qstash.attempts import digits
 from mockserver.dialects.upstash.qstash.options import PublishOptions, checked_url, read_options
 from mockserver.dialects.upstash.qstash.queues import checked_name
 from mockserver.dialects.upstash.qstash.values import Publish, QueuedMessage
-from mockserver.dialects.upstash.qstash.views import json_reply, mailbox_of, owner_of
+from mockserver.dialects.upstash.qstash.views import json_reply, owner_of, store_of
 
 LLM = "api/llm"
 # The URL that callbacks state for a message to the model.
@@ -93,13 +93,13 @@ def _accepted(
     asked = _checked(parcel)
     if scope.edition == "observed":
         _within_quotas(asked, call.received_at)
-    mailbox, owner = mailbox_of(scope), owner_of(call)
+    store, owner = store_of(scope), owner_of(call)
     key = _key(parcel, asked, owner)
-    known = None if key is None else mailbox.duplicated(key, call.received_at)
+    known = None if key is None else store.duplicated(key, call.received_at)
     known = known or next((each.message.id for each in before if key is not None and each.key == key), None)
     if known is not None:
         return None, {"messageId": known, "deduplicated": True}
-    id = f"msg_{digits(63, identity, mailbox.copies(identity))}"
+    id = f"msg_{digits(63, identity, store.copies(identity))}"
     return Publish(_message(id, parcel, asked, call.received_at, owner), identity, key), {"messageId": id}
 
 

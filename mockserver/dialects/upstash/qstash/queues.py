@@ -8,7 +8,7 @@ from mockserver.core.timeline import Reply
 from mockserver.dialects.upstash.errors import QuotaExceededError, object_in, refused
 from mockserver.dialects.upstash.qstash.attempts import signing_key
 from mockserver.dialects.upstash.qstash.values import RemoveQueue, RotateKeys, SetQueue
-from mockserver.dialects.upstash.qstash.views import empty_reply, json_reply, mailbox_of, owner_of, queue_view
+from mockserver.dialects.upstash.qstash.views import empty_reply, json_reply, owner_of, queue_view, store_of
 
 _MOST_PARALLEL = 1_000
 # What a free account may ask for.
@@ -26,13 +26,13 @@ def checked_name(name: object) -> str:
 
 def list_queues(call: Call, scope: RequestScope) -> Reply:
     """Every queue."""
-    return json_reply([queue_view(each) for each in mailbox_of(scope).queues(owner_of(call))])
+    return json_reply([queue_view(each) for each in store_of(scope).queues(owner_of(call))])
 
 
 def get_queue(call: Call, scope: RequestScope) -> Reply:
     """A queue."""
     name = scope.variables["queueName"]
-    queue = mailbox_of(scope).queue(owner_of(call), name)
+    queue = store_of(scope).queue(owner_of(call), name)
     if queue is None:
         raise refused(f"queue {name} not found", 404)
     return json_reply(queue_view(queue))
@@ -68,13 +68,13 @@ def resume_queue(call: Call, scope: RequestScope) -> Reply:
 
 def get_keys(call: Call, scope: RequestScope) -> Reply:
     """The signing keys."""
-    current, following = mailbox_of(scope).signing_keys
+    current, following = store_of(scope).signing_keys
     return json_reply({"current": current, "next": following})
 
 
 def rotate_keys(call: Call, scope: RequestScope) -> Reply:
     """Replace the current signing key with the next one, and the next one with a new one."""
-    mailbox = mailbox_of(scope)
-    _, current = mailbox.signing_keys
-    following = signing_key(mailbox.rotations + 2)
+    store = store_of(scope)
+    _, current = store.signing_keys
+    following = signing_key(store.rotations + 2)
     return json_reply({"current": current, "next": following}, orders=(RotateKeys(),))

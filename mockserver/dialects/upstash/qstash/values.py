@@ -58,7 +58,7 @@ class QueuedMessage(NamedTuple):
     redacted: tuple[str, ...] = ()
 
 
-class Dead(NamedTuple):
+class DeadLetter(NamedTuple):
     """A message in the dead letter queue, with the outcome of its last attempt."""
 
     id: str
@@ -95,7 +95,7 @@ def size_of(message: QueuedMessage) -> int:
     return _OVERHEAD + len(message.body) + fields + sum(map(len, texts))
 
 
-def size_of_dead(dead: Dead) -> int:
+def size_of_dead(dead: DeadLetter) -> int:
     """How many bytes a dead letter takes, about."""
     return size_of(dead.message) + size_of_outcome(dead.outcome)
 
@@ -122,7 +122,7 @@ class Cancel(NamedTuple):
     ids: tuple[str, ...]
 
 
-class Unbury(NamedTuple):
+class DropDeadLetters(NamedTuple):
     """Remove these messages from the dead letter queue."""
 
     ids: tuple[str, ...]

@@ -11,13 +11,20 @@ from mockserver.core.timeline import Reply
 from mockserver.dialects.openai.bodies import body_reply
 from mockserver.dialects.upstash.limits import token
 from mockserver.dialects.upstash.qstash.attempts import CALLER_IP
-from mockserver.dialects.upstash.qstash.mailbox import Mailbox, Queue
-from mockserver.dialects.upstash.qstash.values import Callback, Dead, LogEvent, QueuedMessage, decoded, values_by_name
+from mockserver.dialects.upstash.qstash.message_store import MessageStore, Queue
+from mockserver.dialects.upstash.qstash.values import (
+    Callback,
+    DeadLetter,
+    LogEvent,
+    QueuedMessage,
+    decoded,
+    values_by_name,
+)
 
 
-def mailbox_of(scope: RequestScope) -> Mailbox:
+def store_of(scope: RequestScope) -> MessageStore:
     """The messages of the namespace; none if there is no server, as for `mockserver plan`."""
-    return scope.webhooks if isinstance(scope.webhooks, Mailbox) else Mailbox()
+    return scope.webhooks if isinstance(scope.webhooks, MessageStore) else MessageStore()
 
 
 def json_reply(value: object, status: int = 200, orders: tuple[object, ...] = ()) -> Reply:
@@ -55,7 +62,7 @@ def message_view(message: QueuedMessage) -> dict[str, Any]:
     }
 
 
-def dead_view(dead: Dead) -> dict[str, Any]:
+def dead_view(dead: DeadLetter) -> dict[str, Any]:
     """A message in the dead letter queue, with the answer to its last attempt."""
     outcome = dead.outcome
     return {

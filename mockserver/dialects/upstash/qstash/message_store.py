@@ -1,4 +1,4 @@
-"""The mailbox of a namespace: what has become of every message, and what has to be sent next.
+"""The message store of a namespace: what has become of every message, and what has to be sent next.
 
 It is QStash's outbox: answers order changes (`values`), and a sender performs the tasks that are due. An attempt that
 fails is repeated later, or the message goes to the dead letter queue. Every attempt of a message with a callback makes
@@ -18,14 +18,14 @@ from mockserver.dialects.upstash.qstash.attempts import attempt, callback, signi
 from mockserver.dialects.upstash.qstash.retries import is_delivered, may_repeat, wait_before
 from mockserver.dialects.upstash.qstash.values import (
     Cancel,
-    Dead,
+    DeadLetter,
+    DropDeadLetters,
     LogEvent,
     Publish,
     QueuedMessage,
     RemoveQueue,
     RotateKeys,
     SetQueue,
-    Unbury,
     size_of,
     size_of_dead,
     size_of_outcome,
@@ -110,7 +110,7 @@ class Queue:
             self.waiting.pop(message, None)
 
 
-class Mailbox:
+class MessageStore:
     """The messages of a namespace. Answers read it; only orders and outcomes change it."""
 
     def __init__(self) -> None:
@@ -126,7 +126,7 @@ class Mailbox:
         self._waiting: list[tuple[float, int, str]] = []
         self._count = 0
         self._queues: dict[_QueueKey, Queue] = {}
-        self._dead: Bounded[str, Dead] = Bounded(_MOST_DEAD, _MOST_BYTES, size_of_dead)
+        self._dead: Bounded[str, DeadLetter] = Bounded(_MOST_DEAD, _MOST_BYTES, size_of_dead)
         self._latest_dead = (0, 0)
         self._events: Bounded[int, LogEvent] = Bounded(_MOST_EVENTS, _MOST_BYTES, lambda event: event.size)
         self._copies: OrderedDict[int, int] = OrderedDict()
@@ -160,11 +160,11 @@ class Mailbox:
             return ended[0]
         return self.pending(owner, id)
 
-    def dead(self, owner: str) -> list[Dead]:
+    def dead(self, owner: str) -> list[DeadLetter]:
         """The dead letter queue of a publisher, oldest first."""
         return [each for each in self._dead if each.message.token == owner]
 
-    def dead_letter(self, owner: str, id: str) -> Dead | None:
+    def dead_letter(self, owner: str, id: str) -> DeadLetter | None:
         """The dead message of a publisher with this id of the dead letter queue."""
         dead = self._dead.get(id)
         return None if dead is None or dead.message.token != owner else dead
@@ -227,7 +227,7 @@ class Mailbox:
             self._schedule(entry, due)
             return
         self._note("FAILED", entry, now, outcome)
-        dead = self._bury(message, outcome, now)
+        dead = self._add_dead_letter(message, outcome, now)
         if message.failure_callback is not None:
             report = callback(message, message.failure_callback, outcome, retried, now, dead)
             self._add(report, entry.queue, now)
@@ -299,11 +299,11 @@ class Mailbox:
             heappop(self._waiting)
         return bool(self._waiting)
 
-    def _bury(self, message: QueuedMessage, outcome: WebhookResult, now: float) -> Dead:
+    def _add_dead_letter(self, message: QueuedMessage, outcome: WebhookResult, now: float) -> DeadLetter:
         milliseconds = int(now * 1000)
         number = self._latest_dead[1] + 1 if self._latest_dead[0] == milliseconds else 0
         self._latest_dead = (milliseconds, number)
-        dead = Dead(f"{milliseconds}-{number}", message, outcome, now)
+        dead = DeadLetter(f"{milliseconds}-{number}", message, outcome, now)
         self._dead.add(dead.id, dead)
         return dead
 
@@ -315,7 +315,7 @@ class Mailbox:
                 self._note("CANCELED", entry, now)
                 self._remove(entry)
 
-    def _unbury(self, order: Unbury, now: float) -> None:
+    def _drop_dead_letters(self, order: DropDeadLetters, now: float) -> None:
         for id in order.ids:
             self._dead.remove(id)
 
@@ -356,13 +356,13 @@ class Mailbox:
         self._events.add(self._count, LogEvent(self._count, now, state, entry.message, size, outcome, next_delivery))
 
 
-_ORDERS: Mapping[type, Callable[[Mailbox, Any, float], None]] = {
-    Publish: Mailbox._publish,
-    Cancel: Mailbox._cancel,
-    Unbury: Mailbox._unbury,
-    SetQueue: Mailbox._set_queue,
-    RemoveQueue: Mailbox._remove_queue,
-    RotateKeys: Mailbox._rotate,
+_ORDERS: Mapping[type, Callable[[MessageStore, Any, float], None]] = {
+    Publish: MessageStore._publish,
+    Cancel: MessageStore._cancel,
+    DropDeadLetters: MessageStore._drop_dead_letters,
+    SetQueue: MessageStore._set_queue,
+    RemoveQueue: MessageStore._remove_queue,
+    RotateKeys: MessageStore._rotate,
 }
 
 
