@@ -76,7 +76,7 @@ def _record_until_interrupted(settings: Settings, options: argparse.Namespace) -
         pass
     finally:
         recorder.file.close()
-    _tell(settings, _farewell(recorder), url)
+    _tell(settings, _summary(recorder), url)
     return 1 if recorder.file.lost else 0
 
 
@@ -90,7 +90,7 @@ def _record_beside(settings: Settings, options: argparse.Namespace) -> int:
             code = exit_code(options.child, {**os.environ, **variables})
     finally:
         recorder.file.close()
-    print_error(_farewell(recorder))
+    print_error(_summary(recorder))
     return code or (1 if recorder.file.lost else 0)
 
 
@@ -115,7 +115,7 @@ def _greeting(url: str, path: Path, dialects: Mapping[str, Dialect], upstreams: 
     return "\n".join((f"mockserver {__version__} records on {url} into {path}", *routes, _WARNING, "Stop with Ctrl-C."))
 
 
-def _farewell(recorder: "Recorder") -> str:
+def _summary(recorder: "Recorder") -> str:
     """The message at the end: how much was recorded, what could not be, and the commands that use it."""
     file, again = recorder.file, recorder.replayed
     known = f"; {pluralize(again, 'answer')} from it" if again else ""

@@ -114,7 +114,7 @@ class ShiftedClock:
     def advance(self, seconds: float) -> None:
         """Put the clock forward."""
         self.shift += seconds
-        self._base.hasten(self, seconds)
+        self._base.bring_forward(self, seconds)
 
 
 class LoopClock:
@@ -139,7 +139,7 @@ class LoopClock:
         """An alarm whose instants are those of the owner's clock."""
         return Alarm(self, wake, owner, next(self._numbers))
 
-    def hasten(self, owner: ShiftedClock, seconds: float) -> None:
+    def bring_forward(self, owner: ShiftedClock, seconds: float) -> None:
         """Make all the alarms of an owner ring so many seconds earlier."""
         entries = self.waiting
         for place, entry in enumerate(entries):

@@ -27,8 +27,8 @@ from mockserver.server.clock import Alarm, ShiftedClock
 log = logging.getLogger("mockserver")
 
 # When a stream is late, gaps of up to so many seconds may close, and wider ones up to this share of its lateness.
-_GRAIN = 0.004
-_HASTE = 1 / 64
+_NARROW_GAP = 0.004
+_CATCH_UP_SHARE = 1 / 64
 # How many frames of a long answer are written before other connections get their turn. A larger frame, such as one of
 # log-probabilities, takes long to make: it counts as several of so many bytes.
 _TURN = 256
@@ -199,7 +199,7 @@ class Playback:
                 if at > elapsed:
                     elapsed = yield arrived + at
                     continue
-                until = elapsed if elapsed - at <= _GRAIN or not joined else _hastened(at, elapsed)
+                until = elapsed if elapsed - at <= _NARROW_GAP or not joined else _catch_up_until(at, elapsed)
                 if position == last or due[position + 1] <= until:
                     alarm.wake = self._wake
                     yield self._wake(arrived + elapsed)
@@ -244,7 +244,7 @@ class Playback:
             due = run.due[self._position]
             if due > elapsed:
                 return due
-            until = elapsed if elapsed - due <= _GRAIN or not self._longest else _hastened(due, elapsed)
+            until = elapsed if elapsed - due <= _NARROW_GAP or not self._longest else _catch_up_until(due, elapsed)
             turn -= self._write_joined(run, until, elapsed) if self._longest else self._write_each(run, elapsed)
             if self._over or not self._is_taken():
                 return None
@@ -390,11 +390,11 @@ class Playback:
         return self._clock.now() - self._arrived
 
 
-def _hastened(due: float, elapsed: float) -> float:
+def _catch_up_until(due: float, elapsed: float) -> float:
     """The instant until which frames leave together with a late one. A busy server keeps the gaps that are noticeable,
     and gives each stream a turn; but the later a stream is, the more of it leaves at once."""
     late = elapsed - due
-    return due + min(_GRAIN + late * _HASTE, late)
+    return due + min(_NARROW_GAP + late * _CATCH_UP_SHARE, late)
 
 
 def _joined(data: Sequence[bytes], start: int, stop: int) -> bytes:

@@ -20,7 +20,7 @@ Result = TypeVar("Result")
 # How long a piece of work may hold up the loop, in seconds.
 _SLICE_SECONDS = 0.000_5
 # At its end a loop leaves so much time to its threads.
-_FAREWELL_SECONDS = 0.2
+_SHUTDOWN_SECONDS = 0.2
 
 
 def begin(
@@ -119,7 +119,7 @@ class Threads(ThreadPoolExecutor):
                 task[0].cancel()
         for _ in self._members:
             self._tasks.put(None)
-        deadline = time.monotonic() + _FAREWELL_SECONDS
+        deadline = time.monotonic() + _SHUTDOWN_SECONDS
         for member in self._members if wait else ():
             member.join(max(deadline - time.monotonic(), 0))
 

@@ -1,4 +1,4 @@
-"""A message store of QStash whose sender is the test: it performs the tasks at times of its choosing, without a socket."""
+"""A message store of QStash whose sender is the test: it performs the tasks when it chooses, without a socket."""
 
 import json
 from typing import Any

@@ -122,7 +122,7 @@ _NEEDS = (
 )
 
 
-def _lonely(body: Body, family: Family, model: str) -> Refusal | None:
+def _dependent(body: Body, family: Family, model: str) -> Refusal | None:
     for name, other, words in _NEEDS:
         if body.get(name) is not None and not body.get(other):
             return refused(words, name)
@@ -256,7 +256,7 @@ def _media(body: Body, family: Family, model: str) -> Refusal | None:
 
 
 _CHAT_CHECKS: tuple[Check, ...] = (
-    _effort, _lengths, _sampling, _biases, _lonely, services, _tools, _history, _media, _form,
+    _effort, _lengths, _sampling, _biases, _dependent, services, _tools, _history, _media, _form,
 )  # fmt: skip
 
 
@@ -272,4 +272,4 @@ def _completion_options(body: Body, family: Family, model: str) -> Refusal | Non
     return None
 
 
-_COMPLETION_CHECKS: tuple[Check, ...] = (_biases, _lonely, _completion_options)
+_COMPLETION_CHECKS: tuple[Check, ...] = (_biases, _dependent, _completion_options)
