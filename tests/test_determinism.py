@@ -60,6 +60,6 @@ def test_two_hundred_requests_at_once_get_what_each_gets_alone(frozen_server: Mo
 
 def default_path(shape: Shape) -> str:
     """The path of the dialect's first operation."""
-    from mockserver.core.dialects import load_dialect
+    from mockserver.core.installed import load_dialect
 
     return load_dialect(shape.dialect).operations[0].paths[0]

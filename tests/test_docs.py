@@ -22,8 +22,9 @@ import mockserver
 from mockserver import MockServer
 from mockserver.cli.command import load_command, settings_of
 from mockserver.cli.main import main
-from mockserver.core.dialects import Dialect, Operation, load_dialects
+from mockserver.core.dialects import Dialect, Operation
 from mockserver.core.generation import GenerationRequest
+from mockserver.core.installed import load_dialects
 from mockserver.core.matching.values import MATCHERS
 from mockserver.dialects.openai.flavour import Flavour
 from mockserver.dialects.openai.variant import variant

@@ -15,7 +15,7 @@ import yaml
 
 from mockserver import __version__
 from mockserver.cli.main import main
-from mockserver.core.dialects import load_dialects
+from mockserver.core.installed import load_dialects
 from mockserver.state.settings.options import OPTIONS
 from tests.support import bare_root
 from tests.support.building import Image, build

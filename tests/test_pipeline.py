@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from mockserver.core.calls import Call, Headers
-from mockserver.core.dialects import load_dialects
+from mockserver.core.installed import load_dialects
 from mockserver.pipeline import parse, resolve
 from mockserver.routes import Routes
 from mockserver.server.server import ServerThread

@@ -14,7 +14,8 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
-from mockserver.core.dialects import EDITIONS, Edition, load_dialects
+from mockserver.core.dialects import EDITIONS, Edition
+from mockserver.core.installed import load_dialects
 from mockserver.server.app import create_app
 from mockserver.state.settings import Settings
 from tests.support.asking import ask

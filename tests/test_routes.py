@@ -7,7 +7,7 @@ import pytest
 
 from mockserver import MockServer
 from mockserver.core.calls import Headers
-from mockserver.core.dialects import load_dialects
+from mockserver.core.installed import load_dialects
 from mockserver.routes import Routes, choose_rival
 from mockserver.state.context import RouteMatch
 from mockserver.state.settings import RouteSettings, Settings

@@ -18,8 +18,9 @@ from urllib.parse import urlsplit
 from urllib.request import Request, urlopen
 
 from mockserver import MockServer
-from mockserver.core.dialects import EDITIONS, Clients, Dialect, load_dialects
+from mockserver.core.dialects import EDITIONS, Clients, Dialect
 from mockserver.core.failures import FailureKind
+from mockserver.core.installed import load_dialects
 from mockserver.core.matching.requests import FIELDS
 from mockserver.core.quotas import Limit
 from mockserver.dialects.conformance import DEGREES, Conformance

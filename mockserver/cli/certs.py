@@ -5,7 +5,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from mockserver.cli.command import Command, argument
-from mockserver.core.dialects import load_dialects
+from mockserver.core.installed import load_dialects
 from mockserver.state.settings import ConfigError
 
 

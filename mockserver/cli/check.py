@@ -4,7 +4,7 @@ import argparse
 from pathlib import Path
 
 from mockserver.cli.command import Command, argument, checked_names
-from mockserver.core.dialects import load_dialects
+from mockserver.core.installed import load_dialects
 from mockserver.core.messages import pluralize
 from mockserver.server.files import TraceFiles, read_config, stubs_at
 from mockserver.state.settings.checks import operations_of

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from mockserver.cli.command import Command, argument, write_files
-from mockserver.core.dialects import load_dialects
+from mockserver.core.installed import load_dialects
 from mockserver.core.version import __version__
 from mockserver.server.admin.api import SCHEMAS
 

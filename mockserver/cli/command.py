@@ -10,7 +10,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from mockserver.core.dialects import load_dialects
+from mockserver.core.installed import load_dialects
 from mockserver.server.files import Sources, settings_by, standing_stubs
 from mockserver.server.logs import log, set_up_logs
 from mockserver.state.settings import ConfigError, Settings

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import get_args
 
 from mockserver.cli.command import COMMANDS, Command, load_command
-from mockserver.core.dialects import load_dialects
+from mockserver.core.installed import load_dialects
 from mockserver.faults.catalogue import FAULTS
 from mockserver.latency.profiles import OFF, REALISTIC, presets
 from mockserver.state.settings.options import OPTIONS, Option

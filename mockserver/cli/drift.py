@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from mockserver.cli.command import Command, argument, checked_names, print_error, read_input, settings_of
-from mockserver.core.dialects import load_dialects
+from mockserver.core.installed import load_dialects
 from mockserver.core.messages import pluralize
 from mockserver.recordings.drift import Compared, Difference, compare
 from mockserver.recordings.recorded import Lost

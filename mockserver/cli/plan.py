@@ -6,7 +6,7 @@ from pathlib import Path
 
 from mockserver.cli.command import Command, argument, checked_names, read_input, settings_of
 from mockserver.core.calls import Call, Headers
-from mockserver.core.dialects import load_dialects
+from mockserver.core.installed import load_dialects
 from mockserver.core.timeline import Timeline
 from mockserver.pipeline import answer
 from mockserver.state.context import RouteMatch

@@ -20,7 +20,8 @@ from mockserver.cli.command import (
     settings_of,
 )
 from mockserver.cli.run import exit_code
-from mockserver.core.dialects import Dialect, load_dialects
+from mockserver.core.dialects import Dialect
+from mockserver.core.installed import load_dialects
 from mockserver.core.messages import pluralize
 from mockserver.core.version import __version__
 from mockserver.server.listener import bind

@@ -3,7 +3,7 @@
 import argparse
 
 from mockserver.cli.command import Command, checked_names, settings_of
-from mockserver.core.dialects import load_dialects
+from mockserver.core.installed import load_dialects
 from mockserver.routes import Routes
 
 

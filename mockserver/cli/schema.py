@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from mockserver.cli.command import Command, argument
-from mockserver.core.dialects import EDITIONS, Dialect, load_dialects
+from mockserver.core.dialects import EDITIONS, Dialect
+from mockserver.core.installed import load_dialects
 from mockserver.core.messages import unknown_name
 from mockserver.core.seeding import SEEDS
 from mockserver.server.admin.schemas import (

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from mockserver.cli.command import Command, argument, checked_names, print_error, read_input, settings_of
-from mockserver.core.dialects import load_dialects
+from mockserver.core.installed import load_dialects
 from mockserver.core.messages import pluralize
 from mockserver.core.toml import toml_of
 from mockserver.recordings.stubs import EXACTLY, MATCHING, Made, complaints, read_replaying, stem_of, stubs_from

@@ -13,7 +13,8 @@ from importlib.resources import files
 from importlib.resources.abc import Traversable
 from typing import Any, Literal, NamedTuple, get_args
 
-from mockserver.core.dialects import EDITIONS, Dialect, Edition, entries
+from mockserver.core.dialects import EDITIONS, Dialect, Edition
+from mockserver.core.installed import entries
 
 # How well a claim is known, the best first.
 Degree = Literal["recorded", "source", "sdk", "page", "guess"]

@@ -5,7 +5,8 @@ from collections.abc import Mapping
 from functools import cache
 from typing import NamedTuple
 
-from mockserver.core.dialects import Preset, load_dialects
+from mockserver.core.dialects import Preset
+from mockserver.core.installed import load_dialects
 from mockserver.latency.distributions import Constant, Distribution
 
 NOTHING = Constant(0.0)

@@ -12,8 +12,9 @@ from starlette.middleware import Middleware
 from starlette.routing import BaseRoute, Route
 from starlette.types import Receive, Scope, Send
 
-from mockserver.core.dialects import Dialect, load_dialects
+from mockserver.core.dialects import Dialect
 from mockserver.core.failures import SimulatorError
+from mockserver.core.installed import load_dialects
 from mockserver.routes import Endpoint, RememberingRouter, Routes, mount
 from mockserver.server.admin.api import admin_api
 from mockserver.server.app_state import AppState, SettingsReader, Watcher

@@ -7,7 +7,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from mockserver.core.dialects import Dialect, load_dialects
+from mockserver.core.dialects import Dialect
+from mockserver.core.installed import load_dialects
 from mockserver.core.toml import read_toml
 from mockserver.latency.traces import NO_TRACES, TraceError, TraceFile, Traces, read_trace
 from mockserver.state.settings import ConfigError, Settings

@@ -12,7 +12,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
-from mockserver.core.dialects import Dialect, load_dialects
+from mockserver.core.dialects import Dialect
+from mockserver.core.installed import load_dialects
 from mockserver.core.messages import pluralize
 from mockserver.recordings.stubs import complaints, read_replaying, stubs_from
 from mockserver.server.clock import Monotonic

@@ -8,7 +8,8 @@ from functools import cache
 from types import MappingProxyType
 from typing import Protocol
 
-from mockserver.core.dialects import Clients, Dialect, load_dialects
+from mockserver.core.dialects import Clients, Dialect
+from mockserver.core.installed import load_dialects
 from mockserver.core.messages import unknown_name
 from mockserver.core.secrets import masked_text
 

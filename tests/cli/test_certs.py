@@ -15,7 +15,7 @@ from cryptography import x509
 from mockserver import MockServer
 from mockserver.cli.certificates import LOCAL, Bundle, names_of
 from mockserver.cli.main import main
-from mockserver.core.dialects import load_dialects
+from mockserver.core.installed import load_dialects
 from mockserver.state.settings import Settings
 from tests.support import bare_root
 

@@ -9,7 +9,7 @@ import pytest
 
 from mockserver.cli.command import COMMANDS, load_command
 from mockserver.cli.main import main
-from mockserver.core.dialects import load_dialects
+from mockserver.core.installed import load_dialects
 from mockserver.faults.catalogue import FAULTS
 from mockserver.latency.profiles import presets
 from mockserver.state.settings.options import OPTIONS

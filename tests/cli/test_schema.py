@@ -11,7 +11,7 @@ from jsonschema import Draft7Validator, Draft202012Validator
 
 from mockserver.cli.main import main
 from mockserver.cli.schema import FILES
-from mockserver.core.dialects import load_dialects
+from mockserver.core.installed import load_dialects
 from mockserver.core.matching.requests import COMPOUND, FIELDS
 from mockserver.core.matching.values import MATCHERS
 from mockserver.faults.catalogue import FAULTS, FaultKind

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from mockserver.core import dialects as installed
+from mockserver.core import installed
 
 ACME = "\n[other]\nacme = other:OTHER\n\n[mockserver.dialects]\nacme = acme.dialect:ACME\n\n[last]\nx = y:Z\n"
 
@@ -53,6 +53,6 @@ def test_where_no_folder_tells_anything_the_library_is_asked(monkeypatch: pytest
 
 
 def test_a_start_does_not_pay_for_the_library() -> None:
-    said = "import sys, mockserver.core.dialects as it; it.load_dialects(); print('importlib.metadata' in sys.modules)"
+    said = "import sys, mockserver.core.installed as it; it.load_dialects(); print('importlib.metadata' in sys.modules)"
     out = subprocess.run([sys.executable, "-c", said], capture_output=True, text=True, check=True, timeout=60).stdout
     assert out.strip() == "False"

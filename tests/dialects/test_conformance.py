@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from mockserver.core.dialects import load_dialects
+from mockserver.core.installed import load_dialects
 from mockserver.dialects.conformance import conformance
 from tools import conformance as suites
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from mockserver.core.dialects import load_dialects
+from mockserver.core.installed import load_dialects
 from mockserver.recordings.drift import Compared, compare
 from mockserver.recordings.recorded import Recorded
 from mockserver.routes import Routes

@@ -9,7 +9,8 @@ from typing import NamedTuple
 import pytest
 
 from mockserver.core.calls import Call, Headers
-from mockserver.core.dialects import Edition, load_dialect
+from mockserver.core.dialects import Edition
+from mockserver.core.installed import load_dialect
 from mockserver.core.seeding import Draws, derive
 from mockserver.pipeline import complete, parse
 from mockserver.routes import Routes

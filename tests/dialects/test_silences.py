@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from mockserver.core.dialects import load_dialects
+from mockserver.core.installed import load_dialects
 from tests.support.asking import Answer, ask
 from tests.support.questions import QUESTIONS
 

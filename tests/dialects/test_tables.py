@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from mockserver.core.dialects import EDITIONS, Dialect, Edition, faults_of, load_dialects
+from mockserver.core.dialects import EDITIONS, Dialect, Edition
 from mockserver.core.failures import FailureKind, Refusal
+from mockserver.core.installed import defects_of, load_dialects
 from mockserver.dialects.openapi import openapi_document
 from mockserver.latency.profiles import presets
 from tests.support.asking import ask
@@ -37,7 +38,7 @@ def test_every_failure_has_an_answer_in_the_vendors_shape(dialect: Dialect, edit
 
 @every_dialect
 def test_a_dialect_is_whole(dialect: Dialect) -> None:
-    assert [*faults_of(dialect)] == []
+    assert [*defects_of(dialect)] == []
 
 
 @every_dialect

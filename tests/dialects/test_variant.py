@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 
 from mockserver.cli.main import main
-from mockserver.core import dialects as installed
-from mockserver.core.dialects import DialectError, Model, Operation, Schemas, faults_of, load_dialect
+from mockserver.core import installed
+from mockserver.core.dialects import Model, Operation, Schemas
 from mockserver.core.failures import FailureKind, Refusal
+from mockserver.core.installed import DialectError, defects_of, load_dialect
 from mockserver.core.seeding import alphanumerics
 from mockserver.dialects.openai.errors import error_table
 from mockserver.dialects.openai.fields import Body
@@ -151,7 +152,7 @@ MISTAKES: list[tuple[dict[str, Any], str]] = [
 
 @pytest.mark.parametrize(("change", "told"), MISTAKES, ids=[told for _, told in MISTAKES])
 def test_a_part_that_does_not_fit_is_named(change: dict[str, Any], told: str) -> None:
-    assert next(faults_of(OAK._replace(**change))).startswith(told)
+    assert next(defects_of(OAK._replace(**change))).startswith(told)
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from mockserver.core.dialects import EDITIONS, Edition, load_dialects
+from mockserver.core.dialects import EDITIONS, Edition
+from mockserver.core.installed import load_dialects
 from tests.support.asking import Answer, ask
 
 CEREBRAS = "Please reduce the length of the messages or completion. Current length is {found} while limit is {most}"

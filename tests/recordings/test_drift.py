@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from mockserver.core.dialects import EDITIONS, load_dialects
+from mockserver.core.dialects import EDITIONS
+from mockserver.core.installed import load_dialects
 from mockserver.recordings.drift import Compared, Difference, compare
 from mockserver.recordings.recorded import Lost, Recorded
 from mockserver.routes import Routes

@@ -19,7 +19,8 @@ from starlette.routing import BaseRoute, Host, Mount, Route
 from starlette.testclient import TestClient
 
 from mockserver import create_app
-from mockserver.core.dialects import Dialect, Operation, load_dialects
+from mockserver.core.dialects import Dialect, Operation
+from mockserver.core.installed import load_dialects
 from tests.support.waiting import until
 
 DIALECTS = load_dialects()

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from mockserver import MockServer
-from mockserver.core.dialects import load_dialects
+from mockserver.core.installed import load_dialects
 from mockserver.server.app import create_app
 from mockserver.state.settings import Settings
 from tests.support.http import Transcript, exchange

@@ -15,7 +15,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from mockserver import MockServer, __version__
-from mockserver.core.dialects import load_dialects
+from mockserver.core.installed import load_dialects
 from mockserver.core.timeline import Record
 from mockserver.server.admin.metrics import CONTENT_TYPE, Metric, as_text
 from mockserver.server.metrics import Histogram, Metrics

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from mockserver.core.dialects import load_dialects
+from mockserver.core.installed import load_dialects
 from mockserver.server.app import App
 from mockserver.server.app_state import SettingsReader, Watcher
 from mockserver.server.files import Sources, TraceFiles, read_config, stamp_of

@@ -19,7 +19,8 @@ import pytest
 from mockserver import MockServer
 from mockserver.core.calls import Call
 from mockserver.core.dialect_state import Timing, WebhookRequest, WebhookResult
-from mockserver.core.dialects import EDITIONS, Operation, RequestScope, load_dialect
+from mockserver.core.dialects import EDITIONS, Operation, RequestScope
+from mockserver.core.installed import load_dialect
 from mockserver.core.timeline import FrameBatch, Reply
 from mockserver.server.admin.verification import wait_for_deliveries
 from mockserver.server.app import App

@@ -20,7 +20,7 @@ import pytest
 
 from mockserver import MockServer, RemoteServer
 from mockserver.cli.main import main
-from mockserver.core.dialects import load_dialects
+from mockserver.core.installed import load_dialects
 from mockserver.server.admin.api import ENDPOINTS
 from mockserver.server.server import Loop
 from mockserver.testing.backend import BackendError

@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 from mockserver.core.calls import Call, Headers
-from mockserver.core.dialects import load_dialects
+from mockserver.core.installed import load_dialects
 from mockserver.pipeline import answer
 from mockserver.routes import Routes
 from mockserver.state.journal.transcripts import summary_of

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from mockserver.core.calls import Call, Headers
-from mockserver.core.dialects import load_dialects
 from mockserver.core.failures import FailureKind
+from mockserver.core.installed import load_dialects
 from mockserver.core.regexes import renew_patience
 from mockserver.faults.catalogue import FAULTS
 from mockserver.faults.parse_faults import read_faults

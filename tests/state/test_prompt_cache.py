@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from mockserver.core.calls import Call, Headers
-from mockserver.core.dialects import load_dialects
+from mockserver.core.installed import load_dialects
 from mockserver.pipeline import answer, parse, record, resolve
 from mockserver.routes import Routes
 from mockserver.state import engines as prompt_cache

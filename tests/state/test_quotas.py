@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mockserver.core.dialects import Dialect, Model, load_dialects
+from mockserver.core.dialects import Dialect, Model
 from mockserver.core.failures import FailureKind, Refusal
 from mockserver.core.generation import GenerationRequest, Limits, Prompt
+from mockserver.core.installed import load_dialects
 from mockserver.core.quotas import Allowance, Limit, QuotaPolicy, Refused, exceeded
 from mockserver.state.quotas import Quota, QuotaError, allowance_of, read_quotas
 from mockserver.state.rate_limiter import BucketKey, Cost, RateLimiter, Reservation, cost_of

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from mockserver.core.calls import Call, Headers
-from mockserver.core.dialects import load_dialects
+from mockserver.core.installed import load_dialects
 from mockserver.latency.parse_latency import preset_profile
 from mockserver.pipeline import answer
 from mockserver.routes import Routes

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from mockserver.core.calls import Call, Headers
-from mockserver.core.dialects import Edition, load_dialect
+from mockserver.core.dialects import Edition
+from mockserver.core.installed import load_dialect
 from mockserver.pipeline import answer, record
 from mockserver.routes import Routes
 from mockserver.state.namespaces import Namespace

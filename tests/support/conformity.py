@@ -5,7 +5,8 @@ import re
 from functools import cache
 from typing import Any
 
-from mockserver.core.dialects import Edition, load_dialect
+from mockserver.core.dialects import Edition
+from mockserver.core.installed import load_dialect
 from mockserver.dialects.contracts import Contract
 from mockserver.state.plan import Plan
 

@@ -7,7 +7,7 @@ from http.client import HTTPConnection, HTTPSConnection
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
-from mockserver.core.dialects import load_dialects
+from mockserver.core.installed import load_dialects
 
 # Accepts any certificate, since those of tests are self-signed.
 TRUSTING = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)

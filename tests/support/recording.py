@@ -9,7 +9,7 @@ from threading import Thread
 from typing import Any
 
 from mockserver import MockServer
-from mockserver.core.dialects import load_dialects
+from mockserver.core.installed import load_dialects
 from mockserver.server.listener import bind
 from mockserver.server.recording.recorder import Recorder, vendor_client
 from mockserver.server.recording.recording_file import RecordingFile

@@ -4,7 +4,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from mockserver.core.dialects import Edition, load_dialect
+from mockserver.core.dialects import Edition
+from mockserver.core.installed import load_dialect
 from tests.support.asking import QUIET, Answer, ask
 
 Json = Mapping[str, Any]

@@ -12,7 +12,7 @@ import pytest
 
 from mockserver import MockServer
 from mockserver.cli.main import main
-from mockserver.core.dialects import load_dialects
+from mockserver.core.installed import load_dialects
 from tests.clients.environments import javascript, node_tests, typescript
 from tests.server.test_workers import served
 from tests.support.pages import page

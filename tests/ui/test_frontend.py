@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from mockserver import MockServer
-from mockserver.core.dialects import load_dialects
+from mockserver.core.installed import load_dialects
 from mockserver.state.settings import Settings
 from tests.clients.environments import page_packages
 from tests.support.questions import QUESTIONS

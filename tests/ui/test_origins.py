@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from mockserver import MockServer
-from mockserver.core.dialects import load_dialect
+from mockserver.core.installed import load_dialect
 from mockserver.state.settings import Settings
 from tests.support.http import exchange
 from tests.support.questions import QUESTIONS

@@ -5,7 +5,7 @@ import re
 from playwright.sync_api import Locator, Page, expect
 
 from mockserver import MockServer
-from mockserver.core.dialects import load_dialects
+from mockserver.core.installed import load_dialects
 
 from .conftest import Open
 

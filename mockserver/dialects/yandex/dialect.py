@@ -2,14 +2,7 @@
 
 import re
 
-from mockserver.core.dialects import (
-    BEARER,
-    Clients,
-    Dialect,
-    Operation,
-    Schemas,
-    on_demand,
-)
+from mockserver.core.dialects import BEARER, Clients, Dialect, Operation, Schemas, on_demand
 from mockserver.dialects.openai.responses.operations import on_responses
 from mockserver.dialects.yandex.errors import ERRORS
 from mockserver.dialects.yandex.limits import PRESETS, PROMPT_CACHING, QUOTAS, credentials, every_answer, preset_of

@@ -16,7 +16,7 @@ from starlette.responses import Response
 from starlette.routing import Match, Route
 
 from mockserver.core.calls import Headers
-from mockserver.core.dialects import load_dialects
+from mockserver.core.installed import load_dialects
 from mockserver.core.messages import unknown_name
 from mockserver.core.version import __version__
 from mockserver.server.admin import (

@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from mockserver.core.dialect_state import WebhookRequest, WebhookResult
-from mockserver.core.dialects import EDITIONS, load_dialect
+from mockserver.core.dialects import EDITIONS
+from mockserver.core.installed import load_dialect
 from mockserver.dialects.upstash.limits import CURRENT_SIGNING_KEY, NEXT_SIGNING_KEY
 from mockserver.dialects.upstash.qstash.attempts import signing_key
 from mockserver.dialects.upstash.qstash.retries import ExpressionError, duration, milliseconds, wanted_wait

@@ -13,7 +13,8 @@ import httpx
 import pytest
 
 from mockserver import MockServer, __version__, create_app
-from mockserver.core.dialects import EDITIONS, load_dialects
+from mockserver.core.dialects import EDITIONS
+from mockserver.core.installed import load_dialects
 from mockserver.dialects.conformance import DEGREES
 from mockserver.faults.parse_faults import read_faults
 from mockserver.server.handler import SOUGHT

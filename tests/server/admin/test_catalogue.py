@@ -5,7 +5,7 @@ import json
 import pytest
 
 from mockserver import MockServer
-from mockserver.core.dialects import load_dialects
+from mockserver.core.installed import load_dialects
 from mockserver.faults.catalogue import FAULTS
 from mockserver.latency.profiles import presets
 from mockserver.state.settings import Settings

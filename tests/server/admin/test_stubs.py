@@ -9,7 +9,7 @@ import pytest
 
 from mockserver import MockServer
 from mockserver.cli.main import main
-from mockserver.core.dialects import load_dialects
+from mockserver.core.installed import load_dialects
 from mockserver.server.files import load_stubs, standing_stubs
 from mockserver.state.settings import ConfigError, Settings
 from tests.support.goldens import FIXTURES

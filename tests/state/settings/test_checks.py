@@ -2,7 +2,7 @@
 
 import pytest
 
-from mockserver.core.dialects import load_dialects
+from mockserver.core.installed import load_dialects
 from mockserver.server.app import create_app
 from mockserver.state.settings import ConfigError, RouteSettings, Settings
 from mockserver.state.settings.checks import check_routes

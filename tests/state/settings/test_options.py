@@ -2,7 +2,7 @@
 
 import pytest
 
-from mockserver.core.dialects import load_dialects
+from mockserver.core.installed import load_dialects
 from mockserver.faults.parse_faults import read_faults
 from mockserver.state.settings import ConfigError, RouteSettings, Settings
 from mockserver.state.settings.checks import check_names, operations_of

@@ -1,0 +1,126 @@
+"""The installed dialects: found, loaded and checked.
+
+To add a dialect, write a folder whose `dialect.py` holds one `Dialect`, and name that in the entry-point group
+`mockserver.dialects`. Built-in or not, all are found through it.
+"""
+
+import json
+import re
+import sys
+from collections.abc import Iterator
+from functools import cache
+from importlib import import_module
+from operator import attrgetter
+from pathlib import Path
+
+from mockserver.core.dialects import EDITIONS, Dialect, Edition, no_read, no_write
+from mockserver.core.failures import FailureKind, Refusal
+from mockserver.core.type_mismatches import mismatches
+
+GROUP = "mockserver.dialects"
+_ENTRIES = re.compile(rf"^\[{re.escape(GROUP)}\]$(.*?)(?=^\[|\Z)", re.MULTILINE | re.DOTALL)
+_ENTRY = re.compile(r"^(\S+) *= *(\S+)$", re.MULTILINE)
+
+
+class DialectError(ImportError):
+    """An installed dialect that cannot be loaded, or is not whole."""
+
+
+def load_dialects() -> dict[str, Dialect]:
+    """Every installed dialect by name. Raises DialectError."""
+    return {name: load_dialect(name) for name in entries()}
+
+
+@cache
+def load_dialect(name: str) -> Dialect:
+    """The installed dialect of that name; KeyError if there is none. Raises DialectError."""
+    entry = entries()[name]
+    module, _, place = entry.partition(":")
+    try:
+        dialect: Dialect = attrgetter(place)(import_module(module))
+    except Exception as error:
+        raise DialectError(f"dialect {name} ({entry}): {type(error).__name__}: {error}") from error
+    # A test looks at the built-in ones, so that no start of the server has to.
+    defects = [] if module.startswith("mockserver.") else [*dict.fromkeys(defects_of(dialect))]
+    if not defects and dialect.name != name:
+        defects = [f"its name is {dialect.name!r}, but that of its entry point {name!r}"]
+    if defects:
+        raise DialectError(f"dialect {name} ({entry}): " + "; ".join(defects[:_MOST_DEFECTS]))
+    return dialect
+
+
+# One mistake may show in many places.
+_MOST_DEFECTS = 3
+
+
+def defects_of(dialect: Dialect) -> Iterator[str]:
+    """What would fail when somebody asks for it: parts of the wrong type, and what refers to something that is not
+    there."""
+    mistyped = [*mismatches(dialect, Dialect)]
+    yield from mistyped
+    if mistyped:
+        return
+    seen = set()
+    for operation in dialect.operations:
+        said, reads = f"operation {operation.name}", operation.read is not no_read
+        if (operation.handler is None, operation.write is not no_write) != (reads, reads):
+            yield f"{said} needs a handler, or else both a read and a write"
+        for path in operation.paths:
+            route = (operation.method, path)
+            if operation.method != operation.method.upper() or not path.startswith("/"):
+                yield f"{said} is {' '.join(route)!r}, which no request can be"
+            if route in seen:
+                yield f"two operations are {' '.join(route)}"
+            seen.add(route)
+    for edition in EDITIONS:
+        yield from _defects_in(dialect, edition)
+
+
+def _defects_in(dialect: Dialect, edition: Edition) -> Iterator[str]:
+    """What an edition lacks."""
+    absent = [name for name in ("errors", "contract") if edition not in getattr(dialect, name)]
+    if absent:
+        yield f"{' and '.join(absent)} must have the edition {edition!r} too"
+        return
+    for kind in FailureKind:
+        try:
+            row = dialect.error(edition, kind)
+        except KeyError:
+            yield f"errors must have a row for {kind}"
+            continue
+        try:
+            body = row.body(Refusal(kind), row.message)
+            if not isinstance(body, bytes):
+                json.dumps(body)
+        except Exception as error:
+            yield f"the body of an error cannot be made: {type(error).__name__}: {error}"
+    try:
+        known = dialect.contract[edition]()["schemas"]
+    except Exception as error:
+        yield f"the contract cannot be read: {type(error).__name__}: {error}"
+        return
+    own = [each for each in dialect.operations if each.edition in (None, edition)]
+    named = {name: f"operation {each.name}" for each in own for name in each.schemas if name}
+    for name, by in {**named, dialect.error_schema: "error_schema"}.items():
+        if name not in known:
+            yield f"the contract has no schema {name!r}, which {by} names"
+
+
+@cache
+def entries() -> dict[str, str]:
+    """The entry point of each dialect (`module:attribute`), by its name."""
+    # `importlib.metadata` would take a tenth of the server's start, so it is only asked when no folder has any entry:
+    # packages may be imported from an archive.
+    found = {name: place for folder in reversed(sys.path) for name, place in _entries_in(folder)}
+    if not found:
+        from importlib.metadata import entry_points
+
+        found = {entry.name: entry.value for entry in entry_points(group=GROUP)}
+    return dict(sorted(found.items()))
+
+
+def _entries_in(folder: str) -> Iterator[tuple[str, str]]:
+    """The entry points of the packages installed in a folder; none if there is no such folder."""
+    for file in Path(folder).glob("*.*-info/entry_points.txt"):
+        for group in _ENTRIES.findall(file.read_text("utf-8", errors="replace")):
+            yield from _ENTRY.findall(group)
