@@ -173,6 +173,13 @@ def sentence_to_say(text: str) -> str | None:
     return None if match is None or _HOW.search(match[1]) else _sentence(match[1].strip())
 
 
+# "Only output the SQL query", and the first of the tables that it is about.
+_ONLY_SQL = re.compile(
+    r"\b(?:only|just)\b[^.\n]{0,40}\bSQL\b"
+    r"|\bSQL\b[^.\n]{0,40}\b(?:only|nothing else|no explanations?|without (?:any )?explanations?)\b",
+    re.IGNORECASE,
+)
+_TABLE = re.compile(r"\bCREATE TABLE (?:IF NOT EXISTS )?[\"`\[]?(\w{1,60})", re.IGNORECASE)
 # `Reply TERMINATE when the task is done`: what agents end their answers with.
 CAPITALS = re.compile(r"[A-Z]{6}")
 _CLOSING = re.compile(
@@ -199,6 +206,9 @@ def closing_word(text: str) -> str | None:
 
 
 def _dictated(text: str) -> str | None:
+    table = _TABLE.search(text) if "SQL" in text else None
+    if table is not None and _ONLY_SQL.search(text):
+        return f"SELECT * FROM {table[1]} LIMIT 10;"
     quoted = _QUOTED.search(text)
     if quoted is not None:
         return next(part for part in quoted.groups() if part is not None).strip() or None

@@ -23,6 +23,10 @@ RATINGS = ("Rating: [[1]]", "Rating: [[2]]", "Rating: [[3]]")
 @pytest.mark.parametrize(
     "prompt, said",
     [
+        (
+            "CREATE TABLE staff (name TEXT)\nOnly output the SQL query and nothing else.\nWho is there?",
+            "SELECT * FROM staff LIMIT 10;",
+        ),
         ('Say "hello world"', "hello world"),
         ("Say 'it's fine' and nothing else.", "it's fine"),
         ("Reply with exactly: OK", "OK"),
@@ -113,6 +117,7 @@ def test_what_a_prompt_lets_the_model_choose_from_is_known(prompt: str, choices:
         "Link to [[Home]], [[A]] and [[B]] in the wiki, and return the page",
         "Write a function that returns [[1]] for a score of 2",
         "Answer as an integer programming expert",
+        "CREATE TABLE staff (name TEXT)\nExplain this SQL to me.",
     ],
 )
 def test_what_only_looks_like_it_dictates_nothing(prompt: str) -> None:
