@@ -130,7 +130,7 @@ def create_conversation(call: Call, scope: RequestScope) -> Reply | Refusal:
         return body
     # The same request begins another conversation each time.
     scope = scope._replace(identity=derive(scope.identity, "serial", next(_store(scope).serials)))
-    made = Conversation(made_id(scope, "conv"), int(scope.now), body.get("metadata") or {}, len(call.body))
+    made = Conversation(made_id(scope, "conv"), int(scope.now), body.get("metadata") or {})
     made.add([input_item(scope, item, place) for place, item in enumerate(body.get("items") or ())], len(call.body))
     return body_reply(plain(made.view()))._replace(orders=(partial(_store(scope).keep, made.id, made),))
 

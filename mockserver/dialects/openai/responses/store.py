@@ -164,13 +164,13 @@ class ResponseStore:
 
     def all(self, kind: type[_Kept]) -> list[_Kept]:
         """Everything of a kind, the oldest first."""
-        return [each for each in self._stored.values() if isinstance(each, kind)]
+        # Long requests are read by threads, while others are stored.
+        return [each for each in [*self._stored.values()] if isinstance(each, kind)]
 
     def with_items(self, given: Sequence[Members]) -> list[Members]:
         """The items, with those of stored responses in the place of the references to them, as far as there are any."""
         references = [str(item.get("id")) for item in given if item.get("type") == "item_reference"]
-        owners = {self._owners.get(id_) for id_ in references} - {None}
-        known = {item["id"]: item for owner in owners for item in self._stored[str(owner)].output}
+        known = {item["id"]: item for owner in self._owners_of(references) for item in owner.output}
         if not known:
             return list(given)
         return [known.get(item.get("id"), item) if item.get("type") == "item_reference" else item for item in given]
@@ -178,12 +178,17 @@ class ResponseStore:
     def reasoning_of(self, items: Sequence[Members]) -> dict[str, str]:
         """The ids of stored reasoning items by those of what followed them, for the responses that made the items."""
         found: dict[str, str] = {}
-        for owner in {self._owners.get(str(item.get("id"))) for item in items} - {None}:
-            response = self._stored[str(owner)].response
+        for owner in self._owners_of([str(item.get("id")) for item in items]):
+            response = owner.response
             ids, generated = item_ids(response), response.flavour.generated(response)
             if generated[0].kind in ("thought", "summary", "hidden"):
                 found |= dict.fromkeys(ids[1:], ids[0])
         return found
+
+    def _owners_of(self, ids: Sequence[str]) -> list[Stored]:
+        """The stored responses with items of these ids."""
+        owners = [self.get(Stored, id_) for id_ in {self._owners.get(id_, "") for id_ in ids}]
+        return [each for each in owners if each is not None]
 
     def remove(self, id_: str) -> None:
         """Forget something."""
@@ -303,12 +308,12 @@ class StoredOperations(NamedTuple):
         if not self.streams or query.get("stream") != "true":
             return _shown(asked, call)
         response, after = asked.response._replace(streamed=True), query.get("starting_after", "")
-        # Who waits for the end of its events has waited for the response.
-        found.ready = min(found.ready, call.received_at)
         is_number = after.isascii() and after.isdecimal() and len(after) < 9
         sent = int(after) - response.flavour.first + 1 if is_number else 0
         headers = response.flavour.stream_headers(response)
-        return Reply(200, headers, LazyFrames(partial(_rest, response, sent)), streamed=True)
+        # Who waits for the end of its events has waited for the response.
+        ready = partial(setattr, found, "ready", min(found.ready, call.received_at))
+        return Reply(200, headers, LazyFrames(partial(_rest, response, sent)), streamed=True, orders=(ready,))
 
     def delete(self, call: Call, scope: RequestScope) -> Reply | Refusal:
         """Forget a response."""
@@ -326,8 +331,9 @@ class StoredOperations(NamedTuple):
             return found
         if not found.response.body.get("background"):
             return self.not_cancellable()
-        found.cancelled = found.cancelled or call.received_at < found.ready
-        return _shown(found, call)
+        cancelled = found.cancelled or call.received_at < found.ready
+        reply = _shown(replace(found, cancelled=cancelled), call)
+        return reply._replace(orders=(partial(setattr, found, "cancelled", cancelled),))
 
     def list_input(self, call: Call, scope: RequestScope) -> Reply | Refusal:
         """The items of the request of a response, the latest first unless the `order` is `asc`."""
@@ -349,7 +355,8 @@ class StoredOperations(NamedTuple):
         if order not in ("asc", "desc"):
             return self.wrong_order(order)
         items = items if order == "asc" else items[::-1]
-        start = next((place for place, each in enumerate(items, 1) if each["id"] == query.get("after")), 0)
+        # Clients may have given several items the same id: after the last of them, every page leads on.
+        start = max((place for place, each in enumerate(items, 1) if each["id"] == query.get("after")), default=0)
         page = [*map(shown, items[start : start + int(limit)])]
         more = start + int(limit) < len(items)
         return body_reply(self.plain(listed(page, more=more)))
