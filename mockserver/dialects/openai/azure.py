@@ -7,11 +7,11 @@ from typing import Any
 import orjson
 
 from mockserver.core.calls import Call
-from mockserver.core.dialects import Operation, Read, RequestScope
+from mockserver.core.dialects import Operation, Read, RequestScope, Write
 from mockserver.core.failures import FailureKind, Refusal
-from mockserver.core.generation import GenerationRequest
+from mockserver.core.generation import Generation, GenerationRequest
 from mockserver.core.seeding import uuid4_text
-from mockserver.core.timeline import RawHeaders
+from mockserver.core.timeline import RawHeaders, Reply, TokenTiming
 from mockserver.dialects.openai.bodies import date_header
 from mockserver.dialects.openai.fields import bearer, json_object
 
@@ -114,3 +114,12 @@ def of_deployments(read: Read) -> Read:
         return read(call._replace(body=orjson.dumps({**body, "model": name})), scope)
 
     return read_either
+
+
+def to_deployments(azure: Write, usual: Write) -> Write:
+    """Writes what deployments answer as `azure` does, all else in the usual way."""
+
+    def write_either(generation: Generation, pace: TokenTiming, scope: RequestScope) -> Reply | Refusal:
+        return (azure if "name" in scope.variables else usual)(generation, pace, scope)
+
+    return write_either

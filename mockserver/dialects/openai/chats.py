@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import chain
 from typing import Any, NamedTuple
 
 import orjson
@@ -23,17 +22,14 @@ from mockserver.core.generation import (
     Unseen,
 )
 from mockserver.core.seeding import alphanumerics
-from mockserver.core.timeline import OPENING, LazyFrames, Reply, TokenTiming
+from mockserver.core.timeline import Reply, TokenTiming
 from mockserver.dialects.contracts import Contract, components
-from mockserver.dialects.openai.azure import CATEGORIES, SAFE, STRUCK
 from mockserver.dialects.openai.bodies import usage_object
 from mockserver.dialects.openai.conflicts import chat_conflict
-from mockserver.dialects.openai.events import at_step
 from mockserver.dialects.openai.families import EFFORTS, Family, effort_asked, family_of, fingerprint_of, snapshot_of
 from mockserver.dialects.openai.fields import Body, json_object, sampling, stop_texts
 from mockserver.dialects.openai.flavour import (
     NOTHING,
-    Encoding,
     Flavour,
     Members,
     Rendering,
@@ -173,22 +169,16 @@ def _prediction(predicted: Body | None) -> str | None:
 
 def write_chat(generation: Generation, pace: TokenTiming, scope: RequestScope) -> Reply:
     """The generation as one body, or as a stream of chunks."""
-    is_azure = "name" in scope.variables
-    reply = write(AZURE if is_azure else CHAT, _as_finished(generation), pace, scope)
-    if not is_azure or not reply.streamed:
-        return reply
-    told = {**dict.fromkeys(("id", "model", "object"), ""), "choices": [], "created": 0, **_OF_PROMPT}
-    first = b"data: %b\n\n" % _sorted(told)
-    return reply._replace(frames=LazyFrames(lambda: chain((at_step(OPENING, (first,)),), reply.frames)))
+    return write(CHAT, as_finished(generation), pace, scope)
 
 
 def whole_chat(generation: Generation, pace: TokenTiming, scope: RequestScope) -> dict[str, Any]:
     """The members of the one body."""
-    rendering = Rendering(CHAT, _as_finished(generation), pace, scope)
+    rendering = Rendering(CHAT, as_finished(generation), pace, scope)
     return whole_body(rendering, _around(rendering))
 
 
-def _as_finished(generation: Generation) -> Generation:
+def as_finished(generation: Generation) -> Generation:
     """The generation with the finish reasons of its model."""
     family, options = family_of(generation.request.model), generation.request.extra
     if isinstance(options, ChatOptions) and options.named and family.named_finish == "stop":
@@ -339,46 +329,4 @@ CHAT = Flavour(
     plain=pretty,
     stream_headers=((b"content-type", b"text/event-stream; charset=utf-8"),),
     obfuscates=lambda rendering: _options(rendering).obfuscates,
-)
-
-# --- Azure's -----------------------------------------------------------------------------------------------------
-
-_NOT_FOUND = {"detected": False, "filtered": False}
-_SAFE = dict.fromkeys(CATEGORIES, SAFE)
-_OF_PROMPT = {
-    "prompt_filter_results": [{"prompt_index": 0, "content_filter_results": {**_SAFE, "jailbreak": _NOT_FOUND}}]
-}
-
-
-def _sorted(value: object) -> bytes:
-    return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
-
-
-def _filtered_choice(rendering: Rendering, choice: Choice) -> Members:
-    """A choice with what the filters have found in its text."""
-    found: Members = {**_SAFE, "protected_material_code": _NOT_FOUND, "protected_material_text": _NOT_FOUND}
-    if choice.finish_reason == "content_filter":
-        found = {**found, **STRUCK}
-    results = NOTHING if choice.calls else found
-    return {"logprobs": None, **_choice_members(rendering, choice), "content_filter_results": dict(results)}
-
-
-def _filtered_segments(rendering: Rendering, choice: Choice) -> Sequence[Segment]:
-    text, *calls = _segments(rendering, choice)
-    results = {"content_filter_results": {"protected_material_text": _NOT_FOUND}}
-    return (text._replace(beside=lambda group: {**results, **_logprobs(rendering, choice, group)}), *calls)
-
-
-# At deployments: without whitespace, all keys in alphabetical order, and with the results of filters.
-AZURE = CHAT._replace(
-    around=lambda rendering: {**_around(rendering), **_OF_PROMPT},
-    choice_members=_filtered_choice,
-    segments=_filtered_segments,
-    unset=lambda rendering: {"content_filter_results": {}, "logprobs": None, "finish_reason": None},
-    body=(*CHAT.body, "prompt_filter_results"),
-    choice=(*CHAT.choice, "content_filter_results"),
-    part=(*CHAT.part, "content_filter_results"),
-    encoding=Encoding(_sorted),
-    plain=lambda value: _sorted(value) + b"\n",
-    obfuscates=lambda rendering: False,
 )

@@ -2,7 +2,7 @@
 
 from mockserver.core.dialects import BEARER, Clients, Dialect, Operation, Schemas, on_demand
 from mockserver.dialects.contracts import components
-from mockserver.dialects.openai.azure import DEPLOYMENTS, also_unversioned, api_key, of_deployments
+from mockserver.dialects.openai.azure import DEPLOYMENTS, also_unversioned, api_key, of_deployments, to_deployments
 from mockserver.dialects.openai.errors import ERRORS, stream_error, unrouted
 from mockserver.dialects.openai.families import MODELS
 from mockserver.dialects.openai.limits import PRESETS, PROMPT_CACHING, QUOTAS, every_answer, preset_of
@@ -17,7 +17,7 @@ CHAT_COMPLETIONS = Operation(
     ("/v1/chat/completions", DEPLOYMENTS + "/chat/completions"),
     Schemas("ChatCompletionRequest", "ChatCompletion", "ChatCompletionChunk"),
     read=of_deployments(on_demand(f"{_HERE}.chats:read_chat")),
-    write=on_demand(f"{_HERE}.chats:write_chat"),
+    write=to_deployments(on_demand(f"{_HERE}.azure_chats:write_azure_chat"), on_demand(f"{_HERE}.chats:write_chat")),
     supports_tools=True,
     summary="Answer a conversation",
 )
