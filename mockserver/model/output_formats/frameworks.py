@@ -11,7 +11,8 @@ tools as functions, of which `final_answer` ends its steps. What a step has prin
 import json
 import re
 from ast import literal_eval
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from mockserver.core.generation import Constraint, GenerationRequest, Message, Prompt, Tool, ToolCall
@@ -96,11 +97,10 @@ def next_step(prompt: Prompt, parts: Mapping[str, Any], key: int) -> dict[str, A
         return {"answer": "; ".join(found)} if found and parts.get("answer") == {"type": "string"} else {}
     question = without_headings(before)
     called = _step_parts(steps, "tool_name_")
-    for call in calls_for(question, _described_tools(prompt.text), key):
-        if call.name not in called:
-            return {"next_tool_name": call.name, "next_tool_args": json.loads(call.arguments)}
-        called.remove(call.name)
-    return {"next_tool_name": "finish", "next_tool_args": {}}
+    call = next_call(question, _described_tools(prompt.text), called, key)
+    if call is None:
+        return {"next_tool_name": "finish", "next_tool_args": {}}
+    return {"next_tool_name": call.name, "next_tool_args": json.loads(call.arguments)}
 
 
 def _step_parts(steps: str, name: str) -> list[str]:
@@ -113,12 +113,9 @@ def _step_parts(steps: str, name: str) -> list[str]:
 def _described_tools(text: str) -> Iterator[Tool]:
     """The tools described in the text of an agent's prompt, without the one that ends its steps."""
     for name, description, arguments in _TOOL.findall(text):
-        try:
-            schema = object_of(literal_eval(arguments))
-        except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
-            continue
-        if name != "finish" and schema_fault(schema) is None:
-            yield Tool(name, description, schema)
+        parts = read_object(arguments)
+        if parts is not None and name != "finish" and schema_fault(object_of(parts)) is None:
+            yield Tool(name, description, object_of(parts))
 
 
 def _written(value: Any) -> str:
@@ -171,8 +168,9 @@ _FUNCTION = re.compile(r'^def (\w+)\(([^\n]*)\) -> [^\n]+:\n    """(.*?)\n    ""
 PARAMETER = re.compile(r"(\w+): (\w+)")
 _TAGS = re.compile(r"must be opened with '([^'\n]+)', and closed with '([^'\n]+)'")
 _USUAL_TAGS = ("<code>", "</code>")
-PYTHON_TYPES = {"any": "string", "str": "string", "int": "integer", "float": "number", "bool": "boolean"}
-KNOWN_TYPES = frozenset(("string", "integer", "number", "boolean", "array", "object"))
+# The types of JSON Schema by their names there and in Python.
+_TYPE_NAMES = {name: name for name in ("string", "integer", "number", "boolean", "array", "object")}
+_TYPE_NAMES |= {"str": "string", "int": "integer", "float": "number", "bool": "boolean"}
 _TASK = "New task:"
 _LOGS = re.compile(r"Execution logs:\n(.*?)(?:\nLast output from code snippet:|\Z)", re.DOTALL)
 _SAID = object_of({"thought": {"type": "string"}, "answer": {"type": "string"}})
@@ -194,8 +192,7 @@ def _wants_code(prompt: Prompt) -> bool:
 def _step(prompt: Prompt, key: int) -> tuple[str, str]:
     """A thought and the code of the next step: calls of tools, or the end once something has come of such calls."""
     task, since = _last_task(prompt.messages)
-    about = detect_intent(task)
-    said = json.loads(write_instance(_SAID, derive(key, "action"), about.language, about.subject))
+    said = thought_and_answer(task, derive(key, "action"))
     if since:
         printed = [found[1] for message in since if message.role == "user" and (found := _LOGS.search(message.text))]
         findings = "; ".join(text for logs in printed if (text := gist(logs.strip())))
@@ -219,8 +216,7 @@ def _last_task(messages: Sequence[Message]) -> tuple[str, Sequence[Message]]:
 def _functions(text: str) -> Iterator[Tool]:
     """The functions described in a system prompt, without the one that ends the agent's steps."""
     for name, signature, description in _FUNCTION.findall(text):
-        kinds = {parameter: PYTHON_TYPES.get(kind, kind) for parameter, kind in PARAMETER.findall(signature)}
-        schema = object_of({each: {"type": kind if kind in KNOWN_TYPES else "string"} for each, kind in kinds.items()})
+        schema = schema_of_parameters(dict(PARAMETER.findall(signature)))
         if name != "final_answer" and schema_fault(schema) is None:
             yield Tool(name, description.partition("\n\n    Args:")[0].strip(), schema)
 
@@ -230,7 +226,45 @@ def _literal(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False) if isinstance(value, str) else repr(value)
 
 
+# --- what agents of several kinds need --------------------------------------------------------------------------------
+
+
 def calls_for(task: str, tools: Iterator[Tool], key: int) -> Sequence[ToolCall]:
     """The calls that answer a task with tools that the prompt describes."""
     request = GenerationRequest("", (Prompt(task, task, 0, chat=True),), tools=tuple(tools))
     return decide(request, request.prompts[0], key)
+
+
+def next_call(task: str, tools: Iterator[Tool], made: Iterable[str], key: int) -> ToolCall | None:
+    """The first of these calls that is not made yet; None if all are. `made` are the names of the tools called."""
+    left = Counter(made)
+    for call in calls_for(task, tools, key):
+        if not left[call.name]:
+            return call
+        left[call.name] -= 1
+    return None
+
+
+def thought_and_answer(task: str, key: int) -> dict[str, str]:
+    """A `thought` about a task, and an `answer` for want of results."""
+    about = detect_intent(task)
+    said: dict[str, str] = json.loads(write_instance(_SAID, key, about.language, about.subject))
+    return said
+
+
+def schema_of_parameters(kinds: Mapping[str, object]) -> dict[str, Any]:
+    """The schema of parameters whose types are named as in Python or in JSON Schema; others are texts."""
+    return object_of({name: {"type": _TYPE_NAMES.get(str(kind), "string")} for name, kind in kinds.items()})
+
+
+def read_object(text: str) -> dict[str, Any] | None:
+    """The JSON object with which a text begins, or the Python dict that it is; None if it is neither."""
+    try:
+        found = json.JSONDecoder().raw_decode(text)[0]
+    except (ValueError, RecursionError):
+        try:
+            # Keys and values that JSON does not have are no schema's.
+            found = json.loads(json.dumps(literal_eval(text.strip())))
+        except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
+            return None
+    return found if isinstance(found, dict) else None

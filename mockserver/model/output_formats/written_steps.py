@@ -7,16 +7,20 @@ of its own.
 
 import json
 import re
-from ast import literal_eval
 from collections.abc import Iterator
 from typing import Any
 
 from mockserver.core.generation import Constraint, Prompt, Tool
 from mockserver.core.seeding import Draws, derive
 from mockserver.model.corpus import Phrase, fresh_phrase
-from mockserver.model.intent import detect_intent
-from mockserver.model.output_formats.frameworks import KNOWN_TYPES, PARAMETER, PYTHON_TYPES, calls_for
-from mockserver.model.schema import object_of, schema_fault, write_instance
+from mockserver.model.output_formats.frameworks import (
+    PARAMETER,
+    next_call,
+    read_object,
+    schema_of_parameters,
+    thought_and_answer,
+)
+from mockserver.model.schema import schema_fault
 from mockserver.model.tools.results import gist
 
 # How many characters of the prompt are searched for the tools and the order, from its beginning.
@@ -30,7 +34,6 @@ _OBSERVED = re.compile(
 )
 _CALLED = re.compile(r"^[ \t]*Action:[ \t]*(\w[\w -]{0,60}?)[ \t]{0,9}$", re.MULTILINE)
 _QUESTION = re.compile(r"^(?:Question|Current Task|Task):[ \t]*(\S[^\n]*)", re.MULTILINE)
-_SAID = object_of({"thought": {"type": "string"}, "answer": {"type": "string"}})
 
 
 def wants_steps(prompt: Prompt) -> Constraint | None:
@@ -43,17 +46,13 @@ def write_steps(prompt: Prompt, key: int, schema: object) -> Iterator[Phrase | N
     """A thought, and the next call that the question asks for, or the answer once all of them are made."""
     text = prompt.text[:_SEARCHED]
     question, since = _task(prompt)
-    about = detect_intent(question)
-    said = json.loads(write_instance(_SAID, derive(key, "steps"), about.language, about.subject))
+    said = thought_and_answer(question, derive(key, "steps"))
     thought = "" if prompt.topic.rstrip().endswith("Thought:") else "Thought:"
-    made = [name.strip() for name in _CALLED.findall(since)]
-    for call in calls_for(question, _tools(text), key):
-        if call.name not in made:
-            arguments = _input(json.loads(call.arguments), text)
-            return iter(
-                (fresh_phrase(f"{thought} {said['thought']}\nAction: {call.name}\nAction Input: {arguments}"), None)
-            )
-        made.remove(call.name)
+    call = next_call(question, _tools(text), map(str.strip, _CALLED.findall(since)), key)
+    if call is not None:
+        arguments = _input(json.loads(call.arguments), text)
+        step = f"{thought} {said['thought']}\nAction: {call.name}\nAction Input: {arguments}"
+        return iter((fresh_phrase(step), None))
     findings = "; ".join(filter(None, map(gist, map(str.strip, _OBSERVED.findall(since)))))
     ending = "Final Answer" if "Final Answer:" in text else "Answer"
     know = Draws(derive(key, "known")).pick(
@@ -90,25 +89,12 @@ def _tools(text: str) -> Iterator[Tool]:
 def _schema(line: str, rest: str) -> dict[str, Any]:
     """The parameters of a tool: a schema or a table of types after `Tool Args:`, or its signature; else one text."""
     given = re.match(r"(?:(?!Tool Name:).)*?\bTool Arg(?:ument)?s:[ \t]*(\{[^\n]*(?:\n[ \t}][^\n]*)*)", rest, re.DOTALL)
-    found: Any = None
-    if given:
-        try:
-            found = json.JSONDecoder().raw_decode(given[1])[0]
-        except ValueError:
-            try:
-                found = literal_eval(given[1].strip())
-            except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
-                found = None
-    if isinstance(found, dict) and isinstance(found.get("properties"), dict):
+    found = (read_object(given[1]) if given else None) or {}
+    if isinstance(found.get("properties"), dict):
         return found
-    kinds = (
-        {name: own.get("type") for name, own in found.items() if isinstance(own, dict)}
-        if isinstance(found, dict)
-        else {}
-    )
+    kinds = {name: own.get("type") for name, own in found.items() if isinstance(own, dict)}
     kinds = kinds or dict(PARAMETER.findall(line.partition(" -> ")[0].partition(" - ")[0]))
-    parts = {name: PYTHON_TYPES.get(str(kind), str(kind)) for name, kind in kinds.items()} or {"input": "string"}
-    return object_of({name: {"type": kind if kind in KNOWN_TYPES else "string"} for name, kind in parts.items()})
+    return schema_of_parameters(kinds or {"input": "string"})
 
 
 def _input(arguments: dict[str, Any], text: str) -> str:

@@ -128,7 +128,8 @@ TOOLS = (
     "(2) get_time, whose description is <desc>Tells the time in a place</desc>. "
     "It takes arguments {'place': {'type': 'string'}}.\n"
     "(3) broken. It takes arguments {'place': {'type': 'no such'}}.\n"
-    "(4) finish, whose description is <desc>Marks the task as complete.</desc>. It takes arguments {}."
+    "(4) odd. It takes arguments {1: {'type': {1, 2}}}.\n"
+    "(5) finish, whose description is <desc>Marks the task as complete.</desc>. It takes arguments {}."
 )
 STEP = {
     "next_thought": "",

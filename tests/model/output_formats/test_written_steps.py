@@ -95,6 +95,22 @@ def test_results_come_in_messages_too(system: str, ending: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "written, named",
+    [
+        ('{"a":' + "[" * 3_000, "input"),
+        ("{'properties': {'town': {'enum': {1, 2}}}}", "input"),
+        ("{1: {'type': 'str'}}", "1"),
+        ("{'town': {'type': ['str']}}", "town"),
+    ],
+)
+def test_parameters_that_are_no_schema_are_one_text_or_texts(written: str, named: str) -> None:
+    system = CREWAI.replace("{'town': {'description': None, 'type': 'str'}}", written)
+    step = said(Message("system", system), Message("user", ASKED))
+    assert step[0] == "Action: get_weather"
+    assert step[1].startswith(f'Action Input: {{"{named}": ')
+
+
+@pytest.mark.parametrize(
     "text",
     [
         LANGCHAIN.replace("[get_weather, send_mail]", f"[{', '.join(f't{n}' for n in range(9000))}]"),
