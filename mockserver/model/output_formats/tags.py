@@ -3,11 +3,11 @@ form that it writes out ("in this format: <reasoning>...</reasoning><selection>.
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from mockserver.core.generation import Constraint, Prompt
-from mockserver.core.seeding import Draws, derive
+from mockserver.core.seeding import derive
 from mockserver.model.corpus import Phrase, fresh_phrase
 from mockserver.model.extraction.instances import filled
 from mockserver.model.intent import detect_intent
@@ -18,15 +18,20 @@ _SEARCHED = 20_000
 _MOST = 20
 # The most characters of a list of choices.
 _SHORT = 120
+_TEXT = {"type": "string"}
 _TAG = r"[A-Za-z][\w-]{0,40}"
-# "Think ... inside <thinking></thinking> tags", "between <a> and </a>"
-_ORDERED = re.compile(
-    r"\b(?:output|put|write|place|provide|give|return|respond|answer|reply|wrap|enclose|include|think|explain|list|format|"
-    r"state|produce|print|generate|present|show|summari[sz]e|draft|extract|describe|say|reason|brainstorm|use)\w*\b"
-    rf"(?P<words>[^.\n<>]{{0,240}}?)\b(?:in|inside|within|between|using|with|into)\b[^.\n<>]{{0,30}}<(?P<tag>{_TAG})>"
-    rf"(?:</(?P=tag)>|(?: and |\.\.\.|…) ?</(?P=tag)>| (?:XML )?tags?\b)",
+# "Think ... inside <thinking></thinking> tags", "between <a> and </a>": the tags, and the order that ends before them
+_TAGS = re.compile(
+    rf"<(?P<tag>{_TAG})>(?:</(?P=tag)>|(?: and |\.\.\.|…) ?</(?P=tag)>| (?:XML )?tags?\b)",
     re.IGNORECASE,
 )
+_ORDER = re.compile(
+    r"\b(?:output|put|write|place|provide|give|return|respond|answer|reply|wrap|enclose|include|think|explain|list|format|"
+    r"state|produce|print|generate|present|show|summari[sz]e|draft|extract|describe|say|reason|brainstorm|use)\w*\b"
+    r"(?P<words>[^.\n<>]{0,240}?)\b(?:in|inside|within|between|using|with|into)\b[^.\n<>]{0,30}\Z",
+    re.IGNORECASE,
+)
+_LONGEST_ORDER = 300
 # Where a form begins.
 _ANNOUNCED = re.compile(
     r"\b(?:format|structure|template|form|as follows|like this|xml)\b[^\n<]{0,60}[ \t]{0,9}\n{1,3}(?:```\w*\n)?\s{0,9}"
@@ -45,6 +50,7 @@ _OPTIONS = re.compile(
 )
 _CHOSEN = re.compile(r"\b(?:chosen|selected|selection|category|label|choice|class)\b", re.IGNORECASE)
 _EXAMPLE = re.compile(r"[a-z][a-z_-]{0,30}")
+_FILLED = re.compile(rf"<({_TAG})>(?! ?(?:XML )?tags?\b| and </|\.\.\.|…)\s*[^<\s]")
 _HTML = frozenset((
     "p", "a", "b", "i", "u", "br", "hr", "em", "div", "span", "strong", "h1", "h2", "h3", "h4", "ul", "li", "table",
     "ol", "tr", "td", "th", "pre", "code", "img", "html", "head", "body", "script", "style", "form", "input", "button",
@@ -54,19 +60,29 @@ _GOOD = frozenset(("pass", "passed", "correct", "yes", "true", "approved", "acce
 
 
 def wanted_tags(text: str) -> dict[str, Any] | None:
-    """What an answer holds between tags, by tag: a schema, an example (a text), or the same of the tags within it. None
-    if a text asks for no tags."""
+    """The schema of the object of what an answer holds between tags, by tag; None if a text asks for no tags."""
     stretch = text[-_SEARCHED:]
     announced = _ANNOUNCED.search(stretch)
     form = _form(stretch, announced.end()) if announced else {}
-    for order in _ORDERED.finditer(stretch):
-        tag = order["tag"]
-        # What stands between tags already is a text of the prompt's.
-        filled_in = re.search(rf"<{tag}>(?! ?(?:XML )?tags?\b| and </|\.\.\.|…)\s*[^<\s]", stretch)
-        if tag not in form and len(form) < _MOST and not filled_in and tag.lower() not in _HTML:
+    # What stands between tags already is a text of the prompt's.
+    filled_in = frozenset(_FILLED.findall(stretch))
+    for tag, order in _orders(stretch):
+        if len(form) == _MOST:
+            break
+        if tag not in form and tag not in filled_in and tag.lower() not in _HTML:
             offered = _QUOTED.findall(order["words"])
-            form[tag] = {"enum": offered} if len(offered) > 1 else {"type": "string"}
-    return form or None
+            form[tag] = _one_of(offered) if len(offered) > 1 else _TEXT
+    return object_of(form) if form else None
+
+
+def _orders(text: str) -> Iterator[tuple[str, re.Match[str]]]:
+    """The tags that a text orders in words, each with the order."""
+    before = 0
+    for tags in _TAGS.finditer(text):
+        order = _ORDER.search(text, max(tags.start() - _LONGEST_ORDER, before), tags.start())
+        before = tags.end()
+        if order is not None:
+            yield tags["tag"], order
 
 
 def _form(text: str, place: int) -> dict[str, Any]:
@@ -74,54 +90,53 @@ def _form(text: str, place: int) -> dict[str, Any]:
     while len(form) < _MOST and (block := _BLOCK.match(text, place)):
         held, place = block["held"].strip(), block.end()
         if re.match(rf"<{_TAG}>", held):
-            form[block["tag"]] = _form(held, 0) or {"type": "string"}
+            inner = _form(held, 0)
+            form[block["tag"]] = object_of(inner) if inner else _TEXT
         elif len(held) <= _SHORT and _CHOICE.fullmatch((choices := _PARTED.split(held.strip("[]")))[0]) and choices[1:]:
-            form[block["tag"]] = {"enum": choices}
+            form[block["tag"]] = _one_of(choices)
         elif _CHOSEN.search(held) and (options := _OPTIONS.search(text)):
-            form[block["tag"]] = {"enum": [each.strip(" '\"") for each in options[1].split(",")]}
+            form[block["tag"]] = _one_of([each.strip(" '\"") for each in options[1].split(",")])
         else:
-            form[block["tag"]] = held if _EXAMPLE.fullmatch(held) else {"type": "string"}
+            form[block["tag"]] = {"const": held} if _EXAMPLE.fullmatch(held) else _TEXT
     return form
+
+
+def _one_of(choices: Sequence[str]) -> dict[str, Any]:
+    good = next((choice for choice in choices if choice.lower() in _GOOD), None)
+    return {"enum": choices} if good is None else {"const": good}
 
 
 def tagged(prompt: Prompt) -> Constraint | None:
     """The constraint of the tags that a prompt, or else the instructions before it, asks for."""
     for text in (prompt.topic, *reversed(prompt.instructions if len(prompt.messages) > 1 else ())):
-        form = wanted_tags(text) if "<" in text else None
-        if form is not None:
-            return Constraint("tags", form)
+        schema = wanted_tags(text) if "<" in text else None
+        if schema is not None:
+            return Constraint("tags", schema)
     return None
 
 
-def write_tags(prompt: Prompt, key: int, form: Any) -> Iterator[Phrase | None]:
-    """The tags of a form, each with what it asks for."""
-    about = detect_intent(prompt.topic)
-    schema = object_of(_texts(form))
+def write_tags(prompt: Prompt, key: int, schema: Any) -> Iterator[Phrase | None]:
+    """The tags that a schema names, each with its value."""
+    content = _without_orders(prompt.topic[-_SEARCHED:], schema["properties"])
+    about = detect_intent(content)
     values = json.loads(write_instance(schema, derive(key, "tags"), about.language, about.subject))
-    values = filled(values, schema, prompt.topic, frozenset(), guessing=False)
-    return iter((fresh_phrase("\n\n".join(_written(form, values, Draws(derive(key, "choices"))))), None))
+    values = filled(values, schema, content, frozenset(), guessing=False)
+    return iter((fresh_phrase("\n\n".join(_written(schema["properties"], values))), None))
 
 
-def _texts(form: Mapping[str, Any]) -> dict[str, Any]:
-    """The schemas of all texts in a form by their tags."""
-    texts: dict[str, Any] = {}
-    for tag, held in form.items():
-        if held == {"type": "string"}:
-            texts[tag] = held
-        elif isinstance(held, Mapping) and "enum" not in held:
-            texts |= _texts(held)
-    return texts
+def _without_orders(topic: str, tags: Iterable[str]) -> str:
+    """A topic without its form of tags, its orders of tags and its choices: no answer is about these."""
+    announced = _ANNOUNCED.search(topic)
+    if announced and (end := max(topic.rfind(f"</{tag}>", announced.end()) for tag in tags)) > 0:
+        start = topic.rfind("\n", 0, announced.start()) + 1
+        topic = topic[:start] + topic[end:].partition(">")[2]
+    for _, order in reversed([*_orders(topic)]):
+        topic = topic[: order.start()] + topic[order.end() :]
+    return _OPTIONS.sub("", topic).strip()
 
 
-def _written(form: Mapping[str, Any], values: Mapping[str, Any], draws: Draws) -> Iterator[str]:
-    for tag, held in form.items():
-        if isinstance(held, str):
-            yield f"<{tag}>{held}</{tag}>"
-        elif "enum" in held:
-            good = next((choice for choice in held["enum"] if choice.lower() in _GOOD), None)
-            yield f"<{tag}>{draws.pick(held['enum']) if good is None else good}</{tag}>"
-        elif held == {"type": "string"}:
-            yield f"<{tag}>\n{values[tag]}\n</{tag}>"
-        else:
-            inner = "\n".join(_written(held, values, draws))
-            yield f"<{tag}>\n{inner}\n</{tag}>"
+def _written(parts: Mapping[str, Any], values: Mapping[str, Any]) -> Iterator[str]:
+    for tag, part in parts.items():
+        value = "\n".join(_written(part["properties"], values[tag])) if "properties" in part else values[tag]
+        # Words that are given stand on the line of their tags.
+        yield f"<{tag}>\n{value}\n</{tag}>" if "type" in part else f"<{tag}>{value}</{tag}>"

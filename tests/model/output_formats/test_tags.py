@@ -9,6 +9,7 @@ import pytest
 from mockserver.core.generation import GenerationRequest, Message, Prompt
 from mockserver.model.generate import generate
 from mockserver.model.output_formats.tags import wanted_tags
+from mockserver.model.schema import object_of
 
 TEXT = {"type": "string"}
 EVALUATION = """Output your evaluation in the following format:
@@ -42,11 +43,17 @@ What you understand
 @pytest.mark.parametrize(
     "text, form",
     [
-        (EVALUATION, {"evaluation": {"enum": ["PASS", "NEEDS_IMPROVEMENT", "FAIL"]}, "feedback": TEXT}),
+        (EVALUATION, {"evaluation": {"const": "PASS"}, "feedback": TEXT}),
         (ROUTE, {"reasoning": TEXT, "selection": {"enum": ["billing", "account"]}}),
-        (TASKS, {"analysis": TEXT, "tasks": {"task": {"type": "formal", "description": TEXT}}}),
+        (
+            TASKS,
+            {
+                "analysis": TEXT,
+                "tasks": object_of({"task": object_of({"type": {"const": "formal"}, "description": TEXT})}),
+            },
+        ),
         ("Think it through inside <thinking></thinking> tags.", {"thinking": TEXT}),
-        ("Say 'good' or 'bad' in <verdict> tags.", {"verdict": {"enum": ["good", "bad"]}}),
+        ("Say 'good' or 'bad' in <verdict> tags.", {"verdict": {"const": "good"}}),
         ("Here is a <text>long story</text>. Put your answer between <answer> and </answer>.", {"answer": TEXT}),
         ("Summarize what stands in <text> tags. <text>A story</text>", None),
         ("What does the <div> tag do?", None),
@@ -54,7 +61,7 @@ What you understand
     ],
 )
 def test_what_a_prompt_wants_between_tags_is_known(text: str, form: dict[str, Any] | None) -> None:
-    assert wanted_tags(text) == form
+    assert wanted_tags(text) == (form and object_of(form))
 
 
 def said(*messages: Message) -> str:
@@ -72,10 +79,13 @@ def test_an_answer_has_the_tags_in_their_order_and_the_verdict_that_ends_a_loop(
     assert re.match(pattern, said(Message("user", TASKS)))
     told = said(Message("system", "Put your answer in <answer> tags."), Message("user", "Tell me about tides"))
     assert re.fullmatch(r"<answer>\n.+\n</answer>", told)
+    routed = said(Message("user", f"{ROUTE}\n\nTicket: I cannot get into my account"))
+    assert routed.endswith("<selection>account</selection>")
 
 
 @pytest.mark.parametrize(
-    "text", [f"{EVALUATION}<a>" * 2_000, "put in <a" * 20_000 + "</a>", "format:\n<a>or or " * 9_000]
+    "text",
+    [f"{EVALUATION}<a>" * 2_000, "put in <a" * 20_000 + "</a>", "put in <a></a>" * 9_000, "format:\n<a>or or " * 9_000],
 )
 def test_a_hostile_prompt_takes_no_time(text: str) -> None:
     began = time.process_time()
