@@ -184,7 +184,7 @@ _TABLE = re.compile(r"\bCREATE TABLE (?:IF NOT EXISTS )?[\"`\[]?(\w{1,60})", re.
 CAPITALS = re.compile(r"[A-Z]{6}")
 _CLOSING = re.compile(
     r"\b(?:reply|respond|answer|say|output|return|write|print|end|finish|conclude|include|append|add|send)\b"
-    r"(?: (?:your|the|a|an|only|just|exactly|single|word|phrase|message|messages|response|reply|with|by|to|out))*"
+    r"(?: (?:your|the|a|an|only|just|exactly|single|word|phrase|message|messages|response|reply|with|by|to|out)){0,9}"
     r" [\"'`*]{0,3}(?-i:([A-Z][A-Z_]{4,40}[A-Z]))\b(?P<rest>[^.\n]{0,160})",
     re.IGNORECASE,
 )

@@ -41,12 +41,12 @@ _NAME, _ABOUT = 200, 2000
 _STEP, _VALUE, _WANT, _PATTERN = 13_000, 2_500, 10, 50
 # How much more it takes to find an object or an array in a list than a text.
 _COMPOSED = 8
-# Where any type will do: a text says most.
 # Words in the names of verdicts. They are favourable, since agents repeat their work until one is.
 _VERDICTS = frozenset((
     "verified", "valid", "passed", "passes", "pass", "approved", "correct", "success", "successful", "satisfied",
     "satisfactory", "acceptable", "sufficient", "compliant", "good", "complete", "completed", "done", "finished",
 ))  # fmt: skip
+# Where any type will do: a text says most.
 _RANKS = {"string": 0, "number": 1, "object": 2, "array": 3, "boolean": 4, "null": 5}
 
 
