@@ -21,6 +21,7 @@ from mockserver.dialects.friendli.responses import Wanted
 from mockserver.dialects.friendli.write import accepted
 from mockserver.dialects.openai.events import EVENT_STREAM
 from mockserver.dialects.openai.flavour import Members
+from mockserver.dialects.openai.responses.failed_streams import failed
 from mockserver.dialects.openai.responses.flavour import (
     FORMS,
     Responding,
@@ -28,7 +29,6 @@ from mockserver.dialects.openai.responses.flavour import (
     Run,
     by_group,
     by_token,
-    failed,
     responding,
     write,
 )

@@ -13,13 +13,13 @@ from mockserver.core.timeline import Reply, TokenTiming
 from mockserver.dialects.openai.bodies import body_reply
 from mockserver.dialects.openai.families import effort_asked, family_of, snapshot_of
 from mockserver.dialects.openai.flavour import NOTHING, Members
+from mockserver.dialects.openai.responses.failed_streams import failed
 from mockserver.dialects.openai.responses.flavour import (
     Layout,
     Pad,
     Responding,
     ResponseEvent,
     ResponseFlavour,
-    failed,
     responding,
     usual_opening,
     write,

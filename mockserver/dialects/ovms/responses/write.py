@@ -18,6 +18,7 @@ from mockserver.core.timeline import RUN_LENGTH, TAKEN, Reply, TokenTiming
 from mockserver.dialects.openai.events import DONE, SLOT
 from mockserver.dialects.openai.flavour import Members
 from mockserver.dialects.openai.responses import flavour
+from mockserver.dialects.openai.responses.failed_streams import data_of, next_number
 from mockserver.dialects.openai.responses.flavour import (
     Responding,
     ResponseEvent,
@@ -25,9 +26,7 @@ from mockserver.dialects.openai.responses.flavour import (
     ResponseOptions,
     Run,
     Stage,
-    data_of,
     deltas,
-    next_number,
     quiet,
     responding,
 )

@@ -14,10 +14,10 @@ from mockserver.core.seeding import hex_digits
 from mockserver.core.timeline import Reply, TokenTiming
 from mockserver.dialects.openai.flavour import NOTHING, Members, ordered
 from mockserver.dialects.openai.responses.answers import PREFIXES, RESPONSE, ended, item
+from mockserver.dialects.openai.responses.failed_streams import failed
 from mockserver.dialects.openai.responses.flavour import (
     Responding,
     ResponseFlavour,
-    failed,
     identified,
     responding,
     usual_opening,
