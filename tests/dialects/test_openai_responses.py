@@ -440,6 +440,15 @@ CHAT = "Chat completion with id 'chatcmpl-1' not found."
             "items[0].role",
             "invalid_value",
         ),
+        (
+            "POST",
+            "conversations",
+            {"items": [{"type": "mcp_list_tools", "id": ["mcpl_1"]}]},
+            400,
+            "Invalid type for 'items[0].id': expected a string, but got an array instead.",
+            "items[0].id",
+            "invalid_type",
+        ),
         ("POST", "conversations", {"name": "x"}, 400, "Unknown parameter: 'name'.", "name", "unknown_parameter"),
         (
             "GET",

@@ -169,11 +169,9 @@ class ResponseStore:
 
     def with_items(self, given: Sequence[Members]) -> list[Members]:
         """The items, with those of stored responses in the place of the references to them, as far as there are any."""
-        references = [str(item.get("id")) for item in given if item.get("type") == "item_reference"]
+        references = [str(item.get("id")) if item.get("type") == "item_reference" else "" for item in given]
         known = {item["id"]: item for owner in self._owners_of(references) for item in owner.output}
-        if not known:
-            return list(given)
-        return [known.get(item.get("id"), item) if item.get("type") == "item_reference" else item for item in given]
+        return [known.get(id_, item) for id_, item in zip(references, given, strict=True)]
 
     def reasoning_of(self, items: Sequence[Members]) -> dict[str, str]:
         """The ids of stored reasoning items by those of what followed them, for the responses that made the items."""
