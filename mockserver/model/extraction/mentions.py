@@ -90,6 +90,30 @@ _PRICED = re.compile(
     r"(?:costs?|is priced at|sells for|retails for|for (?=[$€£]))"
 )
 
+# "Order 3 pizzas", "2 packs of Green Tea for 5.50 dollars"
+_COUNTED = re.compile(
+    r"(?:\b(?:order|buy|purchase)(?: me| us)? (?:an?|two|three|four|five|six|ten|a dozen)"
+    r"|(?:\A|, |\band |\b(?:order|buy|purchase|add|get|take|want|need|sell|reserve)(?: me| us)? )\d{1,4}) "
+    r"(?:(?:more|x) )?(?:[a-z]{2,12} of )?+"
+    r"(?!(?:items?|units?|pieces?|products?|things?|examples?|results?|more|of|and|or|to|people|persons?|guests?|adults?|"
+    r"nights?|times?|seconds?|minutes?|hours?|days?|weeks?|months?|years?|dollars?|euros?|percent|degrees?|tables?|flights?|"
+    r"rooms?|seats?|tickets?|(?-i:[A-Z]{3}))\b)"
+    r"([^\W\d_][\w'’-]*(?: (?!(?:for|at|to|from|on|in|by|with|and|or|please|each|per|as|of)\b)[^\W\d_][\w'’-]*){0,3})",
+    re.IGNORECASE,
+)
+# "Is Lima in Peru?", "in Lyon, France"
+_NAMED_PLACE = r"([A-ZÀ-Þ][\w'’-]{1,40}(?: [A-ZÀ-Þ][\w'’-]{1,40}){0,3})"
+_WITHIN = re.compile(rf"\b(?:[Ii]s|[Ww]hether|[Ii]f|[Tt]hat) {_NAMED_PLACE} (?:is |located |lies )?in {_NAMED_PLACE}")
+_IN_COUNTRY = re.compile(rf"\b{_NAMED_PLACE}(?:, | (?:is |located |lies )?in ){_NAMED_PLACE}")
+# "in French", "translate it to Frisian"
+_INTO_LANGUAGE = re.compile(
+    r"\b(?:in|into|to|auf|en) ((?:[A-Z][a-z]+ )?(?:English|Spanish|French|German|Italian|Portuguese|Dutch|Polish|"
+    r"Swedish|Norwegian|Danish|Finnish|Greek|Russian|Ukrainian|Czech|Slovak|Hungarian|Romanian|Bulgarian|Serbian|Croatian|"
+    r"Turkish|Arabic|Hebrew|Persian|Hindi|Urdu|Bengali|Tamil|Thai|Vietnamese|Indonesian|Malay|Chinese|Mandarin|Cantonese|"
+    r"Japanese|Korean|Swahili|Latin))\b"
+)
+_TRANSLATED_TO = re.compile(r"\b[Tt]ranslate\b[^\n]{1,200}? (?:in)?to ([A-Z]\w+)")
+
 _COLOR = re.compile(
     r"\b(?:(?:dark|light|bright|pale|deep)[ -])?(?:black|white|red|green|blue|yellow|orange|purple|pink|brown|gr[ae]y|"
     r"gold|silver|violet|turquoise|beige|blonde?|crimson|navy|teal)\b",
@@ -103,7 +127,12 @@ _UNIT = (
 )
 _CONVERSION = re.compile(rf"(?<![\w.,])\d[\d.,]*+ ?(?:degrees )?{_UNIT} (?:to|in|into|as) (?:degrees )?{_UNIT}\b")
 
-# "in the kitchen", which is no name
+# "the kitchen lights", and "in the kitchen", which are no names
+_ROOM = re.compile(
+    r"\b(?:(?:living|dining|guest|laundry|meeting|conference|kids|bath|bed) ?room|kitchen|hallway|hall|garage|basement|"
+    r"attic|cellar|nursery|study|office|porch|patio|balcony|garden)\b",
+    re.IGNORECASE,
+)
 _WHERE = re.compile(r"\b(?:in|at|inside|into|for) (?:the|my|our) ([a-z]+(?: (?:room|floor|area|office|hall))?)\b")
 _NO_PLACES = frozenset((
     "morning", "afternoon", "evening", "night", "day", "week", "month", "year", "world", "moment", "time", "end",
@@ -172,7 +201,7 @@ def _lead(words: str) -> re.Pattern[str]:
 _IN = _lead("(?:in|at|near|to|from|for|of|в|во|из|для|aus|nach|à|de|en|em|da|a|para|su|per|з|із)(?: the)?")
 _BY = _lead("by|from|von|de|di|por|от")
 _FROM = _lead("from|из|от|von|aus|de|desde|da|dal|з|із")
-_TO = _lead("to|в|до|nach|zu|à|vers|a|hasta|para|до")
+_TO = _lead("to|into|в|до|nach|zu|à|vers|a|hasta|para|до")
 _AFTER_FOR = re.compile(
     r"\b(?:for|about|on|regarding|о|об|про|über|nach|sobre|su|hakkında)\s+(?!\d)(.{3,120}?)(?:[.?!\n]|$)", re.IGNORECASE
 )
@@ -354,6 +383,10 @@ _READINGS: tuple[tuple[frozenset[str], _Read], ...] = (
     (_meaning("city town"), _address_part("city")),
     (_meaning("state province region"), _address_part("state")),
     (_meaning("country"), _address_part("country")),
+    (_meaning("city town"), _matches(_WITHIN, 1)),
+    (_meaning("country"), _matches(_IN_COUNTRY, 2)),
+    (_meaning("language lang"), _matches(_INTO_LANGUAGE, 1)),
+    (_meaning("language lang"), _matches(_TRANSLATED_TO, 1)),
     (_meaning("address location"), _matches(ADDRESS)),
     (_meaning("zip zipcode postal postcode"), _matches(_POSTCODE)),
     (_meaning("from origin source departure start откуда"), _led_by(_FROM)),
@@ -389,6 +422,7 @@ _READINGS: tuple[tuple[frozenset[str], _Read], ...] = (
     (_meaning("title task todo item summary subject note reminder event"), _matches(_ITEM, 1)),
     (_meaning("text document passage article content input sentence paragraph message"), _after_colon),
     (_meaning("name product item title"), _matches(_PRICED, 1)),
+    (_meaning("product item items goods food dish article"), _matches(_COUNTED, 1)),
     (_meaning("name names person people user username customer recipient author guest pet"), _persons),
     (
         _meaning("city town location place country region area destination capital where город страна место"),
@@ -404,6 +438,7 @@ _READINGS: tuple[tuple[frozenset[str], _Read], ...] = (
         _named,
     ),
     (_meaning("room place location area zone"), _places),
+    (_meaning("room place location area zone"), _matches(_ROOM)),
     # What is passed on to another agent is the whole request.
     (_meaning("input request task instruction instructions"), lambda topic, about: iter((topic.strip(),))),
     (_meaning("query q search keyword keywords term question topic prompt subject запрос"), _asked),

@@ -39,6 +39,11 @@ def form(name: str, *required: str) -> Tool:
     return Tool(name, "", properties(*required, **dict.fromkeys(required, TEXT)))
 
 
+ORDER = Tool(
+    "order",
+    "",
+    properties("item", "quantity", "price", item=TEXT, quantity={"type": "integer"}, price={"type": "number"}),
+)
 WEATHER = Tool(
     "get_weather",
     "Get the current weather for a city",
@@ -468,6 +473,20 @@ def test_a_verb_that_many_tools_share_calls_none(prompt: str) -> None:
             "Order 2 large pizzas to 5 Main Street, Boston",
             {"quantity": 2, "address": "5 Main Street, Boston"},
         ),
+        (
+            form("translate", "text", "target_language"),
+            "Translate 'hi' into Thai",
+            {"text": "hi", "target_language": "Thai"},
+        ),
+        (form("say", "text", "language"), "How do you say 'hi' in Latin?", {"text": "hi", "language": "Latin"}),
+        (form("translate", "text", "language"), "Translate 'hi' to Frisian", {"text": "hi", "language": "Frisian"}),
+        (form("locate", "city", "country"), "Is Lima in Peru?", {"city": "Lima", "country": "Peru"}),
+        (form("locate", "city", "country"), "What time is it in Lyon, France?", {"city": "Lyon", "country": "France"}),
+        (form("turn_on_lights", "room"), "Turn on the living room lights", {"room": "living room"}),
+        (ORDER, "Order 2 packs of Green Tea for 5.50 dollars each", {"item": "Green Tea", "quantity": 2, "price": 5.5}),
+        (ORDER, "Order 3 boxes of Oat Bars at $4.20 each", {"item": "Oat Bars", "quantity": 3, "price": 4.2}),
+        (form("order_food", "item"), "Order 12 red onions for me", {"item": "red onions"}),
+        (form("order_food", "item"), "Buy me a pizza, please", {"item": "pizza"}),
         (SUMS, "What is (2 + 3) * 4?", {"expression": "(2 + 3) * 4"}),
         (SUMS, "How much is 7@8?", {"expression": "7@8"}),
         (SUMS, "What's 15% of 80?", {"expression": "15% of 80"}),
