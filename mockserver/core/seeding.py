@@ -36,9 +36,10 @@ def hex_digits(seed: int, count: int, *parts: str | int) -> str:
 def alphanumerics(seed: int, count: int, *parts: str | int) -> str:
     """`count` digits and letters of both cases derived like `derive`."""
     data, key = "\x1f".join(map(str, parts)).encode("utf-8", "surrogatepass"), (seed & _MASK).to_bytes(8)
-    drawn = blake2b(data, key=key).digest()
+    drawn = block = blake2b(data, key=key).digest()
     while len(drawn) < count:
-        drawn += blake2b(drawn, key=key).digest()
+        block = blake2b(block, key=key).digest()
+        drawn += block
     return drawn[:count].translate(_AS_ALPHANUMERICS).decode()
 
 
