@@ -25,6 +25,9 @@ _ORDER = (
     r"(?!\s*(?:schema\b(?!\s+below)|parser|files?\b|library|path|web))[- ]?(?P<array>array|list)?"
     r"|\bjson format:\s{0,9}(?P<object>\{)|\bjson only\b|\b(?:only|nothing but)\b(?: \w+){0,3} json\b"
 )
+# How an answer begins that the request goes on from: "{", "```json".
+_BEGUN_JSON = r"(?:\A|\n)[ \t]{0,9}(?:(?P<array>\[)|\{|```json)\s{0,9}\Z"
+_LONGEST_BEGUN = 400
 _SENTENCE_END = r"[.?!\n](?=\s|$)"
 # Words of sentences about reading, explaining or programming JSON rather than answering with it.
 _OTHER_MATTERS = (
@@ -50,6 +53,10 @@ def requested_format(prompt: Prompt) -> Constraint | None:
         form = wants_steps(prompt)
         if form is not None:
             return form
+    if prompt.messages and prompt.messages[-1].role == "assistant":
+        begun = re.search(_BEGUN_JSON, prompt.messages[-1].text[-_LONGEST_BEGUN:])
+        if begun is not None:
+            return Constraint("json_array" if begun["array"] else "json_object")
     # The latest text first; few mention JSON.
     for whole in (prompt.topic, *(reversed(prompt.instructions) if len(prompt.messages) > 1 else ())):
         text = whole[-_SEARCHED:]

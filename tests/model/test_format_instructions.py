@@ -115,6 +115,30 @@ def test_the_system_may_order_it_and_an_old_question_may_not() -> None:
     assert requested_format(asked("And in plain words?", Message("user", "Respond in JSON."))) is None
 
 
+KEYS = "Anna is 30. Answer in JSON with the keys name and age"
+
+
+@pytest.mark.parametrize(
+    "order, begun",
+    [
+        (KEYS, "{"),
+        (KEYS, ' {\n"name" :'),
+        (KEYS, "```json"),
+        ("Anna is 30", "Here it is:\n\n{"),
+        ("Anna is 30", "["),
+        ("Anna is 30", "Of course.\n```json\n{"),
+        ("Anna is 30", "```json\n["),
+    ],
+)
+def test_what_the_assistant_has_begun_is_gone_on_with(order: str, begun: str) -> None:
+    messages = (Message("user", order), Message("assistant", begun))
+    whole = begun + said(Prompt(f"{order}\n{begun}", order, 1, chat=True, messages=messages))
+    fenced = whole.partition("```json\n")[2].removesuffix("\n```")
+    text = fenced or whole.removeprefix("Here it is:")
+    assert whole.endswith("\n```") == ("```" in begun)
+    assert isinstance(json.loads(text), list if "[" in begun else dict)
+
+
 @pytest.mark.parametrize("sampling", [{"temperature": 1.5}, {"temperature": 0}, {"frequency_penalty": 2.0}])
 def test_controls_of_sampling_leave_it_whole(sampling: dict[str, float]) -> None:
     assert isinstance(json.loads(said(asked("Answer in JSON: how tall is it?"), **sampling)), dict)

@@ -35,6 +35,8 @@ from mockserver.model.tools.corrections import corrected, refusals, settled
 
 # How many characters of a text are tokenized at a time.
 _PIECE = 1000
+# How much of the last message may be the beginning of an answer, in characters.
+_LONGEST_BEGUN = 400
 # Longer instances are not filled.
 _LONGEST_FILLED = 4000
 
@@ -81,8 +83,24 @@ def _written(prompt: Prompt, key: int, schema: object) -> Iterator[Phrase | None
     about = detect_intent(without_headings(prompt.topic))
     text = _holding(write_instance(schema, key, about.language, about.subject), schema, prompt, key)
     if _MINIFIED.search(prompt.text[-SEARCHED:]):
-        return _then_blanks(compact(json.loads(text)))
-    return _then_blanks(json.dumps(json.loads(text), ensure_ascii=False, indent=2))
+        return _then_blanks(_continuing(prompt, compact(json.loads(text))))
+    return _then_blanks(_continuing(prompt, json.dumps(json.loads(text), ensure_ascii=False, indent=2)))
+
+
+def _continuing(prompt: Prompt, text: str) -> str:
+    """The rest of a text of which the last message has the beginning: `{`, `{"name":`, "```json", in any spacing."""
+    last = prompt.messages[-1] if prompt.messages else None
+    if last is None or last.role != "assistant":
+        return text
+    begun = last.text[-_LONGEST_BEGUN:].rstrip()
+    _, fence, behind = begun.rpartition("```json")
+    _, opening, behind = (behind if fence else begun).partition(text[0])
+    if opening and not begun.endswith(("}", "]", "```")):
+        same = re.match(r"\s*".join(map(re.escape, opening + "".join(behind.split()))), text)
+        text = text[same.end() :] if same else text
+    elif fence:
+        text = f"\n{text}"
+    return f"{text}\n```" if fence else text
 
 
 def _holding(text: str, schema: Any, prompt: Prompt, key: int) -> str:
