@@ -139,6 +139,12 @@ def test_what_the_assistant_has_begun_is_gone_on_with(order: str, begun: str) ->
     assert isinstance(json.loads(text), list if "[" in begun else dict)
 
 
+@pytest.mark.parametrize("earlier", ['{"name": "Bo"}', '```json\n{"name": "Bo"}\n```', "{ is a brace"])
+def test_an_answer_of_another_assistant_is_not_gone_on_with(earlier: str) -> None:
+    messages = (Message("user", KEYS), Message("assistant", earlier))
+    assert isinstance(json.loads(said(Prompt(f"{KEYS}\n{earlier}", KEYS, 1, chat=True, messages=messages))), dict)
+
+
 @pytest.mark.parametrize("sampling", [{"temperature": 1.5}, {"temperature": 0}, {"frequency_penalty": 2.0}])
 def test_controls_of_sampling_leave_it_whole(sampling: dict[str, float]) -> None:
     assert isinstance(json.loads(said(asked("Answer in JSON: how tall is it?"), **sampling)), dict)

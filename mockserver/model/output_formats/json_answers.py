@@ -93,9 +93,12 @@ def _continuing(prompt: Prompt, text: str) -> str:
     if last is None or last.role != "assistant":
         return text
     begun = last.text[-_LONGEST_BEGUN:].rstrip()
+    if begun.endswith(("}", "]", "```")):
+        # It is complete, and another answer follows.
+        return text
     _, fence, behind = begun.rpartition("```json")
     _, opening, behind = (behind if fence else begun).partition(text[0])
-    if opening and not begun.endswith(("}", "]", "```")):
+    if opening:
         same = re.match(r"\s*".join(map(re.escape, opening + "".join(behind.split()))), text)
         text = text[same.end() :] if same else text
     elif fence:
