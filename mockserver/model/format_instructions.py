@@ -57,6 +57,13 @@ def requested_format(prompt: Prompt) -> Constraint | None:
         begun = re.search(_BEGUN_JSON, prompt.messages[-1].text[-_LONGEST_BEGUN:])
         if begun is not None:
             return Constraint("json_array" if begun["array"] else "json_object")
+    form = None
+    if prompt.chat and ("</" in prompt.text or "> tag" in prompt.text or "> XML tag" in prompt.text):
+        from mockserver.model.output_formats.tags import holds_json, tagged
+
+        form = tagged(prompt)
+        if form is not None and holds_json(form.schema):
+            return form
     # The latest text first; few mention JSON.
     for whole in (prompt.topic, *(reversed(prompt.instructions) if len(prompt.messages) > 1 else ())):
         text = whole[-_SEARCHED:]
@@ -68,11 +75,7 @@ def requested_format(prompt: Prompt) -> Constraint | None:
             # An object that is written out goes before a list in words, which may be one of its values.
             is_list = first["array"] and not any(order["object"] for order in orders)
             return Constraint("json_array" if is_list else "json_object")
-    if prompt.chat and ("</" in prompt.text or "> tag" in prompt.text or "> XML tag" in prompt.text):
-        from mockserver.model.output_formats.tags import tagged
-
-        return tagged(prompt)
-    return None
+    return form
 
 
 def _is_meant(order: re.Match[str]) -> bool:

@@ -45,7 +45,7 @@ _MINIFIED = re.compile(
     r"(?:single )?line\b",
     re.IGNORECASE,
 )
-_USUAL = object_of({
+USUAL = object_of({
     "subject": {"type": "string"},
     "answer": {"type": "string"},
     "confidence": {"type": "number", "minimum": 0.5, "maximum": 1},
@@ -68,7 +68,7 @@ def write_schema(prompt: Prompt, key: int, schema: object, *, complete: bool = F
 
 def write_object(prompt: Prompt, key: int, schema: object) -> Iterator[Phrase | None]:
     """An object that the prompt describes by a schema, an example or its keys; else one of our own."""
-    return _written(settled(prompt), key, described_object(prompt) or _USUAL)
+    return _written(settled(prompt), key, described_object(prompt) or USUAL)
 
 
 def write_array(prompt: Prompt, key: int, schema: object) -> Iterator[Phrase | None]:

@@ -11,6 +11,8 @@ from mockserver.core.seeding import derive
 from mockserver.model.corpus import Phrase, fresh_phrase
 from mockserver.model.extraction.instances import filled
 from mockserver.model.intent import detect_intent
+from mockserver.model.output_formats.descriptions import described_object
+from mockserver.model.output_formats.json_answers import USUAL
 from mockserver.model.schema import object_of, write_instance
 
 # How many characters at the end of a text are searched, and the most tags of an answer.
@@ -19,6 +21,8 @@ _MOST = 20
 # The most characters of a list of choices.
 _SHORT = 120
 _TEXT = {"type": "string"}
+# Of what stands as JSON between its tags: the object that the prompt describes.
+_JSON = {"type": "object"}
 _TAG = r"[A-Za-z][\w-]{0,40}"
 # "Think ... inside <thinking></thinking> tags", "between <a> and </a>": the tags, and the order that ends before them
 _TAGS = re.compile(
@@ -71,7 +75,10 @@ def wanted_tags(text: str) -> dict[str, Any] | None:
             break
         if tag not in form and tag not in filled_in and tag.lower() not in _HTML:
             offered = _QUOTED.findall(order["words"])
-            form[tag] = _one_of(offered) if len(offered) > 1 else _TEXT
+            if "json" in tag.lower() or re.search(r"(?i)\bjson\b", order["words"]):
+                form[tag] = _JSON
+            else:
+                form[tag] = _one_of(offered) if len(offered) > 1 else _TEXT
     return object_of(form) if form else None
 
 
@@ -92,6 +99,8 @@ def _form(text: str, place: int) -> dict[str, Any]:
         if re.match(rf"<{_TAG}>", held):
             inner = _form(held, 0)
             form[block["tag"]] = object_of(inner) if inner else _TEXT
+        elif held.startswith("{"):
+            form[block["tag"]] = _JSON
         elif len(held) <= _SHORT and _CHOICE.fullmatch((choices := _PARTED.split(held.strip("[]")))[0]) and choices[1:]:
             form[block["tag"]] = _one_of(choices)
         elif _CHOSEN.search(held) and (options := _OPTIONS.search(text)):
@@ -115,13 +124,22 @@ def tagged(prompt: Prompt) -> Constraint | None:
     return None
 
 
+def holds_json(schema: Any) -> bool:
+    """Whether JSON stands between some of the tags."""
+    return _JSON in schema["properties"].values()
+
+
 def write_tags(prompt: Prompt, key: int, schema: Any) -> Iterator[Phrase | None]:
     """The tags that a schema names, each with its value."""
     content = _without_orders(prompt.topic[-_SEARCHED:], schema["properties"])
     about = detect_intent(content)
+    parts = schema["properties"]
+    if holds_json(schema):
+        described = described_object(prompt) or USUAL
+        schema = object_of({tag: described if part == _JSON else part for tag, part in parts.items()})
     values = json.loads(write_instance(schema, derive(key, "tags"), about.language, about.subject))
     values = filled(values, schema, content, frozenset(), guessing=False)
-    return iter((fresh_phrase("\n\n".join(_written(schema["properties"], values))), None))
+    return iter((fresh_phrase("\n\n".join(_written(parts, values))), None))
 
 
 def _without_orders(topic: str, tags: Iterable[str]) -> str:
@@ -137,6 +155,10 @@ def _without_orders(topic: str, tags: Iterable[str]) -> str:
 
 def _written(parts: Mapping[str, Any], values: Mapping[str, Any]) -> Iterator[str]:
     for tag, part in parts.items():
-        value = "\n".join(_written(part["properties"], values[tag])) if "properties" in part else values[tag]
+        value = values[tag]
+        if part == _JSON:
+            value = json.dumps(value, ensure_ascii=False, indent=2)
+        elif "properties" in part:
+            value = "\n".join(_written(part["properties"], value))
         # Words that are given stand on the line of their tags.
         yield f"<{tag}>\n{value}\n</{tag}>" if "type" in part else f"<{tag}>{value}</{tag}>"

@@ -54,6 +54,9 @@ What you understand
         ),
         ("Think it through inside <thinking></thinking> tags.", {"thinking": TEXT}),
         ("Say 'good' or 'bad' in <verdict> tags.", {"verdict": {"const": "good"}}),
+        ("Output valid JSON inside <out></out> tags.", {"out": {"type": "object"}}),
+        ("Think in <why></why> tags. Put the answer in <json> tags.", {"why": TEXT, "json": {"type": "object"}}),
+        ('Use this format:\n<result>\n{"age": 0}\n</result>', {"result": {"type": "object"}}),
         ("Here is a <text>long story</text>. Put your answer between <answer> and </answer>.", {"answer": TEXT}),
         ("Summarize what stands in <text> tags. <text>A story</text>", None),
         ("What does the <div> tag do?", None),
@@ -79,6 +82,8 @@ def test_an_answer_has_the_tags_in_their_order_and_the_verdict_that_ends_a_loop(
     assert re.match(pattern, said(Message("user", TASKS)))
     told = said(Message("system", "Put your answer in <answer> tags."), Message("user", "Tell me about tides"))
     assert re.fullmatch(r"<answer>\n.+\n</answer>", told)
+    keys = "Jason is 25 years old. Write only valid JSON with the keys name and age inside <out></out> tags."
+    assert said(Message("user", keys)) == '<out>\n{\n  "name": "Jason",\n  "age": 25\n}\n</out>'
     routed = said(Message("user", f"{ROUTE}\n\nTicket: I cannot get into my account"))
     assert routed.endswith("<selection>account</selection>")
 
