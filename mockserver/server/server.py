@@ -2,13 +2,12 @@
 
 A process that is told to end does so within a second, whatever it computes. A signal's handler in Python waits for the
 interpreter, and a computation in C may hold that for ever. But the system's part of a handler always runs, and writes
-the signal's number to a socket (`signal.set_wakeup_fd`). A small process of its own reads it there, and kills the
-server if it is not gone in time. It ends with the server.
+the signal's number to a socket (`signal.set_wakeup_fd`). A small process of its own (`watcher.py`) reads it there, and
+kills the server if it is not gone in time. It ends with the server.
 """
 
 import asyncio
 import os
-import select
 import signal
 import socket
 import sys
@@ -18,6 +17,7 @@ from _thread import start_new_thread
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from functools import partial
+from pathlib import Path
 from types import FrameType
 from typing import Any, Literal, NoReturn, Protocol, TypeVar
 
@@ -36,6 +36,7 @@ from mockserver.server.listener import BACKLOG, Handshake, Listener, accept_all_
 from mockserver.server.scheduling import Threads
 from mockserver.server.sockets.connection import HttpProtocol
 from mockserver.server.urls import url_of
+from mockserver.server.watcher import ENDING, STUCK
 from mockserver.state.settings import Settings
 
 Loop = Literal["auto", "asyncio", "uvloop"]
@@ -56,10 +57,7 @@ _LONGEST_STOP = 1.5
 # How long a process may take from a signal to its end, in seconds, if Python still runs, and if it does not.
 END_SECONDS = 0.8
 KILL_SECONDS = 0.86
-# More files than a server has open when it begins.
-_MOST_OPEN = 4_096
-_ENDING = (signal.SIGTERM, signal.SIGINT)
-_STUCK = b"mockserver was still computing after it was told to end: ended at once\n"
+_WATCHER = Path(__file__).with_name("watcher.py")
 
 
 class _Config(uvicorn.Config):
@@ -342,7 +340,7 @@ def end_in_time() -> None:
 def _end_at_deadline() -> NoReturn:
     time.sleep(END_SECONDS)
     with suppress(OSError):
-        os.write(2, _STUCK)
+        os.write(2, STUCK)
     os._exit(0)
 
 
@@ -352,14 +350,17 @@ def watched() -> Iterator[int | None]:
 
     Only a main thread hears signals, and only Unix has them.
     """
-    if sys.platform == "win32":
+    if sys.platform == "win32" or not sys.executable:
         yield None
         return
     ours, theirs = socket.socketpair()
     ours.setblocking(False)
-    watcher = os.fork()
-    if watcher == 0:
-        _watch(theirs.fileno())
+    # Not a fork, which would hold a copy of everything that changes here. Without its usual paths it starts in no time.
+    program = (sys.executable, "-I", "-S", str(_WATCHER), str(KILL_SECONDS))
+    # A terminal's keys send signals to both.
+    blocked = (*ENDING, signal.SIGHUP, signal.SIGQUIT)
+    actions = [(os.POSIX_SPAWN_DUP2, theirs.fileno(), 0)]
+    watcher = os.posix_spawn(program[0], program, os.environ, file_actions=actions, setsigmask=blocked)
     theirs.close()
     try:
         yield ours.fileno()
@@ -367,28 +368,3 @@ def watched() -> Iterator[int | None]:
         signal.set_wakeup_fd(-1)
         ours.close()
         os.waitpid(watcher, 0)
-
-
-def _watch(told: int) -> NoReturn:
-    """Wait for the end of the process that has forked this one, and bring it about in time after a signal."""
-    try:
-        signal.set_wakeup_fd(-1)
-        # A terminal's keys send signals to both.
-        for each in (*_ENDING, signal.SIGHUP, signal.SIGQUIT):
-            signal.signal(each, signal.SIG_IGN)
-        server = os.getppid()
-        for first, last in ((0, 2), (3, told), (told + 1, _MOST_OPEN)):
-            os.closerange(first, last)
-        while not {*_ENDING} & {*(numbers := os.read(told, 64))}:
-            if not numbers:
-                os._exit(0)
-        deadline = time.monotonic() + KILL_SECONDS
-        while (left := deadline - time.monotonic()) > 0:
-            if select.select([told], [], [], left)[0] and not os.read(told, 64):
-                os._exit(0)
-        with suppress(OSError):
-            os.write(2, _STUCK)
-        if os.getppid() == server:
-            os.kill(server, signal.SIGKILL)
-    finally:
-        os._exit(0)
