@@ -28,15 +28,7 @@ from mockserver.dialects.openai.bodies import usage_object
 from mockserver.dialects.openai.conflicts import chat_conflict
 from mockserver.dialects.openai.families import EFFORTS, Family, effort_asked, family_of, fingerprint_of, snapshot_of
 from mockserver.dialects.openai.fields import Body, json_object, sampling, stop_texts
-from mockserver.dialects.openai.flavour import (
-    NOTHING,
-    Flavour,
-    Members,
-    Rendering,
-    Segment,
-    whole_body,
-    write,
-)
+from mockserver.dialects.openai.flavour import NOTHING, Flavour, Members, Rendering, Segment, whole_body, write
 from mockserver.dialects.openai.images import with_images
 from mockserver.dialects.openai.logprobs import chat_logprobs
 from mockserver.dialects.openai.messages import chat_prompt

@@ -167,9 +167,15 @@ def usual_opening(response: Responding) -> list[ResponseEvent]:
 def usual_output(response: Responding) -> list[Members]:
     """The items of a whole response."""
     flavour = response.flavour
-    items = enumerate(flavour.generated(response), start=len(flavour.ahead(response)))
+    items = numbered_items(response)
     said = [flavour.item(response, each, each.text, flavour.item_id(response, each, index)) for index, each in items]
     return [*flavour.ahead(response), *said]
+
+
+def numbered_items(response: Responding) -> Iterator[tuple[int, GeneratedItem]]:
+    """The items that the model has said, each with its place among all of the response."""
+    flavour = response.flavour
+    return enumerate(flavour.generated(response), start=len(flavour.ahead(response)))
 
 
 def identified(response: Responding, item: Members, place: int) -> Members:
@@ -199,7 +205,7 @@ def usual_stages(response: Responding) -> Iterator[Stage]:
     flavour = response.flavour
     layout = flavour.layout(response)
     yield quiet(layout, TAKEN, flavour.opening(response))
-    for index, generated in enumerate(flavour.generated(response), start=len(flavour.ahead(response))):
+    for index, generated in numbered_items(response):
         yield from item_stages(response, layout, generated, index)
     whole = whole_response(response)
     yield quiet(
@@ -288,9 +294,7 @@ def whole_response(response: Responding) -> Members:
 
 def item_ids(response: Responding) -> list[str]:
     """The ids of the items that the model has said."""
-    flavour = response.flavour
-    items = enumerate(flavour.generated(response), start=len(flavour.ahead(response)))
-    return [flavour.item_id(response, generated, index) for index, generated in items]
+    return [response.flavour.item_id(response, generated, index) for index, generated in numbered_items(response)]
 
 
 # --- streams -----------------------------------------------------------------------------------------------------
