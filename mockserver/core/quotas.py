@@ -5,7 +5,7 @@ If its windows are fixed, it is refilled at once instead, at the end of a window
 request takes all that it costs, or is refused and takes nothing.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from math import ceil, floor, inf
 from typing import Literal, NamedTuple
 
@@ -108,10 +108,14 @@ def exceeded(standings: tuple[LimitState, ...]) -> LimitState | None:
     return worst if worst is not None and worst.wait > 0 else None
 
 
-def tightest(standings: tuple[LimitState, ...], measure: LimitUnit, periods: tuple[str, ...]) -> LimitState | None:
+def tightest(
+    standings: tuple[LimitState, ...], measure: LimitUnit, periods: Collection[str] = PERIODS
+) -> LimitState | None:
     """The limit with the least left, of those with this measure and one of these periods; None if there is none."""
-    fitting = (each for each in standings if each.limit.measure == measure and each.limit.period in periods)
-    return min(fitting, key=lambda standing: (-standing.wait, standing.remaining), default=None)
+    fitting = [each for each in standings if each.limit.measure == measure and each.limit.period in periods]
+    if len(fitting) > 1:
+        return min(fitting, key=lambda standing: (-standing.wait, standing.remaining))
+    return fitting[0] if fitting else None
 
 
 class Refused(NamedTuple):

@@ -3,9 +3,8 @@
 import re
 
 from mockserver.core.dialects import BEARER, Clients, Dialect, Operation, Schemas, on_demand
-from mockserver.dialects.anthropic.errors import ERRORS, VERSIONS, api_key, stream_error
-from mockserver.dialects.anthropic.limits import PRESETS, PROMPT_CACHING, QUOTAS, every_answer, preset_of
-from mockserver.dialects.anthropic.models import MODELS, get_model, list_models
+from mockserver.dialects.anthropic.errors import ERRORS, QUOTAS, VERSIONS, api_key, every_answer, stream_error
+from mockserver.dialects.anthropic.models import MODELS, PRESETS, PROMPT_CACHING, get_model, list_models, preset_of
 from mockserver.dialects.contracts import components
 
 CONTRACT = components(__package__, "anthropic")

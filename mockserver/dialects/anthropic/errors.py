@@ -1,18 +1,27 @@
-"""Anthropic's errors (facts A10), credentials and required headers (A1); the wordings are in `contract/refusals.json`.
+"""Anthropic's errors (facts A10), required headers and credentials (A1), and the headers of every answer (A11).
 
-A body is `{"type": "error", "error": {"type", "message"}, "request_id"}`, and the header `request-id` has the same id.
+The body of an error is `{"type": "error", "error": {"type", "message"}, "request_id"}`, and the header `request-id` has
+the same id; `contract/refusals.json` has the words. `contract/limits.json` has tiers, as requests and tokens in a
+minute (`start` and `scale` as stated for Fable 5; those with a number were in force until the middle of 2026), and the
+headers that never change.
 """
 
 import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from math import ceil, isfinite
 from typing import Any
 
 import orjson
 
 from mockserver.core.calls import Call
-from mockserver.core.dialects import ErrorTable, ErrorTemplate
+from mockserver.core.dialects import ErrorTable, ErrorTemplate, RequestScope
 from mockserver.core.failures import FailureKind, Refusal
-from mockserver.core.seeding import alphanumerics
+from mockserver.core.quotas import Limit, LimitState, LimitUnit, QuotaPolicy, Refused, exceeded, per_minute, tightest
+from mockserver.core.seeding import alphanumerics, derive, hex_digits
+from mockserver.core.timeline import RawHeaders
 from mockserver.dialects.contracts import components
+from mockserver.dialects.openai.bodies import date_header
 from mockserver.dialects.openai.fields import bearer
 
 VERSIONS = ("2023-06-01", "2026-10-21")
@@ -49,7 +58,9 @@ def _template(kind: FailureKind, status: int, type_: str, message: str) -> Error
     return ErrorTemplate(status, message, body, headers=tuple((k.encode(), v.encode()) for k, v in headers.items()))
 
 
-ERRORS: ErrorTable = {FailureKind(kind): _template(FailureKind(kind), *row) for kind, row in WORDS["failures"].items()}
+ERRORS: ErrorTable = {
+    FailureKind(kind): _template(FailureKind(kind), *told) for kind, told in WORDS["failures"].items()
+}
 
 
 def stream_error(status: int, body: Any) -> bytes:
@@ -64,6 +75,8 @@ def api_key(call: Call) -> str | None:
 
 def betas(call: Call) -> list[str]:
     """The betas that a call asks for, in any number of headers."""
+    if "anthropic-beta" not in call.headers:
+        return []
     values = [value.decode("latin-1") for name, value in call.headers.raw if name == b"anthropic-beta"]
     return [name.strip() for value in values for name in value.split(",") if name.strip()]
 
@@ -77,3 +90,67 @@ def headers_fault(call: Call) -> Refusal | None:
         return refused("unknown_version", version=version)
     unknown = [f"`{name}`" for name in betas(call) if not _BETA.fullmatch(name)]
     return refused("unknown_beta", names=", ".join(unknown)) if unknown else None
+
+
+# --- limits and headers -------------------------------------------------------------------------------------------
+
+_LIMITS = components(__package__, "limits")()
+_EDGE: RawHeaders = tuple((name.encode(), value.encode()) for name, value in _LIMITS["headers"].items())
+# Of the tokens of a minute so many are for the input, the rest for the output (recorded: 2,000,000 and 400,000).
+_INPUT = 5 / 6
+_SHARES: Mapping[LimitUnit, Mapping[str, float]] = {
+    "requests": {"requests": 1},
+    "tokens": {"tokens": 1, "input-tokens": _INPUT, "output-tokens": 1 - _INPUT},
+}
+# An account of which answers were recorded, after one short request.
+_RECORDED = (LimitState(Limit("requests", 60, 4_000), 1), LimitState(Limit("tokens", 60, 2_400_000), 500))
+
+
+def _refuse(exceeding: Refused, now: float) -> Refusal:
+    """The refusal of a request beyond a limit; the error table puts the model's name into it."""
+    worst, wait, words = exceeded(exceeding.standings), 1, refused("crowded")
+    if worst is not None:
+        limit, tokens = worst.limit, worst.limit.measure == "tokens"
+        amount = f"{round(limit.amount * _INPUT):,} input tokens" if tokens else f"{limit.amount:,} requests"
+        words = refused("requests_limited", limit=f"{amount} per {limit.period}")
+        wait = max(ceil(worst.wait), 1) if isfinite(worst.wait) else 1
+    return words._replace(kind=FailureKind.RATE_LIMIT, headers=((b"retry-after", b"%d" % wait),))
+
+
+QUOTAS = QuotaPolicy({name: per_minute(*row) for name, row in _LIMITS["tiers"].items()}, refuse=_refuse)
+
+
+def every_answer(call: Call, scope: RequestScope) -> RawHeaders:
+    """The headers of each answer, errors included: of a refusal without rate limits, unless these are its reason."""
+    milliseconds = 290 + derive(scope.identity, "processing") % 900
+    limited = scope.refused in (None, FailureKind.RATE_LIMIT) and not call.path.startswith("/v1/models")
+    known = scope.refused not in (FailureKind.MISSING_CREDENTIALS, FailureKind.UNAUTHORIZED)
+    return (
+        date_header(scope.now),
+        (b"request-id", request_id(scope.identity).encode()),
+        *(_limits(scope) if limited else ()),
+        *(((b"anthropic-organization-id", ORGANIZATION.encode()),) if known else ()),
+        (b"x-envoy-upstream-service-time", b"%d" % milliseconds),
+        (b"server-timing", b"x-originResponse;dur=%d" % (milliseconds + 2)),
+        *_EDGE,
+        (b"cf-ray", f"{hex_digits(scope.identity, 16, 'cf-ray')}-FRA".encode()),
+    )
+
+
+def _limits(scope: RequestScope) -> RawHeaders:
+    """The limits of requests and of tokens, and of the latter the shares of input and output."""
+    found: list[tuple[bytes, bytes]] = []
+    for measure, shares in _SHARES.items():
+        state = tightest(scope.standings or _RECORDED, measure)
+        if state is None:
+            continue
+        amount, left = state.limit.amount, state.remaining
+        reset = datetime.fromtimestamp(state.full_at(scope.now), UTC).strftime("%Y-%m-%dT%H:%M:%SZ").encode()
+        for name, share in shares.items():
+            shown = left if measure == "requests" else round(left * share / 1_000) * 1_000
+            found += (
+                (f"anthropic-ratelimit-{name}-limit".encode(), b"%d" % round(amount * share)),
+                (f"anthropic-ratelimit-{name}-remaining".encode(), b"%d" % shown),
+                (f"anthropic-ratelimit-{name}-reset".encode(), reset),
+            )
+    return tuple(found)

@@ -1,11 +1,14 @@
-"""Anthropic's models (`contract/models.json`): what families of names support, and `GET /v1/models` (A12, A13)."""
+"""Anthropic's models: what families of names support, how fast they are, and `GET /v1/models` (facts A11 to A13).
+
+Models and families are in `contract/models.json`, the presets of their speed in `contract/limits.json`.
+"""
 
 import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from mockserver.core.calls import Call
-from mockserver.core.dialects import Model, RequestScope
+from mockserver.core.dialects import Model, Preset, PromptCaching, RequestScope
 from mockserver.core.failures import FailureKind, Refusal
 from mockserver.core.timeline import Reply
 from mockserver.dialects.anthropic.errors import headers_fault, refused
@@ -40,6 +43,16 @@ MODELS = tuple(Model(name, "anthropic", row["max_input_tokens"], row["max_tokens
 # The longest beginning of a model's name counts.
 _START = re.compile("|".join(map(re.escape, sorted(_FAMILIES, key=len, reverse=True))))
 _ALIASES = {re.sub(r"-\d{8}$", "", name): name for name in _ROWS}
+
+# How fast models are, and the preset of each size, by a part of the names of those that have it.
+_SPEED = components(__package__, "limits")()
+PRESETS = {name: Preset(*row) for name, row in _SPEED["presets"].items()}
+PROMPT_CACHING = PromptCaching(block=64, lifetime=300, on_request=True)
+
+
+def preset_of(model: str) -> str:
+    """The preset of a model's size."""
+    return next((preset for line, preset in _SPEED["sizes"].items() if line in model[:64]), "anthropic")
 
 
 def family_of(model: str) -> ClaudeFamily:

@@ -63,7 +63,6 @@ def _read(place: Place, call: Call, scope: RequestScope) -> GenerationRequest | 
         output=read.output._replace(reasoning=thinks),
         effort=thought.effort,
         budget=thought.budget,
-        cacheable=None,
         extra=MessageOptions("thought" if thinks else None),
     )
 
@@ -83,8 +82,11 @@ def _conflicts(body: Body) -> Iterator[Violation]:
 
 
 def _known(content: object) -> object:
-    """A content without the blocks that are ignored."""
-    return [block for block in content if block["type"] in _KNOWN] if isinstance(content, list) else content
+    """A content without the blocks that are ignored, also within the results of tools."""
+    if not isinstance(content, list):
+        return content
+    blocks = [block for block in content if block["type"] in _KNOWN]
+    return [{**each, "content": _known(each.get("content"))} if "content" in each else each for each in blocks]
 
 
 def fail(broken: Broken) -> bytes:
