@@ -16,8 +16,8 @@ import pytest
 
 from mockserver.core.dialects import EDITIONS, Edition
 from mockserver.core.generation import GenerationRequest
-from mockserver.dialects.cerebras.families import effort_of, family_of, shown_of
-from mockserver.dialects.cerebras.images import image_tokens
+from mockserver.dialects.cerebras.chats import image_tokens
+from mockserver.dialects.cerebras.models import effort_of, family_of, shown_of
 from mockserver.model import tokens
 from mockserver.state.namespaces import Namespace
 from mockserver.state.settings import Settings

@@ -2,8 +2,9 @@
 that are incompatible with each other or with the model.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
+from math import sqrt
 from typing import Any
 
 from mockserver.core.calls import Call
@@ -11,66 +12,79 @@ from mockserver.core.dialects import Edition, RequestScope
 from mockserver.core.failures import Refusal
 from mockserver.core.generation import Constraint, GenerationRequest, Limits, Output, Prompt, Stops, ToolChoice
 from mockserver.dialects.cerebras import strict_schemas
-from mockserver.dialects.cerebras.body import CHAT_REQUEST, sent_object
-from mockserver.dialects.cerebras.conflicts import conflict, version_of
-from mockserver.dialects.cerebras.errors import explain, refused
-from mockserver.dialects.cerebras.families import ModelFamily, effort_of, family_of, shown_of
-from mockserver.dialects.cerebras.images import Messages, seeing
-from mockserver.dialects.cerebras.models import find_model
-from mockserver.dialects.cerebras.read import fitting, least_tokens, patience
+from mockserver.dialects.cerebras.errors import exclusive, explain, refused
+from mockserver.dialects.cerebras.models import ModelFamily, effort_of, family_of, find_model, shown_of
+from mockserver.dialects.cerebras.read import CONTRACT, fitting, least_tokens, patience, sent_object
 from mockserver.dialects.cerebras.write import CerebrasOptions
+from mockserver.dialects.contracts import by_edition
 from mockserver.dialects.openai.fields import Body, sampling, stop_texts, whole
-from mockserver.dialects.openai.messages import chat_prompt
-from mockserver.dialects.openai.tools import Offer, function_tools, parameters_fault, tool_choice, unknown_tool
+from mockserver.dialects.openai.images import image_size
+from mockserver.dialects.openai.messages import chat_prompt, content_text, image_of, image_urls, with_media
+from mockserver.dialects.openai.tools import (
+    Offer,
+    function_tools,
+    parameters_fault,
+    tool_choice,
+    unanswered,
+    unknown_tool,
+)
 from mockserver.model.schema import schema_fault
 from mockserver.model.tokens import token_count
 
+Messages = Sequence[Mapping[str, Any]]
+
+_REQUEST = by_edition(CONTRACT, "ChatCompletionRequest")
 _NO_STOPS = Stops()
-_NO_TOOLS, _NO_COMPACT_TOOLS = ToolChoice(), ToolChoice(compact=True)
+_TOOL_FIELDS = {"tools", "tool_choice", "parallel_tool_calls"}
+# By whether the model writes arguments without whitespace.
+_NO_OFFER = {False: Offer((), ToolChoice()), True: Offer((), ToolChoice(compact=True))}
 
 
 def read_chat(call: Call, scope: RequestScope) -> GenerationRequest | Refusal:
     """The request, or why Cerebras refuses it."""
-    body = sent_object(call)
+    body, edition = sent_object(call), scope.edition
     if isinstance(body, Refusal):
         return body
-    contract = CHAT_REQUEST[scope.edition]
+    contract = _REQUEST[edition]
     if not contract.accepts(body):
         return explain(contract.violations(body), body)
     model, family = find_model(body["model"], scope), family_of(body["model"])
     if isinstance(model, Refusal):
         return model
-    version = version_of(call, scope.edition)
+    # By the vendor's page on versions, 2 is the default since 21 July 2026, when older versions ended: the observed
+    # edition knows no other. A value that names no version counts as none (a guess).
+    version = 1 if edition == "documented" and call.headers.get("x-cerebras-version-patch") == "1" else 2
     if version > 1 and "disable_reasoning" in body:
         # Version 2 does not know it: the observed edition refuses it like any unknown field.
         body = {name: value for name, value in body.items() if name != "disable_reasoning"}
-    form = body.get("response_format")
-    refusal = conflict(body, family, scope.edition, version)
-    if refusal is None and form is not None:
-        refusal = format_fault(form, scope.edition, version)
+    form, urls = body.get("response_format"), image_urls(body["messages"], _image)
+    refusal = (
+        _conflict(body, edition, version)
+        or history_fault(body["messages"], version)
+        or (images_fault(urls, family, edition) if urls else None)
+        or _model_fault(body, family, edition)
+        or (format_fault(form, edition, version) if form is not None else None)
+    )
     if refusal is not None:
         return refusal
-    offer = _NO_OFFER[family.compact] if _TOOL_FIELDS.isdisjoint(body) else read_tools(body, scope.edition, version)
-    if isinstance(offer, Refusal):
-        return offer
-    return fitting(_request(body, family, offer, model.context, patience(call)))
-
-
-def _request(body: Body, family: ModelFamily, offer: Offer, context: int, waiting: float | None) -> GenerationRequest:
-    prompt, image_tokens = _prompt(body)
-    form, stop, effort = body.get("response_format"), body.get("stop"), family.default_effort
-    constraint = None if form is None else read_format(form)
+    offer = _NO_OFFER[family.compact]
+    if not _TOOL_FIELDS.isdisjoint(body):
+        given = read_tools(body, family, edition, version)
+        if isinstance(given, Refusal):
+            return given
+        offer = given
+    constraint = read_format(form)
     shown = shown_of(body, family, structured=constraint is not None)
-    if "reasoning_effort" in body or "disable_reasoning" in body:
-        effort = effort_of(body, family)
+    stop, predicted = body.get("stop"), body.get("prediction")
+    images = [("image", url, image_tokens(url)) for url in urls]
     # By today's names or else the older ones. -1 means as much as the model can.
     most = body.get("max_completion_tokens")
     most = body.get("max_tokens") if most is None else most
     least = body.get("min_completion_tokens")
     least = body.get("min_tokens") if least is None else least
-    return GenerationRequest(
+    request = GenerationRequest(
         model=body["model"],
-        prompts=(prompt,),
+        prompts=(with_media(_prompt(body), images),),
         output=Output(
             stream=bool(body.get("stream")),
             include_usage=True,
@@ -79,8 +93,8 @@ def _request(body: Body, family: ModelFamily, offer: Offer, context: int, waitin
         ),
         limits=Limits(
             None if most is None or most == -1 else int(most),
-            0 if least is None else least_tokens(least, context),
-            context=context,
+            0 if least is None else least_tokens(least, model.context),
+            context=model.context,
         ),
         stops=_NO_STOPS if stop is None else Stops(stop_texts(stop)),
         sampling=sampling(body),
@@ -88,54 +102,106 @@ def _request(body: Body, family: ModelFamily, offer: Offer, context: int, waitin
         tools=offer.tools,
         tool_choice=offer.choice,
         n=int(body.get("n") or 1),
-        effort=effort,
-        prediction=_prediction(body.get("prediction")) if "prediction" in body else None,
-        patience=waiting,
-        extra=CerebrasOptions(shown, image_tokens, body.get("service_tier") == "auto"),
+        effort=effort_of(body, family),
+        prediction=None if predicted is None else content_text(predicted["content"]),
+        patience=patience(call),
+        extra=CerebrasOptions(shown, sum([tokens for _, _, tokens in images]), body.get("service_tier") == "auto"),
     )
+    return fitting(request)
 
 
-def _prediction(predicted: Body | None) -> str | None:
-    """The predicted text."""
-    content = None if predicted is None else predicted["content"]
-    return "".join(part["text"] for part in content) if isinstance(content, list) else content
-
-
-# --- messages ----------------------------------------------------------------------------------------------------
-
-
-def _prompt(body: Body) -> tuple[Prompt, int]:
-    """The conversation as a prompt, and how many of its tokens are those of images."""
-    messages: Messages = body["messages"]
-    prompt = chat_prompt(messages, body.get("tools"))
-    thoughts = [*_remembered(messages, forget=body.get("clear_thinking") is not False)] if len(messages) > 1 else ()
-    if thoughts:
-        text = "\n".join((prompt.text, *(f"reasoning: {thought}" for thought in thoughts)))
-        prompt = prompt._replace(text=text, token_count=prompt.token_count + sum(map(token_count, thoughts)))
-    return seeing(prompt, messages)
-
-
-def _remembered(messages: Messages, *, forget: bool) -> Iterator[str]:
-    """The earlier thoughts that the model still sees; with `forget` only those since the last user message.
+def _prompt(body: Body) -> Prompt:
+    """The conversation as a prompt, with the earlier thoughts that the model still sees.
 
     "Thinking content from the current (latest unfinished) turn is always included".
     """
+    messages = body["messages"]
+    prompt = chat_prompt(messages, body.get("tools"))
+    thoughts = [*_remembered(messages, forget=body.get("clear_thinking") is not False)] if len(messages) > 1 else ()
+    if not thoughts:
+        return prompt
+    text = "\n".join((prompt.text, *(f"reasoning: {thought}" for thought in thoughts)))
+    return prompt._replace(text=text, token_count=prompt.token_count + sum(map(token_count, thoughts)))
+
+
+def _remembered(messages: Messages, *, forget: bool) -> Iterator[str]:
+    """The earlier thoughts; with `forget` only those since the last user message."""
     spoken = [place for place, message in enumerate(messages) if message["role"] == "user"]
     for message in islice(messages, spoken[-1] if forget and spoken else 0, None):
         # Other roles have no thoughts: there the field is unknown, and ignored.
         if message["role"] == "assistant" and message.get("reasoning"):
-            said = message["reasoning"]
-            yield said if isinstance(said, str) else "".join(part["text"] for part in said)
+            yield content_text(message["reasoning"])
 
 
-# --- tools -------------------------------------------------------------------------------------------------------
-
-_TOOL_FIELDS = {"tools", "tool_choice", "parallel_tool_calls"}
-# By whether the model writes arguments without whitespace.
-_NO_OFFER = {False: Offer((), _NO_TOOLS), True: Offer((), _NO_COMPACT_TOOLS)}
+# --- what no schema says ---------------------------------------------------------------------------------------------
 
 
-def read_tools(body: Body, edition: Edition, version: int) -> Offer | Refusal:
+def _conflict(body: Body, edition: Edition, version: int) -> Refusal | None:
+    """The refusal of valid fields that are incompatible with each other; the first conflict is reported."""
+    today, form = edition == "observed", body.get("response_format")
+    if body.get("top_logprobs") is not None and not body.get("logprobs"):
+        # "logprobs must be set to true if this parameter is used."
+        return refused("logprobs must be set to true if top_logprobs is used", "top_logprobs")
+    if body.get("reasoning_format") == "raw" and form is not None and form["type"] != "text":
+        # "The raw format is not compatible with json_object or json_schema response formats."
+        return exclusive("reasoning_format", "response_format")
+    if today and body.get("tools") and form is not None:
+        # Recorded of any form, that of plain text too.
+        return exclusive("tools", "response_format")
+    if today and body.get("max_tokens") is not None and body.get("max_completion_tokens") is not None:
+        return exclusive("max_tokens", "max_completion_tokens")
+    if today and (body.get("n") or 1) > 1:
+        # Recorded in 2025, and never recorded otherwise.
+        return refused('"n" > 1 is not currently supported', "n")
+    if version > 1 and body.get("tool_choice") is not None and not body.get("tools"):
+        # Recorded in August 2026.
+        return refused("'tool_choice' is only allowed when 'tools' are specified", "tool_choice")
+    return None
+
+
+def _model_fault(body: Body, family: ModelFamily, edition: Edition) -> Refusal | None:
+    """The refusal of a valid request that this family alone refuses."""
+    for rule in family.refuses:
+        if edition in rule.editions and rule.holds(body):
+            return refused(rule.message, rule.param)
+    return None
+
+
+def history_fault(messages: Messages, version: int) -> Refusal | None:
+    """The refusal of calls without results, or of results without calls; None if they match.
+
+    By the vendor's page, version 2 wants each call answered before the conversation goes on, in any order, and each id
+    to be that of one call only. Its words for that are not known: these are OpenAI's, which it uses where they are. Of
+    version 1 it is only recorded that a result must follow a message with calls, or another result.
+    """
+    ids: set[str] = set()
+    open_calls: dict[str, None] | None = None
+    for message in messages:
+        if message["role"] == "tool":
+            id_ = message["tool_call_id"]
+            if open_calls is None or (version > 1 and id_ not in ids):
+                # Recorded.
+                words = "Messages with role 'tool' must be a response to a preceding message with 'tool_calls'"
+                return refused(words, "messages")
+            if version > 1 and id_ not in open_calls:
+                return refused(f"Duplicate value for 'tool_call_id': {id_!r}", "messages")
+            open_calls.pop(id_, None)
+            continue
+        if open_calls and version > 1:
+            return refused(unanswered(open_calls), "messages")
+        made = message.get("tool_calls") if message["role"] == "assistant" else None
+        open_calls = dict.fromkeys(call["id"] for call in made) if made else None
+        for call in made or ():
+            if version > 1 and call["id"] in ids:
+                return refused(f"Duplicate value for 'id' in 'tool_calls': {call['id']!r}", "messages")
+            ids.add(call["id"])
+    return refused(unanswered(open_calls), "messages") if open_calls and version > 1 else None
+
+
+# --- tools -----------------------------------------------------------------------------------------------------------
+
+
+def read_tools(body: Body, family: ModelFamily, edition: Edition, version: int) -> Offer | Refusal:
     """The tools on offer and the choice among them, or why they are refused."""
     tools = function_tools(body.get("tools"))
     choice = tool_choice(body.get("tool_choice"), parallel=body.get("parallel_tool_calls") is not False)
@@ -144,11 +210,6 @@ def read_tools(body: Body, edition: Edition, version: int) -> Offer | Refusal:
         return refused(f"tool_choice names a function that is not in tools: {unknown!r}", "tool_choice")
     if choice.mode == "required" and not tools:
         return refused("tool_choice requires a call, but there are no tools", "tool_choice")
-    compact = family_of(body["model"]).compact
-    return _tools_fault(body, edition, version) or Offer(tools, choice._replace(compact=compact))
-
-
-def _tools_fault(body: Body, edition: Edition, version: int) -> Refusal | None:
     functions = [row["function"] for row in body.get("tools") or ()]
     if edition == "observed" and len({bool(function.get("strict")) for function in functions}) > 1:
         # Recorded.
@@ -168,10 +229,10 @@ def _tools_fault(body: Body, edition: Edition, version: int) -> Refusal | None:
             reason = f"tools.{place}.function.parameters {unusable}" if unusable else None
         if reason:
             return refused(reason, "tools")
-    return None
+    return Offer(tools, choice._replace(compact=family.compact))
 
 
-# --- the format of the answer ------------------------------------------------------------------------------------
+# --- the format of the answer ----------------------------------------------------------------------------------------
 
 
 def read_format(form: Body | None) -> Constraint | None:
@@ -200,3 +261,46 @@ def format_fault(form: Body, edition: Edition, version: int) -> Refusal | None:
 def _schema(form: Body) -> Any:
     """The schema of a format, None if it has none."""
     return form["json_schema"].get("schema") if form["type"] == "json_schema" else None
+
+
+# --- images ----------------------------------------------------------------------------------------------------------
+
+# By the documentation: an image is scaled to so many pixels, then each side is cut to a multiple of the patch.
+_PIXELS, _PATCH, _MOST = 645_120, 48, 280
+# The tokens of an image of unknown size: those of one of 768 by 768.
+_UNMEASURED = 256
+# "Max images per request: 5"; "External image URLs: not supported".
+_MOST_IMAGES = 5
+_IMAGE_FORMS = ("data:image/png;base64,", "data:image/jpeg;base64,", "data:image/jpg;base64,")
+
+
+def _image(part: Mapping[str, Any]) -> str | None:
+    """The URL of an image, in either form of a part."""
+    return str(part["image"]) if part.get("type") == "image" else image_of(part)
+
+
+def image_tokens(url: str) -> int:
+    """How many tokens an image counts, depending on its size."""
+    size = image_size(url)
+    if size is None:
+        return _UNMEASURED
+    width, height = size
+    scale = sqrt(_PIXELS / (width * height))
+    patches = int(width * scale / _PATCH) * int(height * scale / _PATCH)
+    return min(patches, _MOST)
+
+
+def images_fault(urls: Sequence[str], family: ModelFamily, edition: Edition) -> Refusal | None:
+    """Why images are refused: by a model that reads none, or (today) by every model."""
+    if family.blind:
+        # The pages of the models; users report the refusal, not its words.
+        fault = "Content of type 'image_url' is not supported by this model; only 'text' content is"
+    elif edition == "documented":
+        return None
+    elif len(urls) > _MOST_IMAGES:
+        fault = f"At most {_MOST_IMAGES} images are allowed per request, got {len(urls)}"
+    elif not all(url.lower().startswith(_IMAGE_FORMS) for url in urls):
+        fault = "Images must be PNG or JPEG data URIs; external image URLs are not supported"
+    else:
+        return None
+    return refused(fault, "messages")

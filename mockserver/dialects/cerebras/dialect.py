@@ -3,16 +3,11 @@
 import re
 
 from mockserver.core.dialects import Clients, Dialect, Model, Operation, Schemas, on_demand
-from mockserver.dialects.cerebras.body import CONTRACT, sent_object
 from mockserver.dialects.cerebras.errors import ERRORS, stream_error
 from mockserver.dialects.cerebras.limits import PRESETS, PROMPT_CACHING, QUOTAS, every_answer, preset_of
-from mockserver.dialects.cerebras.models import (
-    get_model,
-    get_public_model,
-    list_models,
-    list_public_models,
-    warm_up,
-)
+from mockserver.dialects.cerebras.models import get_model, get_public_model, list_models, list_public_models
+from mockserver.dialects.cerebras.read import CONTRACT, sent_object
+from mockserver.dialects.openai.bodies import body_reply
 from mockserver.dialects.openai.fields import bearer
 
 COMPLETIONS = Operation(
@@ -58,9 +53,14 @@ GET_PUBLIC_MODEL = Operation(
     secured=False,
     summary="One model, with its prices and limits",
 )
-# Every SDK constructor calls this, and waits for it.
+# Every SDK constructor calls this, waits for it, and retries a 5xx.
 TCP_WARMING = Operation(
-    "tcp_warming", "GET", ("/v1/tcp_warming",), handler=warm_up, secured=False, summary="Open a connection, no more"
+    "tcp_warming",
+    "GET",
+    ("/v1/tcp_warming",),
+    handler=lambda call, scope: body_reply({}),
+    secured=False,
+    summary="Open a connection, no more",
 )
 
 CEREBRAS = Dialect(

@@ -15,7 +15,7 @@ from mockserver.core.dialects import Edition, RequestScope
 from mockserver.core.generation import Choice, Generation, Unseen
 from mockserver.core.seeding import derive, hex_digits, uuid4_text
 from mockserver.core.timeline import Reply, TokenTiming
-from mockserver.dialects.cerebras.families import ALL_DETAILS, ModelFamily, Shown, family_of
+from mockserver.dialects.cerebras.models import ALL_DETAILS, ModelFamily, Shown, family_of
 from mockserver.dialects.openai.bodies import usage_object
 from mockserver.dialects.openai.events import batches
 from mockserver.dialects.openai.flavour import NOTHING, Flavour, Members, Rendering, Segment

@@ -28,7 +28,7 @@ def chat_prompt(messages: Sequence[Mapping[str, Any]], tools: object = None) -> 
     topic, last, count = None, "", _ANSWER_OVERHEAD
     for message in messages:
         role, content = str(message.get("role", "")), message.get("content")
-        text = said = content if isinstance(content, str) else _content_text(content)
+        text = said = content if isinstance(content, str) else content_text(content)
         if message.keys() <= _PLAIN_FIELDS and role in _SPEAKERS:
             history.append(Message(role, text))
         else:
@@ -114,7 +114,7 @@ def _call_text(call: Mapping[str, Any]) -> str:
     return written if isinstance(written, str) else orjson.dumps(written).decode()
 
 
-def _content_text(content: object) -> str:
+def content_text(content: object) -> str:
     """The text of a message's content, or the texts of its parts."""
     if isinstance(content, list):
         return "".join(filter(None, map(_part_text, content)))
