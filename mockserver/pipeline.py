@@ -20,7 +20,6 @@ from mockserver.core.calls import Call, joined
 from mockserver.core.dialects import Operation
 from mockserver.core.failures import FailureKind, Refusal
 from mockserver.core.generation import Generation, GenerationRequest, Measures
-from mockserver.core.regexes import renew_patience
 from mockserver.core.seeding import derive
 from mockserver.core.timeline import Reply, TokenTiming
 from mockserver.faults.model_output import give_the_same_answer, with_changed_choices
@@ -32,7 +31,6 @@ from mockserver.model.prepared import ScriptedOutput, to_generation, word_refusa
 from mockserver.state.admission import admit, settle
 from mockserver.state.context import RequestContext, RouteMatch, make_context, overridden, paced, with_lengths
 from mockserver.state.costs import too_much
-from mockserver.state.facts import RequestFacts
 from mockserver.state.fault_rules import apply_faults, requested_faults
 from mockserver.state.journal.exchanges import Exchange
 from mockserver.state.namespaces import Namespace
@@ -101,23 +99,25 @@ def resolve(plan: Plan, namespace: Namespace, now: float, since: float = 0.0, st
 
     Raises HeaderError if a header of our own cannot be obeyed; whoever calls gives back (`release`) what was counted.
     """
-    renew_patience()
-    asks_model, settings = plan.asks_model, plan.context.settings
-    number = namespace.attempts.count() if asks_model else 0
-    plan.facts = RequestFacts(plan.context, plan.request, number, namespace.attempts.attempt_of(plan.context))
+    context = plan.context
+    settings, overrides = context.settings, context.overrides
+    namespace.attempts.count(plan)
     requested: tuple[TriggeredFault, ...] = ()
-    if plan.context.overrides:
+    if overrides:
         requested = tuple(TriggeredFault(fault, "header") for fault in requested_faults(plan))
-        if asks_model:
-            requested_reply(plan.context)
-    if asks_model and settings.quota:
+        if plan.asks_model:
+            requested_reply(context)
+    if settings.quota and plan.asks_model:
         admit(plan, namespace.quotas, now)
         if plan.refusal is not None:
             return
-    choose(plan, namespace.stubs, stubs)
-    if plan.prepared is not None:
-        _override(plan, plan.prepared)
-    plan.meant = (*namespace.faults.pick(plan, now, since), *requested)
+    if stubs or namespace.stubs.added or overrides or settings.unmatched == "refuse":
+        choose(plan, namespace.stubs, stubs)
+        if plan.prepared is not None:
+            _override(plan, plan.prepared)
+    plan.meant = requested
+    if settings.fault or namespace.faults.armed or context.route.configured is not None:
+        plan.meant = (*namespace.faults.pick(plan, now, since), *requested)
     if plan.request is not None and not (plan.prepared is not None and isinstance(plan.prepared.content, Raw)):
         dialect, profile = plan.context.route.dialect, plan.context.profile
         cacheable = plan.request.cacheable

@@ -21,7 +21,6 @@ from mockserver.core.failures import Refusal
 from mockserver.core.matching.values import CriteriaError
 from mockserver.core.matching.whole_requests import OF_CALLER, WHOLE_WITH_IDS, read_volatile
 from mockserver.core.messages import short_repr, unknown_name
-from mockserver.core.regexes import renew_patience
 from mockserver.core.secrets import is_secret, masked_body, masked_query
 from mockserver.pipeline import parse
 from mockserver.recordings.recorded import (
@@ -208,7 +207,6 @@ def _understood(recorded: Recorded, router: Routes, settings: Settings, match: s
         return Lost(recorded.place, str(error))
     if plan.refusal is not None and match != EXACT:
         return Lost(recorded.place, _refused(route, plan.refusal))
-    renew_patience()
     return _Asked(recorded, route, RequestFacts(plan.context, plan.request))
 
 

@@ -13,6 +13,7 @@ from mockserver.core.failures import Refusal
 from mockserver.core.generation import INSTRUCTING, GenerationRequest, Message, Prompt
 from mockserver.core.json_values import Path, nests_absurdly, values_at
 from mockserver.core.matching.whole_requests import WHOLE, WHOLE_WITH_IDS, whole_request, without_secrets
+from mockserver.core.regexes import renew_patience
 from mockserver.state.context import RequestContext
 
 _BOUNDARY = re.compile(r'boundary="?([^";, ]+)')
@@ -22,12 +23,13 @@ class RequestFacts:
     """The facts of a request, under the names that criteria use; None for what it does not have.
 
     `number` counts the requests to a model in the namespace, `attempt` the attempts of this request after failures,
-    both from 1 on.
+    both from 1 on. What is searched in them shares one budget of time, which begins now.
     """
 
     def __init__(
         self, context: RequestContext, request: GenerationRequest | None = None, number: int = 1, attempt: int = 1
     ) -> None:
+        renew_patience()
         self.number = number
         self.attempt = attempt
         self._route = context.route

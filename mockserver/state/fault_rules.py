@@ -48,38 +48,38 @@ class FaultRule(NamedTuple):
 class FaultRules:
     """The fault rules of a namespace: those of the settings and the routes, and those armed at run time.
 
-    Instants are in seconds on the namespace's clock, which only goes forward.
+    `armed` are the latter, to be read only. Instants are in seconds on the namespace's clock, which only goes forward.
     """
 
     def __init__(self) -> None:
-        self._armed: dict[str, FaultRule] = {}
+        self.armed: dict[str, FaultRule] = {}
         self._counts: dict[str, RuleCount] = {}
 
     def arm(self, name: str, fault: Fault, now: float, scenario: str = "") -> None:
         """Add a rule, or replace the one of that name; its counts start at zero."""
-        self._armed[name] = FaultRule(_ARMED + name, fault, now, "armed", scenario or name)
+        self.armed[name] = FaultRule(_ARMED + name, fault, now, "armed", scenario or name)
         self._counts.pop(_ARMED + name, None)
 
     def disarm(self, name: str) -> bool:
         """Remove a rule, or all rules of a scenario; False if there is none of that name."""
-        taken = [own for own, rule in self._armed.items() if name in (own, rule.scenario)]
+        taken = [own for own, rule in self.armed.items() if name in (own, rule.scenario)]
         for own in taken:
-            del self._armed[own]
+            del self.armed[own]
             self._counts.pop(_ARMED + own, None)
         return bool(taken)
 
     def reset(self) -> None:
         """Remove all armed rules, and all counts."""
-        self._armed.clear()
+        self.armed.clear()
         self._counts.clear()
 
     def recount(self) -> None:
         """Reset the counts of the rules of settings and routes, which have changed."""
         self._counts = {name: count for name, count in self._counts.items() if name.startswith(_ARMED)}
 
-    def armed(self) -> list[tuple[str, Fault, RuleCount]]:
+    def listed(self) -> list[tuple[str, Fault, RuleCount]]:
         """The armed faults, each with its name and its counts."""
-        return [(name, rule.fault, self._counts.get(rule.name, RuleCount())) for name, rule in self._armed.items()]
+        return [(name, rule.fault, self._counts.get(rule.name, RuleCount())) for name, rule in self.armed.items()]
 
     def pick(self, plan: Plan, now: float, since: float = 0.0) -> tuple[TriggeredFault, ...]:
         """The faults with which rules strike a request: those of its route, of the settings, and armed ones.
@@ -87,12 +87,7 @@ class FaultRules:
         They count as having struck; only the answer shows which of them have no effect (`refund_counts`). The windows
         of the settings' and the routes' rules are counted from `since`.
         """
-        context = plan.context
-        if not self._armed and not context.settings.fault and context.route.configured is None:
-            return ()
-        rules = (*_standing(context, since), *self._armed.values())
-        if not rules:
-            return ()
+        rules = (*_standing(plan.context, since), *self.armed.values())
         triggered = []
         for rule, met in [(rule, _met(rule, plan)) for rule in rules if fits(rule.fault, plan)]:
             chance, elapsed = rule.fault.chance, now - rule.armed_at
@@ -114,7 +109,6 @@ class FaultRules:
 
 def _met(rule: FaultRule, plan: Plan) -> Decision:
     """Whether a request meets the match of a rule; False if a function of the user's fails, which is `trouble`."""
-    assert plan.facts is not None, "a request that meets rules has facts"
     try:
         return decided(rule.fault.match, plan.facts)
     except Exception as error:

@@ -14,7 +14,6 @@ from urllib.parse import parse_qsl
 from mockserver.core.calls import Call, Headers
 from mockserver.core.dialect_state import Progress, ResponseHistory, ServedResponse
 from mockserver.core.dialects import Dialect
-from mockserver.state.context import RequestContext
 from mockserver.state.deliveries import Deliveries
 from mockserver.state.engines import Engines
 from mockserver.state.fault_rules import FaultRules
@@ -110,14 +109,13 @@ class AttemptCounter:
         self._asked = 0
         self._failed: OrderedDict[int, int] = OrderedDict()
 
-    def count(self) -> int:
-        """Count a question and return its number, from 1 on."""
-        self._asked += 1
-        return self._asked
-
-    def attempt_of(self, context: RequestContext) -> int:
-        """Which attempt a request is, from 1 on."""
-        return 1 + self._failed.get(_key(context.route.dialect.name, context.call), 0) if self._failed else 1
+    def count(self, plan: Plan) -> None:
+        """Number a question, and the attempts of a request."""
+        if plan.request is not None and plan.refusal is None:
+            self._asked += 1
+            plan.number = self._asked
+        if self._failed:
+            plan.attempt = 1 + self._failed.get(_key(plan.context.route.dialect.name, plan.context.call), 0)
 
     def record(self, plan: Plan) -> None:
         """Record how a request is answered: it may have failed even for a client that reads the answer to its end."""

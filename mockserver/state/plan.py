@@ -1,7 +1,7 @@
 """The plan of an answer: the one value of a request's way, which each station of `mockserver/pipeline.py` adds to."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from mockserver.core.failures import Refusal
 from mockserver.core.generation import Generation, GenerationRequest
@@ -24,10 +24,11 @@ class Plan:
     """A request, what will be answered, and why. `context` is the request with all that was settled before it was read.
 
     - parse: what the `request` asks of a model; or the `reply` of an operation that asks none; or the `refusal`.
-    - resolve: the `facts` of the request; the stub named `rule` with its `prepared` answer and the `criteria` that the
-      request has met, and where it is `stale`, since it was recorded for another request; or the `nearest` stubs if
-      there are some and none matches; the faults `meant` for it; the state of its `engine`, and the `reservation` of
-      its quotas. `trouble` is what a function of the user's has raised.
+    - resolve: the `number` of the request among the questions of its namespace, 0 if it asks no model, and which
+      `attempt` it is after failures, from 1 on; the stub named `rule` with its `prepared` answer and the `criteria`
+      that the request has met, and where it is `stale`, since it was recorded for another request; or the `nearest`
+      stubs if there are some and none matches; the faults `meant` for it; the state of its `engine`, and the
+      `reservation` of its quotas. `trouble` is what a function of the user's has raised.
     - generate: the `generation` with its `pace`; the `slot` and the part of the prompt for `reuse` that the engine had.
     - write, schedule, apply faults: the `reply`, its `timeline`, and the faults that have `struck` it.
     """
@@ -36,7 +37,8 @@ class Plan:
     request: GenerationRequest | None = None
     refusal: Refusal | None = None
     reply: Reply | None = None
-    facts: RequestFacts | None = None
+    number: int = 0
+    attempt: int = 1
     rule: str | None = None
     prepared: Prepared | None = None
     criteria: tuple[RequestMatcher, ...] = ()
@@ -52,6 +54,14 @@ class Plan:
     reuse: Reuse | None = None
     timeline: Timeline = NOTHING_YET
     struck: Sequence[TriggeredFault] = ()
+    _facts: RequestFacts | None = field(default=None, init=False)
+
+    @property
+    def facts(self) -> RequestFacts:
+        """What criteria are applied to, and what functions of the user's receive; made when it is first asked for."""
+        if self._facts is None:
+            self._facts = RequestFacts(self.context, self.request, self.number, self.attempt)
+        return self._facts
 
     @property
     def asks_model(self) -> bool:
@@ -62,11 +72,6 @@ class Plan:
     def generates(self) -> bool:
         """Whether a model generates something for it, rather than only reads."""
         return self.request is not None and self.refusal is None and self.request.generates
-
-    @property
-    def attempt(self) -> int:
-        """Which attempt of the same request it is, from 1 on."""
-        return self.facts.attempt if self.facts is not None else 1
 
     @property
     def faults(self) -> tuple[str, ...]:

@@ -31,34 +31,29 @@ def choose(plan: Plan, book: StubRegistry, standing: Sequence[Stub] = ()) -> Non
     since it knew of an earlier one. Raises HeaderError if the request's own header cannot be obeyed.
     """
     if plan.refusal is not None:
-        if plan.facts is not None and plan.refusal.kind not in _OF_CREDENTIALS:
+        if plan.refusal.kind not in _OF_CREDENTIALS:
             found = book.take(plan.facts, standing, is_refused=True)
             if found is not None and found.prepared is not None:
                 plan.rule, plan.prepared, plan.criteria = found.stub.name, found.prepared, found.criteria
         return
     requested = requested_reply(plan.context) if plan.context.overrides else None
-    if requested is None and book.is_empty(standing):
-        # If only stubs may answer, having no stubs at all also counts as no match.
-        plan.nearest = () if plan.context.settings.unmatched == "refuse" and plan.asks_model else None
-        return
     fits = partial(_fits, generates=plan.generates, measure=None if plan.generates else measure_of(plan))
     if requested is not None:
         if not fits(requested):
             raise HeaderError(f"X-Mockserver-Reply: {_misfit(plan)}")
         plan.prepared = requested
         return
-    facts = plan.facts
-    assert facts is not None, "a request that meets stubs has facts"
     try:
-        found = book.take(facts, standing, fits)
+        found = book.take(plan.facts, standing, fits)
         if found is not None and found.prepared is None:
             plan.nearest = (exhausted(found.stub),)
             plan.refusal = unmatched(plan.nearest)
         elif found is not None:
             plan.rule, plan.prepared, plan.criteria = found.stub.name, found.prepared, found.criteria
             plan.stale = found.stale
-        elif plan.asks_model:
-            plan.nearest = book.explain(facts, standing, fits)
+        elif plan.asks_model and (standing or book.added or plan.context.settings.unmatched == "refuse"):
+            # If only stubs may answer, having no stubs at all also counts as no match.
+            plan.nearest = book.explain(plan.facts, standing, fits)
     except HandlerError as error:
         plan.trouble = str(error)
 
@@ -116,10 +111,8 @@ def _misfit(plan: Plan) -> str:
 def render(prepared: Prepared, plan: Plan) -> Prepared:
     """The prepared answer of a plan, its templates filled and its functions called. Raises HandlerError."""
     if prepared.template is not None:
-        facts = plan.facts
-        assert facts is not None, "a request that has met a stub has facts"
         try:
-            filled = read_prepared(fill_all(prepared.template, facts, groups_of(plan.criteria, facts)))
+            filled = read_prepared(fill_all(prepared.template, plan.facts, groups_of(plan.criteria, plan.facts)))
         except (StubError, TemplateError) as error:
             raise HandlerError(f"{plan.by}: its filled template: {error}") from None
         return prepared._replace(content=filled.content, headers=joined(filled.headers, prepared.headers))

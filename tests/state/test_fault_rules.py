@@ -15,7 +15,6 @@ from mockserver.faults.triggered import RuleCount, refund_counts
 from mockserver.pipeline import parse
 from mockserver.routes import Routes
 from mockserver.state.context import HeaderError, make_context
-from mockserver.state.facts import RequestFacts
 from mockserver.state.fault_rules import FaultRules
 from mockserver.state.namespaces import Namespace, Namespaces
 from mockserver.state.plan import Plan
@@ -35,9 +34,7 @@ def question(prompt: str = "hello", settings: Settings | None = None, **fields: 
     settings = settings or Settings(latency="off")
     route = ROUTES.find("POST", "/cerebras/v1/completions")
     assert route is not None
-    plan = parse(make_context(Call("POST", route.path, headers, body), route, settings))
-    plan.facts = RequestFacts(plan.context, plan.request)
-    return plan
+    return parse(make_context(Call("POST", route.path, headers, body), route, settings))
 
 
 def strikes(text: str, count: int, *, now: float = 0.0, **fields: Any) -> list[bool]:
@@ -69,7 +66,7 @@ def test_a_request_of_which_nobody_knows_whether_it_matches_is_neither_struck_no
                 renew_patience()
                 picked.append(bool(rules.pick(question(prompt), 1.0)))
             assert picked == [False, True, False]
-            assert rules.armed() == [("slow", fault, RuleCount(matched=1, struck=1, undecided=2))]
+            assert rules.listed() == [("slow", fault, RuleCount(matched=1, struck=1, undecided=2))]
 
 
 def test_namespaces_count_for_themselves() -> None:
@@ -317,7 +314,7 @@ def test_a_fault_that_changes_nothing_is_kept_for_an_answer_that_it_can_change(
     asked = [spared, spared, struck, struck]
     plans = [ask(dialect, body, path=path, namespace=space).plan for body in asked]
     assert [plan.faults for plan in plans] == [(), (), (rule.kind,), ()]
-    assert space.faults.armed() == [("late", rule, RuleCount(matched=4, struck=1))]
+    assert space.faults.listed() == [("late", rule, RuleCount(matched=4, struck=1))]
 
 
 def test_of_faults_that_undo_one_another_only_those_count_that_can_be_seen() -> None:
@@ -346,7 +343,7 @@ def test_what_is_taken_back_of_a_rule_that_was_armed_anew_is_nothing_of_the_new_
     meant = rules.pick(question(stream=True), 0.0)
     rules.arm("late", rule, 0.0)
     refund_counts(meant)
-    assert rules.armed() == [("late", rule, RuleCount())]
+    assert rules.listed() == [("late", rule, RuleCount())]
 
 
 @pytest.mark.parametrize(

@@ -62,7 +62,7 @@ _EXAMPLE = '{"kind": "cut", "after_event": 5}'
 @endpoint("GET", per_namespace("/faults"), {200: table({"faults": rows(reference("ArmedFault"))})})
 async def faults(request: AdminRequest) -> object:
     """The armed faults, and how often they have struck."""
-    return {"faults": [_shown(*row) for row in request.namespace.faults.armed()]}
+    return {"faults": [_shown(*row) for row in request.namespace.faults.listed()]}
 
 
 @endpoint("POST", per_namespace("/faults"), {201: table({"armed": TEXT})}, takes=reference("Fault"), refuses=(400,))
@@ -107,7 +107,7 @@ async def disarm(request: AdminRequest) -> object:
     rules, name = request.namespace.faults, request.variable("rule")
     if rules.disarm(name):
         return {"disarmed": name}
-    known = ", ".join(name for name, _, _ in rules.armed()) or "none"
+    known = ", ".join(name for name, _, _ in rules.listed()) or "none"
     raise AdminError(f"No fault {short_repr(name)} is armed here. Armed: {known}", 404)
 
 

@@ -44,7 +44,7 @@ class _Totals:
         """Add the state of a namespace at the instant `now` of its clock."""
         self.namespaces += 1
         self.exchanges += len(space.journal.exchanges())
-        self.armed += len(space.faults.armed())
+        self.armed += len(space.faults.armed)
         for engine in space.engines.occupied(now):
             self.slots[engine.dialect, "busy"] += engine.busy
             self.slots[engine.dialect, "waiting"] += engine.waiting

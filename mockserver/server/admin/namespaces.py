@@ -109,7 +109,7 @@ def _shown(namespace: Namespace) -> dict[str, Any]:
         "name": namespace.name,
         "ahead": namespace.shift,
         "exchanges": namespace.journal.opened,
-        "faults": len(namespace.faults.armed()),
+        "faults": len(namespace.faults.armed),
     }
 
 

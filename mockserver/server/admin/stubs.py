@@ -128,7 +128,7 @@ async def add_stubs(request: AdminRequest) -> object:
 def _added(request: AdminRequest, stubs: Sequence[Stub]) -> list[str]:
     """Add stubs, if there is room for them."""
     book = request.namespace.stubs
-    _check_room(book.count + len(stubs))
+    _check_room(len(book.added) + len(stubs))
     return [book.add(stub) for stub in stubs]
 
 

@@ -134,12 +134,12 @@ def _required(stub: Stub) -> Mapping[tuple[str, Path], frozenset[Hashable]]:
 class StubRegistry:
     """The stubs of a namespace and their counts. Those of the settings are passed to each call, and only counted here.
 
-    Adding, removing and listing is thread-safe.
+    Those that were `added` at run time are to be read only. Adding, removing and listing is thread-safe.
     """
 
     def __init__(self) -> None:
         self._lock = Lock()
-        self._added: dict[str, Stub] = {}
+        self.added: dict[str, Stub] = {}
         self._used: dict[str, int] = {}
         self._made = 0
         # The settings' stubs, and the index of all stubs with them; None if that is out of date.
@@ -154,7 +154,7 @@ class StubRegistry:
         if not stub.name:
             self._made += 1
             stub = stub._replace(name=f"stub-{self._made}")
-        self._added[stub.name] = stub
+        self.added[stub.name] = stub
         self._used.pop(stub.name, None)
         self._indexed = None
         return stub.name
@@ -162,7 +162,7 @@ class StubRegistry:
     def remove(self, name: str) -> bool:
         """Remove a stub; return False if none of that name was added."""
         with self._lock:
-            if self._added.pop(name, None) is None:
+            if self.added.pop(name, None) is None:
                 return False
             self._used.pop(name, None)
             self._indexed = None
@@ -171,21 +171,21 @@ class StubRegistry:
     def put(self, stubs: Sequence[Stub]) -> list[str]:
         """Replace all added stubs by these, and return their names."""
         with self._lock:
-            for name in self._added:
+            for name in self.added:
                 self._used.pop(name, None)
-            self._added.clear()
+            self.added.clear()
             self._indexed = None
             return [self._add(stub) for stub in stubs]
 
     def reset(self) -> None:
         """Forget all added stubs and all counts."""
         with self._lock:
-            self._added, self._used, self._made, self._indexed = {}, {}, 0, None
+            self.added, self._used, self._made, self._indexed = {}, {}, 0, None
 
     def recount(self) -> None:
         """Reset the counts of the settings' stubs, which have changed."""
         with self._lock:
-            self._used = {name: count for name, count in self._used.items() if name in self._added}
+            self._used = {name: count for name, count in self._used.items() if name in self.added}
 
     def uses(self) -> list[Mapping[str, Any]]:
         """The added stubs, as checks need them: `name`, `match`, `used`, and `most` (None if unlimited)."""
@@ -194,15 +194,6 @@ class StubRegistry:
     def listed(self, standing: Sequence[Stub] = ()) -> list[tuple[Stub, int]]:
         """The stubs in the order in which they are tried, each with the number of its uses."""
         return [(stub, self._used.get(stub.name, 0)) for stub in self._index(standing).stubs]
-
-    @property
-    def count(self) -> int:
-        """How many stubs were added at run time."""
-        return len(self._added)
-
-    def is_empty(self, standing: Sequence[Stub]) -> bool:
-        """Whether there are no stubs at all."""
-        return not self._added and not standing
 
     def take(
         self, facts: Facts, standing: Sequence[Stub] = (), fits: Fits | None = None, *, is_refused: bool = False
@@ -280,7 +271,7 @@ class StubRegistry:
         kept = self._indexed
         if kept is None or kept[0] is not standing:
             with self._lock:
-                both = [*self._added.values(), *(stub for stub in standing if stub.name not in self._added)]
+                both = [*self.added.values(), *(stub for stub in standing if stub.name not in self.added)]
                 kept = self._indexed = standing, _Index(tuple(sorted(both, key=lambda stub: -stub.priority)))
         return kept[1]
 

@@ -192,7 +192,6 @@ def filter_exchanges(
     for exchange in exchanges:
         questions += exchange.is_question
         if exchange.plan is not None:
-            renew_patience()
             plan = exchange.plan
             facts = RequestFacts(plan.context, plan.request, questions, plan.attempt)
             found[exchange.number] = _differing(criteria, facts, exchange.number)
