@@ -12,8 +12,7 @@ import pytest
 from mockserver import MockServer
 from mockserver.faults.catalogue import FAULTS
 from mockserver.server.player import Playback
-from mockserver.server.sockets.answers import Answer
-from mockserver.server.sockets.connection import HttpProtocol
+from mockserver.server.sockets.connection import Answer, HttpProtocol
 from mockserver.state.settings import Settings
 from tests.support.sockets import connected, post
 

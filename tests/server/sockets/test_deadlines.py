@@ -2,7 +2,7 @@
 
 import asyncio
 
-from mockserver.server.sockets.wire import BODY_SECONDS, HEAD_SECONDS
+from mockserver.server.sockets.protocol import BODY_SECONDS, HEAD_SECONDS
 from tests.support.connections import TIMEOUT, connection
 from tests.support.virtual import run_virtually
 
