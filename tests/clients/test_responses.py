@@ -27,7 +27,7 @@ from openai.types.responses import (
 from openai.types.responses.response_function_web_search import ActionSearch
 from pydantic import BaseModel
 
-from mockserver.dialects.openai.families import snapshot_of
+from mockserver.dialects.openai.models import snapshot_of
 
 from . import friendli_sdk
 from .questions import EDITION, PROMPT, TIMEOUT, Server

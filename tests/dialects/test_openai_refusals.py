@@ -13,8 +13,8 @@ from mockserver.core.quotas import Limit, LimitState, Refused
 from mockserver.dialects.contracts import Contract, components
 from mockserver.dialects.openai.conflicts import chat_conflict, completion_conflict, embedding_conflict
 from mockserver.dialects.openai.errors import ERRORS, stream_error, unrouted
-from mockserver.dialects.openai.families import MODELS, family_of, snapshot_of
 from mockserver.dialects.openai.limits import QUOTAS, every_answer, go_duration
+from mockserver.dialects.openai.models import MODELS, family_of, snapshot_of
 from mockserver.dialects.openai.refusals import (
     explain,
     no_item,

@@ -6,7 +6,7 @@ import pytest
 
 from mockserver.core.generation import Choice, Generation
 from mockserver.core.json_values import may_nest_deeper
-from mockserver.dialects.openai.logprobs import chat_logprobs
+from mockserver.dialects.openai.replies import chat_logprobs
 from tests.support.asking import ask
 
 

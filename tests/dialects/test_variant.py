@@ -13,8 +13,8 @@ from mockserver.core.failures import FailureKind, Refusal
 from mockserver.core.installed import DialectError, defects_of, load_dialect
 from mockserver.core.seeding import alphanumerics
 from mockserver.dialects.openai.errors import error_table
-from mockserver.dialects.openai.fields import Body
 from mockserver.dialects.openai.flavour import Flavour
+from mockserver.dialects.openai.read import Body
 from mockserver.dialects.openai.variant import CHAT, variant
 from mockserver.pipeline import answer
 from mockserver.routes import Routes

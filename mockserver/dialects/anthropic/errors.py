@@ -21,8 +21,8 @@ from mockserver.core.quotas import Limit, LimitState, LimitUnit, QuotaPolicy, Re
 from mockserver.core.seeding import alphanumerics, derive, hex_digits
 from mockserver.core.timeline import RawHeaders
 from mockserver.dialects.contracts import components
-from mockserver.dialects.openai.bodies import date_header
-from mockserver.dialects.openai.fields import bearer
+from mockserver.dialects.openai.read import bearer
+from mockserver.dialects.openai.replies import date_header
 
 VERSIONS = ("2023-06-01", "2026-10-21")
 WORDS = components(__package__, "refusals")()

@@ -13,7 +13,7 @@ from mockserver.core.failures import FailureKind, Refusal
 from mockserver.core.timeline import Reply
 from mockserver.dialects.anthropic.errors import headers_fault, refused
 from mockserver.dialects.contracts import components
-from mockserver.dialects.openai.bodies import body_reply
+from mockserver.dialects.openai.replies import body_reply
 
 
 class ClaudeFamily(NamedTuple):

@@ -20,13 +20,21 @@ from mockserver.core.timeline import Reply
 from mockserver.dialects.anthropic.errors import WORDS, betas, headers_fault, refused
 from mockserver.dialects.anthropic.models import ClaudeFamily, family_of
 from mockserver.dialects.contracts import Contract, components
-from mockserver.dialects.openai.bodies import body_reply
-from mockserver.dialects.openai.families import EFFORTS
-from mockserver.dialects.openai.fields import Body, json_object, sampling, whole
-from mockserver.dialects.openai.images import image_size
-from mockserver.dialects.openai.messages import chat_prompt, with_media
-from mockserver.dialects.openai.responses.generated_items import Thoughts
-from mockserver.dialects.openai.tools import function_tool, parameters_fault, tool_choice
+from mockserver.dialects.openai.models import EFFORTS
+from mockserver.dialects.openai.read import (
+    Body,
+    chat_prompt,
+    function_tool,
+    image_size,
+    json_object,
+    parameters_fault,
+    sampling,
+    tool_choice,
+    whole,
+    with_media,
+)
+from mockserver.dialects.openai.replies import body_reply
+from mockserver.dialects.openai.responses.items import Thoughts
 from mockserver.dialects.wordings import pydantic_words
 from mockserver.model.schema import schema_fault, subschemas
 

@@ -20,11 +20,18 @@ from mockserver.core.seeding import Draws, alphanumerics, derive, hex_digits
 from mockserver.core.timeline import OPENING, RUN_LENGTH, FrameBatch, LazyFrames, Reply, TemplatedFrames, TokenTiming
 from mockserver.dialects.anthropic.models import family_of, resolved
 from mockserver.dialects.anthropic.read import MessageOptions
-from mockserver.dialects.openai.bodies import body_reply
-from mockserver.dialects.openai.events import EVENT_STREAM, SLOT, at_step, json_texts, stream_reply
-from mockserver.dialects.openai.fields import json_object
-from mockserver.dialects.openai.flavour import Members, ordered
-from mockserver.dialects.openai.responses.generated_items import GeneratedItem, generated_items
+from mockserver.dialects.openai.read import json_object
+from mockserver.dialects.openai.replies import (
+    EVENT_STREAM,
+    SLOT,
+    Members,
+    at_step,
+    body_reply,
+    json_texts,
+    ordered,
+    stream_reply,
+)
+from mockserver.dialects.openai.responses.items import GeneratedItem, generated_items
 
 _PING = b'event: ping\ndata: {"type": "ping"}\n\n'
 # What a block has not yet when it starts, the delta that brings it, and the name of its text there.

@@ -17,16 +17,23 @@ from mockserver.dialects.cerebras.models import ModelFamily, effort_of, family_o
 from mockserver.dialects.cerebras.read import CONTRACT, fitting, least_tokens, patience, sent_object
 from mockserver.dialects.cerebras.write import CerebrasOptions
 from mockserver.dialects.contracts import by_edition
-from mockserver.dialects.openai.fields import Body, sampling, stop_texts, whole
-from mockserver.dialects.openai.images import image_size
-from mockserver.dialects.openai.messages import chat_prompt, content_text, image_of, image_urls, with_media
-from mockserver.dialects.openai.tools import (
+from mockserver.dialects.openai.read import (
+    Body,
     Offer,
+    chat_prompt,
+    content_text,
     function_tools,
+    image_of,
+    image_size,
+    image_urls,
     parameters_fault,
+    sampling,
+    stop_texts,
     tool_choice,
     unanswered,
     unknown_tool,
+    whole,
+    with_media,
 )
 from mockserver.model.schema import schema_fault
 from mockserver.model.tokens import token_count

@@ -7,8 +7,8 @@ from mockserver.dialects.cerebras.errors import ERRORS, stream_error
 from mockserver.dialects.cerebras.limits import PRESETS, PROMPT_CACHING, QUOTAS, every_answer, preset_of
 from mockserver.dialects.cerebras.models import get_model, get_public_model, list_models, list_public_models
 from mockserver.dialects.cerebras.read import CONTRACT, sent_object
-from mockserver.dialects.openai.bodies import body_reply
-from mockserver.dialects.openai.fields import bearer
+from mockserver.dialects.openai.read import bearer
+from mockserver.dialects.openai.replies import body_reply
 
 COMPLETIONS = Operation(
     "completions",

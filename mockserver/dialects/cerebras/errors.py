@@ -12,8 +12,8 @@ from typing import Any
 from mockserver.core.dialects import Edition, ErrorTable, ErrorTemplate
 from mockserver.core.failures import FailureKind, Refusal, Violation
 from mockserver.dialects.openai.errors import ErrorRow
-from mockserver.dialects.openai.events import event
-from mockserver.dialects.openai.fields import Body
+from mockserver.dialects.openai.read import Body
+from mockserver.dialects.openai.replies import event
 
 _ROWS: dict[FailureKind, ErrorRow] = {
     FailureKind.MALFORMED_JSON: ErrorRow(

@@ -9,7 +9,7 @@ from mockserver.core.failures import FailureKind, Refusal
 from mockserver.core.quotas import PERIODS, Allowance, Limit, LimitUnit, QuotaPolicy, Refused, exceeded, per_minute
 from mockserver.core.seeding import hex_digits
 from mockserver.core.timeline import RawHeaders
-from mockserver.dialects.openai.bodies import date_header
+from mockserver.dialects.openai.replies import date_header
 
 _SECOND, _MINUTE, _HOUR, _DAY = PERIODS.values()
 

@@ -9,8 +9,8 @@ from mockserver.core.dialects import EDITIONS, Edition, Model, RequestScope
 from mockserver.core.failures import FailureKind, Refusal
 from mockserver.core.generation import Effort
 from mockserver.core.timeline import Reply
-from mockserver.dialects.openai.bodies import body_reply
-from mockserver.dialects.openai.fields import Body
+from mockserver.dialects.openai.read import Body
+from mockserver.dialects.openai.replies import body_reply
 
 # --- families --------------------------------------------------------------------------------------------------------
 

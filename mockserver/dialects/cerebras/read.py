@@ -14,7 +14,7 @@ from mockserver.core.json_values import MOST_VALUES, has_more_values
 from mockserver.dialects.cerebras.errors import exclusive, explain, refused
 from mockserver.dialects.cerebras.models import find_model
 from mockserver.dialects.contracts import by_edition, editions
-from mockserver.dialects.openai.fields import Body, json_object, sampling, stop_texts, text_prompts, whole
+from mockserver.dialects.openai.read import Body, json_object, sampling, stop_texts, text_prompts, whole
 
 CONTRACT = editions(__package__)
 _REQUEST = by_edition(CONTRACT, "CompletionRequest")

@@ -16,11 +16,9 @@ from mockserver.core.generation import Choice, Generation, Unseen
 from mockserver.core.seeding import derive, hex_digits, uuid4_text
 from mockserver.core.timeline import Reply, TokenTiming
 from mockserver.dialects.cerebras.models import ALL_DETAILS, ModelFamily, Shown, family_of
-from mockserver.dialects.openai.bodies import usage_object
-from mockserver.dialects.openai.events import batches
-from mockserver.dialects.openai.flavour import NOTHING, Flavour, Members, Rendering, Segment
+from mockserver.dialects.openai.flavour import Flavour, Rendering, Segment
 from mockserver.dialects.openai.flavour import write as write_answer
-from mockserver.dialects.openai.logprobs import chat_logprobs, legacy_logprobs
+from mockserver.dialects.openai.replies import NOTHING, Members, batches, chat_logprobs, legacy_logprobs, usage_object
 from mockserver.model import tokens
 from mockserver.model.logprobs import asked_positions
 

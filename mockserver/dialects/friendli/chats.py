@@ -19,9 +19,7 @@ from mockserver.dialects.friendli.models import Place, traits_of
 from mockserver.dialects.friendli.read import json_body, read_limits, read_sampling, read_stops, read_timeout
 from mockserver.dialects.friendli.reasoning import FriendliOptions, Reasoning, read_reasoning
 from mockserver.dialects.friendli.schemas import contract_of, known_fields
-from mockserver.dialects.openai.fields import Body
-from mockserver.dialects.openai.messages import chat_prompt, with_media
-from mockserver.dialects.openai.tools import NO_OFFER, function_tools, tool_choice
+from mockserver.dialects.openai.read import NO_OFFER, Body, chat_prompt, function_tools, tool_choice, with_media
 
 Messages = Sequence[Mapping[str, Any]]
 # A part that is not text: the places of the message and of the part, its kind, and its URL.

@@ -9,8 +9,7 @@ from mockserver.core.generation import GenerationRequest
 from mockserver.dialects.friendli.errors import invalid
 from mockserver.dialects.friendli.formats import branch_violations, format_violations
 from mockserver.dialects.friendli.models import traits_of
-from mockserver.dialects.openai.fields import Body
-from mockserver.dialects.openai.tools import function_tools, parameters_fault, tool_choice, unknown_tool
+from mockserver.dialects.openai.read import Body, function_tools, parameters_fault, tool_choice, unknown_tool
 
 # What is wrong between valid fields, and the fields without which nothing can be.
 Check = tuple[frozenset[str], Callable[[Body], Iterable[Violation]]]

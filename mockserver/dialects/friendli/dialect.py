@@ -10,7 +10,7 @@ from mockserver.dialects.friendli.errors import ERRORS, stream_error
 from mockserver.dialects.friendli.limits import PRESETS, PROMPT_CACHING, QUOTAS, every_answer
 from mockserver.dialects.friendli.models import MODELS, Place, container, dedicated, health, list_models, serverless
 from mockserver.dialects.friendli.schemas import CONTRACT
-from mockserver.dialects.openai.fields import bearer
+from mockserver.dialects.openai.read import bearer
 
 # The hosted endpoints: the name of each, how it finds a model, and whose model that is.
 _HOSTED = (

@@ -14,8 +14,8 @@ from mockserver.dialects.friendli.checks import beyond_window
 from mockserver.dialects.friendli.errors import invalid, worded
 from mockserver.dialects.friendli.models import Place
 from mockserver.dialects.friendli.read import valid_body
-from mockserver.dialects.openai.bodies import body_reply, usage_object
 from mockserver.dialects.openai.embeddings import EmbeddingForm, embedding_request, embeddings
+from mockserver.dialects.openai.replies import body_reply, usage_object
 
 # "The length of vector depends on the model": a usual one.
 _DIMENSIONS = 1_024

@@ -8,8 +8,8 @@ from mockserver.core.dialects import Edition, Preset, PromptCaching, RequestScop
 from mockserver.core.failures import FailureKind, Refusal
 from mockserver.core.quotas import PERIODS, Allowance, Limit, LimitState, LimitUnit, QuotaPolicy, Refused, tightest
 from mockserver.core.timeline import RawHeaders
-from mockserver.dialects.openai.bodies import date_header
-from mockserver.dialects.openai.fields import bearer
+from mockserver.dialects.openai.read import bearer
+from mockserver.dialects.openai.replies import date_header
 
 _PER_MINUTE = {"tier1": 100, "tier2": 1_000, "tier3": 5_000, "tier4": 10_000}
 _MEASURES: Mapping[Edition, tuple[LimitUnit, ...]] = {"documented": ("requests", "tokens"), "observed": ("requests",)}

@@ -24,9 +24,8 @@ from mockserver.dialects.friendli.models import Place, traits_of
 from mockserver.dialects.friendli.read import json_body
 from mockserver.dialects.friendli.reasoning import read_reasoning
 from mockserver.dialects.friendli.schemas import contract_of
-from mockserver.dialects.openai.fields import Body
-from mockserver.dialects.openai.flavour import Members
-from mockserver.dialects.openai.tools import parameters_fault
+from mockserver.dialects.openai.read import Body, parameters_fault
+from mockserver.dialects.openai.replies import Members
 
 _KNOWN = ("text", "image", "tool_use", "tool_result")
 

@@ -6,7 +6,7 @@ from typing import Literal, NamedTuple
 from mockserver.core.calls import Call
 from mockserver.core.dialects import Model, RequestScope
 from mockserver.core.timeline import Reply
-from mockserver.dialects.openai.bodies import body_reply
+from mockserver.dialects.openai.replies import body_reply
 
 _TOGGLE: Mapping[str, object] = {"type": "toggle"}
 

@@ -23,7 +23,7 @@ from mockserver.dialects.friendli.formats import constraint
 from mockserver.dialects.friendli.models import Place
 from mockserver.dialects.friendli.reasoning import FriendliOptions
 from mockserver.dialects.friendli.schemas import contract_of, known_fields
-from mockserver.dialects.openai.fields import Body, text_prompt, text_prompts, token_biases, whole
+from mockserver.dialects.openai.read import Body, text_prompt, text_prompts, token_biases, whole
 
 
 def json_body(data: bytes) -> dict[str, Any] | Refusal:

@@ -19,20 +19,18 @@ from mockserver.dialects.friendli.models import traits_of
 from mockserver.dialects.friendli.reasoning import shown
 from mockserver.dialects.friendli.responses import Wanted
 from mockserver.dialects.friendli.write import accepted
-from mockserver.dialects.openai.events import EVENT_STREAM
-from mockserver.dialects.openai.flavour import Members
-from mockserver.dialects.openai.responses.failed_streams import failed
+from mockserver.dialects.openai.replies import EVENT_STREAM, Members
 from mockserver.dialects.openai.responses.flavour import (
-    FORMS,
     Responding,
     ResponseFlavour,
     Run,
     by_group,
     by_token,
+    failed,
     responding,
     write,
 )
-from mockserver.dialects.openai.responses.generated_items import GeneratedItem, generated_items, incomplete_reason
+from mockserver.dialects.openai.responses.items import FORMS, GeneratedItem, generated_items, incomplete_reason
 
 # The parts of reasoning as recorded of vLLM; the SDK refuses them, and knows other names.
 _PART = ("response.reasoning_part.added", "response.reasoning_part.done")

@@ -20,10 +20,9 @@ from mockserver.dialects.friendli.models import Place, traits_of
 from mockserver.dialects.friendli.read import json_body
 from mockserver.dialects.friendli.reasoning import Thoughts, read_reasoning
 from mockserver.dialects.friendli.schemas import contract_of
-from mockserver.dialects.openai.fields import Body, number_or
+from mockserver.dialects.openai.read import Body, function_tool, number_or, parameters_fault, tool_choice, unknown_tool
 from mockserver.dialects.openai.responses.flavour import ResponseOptions
 from mockserver.dialects.openai.responses.items import messages_of
-from mockserver.dialects.openai.tools import function_tool, parameters_fault, tool_choice, unknown_tool
 
 _SCHEMA = ("text", "format", "schema")
 _ITEMS = frozenset((

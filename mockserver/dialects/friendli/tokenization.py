@@ -15,8 +15,8 @@ from mockserver.core.timeline import Reply
 from mockserver.dialects.friendli.errors import worded
 from mockserver.dialects.friendli.models import Place
 from mockserver.dialects.friendli.read import ints, valid_body
-from mockserver.dialects.openai.bodies import body_reply
-from mockserver.dialects.openai.fields import Body
+from mockserver.dialects.openai.read import Body
+from mockserver.dialects.openai.replies import body_reply
 from mockserver.model import tokens
 
 

@@ -24,12 +24,24 @@ from mockserver.core.seeding import alphanumerics, derive, hex_digits, uuid4_tex
 from mockserver.core.timeline import FrameBatch, LazyFrames, Reply, TokenTiming
 from mockserver.dialects.friendli.models import traits_of
 from mockserver.dialects.friendli.reasoning import options_of, shown
-from mockserver.dialects.openai.bodies import body_reply, usage_object
-from mockserver.dialects.openai.events import EVENT_STREAM, JsonTexts, at_step, batches, json_texts, stream_reply, weave
-from mockserver.dialects.openai.flavour import NOTHING, Encoding, Flavour, Members, Rendering, Segment
+from mockserver.dialects.openai.flavour import Encoding, Flavour, Rendering, Segment
 from mockserver.dialects.openai.flavour import write as write_answer
-from mockserver.dialects.openai.logprobs import chat_logprobs, legacy_logprobs
-from mockserver.dialects.openai.tools import whole_calls
+from mockserver.dialects.openai.replies import (
+    EVENT_STREAM,
+    NOTHING,
+    JsonTexts,
+    Members,
+    at_step,
+    batches,
+    body_reply,
+    chat_logprobs,
+    json_texts,
+    legacy_logprobs,
+    stream_reply,
+    usage_object,
+    weave,
+    whole_calls,
+)
 from mockserver.model import tokens
 from mockserver.model.intent import detect_intent
 from mockserver.model.logprobs import positions, scale

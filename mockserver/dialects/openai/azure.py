@@ -12,8 +12,8 @@ from mockserver.core.failures import FailureKind, Refusal
 from mockserver.core.generation import Generation, GenerationRequest
 from mockserver.core.seeding import uuid4_text
 from mockserver.core.timeline import RawHeaders, Reply, TokenTiming
-from mockserver.dialects.openai.bodies import date_header
-from mockserver.dialects.openai.fields import bearer, json_object
+from mockserver.dialects.openai.read import bearer, json_object
+from mockserver.dialects.openai.replies import date_header
 
 # What the path of an operation has instead of `/v1`, after `/openai`.
 DEPLOYMENTS = "/deployments/{name}"

@@ -10,8 +10,8 @@ from mockserver.core.generation import Choice, Generation
 from mockserver.core.timeline import OPENING, LazyFrames, Reply, TokenTiming
 from mockserver.dialects.openai.azure import CATEGORIES, SAFE, STRUCK
 from mockserver.dialects.openai.chats import CHAT, as_finished
-from mockserver.dialects.openai.events import at_step
-from mockserver.dialects.openai.flavour import NOTHING, Encoding, Members, Rendering, Segment, write
+from mockserver.dialects.openai.flavour import Encoding, Rendering, Segment, write
+from mockserver.dialects.openai.replies import NOTHING, Members, at_step
 
 _NOT_FOUND = {"detected": False, "filtered": False}
 _SAFE = dict.fromkeys(CATEGORIES, SAFE)

@@ -6,10 +6,10 @@ from mockserver.core.calls import Call
 from mockserver.core.dialects import Model, RequestScope
 from mockserver.core.failures import FailureKind, Refusal
 from mockserver.core.timeline import Reply
-from mockserver.dialects.openai.bodies import body_reply
 from mockserver.dialects.openai.chats import pretty
-from mockserver.dialects.openai.families import created_at
+from mockserver.dialects.openai.models import created_at
 from mockserver.dialects.openai.refusals import refused
+from mockserver.dialects.openai.replies import body_reply
 
 Row = Callable[[Model], Mapping[str, object]]
 Dump = Callable[[object], bytes]

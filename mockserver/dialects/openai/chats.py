@@ -24,16 +24,20 @@ from mockserver.core.generation import (
 from mockserver.core.seeding import alphanumerics
 from mockserver.core.timeline import Reply, TokenTiming
 from mockserver.dialects.contracts import Contract, components
-from mockserver.dialects.openai.bodies import usage_object
 from mockserver.dialects.openai.conflicts import chat_conflict
-from mockserver.dialects.openai.families import EFFORTS, Family, effort_asked, family_of, fingerprint_of, snapshot_of
-from mockserver.dialects.openai.fields import Body, json_object, sampling, stop_texts
-from mockserver.dialects.openai.flavour import NOTHING, Flavour, Members, Rendering, Segment, whole_body, write
-from mockserver.dialects.openai.images import with_images
-from mockserver.dialects.openai.logprobs import chat_logprobs
-from mockserver.dialects.openai.messages import chat_prompt
+from mockserver.dialects.openai.flavour import Flavour, Rendering, Segment, whole_body, write
+from mockserver.dialects.openai.models import EFFORTS, Family, effort_asked, family_of, fingerprint_of, snapshot_of
+from mockserver.dialects.openai.read import (
+    Body,
+    chat_prompt,
+    json_object,
+    read_offer,
+    sampling,
+    stop_texts,
+    with_images,
+)
 from mockserver.dialects.openai.refusals import explain, too_long, unknown_model
-from mockserver.dialects.openai.tools import call_members, read_offer, whole_calls
+from mockserver.dialects.openai.replies import NOTHING, Members, call_members, chat_logprobs, usage_object, whole_calls
 
 REQUEST = Contract(components(__package__, "openai"), "ChatCompletionRequest")
 

@@ -4,9 +4,8 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from mockserver.core.failures import Refusal
-from mockserver.dialects.openai.families import UNKNOWN, Family, effort_asked
-from mockserver.dialects.openai.fields import Body
-from mockserver.dialects.openai.messages import image_urls
+from mockserver.dialects.openai.models import UNKNOWN, Family, effort_asked
+from mockserver.dialects.openai.read import Body, image_urls, unanswered
 from mockserver.dialects.openai.refusals import (
     LONGEST_ECHO,
     image_refusal,
@@ -18,7 +17,6 @@ from mockserver.dialects.openai.refusals import (
     unsupported_value,
 )
 from mockserver.dialects.openai.strict_schemas import schema_refusal
-from mockserver.dialects.openai.tools import unanswered
 
 Check = Callable[[Body, Family, str], Refusal | None]
 

@@ -4,8 +4,8 @@ from mockserver.core.dialects import BEARER, Clients, Dialect, Operation, Schema
 from mockserver.dialects.contracts import components
 from mockserver.dialects.openai.azure import DEPLOYMENTS, also_unversioned, api_key, of_deployments, to_deployments
 from mockserver.dialects.openai.errors import ERRORS, stream_error, unrouted
-from mockserver.dialects.openai.families import MODELS
 from mockserver.dialects.openai.limits import PRESETS, PROMPT_CACHING, QUOTAS, every_answer, preset_of
+from mockserver.dialects.openai.models import MODELS
 from mockserver.dialects.openai.responses.operations import RESPONSES
 
 CONTRACT = components(__package__, "openai")

@@ -13,7 +13,7 @@ from mockserver.core.calls import Call
 from mockserver.core.dialects import ErrorTable, ErrorTemplate, RequestScope
 from mockserver.core.failures import FailureKind, Refusal
 from mockserver.dialects.openai.azure import AZURE_ERRORS, is_azure
-from mockserver.dialects.openai.events import event
+from mockserver.dialects.openai.replies import event
 
 INVALID = "invalid_request_error"
 # The organization and the project of every caller who names none.

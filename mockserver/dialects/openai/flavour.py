@@ -9,7 +9,6 @@ A chunk costs what its text costs: everything around the text is encoded once pe
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 from zlib import crc32
 
@@ -28,21 +27,22 @@ from mockserver.core.timeline import (
     TemplatedFrames,
     TokenTiming,
 )
-from mockserver.dialects.openai.bodies import JSON, body_reply
-from mockserver.dialects.openai.events import (
+from mockserver.dialects.openai.replies import (
     DONE,
     EVENT_STREAM,
+    JSON,
+    NOTHING,
     SLOT,
     JsonTexts,
+    Members,
     at_step,
+    body_reply,
     group_frames,
     json_texts,
+    ordered,
     weave,
 )
 
-Members = Mapping[str, Any]
-
-NOTHING: Members = MappingProxyType({})
 # How many chunks are written at a time if each has log-probabilities, which make it large.
 _DETAILED_RUN = 8
 
@@ -178,11 +178,6 @@ def whole_body(rendering: Rendering, around: Members) -> dict[str, Any]:
         "usage": flavour.counts(rendering),
     }
     return ordered(flavour.body, body)
-
-
-def ordered(names: Sequence[str], values: Members) -> dict[str, Any]:
-    """The values in the order of their names, as far as there are any."""
-    return {name: values[name] for name in names if name in values}
 
 
 def _frames(rendering: Rendering, around: Members) -> Iterator[FrameBatch]:

@@ -19,9 +19,9 @@ from mockserver.core.quotas import (
 from mockserver.core.seeding import alphanumerics, derive, hex_digits
 from mockserver.core.timeline import RawHeaders
 from mockserver.dialects.openai.azure import azure_headers, is_azure
-from mockserver.dialects.openai.bodies import date_header
 from mockserver.dialects.openai.errors import ORGANIZATION, PROJECT
-from mockserver.dialects.openai.families import snapshot_of
+from mockserver.dialects.openai.models import snapshot_of
+from mockserver.dialects.openai.replies import date_header
 
 _MINUTE, _DAY = PERIODS["minute"], PERIODS["day"]
 

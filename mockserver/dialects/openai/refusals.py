@@ -7,7 +7,7 @@ from typing import Any
 from mockserver.core.dialects import Model
 from mockserver.core.failures import FailureKind, Refusal, Violation
 from mockserver.dialects.openai.errors import NO_MODEL
-from mockserver.dialects.openai.families import EFFORTS, Endpoint, Family
+from mockserver.dialects.openai.models import EFFORTS, Endpoint, Family
 
 _REFERENCE = "Please check the API reference: https://platform.openai.com/docs/api-reference."
 # The most characters of a value that a message repeats.

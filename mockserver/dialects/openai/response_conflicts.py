@@ -7,9 +7,8 @@ from typing import Any
 
 from mockserver.core.failures import Refusal
 from mockserver.dialects.openai.conflicts import Check, caching, first_refusal, reasons, services
-from mockserver.dialects.openai.families import UNKNOWN, Family
-from mockserver.dialects.openai.fields import Body
-from mockserver.dialects.openai.messages import parts
+from mockserver.dialects.openai.models import UNKNOWN, Family
+from mockserver.dialects.openai.read import Body, parts
 from mockserver.dialects.openai.refusals import (
     LONGEST_ECHO,
     image_refusal,

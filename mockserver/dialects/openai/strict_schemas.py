@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from mockserver.core.failures import FailureKind, Refusal
-from mockserver.dialects.openai.tools import parameters_fault
+from mockserver.dialects.openai.read import parameters_fault
 from mockserver.model.schema import schema_fault
 
 Schema = Mapping[str, Any]

@@ -15,7 +15,6 @@ from mockserver.core.timeline import RawHeaders
 from mockserver.core.type_mismatches import mismatches
 from mockserver.dialects.contracts import Components, Contract, reachable
 from mockserver.dialects.openai import flavour
-from mockserver.dialects.openai.bodies import date_header
 from mockserver.dialects.openai.catalogue import Row, get_model, list_models, model_row
 from mockserver.dialects.openai.chats import CHAT as _OPENAI_CHAT
 from mockserver.dialects.openai.chats import Adapt, Translate, read_chat
@@ -23,8 +22,9 @@ from mockserver.dialects.openai.completions import COMPLETION as _OPENAI_COMPLET
 from mockserver.dialects.openai.completions import read_completion
 from mockserver.dialects.openai.dialect import CHAT_COMPLETIONS, COMPLETIONS, CONTRACT, GET_MODEL, LIST_MODELS
 from mockserver.dialects.openai.errors import ERRORS
-from mockserver.dialects.openai.families import UNKNOWN
-from mockserver.dialects.openai.fields import bearer
+from mockserver.dialects.openai.models import UNKNOWN
+from mockserver.dialects.openai.read import bearer
+from mockserver.dialects.openai.replies import date_header
 
 _MEMBERS = ("id", "object", "created", "model", "choices", "usage")
 # What most of these vendors write: compact bodies without OpenAI's tiers, fingerprints, refusals, annotations and

@@ -10,8 +10,8 @@ from mockserver.core.dialects import Model, RequestScope
 from mockserver.core.failures import FailureKind, Refusal
 from mockserver.core.json_values import may_nest_deeper
 from mockserver.core.timeline import RawHeaders, Reply
-from mockserver.dialects.openai.bodies import body_reply
-from mockserver.dialects.openai.fields import json_object
+from mockserver.dialects.openai.read import json_object
+from mockserver.dialects.openai.replies import body_reply
 from mockserver.dialects.ovms.errors import JSON, graph_fault, not_json
 from mockserver.dialects.ovms.fields import UINT32, Fields, whole
 from mockserver.dialects.ovms.graphs import NODES, Kind, fields_fault, kind_of, texts_fault

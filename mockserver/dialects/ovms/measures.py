@@ -15,9 +15,9 @@ from mockserver.core.failures import FailureKind, Refusal
 from mockserver.core.generation import Generation, GenerationRequest
 from mockserver.core.seeding import derive
 from mockserver.core.timeline import Reply, TokenTiming
-from mockserver.dialects.openai.bodies import body_reply
 from mockserver.dialects.openai.embeddings import EmbeddingForm, embedding_request, embeddings, read_usage
-from mockserver.dialects.openai.fields import text_prompt
+from mockserver.dialects.openai.read import text_prompt
+from mockserver.dialects.openai.replies import body_reply
 from mockserver.dialects.ovms.endpoints import enter
 from mockserver.dialects.ovms.errors import JSON, graph_fault
 from mockserver.dialects.ovms.graphs import NODES, too_many

@@ -6,7 +6,7 @@ from base64 import b64decode
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from mockserver.dialects.openai.messages import image_urls
+from mockserver.dialects.openai.read import image_urls
 from mockserver.dialects.ovms.fields import Fields
 from mockserver.dialects.ovms.models import sees
 

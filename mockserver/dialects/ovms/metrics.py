@@ -12,8 +12,8 @@ from mockserver.core.dialect_state import Progress, ServedResponse
 from mockserver.core.dialects import RequestScope
 from mockserver.core.failures import Refusal
 from mockserver.core.timeline import Reply
-from mockserver.dialects.openai.bodies import body_reply
-from mockserver.dialects.openai.fields import json_object
+from mockserver.dialects.openai.read import json_object
+from mockserver.dialects.openai.replies import body_reply
 from mockserver.dialects.ovms.errors import is_of_graph
 
 Method = Literal["Unary", "Stream", "ModelReady"]

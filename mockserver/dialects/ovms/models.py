@@ -12,7 +12,7 @@ from mockserver.core.dialects import Model, Preset, PromptCaching, RequestScope
 from mockserver.core.failures import FailureKind, Refusal
 from mockserver.core.generation import Effort
 from mockserver.core.timeline import Reply
-from mockserver.dialects.openai.bodies import body_reply
+from mockserver.dialects.openai.replies import body_reply
 from mockserver.dialects.ovms.errors import JSON
 from mockserver.dialects.ovms.graphs import kind_of
 

@@ -7,8 +7,7 @@ from mockserver.core.calls import Call
 from mockserver.core.dialects import Edition, Model, RequestScope
 from mockserver.core.failures import FailureKind, Refusal
 from mockserver.core.generation import GenerationRequest, Limits, Output, Prompt, Sampling, Stops, ToolChoice
-from mockserver.dialects.openai.fields import stop_texts
-from mockserver.dialects.openai.messages import chat_prompt, with_images
+from mockserver.dialects.openai.read import chat_prompt, stop_texts, with_images
 from mockserver.dialects.ovms.chat_templates import template_of, variables_fault
 from mockserver.dialects.ovms.checks import (
     CHAT_CHECKS,

@@ -13,7 +13,7 @@ import orjson
 
 from mockserver.core.dialects import Edition
 from mockserver.core.timeline import RUN_LENGTH, FrameBatch
-from mockserver.dialects.openai.events import Template
+from mockserver.dialects.openai.replies import Template
 
 _DELAY = 3
 _INCOMPLETE = "\ufffd"

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mockserver.core.generation import Tool, ToolChoice
-from mockserver.dialects.openai.tools import parameters_fault
+from mockserver.dialects.openai.read import parameters_fault
 from mockserver.dialects.ovms.fields import Fields
 from mockserver.dialects.ovms.models import must_call
 

@@ -11,8 +11,16 @@ from mockserver.core.dialects import RequestScope
 from mockserver.core.generation import Choice, Generation, ToolCall
 from mockserver.core.seeding import alphanumerics
 from mockserver.core.timeline import FrameBatch, LazyFrames, Reply, TokenTiming
-from mockserver.dialects.openai.bodies import body_reply, usage_object
-from mockserver.dialects.openai.events import DONE, SLOT, at_step, event, stream_reply, template
+from mockserver.dialects.openai.replies import (
+    DONE,
+    SLOT,
+    at_step,
+    body_reply,
+    event,
+    stream_reply,
+    template,
+    usage_object,
+)
 from mockserver.dialects.ovms.errors import JSON, STREAM
 from mockserver.dialects.ovms.models import thinking
 from mockserver.dialects.ovms.read import Asked

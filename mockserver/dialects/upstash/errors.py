@@ -10,7 +10,7 @@ from typing import Any
 from mockserver.core.dialects import Edition, ErrorTable, ErrorTemplate
 from mockserver.core.failures import FailureKind, Refusal, Violation
 from mockserver.core.timeline import RawHeaders
-from mockserver.dialects.openai.fields import json_object
+from mockserver.dialects.openai.read import json_object
 from mockserver.dialects.upstash.limits import BURST_LIMIT, BURST_RESET, CHAT_LIMIT, DAILY_LIMIT, DAILY_RESET
 from mockserver.dialects.wordings import custom_words, pydantic_words
 

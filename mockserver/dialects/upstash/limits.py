@@ -19,8 +19,8 @@ from mockserver.core.quotas import (
     tightest,
 )
 from mockserver.core.timeline import RawHeaders
-from mockserver.dialects.openai.bodies import date_header
-from mockserver.dialects.openai.fields import bearer
+from mockserver.dialects.openai.read import bearer
+from mockserver.dialects.openai.replies import date_header
 
 # The signing keys of every server, until they are rotated: what `signing_key` of `qstash.attempts` derives.
 CURRENT_SIGNING_KEY = "sig_J9BNJtiDhVqnyKjufMecfjrriym4"

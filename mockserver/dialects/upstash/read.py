@@ -11,8 +11,7 @@ from mockserver.core.dialects import Model, RequestScope
 from mockserver.core.failures import Refusal
 from mockserver.core.generation import Constraint, GenerationRequest, Limits, Output, Prompt, Stops
 from mockserver.dialects.contracts import by_edition, editions
-from mockserver.dialects.openai.fields import json_object, sampling, stop_texts, whole
-from mockserver.dialects.openai.messages import chat_prompt
+from mockserver.dialects.openai.read import chat_prompt, json_object, sampling, stop_texts, whole
 from mockserver.dialects.upstash.errors import (
     misplaced_top_logprobs,
     misshapen,

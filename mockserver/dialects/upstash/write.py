@@ -12,9 +12,9 @@ from mockserver.core.dialects import RequestScope
 from mockserver.core.generation import Choice, Generation
 from mockserver.core.seeding import hex_digits
 from mockserver.core.timeline import Reply, TokenTiming
-from mockserver.dialects.openai.flavour import Flavour, Members, Rendering, Segment
+from mockserver.dialects.openai.flavour import Flavour, Rendering, Segment
 from mockserver.dialects.openai.flavour import write as write_answer
-from mockserver.dialects.openai.logprobs import chat_logprobs
+from mockserver.dialects.openai.replies import Members, chat_logprobs
 from mockserver.dialects.upstash.limits import within_limits
 
 

@@ -13,7 +13,7 @@ from mockserver.core.generation import Generation, GenerationRequest
 from mockserver.core.timeline import Reply, TokenTiming
 from mockserver.dialects.contracts import by_edition
 from mockserver.dialects.openai.embeddings import EmbeddingForm, embedding_request, embeddings, read_usage
-from mockserver.dialects.openai.fields import whole
+from mockserver.dialects.openai.read import whole
 from mockserver.dialects.yandex.errors import fault
 from mockserver.dialects.yandex.models import EMBEDDING_CONTEXT, checked_uri, json_reply
 from mockserver.dialects.yandex.read import CONTRACT, checked_body, fitting

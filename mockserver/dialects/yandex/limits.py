@@ -8,7 +8,7 @@ from mockserver.core.failures import FailureKind, Refusal
 from mockserver.core.quotas import Allowance, QuotaPolicy, Refused, exceeded
 from mockserver.core.seeding import derive, uuid4_text
 from mockserver.core.timeline import RawHeaders
-from mockserver.dialects.openai.fields import json_object
+from mockserver.dialects.openai.read import json_object
 from mockserver.dialects.yandex.models import backend_of, parse_uri
 
 _GENERATION = "ai.textGenerationCompletion"

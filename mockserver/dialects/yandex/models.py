@@ -12,7 +12,7 @@ from mockserver.core.dialects import Model, RequestScope
 from mockserver.core.failures import FailureKind, Refusal
 from mockserver.core.generation import Generation
 from mockserver.core.timeline import RawHeaders, Reply
-from mockserver.dialects.openai.bodies import body_reply
+from mockserver.dialects.openai.replies import body_reply
 
 _FORM = re.compile(r"(gpt|emb)://([^/\s]+)/([^/\s]+)(?:/([^/\s]+))?")
 _LONGEST_URI = 512

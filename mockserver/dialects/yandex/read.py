@@ -8,9 +8,17 @@ from mockserver.core.dialects import Edition, RequestScope
 from mockserver.core.failures import FailureKind, Refusal
 from mockserver.core.generation import Constraint, GenerationRequest, Limits, Output
 from mockserver.dialects.contracts import Contract, by_edition, editions
-from mockserver.dialects.openai.fields import Body, json_object, sampling
-from mockserver.dialects.openai.messages import called, chat_prompt, image_of, parts, with_images
-from mockserver.dialects.openai.tools import NO_OFFER
+from mockserver.dialects.openai.read import (
+    NO_OFFER,
+    Body,
+    called,
+    chat_prompt,
+    image_of,
+    json_object,
+    parts,
+    sampling,
+    with_images,
+)
 from mockserver.dialects.yandex.errors import explain, fault, in_session
 from mockserver.dialects.yandex.models import Backend, ModelUri, backend_of, checked_uri
 from mockserver.dialects.yandex.tools import read_tools

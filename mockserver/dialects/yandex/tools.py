@@ -5,8 +5,7 @@ from typing import Any
 
 from mockserver.core.failures import Refusal
 from mockserver.core.generation import ToolChoice
-from mockserver.dialects.openai.fields import Body
-from mockserver.dialects.openai.tools import Offer, any_tool, parameters_fault
+from mockserver.dialects.openai.read import Body, Offer, any_tool, parameters_fault
 from mockserver.dialects.yandex.errors import fault
 
 # The vendor's own example of function calling has parameters `{"type": "int"}`, which JSON Schema does not know.

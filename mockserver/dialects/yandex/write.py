@@ -17,10 +17,9 @@ from mockserver.core.generation import Choice, Generation
 from mockserver.core.json_values import without_blanks
 from mockserver.core.seeding import derive, hex_digits, uuid4_text
 from mockserver.core.timeline import RawHeaders, Reply, TokenTiming
-from mockserver.dialects.openai.events import batches
-from mockserver.dialects.openai.flavour import NOTHING, Flavour, Members, Rendering, Segment
+from mockserver.dialects.openai.flavour import Flavour, Rendering, Segment
 from mockserver.dialects.openai.flavour import write as write_answer
-from mockserver.dialects.openai.logprobs import chat_logprobs
+from mockserver.dialects.openai.replies import NOTHING, Members, batches, chat_logprobs
 from mockserver.dialects.yandex.models import Backend
 from mockserver.dialects.yandex.read import ChatExtra
 

@@ -10,22 +10,20 @@ from mockserver.core.dialects import Broken, RequestScope
 from mockserver.core.generation import Generation
 from mockserver.core.seeding import alphanumerics, hex_digits
 from mockserver.core.timeline import Reply, TokenTiming
-from mockserver.dialects.openai.bodies import body_reply
-from mockserver.dialects.openai.families import effort_asked, family_of, snapshot_of
-from mockserver.dialects.openai.flavour import NOTHING, Members
-from mockserver.dialects.openai.responses.failed_streams import failed
+from mockserver.dialects.openai.models import effort_asked, family_of, snapshot_of
+from mockserver.dialects.openai.replies import NOTHING, Members, body_reply
 from mockserver.dialects.openai.responses.flavour import (
     Layout,
     Pad,
     Responding,
     ResponseEvent,
     ResponseFlavour,
+    failed,
     responding,
     usual_opening,
     write,
 )
-from mockserver.dialects.openai.responses.generated_items import GeneratedItem, incomplete_reason
-from mockserver.dialects.openai.responses.items import conversation_of, sealed
+from mockserver.dialects.openai.responses.items import GeneratedItem, conversation_of, incomplete_reason, sealed
 from mockserver.dialects.openai.strict_schemas import schema_refusal
 
 # The prefixes of the ids of items.

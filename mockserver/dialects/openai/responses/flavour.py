@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from mockserver.core.dialects import RequestScope
+from mockserver.core.dialects import Broken, RequestScope
 from mockserver.core.generation import Choice, Generation
 from mockserver.core.seeding import derive, hex_digits
 from mockserver.core.timeline import (
@@ -30,12 +30,22 @@ from mockserver.core.timeline import (
     TemplatedFrames,
     TokenTiming,
 )
-from mockserver.dialects.openai.bodies import JSON, body_reply
-from mockserver.dialects.openai.events import DONE, EVENT_STREAM, SLOT, at_step, json_texts
-from mockserver.dialects.openai.fields import Body
-from mockserver.dialects.openai.flavour import NOTHING, Members
-from mockserver.dialects.openai.logprobs import chat_logprobs
-from mockserver.dialects.openai.responses.generated_items import (
+from mockserver.dialects.openai.read import Body
+from mockserver.dialects.openai.replies import (
+    DONE,
+    EVENT_STREAM,
+    JSON,
+    NOTHING,
+    SLOT,
+    Members,
+    at_step,
+    body_reply,
+    chat_logprobs,
+    json_texts,
+)
+from mockserver.dialects.openai.responses.items import (
+    FORMS,
+    Form,
     GeneratedItem,
     Kind,
     Thoughts,
@@ -70,41 +80,6 @@ class Run(NamedTuple):
     texts: Sequence[str]
     steps: Sequence[int]
     tokens: Sequence[int]
-
-
-class Form(NamedTuple):
-    """The types of the events of a kind of item.
-
-    `delta` and `done` have its text, in pieces and as a whole; `key` is the field of the whole text. `part` are the
-    events that open and close the part of the item which has the text, if it has parts, and `place` is the field with
-    the index of that part.
-    """
-
-    delta: str
-    done: str
-    key: str
-    part: tuple[str, str] | None = None
-    place: str = ""
-
-
-_CONTENT_PART = ("response.content_part.added", "response.content_part.done")
-_SUMMARY_PART = ("response.reasoning_summary_part.added", "response.reasoning_summary_part.done")
-FORMS: Mapping[Kind, Form] = {
-    "text": Form("response.output_text.delta", "response.output_text.done", "text", _CONTENT_PART, "content_index"),
-    "refusal": Form("response.refusal.delta", "response.refusal.done", "refusal", _CONTENT_PART, "content_index"),
-    "thought": Form(
-        "response.reasoning_text.delta", "response.reasoning_text.done", "text", _CONTENT_PART, "content_index"
-    ),
-    "summary": Form(
-        "response.reasoning_summary_text.delta",
-        "response.reasoning_summary_text.done",
-        "text",
-        _SUMMARY_PART,
-        "summary_index",
-    ),
-    "call": Form("response.function_call_arguments.delta", "response.function_call_arguments.done", "arguments"),
-    "custom": Form("response.custom_tool_call_input.delta", "response.custom_tool_call_input.done", "input"),
-}
 
 
 class ResponseOptions(NamedTuple):
@@ -176,6 +151,11 @@ def numbered_items(response: Responding) -> Iterator[tuple[int, GeneratedItem]]:
     """The items that the model has said, each with its place among all of the response."""
     flavour = response.flavour
     return enumerate(flavour.generated(response), start=len(flavour.ahead(response)))
+
+
+def item_ids(response: Responding) -> list[str]:
+    """The ids of the items that the model has said."""
+    return [response.flavour.item_id(response, generated, index) for index, generated in numbered_items(response)]
 
 
 def identified(response: Responding, item: Members, place: int) -> Members:
@@ -292,11 +272,6 @@ def whole_response(response: Responding) -> Members:
     return flavour.response(response, flavour.output(response), flavour.status(response))
 
 
-def item_ids(response: Responding) -> list[str]:
-    """The ids of the items that the model has said."""
-    return [response.flavour.item_id(response, generated, index) for index, generated in numbered_items(response)]
-
-
 # --- streams -----------------------------------------------------------------------------------------------------
 
 
@@ -388,3 +363,53 @@ def item_stages(response: Responding, layout: Layout, generated: GeneratedItem, 
     else:
         yield deltas(layout, told(SLOT, range(0)), runs, pad)
     yield quiet(layout, generated.last, (*closing, done))
+
+
+# --- streams that fail -------------------------------------------------------------------------------------------
+
+
+def failed(
+    broken: Broken,
+    layout: Layout,
+    first: int = 0,
+    *,
+    code: str | None = None,
+    error: Callable[[Members], Members] | None = None,
+) -> bytes:
+    """The events with which a stream fails: those before them may be corrupt.
+
+    The last one is the failed response with its error, code and message, and the items that are done; `error` makes
+    the fields of an event of that name ahead of it.
+    """
+    sent = broken.events[: broken.sent]
+    number = next_number(sent, first)
+    if code is None and broken.status == 429:
+        code = "rate_limit_exceeded"
+    problem = {
+        "code": code or ("server_error" if broken.status >= 500 else "invalid_prompt"),
+        "message": broken.message,
+    }
+    done = [each["item"] for each in map(data_of, sent) if each.get("type") == "response.output_item.done"]
+    begun = data_of(broken.events[0]).get("response", {})
+    response = {**begun, "status": "failed", "error": problem, "output": done}
+    events = [ResponseEvent("response.failed", {"response": response})]
+    if error is not None:
+        events.insert(0, ResponseEvent("error", error(problem)))
+    return b"".join([layout(each.type, number + place, each.told) for place, each in enumerate(events)])
+
+
+def data_of(event: bytes) -> dict[str, Any]:
+    """The data of an event as an object; empty if an earlier fault has corrupted it."""
+    lines = [line for line in event.splitlines() if line.startswith(b"data:")]
+    try:
+        value = orjson.loads(b"\n".join(line[5:] for line in lines))
+    except orjson.JSONDecodeError:
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def next_number(sent: Sequence[bytes], first: int = 0) -> int:
+    """The sequence number after those of the events sent; `first` if there are none."""
+    numbers = (data_of(event).get("sequence_number") for event in reversed(sent))
+    last = next((number for number in numbers if isinstance(number, int)), first - 1)
+    return last + 1

@@ -9,11 +9,18 @@ from mockserver.core.failures import Refusal
 from mockserver.core.generation import Effort, GenerationRequest, Limits, Output, Prompt
 from mockserver.core.timeline import Reply
 from mockserver.dialects.contracts import Contract, components
-from mockserver.dialects.openai.bodies import body_reply
-from mockserver.dialects.openai.families import EFFORTS, UNKNOWN, Family, effort_asked, family_of
-from mockserver.dialects.openai.fields import Body, json_object, sampling, whole
-from mockserver.dialects.openai.images import with_images
-from mockserver.dialects.openai.messages import chat_prompt, with_media
+from mockserver.dialects.openai.models import EFFORTS, UNKNOWN, Family, effort_asked, family_of
+from mockserver.dialects.openai.read import (
+    Body,
+    any_tool,
+    chat_prompt,
+    json_object,
+    sampling,
+    tool_choice,
+    whole,
+    with_images,
+    with_media,
+)
 from mockserver.dialects.openai.refusals import (
     explain,
     no_item,
@@ -22,6 +29,7 @@ from mockserver.dialects.openai.refusals import (
     too_long,
     unknown_model,
 )
+from mockserver.dialects.openai.replies import body_reply
 from mockserver.dialects.openai.response_conflicts import ID, response_conflict, unreasoned
 from mockserver.dialects.openai.responses.answers import echoed_tool, plain
 from mockserver.dialects.openai.responses.flavour import ResponseOptions
@@ -35,7 +43,6 @@ from mockserver.dialects.openai.responses.items import (
     messages_of,
 )
 from mockserver.dialects.openai.responses.store import Conversation, ResponseStore, Stored
-from mockserver.dialects.openai.tools import any_tool, tool_choice
 
 REQUEST = Contract(components("mockserver.dialects.openai", "openai"), "ResponseRequest")
 LOGPROBS = "message.output_text.logprobs"

@@ -18,8 +18,7 @@ from mockserver.core.dialect_state import Progress, ServedResponse
 from mockserver.core.dialects import RequestScope
 from mockserver.core.failures import Refusal
 from mockserver.core.timeline import FrameBatch, LazyFrames, Reply
-from mockserver.dialects.openai.bodies import body_reply
-from mockserver.dialects.openai.flavour import Members
+from mockserver.dialects.openai.replies import Members, body_reply
 from mockserver.dialects.openai.responses.flavour import (
     Responding,
     ResponseFlavour,

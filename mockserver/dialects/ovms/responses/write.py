@@ -15,10 +15,8 @@ import orjson
 from mockserver.core.dialects import Broken, RequestScope
 from mockserver.core.generation import Choice, Generation
 from mockserver.core.timeline import RUN_LENGTH, TAKEN, Reply, TokenTiming
-from mockserver.dialects.openai.events import DONE, SLOT
-from mockserver.dialects.openai.flavour import Members
+from mockserver.dialects.openai.replies import DONE, SLOT, Members
 from mockserver.dialects.openai.responses import flavour
-from mockserver.dialects.openai.responses.failed_streams import data_of, next_number
 from mockserver.dialects.openai.responses.flavour import (
     Responding,
     ResponseEvent,
@@ -26,7 +24,9 @@ from mockserver.dialects.openai.responses.flavour import (
     ResponseOptions,
     Run,
     Stage,
+    data_of,
     deltas,
+    next_number,
     quiet,
     responding,
 )

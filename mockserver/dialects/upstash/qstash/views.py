@@ -8,7 +8,7 @@ from mockserver.core.calls import Call
 from mockserver.core.dialect_state import WebhookResult
 from mockserver.core.dialects import RequestScope
 from mockserver.core.timeline import Reply
-from mockserver.dialects.openai.bodies import body_reply
+from mockserver.dialects.openai.replies import body_reply
 from mockserver.dialects.upstash.limits import token
 from mockserver.dialects.upstash.qstash.attempts import CALLER_IP
 from mockserver.dialects.upstash.qstash.message_store import MessageStore, Queue

@@ -12,19 +12,18 @@ from mockserver.core.dialects import Broken, RequestScope
 from mockserver.core.generation import Generation
 from mockserver.core.seeding import hex_digits
 from mockserver.core.timeline import Reply, TokenTiming
-from mockserver.dialects.openai.flavour import NOTHING, Members, ordered
+from mockserver.dialects.openai.replies import NOTHING, Members, ordered
 from mockserver.dialects.openai.responses.answers import PREFIXES, RESPONSE, ended, item
-from mockserver.dialects.openai.responses.failed_streams import failed
 from mockserver.dialects.openai.responses.flavour import (
     Responding,
     ResponseFlavour,
+    failed,
     identified,
     responding,
     usual_opening,
     write,
 )
-from mockserver.dialects.openai.responses.generated_items import GeneratedItem, incomplete_reason
-from mockserver.dialects.openai.responses.items import format_of
+from mockserver.dialects.openai.responses.items import GeneratedItem, format_of, incomplete_reason
 from mockserver.dialects.yandex.responses.observed import OBSERVED, extra, runs, written
 
 # The members of items, in their order.

@@ -11,7 +11,7 @@ from urllib.parse import quote
 import orjson
 
 from mockserver.core.seeding import hex_digits, uuid4_text
-from mockserver.dialects.openai.flavour import Members
+from mockserver.dialects.openai.replies import Members
 from mockserver.dialects.openai.responses.flavour import (
     Responding,
     ResponseEvent,
@@ -20,7 +20,7 @@ from mockserver.dialects.openai.responses.flavour import (
     by_group,
     by_token,
 )
-from mockserver.dialects.openai.responses.generated_items import GeneratedItem, incomplete_reason
+from mockserver.dialects.openai.responses.items import GeneratedItem, incomplete_reason
 from mockserver.dialects.yandex.models import Backend
 from mockserver.dialects.yandex.write import token_groups
 

@@ -5,8 +5,7 @@ from mockserver.core.dialects import Edition, RequestScope
 from mockserver.core.failures import FailureKind, Refusal
 from mockserver.core.generation import GenerationRequest, Limits, Output, Prompt, Sampling
 from mockserver.dialects.contracts import by_edition
-from mockserver.dialects.openai.fields import Body, whole
-from mockserver.dialects.openai.messages import chat_prompt, with_images, with_media
+from mockserver.dialects.openai.read import Body, Offer, chat_prompt, whole, with_images, with_media
 from mockserver.dialects.openai.responses.flavour import ResponseOptions
 from mockserver.dialects.openai.responses.items import (
     FILE_TOKENS,
@@ -19,7 +18,6 @@ from mockserver.dialects.openai.responses.items import (
     tool_fields,
 )
 from mockserver.dialects.openai.responses.store import ResponseStore, Stored
-from mockserver.dialects.openai.tools import Offer
 from mockserver.dialects.yandex.errors import fault, in_session
 from mockserver.dialects.yandex.models import Backend, ModelUri, backend_of, caller_folder, checked_uri
 from mockserver.dialects.yandex.read import CONTRACT, IMAGE_TOKENS, checked_body, fitting, messages_fault

@@ -1,0 +1,229 @@
+"""What replies are made of: the body or the stream of events that is sent, and the members that several vendors have in
+theirs."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from email.utils import formatdate
+from functools import lru_cache
+from heapq import merge
+from itertools import accumulate, islice
+from operator import itemgetter
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+import orjson
+
+from mockserver.core.generation import Choice, Generation, Position, Usage
+from mockserver.core.seeding import Draws, derive
+from mockserver.core.timeline import RUN_LENGTH, FrameBatch, LazyFrames, RawHeaders, Reply, TemplatedFrames
+from mockserver.model import tokens
+
+JSON = b"application/json"
+Members = Mapping[str, Any]
+NOTHING: Members = MappingProxyType({})
+
+
+def date_header(now: float) -> tuple[bytes, bytes]:
+    """The `date` header of an instant in Unix seconds."""
+    return _date_header(int(now))
+
+
+@lru_cache(maxsize=8)
+def _date_header(second: int) -> tuple[bytes, bytes]:
+    return b"date", formatdate(second, usegmt=True).encode()
+
+
+def body_reply(
+    value: object, generation: Generation | None = None, *, headers: RawHeaders = (), content_type: bytes = JSON
+) -> Reply:
+    """A reply of one body (a JSON value, or bytes as they are), due when the generation is complete, or at once."""
+    body = value if isinstance(value, bytes) else orjson.dumps(value)
+    if generation is None:
+        step = count = 0
+    else:
+        step, count = generation.last_step, generation.usage.completion_tokens
+    return Reply(200, ((b"content-type", content_type), *headers), (FrameBatch((body,), (step,), (count,)),))
+
+
+# --- members -----------------------------------------------------------------------------------------------------
+
+
+def ordered(names: Sequence[str], values: Members) -> dict[str, Any]:
+    """The values in the order of their names, as far as there are any."""
+    return {name: values[name] for name in names if name in values}
+
+
+def usage_object(usage: Usage) -> dict[str, int]:
+    """Token counts in the usual order: prompt, completion, total."""
+    return {
+        "prompt_tokens": usage.prompt_tokens,
+        "completion_tokens": usage.completion_tokens,
+        "total_tokens": usage.total_tokens,
+    }
+
+
+def call_members(choice: Choice, place: int, text: object) -> dict[str, Any]:
+    """What a call says: the name of its tool, and its arguments or its input."""
+    call = choice.calls[place]
+    return {"name": call.name, "arguments" if call.kind == "function" else "input": text}
+
+
+def whole_calls(choice: Choice, id_of: Callable[[Choice, int], str], *, legacy: bool = False) -> dict[str, Any]:
+    """The calls as a member of a message, empty if there are none; in the `legacy` form there is one call at most."""
+    if not choice.calls:
+        return {}
+    if legacy:
+        return {"function_call": call_members(choice, 0, choice.calls[0].arguments)}
+    return {
+        "tool_calls": [
+            {"id": id_of(choice, place), "type": call.kind, call.kind: call_members(choice, place, call.arguments)}
+            for place, call in enumerate(choice.calls)
+        ]
+    }
+
+
+# Chats state the log-probabilities of tokens in so many first ranks, and this one for all others.
+_RANKS = 20
+_UNLIKELY = -9999.0
+
+
+def legacy_logprobs(
+    texts: Sequence[str], positions: Sequence[Position], offset: int, *, with_top: bool = True
+) -> dict[str, Any]:
+    """Log-probabilities as completions have them: four parallel lists; offsets count characters from `offset`."""
+    rows: dict[str, Any] = {
+        "text_offset": list(accumulate(map(len, texts), initial=offset))[: len(texts)],
+        "token_logprobs": [position.logprob for position in positions],
+        "tokens": list(texts),
+    }
+    if with_top:
+        rows["top_logprobs"] = [
+            {text: logprob for _, text, logprob in position.top} | {own: position.logprob}
+            for own, position in zip(texts, positions, strict=True)
+        ]
+    return rows
+
+
+def chat_logprobs(choice: Choice, start: int = 0, stop: int | None = None) -> list[dict[str, Any]]:
+    """Log-probabilities as chats have them: one object per token, with its bytes and its alternatives."""
+    kept = slice(start, stop)
+    return [
+        {**_chat_logprob(token, text, _stated(position)), "top_logprobs": [_chat_logprob(*row) for row in position.top]}
+        for token, text, position in zip(choice.ids[kept], choice.texts[kept], choice.positions[kept], strict=True)
+    ]
+
+
+def _stated(position: Position) -> float:
+    """The log-probability "if it is within the top 20 most likely tokens. Otherwise, the value -9999.0"."""
+    return position.logprob if position.rank < _RANKS else _UNLIKELY
+
+
+def _chat_logprob(token: int, text: str, logprob: float) -> dict[str, Any]:
+    # The token's own bytes may be part of a character; a stop may have cut its text short.
+    whole, shown = tokens.token_bytes(token), text.encode()
+    return {"token": text, "logprob": logprob, "bytes": list(shown if shown and whole.startswith(shown) else whole)}
+
+
+# --- streams -----------------------------------------------------------------------------------------------------
+
+EVENT_STREAM = b"text/event-stream"
+DONE = b"data: [DONE]\n\n"
+
+
+class Template(NamedTuple):
+    """A chunk of a stream, without the one text that changes from token to token: what comes before and after it."""
+
+    before: bytes
+    after: bytes
+
+
+# Longer texts come from stubs, and rarely twice.
+_LONGEST_TOKEN = 64
+
+
+class JsonTexts(dict[str, bytes]):
+    """A cache of texts as JSON strings, mostly those of tokens; it is emptied when it is full, since a prompt may hold
+    any text."""
+
+    def __init__(self, write: Callable[[str], bytes]) -> None:
+        super().__init__()
+        self._write = write
+
+    def __missing__(self, text: str) -> bytes:
+        if len(text) > _LONGEST_TOKEN:
+            return self._write(text)
+        if len(self) >= 65_536:
+            self.clear()
+        written = self[text] = self._write(text)
+        return written
+
+
+json_texts = JsonTexts(orjson.dumps)
+# Marks the place of the text in the chunk that a template is made of: a byte that no UTF-8 text has.
+_SLOT = b"\xff"
+SLOT: Any = orjson.Fragment(_SLOT)
+
+
+def event(value: object) -> bytes:
+    """A server-sent event of one data line."""
+    return b"data: " + orjson.dumps(value) + b"\n\n"
+
+
+def template(value: Mapping[str, Any], write: Callable[[object], bytes] = event) -> Template:
+    """The template of an event in which SLOT marks the place of the text; `write` makes what is sent of a value."""
+    before, _, after = write(value).partition(_SLOT)
+    return Template(before, after)
+
+
+def stream_reply(frames: LazyFrames[FrameBatch], headers: RawHeaders) -> Reply:
+    """A reply of server-sent events; `headers` name the content type."""
+    return Reply(200, headers, frames, streamed=True)
+
+
+def choice_frames(choice: Choice, around: Template) -> Iterator[FrameBatch]:
+    """One event per token of the text of a choice."""
+    texts, step = choice.texts, len(choice.thoughts)
+    for start in range(0, len(texts), RUN_LENGTH):
+        pieces = [json_texts[text] for text in texts[start : start + RUN_LENGTH]]
+        steps = range(step + start, step + start + len(pieces))
+        yield FrameBatch(TemplatedFrames(around.before, pieces, around.after), steps, (1,) * len(pieces))
+
+
+def batches(start: int, stop: int, least: int, most: int, key: int) -> Iterator[range]:
+    """Which tokens share an event: from `least` to `most` at a time, as `key` decides.
+
+    Fewer tokens are parted in the same places.
+    """
+    draws = Draws(derive(key, "chunks"))
+    while start < stop:
+        end = min(start + least + draws.below(most - least + 1), stop)
+        yield range(start, end)
+        start = end
+
+
+def group_frames(groups: Iterator[range], write: Callable[[range], bytes], step: int = 0) -> Iterator[FrameBatch]:
+    """One event per group of tokens, which leaves with the last of them; the first token has a decoding step."""
+    while run := tuple(islice(groups, RUN_LENGTH)):
+        yield FrameBatch([*map(write, run)], [step + group.stop - 1 for group in run], [*map(len, run)])
+
+
+def at_step(step: int, events: Sequence[bytes]) -> FrameBatch:
+    """Events that carry no token, sent after a decoding step."""
+    return FrameBatch(tuple(events), (step,) * len(events), (0,) * len(events))
+
+
+def weave(choices: Sequence[Iterable[FrameBatch]], most: int = RUN_LENGTH) -> Iterator[FrameBatch]:
+    """The frames of several choices as one stream: step by step, and within a step choice by choice.
+
+    Runs have at most `most` frames: fewer than usual if each of them takes long to write.
+    """
+    if len(choices) == 1:
+        yield from choices[0]
+        return
+    rows = merge(*map(_rows, choices), key=itemgetter(1))
+    while batch := list(islice(rows, most)):
+        yield FrameBatch(*zip(*batch, strict=True))
+
+
+def _rows(frames: Iterable[FrameBatch]) -> Iterator[tuple[bytes, int, int]]:
+    for run in frames:
+        yield from zip(*run, strict=True)
