@@ -20,7 +20,6 @@ from mockserver.core.installed import load_dialects
 from mockserver.core.messages import unknown_name
 from mockserver.core.version import __version__
 from mockserver.server.admin import (
-    catalogue,
     faults,
     journal,
     metrics,
@@ -69,7 +68,7 @@ async def openapi(request: AdminRequest) -> Response:
 # Every endpoint, by subject. The first that matches a request answers it.
 SUBJECTS: Mapping[str, tuple[AdminEndpoint, ...]] = {
     "server": (*server.ENDPOINTS, openapi, *metrics.ENDPOINTS),
-    "settings": (*settings.ENDPOINTS, *catalogue.ENDPOINTS),
+    "settings": settings.ENDPOINTS,
     "namespaces": namespaces.ENDPOINTS,
     "faults": faults.ENDPOINTS,
     "stubs": stubs.ENDPOINTS,
@@ -80,7 +79,7 @@ SUBJECTS: Mapping[str, tuple[AdminEndpoint, ...]] = {
 }
 ENDPOINTS = tuple(each for endpoints in SUBJECTS.values() for each in endpoints)
 # The endpoints that several processes answer alike; the metrics name the process that counts them.
-_STATELESS = frozenset(each.name for each in (*SUBJECTS["server"], *catalogue.ENDPOINTS, *server.PAGE))
+_STATELESS = frozenset(each.name for each in (*SUBJECTS["server"], *settings.CATALOGUE, *server.PAGE))
 # The JSON that the endpoints take and give, by name. What is written by hand is checked by a test against the answers.
 SCHEMAS: Mapping[str, Schema] = {
     "Error": table({"error": table({"message": TEXT, "type": one_of(("mockserver_admin",))})}),
@@ -90,7 +89,6 @@ SCHEMAS: Mapping[str, Schema] = {
     **faults.SCHEMAS,
     **verification.SCHEMAS,
     **settings.SCHEMAS,
-    **catalogue.SCHEMAS,
     **namespaces.SCHEMAS,
 }
 
