@@ -25,7 +25,7 @@ from mockserver.core.installed import load_dialects
 from mockserver.core.messages import pluralize
 from mockserver.core.version import __version__
 from mockserver.server.listener import bind
-from mockserver.server.recording.setup import check_library, for_recording, make_recorder
+from mockserver.server.recording import check_library, for_recording, make_recorder
 from mockserver.server.recording.upstreams import Upstreams, read_upstreams
 from mockserver.server.server import serve, serving
 from mockserver.server.urls import url_of

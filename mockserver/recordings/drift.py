@@ -17,7 +17,6 @@ from mockserver.core.calls import by_name
 from mockserver.core.failures import Refusal
 from mockserver.core.timeline import Reply
 from mockserver.pipeline import complete, parse
-from mockserver.recordings.model_output import scripted_output
 from mockserver.recordings.recorded import (
     CIRCUMSTANCES,
     Lost,
@@ -27,6 +26,7 @@ from mockserver.recordings.recorded import (
     events_of,
     is_significant,
     route_of,
+    scripted_output,
 )
 from mockserver.routes import Routes
 from mockserver.state.context import HeaderError, make_context

@@ -17,8 +17,8 @@ from mockserver.core.installed import load_dialects
 from mockserver.core.messages import pluralize
 from mockserver.recordings.stubs import complaints, read_replaying, stubs_from
 from mockserver.server.clock import Monotonic
+from mockserver.server.recording import check_library, for_recording, make_recorder
 from mockserver.server.recording.exchanges import by_vendor
-from mockserver.server.recording.setup import check_library, for_recording, make_recorder
 from mockserver.server.recording.upstreams import read_upstreams
 from mockserver.server.server import AppThread
 from mockserver.state.deliveries import Delivered

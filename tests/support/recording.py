@@ -12,8 +12,7 @@ from mockserver import MockServer
 from mockserver.core.installed import load_dialects
 from mockserver.server.listener import bind
 from mockserver.server.recording.recorder import Recorder, vendor_client
-from mockserver.server.recording.recording_file import RecordingFile
-from mockserver.server.recording.replay import replays_in
+from mockserver.server.recording.recording_file import RecordingFile, replays_in
 from mockserver.server.recording.upstreams import read_upstreams
 from mockserver.server.server import uvicorn_server
 from mockserver.server.urls import url_of

@@ -228,7 +228,7 @@ def test_a_recorder_that_cannot_work_is_refused_at_once(cassette: Path, monkeypa
             begin(*upstreams, dialect=dialect)
     with pytest.raises(ValueError, match=r"unknown dialect 'cerebra'\. Did you mean 'cerebras'"):
         begin(dialect="cerebra")
-    monkeypatch.setattr("mockserver.server.recording.setup.find_spec", lambda name: None)
+    monkeypatch.setattr("mockserver.server.recording.find_spec", lambda name: None)
     with pytest.raises(ConfigError, match=r"pip install 'llm-mockserver\[record\]'"):
         begin()
     assert not cassette.exists()

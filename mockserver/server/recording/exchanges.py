@@ -7,14 +7,13 @@ import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import accumulate, chain
-from typing import Any
+from typing import Any, NamedTuple
 
 from mockserver.core.calls import Call, Headers
 from mockserver.core.failures import SimulatorError
 from mockserver.core.timeline import ClosedBy, ConnectionFault, RawHeaders, Record, TimedFrames, Timeline
 from mockserver.pipeline import parse
 from mockserver.recordings.traffic import Decompressor
-from mockserver.server.recording.replay import Replay
 from mockserver.server.recording.upstreams import Target
 from mockserver.state.context import make_context
 from mockserver.state.journal.exchanges import Exchange, Journal
@@ -32,7 +31,7 @@ _HOP_BY_HOP = frozenset(
 # What the vendor said of a body that the client is given in another form.
 _OF_PACKED = (b"content-encoding", b"content-length")
 # Statuses without a body, whatever their headers say.
-_BODILESS = (204, 304)
+BODILESS = (204, 304)
 
 
 @dataclass(slots=True)
@@ -64,10 +63,10 @@ class RecordedExchange:
         """The head of the answer has come."""
         self.status, self.headers, self.head = status, end_to_end(headers), instant - self.began
         known = dict(reversed(self.headers))
-        if self.call.method != "HEAD" and status not in _BODILESS:
+        if self.call.method != "HEAD" and status not in BODILESS:
             self._decompressor = Decompressor.of(known.get(b"content-encoding", b"").decode("latin-1"))
             self._left = int(known.get(b"content-length", b"-1")) if self._decompressor is None else None
-        dropped = _OF_PACKED if self._decompressor is not None else _OF_PACKED[1:] if status in _BODILESS else ()
+        dropped = _OF_PACKED if self._decompressor is not None else _OF_PACKED[1:] if status in BODILESS else ()
         self.headers = tuple(each for each in self.headers if each[0] not in dropped)
 
     def add(self, data: bytes, instant: float) -> bytes:
@@ -119,6 +118,15 @@ def exchange_of(recorded: RecordedExchange, number: int, settings: Settings) -> 
     target = recorded.target
     plan = Plan(make_context(recorded.call, target.route, settings), timeline=timeline)
     return Exchange(number, target.namespace, target.path, recorded.call, plan, arrived=recorded.began, record=record)
+
+
+class Replay(NamedTuple):
+    """A recorded answer as it is sent again; `place` is where in the recording it is."""
+
+    place: str
+    status: int
+    headers: RawHeaders
+    pieces: tuple[bytes, ...]
 
 
 class RecorderJournal:

@@ -25,9 +25,8 @@ from mockserver.core.timeline import ConnectionFault, RawHeaders
 from mockserver.server.asgi import WELL, ClientLeftError, live, read_body, refuse_websocket, send_json
 from mockserver.server.cors import VARY, AccessGuard, answer_preflight, reader_of, shared_headers
 from mockserver.server.logs import duration, log, printable
-from mockserver.server.recording.exchanges import RecordedExchange, RecorderJournal, end_to_end
-from mockserver.server.recording.recording_file import RecordingFile
-from mockserver.server.recording.replay import Replay, Replays
+from mockserver.server.recording.exchanges import RecordedExchange, RecorderJournal, Replay, end_to_end
+from mockserver.server.recording.recording_file import RecordingFile, Replays
 from mockserver.server.recording.upstreams import Target, Targets, Upstream, Upstreams
 from mockserver.server.sockets.wire import WIRE, Wire
 from mockserver.server.urls import HEALTH, tls_refused

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from mockserver import MockServer
-from mockserver.server.recording.replay import replays_in
+from mockserver.server.recording.recording_file import replays_in
 from mockserver.state.settings import ConfigError
 from tests.support.http import Transcript, exchange
 from tests.support.questions import QUESTIONS

@@ -2,8 +2,7 @@
 
 import pytest
 
-from mockserver.recordings.model_output import scripted_output
-from mockserver.recordings.recorded import events_of
+from mockserver.recordings.recorded import events_of, scripted_output
 from tests.support.goldens import FIXTURES, golden
 
 STREAMS = sorted(
