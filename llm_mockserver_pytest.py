@@ -36,7 +36,7 @@ def main() -> int:
     warning = warning_of_sharing()
     if warning is not None and sys.argv[1:2] in (["serve"], ["dev"], ["run"], ["record"]):
         sys.stderr.write(f"mockserver: warning: {warning}\n")
-    from mockserver.cli.main import main as run
+    from mockserver.cli import main as run
 
     return run()
 

@@ -168,7 +168,7 @@ def llm_mockserver(
     from mockserver.core.messages import unknown_name
     from mockserver.state.settings import ConfigError
     from mockserver.state.settings.options import BY_NAME, OWN, from_texts
-    from mockserver.state.verify.client_facts import CLIENT_FACTS
+    from mockserver.state.verify.client_review import CLIENT_FACTS
     from mockserver.testing.backend import BackendError
     from mockserver.testing.cassettes import OF_CASSETTES
 

@@ -20,8 +20,8 @@ from urllib.parse import urlsplit
 import pytest
 
 from mockserver import MockServer
+from mockserver.cli import main
 from mockserver.cli.command import COMMANDS, GROUPS, Command, load_command
-from mockserver.cli.main import main
 from mockserver.latency.profiles import presets
 from mockserver.server.server import Loop
 from mockserver.state.settings import Settings
@@ -396,7 +396,7 @@ def test_in_json_every_line_is_an_object() -> None:
 # A server whose standard output ends it while the greeting is being written.
 ENDED_BY_ITS_READER = """
 import io, signal, sys
-from mockserver.cli.main import main
+from mockserver.cli import main
 
 class Reader(io.RawIOBase):
     def writable(self):

@@ -20,8 +20,8 @@ import yaml
 
 import mockserver
 from mockserver import MockServer
+from mockserver.cli import main
 from mockserver.cli.command import load_command, settings_of
-from mockserver.cli.main import main
 from mockserver.core.dialects import Dialect, Operation
 from mockserver.core.generation import GenerationRequest
 from mockserver.core.installed import load_dialects

@@ -14,7 +14,7 @@ import pytest
 import yaml
 
 from mockserver import __version__
-from mockserver.cli.main import main
+from mockserver.cli import main
 from mockserver.core.installed import load_dialects
 from mockserver.state.settings.options import OPTIONS
 from tests.support import bare_root

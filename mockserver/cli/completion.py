@@ -11,7 +11,7 @@ from mockserver.core.installed import load_dialects
 from mockserver.faults.catalogue import FAULTS
 from mockserver.latency.profiles import OFF, REALISTIC, presets
 from mockserver.state.settings.options import OPTIONS, Option
-from mockserver.state.verify.client_facts import Handling, Outcome
+from mockserver.state.verify.client_review import Handling, Outcome
 
 # Completes words only: where there are none, the shell completes files.
 _SCRIPT = """\

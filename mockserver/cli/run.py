@@ -15,7 +15,7 @@ from mockserver.cli.command import Command, argument, begin_to_log, print_error,
 from mockserver.cli.verdict import DECLARED, declared_by, declared_in
 from mockserver.server.multi_process import needs_one_process
 from mockserver.state.settings import ConfigError
-from mockserver.state.verify.client_facts import ClientFacts
+from mockserver.state.verify.client_review import ClientFacts
 from mockserver.testing.environment import LIBRARIES, sparing_loopback
 from mockserver.testing.server import MockServer
 

@@ -13,8 +13,7 @@ from mockserver.cli.command import Command, argument, read_input
 from mockserver.core.messages import pluralize
 from mockserver.state.journal.views import View
 from mockserver.state.settings import ConfigError
-from mockserver.state.verify.client_facts import ClientFacts, ClientFactsError
-from mockserver.state.verify.client_review import Unjudged, Verdict, review_client
+from mockserver.state.verify.client_review import ClientFacts, ClientFactsError, Unjudged, Verdict, review_client
 from mockserver.testing.backend import BackendError, OverHttp
 
 _KINDS = "a journal (journal.jsonl of the admin API) or a report of --mockserver-report"

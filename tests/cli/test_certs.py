@@ -13,8 +13,8 @@ import pytest
 from cryptography import x509
 
 from mockserver import MockServer
+from mockserver.cli import main
 from mockserver.cli.certificates import LOCAL, Bundle, names_of
-from mockserver.cli.main import main
 from mockserver.core.installed import load_dialects
 from mockserver.state.settings import Settings
 from tests.support import bare_root

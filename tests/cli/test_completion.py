@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from mockserver.cli import main
 from mockserver.cli.command import COMMANDS, load_command
-from mockserver.cli.main import main
 from mockserver.core.installed import load_dialects
 from mockserver.faults.catalogue import FAULTS
 from mockserver.latency.profiles import presets

@@ -7,7 +7,7 @@ from urllib.request import urlopen
 import pytest
 
 from mockserver import MockServer
-from mockserver.cli.main import main
+from mockserver.cli import main
 from tests.support.http import exchange
 
 CHAT = {"model": "gpt-oss-120b", "messages": [{"role": "user", "content": "Why are there tides?"}]}

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from mockserver import MockServer
-from mockserver.cli.main import main
+from mockserver.cli import main
 from tests.support.http import exchange
 from tests.support.printing import printed_until
 from tests.support.recording import lines_of

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from mockserver.cli.main import main
+from mockserver.cli import main
 
 # A client that finds the server by its environment alone, as a test suite would; the arguments are paths to ask.
 ASKING = """

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft7Validator, Draft202012Validator
 
-from mockserver.cli.main import main
+from mockserver.cli import main
 from mockserver.cli.schema import FILES
 from mockserver.core.installed import load_dialects
 from mockserver.core.matching.requests import COMPOUND, FIELDS

@@ -18,7 +18,7 @@ import pytest
 import yaml
 
 from mockserver import MockServer, raw
-from mockserver.cli.main import main
+from mockserver.cli import main
 from mockserver.state.settings.config_file import from_toml
 from mockserver.state.settings.options import settle
 from tests.support.http import Transcript, exchange

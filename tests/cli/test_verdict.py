@@ -9,7 +9,7 @@ from urllib.request import urlopen
 import pytest
 
 from mockserver import MockServer
-from mockserver.cli.main import main
+from mockserver.cli import main
 from tests.support.certificates import write_certificate
 from tests.support.http import exchange
 

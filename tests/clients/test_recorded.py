@@ -11,7 +11,7 @@ from openai import OpenAI
 from qstash import QStash
 
 from mockserver import MockServer
-from mockserver.cli.main import main
+from mockserver.cli import main
 from tests.support.asking import FROZEN
 from tests.support.recording import led_to, lines_of, recorder
 

@@ -6,7 +6,7 @@ from random import Random
 
 import pytest
 
-from mockserver.cli.main import main
+from mockserver.cli import main
 from mockserver.model.tokens import BOS, EOS, VOCABULARY_SIZE, encode, token_bytes
 
 from .environments import hugging_face

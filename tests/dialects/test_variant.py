@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from mockserver.cli.main import main
+from mockserver.cli import main
 from mockserver.core import installed
 from mockserver.core.dialects import Model, Operation, Schemas
 from mockserver.core.failures import FailureKind, Refusal

@@ -21,7 +21,7 @@ LENDING = "all(n == 0 for n in iter(int, 1))"
 BUSY = """
 import re, threading, sys
 from mockserver.server import server
-from mockserver.cli.main import main
+from mockserver.cli import main
 async def startup(self, sockets=None, start=server._Server.startup):
     await start(self, sockets)
     import asyncio

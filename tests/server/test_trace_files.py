@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from mockserver import MockServer
-from mockserver.cli.main import main
+from mockserver.cli import main
 from mockserver.server import files
 from mockserver.server.app import create_app
 from mockserver.state.settings import ConfigError, Settings

@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from mockserver import MockServer, RemoteServer
-from mockserver.cli.main import main
+from mockserver.cli import main
 from mockserver.core.installed import load_dialects
 from mockserver.server.admin.api import ENDPOINTS
 from mockserver.server.server import Loop

@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from mockserver import MockServer
-from mockserver.cli.main import main
+from mockserver.cli import main
 from mockserver.core.installed import load_dialects
 from tests.clients.environments import javascript, node_tests, typescript
 from tests.server.test_workers import served

@@ -2,8 +2,9 @@
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
-from typing import get_args
+from typing import Any, get_args
 
 from mockserver.core.matching.values import CriteriaError
 from mockserver.core.messages import short_repr
@@ -38,8 +39,14 @@ from mockserver.state.journal.exchanges import Exchange, Journal
 from mockserver.state.journal.transcripts import Transcript
 from mockserver.state.journal.views import View
 from mockserver.state.verify.checks import CHECKS, CheckError, Evidence, run_checks
-from mockserver.state.verify.client_facts import ClientFactsError, Handling, Outcome, client_facts_from
-from mockserver.state.verify.client_review import REVIEWS, review_client
+from mockserver.state.verify.client_review import (
+    REVIEWS,
+    ClientFactsError,
+    Handling,
+    Outcome,
+    client_facts_of,
+    review_client,
+)
 from mockserver.state.verify.selection import filter_exchanges
 
 _OF_ANSWERS: Mapping[str, Schema] = {
@@ -182,14 +189,19 @@ async def verify(request: AdminRequest) -> object:
 )
 async def report(request: AdminRequest) -> object:
     """The verdict: how clients behaved when the server failed."""
+    declared: dict[str, Any] = {**request.query}
+    for name in declared.keys() - {"handles", "outcome"}:
+        # What is no number is refused with the rest.
+        with suppress(ValueError):
+            declared[name] = float(declared[name])
     try:
-        declared = client_facts_from(request.query)
+        facts = client_facts_of(declared)
     except ClientFactsError as error:
         raise AdminError(str(error)) from None
     space = request.namespace
     exchanges, forgotten = space.journal.exchanges(), space.journal.forgotten.questions
     seen = await _views(exchanges)
-    judged = partial(review_client, seen, declared, now=request.now, ahead=space.shift, forgotten=forgotten)
+    judged = partial(review_client, seen, facts, now=request.now, ahead=space.shift, forgotten=forgotten)
     return await asyncio.to_thread(lambda: judged().as_json())
 
 

@@ -24,8 +24,7 @@ from mockserver.core.messages import short_repr, unknown_name
 from mockserver.state.journal.exchanges import NOTHING, Forgotten
 from mockserver.state.journal.views import Past, View
 from mockserver.state.verify import expectations
-from mockserver.state.verify.client_facts import CLIENT_FACTS, ClientFacts
-from mockserver.state.verify.client_review import review_client
+from mockserver.state.verify.client_review import CLIENT_FACTS, ClientFacts, review_client
 from mockserver.state.verify.expectations import Bounds, Price
 from mockserver.state.verify.selection import Match, RequestFilter, Selector
 

@@ -4,12 +4,12 @@ REVIEWS has a function for each. In doubt the client is right; what the journal 
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, fields
 from itertools import pairwise
 from statistics import median
-from typing import Any
+from typing import Any, Literal, NamedTuple, get_args
 
-from mockserver.core.messages import pluralize
+from mockserver.core.messages import pluralize, short_repr, unknown_name
 from mockserver.state.journal.views import View, loss
 from mockserver.state.verify.attempts import (
     Attempts,
@@ -21,8 +21,53 @@ from mockserver.state.verify.attempts import (
     request_key,
     succeeded,
 )
-from mockserver.state.verify.client_facts import ClientFacts
 from mockserver.state.verify.tool_calls import ran_invalid_tool_calls
+
+Handling = Literal["retry", "raise", "fallback"]
+Outcome = Literal["answer", "error", "cancelled"]
+
+
+class ClientFactsError(ValueError):
+    """A declaration that is invalid; the message says what would have been valid."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClientFacts:
+    """What the test knows and the server cannot: the correct handling, and what the application made of the answer.
+
+    `handles`: the client should "retry" until it has an answer, "raise" the error, or "fallback" to another request.
+    `outcome`: the application accepted an "answer", reported an "error", or was "cancelled" by its user. `patience` is
+    the longest silence that a client should endure, in seconds; a call that should be retried and has fewer than
+    `least_attempts` was given up too early, one with more than `most_attempts` is a storm.
+    """
+
+    handles: Handling | None = None
+    outcome: Outcome | None = None
+    patience: float = 60.0
+    least_attempts: int = 3
+    most_attempts: int = 10
+
+    def __post_init__(self) -> None:
+        for name, value, known in (("handles", self.handles, Handling), ("outcome", self.outcome, Outcome)):
+            if value is not None and value not in get_args(known):
+                raise ClientFactsError(f"{name}: {unknown_name('value', value, get_args(known))}")
+        for name in ("patience", "least_attempts", "most_attempts"):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int | float) or not value > 0:
+                raise ClientFactsError(f"{name}: {short_repr(value)} is not a number greater than 0")
+
+
+# The fields that can be declared.
+CLIENT_FACTS = tuple(each.name for each in fields(ClientFacts))
+
+
+def client_facts_of(fields: Mapping[str, Any]) -> ClientFacts:
+    """A declaration from its fields. Raises ClientFactsError."""
+    for name in fields:
+        if name not in CLIENT_FACTS:
+            raise ClientFactsError(unknown_name("argument", name, CLIENT_FACTS))
+    return ClientFacts(**fields)
+
 
 # Statuses of refusals that would be the same the second time.
 _HOPELESS = frozenset((400, 401, 402, 403, 404, 405, 406, 410, 411, 413, 414, 415, 422, 431, 501, 505))
@@ -38,8 +83,7 @@ _SAME_SHARE, _SAME_SECONDS = 0.15, 0.005
 _CANCELLABLE = 0.1
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(NamedTuple):
     """One client mistake: its name, what was observed, and the numbers of the exchanges that show it."""
 
     fault: str
@@ -47,8 +91,7 @@ class Finding:
     exchanges: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Unjudged:
+class Unjudged(NamedTuple):
     """A fault that could not be judged, and what is needed to judge it."""
 
     fault: str
@@ -77,7 +120,7 @@ Review = Callable[[ReviewContext], Iterator[Finding | Unjudged]]
 def _retry_after(case: ReviewContext) -> Iterator[Finding]:
     """The client came back before the time that the server had requested."""
     for call in case.calls:
-        for before, after, waited in zip(call.views, call.views[1:], call.waits, strict=False):
+        for (before, after), waited in zip(pairwise(call.views), call.waits, strict=True):
             delay = asked_to_wait(before)
             if delay is not None and waited < delay * (1 - _SLACK) - _TICK:
                 how = "ignored" if waited < delay / 2 else "cut_short"
@@ -88,11 +131,7 @@ def _retry_after(case: ReviewContext) -> Iterator[Finding]:
 def _hopeless(case: ReviewContext) -> Iterator[Finding]:
     """The client repeated a request that the server had refused permanently."""
     for call in case.calls:
-        again = [
-            (before, after)
-            for before, after in zip(call.views, call.views[1:], strict=False)
-            if _in_vain(before, after)
-        ]
+        again = [pair for pair in pairwise(call.views) if _in_vain(*pair)]
         if again:
             status, times = again[0][0].status, len(again)
             message = f"a request refused with {status} was sent again, unchanged, {_times(times)}"
@@ -144,7 +183,8 @@ def _gave_up(case: ReviewContext) -> Iterator[Finding | Unjudged]:
             else:
                 why = f"#{other.number} was answered, but nothing shows that it stands for {_how(last)}"
                 yield Unjudged("no_fallback", why)
-        if handles != "retry" or len(call.views) >= least or not _is_worth_it(last, case):
+        is_worth_it = last.status not in _HOPELESS and (asked_to_wait(last) or 0.0) <= case.declared.patience
+        if handles != "retry" or len(call.views) >= least or not is_worth_it:
             continue
         if _answered_since(case, request_key(last), last) is not None:
             continue
@@ -154,11 +194,6 @@ def _gave_up(case: ReviewContext) -> Iterator[Finding | Unjudged]:
         else:
             message = f"the client gave up after {_how(last)}, with {len(call.views)} of at least {least} attempts"
             yield Finding("gave_up", message, call.numbers)
-
-
-def _is_worth_it(last: View, case: ReviewContext) -> bool:
-    """Whether another attempt might have succeeded, after an acceptable wait."""
-    return last.status not in _HOPELESS and (asked_to_wait(last) or 0.0) <= case.declared.patience
 
 
 def _accepted(case: ReviewContext) -> Iterator[Finding | Unjudged]:
@@ -304,9 +339,18 @@ class Verdict:
         """The verdict as plain JSON values."""
         return {
             "clean": self.is_clean,
-            "findings": [asdict(finding) for finding in self.findings],
-            "calls": [_call(call) for call in self.calls],
-            "unjudged": [asdict(each) for each in self.unjudged],
+            "findings": [finding._asdict() for finding in self.findings],
+            "calls": [
+                {
+                    "attempts": list(call.numbers),
+                    "statuses": [view.status for view in call.views],
+                    "faults": [list(view.faults) for view in call.views],
+                    "waits": list(call.waits),
+                    "succeeded": succeeded(call.last),
+                }
+                for call in self.calls
+            ],
+            "unjudged": [each._asdict() for each in self.unjudged],
         }
 
     def as_text(self) -> str:
@@ -343,14 +387,3 @@ def _answered(views: Iterable[View]) -> dict[bytes, View]:
         if view.is_question and succeeded(view):
             latest |= dict.fromkeys((b"", request_key(view), conversation_key(view)), view)
     return latest
-
-
-def _call(call: Attempts) -> dict[str, Any]:
-    """The attempts of a call as plain JSON values."""
-    return {
-        "attempts": list(call.numbers),
-        "statuses": [view.status for view in call.views],
-        "faults": [list(view.faults) for view in call.views],
-        "waits": list(call.waits),
-        "succeeded": succeeded(call.last),
-    }

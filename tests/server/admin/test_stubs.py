@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from mockserver import MockServer
-from mockserver.cli.main import main
+from mockserver.cli import main
 from mockserver.core.installed import load_dialects
 from mockserver.server.files import load_stubs, standing_stubs
 from mockserver.state.settings import ConfigError, Settings

@@ -19,7 +19,7 @@ import httpx
 import pytest
 
 from mockserver import MockServer, raw
-from mockserver.cli.main import main
+from mockserver.cli import main
 from mockserver.core.calls import Headers
 from mockserver.core.failures import SimulatorError
 from mockserver.server.recording.exchanges import RecordedExchange

@@ -6,8 +6,7 @@ import pytest
 
 from mockserver.state.journal.views import View
 from mockserver.state.verify.attempts import attempts_of
-from mockserver.state.verify.client_facts import ClientFacts, ClientFactsError
-from mockserver.state.verify.client_review import review_client
+from mockserver.state.verify.client_review import ClientFacts, ClientFactsError, review_client
 from tests.support.journals import BODY, exchange
 
 
