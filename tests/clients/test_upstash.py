@@ -29,7 +29,7 @@ from qstash.errors import ChatRateLimitExceededError, QStashError, SignatureErro
 from qstash.message import BatchResponse, EnqueueResponse, LlmApi, PublishResponse
 
 from mockserver import MockServer
-from mockserver.dialects.upstash.limits import CURRENT_SIGNING_KEY, NEXT_SIGNING_KEY
+from mockserver.dialects.upstash.dialect import CURRENT_SIGNING_KEY, NEXT_SIGNING_KEY
 from tests.support.applications import Application, Taken, application
 
 from .questions import PROMPT, RATE_LIMITED, TIMEOUT, Server, before, check_logprobs, middle_of

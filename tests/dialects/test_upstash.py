@@ -14,9 +14,7 @@ from mockserver.core.failures import FailureKind, Refusal
 from mockserver.core.generation import Choice, Generation, GenerationRequest, Output, Position, Prompt, Usage
 from mockserver.core.timeline import TokenTiming
 from mockserver.dialects.upstash.dialect import UPSTASH
-from mockserver.dialects.upstash.errors import ERRORS
-from mockserver.dialects.upstash.limits import reset
-from mockserver.dialects.upstash.read import CONTRACT
+from mockserver.dialects.upstash.errors import ERRORS, reset
 from mockserver.dialects.upstash.write import write
 from mockserver.state.settings import Settings
 from tests.support.asking import FROZEN, QUIET, Answer, ask
@@ -308,7 +306,7 @@ def test_a_system_fingerprint_belongs_to_the_model_and_the_seed_of_the_server_no
 
 
 def test_the_contracts_of_both_editions_differ_in_the_system_fingerprint_alone() -> None:
-    documented, observed = (CONTRACT[edition]()["schemas"] for edition in EDITIONS)
+    documented, observed = (UPSTASH.contract[edition]()["schemas"] for edition in EDITIONS)
     told = {name for name, schema in documented.items() if "system_fingerprint" in schema.get("properties", {})}
     assert told == {"ChatCompletion", "ChatCompletionChunk"}
     assert {name for name in documented if documented[name] != observed[name]} == told

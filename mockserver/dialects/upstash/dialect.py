@@ -1,37 +1,117 @@
-"""Upstash QStash LLM: an API of one operation, which its vendor has retired (vendor note, part B)."""
+"""Upstash QStash LLM, which its vendor has retired: a chat (vendor note, part B), and QStash's own API, by which
+messages are published, to the model or to applications, and looked after."""
 
-from mockserver.core.dialects import BEARER, Clients, Dialect, Model, Operation, Schemas, on_demand
-from mockserver.dialects.upstash.errors import ERRORS
-from mockserver.dialects.upstash.limits import (
+from functools import partial
+from importlib import import_module
+
+from mockserver.core.calls import Call
+from mockserver.core.dialect_state import WebhookQueue
+from mockserver.core.dialects import (
+    BEARER,
+    Clients,
+    Dialect,
+    Model,
+    Operation,
+    OperationHandler,
+    Preset,
+    RequestScope,
+    Schemas,
+    on_demand,
+)
+from mockserver.core.failures import FailureKind, Refusal
+from mockserver.core.timeline import Reply
+from mockserver.dialects.contracts import editions
+from mockserver.dialects.upstash.errors import (
     CHAT_PATH,
-    CURRENT_SIGNING_KEY,
-    NEXT_SIGNING_KEY,
-    PRESETS,
+    ERRORS,
     QUOTAS,
+    READ_ONLY,
+    RefusedError,
     every_answer,
+    sent_token,
     token,
 )
-from mockserver.dialects.upstash.qstash.operations import OPERATIONS, empty_store
-from mockserver.dialects.upstash.read import CONTRACT
 
-CHAT_COMPLETIONS = Operation(
-    "chat_completions",
-    "POST",
-    (CHAT_PATH,),
-    Schemas("ChatCompletionRequest", "ChatCompletion", "ChatCompletionChunk"),
-    read=on_demand("mockserver.dialects.upstash.read:read"),
-    write=on_demand("mockserver.dialects.upstash.write:write"),
-    summary="Answer a conversation",
-)
+# The signing keys of every server, until they are rotated: what `signing_key` of `qstash.attempts` derives.
+CURRENT_SIGNING_KEY = "sig_J9BNJtiDhVqnyKjufMecfjrriym4"
+NEXT_SIGNING_KEY = "sig_rraZUTNS1hG6x1Jt9FBy6DWPa8tj"
+
+
+def _empty_store() -> WebhookQueue:
+    """A message store without messages. The code of QStash is loaded on first use."""
+    from mockserver.dialects.upstash.qstash.message_store import MessageStore
+
+    return MessageStore()
+
+
+def _operation(
+    module: str, name: str, method: str, paths: str, summary: str, response: str | None = None, *statuses: int
+) -> Operation:
+    """An operation of QStash whose answer is the function of its name in a module."""
+
+    def answer(call: Call, scope: RequestScope) -> Reply | Refusal:
+        # "it cannot be used to publish messages, create new resources [...] or modify existing resources"
+        if method != "GET" and (sent_token(call) or "").endswith(READ_ONLY):
+            return Refusal(FailureKind.FORBIDDEN, "a read-only token cannot be used for this operation")
+        found: OperationHandler = getattr(import_module(f"{__package__}.qstash.{module}"), name)
+        try:
+            return found(call, scope)
+        except RefusedError as error:
+            return error.refusal
+
+    schemas, statuses = Schemas(response=response), statuses or (200,)
+    return Operation(
+        name, method, tuple(paths.split()), schemas, handler=answer, summary=summary, statuses=statuses, remembers=True
+    )
+
+
+_publishing, _messages = partial(_operation, "publishing"), partial(_operation, "messages")
+
+OPERATIONS = (
+    Operation(
+        "chat_completions",
+        "POST",
+        (CHAT_PATH,),
+        Schemas("ChatCompletionRequest", "ChatCompletion", "ChatCompletionChunk"),
+        read=on_demand(f"{__package__}.read:read"),
+        write=on_demand(f"{__package__}.write:write"),
+        summary="Answer a conversation",
+    ),
+    _publishing("publish", "POST", "/v2/publish/{destination}", "Publish a message", "Receipt", 200, 202),
+    _publishing(
+        "enqueue", "POST", "/v2/enqueue/{queueName}/{destination}", "Publish a message in a queue", "Receipt",
+        200, 202,
+    ),
+    _publishing("batch", "POST", "/v2/batch", "Publish several messages", "BatchResponse"),
+    _messages("get_message", "GET", "/v2/messages/{messageId}", "One message", "Message"),
+    _messages("cancel_message", "DELETE", "/v2/messages/{messageId}", "Cancel a message", "CancelResponse", 202),
+    _messages("cancel_messages", "DELETE", "/v2/messages", "Cancel messages", "CancelResponse", 202),
+    _messages("list_events", "GET", "/v2/events /v2/logs", "The log of all messages", "Events"),
+    # Before the paths of one dead letter, which would match these too.
+    _messages("retry_dead", "POST", "/v2/dlq/retry/{dlqId}", "Deliver a dead letter again", "Receipt", 201),
+    _messages("retry_dead_letters", "POST", "/v2/dlq/retry", "Deliver dead letters again", "RetryResponse", 201),
+    _messages("list_dead", "GET", "/v2/dlq /v2/dlq/messages", "The dead letters", "DLQMessages"),
+    _messages("delete_dead_letters", "DELETE", "/v2/dlq", "Delete dead letters", "DeleteResponse"),
+    _messages("get_dead", "GET", "/v2/dlq/{dlqId}", "One dead letter", "DLQMessage"),
+    _messages("delete_dead", "DELETE", "/v2/dlq/{dlqId}", "Delete a dead letter"),
+    _messages("list_queues", "GET", "/v2/queues", "The queues", "Queues"),
+    _messages("set_queue", "POST", "/v2/queues", "Make or change a queue"),
+    _messages("pause_queue", "POST", "/v2/queues/{queueName}/pause", "Pause a queue"),
+    _messages("resume_queue", "POST", "/v2/queues/{queueName}/resume", "Resume a queue"),
+    _messages("get_queue", "GET", "/v2/queues/{queueName}", "One queue", "Queue"),
+    _messages("remove_queue", "DELETE", "/v2/queues/{queueName}", "Delete a queue"),
+    _messages("get_keys", "GET", "/v2/keys", "The signing keys", "SigningKeys"),
+    _messages("rotate_keys", "POST", "/v2/keys/rotate", "Replace the signing keys", "SigningKeys"),
+)  # fmt: skip
 
 UPSTASH = Dialect(
     name="upstash",
     title="Upstash QStash LLM API",
     hosts=("qstash.upstash.io", "qstash-us-east-1.upstash.io", "qstash-eu-central-1.upstash.io"),
-    operations=(CHAT_COMPLETIONS, *OPERATIONS),
-    webhooks=empty_store,
+    operations=OPERATIONS,
+    webhooks=_empty_store,
     errors=ERRORS,
-    contract=CONTRACT,
+    contract=editions(__package__),
     models=(
         Model("meta-llama/Meta-Llama-3-8B-Instruct", "meta-llama", context=8_192),
         Model("mistralai/Mistral-7B-Instruct-v0.2", "mistralai", context=32_768),
@@ -39,7 +119,14 @@ UPSTASH = Dialect(
     headers=every_answer,
     credentials=token,
     security={**BEARER, "token": {"type": "apiKey", "in": "query", "name": "qstash_token"}},
-    presets=PRESETS,
+    presets={
+        # How fast the models were is not known.
+        "upstash": Preset(
+            "prefill=lognormal(170ms, 0.35, max=2s), prefill_per_token=0.08ms, "
+            "itl=lognormal(13.8ms, 0.25, max=200ms), network=lognormal(30ms, 0.3, max=200ms)",
+            "an 8B model on vLLM: first token after about 0.2 s, 70 tokens/s",
+        ),
+    },
     realistic="upstash",
     clients=Clients(
         openai="/llm/v1",

@@ -1,18 +1,29 @@
-"""Upstash's errors: QStash's own if it answers itself, vLLM's if the model does (vendor note B5).
+"""What Upstash's own server says: errors, three quotas, and the rate limit headers by which its SDKs distinguish the
+kinds of 429 (vendor note B5).
 
-The body of QStash is `{"error": "..."}`. Behind it a vLLM of mid-2024 is assumed, whose bodies pass through unchanged.
-It reports all faults of form together, as pydantic's list, but only one fault of value, in an order of its own.
+The body of QStash's errors is `{"error": "..."}`. Behind it a vLLM of mid-2024 is assumed, whose bodies pass through
+unchanged. The figures of the quotas are invented, since the vendor published none.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from math import ceil
 from typing import Any
 
-from mockserver.core.dialects import Edition, ErrorTable, ErrorTemplate
-from mockserver.core.failures import FailureKind, Refusal, Violation
+from mockserver.core.calls import Call
+from mockserver.core.dialects import Edition, ErrorTable, ErrorTemplate, RequestScope
+from mockserver.core.failures import FailureKind, Refusal
+from mockserver.core.quotas import (
+    PERIODS,
+    Allowance,
+    Limit,
+    LimitState,
+    QuotaPolicy,
+    Refused,
+    exceeded,
+    tightest,
+)
 from mockserver.core.timeline import RawHeaders
-from mockserver.dialects.openai.read import json_object
-from mockserver.dialects.upstash.limits import BURST_LIMIT, BURST_RESET, CHAT_LIMIT, DAILY_LIMIT, DAILY_RESET
-from mockserver.dialects.wordings import custom_words, pydantic_words
+from mockserver.dialects.openai.read import bearer, json_object
+from mockserver.dialects.openai.replies import date_header
 
 # Marks what QStash itself refuses of a valid request.
 _QSTASH = "qstash"
@@ -46,6 +57,103 @@ def object_in(body: bytes) -> dict[str, Any]:
     return found
 
 
+# What makes a read-only token of a publisher's own. The vendor's look is unknown.
+READ_ONLY = "_readonly"
+
+
+def sent_token(call: Call) -> str | None:
+    """The QStash token of a call as it was sent; None if it has none."""
+    return bearer(call) or call.query_value("qstash_token") or None
+
+
+def token(call: Call) -> str | None:
+    """The token of the publisher who sends a call, also if it is the read-only version; None if it has none."""
+    sent = sent_token(call)
+    return sent.removesuffix(READ_ONLY) if sent else None
+
+
+CHAT_PATH = "/llm/v1/chat/completions"
+_SECURITY: RawHeaders = ((b"strict-transport-security", b"max-age=31536000; includeSubDomains"),)
+
+# --- quotas ----------------------------------------------------------------------------------------------------------
+
+_SECOND, _MINUTE, _, _DAY = PERIODS.values()
+_MESSAGES, _BURST = Limit("requests", _DAY, 500), Limit("requests", _SECOND, 100)
+_CHAT_REQUESTS, _CHAT_TOKENS = Limit("requests", _MINUTE, 60), Limit("tokens", _MINUTE, 60_000)
+# The periods of the chat API's limits on requests; those of messages are the others.
+_CHAT_PERIODS = ("minute", "hour")
+
+
+def _refuse(refused: Refused, now: float) -> Refusal:
+    """The 429 of the exhausted quota, with the headers that name it; too many concurrent requests count as a burst."""
+    worst = exceeded(refused.standings)
+    if worst is None:
+        return Refusal(FailureKind.OVERLOADED, headers=_left(b"burst-ratelimit-", refused.crowd or 0, 0))
+    limit = worst.limit
+    if limit.measure == "tokens" or limit.period in _CHAT_PERIODS:
+        return Refusal(FailureKind.RATE_LIMIT, headers=chat_limits(refused.standings))
+    daily = limit.period == "day"
+    kind, name = (
+        (FailureKind.PAYMENT_REQUIRED, b"ratelimit-") if daily else (FailureKind.OVERLOADED, b"burst-ratelimit-")
+    )
+    full = (name + b"reset", b"%d" % worst.full_at(now))
+    return Refusal(kind, headers=(*_left(name, limit.amount, worst.remaining), full))
+
+
+QUOTAS = QuotaPolicy({"assumed": Allowance((_CHAT_REQUESTS, _CHAT_TOKENS, _MESSAGES, _BURST))}, refuse=_refuse)
+
+
+def _left(name: bytes, amount: int, remaining: int) -> RawHeaders:
+    """The headers of a limit and of its remaining amount, with a common prefix (`name`)."""
+    return ((name + b"limit", b"%d" % amount), (name + b"remaining", b"%d" % remaining))
+
+
+def chat_limits(standings: tuple[LimitState, ...]) -> RawHeaders:
+    """The headers of the chat API's limits and of their remaining amounts; without a quota those of the assumed tier
+    after one request."""
+    requests, tokens = _chat(standings or (LimitState(_CHAT_REQUESTS, 1),))
+    return (
+        (b"x-ratelimit-limit-requests", b"%d" % requests.limit.amount),
+        (b"x-ratelimit-limit-tokens", b"%d" % tokens.limit.amount),
+        (b"x-ratelimit-remaining-requests", b"%d" % requests.remaining),
+        (b"x-ratelimit-remaining-tokens", b"%d" % tokens.remaining),
+    )
+
+
+def _chat(standings: tuple[LimitState, ...]) -> tuple[LimitState, LimitState]:
+    """The tightest of the chat API's limits on requests and on tokens, since the headers have room for one each.
+
+    The SDKs recognise the chat's 429 by the first, so both are always there; one that is not configured is never used.
+    """
+    requests = tightest(standings, "requests", _CHAT_PERIODS) or LimitState(_CHAT_REQUESTS)
+    return requests, tightest(standings, "tokens") or LimitState(_CHAT_TOKENS)
+
+
+def every_answer(call: Call, scope: RequestScope) -> RawHeaders:
+    """The headers of every answer, including errors; those of the chat API state when its limits are full again."""
+    observed, now = scope.edition == "observed", scope.now
+    general = (date_header(now), *(_SECURITY if observed else ()))
+    if call.path != CHAT_PATH or token(call) is None:
+        return general
+    # Without a quota, the minute of the clock counts.
+    resets = [each.full_at(now) for each in _chat(scope.standings)] if scope.standings else [now // 60 * 60 + 60] * 2
+    requests, tokens = (reset(at, now, as_duration=observed) for at in resets)
+    return (*general, (b"x-ratelimit-reset-requests", requests), (b"x-ratelimit-reset-tokens", tokens))
+
+
+def reset(at: float, now: float, *, as_duration: bool) -> bytes:
+    """The Unix time of a reset as a header states it: as it is, or as a duration from now, such as `53s` or `1h0m5s`.
+
+    It has the form that Go gives to durations.
+    """
+    if not as_duration:
+        return b"%d" % at
+    seconds = max(ceil(at - now), 0)
+    minutes, hours = seconds // 60 % 60, seconds // 3_600
+    text = f"{hours}h{minutes}m" if hours else f"{minutes}m" if minutes else ""
+    return f"{text}{seconds % 60}s".encode()
+
+
 # --- the table ---------------------------------------------------------------------------------------------------
 
 
@@ -64,13 +172,9 @@ def _vllm(status: int, type: str, message: str) -> ErrorTemplate:
     return ErrorTemplate(status, message, body)
 
 
-def _no_such(name: str) -> str:
-    return f"The model `{name}` does not exist."
-
-
 def _no_model(refusal: Refusal, words: str) -> object:
-    name = refusal.model
-    return _NO_MODEL.body(refusal, _no_such(name) if name and not refusal.message else words)
+    named = refusal.model is not None and not refusal.message
+    return _NO_MODEL.body(refusal, f"The model `{refusal.model}` does not exist." if named else words)
 
 
 _NO_MODEL = _vllm(404, "NotFoundError", "The model does not exist.")
@@ -86,9 +190,15 @@ _TABLE: ErrorTable = {
     FailureKind.UNKNOWN_PATH: _qstash(404, "not found"),
     FailureKind.WRONG_METHOD: _qstash(405, "method not allowed"),
     # Three kinds of 429, which the SDKs distinguish only by their headers: the chat's, the day's, the second's.
-    FailureKind.RATE_LIMIT: _qstash(429, "rate limit exceeded", CHAT_LIMIT),
-    FailureKind.PAYMENT_REQUIRED: _qstash(429, "daily message limit exceeded", DAILY_LIMIT, DAILY_RESET),
-    FailureKind.OVERLOADED: _qstash(429, "burst rate limit exceeded", BURST_LIMIT, BURST_RESET),
+    FailureKind.RATE_LIMIT: _qstash(
+        429, "rate limit exceeded", chat_limits((LimitState(_CHAT_REQUESTS, _CHAT_REQUESTS.amount),))
+    ),
+    FailureKind.PAYMENT_REQUIRED: _qstash(
+        429, "daily message limit exceeded", _left(b"ratelimit-", _MESSAGES.amount, 0), ((b"ratelimit-reset", 86_400),)
+    ),
+    FailureKind.OVERLOADED: _qstash(
+        429, "burst rate limit exceeded", _left(b"burst-ratelimit-", _BURST.amount, 0), ((b"burst-ratelimit-reset", 1),)
+    ),
     FailureKind.TIMEOUT: _qstash(504, "request timed out"),
     FailureKind.SERVER_ERROR: _qstash(500, "internal server error"),
     FailureKind.INVALID_REQUEST: _vllm(400, "BadRequestError", "The request is not valid."),
@@ -104,113 +214,3 @@ _TABLE: ErrorTable = {
 }
 
 ERRORS: dict[Edition, ErrorTable] = {"documented": _TABLE, "observed": _TABLE}
-
-
-# --- faults of form ----------------------------------------------------------------------------------------------
-
-
-def misshapen(faults: Sequence[Violation]) -> Refusal | None:
-    """The refusal of a body for all its faults of form, as pydantic's list; None if there are none."""
-    details = [_detail(fault) for fault in faults if not _is_out_of_range(fault)]
-    return Refusal(FailureKind.INVALID_REQUEST, repr(details)) if details else None
-
-
-def misplaced_top_logprobs(body: Mapping[str, object]) -> Refusal | None:
-    """The refusal of `top_logprobs` out of its range or without `logprobs`, which vLLM checks first; None if valid."""
-    alternatives = body.get("top_logprobs")
-    if not isinstance(alternatives, int | float) or isinstance(alternatives, bool):
-        return None
-    if body.get("logprobs") is not True:
-        # "logprobs must be set to true if this parameter is used."
-        return _bad_value("when using `top_logprobs`, `logprobs` must be set to true.")
-    # "An integer between 0 and 20"
-    if not 0 <= alternatives <= 20:
-        return _bad_value("`top_logprobs` must be a value in the interval [0, 20].")
-    return None
-
-
-def _bad_value(message: str) -> Refusal:
-    code, words = custom_words(message)
-    detail = {"type": code, "loc": ("body",), "msg": words}
-    return Refusal(FailureKind.INVALID_REQUEST, repr([detail]), "top_logprobs")
-
-
-def _detail(fault: Violation) -> dict[str, object]:
-    code, words = pydantic_words(fault) or custom_words(fault.message)
-    return {"type": code, "loc": ("body", *fault.path), "msg": words}
-
-
-# --- faults of value ---------------------------------------------------------------------------------------------
-
-_RANGE_RULES = ("minimum", "maximum", "exclusiveMinimum", "minLength", "pattern")
-
-
-def _number(fault: Violation) -> float:
-    """The number of the request as a float, which is how the engine stores and prints it."""
-    return float(fault.found) if isinstance(fault.found, int | float) else 0.0
-
-
-def _whole(fault: Violation) -> int:
-    return int(fault.found) if isinstance(fault.found, int | float) else 0
-
-
-def _bias(fault: Violation) -> str:
-    if fault.rule == "pattern":
-        return "Found token_id in logit_bias that is not an integer or string representing an integer"
-    # "an associated bias value from -100 to 100"
-    return f"logit_bias must be in [-100, 100], got {_number(fault)}."
-
-
-# The engine's checks in its order; it only reports the first that fails.
-_RANGES: dict[str, Callable[[Violation], str]] = {
-    "n": lambda fault: (
-        f"n must be at {'least' if fault.rule == 'minimum' else 'most'} {fault.expected}, got {_whole(fault)}."
-    ),
-    # "Number between -2.0 and 2.0."
-    "presence_penalty": lambda fault: f"presence_penalty must be in [-2, 2], got {_number(fault)}.",
-    "frequency_penalty": lambda fault: f"frequency_penalty must be in [-2, 2], got {_number(fault)}.",
-    # "between 0 and 2"
-    "temperature": lambda fault: f"temperature must be in [0, 2], got {_number(fault)}.",
-    "top_p": lambda fault: f"top_p must be in (0, 1], got {_number(fault)}.",
-    "max_tokens": lambda fault: f"max_tokens must be at least 1, got {_whole(fault)}.",
-    "stop": lambda fault: "stop cannot contain an empty string.",
-    "logit_bias": _bias,
-}
-
-
-def out_of_range(faults: Sequence[Violation]) -> Refusal | None:
-    """The refusal of the first value that is out of its range for the engine; None if there is none."""
-    first: dict[str, Violation] = {}
-    for fault in filter(_is_out_of_range, faults):
-        first.setdefault(str(fault.path[0]), fault)
-    name = next((name for name in _RANGES if name in first), None)
-    return None if name is None else Refusal(FailureKind.INVALID_REQUEST, _RANGES[name](first[name]), name)
-
-
-def _is_out_of_range(fault: Violation) -> bool:
-    return fault.rule in _RANGE_RULES and bool(fault.path) and fault.path[0] in _RANGES
-
-
-# --- faults that the engine finds later --------------------------------------------------------------------------
-
-
-def unknown_model(name: str) -> Refusal:
-    """The refusal of an unknown model."""
-    return Refusal(FailureKind.UNKNOWN_MODEL, _no_such(name), "model")
-
-
-def too_long(prompt: int, completion: int | None, context: int) -> Refusal | None:
-    """The refusal of a request that exceeds the context window (all in tokens); None if it fits."""
-    window = f"This model's maximum context length is {context} tokens. However, you requested"
-    if completion is None:
-        if prompt < context:
-            return None
-        message = f"{window} {prompt} tokens in the messages, Please reduce the length of the messages."
-    elif prompt + completion <= context:
-        return None
-    else:
-        message = (
-            f"{window} {prompt + completion} tokens ({prompt} in the messages, {completion} in the completion). "
-            "Please reduce the length of the messages or completion."
-        )
-    return Refusal(FailureKind.CONTEXT_LENGTH, message)

@@ -15,7 +15,7 @@ from mockserver.core.timeline import Reply, TokenTiming
 from mockserver.dialects.openai.flavour import Flavour, Rendering, Segment
 from mockserver.dialects.openai.flavour import write as write_answer
 from mockserver.dialects.openai.replies import Members, chat_logprobs
-from mockserver.dialects.upstash.limits import within_limits
+from mockserver.dialects.upstash.errors import chat_limits
 
 
 def write(generation: Generation, pace: TokenTiming, scope: RequestScope) -> Reply:
@@ -78,7 +78,7 @@ _CHAT = Flavour(
     segments=_segments,
     opening=lambda rendering, choice: ({"delta": {"role": "assistant"}},),
     closing=_closing,
-    headers=lambda rendering, around: within_limits(rendering.scope),
+    headers=lambda rendering, around: chat_limits(rendering.scope.standings),
     body=_KEYS,
     chunk=_KEYS,
     choice=("index", "message", "logprobs", "finish_reason", "stop_reason"),

@@ -14,9 +14,14 @@ import pytest
 from mockserver.core.dialect_state import WebhookRequest, WebhookResult
 from mockserver.core.dialects import EDITIONS
 from mockserver.core.installed import load_dialect
-from mockserver.dialects.upstash.limits import CURRENT_SIGNING_KEY, NEXT_SIGNING_KEY
-from mockserver.dialects.upstash.qstash.attempts import signing_key
-from mockserver.dialects.upstash.qstash.retries import ExpressionError, duration, milliseconds, wanted_wait
+from mockserver.dialects.upstash.dialect import CURRENT_SIGNING_KEY, NEXT_SIGNING_KEY
+from mockserver.dialects.upstash.qstash.attempts import (
+    ExpressionError,
+    duration,
+    milliseconds,
+    signing_key,
+    wanted_wait,
+)
 from mockserver.dialects.upstash.qstash.values import Cancel
 from mockserver.routes import Routes
 from tests.support.asking import QUIET

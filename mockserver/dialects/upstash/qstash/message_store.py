@@ -14,8 +14,14 @@ from typing import Any
 
 from mockserver.core.caches import Bounded
 from mockserver.core.dialect_state import Timing, WebhookRequest, WebhookResult
-from mockserver.dialects.upstash.qstash.attempts import attempt, callback, signing_key
-from mockserver.dialects.upstash.qstash.retries import is_delivered, may_repeat, wait_before
+from mockserver.dialects.upstash.qstash.attempts import (
+    attempt,
+    callback,
+    is_delivered,
+    may_repeat,
+    signing_key,
+    wait_before,
+)
 from mockserver.dialects.upstash.qstash.values import (
     Cancel,
     DeadLetter,

@@ -1,4 +1,5 @@
-"""What becomes of messages: `/v2/messages`, `/v2/events`, `/v2/logs`, and `/v2/dlq`, the dead letters.
+"""What becomes of messages: `/v2/messages`, `/v2/events`, `/v2/logs`, and `/v2/dlq`, the dead letters; `/v2/queues`,
+which deliver their messages in order; and `/v2/keys`, which sign them.
 
 Lists are narrowed down by query parameters, and so are the requests that cancel, delete or repeat many messages at
 once. Those take no filter that they do not know: one that is misspelt would let them act on everything.
@@ -14,9 +15,9 @@ from mockserver.core.dialects import RequestScope
 from mockserver.core.messages import short_repr
 from mockserver.core.seeding import derive
 from mockserver.core.timeline import Reply
-from mockserver.dialects.upstash.errors import object_in, refused
-from mockserver.dialects.upstash.qstash.attempts import CALLER_IP, digits
-from mockserver.dialects.upstash.qstash.options import read_options
+from mockserver.dialects.upstash.errors import QuotaExceededError, object_in, refused
+from mockserver.dialects.upstash.qstash.attempts import CALLER_IP, digits, signing_key
+from mockserver.dialects.upstash.qstash.publishing import checked_name, read_options
 from mockserver.dialects.upstash.qstash.values import (
     Cancel,
     DeadLetter,
@@ -24,6 +25,9 @@ from mockserver.dialects.upstash.qstash.values import (
     LogEvent,
     Publish,
     QueuedMessage,
+    RemoveQueue,
+    RotateKeys,
+    SetQueue,
     size_of_dead,
 )
 from mockserver.dialects.upstash.qstash.views import (
@@ -33,6 +37,7 @@ from mockserver.dialects.upstash.qstash.views import (
     json_reply,
     message_view,
     owner_of,
+    queue_view,
     store_of,
 )
 
@@ -45,6 +50,8 @@ Query = Mapping[str, dict[str, None]]
 _MOST_EVENTS, _MOST = 1_000, 100
 # How many bytes the items of a page have: a longer page would hold up everybody while it is written.
 _MOST_BYTES = 8 * 1024 * 1024
+# How many messages of a queue can be delivered at a time, and how many of a free account's.
+_MOST_PARALLEL, _FREE_PARALLEL = 1_000, 2
 
 # Filters of text: what they compare of a message. Nothing here belongs to a URL group, a schedule or a flow control
 # key, so that these find nothing.
@@ -206,6 +213,65 @@ def _again(call: Call, scope: RequestScope, dead: Sequence[DeadLetter]) -> list[
         )
         orders.append((Publish(again, identity), DropDeadLetters((each.id,))))
     return orders
+
+
+# --- queues and keys ----------------------------------------------------------------------------------------------
+
+
+def list_queues(call: Call, scope: RequestScope) -> Reply:
+    """Every queue."""
+    return json_reply([queue_view(each) for each in store_of(scope).queues(owner_of(call))])
+
+
+def get_queue(call: Call, scope: RequestScope) -> Reply:
+    """A queue."""
+    name = scope.variables["queueName"]
+    queue = store_of(scope).queue(owner_of(call), name)
+    if queue is None:
+        raise refused(f"queue {name} not found", 404)
+    return json_reply(queue_view(queue))
+
+
+def set_queue(call: Call, scope: RequestScope) -> Reply:
+    """Make a queue, or change it."""
+    body = object_in(call.body)
+    name, parallelism, paused = checked_name(body.get("queueName")), body.get("parallelism"), body.get("paused")
+    if parallelism is not None and not (type(parallelism) is int and 0 < parallelism <= _MOST_PARALLEL):
+        raise refused("invalid parallelism: it must be greater than 0")
+    if parallelism is not None and parallelism > _FREE_PARALLEL and scope.edition == "observed":
+        raise QuotaExceededError("maxParallelism", _FREE_PARALLEL)
+    if paused is not None and not isinstance(paused, bool):
+        raise refused("invalid paused: it must be true or false")
+    return empty_reply(SetQueue(owner_of(call), name, parallelism, paused))
+
+
+def remove_queue(call: Call, scope: RequestScope) -> Reply:
+    """Remove a queue with the messages that wait in it."""
+    return empty_reply(RemoveQueue(owner_of(call), scope.variables["queueName"]))
+
+
+def pause_queue(call: Call, scope: RequestScope) -> Reply:
+    """Deliver no more messages of a queue."""
+    return empty_reply(SetQueue(owner_of(call), checked_name(scope.variables["queueName"]), paused=True))
+
+
+def resume_queue(call: Call, scope: RequestScope) -> Reply:
+    """Deliver its messages again."""
+    return empty_reply(SetQueue(owner_of(call), checked_name(scope.variables["queueName"]), paused=False))
+
+
+def get_keys(call: Call, scope: RequestScope) -> Reply:
+    """The signing keys."""
+    current, following = store_of(scope).signing_keys
+    return json_reply({"current": current, "next": following})
+
+
+def rotate_keys(call: Call, scope: RequestScope) -> Reply:
+    """Replace the current signing key with the next one, and the next one with a new one."""
+    store = store_of(scope)
+    _, current = store.signing_keys
+    following = signing_key(store.rotations + 2)
+    return json_reply({"current": current, "next": following}, orders=(RotateKeys(),))
 
 
 # --- filters and pages -------------------------------------------------------------------------------------------

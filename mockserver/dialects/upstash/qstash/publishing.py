@@ -1,12 +1,15 @@
 """Publishing: `POST /v2/publish/{destination}`, `/v2/enqueue/{queue}/{destination}` and `/v2/batch`.
 
-A destination is a URL, or `api/llm` for the model. QStash accepts a message without looking into it; what
-a model finds wrong with its body, its callback says.
+A destination is a URL, or `api/llm` for the model. QStash accepts a message without looking into it; what a model finds
+wrong with its body, its callback says. Headers say how a message is delivered, and its callbacks:
+`Upstash-Callback-Retries` is for the callback what `Upstash-Retries` is for the message, and so on for all options;
+`Upstash-Failure-Callback-Retries` for the failure callback.
 """
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
-from urllib.parse import parse_qsl, quote, urlencode
+from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
 import orjson
 
@@ -16,12 +19,16 @@ from mockserver.core.failures import FailureKind, Refusal
 from mockserver.core.json_values import nests_absurdly
 from mockserver.core.seeding import derive, fingerprint
 from mockserver.core.timeline import Reply
-from mockserver.dialects.upstash.errors import ERRORS, QuotaExceededError, RefusedError, object_in, refused
-from mockserver.dialects.upstash.limits import CHAT_PATH
-from mockserver.dialects.upstash.qstash.attempts import digits
-from mockserver.dialects.upstash.qstash.options import PublishOptions, checked_url, read_options
-from mockserver.dialects.upstash.qstash.queues import checked_name
-from mockserver.dialects.upstash.qstash.values import Publish, QueuedMessage
+from mockserver.dialects.upstash.errors import CHAT_PATH, ERRORS, QuotaExceededError, RefusedError, object_in, refused
+from mockserver.dialects.upstash.qstash.attempts import digits, duration, milliseconds
+from mockserver.dialects.upstash.qstash.values import (
+    LONGEST_TIMEOUT,
+    Callback,
+    Options,
+    Publish,
+    QueuedMessage,
+    canonical,
+)
 from mockserver.dialects.upstash.qstash.views import json_reply, owner_of, store_of
 
 LLM = "api/llm"
@@ -37,6 +44,20 @@ _MOST_IN_BATCH, _MOST_HEADERS = 1_000, 10_000
 _LONGEST_HEADERS = 65_536
 # What a free account may ask for, whose refusals are recorded: the seconds are a week.
 _FREE_RETRIES, _FREE_DELAY = 5, 604_800
+_QUEUE_NAME = re.compile(r"[A-Za-z0-9._-]{1,200}")
+
+
+class PublishOptions(NamedTuple):
+    """Everything that the headers of a request to publish say. `not_before` is a Unix time."""
+
+    options: Options
+    not_before: float | None = None
+    callback: Callback | None = None
+    failure_callback: Callback | None = None
+    deduplication_id: str | None = None
+    is_content_based: bool = False
+    labels: tuple[str, ...] = ()
+    redacted: tuple[str, ...] = ()
 
 
 class _Parcel(NamedTuple):
@@ -130,6 +151,14 @@ def _checked(parcel: _Parcel) -> PublishOptions:
     return asked
 
 
+def checked_name(name: object) -> str:
+    """A queue's name. Raises RefusedError: "names can only contain alphanumeric characters, hyphens, periods, and
+    underscores"."""
+    if isinstance(name, str) and _QUEUE_NAME.fullmatch(name):
+        return name
+    raise refused("invalid queue name: it can only contain alphanumeric characters, hyphens, periods, and underscores")
+
+
 def _within_quotas(asked: PublishOptions, now: float) -> None:
     """Raises QuotaExceededError for more than a free account may ask for."""
     if asked.options.retries > _FREE_RETRIES:
@@ -219,3 +248,152 @@ def _parcel(item: Mapping[str, Any]) -> _Parcel:
         body,
         queue if isinstance(queue, str) and queue else None,
     )
+
+
+# --- options -----------------------------------------------------------------------------------------------------
+
+_METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
+_MOST_RETRIES = 1_000
+# The latest time that a message can be delivered at, in Unix seconds: the end of the year 9999.
+_LATEST = 253_402_300_799
+_LONGEST_URL = 16_384
+_TRUE, _FALSE = ("1", "t", "true"), ("0", "f", "false")
+_REDACTED = re.compile(r"body|headers?(?:\[[^\[\]]+\])?")
+# Features that are absent, by the beginning of the names of their headers.
+_ABSENT = {
+    "upstash-cron": "schedules",
+    "upstash-flow-control-": "flow control",
+    "upstash-callback-flow-control-": "flow control",
+    "upstash-failure-callback-flow-control-": "flow control",
+}
+
+
+def _method(text: str) -> str:
+    if text.upper() not in _METHODS:
+        raise ValueError(f"{text!r} is not one of {', '.join(_METHODS)}")
+    return text.upper()
+
+
+def _whole(most: int) -> Callable[[str], int]:
+    def read(text: str) -> int:
+        if not re.fullmatch(r"\d{1,15}", text, re.ASCII) or int(text) > most:
+            raise ValueError(f"{text!r} is not a whole number from 0 to {most}")
+        return int(text)
+
+    return read
+
+
+def _delay(text: str) -> float:
+    seconds = duration(text)
+    if seconds > _LATEST:
+        raise ValueError("it ends after the year 9999")
+    return seconds
+
+
+def _expression(text: str) -> str:
+    # It raises for what is no expression.
+    milliseconds(text, 0)
+    return text
+
+
+def _flag(text: str) -> bool:
+    if text.lower() not in (*_TRUE, *_FALSE):
+        raise ValueError(f"{text!r} is neither true nor false")
+    return text.lower() in _TRUE
+
+
+def _redacted(text: str) -> tuple[str, ...]:
+    """The fields to redact: `body`, `header` for all headers, and `header[name]`, names in lower case.
+
+    The page has `headers` for what the SDKs send as `header`.
+    """
+    found = [_REDACTED.fullmatch(field.strip().lower()) for field in text.split(",") if field.strip()]
+    if not all(found):
+        raise ValueError(f"{text!r} does not consist of body, header and header[name]")
+    return tuple(field[0].replace("headers", "header", 1) for field in found if field)
+
+
+def checked_url(text: str) -> str:
+    """An absolute URL. Raises ValueError in QStash's words."""
+    if len(text) > _LONGEST_URL:
+        raise ValueError(f"endpoint is longer than {_LONGEST_URL} characters")
+    parts = urlsplit(text)
+    if parts.scheme not in ("http", "https"):
+        raise ValueError("endpoint has invalid scheme, add http:// or https://")
+    # Reading the port raises ValueError if it is out of range.
+    if not parts.hostname or parts.port == 0 or not parts.hostname.isprintable() or re.search(r"[\s\x00-\x1f]", text):
+        raise ValueError("endpoint has no valid host")
+    return text
+
+
+# How each field of the options is read; its header has hyphens.
+_OPTIONS: Mapping[str, Callable[[str], Any]] = {
+    "method": _method,
+    "retries": _whole(_MOST_RETRIES),
+    "retry_delay": _expression,
+    "timeout": lambda text: min(duration(text), LONGEST_TIMEOUT),
+    "delay": _delay,
+}
+
+
+def read_options(fields: Mapping[str, str], usual: Options | None = None) -> PublishOptions:
+    """What headers ask for, whose names are in lower case; `usual` are the options of those that are absent.
+
+    Raises RefusedError, also for a feature that is absent: to deliver at once what was to be held back would be wrong.
+    """
+    for name, value in fields.items():
+        feature = next((feature for start, feature in _ABSENT.items() if name.startswith(start)), None)
+        if feature is not None and value.strip():
+            where = "Upstash's own local server has: npx @upstash/qstash-cli dev"
+            raise refused(f"{canonical(name)} header: mockserver has no {feature}, which {where}")
+    # The words are recorded.
+    if ":" in fields.get("upstash-deduplication-id", ""):
+        raise refused("DeduplicationId cannot contain ':'")
+    content_type = (("Content-Type", fields["content-type"]),) if fields.get("content-type") else ()
+    options = _options(fields, "upstash-", usual or Options(headers=content_type))
+    return PublishOptions(
+        options,
+        _read(fields, "upstash-not-before", _whole(_LATEST)),
+        _callback(fields, "upstash-callback", options),
+        _callback(fields, "upstash-failure-callback", options),
+        fields.get("upstash-deduplication-id") or None,
+        bool(_read(fields, "upstash-content-based-deduplication", _flag)),
+        tuple(label.strip() for label in fields.get("upstash-label", "").split(",") if label.strip()),
+        _read(fields, "upstash-redact-fields", _redacted) or (),
+    )
+
+
+def _callback(fields: Mapping[str, str], name: str, source: Options) -> Callback | None:
+    """A callback, with its source's retries unless it has its own: "Callbacks will use the retry setting from the
+    original request."."""
+    to = _read(fields, name, checked_url)
+    if to is None:
+        return None
+    usual = Options(
+        headers=(("Content-Type", "application/json"),), retries=source.retries, retry_delay=source.retry_delay
+    )
+    return Callback(to, _options(fields, f"{name}-", usual))
+
+
+def _options(fields: Mapping[str, str], prefix: str, usual: Options) -> Options:
+    given = {field: _read(fields, f"{prefix}{field.replace('_', '-')}", read) for field, read in _OPTIONS.items()}
+    set_here = {field: value for field, value in given.items() if value is not None}
+    forward = f"{prefix}forward-"
+    forwarded = {
+        canonical(name.removeprefix(forward)): value
+        for name, value in fields.items()
+        if name.startswith(forward) and name != forward
+    }
+    kept = [header for header in usual.headers if header[0] not in forwarded]
+    return usual._replace(headers=(*kept, *forwarded.items()), **set_here)
+
+
+def _read(fields: Mapping[str, str], name: str, read: Callable[[str], Any]) -> Any:
+    """The value of a header; None if it is absent or empty."""
+    text = fields.get(name, "").strip()
+    if not text:
+        return None
+    try:
+        return read(text)
+    except ValueError as error:
+        raise refused(f"invalid {canonical(name)} header: {error}") from None

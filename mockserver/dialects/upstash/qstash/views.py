@@ -9,7 +9,7 @@ from mockserver.core.dialect_state import WebhookResult
 from mockserver.core.dialects import RequestScope
 from mockserver.core.timeline import Reply
 from mockserver.dialects.openai.replies import body_reply
-from mockserver.dialects.upstash.limits import token
+from mockserver.dialects.upstash.errors import token
 from mockserver.dialects.upstash.qstash.attempts import CALLER_IP
 from mockserver.dialects.upstash.qstash.message_store import MessageStore, Queue
 from mockserver.dialects.upstash.qstash.values import (
