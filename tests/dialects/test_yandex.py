@@ -13,9 +13,8 @@ from mockserver.core.dialects import EDITIONS, Edition
 from mockserver.core.failures import FailureKind, Refusal
 from mockserver.core.generation import Constraint, GenerationRequest, Tool, ToolChoice
 from mockserver.dialects.yandex.dialect import YANDEX
-from mockserver.dialects.yandex.limits import credentials
 from mockserver.dialects.yandex.models import parse_uri
-from mockserver.dialects.yandex.read import CONTRACT, request_fields
+from mockserver.dialects.yandex.read import CONTRACT, credentials, request_fields
 from mockserver.dialects.yandex.write import token_groups
 from mockserver.state.settings import Settings
 from tests.support.asking import FROZEN, QUIET, Answer, ask

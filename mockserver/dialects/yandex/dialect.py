@@ -4,10 +4,9 @@ import re
 
 from mockserver.core.dialects import BEARER, Clients, Dialect, Operation, Schemas, on_demand
 from mockserver.dialects.openai.responses.operations import on_responses
-from mockserver.dialects.yandex.errors import ERRORS
-from mockserver.dialects.yandex.limits import PRESETS, PROMPT_CACHING, QUOTAS, credentials, every_answer, preset_of
-from mockserver.dialects.yandex.models import MODELS, list_models
-from mockserver.dialects.yandex.read import CONTRACT
+from mockserver.dialects.yandex.errors import ERRORS, QUOTAS
+from mockserver.dialects.yandex.models import MODELS, PRESETS, PROMPT_CACHING, every_answer, list_models, preset_of
+from mockserver.dialects.yandex.read import CONTRACT, credentials
 
 _RESPONSES = f"{__package__}.responses"
 

@@ -8,10 +8,10 @@ from collections.abc import Callable, Sequence
 from mockserver.core.calls import Call
 from mockserver.core.dialects import Edition, ErrorTable, ErrorTemplate, RequestScope
 from mockserver.core.failures import FailureKind, Refusal, Violation
+from mockserver.core.quotas import Allowance, QuotaPolicy, Refused, exceeded
 from mockserver.core.seeding import derive
 from mockserver.dialects.openai.errors import ErrorRow
-from mockserver.dialects.yandex.limits import request_id
-from mockserver.dialects.yandex.models import ModelUri
+from mockserver.dialects.yandex.models import ModelUri, request_id
 
 _ROWS: dict[FailureKind, ErrorRow] = {
     # Recorded of an `input` in a form that the service does not know.
@@ -119,3 +119,23 @@ def in_session(kind: FailureKind, said: str, uri: ModelUri, call: Call, scope: R
     client = call.headers.get("x-client-request-id") or request
     session = f"internal_id={'-'.join(words)}&request_id={request}&client_request_id={client}&folder_id={uri.folder}"
     return Refusal(kind, f"Error in session {session}: {said}")
+
+
+# --- quotas ----------------------------------------------------------------------------------------------------------
+
+
+def refuse(refused: Refused, now: float) -> Refusal:
+    """The refusal for an exhausted quota: its name, its kind, and the amount that it allows."""
+    worst = exceeded(refused.standings)
+    if worst is None:
+        name, kind, allowed = "SessionsCount.count", "gauge", f"{refused.crowd} requests"
+    else:
+        limit = worst.limit
+        name, kind = f"{limit.measure.capitalize()}Per{limit.period.capitalize()}.rate", "rate"
+        allowed = f"{limit.amount} {limit.measure}"
+    return Refusal(
+        FailureKind.RATE_LIMIT, f"ai.textGenerationCompletion{name} {kind} quota limit exceed: allowed {allowed}"
+    )
+
+
+QUOTAS = QuotaPolicy({"default": Allowance(concurrent=10)}, refuse=refuse)

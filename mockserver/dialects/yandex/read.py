@@ -1,37 +1,45 @@
 """`POST /v1/chat/completions` becomes a request to a model: what the page allows, refuses and ignores."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from mockserver.core.calls import Call
 from mockserver.core.dialects import Edition, RequestScope
 from mockserver.core.failures import FailureKind, Refusal
-from mockserver.core.generation import Constraint, GenerationRequest, Limits, Output
+from mockserver.core.generation import Constraint, GenerationRequest, Limits, Output, ToolChoice
 from mockserver.dialects.contracts import Contract, by_edition, editions
 from mockserver.dialects.openai.read import (
     NO_OFFER,
     Body,
+    Offer,
+    any_tool,
     called,
     chat_prompt,
+    content_text,
     image_of,
     json_object,
+    parameters_fault,
     parts,
     sampling,
     with_images,
 )
 from mockserver.dialects.yandex.errors import explain, fault, in_session
-from mockserver.dialects.yandex.models import Backend, ModelUri, backend_of, checked_uri
-from mockserver.dialects.yandex.tools import read_tools
+from mockserver.dialects.yandex.models import ModelUri, backend_of, checked_uri
 from mockserver.model.schema import schema_fault
 
 CONTRACT = editions(__package__)
 REQUEST = by_edition(CONTRACT, "ChatCompletionRequest")
 
 
-class ChatExtra(NamedTuple):
-    """What only the writer of chats needs of a request: the engine of its model."""
+# "An image = 256 prompt tokens"
+IMAGE_TOKENS = 256
+_TOOL_FIELDS = {"tools", "tool_choice", "functions", "function_call"}
 
-    backend: Backend = Backend()
+
+def credentials(call: Call) -> str | None:
+    """The key of `Authorization: Api-Key <key>` or `Bearer <key or IAM token>`; None if there is none."""
+    scheme, _, key = (call.headers.get("authorization") or "").partition(" ")
+    return key.strip() or None if scheme.lower() in ("api-key", "bearer") else None
 
 
 def request_fields(edition: Edition, schema: str) -> tuple[str, ...]:
@@ -59,12 +67,81 @@ def fitting(request: GenerationRequest, uri: ModelUri, call: Call, scope: Reques
     return in_session(FailureKind.CONTEXT_LENGTH, message, uri, call, scope)
 
 
+def read(call: Call, scope: RequestScope) -> GenerationRequest | Refusal:
+    """The request, or why Yandex refuses it: first for its form, then for its model, then for its content."""
+    body = checked_body(call, scope, REQUEST)
+    if isinstance(body, Refusal):
+        return body
+    uri = checked_uri(body["model"], call, scope)
+    if isinstance(uri, Refusal):
+        return uri
+    messages = body["messages"]
+    wrong = messages_fault(messages)
+    if wrong is not None:
+        return in_session(FailureKind.INVALID_REQUEST, wrong, uri, call, scope)
+    refused = _conflict(body) or _history_fault(messages)
+    if refused is not None:
+        return refused
+    constraint = _read_format(body["response_format"]) if "response_format" in body else None
+    if isinstance(constraint, Refusal):
+        return constraint
+    backend, offer = backend_of(uri.name), NO_OFFER
+    if not _TOOL_FIELDS.isdisjoint(body):
+        given = read_tools(body, parallel=backend.own or body.get("parallel_tool_calls", True))
+        if isinstance(given, Refusal):
+            return given
+        offer = given
+    prompt = chat_prompt(messages, body.get("tools") or body.get("functions"))
+    # Not according to the page, but in today's answers thoughts are shown.
+    effort, shown = body.get("reasoning_effort"), scope.edition == "observed" and backend.thinks
+    # The page knows nothing of the variables of a chat template.
+    variables = body.get("chat_template_kwargs") if shown and backend.template_switch else None
+    if isinstance(variables, dict) and variables.get("enable_thinking") is False:
+        effort = "none"
+    # "deprecated in favor of `max_completion_tokens`", which takes precedence
+    most = body.get("max_completion_tokens", body.get("max_tokens"))
+    predicted = body["prediction"]["content"] if "prediction" in body else None
+    # By the page it is one text part, but clients send a list of them.
+    predicted = [predicted] if isinstance(predicted, dict) else predicted
+    # `stop`, `seed`, `store`, `audio`, `web_search_options` and `stream_options`: "CURRENTLY NOT SUPPORTED". The
+    # page demands strings as keys of `logit_bias` without saying what they mean: those that can be token ids are.
+    request = GenerationRequest(
+        model=str(uri),
+        prompts=(with_images(prompt, messages, IMAGE_TOKENS),),
+        output=Output(
+            stream=body.get("stream", False),
+            include_usage=not backend.large_chunks,
+            logprobs=int(body.get("top_logprobs", 0)) if body.get("logprobs") else None,
+            reasoning=shown,
+        ),
+        limits=Limits(None if most is None else int(most), context=backend.context),
+        sampling=sampling({**body, "seed": None} if "seed" in body else body),
+        constraint=constraint,
+        tools=offer.tools,
+        tool_choice=offer.choice,
+        n=int(body.get("n", 1)),
+        effort=effort or "medium" if shown else effort,
+        prediction=None if predicted is None else content_text(predicted),
+        extra=backend,
+    )
+    return fitting(request, uri, call, scope)
+
+
+def _conflict(body: Body) -> Refusal | None:
+    """The refusal of a field that needs another one."""
+    # "`logprobs` must be set to `true` if this parameter is used."
+    if "top_logprobs" in body and not body.get("logprobs"):
+        return fault("top_logprobs", "needs 'logprobs' to be true")
+    # "Only set this when you set `stream: true`."
+    if "stream_options" in body and not body.get("stream"):
+        return fault("stream_options", "needs 'stream' to be true")
+    return None
+
+
 # --- messages --------------------------------------------------------------------------------------------------------
 
 # Whether a message of the role must have some content: a tool's result may be empty.
 _ROLES = {"developer": True, "system": True, "user": True, "assistant": True, "tool": False, "function": False}
-# "An image = 256 prompt tokens"
-IMAGE_TOKENS = 256
 
 
 def messages_fault(messages: Sequence[Mapping[str, Any]]) -> str | None:
@@ -128,85 +205,97 @@ def _read_format(form: Body) -> Constraint | Refusal | None:
     return Constraint("json_object") if given is None else Constraint("json_schema", given)
 
 
-# --- read ------------------------------------------------------------------------------------------------------------
+# --- tools -----------------------------------------------------------------------------------------------------------
 
-_TOOL_FIELDS = {"tools", "tool_choice", "functions", "function_call"}
-
-
-def read(call: Call, scope: RequestScope) -> GenerationRequest | Refusal:
-    """The request, or why Yandex refuses it: first for its form, then for its model, then for its content."""
-    body = checked_body(call, scope, REQUEST)
-    if isinstance(body, Refusal):
-        return body
-    uri = checked_uri(body["model"], call, scope)
-    if isinstance(uri, Refusal):
-        return uri
-    messages = body["messages"]
-    wrong = messages_fault(messages)
-    if wrong is not None:
-        return in_session(FailureKind.INVALID_REQUEST, wrong, uri, call, scope)
-    refused = _conflict(body) or _history_fault(messages)
-    if refused is not None:
-        return refused
-    constraint = _read_format(body["response_format"]) if "response_format" in body else None
-    if isinstance(constraint, Refusal):
-        return constraint
-    backend, offer = backend_of(uri.name), NO_OFFER
-    if not _TOOL_FIELDS.isdisjoint(body):
-        given = read_tools(body, parallel=backend.own or body.get("parallel_tool_calls", True))
-        if isinstance(given, Refusal):
-            return given
-        offer = given
-    prompt = chat_prompt(messages, body.get("tools") or body.get("functions"))
-    # Not according to the page, but in today's answers thoughts are shown.
-    effort, shown = body.get("reasoning_effort"), scope.edition == "observed" and backend.thinks
-    if shown and backend.template_switch and _told_not_to_think(body.get("chat_template_kwargs")):
-        effort = "none"
-    # "deprecated in favor of `max_completion_tokens`", which takes precedence
-    most = body.get("max_completion_tokens", body.get("max_tokens"))
-    # `stop`, `seed`, `store`, `audio`, `web_search_options` and `stream_options`: "CURRENTLY NOT SUPPORTED". The
-    # page demands strings as keys of `logit_bias` without saying what they mean: those that can be token ids are.
-    request = GenerationRequest(
-        model=str(uri),
-        prompts=(with_images(prompt, messages, IMAGE_TOKENS),),
-        output=Output(
-            stream=body.get("stream", False),
-            include_usage=not backend.large_chunks,
-            logprobs=int(body.get("top_logprobs", 0)) if body.get("logprobs") else None,
-            reasoning=shown,
-        ),
-        limits=Limits(None if most is None else int(most), context=backend.context),
-        sampling=sampling({**body, "seed": None} if "seed" in body else body),
-        constraint=constraint,
-        tools=offer.tools,
-        tool_choice=offer.choice,
-        n=int(body.get("n", 1)),
-        effort=effort or "medium" if shown else effort,
-        prediction=_prediction(body["prediction"]) if "prediction" in body else None,
-        extra=ChatExtra(backend),
-    )
-    return fitting(request, uri, call, scope)
+# The vendor's own example of function calling has parameters `{"type": "int"}`, which JSON Schema does not know.
+_ABBREVIATED = {
+    "int": "integer",
+    "float": "number",
+    "str": "string",
+    "bool": "boolean",
+    "list": "array",
+    "dict": "object",
+}
 
 
-def _told_not_to_think(variables: object) -> bool:
-    """Whether the variables of a chat template, of which the page knows nothing, switch reasoning off."""
-    return isinstance(variables, dict) and variables.get("enable_thinking") is False
+def read_tools(body: Body, *, parallel: bool, fields: Sequence[str] = ()) -> Offer | Refusal:
+    """The tools on offer and the choice among them, or why they are refused; `functions` count if there are no `tools`.
+
+    `parallel`: whether one answer may call several tools; `fields`: where the tools are, if not in a chat.
+    """
+    rows, legacy = [_spelled_out(row) for row in body.get("tools") or ()], False
+    if not rows:
+        rows = [_spelled_out({"type": "function", "function": each}) for each in body.get("functions", ())]
+        fields, legacy = [f"functions[{place}]" for place in range(len(rows))], bool(rows)
+    elif not fields:
+        fields = [f"tools[{place}].{row['type']}" for place, row in enumerate(rows)]
+    for field, row in zip(fields, rows, strict=True):
+        unusable = _tool_fault(field, row)
+        if unusable is not None:
+            return unusable
+    tools = tuple(map(any_tool, rows))
+    # "This field is deprecated [...] Use `tool_choice` instead", of `function_call`.
+    field = "tool_choice" if "tool_choice" in body else "function_call"
+    mode, named = _read_choice(field, body.get(field, "auto"))
+    known = [(tool.kind, tool.name) for tool in tools]
+    unknown = next((name for kind, name in named or () if (kind, name) not in known), None)
+    if unknown is not None:
+        return fault(field, f"names a tool that is not there: {unknown!r}")
+    allowed = known if named is None else named
+    if mode == "required" and not allowed:
+        return fault(field, "asks for a call, but there is no tool to call")
+    names = tuple([name for _, name in named or ()])
+    return Offer(tools, ToolChoice(mode if allowed else "none", names, parallel, legacy))
 
 
-def _conflict(body: Body) -> Refusal | None:
-    """The refusal of a field that needs another one."""
-    # "`logprobs` must be set to `true` if this parameter is used."
-    if "top_logprobs" in body and not body.get("logprobs"):
-        return fault("top_logprobs", "needs 'logprobs' to be true")
-    # "Only set this when you set `stream: true`."
-    if "stream_options" in body and not body.get("stream"):
-        return fault("stream_options", "needs 'stream' to be true")
-    return None
+def _tool_fault(field: str, row: Body) -> Refusal | None:
+    """The refusal of a tool that no model can use: for parameters that are not the satisfiable schema of an object, or
+    a grammar that is not a satisfiable regex."""
+    if row["type"] == "function":
+        reason = parameters_fault(row["function"])
+        return fault(f"{field}.parameters", reason) if reason else None
+    form = row["custom"].get("format")
+    if not isinstance(form, Mapping) or form.get("type") != "grammar":
+        return None
+    grammar = form["grammar"]
+    if grammar["syntax"] == "lark":
+        return fault(f"{field}.format", "has a Lark grammar, which this simulator does not generate; use a regex")
+    from mockserver.model.regex import fault_in
+
+    reason, place = fault_in(grammar["definition"]), f"{field}.format.grammar.definition"
+    return fault(place, f"is not a pattern that a text could match: {reason}") if reason else None
 
 
-def _prediction(predicted: Body) -> str:
-    """The text that is expected, "such as the content of a text file that is being regenerated"."""
-    content = predicted["content"]
-    # By the page it is one text part, but clients send a list of them.
-    texts = [content] if isinstance(content, dict) else content
-    return texts if isinstance(texts, str) else "".join([part["text"] for part in texts])
+def _read_choice(field: str, given: Any) -> tuple[Any, list[tuple[str, str]] | None]:
+    """The mode of a tool choice, and the tools that it names by kind and name, None for all."""
+    if isinstance(given, str):
+        return given, None
+    if field == "function_call":
+        return "required", [("function", given["name"])]
+    if given["type"] == "allowed_tools":
+        allowed = given["allowed_tools"]
+        return allowed["mode"], [_named(row) for row in allowed["tools"]]
+    return "required", [_named(given)]
+
+
+def _named(row: Body) -> tuple[str, str]:
+    kind = "function" if row.get("function") else "custom"
+    return kind, row[kind]["name"]
+
+
+def _spelled_out(row: Body) -> Body:
+    """The tool with the type names of JSON Schema in its parameters."""
+    parameters = row["function"].get("parameters") if row["type"] == "function" else None
+    if not parameters:
+        return row
+    return {"type": "function", "function": {**row["function"], "parameters": _with_known_types(parameters)}}
+
+
+def _with_known_types(schema: Any) -> Any:
+    if isinstance(schema, list):
+        return [_with_known_types(item) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    known = {name: _with_known_types(value) for name, value in schema.items()}
+    named = known.get("type")
+    return known | {"type": _ABBREVIATED[named]} if isinstance(named, str) and named in _ABBREVIATED else known

@@ -21,7 +21,6 @@ from mockserver.dialects.openai.flavour import Flavour, Rendering, Segment
 from mockserver.dialects.openai.flavour import write as write_answer
 from mockserver.dialects.openai.replies import NOTHING, Members, batches, chat_logprobs
 from mockserver.dialects.yandex.models import Backend
-from mockserver.dialects.yandex.read import ChatExtra
 
 _ROLE: Members = {"role": "assistant"}
 # The first word counts no more tokens than this: the first chunk ends there at the latest.
@@ -40,7 +39,7 @@ def write(generation: Generation, pace: TokenTiming, scope: RequestScope) -> Rep
 
 def _backend(generation: Generation) -> Backend:
     extra = generation.request.extra
-    return extra.backend if isinstance(extra, ChatExtra) else Backend()
+    return extra if isinstance(extra, Backend) else Backend()
 
 
 def _around(rendering: Rendering) -> Members:

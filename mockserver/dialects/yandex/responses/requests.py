@@ -15,14 +15,19 @@ from mockserver.dialects.openai.responses.items import (
     files_of,
     format_of,
     messages_of,
-    tool_fields,
 )
 from mockserver.dialects.openai.responses.store import ResponseStore, Stored
 from mockserver.dialects.yandex.errors import fault, in_session
 from mockserver.dialects.yandex.models import Backend, ModelUri, backend_of, caller_folder, checked_uri
-from mockserver.dialects.yandex.read import CONTRACT, IMAGE_TOKENS, checked_body, fitting, messages_fault
+from mockserver.dialects.yandex.read import (
+    CONTRACT,
+    IMAGE_TOKENS,
+    checked_body,
+    fitting,
+    messages_fault,
+    read_tools,
+)
 from mockserver.dialects.yandex.responses.observed import ResponseExtra
-from mockserver.dialects.yandex.tools import offered_fault, read_tools
 from mockserver.model.intent import detect_intent
 from mockserver.model.schema import schema_fault
 
@@ -72,18 +77,13 @@ def _read_offer(body: Body, backend: Backend, edition: Edition) -> Offer | Refus
     The service's own tools (code, MCP servers, files) are accepted but never called: their results are not simulated.
     Only the web is searched, and only in the observed edition.
     """
-    unusable = offered_fault(
-        (f"tools[{place}]", tool["type"], tool_fields(tool))
-        for place, tool in enumerate(body.get("tools", ()))
-        if tool["type"] in ("function", "custom")
-    )
-    if unusable is not None:
-        return unusable
     # By the page a response may have several calls, unless the request forbids it; recorded responses say that they may
     # not unless the request allows it.
     documented = edition == "documented"
     parallel = bool(body.get("parallel_tool_calls", documented)) or (backend.own and documented)
-    return read_tools({"tools": chat_tools(body), "tool_choice": chat_choice(body)}, parallel=parallel)
+    called = ("function", "custom")
+    fields = [f"tools[{place}]" for place, tool in enumerate(body.get("tools", ())) if tool["type"] in called]
+    return read_tools({"tools": chat_tools(body), "tool_choice": chat_choice(body)}, parallel=parallel, fields=fields)
 
 
 def _request(body: Body, uri: ModelUri, prompt: Prompt, offer: Offer, edition: Edition) -> GenerationRequest:
