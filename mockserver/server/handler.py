@@ -209,10 +209,10 @@ class Handler:
     def _play(self, incoming: _Incoming, exchange: Exchange) -> PlayedResponse:
         """The response that plays an exchange of the journal, and does what the answer orders."""
         namespace, plan, app_state = incoming.namespace, exchange.plan, self.app_state
-        if plan is not None and plan.orders and plan.context.route.dialect.webhooks and plan.timeline.status < 400:
+        if plan is not None and plan.context.route.dialect.webhooks and plan.orders and plan.timeline.status < 400:
             self._send(incoming, plan)
         app_state.namespaces.trim()
-        app_state.metrics.begun()
+        app_state.metrics.in_flight += 1
         noted = namespace.histories.begin(exchange)
         ended = partial(_ended, exchange, namespace, app_state, noted)
         timeline = plan.timeline if plan is not None else _error_timeline(exchange)

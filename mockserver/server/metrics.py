@@ -89,10 +89,6 @@ class Metrics:
         """One tally for each combination of dialect, operation and status so far."""
         return list(self._tallies.values())
 
-    def begun(self) -> None:
-        """Count an answer that is about to be played."""
-        self.in_flight += 1
-
     def ended(self, exchange: Exchange) -> None:
         """Count an answer that has ended, successfully or not."""
         self.in_flight -= 1

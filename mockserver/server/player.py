@@ -42,11 +42,12 @@ Callback = Callable[[], None]
 
 
 class ResponseWriter(Protocol):
-    """Where an answer goes: one client, over any transport."""
+    """Where an answer goes: one client, over any transport.
 
-    @property
-    def longest_write(self) -> int:
-        """The size in bytes at which joined frames stop growing, so that a write mostly arrives in one read."""
+    Joined frames stop growing at a size of `longest_write` bytes, so that a write mostly arrives in one read.
+    """
+
+    longest_write: int
 
     def begin(self, status: int, headers: RawHeaders, length: int | None) -> None:
         """Send the head, which may wait for the first write. Without a `length` the body's size is unknown."""

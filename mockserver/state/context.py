@@ -92,7 +92,21 @@ def make_context(
     if route.operation is not None:
         edition = route.operation.edition or edition
     profile = profile_of(latency, route.dialect.realistic, settings.speed, settings.traces)
-    scope = _site(call, route, settings, seed, edition, salt, standings)
+    models, catalogue = route.dialect.models, settings.models.get(route.dialect.name)
+    if catalogue is not None:
+        known = {model.id: model for model in models}
+        models = tuple(known.get(name, Model(name)) for name in catalogue)
+    body, variables = fingerprint(call.body), route.variables
+    scope = RequestScope(
+        edition=edition,
+        now=call.received_at if settings.created is None else settings.created,
+        seed=seed,
+        identity=derive(seed, "identity", route.path, *variables.values(), call.query, body, salt),
+        models=models,
+        closed_catalogue=catalogue is not None,
+        variables=variables,
+        standings=standings,
+    )
     lengths = lengths_of(output_tokens, settings.traces)
     return RequestContext(call, route, settings, scope, profile, latency, lengths, overrides)
 
@@ -110,34 +124,6 @@ def _routed(settings: Settings, route: RouteSettings) -> Settings:
     names = ("seed", "edition", "latency", "output_tokens")
     own = {name: getattr(route, name) for name in names if name not in settings.pinned}
     return replace(settings, **{name: value for name, value in own.items() if value is not None})
-
-
-def _site(
-    call: Call,
-    route: RouteMatch,
-    settings: Settings,
-    seed: int,
-    edition: Edition,
-    salt: int,
-    standings: tuple[LimitState, ...],
-) -> RequestScope:
-    models = route.dialect.models
-    catalogue = settings.models.get(route.dialect.name)
-    if catalogue is not None:
-        known = {model.id: model for model in models}
-        models = tuple(known.get(name, Model(name)) for name in catalogue)
-    return RequestScope(
-        edition=edition,
-        now=call.received_at if settings.created is None else settings.created,
-        seed=seed,
-        identity=derive(
-            seed, "identity", route.path, *route.variables.values(), call.query, fingerprint(call.body), salt
-        ),
-        models=models,
-        closed_catalogue=catalogue is not None,
-        variables=route.variables,
-        standings=standings,
-    )
 
 
 def overridden(

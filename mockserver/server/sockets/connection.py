@@ -142,7 +142,7 @@ class Answer(Transport):
     message_event = _Ignored()
 
     __slots__ = (
-        *("disconnected", "keep_alive", "more_body", "scope"),
+        *("disconnected", "keep_alive", "longest_write", "more_body", "scope"),
         *("response_complete", "too_large"),
         *("_bodiless", "_chunked", "_closed_by", "_awaits_continue", "_gone", "_body", "_head", "_old", "_protocol"),
         *("_application", "_at_once", "_interrupted", "_left", "_max_body", "_resume", "_send", "_taken"),
@@ -168,6 +168,8 @@ class Answer(Transport):
         self.disconnected = False
         self.response_complete = False
         self._protocol = protocol
+        # As much as clients read at once: a TLS record, or the usual size of a read from a socket.
+        self.longest_write = _RECORD if protocol.scheme == "https" else _READ
         self._head = b""
         self._chunked = False
         self._bodiless = scope["method"] == "HEAD"
@@ -256,11 +258,6 @@ class Answer(Transport):
             playback.leave(self._closed_by)
         else:
             playback.play()
-
-    @property
-    def longest_write(self) -> int:
-        """As much as clients read at once: a TLS record, or the usual size of a read from a socket."""
-        return _RECORD if self._protocol.scheme == "https" else _READ
 
     def begin(self, status: int, headers: RawHeaders, length: int | None) -> None:
         """Prepare the head, which is sent with the first part of the body."""
