@@ -16,7 +16,6 @@ from mockserver.core.dialects import Dialect
 from mockserver.core.failures import SimulatorError
 from mockserver.core.installed import load_dialects
 from mockserver.routes import Endpoint, RememberingRouter, Routes, mount
-from mockserver.server.admin.api import admin_api
 from mockserver.server.app_state import AppState, SettingsReader, Watcher
 from mockserver.server.asgi import ROOT, send_json
 from mockserver.server.cors import AccessGuard, AccessMiddleware
@@ -45,7 +44,7 @@ class App(Starlette):
         self._handler = Handler()
         self.app_state = self._handler.app_state = AppState(settings, dialects, self._handler)
         self._watcher = Watcher(reader, self.app_state) if reader else None
-        self._admin = admin_api(self.app_state)
+        self._admin = _Admin(self.app_state)
         guard = Middleware(AccessMiddleware, guard=self.guard, settings=lambda: self.app_state.setup.settings)
         super().__init__(middleware=[guard], lifespan=_lifespan)
         self.router = self._router = RememberingRouter([], Endpoint(None, self._handler), _lifespan)
@@ -108,13 +107,39 @@ async def _lifespan(app: App) -> AsyncIterator[None]:
             watcher.cancel()
 
 
+class _Admin:
+    """The admin API and the dialects' documents. The first request to them loads them, in a thread: that would take a
+    tenth of each start and 5 MB, and many servers are never asked."""
+
+    def __init__(self, app_state: AppState) -> None:
+        self._app_state = app_state
+        self._api: Starlette | None = None
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one ASGI scope."""
+        api = await asyncio.to_thread(self.load) if self._api is None else self._api
+        await api(scope, receive, send)
+
+    def load(self) -> Starlette:
+        """The application."""
+        if self._api is None:
+            from mockserver.server.admin.api import admin_api
+
+            self._api = admin_api(self._app_state)
+        return self._api
+
+
 class _Literal:
     """The admin API for requests whose path is written like its own: a proxy that bars the API from the outside might
     not recognise it in `/%5fmockserver/` or `/_mockserver%2f`."""
 
-    def __init__(self, admin: Starlette) -> None:
+    def __init__(self, admin: _Admin) -> None:
         self._admin = admin
-        self.routes = admin.routes
+
+    @property
+    def routes(self) -> list[BaseRoute]:
+        """Its routes, for who lists those of the application."""
+        return self._admin.load().routes
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one ASGI scope."""

@@ -27,11 +27,11 @@ from uvicorn.server import ServerState
 
 from mockserver.faults.catalogue import FAULTS
 from mockserver.faults.rules import Fault
-from mockserver.server.admin.journal import end_feeds
 from mockserver.server.app import create_app
 from mockserver.server.app_state import AppState
 from mockserver.server.clock import Monotonic
 from mockserver.server.cors import AccessGuard
+from mockserver.server.following import end_feeds
 from mockserver.server.listener import BACKLOG, Handshake, Listener, accept_all_pending, bind
 from mockserver.server.scheduling import Threads
 from mockserver.server.sockets.connection import HttpProtocol

@@ -24,7 +24,7 @@ from urllib.request import (
 
 from mockserver.core.dialects import Dialect
 from mockserver.core.matching.values import CriteriaError
-from mockserver.server.admin.verification import wait_for_deliveries, wait_for_requests
+from mockserver.server.following import wait_for_deliveries, wait_for_requests
 from mockserver.server.urls import other_scheme
 from mockserver.state.deliveries import Delivered, shown
 from mockserver.state.journal.exchanges import Exchange, Forgotten, Journal

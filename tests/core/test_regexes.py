@@ -1,8 +1,6 @@
 """Users' regular expressions: they match what Python's `re` matches, and every search ends."""
 
 import re
-import subprocess
-import sys
 from time import process_time
 
 import pytest
@@ -204,12 +202,6 @@ def test_patterns_that_find_nothing_slowly_have_one_time_together_too() -> None:
     found = [pattern.search("x" * 100_000) for pattern in patterns]
     assert found[-1] is None
     assert process_time() - began < 10 * PATIENCE
-
-
-def test_whoever_has_no_patterns_does_not_wait_for_the_package() -> None:
-    program = "import sys, mockserver.server.app; print('regex' in sys.modules)"
-    told = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert told.stdout == "False\n"
 
 
 def test_groups_are_those_that_took_part_in_the_match() -> None:

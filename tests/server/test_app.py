@@ -69,6 +69,15 @@ def test_its_routes_hold_every_operation_under_each_name() -> None:
     assert {("GET", "/_mockserver/journal"), ("GET", "/_mockserver/ui"), ("*", "/cerebras/openapi.json")} <= served
 
 
+def test_a_start_pays_neither_for_the_admin_api_nor_for_patterns() -> None:
+    program = (
+        "import sys, mockserver; mockserver.create_app(); import mockserver.server.server; "
+        "print(*{'regex', 'mockserver.server.admin'} & sys.modules.keys())"
+    )
+    told = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert told.stdout == "\n"
+
+
 def is_answered(client: Any, before: str = "") -> None:
     """Every dialect answers, plain and streamed, and so does the admin API."""
     for dialect in CHATS:

@@ -36,9 +36,10 @@ from mockserver.server.admin.schemas import (
     rows,
     table,
 )
+from mockserver.server.following import subscribe
 from mockserver.server.scheduling import in_slices
 from mockserver.state.context import ChosenBy
-from mockserver.state.journal.exchanges import Exchange, Journal
+from mockserver.state.journal.exchanges import Exchange
 from mockserver.state.journal.har import ARCHIVE_BEGIN, ARCHIVE_END, har_entry
 from mockserver.state.journal.transcripts import exact_transcript_of, summary_of, transcript_of
 from mockserver.state.verify.selection import filter_exchanges as differences_of
@@ -317,89 +318,6 @@ def _number(request: AdminRequest, name: str, otherwise: int | None) -> int | No
 
 def _is_whole(text: str) -> bool:
     return re.fullmatch(r"[0-9]{1,18}", text) is not None
-
-
-# --- the live feed ---
-
-# How many unread events a subscriber may have; it misses later ones.
-_LONGEST_QUEUE = 1000
-# The interval of comments that keep idle connections from being considered broken.
-_HEARTBEAT_SECONDS = 15.0
-
-
-class _Subscriber:
-    """The events that a subscriber has not read yet, and how many it has missed; b"" ends them."""
-
-    def __init__(self) -> None:
-        self.events: asyncio.Queue[bytes] = asyncio.Queue(_LONGEST_QUEUE)
-        self.missed = 0
-        self.loop = asyncio.get_running_loop()
-
-    def put(self, event: bytes) -> None:
-        if self.events.full():
-            self.missed += 1
-        else:
-            self.events.put_nowait(event)
-
-    def end(self) -> None:
-        """End the feed of a subscriber, discarding unread events."""
-        while not self.events.empty():
-            self.events.get_nowait()
-        self.events.put_nowait(b"")
-
-
-class _Feed:
-    """All subscribers to one journal."""
-
-    def __init__(self, journal: Journal) -> None:
-        self.subscribers: list[_Subscriber] = []
-        self.stop: Callable[[], None] = journal.watch(self._publish)
-
-    def _publish(self, exchange: Exchange) -> None:
-        # Serialised now, because the exchange changes while the event waits to be read.
-        event = b"event: exchange\ndata: %b\n\n" % orjson.dumps(summary_of(exchange))
-        for subscriber in self.subscribers:
-            subscriber.put(event)
-
-
-# The feeds of the journals that have subscribers.
-_feeds: dict[Journal, _Feed] = {}
-
-
-def end_feeds() -> None:
-    """End the feeds of all subscribers on this loop, so that their server need not break them off."""
-    own = asyncio.get_running_loop()
-    for feed in _feeds.values():
-        for subscriber in feed.subscribers:
-            if subscriber.loop is own:
-                subscriber.end()
-
-
-async def subscribe(journal: Journal) -> AsyncIterator[bytes]:
-    """The events of a journal, until the subscriber or the server stops."""
-    subscriber, feed = _Subscriber(), _feeds.get(journal)
-    if feed is None:
-        feed = _feeds[journal] = _Feed(journal)
-    feed.subscribers.append(subscriber)
-    try:
-        yield b": listening\n\n"
-        while True:
-            try:
-                event = await asyncio.wait_for(subscriber.events.get(), _HEARTBEAT_SECONDS)
-            except TimeoutError:
-                yield b": still here\n\n"
-                continue
-            if not event:
-                return
-            if subscriber.missed:
-                yield b'event: missed\ndata: {"count": %d}\n\n' % subscriber.missed
-                subscriber.missed = 0
-            yield event
-    finally:
-        feed.subscribers.remove(subscriber)
-        if not feed.subscribers:
-            feed.stop()
-            del _feeds[journal]
 
 
 ENDPOINTS = (journal, journal_lines, journal_archive, unmatched, exchange, filter_exchanges, forget, events)

@@ -1,7 +1,7 @@
 """The admin API of verification, for tests in any language: waiting, checks, and the verdict on clients."""
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Any, get_args
@@ -33,9 +33,9 @@ from mockserver.server.admin.schemas import (
     rows,
     table,
 )
+from mockserver.server.following import wait_for_deliveries, wait_for_requests
 from mockserver.server.scheduling import in_slices
-from mockserver.state.deliveries import Deliveries
-from mockserver.state.journal.exchanges import Exchange, Journal
+from mockserver.state.journal.exchanges import Exchange
 from mockserver.state.journal.transcripts import Transcript
 from mockserver.state.journal.views import View
 from mockserver.state.verify.checks import CHECKS, CheckError, Evidence, run_checks
@@ -217,34 +217,6 @@ def _number(text: str, name: str, most: float) -> float:
     if not 0 <= number <= most:
         raise AdminError(f"{name}: {short_repr(text)} is not a number from 0 to {most:g}")
     return number
-
-
-async def wait_for_requests(journal: Journal, count: int | None, seconds: float) -> bool:
-    """Wait until so many requests to a model have begun, including forgotten ones; without a number, until every answer
-    has ended. Return False on timeout."""
-    changed = asyncio.Event()
-    stop = journal.watch(lambda exchange: changed.set())
-    return await _wait(changed, stop, lambda: journal.is_idle if count is None else journal.asked >= count, seconds)
-
-
-async def wait_for_deliveries(deliveries: Deliveries, count: int, seconds: float) -> bool:
-    """Wait until so many deliveries have ended, including forgotten ones; return False on timeout."""
-    changed = asyncio.Event()
-    stop = deliveries.watch(changed.set)
-    return await _wait(changed, stop, lambda: deliveries.ended >= count, seconds)
-
-
-async def _wait(changed: asyncio.Event, stop: Callable[[], None], holds: Callable[[], bool], seconds: float) -> bool:
-    try:
-        async with asyncio.timeout(seconds):
-            while not holds():
-                changed.clear()
-                await changed.wait()
-        return True
-    except TimeoutError:
-        return holds()
-    finally:
-        stop()
 
 
 ENDPOINTS = (wait, verify, report)
