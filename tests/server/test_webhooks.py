@@ -22,8 +22,8 @@ from mockserver.core.dialect_state import Timing, WebhookRequest, WebhookResult
 from mockserver.core.dialects import EDITIONS, Operation, RequestScope
 from mockserver.core.installed import load_dialect
 from mockserver.core.timeline import FrameBatch, Reply
-from mockserver.server.following import wait_for_deliveries
 from mockserver.server.app import App
+from mockserver.server.following import wait_for_deliveries
 from mockserver.server.http_client import _tls_context, reach_of
 from mockserver.state.settings import Settings
 from mockserver.testing.backend import OverHttp
