@@ -14,8 +14,7 @@ from mockserver.core.dialects import Edition
 from mockserver.core.failures import FailureKind, Refusal
 from mockserver.core.generation import Constraint, GenerationRequest
 from mockserver.dialects.friendli.dialect import FRIENDLI
-from mockserver.dialects.friendli.reasoning import FriendliOptions, options_of
-from mockserver.dialects.friendli.schemas import known_fields
+from mockserver.dialects.friendli.read import FriendliOptions, known_fields, options_of
 from mockserver.model import tokens
 from mockserver.state.settings import Settings
 from tests.support.asking import FROZEN, QUIET, Answer, ask

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from mockserver.dialects.friendli.dialect import FRIENDLI
 from mockserver.dialects.friendli.models import MODELS, traits_of
-from mockserver.dialects.friendli.schemas import CONTRACT
 from mockserver.model import tokens
 from mockserver.state.namespaces import Namespace
 from mockserver.state.stubs.parse_stubs import read_stub
@@ -531,9 +531,9 @@ def test_faults_speak_the_engines_language() -> None:
     assert (answer.status, list(answer.json())) == (400, ["message", "error"])
 
 
-@pytest.mark.parametrize("name", sorted(CONTRACT["observed"]()["schemas"]["ChatFields"]["properties"]))
+@pytest.mark.parametrize("name", sorted(FRIENDLI.contract["observed"]()["schemas"]["ChatFields"]["properties"]))
 def test_every_field_but_the_messages_may_be_null(name: str) -> None:
     answer = today(max_tokens=3, **{name: None}) if name != "max_tokens" else today(max_tokens=None)
     assert answer.status == (422 if name == "messages" else 200)
-    if name in CONTRACT["documented"]()["schemas"]["ChatFields"]["properties"]:
+    if name in FRIENDLI.contract["documented"]()["schemas"]["ChatFields"]["properties"]:
         assert legacy(**{name: None}).status == (422 if name == "messages" else 200)

@@ -1,30 +1,73 @@
-"""Calls of the three chat endpoints become requests to a model, or are refused.
+"""The three chat endpoints: requests and answers.
 
     body -> unknown fields -> schema -> checks between fields -> model -> its senses -> request -> checks against both
 
 By the page each station refuses with all the faults that it finds; today only the first is reported, in one message.
+By the page answers also have fewer members around their choices than today (vendor note B3). Today's keys are in
+alphabetical order, as the engine was recorded to send them.
+
+Chats of a model that vLLM serves were recorded of GLM-5.3-Flash in September 2026: their members are in vLLM's order,
+without vLLM's own extensions, and reasoning comes behind the content. Their streams are assumed to be vLLM's with the
+same members; a chunk has several tokens, as events of the same model's responses were recorded to have.
 """
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from itertools import chain
 from typing import Any
+
+import orjson
 
 from mockserver.core.calls import Call
 from mockserver.core.dialects import Edition, Model, RequestScope
-from mockserver.core.failures import Refusal, Violation
-from mockserver.core.generation import GenerationRequest, Output, Prompt, ToolChoice
+from mockserver.core.failures import FailureKind, Refusal, Violation
+from mockserver.core.generation import (
+    Choice,
+    Generation,
+    GenerationRequest,
+    Output,
+    Prompt,
+    ToolChoice,
+)
+from mockserver.core.seeding import hex_digits, uuid4_text
+from mockserver.core.timeline import Reply, TokenTiming
 from mockserver.dialects.friendli.checks import CHAT_CHECKS, conflicts, misfits
-from mockserver.dialects.friendli.errors import invalid, unknown_model, worded
+from mockserver.dialects.friendli.errors import invalid, unknown_model
 from mockserver.dialects.friendli.formats import constraint
 from mockserver.dialects.friendli.models import Place, traits_of
-from mockserver.dialects.friendli.read import json_body, read_limits, read_sampling, read_stops, read_timeout
-from mockserver.dialects.friendli.reasoning import FriendliOptions, Reasoning, read_reasoning
-from mockserver.dialects.friendli.schemas import contract_of, known_fields
+from mockserver.dialects.friendli.read import (
+    FriendliOptions,
+    Reasoning,
+    Thoughts,
+    contract_of,
+    json_body,
+    known_fields,
+    options_of,
+    read_limits,
+    read_reasoning,
+    read_sampling,
+    read_stops,
+    read_timeout,
+    worded,
+)
+from mockserver.dialects.openai.flavour import Encoding, Flavour, Rendering, Segment
+from mockserver.dialects.openai.flavour import write as write_answer
 from mockserver.dialects.openai.read import NO_OFFER, Body, chat_prompt, function_tools, tool_choice, with_media
+from mockserver.dialects.openai.replies import (
+    EVENT_STREAM,
+    JsonTexts,
+    Members,
+    batches,
+    chat_logprobs,
+    json_texts,
+    usage_object,
+    whole_calls,
+)
 
 Messages = Sequence[Mapping[str, Any]]
 # A part that is not text: the places of the message and of the part, its kind, and its URL.
 Medium = tuple[int, int, str, str]
-
 # The tokens of each medium: figures of our own, since the vendor states none.
 _TOKENS = {"image_url": 256, "audio_url": 128, "video_url": 1024}
 # How models that only read text refuse each medium.
@@ -33,48 +76,14 @@ REFUSALS = {
     "video_url": "This model does not support image/video inputs.",
     "audio_url": "This model does not support audio inputs.",
 }
+
 # The first client knows no thoughts.
 _NO_THOUGHT = Reasoning(None, "hidden")
 
 
-def media_in(messages: Messages) -> list[Medium]:
-    """The parts of messages that are not text."""
-    found = []
-    for place, message in enumerate(messages):
-        content = message.get("content")
-        for number, part in enumerate(content if isinstance(content, list) else ()):
-            kind = part["type"]
-            if kind in _TOKENS:
-                found.append((place, number, kind, part[kind]["url"]))
-    return found
-
-
-def read_prompt(messages: Messages, tools: object, media: Sequence[Medium]) -> Prompt:
-    """The conversation as a prompt, with the `tools` on offer; each medium changes the answer by its URL."""
-    prompt = chat_prompt(messages, tools)
-    return with_media(prompt, [(kind, url, _TOKENS[kind]) for *_, kind, url in media]) if media else prompt
-
-
-def due_choice(choice: ToolChoice, prompt: Prompt) -> ToolChoice:
-    """The choice, but none of a named tool once its result follows the last user message.
-
-    The first client's own tests send the same `tool_choice` with the result, and expect a text.
-    """
-    for message in reversed(prompt.messages) if choice.mode == "required" and choice.names else ():
-        if message.role == "user":
-            break
-        if message.answers in choice.names:
-            return ToolChoice("none")
-    return choice
-
-
+@worded
 def read_chat(place: Place, call: Call, scope: RequestScope) -> GenerationRequest | Refusal:
     """The request to a place, or its refusal."""
-    made = _read(place, call, scope)
-    return worded(made, scope.edition) if isinstance(made, Refusal) else made
-
-
-def _read(place: Place, call: Call, scope: RequestScope) -> GenerationRequest | Refusal:
     body, edition = json_body(call.body), scope.edition
     if isinstance(body, Refusal):
         return body
@@ -156,3 +165,221 @@ def _request(
         budget=thought.budget,
         extra=FriendliOptions(timeout, thoughts=thought.thoughts, media=counts),
     )
+
+
+def media_in(messages: Messages) -> list[Medium]:
+    """The parts of messages that are not text."""
+    found = []
+    for place, message in enumerate(messages):
+        content = message.get("content")
+        for number, part in enumerate(content if isinstance(content, list) else ()):
+            kind = part["type"]
+            if kind in _TOKENS:
+                found.append((place, number, kind, part[kind]["url"]))
+    return found
+
+
+def read_prompt(messages: Messages, tools: object, media: Sequence[Medium]) -> Prompt:
+    """The conversation as a prompt, with the `tools` on offer; each medium changes the answer by its URL."""
+    prompt = chat_prompt(messages, tools)
+    return with_media(prompt, [(kind, url, _TOKENS[kind]) for *_, kind, url in media]) if media else prompt
+
+
+def due_choice(choice: ToolChoice, prompt: Prompt) -> ToolChoice:
+    """The choice, but none of a named tool once its result follows the last user message.
+
+    The first client's own tests send the same `tool_choice` with the result, and expect a text.
+    """
+    for message in reversed(prompt.messages) if choice.mode == "required" and choice.names else ():
+        if message.role == "user":
+            break
+        if message.answers in choice.names:
+            return ToolChoice("none")
+    return choice
+
+
+# --- answers ---------------------------------------------------------------------------------------------------------
+
+
+def write_chat(generation: Generation, pace: TokenTiming, scope: RequestScope) -> Reply | Refusal:
+    """An answer to a conversation, or a refusal if it takes too long."""
+    if is_late(generation, pace):
+        return Refusal(FailureKind.TIMEOUT)
+    by_vllm = traits_of(generation.request.model).by_vllm
+    flavour = _PAGE_CHAT if scope.edition == "documented" else _VLLM_CHAT if by_vllm else _CHAT
+    return write_answer(flavour, generation, pace, scope)
+
+
+def is_late(generation: Generation, pace: TokenTiming) -> bool:
+    """Whether an answer begins later than the timeout of its request: a stream with its first token, a body with its
+    last."""
+    timeout = options_of(generation.request).timeout
+    if timeout is None:
+        return False
+    return pace.queue + pace.prefill + (0 if generation.request.output.stream else pace.decode) > timeout
+
+
+def _around(rendering: Rendering) -> Members:
+    """Today's members; all chunks but the last have a usage of null. A container may be called without a model."""
+    model, scope = rendering.generation.request.model, rendering.scope
+    around = {"created": int(scope.now), "id": f"chatcmpl-{hex_digits(scope.identity, 32, 'id')}", "usage": None}
+    return {**around, "model": model} if model else around
+
+
+def _counts(rendering: Rendering) -> Members:
+    """Token counts, and how many tokens of the prompt came from a cache, if any did."""
+    usage = rendering.generation.usage
+    cached = {"prompt_tokens_details": {"cached_tokens": usage.cached_tokens}} if usage.cached_tokens else {}
+    return {**usage_object(usage), **cached}
+
+
+def _choice_members(rendering: Rendering, choice: Choice) -> Members:
+    """The content, null if there are only thoughts or calls; the calls; and the thoughts, under both their names."""
+    request = rendering.generation.request
+    apart, thoughts, texts = shown(choice, options_of(request).thoughts)
+    thought, content = "".join(thoughts), "".join(texts)
+    if not apart:
+        thought, content = "", thought + content
+    message: dict[str, Any] = {"role": "assistant", "content": content or None if thought or choice.calls else content}
+    if choice.calls:
+        message |= whole_calls(choice, partial(rendering.flavour.call_id, rendering))
+    if thought:
+        message |= {"reasoning": thought, "reasoning_content": thought}
+    if request.output.logprobs is not None:
+        return {"message": message, "logprobs": {"content": chat_logprobs(choice)}}
+    return {"message": message, "logprobs": None} if rendering.flavour is _VLLM_CHAT else {"message": message}
+
+
+def _segments(rendering: Rendering, choice: Choice) -> Sequence[Segment]:
+    """Thoughts, text and calls; the first chunk has the role too."""
+    said = [segment for segment in _told(rendering, choice) if segment.steps]
+    return [said[0]._replace(first={"role": "assistant"}), *said[1:]] if said else ()
+
+
+def _told(rendering: Rendering, choice: Choice) -> Iterator[Segment]:
+    request, slot = rendering.generation.request, rendering.flavour.encoding.slot
+    apart, thoughts, texts = shown(choice, options_of(request).thoughts)
+    yield Segment({"reasoning": slot, "reasoning_content": slot} if apart else {"content": slot}, thoughts)
+    scores = partial(_scores, choice) if request.output.logprobs is not None else None
+    yield Segment({"content": slot}, texts, beside=scores)
+    for place, call in enumerate(choice.calls):
+        begun = {"index": place, "id": rendering.flavour.call_id(rendering, choice, place), "type": "function"}
+        delta = {"index": place, "function": {"arguments": slot}}
+        head = {"tool_calls": [{**begun, "function": {"name": call.name, "arguments": ""}}]}
+        yield Segment({"tool_calls": [delta]}, call.texts, head=head)
+
+
+def _scores(choice: Choice, at: range) -> Members:
+    return {"logprobs": {"content": chat_logprobs(choice, at.start, at.stop)}}
+
+
+_OPEN, _CLOSE = "<think>\n", "\n</think>\n\n"
+_LEAKED_CLOSE = "</think>"
+
+
+def shown(choice: Choice, where: Thoughts) -> tuple[bool, Sequence[str], Sequence[str]]:
+    """The thoughts of a choice as they are to be shown: whether apart from the content; their texts, and the content's.
+
+    The closing tag is left out if the choice was cut within its thoughts.
+    """
+    texts = choice.texts
+    if where == "empty" and texts:
+        texts = [_OPEN + _CLOSE + texts[0], *texts[1:]]
+    if where not in ("inside", "leaked") or not choice.thoughts:
+        return where not in ("inside", "leaked"), choice.thoughts, texts
+    opening, closing = (_OPEN, _CLOSE) if where == "inside" else ("", _LEAKED_CLOSE)
+    first, *rest = choice.thoughts
+    thoughts = [opening + first, *rest]
+    if choice.answer_tokens or choice.finish_reason != "length":
+        thoughts[-1] += closing
+    return False, thoughts, texts
+
+
+def spaced(value: object) -> bytes:
+    """JSON of the page's wire."""
+    return json.dumps(value).encode()
+
+
+def _sorted(value: object) -> bytes:
+    return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
+
+
+# As `json.dumps` does it: ", " and ": " between the parts as in the page's stream, and ASCII alone, since the client of
+# that time cuts its lines at U+2028 and U+0085 too. Nothing around a text comes from the request.
+_PAGE = Encoding(spaced, JsonTexts(spaced), "\0the text of a token\0")
+# Compact, and with the keys in alphabetical order.
+_TODAY = Encoding(_sorted, json_texts)
+_CHAT = Flavour(
+    around=_around,
+    counts=_counts,
+    choice_members=_choice_members,
+    segments=_segments,
+    encoding=_TODAY,
+)
+
+_PAGE_CHAT = _CHAT._replace(
+    around=lambda rendering: {"created": int(rendering.scope.now)},
+    body=("choices", "usage", "created"),
+    chunk=("choices", "created"),
+    choice=("index", "message", "finish_reason", "logprobs"),
+    part=("index", "delta", "finish_reason", "logprobs"),
+    encoding=_PAGE,
+)
+
+# --- by vLLM ---------------------------------------------------------------------------------------------------------
+
+
+def _vllm_around(rendering: Rendering) -> Members:
+    scope = rendering.scope
+    id_ = f"chatcmpl-{uuid4_text(scope.identity, 'id')}"
+    return {"id": id_, "created": int(scope.now), "model": rendering.generation.request.model}
+
+
+def _vllm_counts(rendering: Rendering) -> Members:
+    usage = rendering.generation.usage
+    details = {"cached_tokens": usage.cached_tokens, "created_cache_tokens": usage.written_tokens}
+    media = options_of(rendering.generation.request).media
+    return {
+        "prompt_tokens": usage.prompt_tokens,
+        "total_tokens": usage.total_tokens,
+        "completion_tokens": usage.completion_tokens,
+        "prompt_tokens_details": {**details, "multimodal_tokens": dict(media) or None},
+    }
+
+
+def _vllm_groups(rendering: Rendering, choice: Choice, texts: Sequence[str], step: int) -> Iterator[range]:
+    """The pieces of a prepared answer are kept apart."""
+    if rendering.generation.prepared:
+        return (range(place, place + 1) for place in range(len(texts)))
+    return accepted(texts, step, choice.seed)
+
+
+# The most tokens of an event by vLLM.
+_MOST = 5
+
+
+def accepted(texts: Sequence[str], step: int, key: int) -> Iterator[range]:
+    """Which tokens share an event, if texts begin with a decoding step; `key` decides how many do.
+
+    With speculative decoding, a step accepts several tokens that were drafted: recorded of GLM-5.3-Flash, in whose
+    streams an event has 1 to 6 tokens, and the first event of an answer has one.
+    """
+    alone = 1 if step == 0 and texts else 0
+    return chain((range(1),) * alone, batches(alone, len(texts), 1, _MOST, key))
+
+
+_VLLM_CHAT = Flavour(
+    around=_vllm_around,
+    counts=_vllm_counts,
+    closing_around=lambda rendering: {"service_tier": None, "system_fingerprint": None},
+    choice_members=_choice_members,
+    opening=lambda rendering, choice: ({"delta": {"role": "assistant", "content": ""}},),
+    segments=lambda rendering, choice: [*_told(rendering, choice)],
+    groups=_vllm_groups,
+    # Recorded of a call in a response.
+    call_id=lambda rendering, choice, place: (
+        f"chatcmpl-tool-{hex_digits(rendering.scope.identity, 16, 'call', choice.index, place)}"
+    ),
+    body=("id", "object", "created", "model", "choices", "service_tier", "system_fingerprint", "usage"),
+    stream_headers=((b"content-type", EVENT_STREAM + b"; charset=utf-8"),),
+)

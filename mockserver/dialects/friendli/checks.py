@@ -13,7 +13,6 @@ from mockserver.dialects.openai.read import Body, function_tools, parameters_fau
 
 # What is wrong between valid fields, and the fields without which nothing can be.
 Check = tuple[frozenset[str], Callable[[Body], Iterable[Violation]]]
-
 # The default values of fields, which conflict with nothing.
 _DEFAULTS: Body = {
     "stream": False,

@@ -6,10 +6,10 @@ from functools import partial
 from typing import Any
 
 from mockserver.core.dialects import FINISH_REASON, Clients, Dialect, Operation, Schemas, on_demand
+from mockserver.dialects.contracts import editions
 from mockserver.dialects.friendli.errors import ERRORS, stream_error
 from mockserver.dialects.friendli.limits import PRESETS, PROMPT_CACHING, QUOTAS, every_answer
 from mockserver.dialects.friendli.models import MODELS, Place, container, dedicated, health, list_models, serverless
-from mockserver.dialects.friendli.schemas import CONTRACT
 from mockserver.dialects.openai.read import bearer
 
 # The hosted endpoints: the name of each, how it finds a model, and whose model that is.
@@ -38,13 +38,13 @@ def _hosted(operation: Operation, name: str, summary: str) -> Operation:
 
 def _completions(place: Place) -> Operation:
     schemas = Schemas("CompletionRequest", "CompletionResponse", "CompletionChunk")
-    read, write = _code("read:read", place), _code("write:write")
+    read, write = _code("completions:read_completion", place), _code("completions:write_completion")
     return Operation("completions", "POST", ("/v1/completions",), schemas, read, write)
 
 
 def _chats(place: Place) -> Operation:
     schemas = Schemas("ChatCompletionRequest", "ChatCompletionResponse", "ChatCompletionChunk")
-    read, write = _code("chats:read_chat", place), _code("write:write_chat")
+    read, write = _code("chats:read_chat", place), _code("chats:write_chat")
     operation = Operation(
         "chat_completions", "POST", ("/v1/chat/completions",), schemas, read, write, supports_tools=True
     )
@@ -53,10 +53,10 @@ def _chats(place: Place) -> Operation:
 
 def _responses(place: Place) -> Operation:
     schemas = Schemas("ResponsesRequest", "Response", "ResponsesEvent")
-    read, write = _code("responses:read_response", place), _code("response_answers:write_response")
+    read, write = _code("responses:read_response", place), _code("responses:write_response")
     operation = Operation("responses", "POST", ("/v1/responses",), schemas, read, write, supports_tools=True)
     # The Responses API came with the second wire, at a container too.
-    return operation._replace(edition="observed", stream_error=_code("response_answers:fail"))
+    return operation._replace(edition="observed", stream_error=_code("responses:fail"))
 
 
 def _messages(place: Place) -> Operation:
@@ -68,19 +68,17 @@ def _messages(place: Place) -> Operation:
 
 def _tokenize(place: Place) -> Operation:
     schemas = Schemas("TokenizationRequest", "TokenizationResponse")
-    return Operation("tokenize", "POST", ("/v1/tokenize",), schemas, handler=_code("tokenization:tokenize", place))
+    return Operation("tokenize", "POST", ("/v1/tokenize",), schemas, handler=_code("completions:tokenize", place))
 
 
 def _detokenize(place: Place) -> Operation:
     schemas = Schemas("DetokenizationRequest", "DetokenizationResponse")
-    return Operation(
-        "detokenize", "POST", ("/v1/detokenize",), schemas, handler=_code("tokenization:detokenize", place)
-    )
+    return Operation("detokenize", "POST", ("/v1/detokenize",), schemas, handler=_code("completions:detokenize", place))
 
 
 def _render(place: Place) -> Operation:
     schemas = Schemas("ChatRenderRequest", "ChatRenderResponse")
-    return Operation("render_chat", "POST", ("/v1/chat/render",), schemas, handler=_code("tokenization:render", place))
+    return Operation("render_chat", "POST", ("/v1/chat/render",), schemas, handler=_code("completions:render", place))
 
 
 def _embeddings(place: Place) -> Operation:
@@ -133,7 +131,7 @@ FRIENDLI = Dialect(
     ),
     errors=ERRORS,
     stream_error=stream_error,
-    contract=CONTRACT,
+    contract=editions(__package__),
     models=MODELS,
     headers=every_answer,
     credentials=bearer,

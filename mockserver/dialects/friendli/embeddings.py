@@ -11,9 +11,9 @@ from mockserver.core.generation import Generation, GenerationRequest
 from mockserver.core.seeding import hex_digits
 from mockserver.core.timeline import Reply, TokenTiming
 from mockserver.dialects.friendli.checks import beyond_window
-from mockserver.dialects.friendli.errors import invalid, worded
+from mockserver.dialects.friendli.errors import invalid
 from mockserver.dialects.friendli.models import Place
-from mockserver.dialects.friendli.read import valid_body
+from mockserver.dialects.friendli.read import valid_body, worded
 from mockserver.dialects.openai.embeddings import EmbeddingForm, embedding_request, embeddings
 from mockserver.dialects.openai.replies import body_reply, usage_object
 
@@ -21,13 +21,9 @@ from mockserver.dialects.openai.replies import body_reply, usage_object
 _DIMENSIONS = 1_024
 
 
+@worded
 def read_embedding(place: Place, call: Call, scope: RequestScope) -> GenerationRequest | Refusal:
     """The request, or its refusal."""
-    made = _read(place, call, scope)
-    return worded(made, scope.edition) if isinstance(made, Refusal) else made
-
-
-def _read(place: Place, call: Call, scope: RequestScope) -> GenerationRequest | Refusal:
     found = valid_body(place, call, scope, "EmbeddingRequest")
     if isinstance(found, Refusal):
         return found

@@ -19,7 +19,6 @@ from mockserver.dialects.wordings import Words, custom_words, pydantic_words
 INVALID_MESSAGE = "invalid_request_error"
 # Pydantic's prefix of the messages of custom checks.
 _VALUE_ERROR = "Value error, "
-
 _MESSAGES: dict[FailureKind, tuple[int, str]] = {
     FailureKind.UNSUPPORTED_MEDIA_TYPE: (415, "Unsupported media type"),
     FailureKind.BODY_TOO_LARGE: (413, "Request body too large"),
@@ -137,13 +136,7 @@ def invalid(violations: Iterable[Violation], kind: FailureKind = FailureKind.INV
     return Refusal(kind, violations=tuple(violations))
 
 
-def worded(refusal: Refusal, edition: Edition) -> Refusal:
-    """The refusal as chats, responses and token ids word it: today's engine tells its violations in one message."""
-    return _in_one_message(refusal) if edition == "observed" and refusal.violations else refusal
-
-
-def _in_one_message(refusal: Refusal) -> Refusal:
-    """A refusal as today's engine words it: one message, of the first violation."""
+def in_one_message(refusal: Refusal) -> Refusal:
     first = refusal.violations[0]
     if first.field == "reasoning_effort" and isinstance(first.found, str):
         # Recorded: the engine knows the efforts as an enumeration.

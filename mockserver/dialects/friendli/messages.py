@@ -18,12 +18,10 @@ from mockserver.core.seeding import alphanumerics, hex_digits
 from mockserver.dialects.anthropic.models import UNKNOWN
 from mockserver.dialects.anthropic.read import MessageOptions, message_request
 from mockserver.dialects.anthropic.write import MessageFlavour, Writing, write
-from mockserver.dialects.friendli.errors import INVALID_MESSAGE, invalid, unknown_model, worded
+from mockserver.dialects.friendli.errors import INVALID_MESSAGE, invalid, unknown_model
 from mockserver.dialects.friendli.formats import schema_violations
 from mockserver.dialects.friendli.models import Place, traits_of
-from mockserver.dialects.friendli.read import json_body
-from mockserver.dialects.friendli.reasoning import read_reasoning
-from mockserver.dialects.friendli.schemas import contract_of
+from mockserver.dialects.friendli.read import contract_of, json_body, read_reasoning, worded
 from mockserver.dialects.openai.read import Body, parameters_fault
 from mockserver.dialects.openai.replies import Members
 
@@ -33,9 +31,10 @@ _KNOWN = ("text", "image", "tool_use", "tool_result")
 def read_message(place: Place, call: Call, scope: RequestScope) -> GenerationRequest | Refusal:
     """The request to a place, or its refusal."""
     made = _read(place, call, scope)
-    return worded(made, scope.edition)._replace(code=INVALID_MESSAGE) if isinstance(made, Refusal) else made
+    return made._replace(code=INVALID_MESSAGE) if isinstance(made, Refusal) else made
 
 
+@worded
 def _read(place: Place, call: Call, scope: RequestScope) -> GenerationRequest | Refusal:
     body = json_body(call.body)
     if isinstance(body, Refusal):

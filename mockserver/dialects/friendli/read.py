@@ -1,65 +1,75 @@
-"""Calls of the three completions endpoints become requests to a model, or are refused.
+"""What the operations read alike: the body, kept to the contract of its place, its model, and controls of the answer.
 
-    body -> schema -> checks between fields -> model -> request -> checks against model and prompt -> timeout
-
-Each station refuses with all violations that it finds, and ends the way.
+A model that can reason does so unless that is switched off: by `chat_template_kwargs.enable_thinking` or an effort of
+`none`, which some models obey, or by a `reasoning_budget` of 0, which all obey. Its thoughts are in a field of their
+own, the default of models since December 2025, or in the content between `<think>` and `</think>`. Of some models that
+are told not to think, they were seen in the content, with only the closing tag (the vendor's own tools say so).
 """
 
 import json
-from collections.abc import Iterable
-from typing import Any
-
-import orjson
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache
+from types import MappingProxyType
+from typing import Any, Literal, NamedTuple, TypeVar
 
 from mockserver.core.calls import Call
 from mockserver.core.dialects import Edition, Model, RequestScope
 from mockserver.core.failures import FailureKind, Refusal, Violation
-from mockserver.core.generation import GenerationRequest, Limits, Output, Prompt, Sampling, Stops
-from mockserver.core.json_values import DEEPEST, is_shallow
-from mockserver.core.seeding import fingerprint
-from mockserver.dialects.friendli.checks import CHECKS, conflicts, misfits
-from mockserver.dialects.friendli.errors import invalid, unknown_model
-from mockserver.dialects.friendli.formats import constraint
-from mockserver.dialects.friendli.models import Place
-from mockserver.dialects.friendli.reasoning import FriendliOptions
-from mockserver.dialects.friendli.schemas import contract_of, known_fields
-from mockserver.dialects.openai.read import Body, text_prompt, text_prompts, token_biases, whole
+from mockserver.core.generation import Effort, GenerationRequest, Limits, Prompt, Sampling, Stops
+from mockserver.core.json_values import is_shallow
+from mockserver.dialects.contracts import Contract, editions
+from mockserver.dialects.friendli.errors import in_one_message, invalid, unknown_model
+from mockserver.dialects.friendli.models import Mind, Place, container
+from mockserver.dialects.openai.read import Body, json_object, token_biases
+
+_CONTRACT = editions(__package__)
+Made = TypeVar("Made")
+
+
+@cache
+def contract_of(schema: str, place: Place, edition: Edition) -> Contract:
+    """The contract of the requests to a place: the hosted endpoints cannot tell without `model` what is asked."""
+    return Contract(_CONTRACT[edition], schema if place is container else f"Hosted{schema}")
+
+
+@cache
+def known_fields(edition: Edition, schema: str) -> frozenset[str]:
+    """The names of the fields that an edition knows: those of a schema, and the model's."""
+    return frozenset(("model", *_CONTRACT[edition]()["schemas"][schema]["properties"]))
+
+
+def worded(read: Callable[[Place, Call, RequestScope], Made | Refusal]) -> Callable[..., Made | Refusal]:
+    """What reads calls or answers them, with refusals as chats, responses and token ids word them: today's engine tells
+    its violations in one message."""
+
+    def reworded(place: Place, call: Call, scope: RequestScope) -> Made | Refusal:
+        made = read(place, call, scope)
+        if isinstance(made, Refusal) and made.violations and scope.edition == "observed":
+            return in_one_message(made)
+        return made
+
+    return reworded
 
 
 def json_body(data: bytes) -> dict[str, Any] | Refusal:
     """The body, or why it is not a JSON object; as in FastAPI, an empty body and `null` count as missing."""
+    body = json_object(data or b"null")
+    if not isinstance(body, Refusal):
+        return body
+    if body.kind is FailureKind.NOT_AN_OBJECT:
+        missing = data.strip() in (b"", b"null")
+        return invalid([Violation((), *(("required", "Field required") if missing else ("object", "")))], body.kind)
+    position = 0
     try:
-        value = orjson.loads(data or b"null")
-    except orjson.JSONDecodeError as error:
-        return _too_deep() if error.msg.startswith("depth") else _malformed(_fault_position(data), "JSON decode error")
-    if not isinstance(value, dict):
-        if value is None:
-            return invalid([Violation((), "required", "Field required")])
-        return invalid([Violation((), "object", "")], FailureKind.NOT_AN_OBJECT)
-    # Each level has a bracket: few bodies have so many.
-    return value if data.count(b"[") + data.count(b"{") <= DEEPEST or is_shallow(value) else _too_deep()
-
-
-def _too_deep() -> Refusal:
-    # The vendor parses with Python's own parser, which gives up at about a thousand levels.
-    return _malformed(0, "JSON decode error, nested too deeply")
-
-
-def _fault_position(data: bytes) -> int:
-    """Where Python's parser, whose positions the vendor states, finds the error; 0 if it states none."""
-    try:
-        json.loads(data)
-    except json.JSONDecodeError as error:
-        return error.pos
-    except UnicodeDecodeError as error:
-        return error.start
-    except (ValueError, RecursionError):  # a number of more digits than Python reads; absurd nesting
-        return 0
-    return 0
-
-
-def _malformed(position: int, message: str) -> Refusal:
-    return invalid([Violation((position,), "json", message)], FailureKind.MALFORMED_JSON)
+        deep = not is_shallow(json.loads(data))
+    except RecursionError:
+        # The vendor parses with Python's own parser, which gives up at about a thousand levels.
+        deep = True
+    except ValueError as error:
+        # Of JSON or of UTF-8; without a position if a number has more digits than Python reads.
+        position, deep = getattr(error, "pos", getattr(error, "start", 0)), False
+    message = "JSON decode error, nested too deeply" if deep else "JSON decode error"
+    return invalid([Violation((position,), "json", message)], body.kind)
 
 
 def valid_body(place: Place, call: Call, scope: RequestScope, schema: str) -> tuple[Body, str, Model] | Refusal:
@@ -90,13 +100,13 @@ def read_limits(body: Body, model: Model, prompts: tuple[Prompt, ...]) -> Limits
 
 
 _STOP_FIELDS = {"stop", "stop_tokens", "eos_token"}
-_NO_STOPS = Stops()
+NO_STOPS = Stops()
 
 
 def read_stops(body: Body) -> Stops:
     """What ends the answer."""
     if _STOP_FIELDS.isdisjoint(body):
-        return _NO_STOPS
+        return NO_STOPS
     # "When generated token corresponds to any of the tokens in the sequence": each token of each sequence stops.
     listed = [token for sequence in body.get("stop_tokens") or () for token in sequence.get("tokens") or ()]
     ends = [*listed, *(body.get("eos_token") or ())]
@@ -110,6 +120,7 @@ _NUMBERS = (
     "temperature", "top_p", "top_k", "min_p", "xtc_threshold", "xtc_probability", "length_penalty", "early_stopping",
     "frequency_penalty", "presence_penalty", "repetition_penalty", "no_repeat_ngram",
 )  # fmt: skip
+
 _SAMPLING_FIELDS = {*_NUMBERS, "seed", "num_beams", "logit_bias", "bad_words", "bad_word_tokens"}
 
 
@@ -147,76 +158,85 @@ def ints(values: Iterable[float] | None) -> tuple[int, ...]:
     return tuple(map(int, values or ()))
 
 
-# --- read ------------------------------------------------------------------------------------------------------------
+# --- reasoning -------------------------------------------------------------------------------------------------------
 
-# The vendor's evaluation harness writes these as a batch of one, `"tokens": [[1, 2]]`, which the page does not say.
-_IN_BATCHES = ("tokens", "forced_output_tokens")
-# What takes the place of tokens of the prompt, or stands ahead of them.
-_VECTORS = ("token_index_to_replace", "embedding_to_replace", "soft_prompts")
-
-
-def read(place: Place, call: Call, scope: RequestScope) -> GenerationRequest | Refusal:
-    """The request to a place, or its refusal."""
-    edition = scope.edition
-    sent = json_body(call.body)
-    if isinstance(sent, Refusal):
-        return sent
-    body, known = sent, known_fields(edition, "CompletionFields")
-    if not sent.keys() <= known:
-        body = {name: value for name, value in sent.items() if name in known}
-    if edition == "documented":
-        body |= {name: _alone(body[name]) for name in _IN_BATCHES if name in body}
-    violations = [*contract_of("CompletionRequest", place, edition).violations(body)]
-    if not violations:
-        violations = conflicts(body, CHECKS[edition])
-        if body.get("prompt") is None and body.get("tokens") is None:
-            # "Either prompt or tokens field is required."
-            violations.insert(0, Violation(("prompt",), "required", "Field required"))
-    if violations:
-        return invalid(violations)
-    name, model = place(body.get("model"), scope)
-    if model is None:
-        return unknown_model(name, edition)
-    request = _request(body, name, model, edition)
-    return misfits(body, request, model) or request
+# Where thoughts go: apart from the content, inside it, or nowhere; or the content has their empty tags. Those that are
+# `leaked` are inside it with only the closing tag.
+Thoughts = Literal["apart", "inside", "leaked", "hidden", "empty"]
 
 
-def _request(body: Body, name: str, model: Model, edition: Edition) -> GenerationRequest:
-    """A valid body as a request to its model."""
-    prompt = body.get("prompt")
-    prompts = (text_prompt(ints(body["tokens"])),) if prompt is None else text_prompts(prompt)
-    if any(map(body.get, _VECTORS)):
-        # The model reads them, but they have no text.
-        read = fingerprint(orjson.dumps([*map(body.get, _VECTORS)]))
-        prompts = tuple([each._replace(text=f"{read}\n{each.text}") for each in prompts])
-    forced, limits = ints(body.get("forced_output_tokens")), read_limits(body, model, prompts)
-    if forced:
-        # As many tokens as are forced, or as many of them as are allowed.
-        most = len(forced) if limits.max_tokens is None else min(limits.max_tokens, len(forced))
-        limits = Limits(most, ignore_eos=True, context=limits.context)
-    logprobs, logits = bool(body.get("include_output_logprobs")), bool(body.get("include_output_logits"))
-    beams = int(body.get("num_beams") or 1)
-    return GenerationRequest(
-        model=name,
-        prompts=prompts,
-        output=Output(
-            stream=bool(body.get("stream")),
-            include_usage=bool((body.get("stream_options") or {}).get("include_usage")),
-            logprobs=0 if logprobs or logits else whole(body.get("logprobs")),
-            token_ids=True,
-        ),
-        limits=limits,
-        stops=_NO_STOPS if forced else read_stops(body),
-        sampling=read_sampling(body),
-        constraint=None if forced else constraint(body, edition),
-        n=int(body.get("n") or 1),
-        # One beam is no search. As in the search that the page names as similar, there are twice as many candidates as
-        # beams.
-        best_of=2 * beams if beams > 1 else 1,
-        extra=FriendliOptions(read_timeout(body), forced, logprobs, logits),
-    )
+class FriendliOptions(NamedTuple):
+    """What the neutral request has no field for.
+
+    `timeout` is in seconds, None for none; `forced` are the tokens of a prescribed answer, empty for none;
+    `logprobs` and `logits` are what each choice of the documented edition shows of its tokens; `thoughts` is where the
+    thoughts of a chat go; `media` are how many tokens of a chat's prompt each medium counts.
+    """
+
+    timeout: float | None = None
+    forced: tuple[int, ...] = ()
+    logprobs: bool = False
+    logits: bool = False
+    thoughts: Thoughts = "apart"
+    media: Mapping[str, int] = MappingProxyType({})
 
 
-def _alone(value: Any) -> Any:
-    """The list in a batch of one; any other value as it is."""
-    return value[0] if isinstance(value, list) and len(value) == 1 and isinstance(value[0], list) else value
+def options_of(request: GenerationRequest) -> FriendliOptions:
+    """The options of a request; the defaults for one that another dialect has read."""
+    return request.extra if isinstance(request.extra, FriendliOptions) else FriendliOptions()
+
+
+# The vendor's words for reasoning efforts, and our own.
+_EFFORTS: Mapping[str, Effort] = {
+    "minimal": "minimal",
+    "low": "low",
+    "medium": "medium",
+    "high": "high",
+    "xhigh": "xhigh",
+    "max": "xhigh",
+    "ultracode": "xhigh",
+}
+
+_FIELDS = {"reasoning_effort", "reasoning_budget", "chat_template_kwargs", "parse_reasoning", "include_reasoning"}
+
+
+class Reasoning(NamedTuple):
+    """The reasoning for a request: its effort (None for none), where thoughts go, and their budget in tokens."""
+
+    effort: Effort | None
+    thoughts: Thoughts
+    budget: int | None = None
+
+
+def read_reasoning(body: Mapping[str, Any], mind: Mind) -> Reasoning:
+    """The reasoning that a valid body asks of a model."""
+    thinks = mind in ("always", "toggle", "leaks")
+    if _FIELDS.isdisjoint(body):
+        return Reasoning("medium" if thinks else None, "apart")
+    # The variables that the request sets in the chat template.
+    variables, effort = body.get("chat_template_kwargs") or {}, body.get("reasoning_effort")
+    wanted, asked = variables.get("enable_thinking"), body.get("reasoning_budget")
+    # Whether the model is told not to think.
+    off = effort == "none" or wanted is False
+    if mind == "toggle" and off:
+        thinks = False
+    elif mind == "unknown" and not off:
+        # What runs at an endpoint of one's own is unknown: a client that asks for reasoning knows that the model can.
+        thinks = bool(effort is not None or asked) if wanted is None else bool(wanted)
+    thinks = thinks and asked != 0
+    thoughts: Thoughts = "apart"
+    if thinks and off and mind == "leaks":
+        thoughts = "leaked"
+    elif thinks and effort == "none":
+        thoughts = "hidden"
+    elif body.get("parse_reasoning") is False:
+        # "Setting it to [...] false returns empty <think></think> tags."
+        thoughts = "empty" if off and not thinks and mind != "plain" else "inside"
+    elif body.get("include_reasoning") is False:
+        # "Decides whether the parsed reasoning content is included in the response."
+        thoughts = "hidden"
+    # The vendor's own tools pass the effort to the template instead.
+    named = effort or variables.get("reasoning_effort")
+    level = _EFFORTS.get(named, "medium") if isinstance(named, str) else "medium"
+    # "`-1` means the model reasons without a budget limit."
+    return Reasoning(level if thinks else None, thoughts, None if asked is None or asked < 0 else int(asked))

@@ -1,0 +1,300 @@
+"""The three completions endpoints, and the token ids of texts, which may be sent as the `tokens` of a completion.
+
+    body -> schema -> checks between fields -> model -> request -> checks against model and prompt -> timeout
+
+Each station refuses with all violations that it finds, and ends the way. By the page, streams have `token_sampled`
+events and one `complete` event, without `[DONE]`; today's keys are in alphabetical order, as the engine was recorded to
+send them (vendor note B3). All models here share one vocabulary (note B6, SDK 0.16).
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from itertools import accumulate
+from typing import Any
+
+import orjson
+
+from mockserver.core.calls import Call
+from mockserver.core.dialects import Edition, Model, RequestScope
+from mockserver.core.failures import FailureKind, Refusal, Violation
+from mockserver.core.generation import Choice, Generation, GenerationRequest, Limits, Output, Position, Sampling
+from mockserver.core.seeding import derive, fingerprint, hex_digits
+from mockserver.core.timeline import FrameBatch, LazyFrames, Reply, TokenTiming
+from mockserver.dialects.friendli.chats import is_late, spaced
+from mockserver.dialects.friendli.checks import CHECKS, conflicts, misfits
+from mockserver.dialects.friendli.errors import invalid, unknown_model
+from mockserver.dialects.friendli.formats import constraint
+from mockserver.dialects.friendli.models import Place
+from mockserver.dialects.friendli.read import (
+    NO_STOPS,
+    FriendliOptions,
+    contract_of,
+    ints,
+    json_body,
+    known_fields,
+    options_of,
+    read_limits,
+    read_sampling,
+    read_stops,
+    read_timeout,
+    valid_body,
+    worded,
+)
+from mockserver.dialects.openai.flavour import Flavour, Rendering, Segment
+from mockserver.dialects.openai.flavour import write as write_answer
+from mockserver.dialects.openai.read import Body, text_prompt, text_prompts, whole
+from mockserver.dialects.openai.replies import (
+    EVENT_STREAM,
+    NOTHING,
+    Members,
+    at_step,
+    body_reply,
+    legacy_logprobs,
+    stream_reply,
+    usage_object,
+    weave,
+)
+from mockserver.model import tokens
+from mockserver.model.intent import detect_intent
+from mockserver.model.logprobs import positions, scale
+
+# The vendor's evaluation harness writes these as a batch of one, `"tokens": [[1, 2]]`, which the page does not say.
+_IN_BATCHES = ("tokens", "forced_output_tokens")
+# What takes the place of tokens of the prompt, or stands ahead of them.
+_VECTORS = ("token_index_to_replace", "embedding_to_replace", "soft_prompts")
+
+
+def read_completion(place: Place, call: Call, scope: RequestScope) -> GenerationRequest | Refusal:
+    """The request to a place, or its refusal."""
+    edition = scope.edition
+    sent = json_body(call.body)
+    if isinstance(sent, Refusal):
+        return sent
+    body, known = sent, known_fields(edition, "CompletionFields")
+    if not sent.keys() <= known:
+        body = {name: value for name, value in sent.items() if name in known}
+    if edition == "documented":
+        body |= {name: _alone(body[name]) for name in _IN_BATCHES if name in body}
+    violations = [*contract_of("CompletionRequest", place, edition).violations(body)]
+    if not violations:
+        violations = conflicts(body, CHECKS[edition])
+        if body.get("prompt") is None and body.get("tokens") is None:
+            # "Either prompt or tokens field is required."
+            violations.insert(0, Violation(("prompt",), "required", "Field required"))
+    if violations:
+        return invalid(violations)
+    name, model = place(body.get("model"), scope)
+    if model is None:
+        return unknown_model(name, edition)
+    request = _request(body, name, model, edition)
+    return misfits(body, request, model) or request
+
+
+def _request(body: Body, name: str, model: Model, edition: Edition) -> GenerationRequest:
+    """A valid body as a request to its model."""
+    prompt = body.get("prompt")
+    prompts = (text_prompt(ints(body["tokens"])),) if prompt is None else text_prompts(prompt)
+    if any(map(body.get, _VECTORS)):
+        # The model reads them, but they have no text.
+        read = fingerprint(orjson.dumps([*map(body.get, _VECTORS)]))
+        prompts = tuple([each._replace(text=f"{read}\n{each.text}") for each in prompts])
+    forced, limits = ints(body.get("forced_output_tokens")), read_limits(body, model, prompts)
+    if forced:
+        # As many tokens as are forced, or as many of them as are allowed.
+        most = len(forced) if limits.max_tokens is None else min(limits.max_tokens, len(forced))
+        limits = Limits(most, ignore_eos=True, context=limits.context)
+    logprobs, logits = bool(body.get("include_output_logprobs")), bool(body.get("include_output_logits"))
+    beams = int(body.get("num_beams") or 1)
+    return GenerationRequest(
+        model=name,
+        prompts=prompts,
+        output=Output(
+            stream=bool(body.get("stream")),
+            include_usage=bool((body.get("stream_options") or {}).get("include_usage")),
+            logprobs=0 if logprobs or logits else whole(body.get("logprobs")),
+            token_ids=True,
+        ),
+        limits=limits,
+        stops=NO_STOPS if forced else read_stops(body),
+        sampling=read_sampling(body),
+        constraint=None if forced else constraint(body, edition),
+        n=int(body.get("n") or 1),
+        # One beam is no search. As in the search that the page names as similar, there are twice as many candidates as
+        # beams.
+        best_of=2 * beams if beams > 1 else 1,
+        extra=FriendliOptions(read_timeout(body), forced, logprobs, logits),
+    )
+
+
+def _alone(value: Any) -> Any:
+    """The list in a batch of one; any other value as it is."""
+    return value[0] if isinstance(value, list) and len(value) == 1 and isinstance(value[0], list) else value
+
+
+# --- write -----------------------------------------------------------------------------------------------------------
+
+
+def write_completion(generation: Generation, pace: TokenTiming, scope: RequestScope) -> Reply | Refusal:
+    """A completion as in the page, or as today's service sends it; or a refusal if it takes too long."""
+    if is_late(generation, pace):
+        return Refusal(FailureKind.TIMEOUT)
+    forced = options_of(generation.request).forced
+    if forced and not generation.prepared:
+        choices = [_enforced(choice, forced, generation.request) for choice in generation.choices]
+        generation = generation._replace(choices=tuple(choices))
+    documented = scope.edition == "documented"
+    return _write_sampled(generation) if documented else write_answer(_COMPLETION, generation, pace, scope)
+
+
+def _enforced(choice: Choice, forced: tuple[int, ...], request: GenerationRequest) -> Choice:
+    """The choice with the tokens of `forced_output_tokens`: "a token sequence that is enforced as a generation output".
+
+    The model has generated a text of the same length, whose timing is kept. The scores are those of the forced tokens:
+    they depend on the model, the prompt and the preceding tokens, but on no seed, as needed by an evaluation that
+    compares the likelihood of several answers to one question.
+    """
+    ids = forced[: len(choice.ids)]
+    texts, scores = tokens.texts(ids), list[Position]()
+    if choice.positions:
+        likely = scale(Sampling(), detect_intent(choice.prompt.topic).language)
+        key = derive(0, "forced", request.model, choice.prompt.text)
+        for token, text in zip(ids, texts, strict=True):
+            key = derive(key, token)
+            scores += positions((token,), (text,), request.output.logprobs or 0, key, likely)
+    reason = choice.finish_reason if len(ids) < len(forced) else "stop"
+    return replace(choice, ids=ids, texts=texts, finish_reason=reason, positions=tuple(scores))
+
+
+# --- answers of today ------------------------------------------------------------------------------------------------
+
+
+def _text_around(rendering: Rendering) -> Members:
+    """A body has no `created`, a chunk no `model`. A container is called without a model's name, and states none."""
+    model, scope = rendering.generation.request.model, rendering.scope
+    around = {"id": f"cmpl-{hex_digits(scope.identity, 32, 'id')}", "created": int(scope.now)}
+    return {**around, "model": model} if model else around
+
+
+def _whole_text(rendering: Rendering, choice: Choice) -> Members:
+    scored = rendering.generation.request.output.logprobs is not None
+    # "The starting character position of each token in the generated text."
+    logprobs = {"logprobs": legacy_logprobs(choice.texts, choice.positions, 0)} if scored else NOTHING
+    return {**logprobs, "seed": choice.seed, "text": choice.text, "tokens": list(choice.ids)}
+
+
+def _sampled(rendering: Rendering, choice: Choice) -> Sequence[Segment]:
+    """A chunk for each token, with its id."""
+    offsets = [*accumulate(map(len, choice.texts), initial=0)]
+
+    def delta(at: range) -> Members:
+        return {"text": choice.texts[at.start], "token": choice.ids[at.start]}
+
+    def scores(at: range) -> Members:
+        kept = slice(at.start, at.stop)
+        return {"logprobs": legacy_logprobs(choice.texts[kept], choice.positions[kept], offsets[at.start])}
+
+    scored = rendering.generation.request.output.logprobs is not None
+    return (Segment(delta, choice.texts, beside=scores if scored else None),)
+
+
+_COMPLETION = Flavour(
+    around=_text_around,
+    counts=lambda rendering: dict(sorted(usage_object(rendering.generation.usage).items())),
+    choice_members=_whole_text,
+    segments=_sampled,
+    # The finish reason comes alone: "text":"" and no `token`.
+    closing=lambda rendering, choice: {"logprobs": None, "text": ""},
+    kind="text_completion",
+    chunk_kind="text_completion",
+    body=("choices", "id", "model", "object", "usage"),
+    chunk=("choices", "created", "id", "object", "usage"),
+    choice=("finish_reason", "index", "logprobs", "seed", "text", "tokens"),
+    part=("finish_reason", "index", "logprobs", "text", "token"),
+)
+
+# --- answers of the page ---------------------------------------------------------------------------------------------
+
+# What stands between the logits of a position and its log-probabilities: the same number everywhere.
+_LOG_PARTITION = 18.0
+
+
+def _write_sampled(generation: Generation) -> Reply:
+    """One body, or an event for each token and one with the whole answer."""
+    if generation.request.output.stream:
+        return stream_reply(LazyFrames(partial(_events, generation)), ((b"content-type", EVENT_STREAM),))
+    return body_reply(spaced(_answer(generation)), generation)
+
+
+def _events(generation: Generation) -> Iterator[FrameBatch]:
+    yield from weave([_token_events(choice) for choice in generation.choices])
+    # On one line, though the page prints it on many, since its client reads line by line; and without a `token`.
+    yield at_step(generation.last_step, (_event({"event": "complete", **_answer(generation)}),))
+
+
+def _token_events(choice: Choice) -> Iterator[FrameBatch]:
+    for step, (text, token) in enumerate(zip(choice.texts, choice.ids, strict=True)):
+        sampled = {"event": "token_sampled", "index": choice.index, "text": text, "token": token}
+        yield FrameBatch((_event(sampled),), (step,), (1,))
+
+
+def _event(value: Mapping[str, Any]) -> bytes:
+    return b"data: " + spaced(value) + b"\n\n"
+
+
+def _answer(generation: Generation) -> Members:
+    options = options_of(generation.request)
+    choices = []
+    for choice in generation.choices:
+        # One number for each token: the vendor's own evaluation tool sums them up; logits are a guess.
+        logprobs = [position.logprob for position in choice.positions]
+        members: dict[str, Any] = {"index": choice.index, "seed": choice.seed, "text": choice.text}
+        members["tokens"] = list(choice.ids)
+        if options.logprobs:
+            members["logprobs"] = logprobs
+        if options.logits:
+            members["logits"] = [round(logprob + _LOG_PARTITION, 6) for logprob in logprobs]
+        choices.append(members)
+    return {"choices": choices, "usage": usage_object(generation.usage)}
+
+
+# --- texts and token ids -------------------------------------------------------------------------------------------
+
+
+@worded
+def tokenize(place: Place, call: Call, scope: RequestScope) -> Reply | Refusal:
+    """The token ids of a text."""
+    found = valid_body(place, call, scope, "TokenizationRequest")
+    return found if isinstance(found, Refusal) else body_reply({"tokens": tokens.encode(found[0]["prompt"])})
+
+
+@worded
+def detokenize(place: Place, call: Call, scope: RequestScope) -> Reply | Refusal:
+    """The text of token ids."""
+    found = valid_body(place, call, scope, "DetokenizationRequest")
+    return found if isinstance(found, Refusal) else body_reply({"text": tokens.decode(ints(found[0]["tokens"]))})
+
+
+@worded
+def render(place: Place, call: Call, scope: RequestScope) -> Reply | Refusal:
+    """The text that a chat is to the model, up to where the answer begins."""
+    found = valid_body(place, call, scope, "ChatRenderRequest")
+    return found if isinstance(found, Refusal) else body_reply({"text": _rendered(found[0])})
+
+
+def _rendered(body: Body) -> str:
+    """The conversation in ChatML, a common template: those of the models are not simulated."""
+    turns = []
+    if body.get("tools"):
+        offered = b"\n".join([orjson.dumps(tool) for tool in body["tools"]]).decode()
+        turns.append(("system", f"# Tools\n\n<tools>\n{offered}\n</tools>"))
+    for message in body["messages"]:
+        said = message.get("content") or ""
+        if isinstance(said, list):
+            said = "".join([part.get("text") or f"<|{part['type'].removesuffix('_url')}|>" for part in said])
+        for call in message.get("tool_calls") or ():
+            said += f"\n<tool_call>\n{orjson.dumps(call['function']).decode()}\n</tool_call>"
+        turns.append((message["role"], said.lstrip("\n")))
+    text = "".join([f"<|im_start|>{role}\n{said}<|im_end|>\n" for role, said in turns])
+    thoughtless = (body.get("chat_template_kwargs") or {}).get("enable_thinking") is False
+    return f"{text}<|im_start|>assistant\n" + ("<think>\n\n</think>\n\n" if thoughtless else "")
