@@ -24,7 +24,7 @@ from mockserver.dialects.openai.refusals import (
     too_long,
     unknown_model,
 )
-from mockserver.dialects.openai.response_conflicts import response_conflict, unreasoned
+from mockserver.dialects.openai.responses.requests import response_conflict, unreasoned
 from tests.support.asking import ask
 
 LOAD = components("mockserver.dialects.openai", "openai")

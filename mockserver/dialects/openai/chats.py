@@ -5,8 +5,6 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
-import orjson
-
 from mockserver.core.calls import Call
 from mockserver.core.dialects import RequestScope
 from mockserver.core.failures import Refusal
@@ -37,7 +35,15 @@ from mockserver.dialects.openai.read import (
     with_images,
 )
 from mockserver.dialects.openai.refusals import explain, too_long, unknown_model
-from mockserver.dialects.openai.replies import NOTHING, Members, call_members, chat_logprobs, usage_object, whole_calls
+from mockserver.dialects.openai.replies import (
+    NOTHING,
+    Members,
+    call_members,
+    chat_logprobs,
+    pretty,
+    usage_object,
+    whole_calls,
+)
 
 REQUEST = Contract(components(__package__, "openai"), "ChatCompletionRequest")
 
@@ -305,11 +311,6 @@ def _calls(rendering: Rendering, choice: Choice, *, alone: bool) -> Iterator[Seg
         if alone:
             head = {"role": "assistant", "content": None, **head, "refusal": None}
         yield Segment(delta, call.texts, head)
-
-
-def pretty(value: object) -> bytes:
-    """A body as OpenAI lays it out: two spaces for each level, and a newline at the end."""
-    return orjson.dumps(value, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
 
 
 CHAT = Flavour(

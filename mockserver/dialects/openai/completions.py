@@ -11,14 +11,14 @@ from mockserver.core.generation import Choice, Generation, GenerationRequest, Li
 from mockserver.core.seeding import alphanumerics
 from mockserver.core.timeline import Reply, TokenTiming
 from mockserver.dialects.contracts import Contract, components
-from mockserver.dialects.openai.chats import Adapt, Translate, pretty
+from mockserver.dialects.openai.chats import Adapt, Translate
 from mockserver.dialects.openai.conflicts import completion_conflict
 from mockserver.dialects.openai.flavour import Flavour, Rendering, Segment, write
 from mockserver.dialects.openai.limits import model_headers
 from mockserver.dialects.openai.models import Family, family_of, snapshot_of
 from mockserver.dialects.openai.read import Body, json_object, sampling, stop_texts, text_prompts, whole
 from mockserver.dialects.openai.refusals import explain, too_long, unknown_model
-from mockserver.dialects.openai.replies import NOTHING, Members, legacy_logprobs, usage_object
+from mockserver.dialects.openai.replies import NOTHING, Members, legacy_logprobs, pretty, usage_object
 
 REQUEST = Contract(components(__package__, "openai"), "CompletionRequest")
 # What a request without a prompt continues, and how long its answer is, in tokens.

@@ -14,13 +14,12 @@ from mockserver.core.generation import Generation, GenerationRequest, Limits, Pr
 from mockserver.core.seeding import derive
 from mockserver.core.timeline import Reply, TokenTiming
 from mockserver.dialects.contracts import Contract, components
-from mockserver.dialects.openai.chats import pretty
 from mockserver.dialects.openai.conflicts import embedding_conflict
 from mockserver.dialects.openai.limits import model_headers
 from mockserver.dialects.openai.models import family_of, snapshot_of
 from mockserver.dialects.openai.read import json_object, text_prompts, whole
 from mockserver.dialects.openai.refusals import explain, refused, too_long, unknown_model
-from mockserver.dialects.openai.replies import body_reply
+from mockserver.dialects.openai.replies import body_reply, pretty
 from mockserver.model import tokens
 
 _REQUEST = Contract(components(__package__, "openai"), "EmbeddingRequest")

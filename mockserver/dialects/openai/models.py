@@ -1,17 +1,21 @@
-"""OpenAI's models: families by the beginnings of their names, a row each, and those on offer today.
+"""OpenAI's models: families by the beginnings of their names, a row each, those on offer today, and the list of these.
 
 Efforts are those that clients have verified in 2026; contexts and longest answers are the vendor's pages'.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
-from mockserver.core.dialects import Model
+from mockserver.core.calls import Call
+from mockserver.core.dialects import Model, RequestScope
+from mockserver.core.failures import FailureKind, Refusal
 from mockserver.core.generation import Effort
 from mockserver.core.seeding import hex_digits
+from mockserver.core.timeline import Reply
+from mockserver.dialects.openai.replies import body_reply, pretty
 
 # The endpoints that ask a model.
 Endpoint = Literal["chat", "completions", "responses", "embeddings", "moderations"]
@@ -244,3 +248,41 @@ def effort_asked(body: Mapping[str, Any], family: Family) -> str | None:
     family that does not reason."""
     asked: str | None = body.get("reasoning_effort") or (body.get("reasoning") or {}).get("effort")
     return asked or (family.efforts[0] if family.efforts else None)
+
+
+# --- the list of models ------------------------------------------------------------------------------------------
+
+Row = Callable[[Model], Mapping[str, object]]
+Dump = Callable[[object], bytes]
+
+
+def model_row(model: Model) -> dict[str, object]:
+    """What is told of a model."""
+    return {"id": model.id, "object": "model", "created": created_at(model.id), "owned_by": model.owned_by or "system"}
+
+
+def list_models(call: Call, scope: RequestScope, row: Row = model_row, dump: Dump = pretty) -> Reply:
+    """The models on offer; a vendor may tell something else of each, and lay bodies out in its own way."""
+    return body_reply(dump({"object": "list", "data": [row(model) for model in scope.models]}))
+
+
+def get_model(call: Call, scope: RequestScope, row: Row = model_row, dump: Dump = pretty) -> Reply | Refusal:
+    """One model of the list, or the vendor's 404."""
+    found = _found(scope)
+    return body_reply(dump(row(found))) if isinstance(found, Model) else found
+
+
+def delete_model(call: Call, scope: RequestScope) -> Reply | Refusal:
+    """The refusal to delete a model that is nobody's own; a fine-tuned one is said to be deleted, but stays."""
+    name = scope.variables["id"]
+    if name.startswith("ft:"):
+        return body_reply(pretty({"id": name, "object": "model", "deleted": True}))
+    found = _found(scope)
+    if isinstance(found, Refusal):
+        return found
+    return Refusal(FailureKind.INVALID_REQUEST, "You have insufficient permissions for this operation.", status=403)
+
+
+def _found(scope: RequestScope) -> Model | Refusal:
+    name = scope.variables["id"]
+    return scope.listed(name) or Refusal(FailureKind.UNKNOWN_MODEL, model=name)

@@ -10,11 +10,10 @@ from mockserver.core.failures import Refusal
 from mockserver.core.seeding import Draws, derive, hex_digits
 from mockserver.core.timeline import Reply
 from mockserver.dialects.contracts import Contract, components
-from mockserver.dialects.openai.chats import pretty
 from mockserver.dialects.openai.models import snapshot_of
 from mockserver.dialects.openai.read import json_object
 from mockserver.dialects.openai.refusals import explain, unknown_model
-from mockserver.dialects.openai.replies import body_reply
+from mockserver.dialects.openai.replies import body_reply, pretty
 
 _REQUEST = Contract(components(__package__, "openai"), "ModerationRequest")
 _USUAL_MODEL = "omni-moderation-latest"

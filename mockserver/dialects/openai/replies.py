@@ -44,6 +44,11 @@ def body_reply(
     return Reply(200, ((b"content-type", content_type), *headers), (FrameBatch((body,), (step,), (count,)),))
 
 
+def pretty(value: object) -> bytes:
+    """A body as OpenAI lays it out: two spaces for each level, and a newline at the end."""
+    return orjson.dumps(value, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+
+
 # --- members -----------------------------------------------------------------------------------------------------
 
 

@@ -15,12 +15,12 @@ from mockserver.core.failures import Refusal
 from mockserver.core.seeding import derive
 from mockserver.core.timeline import Reply
 from mockserver.dialects.contracts import Contract, components
-from mockserver.dialects.openai.chats import chat_id, pretty, whole_chat
+from mockserver.dialects.openai.chats import chat_id, whole_chat
 from mockserver.dialects.openai.limits import request_id
 from mockserver.dialects.openai.models import snapshot_of
 from mockserver.dialects.openai.read import Body, json_object
 from mockserver.dialects.openai.refusals import explain, no_stored, not_cancellable, refused
-from mockserver.dialects.openai.replies import Members, body_reply
+from mockserver.dialects.openai.replies import Members, body_reply, pretty
 from mockserver.dialects.openai.responses.answers import RESPONSE, input_item, made_id, plain
 from mockserver.dialects.openai.responses.store import (
     LONGEST_PAGE,

@@ -3,7 +3,7 @@
 import re
 
 from mockserver.core.dialects import BEARER, Clients, Dialect, Operation, Schemas, on_demand
-from mockserver.dialects.openai.responses.operations import on_responses
+from mockserver.dialects.openai.dialect import on_responses
 from mockserver.dialects.yandex.errors import ERRORS, QUOTAS
 from mockserver.dialects.yandex.models import MODELS, PRESETS, PROMPT_CACHING, every_answer, list_models, preset_of
 from mockserver.dialects.yandex.read import CONTRACT, credentials
