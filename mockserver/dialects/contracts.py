@@ -1,4 +1,5 @@
-"""Contracts: the JSON Schemas of a dialect's requests, answers, chunks and errors, and validation against them.
+"""Contracts: the JSON Schemas of a dialect's requests, answers, chunks and errors, validation against them, and
+violations in the words of pydantic.
 
 A check takes about a microsecond (a compiled validator); only a body that fails is validated again, slowly, for the
 reasons. Each dialect keeps its contract as OpenAPI components in `contract/<edition>.json`.
@@ -52,12 +53,8 @@ class Contract:
         self.name = name
         self._load = load
 
-    @cached_property
-    def schema(self) -> dict[str, Any]:
-        """The schema as a document of its own, with everything that it refers to."""
-        return self._document()
-
     def _document(self) -> dict[str, Any]:
+        """The schema as a document of its own, with everything that it refers to."""
         root = {"$ref": f"#/components/schemas/{self.name}"}
         return {**root, "components": {"schemas": reachable(self._load()["schemas"], root)}}
 
@@ -84,7 +81,8 @@ class Contract:
         from jsonschema.validators import extend
         from jsonschema_rs import Draft202012Validator as Compiled
 
-        common = {"components": self.schema["components"]}
+        document = self._document()
+        common = {"components": document["components"]}
         # By identity: the schemas are parts of the document.
         compiled: dict[int, Callable[[object], bool]] = {}
 
@@ -116,7 +114,7 @@ class Contract:
                 yield ValidationError(f"{instance!r} is valid under each of {', '.join(map(repr, fitting))}")
 
         rules = {"items": items, "if": if_, "anyOf": any_of, "oneOf": one_of}
-        return extend(Draft202012Validator, rules)(self.schema)  # type: ignore[no-untyped-call]
+        return extend(Draft202012Validator, rules)(document)  # type: ignore[no-untyped-call]
 
 
 def reachable(schemas: Mapping[str, Any], document: Any) -> dict[str, Any]:
@@ -156,3 +154,76 @@ def _violations(error: "ValidationError") -> Iterator[Violation]:
             yield Violation((*path, extra), rule, error.message, found=instance[extra])
     else:
         yield Violation(path, rule, error.message, error.validator_value, instance)
+
+
+# --- violations in pydantic's words, as Cerebras answers, and as is assumed of Upstash and FriendliAI -----------------
+
+# A code, like `int_type`, and a sentence, like "Input should be a valid integer".
+Words = tuple[str, str]
+
+# A schema's type in pydantic's errors: its code, and its name.
+_TYPES = {
+    "string": ("string_type", "a valid string"),
+    "integer": ("int_type", "a valid integer"),
+    "number": ("float_type", "a valid number"),
+    "boolean": ("bool_type", "a valid boolean"),
+    "array": ("list_type", "a valid list"),
+    "object": ("dict_type", "a valid dictionary"),
+}
+
+
+def pydantic_words(violation: Violation) -> Words | None:
+    """The code and the message of a violation; None if its rule is none of those that pydantic has of its own."""
+    wording = _WORDINGS.get(violation.rule)
+    return wording(violation) if wording else None
+
+
+def custom_words(message: str) -> Words:
+    """The code and the message of a check that pydantic leaves to the application."""
+    return "value_error", f"Value error, {message}"
+
+
+def _expected(violation: Violation) -> list[Any]:
+    """The types or values that are allowed, without null, of which no message tells."""
+    expected = violation.expected if isinstance(violation.expected, list) else [violation.expected]
+    return [each for each in expected if each not in ("null", None)]
+
+
+def _wrong_type(violation: Violation) -> Words:
+    types = [_TYPES[name] for name in _expected(violation)]
+    if types[0][0] == "int_type" and isinstance(violation.found, float):
+        return "int_from_float", "Input should be a valid integer, got a number with a fractional part"
+    return types[0][0], f"Input should be {' or '.join(noun for _, noun in types)}"
+
+
+def _wrong_value(violation: Violation) -> Words:
+    *most, last = map(repr, _expected(violation))
+    return "literal_error", f"Input should be {' or '.join(filter(None, (', '.join(most), last)))}"
+
+
+def _wrong_length(violation: Violation) -> Words:
+    code, bound = ("too_short", "at least") if violation.rule == "minItems" else ("too_long", "at most")
+    found = len(violation.found) if isinstance(violation.found, list) else 0
+    items = "item" if violation.expected == 1 else "items"
+    return code, f"List should have {bound} {violation.expected} {items} after validation, not {found}"
+
+
+def _bound(code: str, words: str) -> Callable[[Violation], Words]:
+    def wording(violation: Violation) -> Words:
+        limit = violation.expected
+        return code, f"Input should be {words} {f'{limit:g}' if isinstance(limit, float) else limit}"
+
+    return wording
+
+
+_WORDINGS: Mapping[str, Callable[[Violation], Words]] = {
+    "required": lambda violation: ("missing", "Field required"),
+    "type": _wrong_type,
+    "enum": _wrong_value,
+    "minItems": _wrong_length,
+    "maxItems": _wrong_length,
+    "minLength": lambda violation: ("string_too_short", "String should have at least 1 character"),
+    "minimum": _bound("greater_than_equal", "greater than or equal to"),
+    "maximum": _bound("less_than_equal", "less than or equal to"),
+    "exclusiveMinimum": _bound("greater_than", "greater than"),
+}

@@ -19,7 +19,7 @@ from mockserver.core.generation import Cacheable, Constraint, GenerationRequest,
 from mockserver.core.timeline import Reply
 from mockserver.dialects.anthropic.errors import WORDS, betas, headers_fault, refused
 from mockserver.dialects.anthropic.models import ClaudeFamily, family_of
-from mockserver.dialects.contracts import Contract, components
+from mockserver.dialects.contracts import Contract, components, pydantic_words
 from mockserver.dialects.openai.models import EFFORTS
 from mockserver.dialects.openai.read import (
     Body,
@@ -35,7 +35,6 @@ from mockserver.dialects.openai.read import (
 )
 from mockserver.dialects.openai.replies import body_reply
 from mockserver.dialects.openai.responses.items import Thoughts
-from mockserver.dialects.wordings import pydantic_words
 from mockserver.model.schema import schema_fault, subschemas
 
 # Whoever sends this gets thoughts that are encrypted (the vendor's page on extended thinking).

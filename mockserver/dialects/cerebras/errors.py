@@ -11,6 +11,7 @@ from typing import Any
 
 from mockserver.core.dialects import Edition, ErrorTable, ErrorTemplate
 from mockserver.core.failures import FailureKind, Refusal, Violation
+from mockserver.dialects.contracts import pydantic_words
 from mockserver.dialects.openai.errors import ErrorRow
 from mockserver.dialects.openai.read import Body
 from mockserver.dialects.openai.replies import event
@@ -220,8 +221,5 @@ def _words(violation: Violation) -> str:
             violation = violation._replace(expected=first)
         case "const", _:
             violation = violation._replace(rule="enum")
-    # Few requests are refused.
-    from mockserver.dialects.wordings import pydantic_words
-
     words = pydantic_words(violation)
     return words[1] if words else violation.message

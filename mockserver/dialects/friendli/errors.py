@@ -13,7 +13,7 @@ from typing import Any
 from mockserver.core.dialects import Edition, ErrorTable, ErrorTemplate, error_event
 from mockserver.core.failures import FailureKind, Refusal, Violation
 from mockserver.core.seeding import hex_digits
-from mockserver.dialects.wordings import Words, custom_words, pydantic_words
+from mockserver.dialects.contracts import Words, custom_words, pydantic_words
 
 # The code of refusals by the Messages API, which have Anthropic's form.
 INVALID_MESSAGE = "invalid_request_error"

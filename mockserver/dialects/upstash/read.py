@@ -11,9 +11,8 @@ from mockserver.core.calls import Call
 from mockserver.core.dialects import RequestScope
 from mockserver.core.failures import FailureKind, Refusal, Violation
 from mockserver.core.generation import Constraint, GenerationRequest, Limits, Output, Stops
-from mockserver.dialects.contracts import by_edition, editions
+from mockserver.dialects.contracts import by_edition, custom_words, editions, pydantic_words
 from mockserver.dialects.openai.read import Body, chat_prompt, json_object, sampling, stop_texts, whole
-from mockserver.dialects.wordings import custom_words, pydantic_words
 
 _REQUEST = by_edition(editions(__package__), "ChatCompletionRequest")
 
