@@ -17,7 +17,10 @@ from typing import Any, NamedTuple
 
 from mockserver.core.generation import LONGEST_CHOICE
 from mockserver.core.messages import short_repr, unknown_name
-from mockserver.latency.distributions import (
+from mockserver.latency.profiles import (
+    NOTHING,
+    OFF,
+    REALISTIC,
     UNITS,
     Constant,
     Distribution,
@@ -25,10 +28,11 @@ from mockserver.latency.distributions import (
     Gamma,
     Lognormal,
     Normal,
+    Profile,
     Uniform,
+    presets,
     seconds_of,
 )
-from mockserver.latency.profiles import NOTHING, OFF, REALISTIC, Profile, presets
 from mockserver.latency.traces import NO_TRACES, TraceError, TraceFile, Tracing
 
 # With a greater sigma, a lognormal distribution has values that no clock could show.

@@ -1,23 +1,26 @@
-"""The timing of one generation: a profile's distributions, drawn once for a request; with it a reply becomes a
-timeline."""
+"""The timing of one generation: a profile's distributions, drawn once for a request, and slowed by the load of its
+engine; with it a reply becomes a timeline.
 
+The load: an engine has a number of slots, and a request that finds them taken waits, or is slowed, or both. It is
+planned when it arrives, against the plans of those still running, and a plan never changes: requests are served in the
+order of their arrival, and a newcomer is slowed by those before it, never the other way round. All instants are in
+seconds on one clock of the caller's.
+"""
+
+from bisect import bisect_right, insort
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate, pairwise
+from typing import NamedTuple
 
 from mockserver.core.seeding import Draws, derive
 from mockserver.core.timeline import FrameBatch, LazyFrames, Reply, TimedFrames, Timeline, TokenTiming
-from mockserver.latency.distributions import Distribution, Lognormal, Stalling, draw, series
-from mockserver.latency.profiles import ONE, Profile
-
-# The times that an engine states if latency is off: small, but not zero, since clients divide by them.
-_INSTANT_QUEUE = 0.000_01
-_INSTANT_PREFILL = 0.000_05
-_INSTANT_STEP = 0.000_002
+from mockserver.latency.profiles import ONE, Distribution, Lognormal, Profile, Stalling, draw, series
 
 
 def instant(steps: int) -> TokenTiming:
-    """The pace if latency is off: nothing waits, and the stated times are a few microseconds."""
-    return TokenTiming(_INSTANT_QUEUE, _INSTANT_PREFILL, _INSTANT_STEP * steps)
+    """The pace if latency is off: nothing waits, and the stated times are a few microseconds, since clients divide by
+    them."""
+    return TokenTiming(queue=0.000_01, prefill=0.000_05, decode=0.000_002 * steps)
 
 
 def draw_timing(profile: Profile | None, steps: int, prompt_tokens: int, key: int, thinking: int = 0) -> TokenTiming:
@@ -61,7 +64,9 @@ def delayed(timing: TokenTiming, delays: Sequence[float | None], steps: int, *, 
         return timing
     natural = timing.schedule or (0.0,) * max(steps, 1)
     if apart:
-        due = _apart(natural, delays)
+        gaps = [natural[0], *(later - earlier for earlier, later in pairwise(natural))]
+        stated = [*delays, *[None] * len(gaps)]
+        due = list(accumulate(gap if delay is None else delay for gap, delay in zip(gaps, stated, strict=False)))
     else:
         silence = sum(delay for delay in delays if delay is not None)
         due = [instant + silence for instant in natural]
@@ -70,12 +75,6 @@ def delayed(timing: TokenTiming, delays: Sequence[float | None], steps: int, *, 
         return TokenTiming(timing.queue, timing.prefill, last, due)
     queue = min(timing.queue, first)
     return TokenTiming(queue, first - queue, last - first, due)
-
-
-def _apart(natural: Sequence[float], delays: Sequence[float | None]) -> list[float]:
-    gaps = [natural[0], *(later - earlier for earlier, later in pairwise(natural))]
-    stated = [*delays, *[None] * len(gaps)]
-    return list(accumulate(gap if delay is None else delay for gap, delay in zip(gaps, stated, strict=False)))
 
 
 def _gaps(profile: Profile, count: int, draws: Draws) -> Sequence[float]:
@@ -122,3 +121,136 @@ def to_timeline(reply: Reply, timing: TokenTiming) -> Timeline:
 def _due(frames: Iterable[FrameBatch], timing: TokenTiming) -> Iterator[TimedFrames]:
     for data, step, tokens in frames:
         yield TimedFrames(data, timing.due(step), tokens)
+
+
+# --- load ---------------------------------------------------------------------------------------------------------
+
+
+class Occupancy(NamedTuple):
+    """When a planned request ends, when the engine starts on it, and when its first token comes."""
+
+    end: float
+    start: float
+    first: float
+
+
+class SlotGrant(NamedTuple):
+    """How many seconds a newcomer waits for a slot, and its place in the queue (0: a slot is free)."""
+
+    wait: float = 0.0
+    position: int = 0
+
+
+FREE = SlotGrant()
+
+
+def next_slot(profile: Profile, running: Sequence[Occupancy], now: float) -> SlotGrant | None:
+    """The slot for a request that arrives now; None if both the engine and its queue are full.
+
+    `running` are the occupancies of all earlier requests, in any order; those that have ended do not count.
+    """
+    if profile.slots is None:
+        return FREE
+    ends = sorted(each.end for each in running if each.end > now)
+    position = len(ends) - profile.slots + 1
+    if position <= 0:
+        return FREE
+    if profile.waiting is not None and position > profile.waiting:
+        return None
+    return SlotGrant(ends[position - 1] - now, position)
+
+
+def slow_down(
+    pace: TokenTiming, profile: Profile, running: Sequence[Occupancy], now: float, wait: float
+) -> TokenTiming:
+    """The pace of a request that arrives now, waits, and then shares the engine: its queue is longer by the wait, and
+    its gaps are stretched while others are busy. If latency is off it is unchanged."""
+    if not pace.schedule:
+        return pace
+    first = pace.schedule[0] + wait
+    work = [instant - pace.schedule[0] for instant in pace.schedule]
+    others = [each for each in running if each.end > now + first]
+    times = work if profile.slots is None else _stretched(work, _slowness(profile, others, now + first))
+    schedule = tuple(first + time for time in times)
+    return pace._replace(queue=pace.queue + wait, decode=schedule[-1] - first, schedule=schedule)
+
+
+def occupancy_of(pace: TokenTiming, now: float) -> Occupancy:
+    """The occupancy of a request that arrives now, from its pace under load."""
+    if not pace.schedule:
+        return Occupancy(now, now, now)
+    first = now + pace.schedule[0]
+    return Occupancy(now + pace.schedule[-1], first - pace.prefill, first)
+
+
+class Engine:
+    """The slots of one engine: which requests run, which wait, and for how long. Its methods take the current time."""
+
+    def __init__(self) -> None:
+        self._running: list[Occupancy] = []
+
+    def next_slot(self, profile: Profile, now: float) -> SlotGrant | None:
+        """The slot for a request that arrives now; None when the engine refuses it."""
+        del self._running[: bisect_right(self._running, now, key=lambda each: each.end)]
+        return next_slot(profile, self._running, now)
+
+    def take(self, pace: TokenTiming, profile: Profile, now: float, grant: SlotGrant) -> tuple[TokenTiming, Occupancy]:
+        """Accept a request for its slot: its pace under load, and the occupancy with which it can be released early."""
+        made = slow_down(pace, profile, self._running, now, grant.wait)
+        taken = occupancy_of(made, now)
+        if profile.slots is not None and taken.end > now:
+            insort(self._running, taken)
+        return made, taken
+
+    def release(self, taken: Occupancy) -> None:
+        """Free the slot of a request before its time, as when its client has left; the plans of those that wait do not
+        change."""
+        if taken in self._running:
+            self._running.remove(taken)
+
+    def busy(self, now: float) -> tuple[int, int]:
+        """How many requests are being served at an instant, and how many wait."""
+        here = [each for each in self._running if each.end > now]
+        served = sum(each.start <= now for each in here)
+        return served, len(here) - served
+
+
+class _Stretch(NamedTuple):
+    """From an instant on (in seconds after the first token), each second of work takes so many seconds."""
+
+    begins: float
+    slowness: float
+
+
+def _slowness(profile: Profile, others: Sequence[Occupancy], first: float) -> list[_Stretch]:
+    """How slow the engine is, stretch by stretch, for a request whose first token comes at the instant `first`."""
+    borders = {first, *(border for each in others for border in each if border > first)}
+    return [_Stretch(begins - first, _slowness_at(profile, others, begins)) for begins in sorted(borders)]
+
+
+def _slowness_at(profile: Profile, others: Sequence[Occupancy], instant: float) -> float:
+    """How many seconds a second of decoding takes: more with every other slot that is busy and every prefill."""
+    assert profile.slots is not None, "an engine without slots is never busy"
+    busy = sum(each.start <= instant < each.end for each in others)
+    prefills = sum(each.start <= instant < each.first for each in others)
+    fullness = min(busy / (profile.slots - 1), 1.0) if profile.slots > 1 else 0.0
+    undisturbed = (1 - profile.interference) ** prefills
+    factor = 1 + (profile.slowdown - 1) * fullness
+    return factor / undisturbed if undisturbed else float("inf")
+
+
+def _stretched(work: Sequence[float], stretches: Sequence[_Stretch]) -> list[float]:
+    """When each amount of work (seconds that it takes alone, never decreasing) is done."""
+    times: list[float] = []
+    done = 0.0
+    for stretch, following in pairwise((*stretches, _Stretch(float("inf"), 1.0))):
+        room = (following.begins - stretch.begins) / stretch.slowness
+        end = bisect_right(work, done + room)
+        times += [
+            stretch.begins + (amount - done) * stretch.slowness if amount > done else stretch.begins
+            for amount in work[len(times) : end]
+        ]
+        if end == len(work):
+            break
+        done += room
+    return times

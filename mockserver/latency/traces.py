@@ -21,7 +21,7 @@ from pathlib import PurePath
 from typing import NamedTuple
 
 from mockserver.core.messages import unknown_name
-from mockserver.latency.distributions import UNITS, seconds_of
+from mockserver.latency.profiles import UNITS, seconds_of
 
 _NUMBER = re.compile(r"(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?")
 # No measured time is longer than this, in seconds.

@@ -20,8 +20,8 @@ from mockserver.core.failures import FailureKind, Refusal
 from mockserver.core.generation import GenerationRequest, Prompt, Tool
 from mockserver.core.seeding import fingerprint
 from mockserver.core.timeline import TokenTiming
-from mockserver.latency.load import Engine, Occupancy, SlotGrant
 from mockserver.latency.profiles import Profile
+from mockserver.latency.timing import Engine, Occupancy, SlotGrant
 from mockserver.model import tokens
 
 _MOST_ENGINES = 256

@@ -4,7 +4,6 @@ from collections.abc import Callable
 
 import pytest
 
-from mockserver.latency.distributions import Constant, Distribution, Empirical, Gamma, Lognormal, Normal, Uniform
 from mockserver.latency.parse_latency import (
     NotationError,
     preset_profile,
@@ -13,7 +12,7 @@ from mockserver.latency.parse_latency import (
     read_lengths,
     read_profile,
 )
-from mockserver.latency.profiles import Profile
+from mockserver.latency.profiles import Constant, Distribution, Empirical, Gamma, Lognormal, Normal, Profile, Uniform
 from mockserver.latency.traces import TraceFile, Traces
 
 

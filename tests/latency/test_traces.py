@@ -2,8 +2,8 @@
 
 import pytest
 
-from mockserver.latency.distributions import Empirical
 from mockserver.latency.parse_latency import NotationError, read_distribution, read_profile
+from mockserver.latency.profiles import Empirical
 from mockserver.latency.timing import draw_timing
 from mockserver.latency.traces import NO_TRACES, TraceError, TraceFile, Traces, read_trace
 

@@ -6,8 +6,8 @@ from typing import Any
 
 from mockserver.core.json_values import is_shallow
 from mockserver.core.messages import short_repr, unknown_name
-from mockserver.latency.distributions import Constant
 from mockserver.latency.parse_latency import NotationError, read_distribution
+from mockserver.latency.profiles import Constant
 
 Table = Mapping[str, Any]
 # No reasonable count or number of seconds is greater.
