@@ -1,4 +1,4 @@
-"""The pace of a generation: what the engine takes, in order, the same for the same key; who waits, is slowed or refused."""
+"""The pace of a generation: what the engine takes, the same for the same key; and who waits, is slowed or refused."""
 
 import re
 from itertools import pairwise
