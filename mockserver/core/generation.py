@@ -1,7 +1,6 @@
 """What a model is asked and what it generates, independent of any vendor's format."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from operator import attrgetter
 from typing import Literal, NamedTuple, Protocol
 
@@ -271,8 +270,7 @@ def first_steps(calls: Sequence[ToolCall], steps: int) -> tuple[ToolCall, ...]:
     return tuple(kept)
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
+class Choice(NamedTuple):
     """One of the answers to a prompt. `texts[k]` is what token `ids[k]` adds to the text; tool `calls` follow the text.
 
     - `refusal`: whether the text declines to answer.
@@ -282,7 +280,7 @@ class Choice:
     - `reasoning`: how many tokens the model thought first; `thoughts` are their texts if the answer shows them.
     """
 
-    index: int
+    index: int  # type: ignore[assignment]  # a tuple's own method of that name is not used
     seed: int
     ids: Sequence[int]
     texts: Sequence[str]

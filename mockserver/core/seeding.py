@@ -4,8 +4,10 @@
 (splitmix64). Both are plain integer arithmetic, so that the same request gives the same bytes on every machine.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from hashlib import blake2b
+from itertools import chain
+from struct import Struct
 from typing import TypeVar
 
 Item = TypeVar("Item")
@@ -17,6 +19,12 @@ _ALPHANUMERICS = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxy
 
 # The constants of splitmix64.
 _STEP, _MIX, _MIX_AGAIN = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
+# Numbers are made so many at once, as lanes of one large integer: each has 128 bits, so that no product overflows.
+_LANES = 8
+_EACH = sum(1 << 128 * lane for lane in range(_LANES))
+_EACH_MASK = _EACH * _MASK
+_EACH_STEP = sum(((lane + 1) * _STEP & _MASK) << 128 * lane for lane in range(_LANES))
+_LANES_OF = Struct("<" + "Q8x" * _LANES)
 # The character for each value of a byte.
 _AS_ALPHANUMERICS = bytes(_ALPHANUMERICS[value % len(_ALPHANUMERICS)] for value in range(256))
 
@@ -69,6 +77,17 @@ class Draws:
         mixed = ((mixed ^ (mixed >> 30)) * _MIX) & _MASK
         mixed = ((mixed ^ (mixed >> 27)) * _MIX_AGAIN) & _MASK
         return mixed ^ (mixed >> 31)
+
+    def numbers(self) -> Iterator[int]:
+        """All the 64 bits that follow, some at once: a text takes many. Nothing else may be drawn meanwhile."""
+        return chain.from_iterable(iter(self._several, None))
+
+    def _several(self) -> Sequence[int]:
+        mixed = (self._state * _EACH + _EACH_STEP) & _EACH_MASK
+        self._state = (self._state + _LANES * _STEP) & _MASK
+        mixed = (((mixed ^ (mixed >> 30)) & _EACH_MASK) * _MIX) & _EACH_MASK
+        mixed = (((mixed ^ (mixed >> 27)) & _EACH_MASK) * _MIX_AGAIN) & _EACH_MASK
+        return _LANES_OF.unpack(((mixed ^ (mixed >> 31)) & _EACH_MASK).to_bytes(_LANES_OF.size, "little"))
 
     def below(self, bound: int) -> int:
         """A whole number from 0 to bound - 1."""

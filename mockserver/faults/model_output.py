@@ -4,7 +4,6 @@ Usage, log-probabilities and finish reasons stay consistent with the output.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import TypeVar
 
 from mockserver.core.generation import Choice, Generation, GenerationRequest, Position, ToolCall, first_steps
@@ -49,12 +48,12 @@ def finish(choice: Choice, fault: Fault, request: GenerationRequest) -> Choice:
     kept = choice.steps if fault.place.after_token is None else fault.place.after_token
     if choice.steps < kept:
         return choice
-    return replace(_beginning(choice, kept), finish_reason=fault.settings["reason"], stop=None)
+    return _beginning(choice, kept)._replace(finish_reason=fault.settings["reason"], stop=None)
 
 
 def silence(choice: Choice, fault: Fault, request: GenerationRequest) -> Choice:
     """The choice has no text, whatever its thoughts, and ends as if that were natural."""
-    return replace(_thoughts_alone(choice), finish_reason="stop", stop=None)
+    return _thoughts_alone(choice)._replace(finish_reason="stop", stop=None)
 
 
 def repeat(choice: Choice, fault: Fault, request: GenerationRequest) -> Choice:
@@ -63,9 +62,8 @@ def repeat(choice: Choice, fault: Fault, request: GenerationRequest) -> Choice:
     if not choice.ids and choice.calls:
         call = choice.calls[0]
         stuck = call._replace(ids=_stuck(call.ids, start), texts=_stuck(call.texts, start))
-        return replace(choice, calls=(stuck,))
-    return replace(
-        choice,
+        return choice._replace(calls=(stuck,))
+    return choice._replace(
         ids=_stuck(choice.ids, start),
         texts=_stuck(choice.texts, start),
         positions=_stuck(choice.positions, start),
@@ -79,8 +77,7 @@ def whitespace(choice: Choice, fault: Fault, request: GenerationRequest) -> Choi
     alternatives = request.output.logprobs
     top = ((_LINE_END, "\n", -0.01),) if alternatives else ()
     blanks = [] if alternatives is None else [Position(-0.01, top)] * count
-    return replace(
-        kept,
+    return kept._replace(
         ids=[*kept.ids, *[_LINE_END] * count],
         texts=[*kept.texts, *["\n"] * count],
         positions=[*kept.positions, *blanks],
@@ -92,13 +89,13 @@ def whitespace(choice: Choice, fault: Fault, request: GenerationRequest) -> Choi
 
 def decline(choice: Choice, fault: Fault, request: GenerationRequest) -> Choice:
     """The choice refuses to answer; the wording is added later."""
-    return replace(_thoughts_alone(choice), finish_reason="stop", stop=None, refusal=True)
+    return _thoughts_alone(choice)._replace(finish_reason="stop", stop=None, refusal=True)
 
 
 def break_calls(choice: Choice, fault: Fault, request: GenerationRequest) -> Choice:
     """The choice calls functions with unusable arguments or names."""
     broken = _BREAKS[fault.settings["how"]]
-    return replace(choice, calls=tuple(broken(call) if call.kind == "function" else call for call in choice.calls))
+    return choice._replace(calls=tuple(broken(call) if call.kind == "function" else call for call in choice.calls))
 
 
 def _broken_off(call: ToolCall) -> ToolCall:
@@ -137,7 +134,7 @@ def _allowed(choice: Choice, room: int) -> Choice:
     """The choice, cut to the room that it has."""
     if choice.answer_tokens <= room:
         return choice
-    return replace(_beginning(choice, len(choice.thoughts) + room), finish_reason="length")
+    return _beginning(choice, len(choice.thoughts) + room)._replace(finish_reason="length")
 
 
 def _stuck(items: Sequence[Item], start: int) -> Sequence[Item]:
@@ -159,8 +156,7 @@ def _beginning(choice: Choice, steps: int) -> Choice:
     """The choice up to a number of decoding steps, through its thoughts, its text and its calls."""
     thoughts = choice.thoughts[:steps]
     count = steps - len(thoughts)
-    return replace(
-        choice,
+    return choice._replace(
         thoughts=thoughts,
         reasoning=choice.reasoning - len(choice.thoughts) + len(thoughts),
         ids=choice.ids[:count],

@@ -7,6 +7,7 @@ again.
 """
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from operator import attrgetter
 from typing import NamedTuple
 
@@ -36,8 +37,15 @@ from mockserver.model.format_instructions import requested_format
 from mockserver.model.intent import detect_intent
 from mockserver.model.logprobs import NO_ECHO, asked_positions, echo_of, positions, ranked, scale
 from mockserver.model.prose import think
-from mockserver.model.sampling import freedom
-from mockserver.model.text_stream import GREEDY, GREEDY_SEED, ChoiceSeeds, choice_tokens, cut_at_stop, drawn_length
+from mockserver.model.sampling import (
+    GREEDY,
+    GREEDY_SEED,
+    ChoiceSeeds,
+    choice_tokens,
+    cut_at_stop,
+    drawn_length,
+    freedom,
+)
 from mockserver.model.tokens import name_of
 
 # How many more candidates a search draws at most, in place of those that say the same as another.
@@ -147,7 +155,7 @@ def _drafts(request: GenerationRequest, prompt: Prompt, names: tuple[str, str], 
     elif free == 0:
         owns = [GREEDY] * len(seeds)
     source = ChoiceSeeds(likely if free == 0 else content, likely, free, searched)
-    drafts = [_draft(request, prompt, source, *pair) for pair in zip(seeds, owns, strict=False)]
+    drafts = [*map(partial(_draft, request, prompt, source), seeds, owns)]
     spare = owns[len(seeds) :]
     return _unlike(drafts, (_draft(request, prompt, source, 0, own) for own in spare)) if spare else drafts
 
@@ -186,58 +194,47 @@ def _choice_seeds(request: GenerationRequest, content: int, time: int) -> list[i
 
 
 def _draft(request: GenerationRequest, prompt: Prompt, source: ChoiceSeeds, seed: int, own: int) -> _Draft:
-    calls, limits = _calls(request, prompt, source, own) if request.tools else (), request.limits
+    """A choice of the request's `seed`, which its `own` seed decides: the calls of tools, or else a text."""
+    limits, stops = request.limits, request.stops
     # The request's limit, or what the context window leaves.
-    room = max(min(limits.context - prompt.token_count, LONGEST_CHOICE), 0)
+    limit = max(min(limits.context - prompt.token_count, LONGEST_CHOICE), 0)
     if limits.max_tokens is not None:
-        room = min(limits.max_tokens, room)
+        limit = min(limits.max_tokens, limit)
+    calls = _calls(request, prompt, source, own) if request.tools else ()
     length = None
     if limits.lengths is not None and not calls:
         length = drawn_length(request, prompt, source.content, own)
-    if request.effort is None:
-        return _answer_draft(request, prompt, source, seed, own, calls, room, length)
-    # "An upper bound [...] including visible output tokens and reasoning tokens."
-    thought = thinking(request.effort, source.content, own)
-    reasoning = min(thought, room if request.budget is None else request.budget, room)
-    if length is not None:
-        # The length is that of thoughts and text together, and some text there must be.
-        reasoning = min(reasoning, length // 2)
-        length -= reasoning
-    draft = _answer_draft(request, prompt, source, seed, own, calls, room - reasoning, length)
-    thoughts = think(prompt, thought, derive(own, "thoughts"))[:reasoning] if request.output.reasoning else ()
-    return draft._replace(reasoning=reasoning, thoughts=thoughts)
-
-
-def _answer_draft(
-    request: GenerationRequest,
-    prompt: Prompt,
-    source: ChoiceSeeds,
-    seed: int,
-    own: int,
-    calls: Sequence[ToolCall],
-    limit: int,
-    length: int | None,
-) -> _Draft:
-    """An answer of at most `limit` tokens: the `calls` of tools, or else a text, which ends after `length` tokens if
-    that is given."""
+    reasoning = 0
+    thoughts: Sequence[str] = ()
+    if request.effort is not None:
+        # "An upper bound [...] including visible output tokens and reasoning tokens."
+        thought = thinking(request.effort, source.content, own)
+        reasoning = min(thought, limit if request.budget is None else request.budget, limit)
+        if length is not None:
+            # The length is that of thoughts and text together, and some text there must be.
+            reasoning = min(reasoning, length // 2)
+            length -= reasoning
+        limit -= reasoning
+        if request.output.reasoning:
+            thoughts = think(prompt, thought, derive(own, "thoughts"))[:reasoning]
     if calls:
-        return _with_calls(_Draft(seed, own, (), (), "length", None), request, calls, limit)
-    least, most = request.limits.min_tokens, limit
-    if request.limits.ignore_eos:
+        return _with_calls(_Draft(seed, own, (), (), "length", None, (), reasoning, thoughts), request, calls, limit)
+    least, most = limits.min_tokens, limit
+    if limits.ignore_eos:
         least = limit
     elif length is not None:
         least = most = min(max(length, least), limit)
-    ids, texts, ended = choice_tokens(
-        prompt, request.constraint, request.sampling, source, own, limit=most, least=least
-    )
-    ended = ended or most < limit
+    ids, texts, ended = choice_tokens(prompt, request.constraint, request.sampling, source, own, most, least)
     likeliest = source.free == 0 and own == GREEDY
     key = derive(source.content, "likeliest") if likeliest else own
-    if request.stops.texts or request.stops.tokens:
-        stopped = cut_at_stop(ids, texts, request.stops, request.limits.min_tokens)
+    reason: FinishReason = "stop" if ended or most < limit else "length"
+    stop = None
+    if stops.texts or stops.tokens:
+        stopped = cut_at_stop(ids, texts, stops, limits.min_tokens)
         if stopped is not None:
-            return _Draft(seed, key, stopped.ids, stopped.texts, "stop", stopped.stop, likeliest=likeliest)
-    return _Draft(seed, key, ids, texts, "stop" if ended else "length", None, likeliest=likeliest)
+            ids, texts, stop = stopped
+            reason = "stop"
+    return _Draft(seed, key, ids, texts, reason, stop, (), reasoning, thoughts, likeliest)
 
 
 def _calls(request: GenerationRequest, prompt: Prompt, source: ChoiceSeeds, own: int) -> Sequence[ToolCall]:
@@ -273,21 +270,9 @@ def _best(drafts: list[_Draft], request: GenerationRequest, prompt: Prompt) -> l
 
 def _choice(draft: _Draft, index: int, request: GenerationRequest, prompt: Prompt, echo_key: int) -> Choice:
     echo = echo_of(request, prompt, echo_key) if request.output.echo else NO_ECHO
-    return Choice(
-        index=index,
-        seed=draft.seed,
-        ids=draft.ids,
-        texts=draft.texts,
-        finish_reason=draft.finish_reason,
-        prompt=prompt,
-        stop=draft.stop,
-        calls=draft.calls,
-        positions=_positions(draft, request, prompt) if request.output.logprobs is not None else (),
-        echo_texts=echo.texts,
-        echo_positions=echo.positions,
-        reasoning=draft.reasoning,
-        thoughts=draft.thoughts,
-    )
+    scores = _positions(draft, request, prompt) if request.output.logprobs is not None else ()
+    seed, _, ids, texts, reason, stop, calls, reasoning, thoughts, _ = draft
+    return Choice(index, seed, ids, texts, reason, prompt, stop, calls, False, scores, *echo, reasoning, thoughts)
 
 
 def _positions(draft: _Draft, request: GenerationRequest, prompt: Prompt) -> Sequence[Position]:

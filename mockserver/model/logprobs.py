@@ -17,7 +17,8 @@ from mockserver.core.generation import GenerationRequest, Position, Prompt, Samp
 from mockserver.core.seeding import Draws
 from mockserver.model import corpus, tokens
 from mockserver.model.intent import detect_intent
-from mockserver.model.sampling import UNEXPECTED, freedom, straying
+from mockserver.model.penalties import UNEXPECTED
+from mockserver.model.sampling import freedom, straying
 from mockserver.model.token_filter import NEVER, BannedTokens, banned_tokens
 from mockserver.model.tokens import token_bytes
 

@@ -4,7 +4,6 @@ Neither limits nor stops shorten them. Log-probabilities, token ids and usage ar
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import NamedTuple
 
 from mockserver.core.generation import (
@@ -150,8 +149,7 @@ def _worded(choice: Choice, request: GenerationRequest) -> Choice:
     most = request.limits.max_tokens
     limit = None if most is None else max(most - choice.reasoning, 0)
     ids, texts = wording.ids[:limit], wording.texts[:limit]
-    return replace(
-        choice,
+    return choice._replace(
         ids=ids,
         texts=texts,
         finish_reason="stop" if len(ids) == len(wording.ids) else "length",

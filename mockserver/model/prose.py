@@ -7,7 +7,7 @@ natural end is marked by None among them, and what follows is only used if the r
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from itertools import chain
 from keyword import iskeyword
@@ -22,8 +22,10 @@ from mockserver.model.literal_answers import CAPITALS, closing_word, sentence_to
 from mockserver.model.tools.results import report, results
 
 _NO_SPACES = ("zh", "ja")
-# The characters after which an answer needs no leading space, and those of sentences that are complete.
+# The characters after which an answer needs no leading space, and those of texts that ask or that go on.
 _ENDS_OF_TURNS = frozenset(" \t\n>")
+_ENDS_OF_QUESTIONS, _ENDS_OF_LABELS, _ENDS_OF_CODE_BEGUN = frozenset("?？"), frozenset(":>"), frozenset(":{")
+# Those of sentences that are complete.
 _ENDS_OF_SENTENCES = frozenset('.!?…。！？"”»')
 # How many characters of a prompt are searched for words in capitals.
 _SEARCHED = 40_000
@@ -41,6 +43,7 @@ _CODE_NAMES = {
 _CODE_BEGUN = re.compile(
     r"(?:^|\n)[ \t]*(?:(?:async )?def (?P<python>\w+)\(.*:|(?:async )?function (?P<js>\w*)\(.*\{)\s*$"
 )
+_LONGEST_CODE_BEGUN = 200
 _NUMBERED = ("number", "step", "нумер", "шаг")
 
 
@@ -49,15 +52,16 @@ def write_prose(prompt: Prompt, draws: Draws) -> Iterator[Phrase | None]:
     intent = detect_intent(prompt.topic)
     writer = _Writer(intent, draws)
     found = results(prompt.messages) if len(prompt.messages) > 1 else ()
+    pieces: Iterable[Phrase]
     if found:
-        pieces = report(found, intent.language, draws)
+        pieces = report(found, writer.pick(corpus.language(intent.language)["reports"]))
     else:
         pieces = _answer(prompt, intent, writer) if prompt.chat else _completion(prompt, intent, writer)
     if prompt.chat and CAPITALS.search(prompt.text, 0, _SEARCHED):
         closing = next(filter(None, map(closing_word, (*prompt.instructions[:1], prompt.topic))), None)
         if closing is not None:
             pieces = chain(pieces, (fresh_phrase(f"\n\n{closing}"),))
-    return chain(pieces, (None,), writer.more())
+    return chain(pieces, (None,), chain.from_iterable(writer.paragraphs()))
 
 
 def is_dictated(prompt: Prompt) -> bool:
@@ -82,30 +86,26 @@ def _dictated(prompt: Prompt, intent: Intent) -> Sequence[str]:
     return found if felt is None else (felt,)
 
 
-def _answer(prompt: Prompt, intent: Intent, writer: "_Writer") -> Iterator[Phrase]:
+def _answer(prompt: Prompt, intent: Intent, writer: "_Writer") -> Iterable[Phrase]:
     literal = _dictated(prompt, intent)
-    return iter((fresh_phrase(writer.draws.pick(literal)),)) if literal else writer.answer()
+    return (fresh_phrase(writer.pick(literal)),) if literal else writer.answer()
 
 
-def _completion(prompt: Prompt, intent: Intent, writer: "_Writer") -> Iterator[Phrase]:
+def _completion(prompt: Prompt, intent: Intent, writer: "_Writer") -> Iterable[Phrase]:
     """The answer to a dialogue, a question or an order that was written out as one text; else its continuation."""
     topic = prompt.topic
     if gives_the_word(topic):
         answer = _answer(prompt, intent, writer)
         return answer if topic[-1] in _ENDS_OF_TURNS else chain((phrase(" "),), answer)
-    begun = code_begun(topic[-200:])
+    ending = topic.rstrip()[-1:]
+    begun = _CODE_BEGUN.search(topic[-_LONGEST_CODE_BEGUN:]) if ending in _ENDS_OF_CODE_BEGUN else None
     if begun is not None:
-        return iter((writer.rest_of_code(begun),))
-    asks = topic.rstrip().endswith(("?", "\uff1f")) or _ORDER.match(topic) is not None
+        return (writer.rest_of_code(begun),)
+    asks = ending in _ENDS_OF_QUESTIONS or _ORDER.match(topic) is not None
     if asks or is_begun(topic) or intent.literal_answers:
-        gap = phrase(" " if topic.rstrip().endswith((":", ">")) else "\n\n")
+        gap = phrase(" " if ending in _ENDS_OF_LABELS else "\n\n")
         return chain((gap,), _answer(prompt, intent, writer))
     return writer.continuation(prompt.text)
-
-
-def code_begun(tail: str) -> re.Match[str] | None:
-    """The match of a function's first line at the end of a text, if there is one."""
-    return _CODE_BEGUN.search(tail) if tail.rstrip().endswith((":", "{")) else None
 
 
 class _Section:
@@ -127,35 +127,45 @@ class _Writer:
     """The writer of one text. No sentence comes twice as long as there are others."""
 
     def __init__(self, intent: Intent, draws: Draws) -> None:
-        self.draws = draws
         self._intent = intent
         self._language = intent.language
+        self._numbers = draws.numbers()
         # The places of the sentences that were used, by section.
         self._used: defaultdict[str, set[int]] = defaultdict(set)
 
-    def _place(self, section: _Section) -> int:
-        """The place of a sentence that has not been used, if there is one."""
-        count, used = len(section.next), self._used[section.name]
-        place = (self.draws.bits() * count) >> 64
-        while place in used and len(used) < count:
-            place = (place + 1) % count
-        used.add(place)
-        return place
+    def pick(self, items: Sequence[str]) -> str:
+        """One of the items."""
+        return items[next(self._numbers) * len(items) >> 64]
+
+    def _below(self, bound: int) -> int:
+        return next(self._numbers) * bound >> 64
+
+    def _places(self, section: _Section, count: int) -> list[int]:
+        """The places of so many sentences that have not been used, as far as there are any."""
+        most, used, numbers = len(section.next), self._used[section.name], self._numbers
+        found = []
+        for _ in range(count):
+            place = next(numbers) * most >> 64
+            while place in used and len(used) < most:
+                place = (place + 1) % most
+            used.add(place)
+            found.append(place)
+        return found
 
     def _first(self, name: str) -> Phrase:
         """A sentence of a section that begins a text or a line."""
         section = _section(self._language, name)
-        return section.first[self._place(section)]
+        return section.first[self._places(section, 1)[0]]
 
-    def _next(self, name: str) -> Phrase:
-        """A sentence of a section that follows another one."""
+    def _next(self, name: str, count: int = 1) -> Iterator[Phrase]:
+        """So many sentences of a section that follow another one."""
         section = _section(self._language, name)
-        return section.next[self._place(section)]
+        return map(section.next.__getitem__, self._places(section, count))
 
     def _entry(self, name: str) -> str:
         """The text of a sentence of a section."""
         section = _section(self._language, name)
-        return section.entries[self._place(section)]
+        return section.entries[self._places(section, 1)[0]]
 
     def _opener(self) -> Phrase:
         """A sentence with the subject: the prompt's own words are quoted, as other languages' sentences do already."""
@@ -164,18 +174,17 @@ class _Writer:
             subject = intent.subject
         elif intent.language == "en" and '"' not in subject:
             subject = f'"{subject}"'
-        sentence = self.draws.pick(corpus.language(self._language)["openers"])
+        sentence = self.pick(corpus.language(self._language)["openers"])
         return fresh_phrase(sentence.replace("{subject}", subject))
 
-    def more(self) -> Iterator[Phrase]:
-        """Endless paragraphs."""
+    def paragraphs(self) -> Iterator[Iterable[Phrase]]:
+        """Endless paragraphs, each with the blank line before it."""
+        section = _section(self._language, "body")
         while True:
-            yield phrase("\n\n")
-            yield self._first("body")
-            for _ in range(5):
-                yield self._next("body")
+            first, *rest = self._places(section, 6)
+            yield (phrase("\n\n"), section.first[first], *map(section.next.__getitem__, rest))
 
-    def answer(self) -> Iterator[Phrase]:
+    def answer(self) -> Iterable[Phrase]:
         """An answer of the kind and the length that the prompt asks for."""
         intent = self._intent
         if intent.words is not None:
@@ -184,7 +193,7 @@ class _Writer:
             return self._of_sentences(intent.sentences)
         return _ANSWERS.get(intent.kind, _Writer._plain)(self)
 
-    def continuation(self, text: str) -> Iterator[Phrase]:
+    def continuation(self, text: str) -> Iterable[Phrase]:
         """Sentences that continue a text, even from the middle of a sentence."""
         first = self._entry("continuations")
         stripped = text.rstrip()
@@ -195,42 +204,29 @@ class _Writer:
             first = comma + (space if comma else lead) + first[0].lower() + first[1:]
         elif stripped:
             first = lead + first
-        yield phrase(first)
-        section = _section(self._language, "continuations")
-        for _ in range(2 + self.draws.below(6)):
-            yield section.next[self._place(section)]
+        return (phrase(first), *self._next("continuations", 2 + self._below(6)))
 
     def rest_of_code(self, begun: re.Match[str]) -> Phrase:
         """The rest of a function whose first line ends the prompt."""
         name = begun["python"] or begun["js"] or "main"
-        snippet = self.draws.pick(corpus.code()["python" if begun["python"] else "javascript"])
+        snippet = self.pick(corpus.code()["python" if begun["python"] else "javascript"])
         _, _, body = snippet.partition("{name}")[2].partition("\n")
         return fresh_phrase(("" if begun.string.endswith("\n") else "\n") + body.replace("{name}", name))
 
-    def _plain(self) -> Iterator[Phrase]:
-        yield self._opener()
-        body, bits = _section(self._language, "body"), self.draws.bits
-        following, count, used = body.next, len(body.next), self._used["body"]
-        for _ in range(2 + (bits() * 4 >> 64)):
-            # As `_place` does it, without a call for each sentence.
-            place = (bits() * count) >> 64
-            while place in used and len(used) < count:
-                place = (place + 1) % count
-            used.add(place)
-            yield following[place]
-        yield self._next("closers")
+    def _plain(self) -> Iterable[Phrase]:
+        return (self._opener(), *self._next("body", 2 + self._below(4)), *self._next("closers"))
 
     def _of_sentences(self, count: int) -> Iterator[Phrase]:
         yield self._opener()
         for _ in range(count - 1):
-            yield self._next("body")
+            yield from self._next("body")
 
     def _of_words(self, words: int) -> Iterator[Phrase]:
         """As many words as the prompt asks for, the last sentence cut if need be; in some languages about as many."""
         section = _section(self._language, "body")
         written = 0
         while written < words:
-            place = self._place(section)
+            [place] = self._places(section, 1)
             found = (section.next if written else section.first)[place]
             written += section.words[place]
             if written > words and self._language not in _NO_SPACES:
@@ -241,9 +237,9 @@ class _Writer:
     def _code(self) -> Iterator[Phrase]:
         wanted = f" {self._intent.wanted} "
         name = next((code for word, code in _CODE_NAMES.items() if word in wanted), "python")
-        snippet = self.draws.pick(corpus.code()[name]).replace("{name}", _identifier(self._intent.subject))
+        snippet = self.pick(corpus.code()[name]).replace("{name}", _identifier(self._intent.subject))
         yield self._opener()
-        yield self._next("code_intro")
+        yield from self._next("code_intro")
         yield fresh_phrase(f"\n\n```{name}\n{snippet}\n```\n\n")
         yield self._first("closers")
 
@@ -251,7 +247,7 @@ class _Writer:
         yield self._opener()
         yield phrase("\n")
         numbered = any(word in self._intent.wanted for word in _NUMBERED)
-        for index in range(self._intent.items or 3 + self.draws.below(4)):
+        for index in range(self._intent.items or 3 + self._below(4)):
             yield phrase(f"\n{index + 1}." if numbered else "\n-")
             yield phrase(f" {self._entry('bullets')}")
 
@@ -259,18 +255,16 @@ class _Writer:
         subject = self._intent.subject
         yield fresh_phrase(f"# {subject[:1].upper()}{subject[1:]}\n\n")
         yield self._opener()
-        for _ in range(4):
-            yield self._next("body")
-        for _ in range(3 + self.draws.below(3)):
+        yield from self._next("body", 4)
+        for _ in range(3 + self._below(3)):
             yield fresh_phrase(f"\n\n## {self._entry('headings')}\n\n")
             yield self._first("body")
-            for _ in range(4 + self.draws.below(4)):
-                yield self._next("body")
+            yield from self._next("body", 4 + self._below(4))
 
 
-_ANSWERS: Mapping[str, Callable[[_Writer], Iterator[Phrase]]] = {
-    "greeting": lambda writer: iter((writer._first("greetings"),)),
-    "word": lambda writer: iter((writer._first("short"),)),
+_ANSWERS: Mapping[str, Callable[[_Writer], Iterable[Phrase]]] = {
+    "greeting": lambda writer: (writer._first("greetings"),),
+    "word": lambda writer: (writer._first("short"),),
     "sentence": lambda writer: writer._of_sentences(1),
     "brief": lambda writer: writer._of_sentences(2),
     "code": _Writer._code,

@@ -1,31 +1,40 @@
-"""What the sampling parameters do to a text.
+"""How a choice is sampled: which text it is, how far it departs from the likeliest one, and how much of it is needed.
 
-First, how far they let a choice depart from the likeliest answer. A text is decided turn by turn. At each turn the
-greedy text (that of key 0) has one number and the choice's own text another; the more freedom the sampling leaves,
-the more often the choice takes its own. So without freedom all seeds give the greedy text, with some of it similar
-ones, and with the defaults every seed gives a text of its own. At a temperature above 1 single words are replaced too.
+A text is an iterator of pieces, usually endless, of which only as many are written as a request needs. It has no single
+end, only places where it may end: the first is its natural end (None among the pieces), then the end of each piece.
+Where a stop sequence is complete, the text is cut.
 
-Then its words: biases, bans, penalties and high temperatures rewrite it phrase by phrase and word by word, so that a
-limit still gives a prefix. In this order: tokens with a positive bias are inserted; words are replaced at random at
-high temperatures; words that have occurred before are avoided or preferred; and nothing is written that a ban or a
-repeated n-gram forbids. A forbidden unit that no other word can replace (a mark, a number) is left out. The draws
-depend on a key of their own, not on those of the text.
+A text is decided turn by turn. At each turn the greedy text (that of key 0) has one number and the choice's own text
+another; the more freedom the sampling parameters leave, the more often the choice takes its own. So without freedom all
+seeds give the greedy text, with some of it similar ones, and with the defaults every seed gives a text of its own.
+
+Words are replaced in prose only: a constrained text (JSON, a pattern, a grammar) stays as it is, since a word that is
+replaced or left out would break it; there a temperature below 1 chooses between the greedy text and the choice's own.
 """
 
-import codecs
-from bisect import bisect_right
-from collections import Counter
-from collections.abc import Iterator, Sequence
-from functools import lru_cache
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from itertools import accumulate
-from math import exp, inf, log
+from typing import TYPE_CHECKING, NamedTuple
 
-from mockserver.core.generation import Prompt, Sampling
+from mockserver.core.generation import LONGEST_CHOICE, Constraint, GenerationRequest, Prompt, Sampling, Stops
 from mockserver.core.seeding import Draws, derive
-from mockserver.model import tokens
 from mockserver.model.corpus import Phrase
-from mockserver.model.intent import detect_intent
-from mockserver.model.token_filter import NEVER, Unit, allowed_words, banned_tokens, in_place, units, words_of
+from mockserver.model.penalties import apply_penalties
+from mockserver.model.prose import is_dictated, write_prose
+from mockserver.model.tokens import EOS
+
+if TYPE_CHECKING:
+    from mockserver.model.output_formats import FormatWriter
+
+TokensAndEnd = tuple[Sequence[int], Sequence[str], bool]
+
+# The seed of the greedy text; and a constant in place of the server's seed, on which a greedy text must not depend.
+GREEDY = 0
+GREEDY_SEED = 42
+# The freedom of the beams of a deterministic search: they differ from the greedy text in half of their turns.
+_ASIDE = 0.5
 
 # The minimum probability of the likeliest token: a lower `top_p` leaves no other one. A `min_p` from which no other one
 # is left. And a `top_k` with the same effect as none.
@@ -39,20 +48,109 @@ _USUAL = Sampling()[1:]
 _STRAY_BY_HEAT = 0.15
 _STRAY_BY_EXCLUSION = 0.2
 
-# The logit of an unexpected token before its bias is added.
-UNEXPECTED = -5.0
-# The bias that forces a token; greater ones have the same effect.
-_FORCED = 100.0
-# A repetition penalty divides logits, and has the effect of its logarithm times this many nats here.
-_LOGIT = 4.0
-# A preferred word is one of many, so preference is weaker than avoidance by this factor.
-_PULL = 4.0
-# How many other words are tried in place of a forbidden one, and compared in place of one that is penalised.
-_ATTEMPTS = 24
-_COMPARED = 5
-# After this many successive phrases that are left out completely the text is over, even if it must not end.
-_PATIENCE = 64
-_KEPT_TAIL = 4096
+
+class ChoiceSeeds(NamedTuple):
+    """The seeds of a prompt's texts: `content` for the sampled ones, `greedy` for the greedy one.
+
+    `free` is the freedom that the sampling parameters leave (`freedom`). `searched` is True in a beam search, whose
+    candidates differ from each other even if sampling is greedy, except the greedy one itself.
+    """
+
+    content: int
+    greedy: int
+    free: float
+    searched: bool
+
+
+def choice_tokens(
+    prompt: Prompt,
+    constraint: Constraint | None,
+    sampling: Sampling,
+    seeds: ChoiceSeeds,
+    own: int,
+    limit: int,
+    least: int,
+) -> TokensAndEnd:
+    """The first tokens of the text of a choice's `own` seed, at most `limit`, and whether it ends before the limit.
+
+    It does not end before it has `least` tokens.
+    """
+    key = derive(seeds.content, "text", own)
+    free = _freedom(seeds, own) if seeds.searched or seeds.free == 0 else seeds.free
+    if constraint is not None:
+        if free < 1 and Draws(derive(key, "form")).unit() >= free:
+            key = derive(seeds.greedy, "text", GREEDY)
+        return first_tokens(_writers()[constraint.kind](prompt, key, constraint.schema), limit, least)
+    plain = is_plain(sampling)
+    if plain and free == 1:
+        return first_tokens(write_prose(prompt, Draws(key)), limit, least)
+    greedy = derive(seeds.greedy, "text", GREEDY)
+    pieces = write_prose(prompt, _draws(key, greedy, free))
+    if not plain:
+        draws = _draws(derive(key, "voice"), derive(greedy, "voice"), free)
+        pieces = apply_penalties(pieces, prompt, sampling, straying(sampling), draws)
+    return first_tokens(pieces, limit, least)
+
+
+def first_tokens(pieces: Iterator[Phrase | None], limit: int, least: int) -> TokensAndEnd:
+    """The first tokens of a text, at most `limit`, and whether it ends before that, but not before `least` tokens.
+
+    If the pieces run out, as they may under a pattern, the end of the last one is the end, even if it comes too early.
+    """
+    ids: list[int] = []
+    texts: list[str] = []
+    may_end = False
+    for piece in pieces:
+        if piece is None:
+            may_end = True
+        else:
+            ids += piece.ids
+            texts += piece.texts
+        count = len(ids)
+        if count >= limit or (may_end and count >= least):
+            break
+    if len(ids) < limit:
+        return ids, texts, True
+    del ids[limit:], texts[limit:]
+    return ids, texts, False
+
+
+def drawn_length(request: GenerationRequest, prompt: Prompt, content: int, own: int) -> int | None:
+    """After how many tokens an answer in words ends, thoughts included, if load tests have it drawn; None if its text
+    decides, as it does where an answer must have a form, is dictated, or must not end.
+
+    `content` and `own` are the seeds of its text, so that equal requests have answers of equal length.
+    """
+    limits = request.limits
+    if limits.lengths is None or limits.ignore_eos or request.constraint is not None:
+        return None
+    if any(token == EOS for token, _ in request.sampling.logit_bias) or is_dictated(prompt):
+        return None
+    drawn = limits.lengths.quantile(Draws(derive(content, "length", own)).unit())
+    return min(max(round(drawn), 1), LONGEST_CHOICE)
+
+
+def _freedom(seeds: ChoiceSeeds, own: int) -> float:
+    """The share of turns that a text decides by itself; one with a greedy key needs no blending."""
+    if seeds.free == 0:
+        return _ASIDE if seeds.searched and own != GREEDY else 1.0
+    # Candidates have to differ, so each is decided by its own seed alone.
+    return 1.0 if seeds.searched else seeds.free
+
+
+def _draws(own: int, greedy: int, free: float) -> Draws:
+    return Draws(own) if free == 1 else Blend(own, greedy, free)
+
+
+@cache
+def _writers() -> "Mapping[str, FormatWriter]":
+    """The writers of constrained answers. They take some 40 ms to import, and few requests need them."""
+    from mockserver.model.output_formats import WRITERS
+
+    return WRITERS
+
+
+# --- freedom -------------------------------------------------------------------------------------------------------
 
 
 def freedom(sampling: Sampling) -> float:
@@ -113,197 +211,74 @@ class Blend(Draws):
         own, likeliest = super().bits(), self._greedy.bits()
         return own if self._turns.unit() < self._freedom else likeliest
 
-
-def apply_sampling(
-    phrases: Iterator[Phrase | None], prompt: Prompt, sampling: Sampling, draws: Draws
-) -> Iterator[Phrase | None]:
-    """The phrases of a text, and None where it may end, under the sampling parameters of a request."""
-    rewriter = _Rewriter(prompt, sampling, draws)
-    silent, ended = 0, False
-    for phrase in phrases:
-        parts = rewriter.say(phrase) if phrase is not None else ([] if rewriter.endless else [None])
-        for part in parts:
-            # The natural end is marked only once; after it, a text may end after every phrase.
-            if part is not None or not ended:
-                yield part
-            ended = ended or part is None
-        silent = 0 if any(part and part.ids for part in parts) else silent + 1
-        if silent > _PATIENCE:
-            return
+    def _several(self) -> Sequence[int]:
+        return (self.bits(),)
 
 
-class _Rewriter:
-    """The text so far, and the choice of the next word."""
+# --- stop sequences --------------------------------------------------------------------------------------------------
 
-    def __init__(self, prompt: Prompt, sampling: Sampling, draws: Draws) -> None:
-        language = detect_intent(prompt.topic).language
-        self._draws = draws
-        self._frequency, self._presence = sampling.frequency_penalty, sampling.presence_penalty
-        self._straying = straying(sampling)
-        self._biases = _Biases(sampling.logit_bias)
-        self._bans = banned_tokens(sampling)
-        self._pool = allowed_words(language, self._bans)
-        self._history = _History(prompt, sampling)
-        self._counts: Counter[str] = Counter()
-        self._words: list[str] = []
-        # "Penalizes tokens that have already appeared in the generated result (plus the input tokens [...])."
-        self._repetition = _LOGIT * log(sampling.repetition_penalty)
-        self._prompted = words_of(prompt.text) if self._repetition else frozenset()
-        # The weight of words that have occurred before, in nats: 0 unless penalties are negative and reward repetition.
-        reward = min(self._frequency + self._presence, 0.0) + min(self._repetition, 0.0)
-        self._sought = 1 - exp(reward / _PULL)
-        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
-        self.endless = self._biases.endless
 
-    def say(self, phrase: Phrase) -> list[Phrase | None]:
-        """A phrase rewritten: empty, a phrase, or several with places to end (None) between them."""
-        parts: list[Phrase | None] = []
-        ids: list[int] = []
-        texts: list[str] = []
-        for unit in units(phrase):
-            written = self._turn(unit)
-            if written is None:
-                continue
-            if written.ids == (tokens.EOS,):
-                parts += [Phrase(tuple(ids), tuple(texts)), None]
-                ids, texts = [], []
-                continue
-            ids += written.ids
-            texts += self._streamed(written) if self._biases.broken else written.texts
-        return [*parts, Phrase(tuple(ids), tuple(texts))] if ids else parts
+class Stopped(NamedTuple):
+    """The rest of a choice, and the stop (a text, or the id of a token) that ended it."""
 
-    def _turn(self, unit: Unit) -> Unit | None:
-        favourite = self._biases.favourite(self._draws) if self._biases.favoured else None
-        if favourite is not None:
-            self._history.add(favourite)
-            return favourite
-        if unit.word and self._pool.words:
-            unit = self._chosen(unit)
-        allowed = self._allowed(unit)
-        if allowed is not None:
-            self._history.add(allowed)
-            if allowed.word:
-                self._counts[allowed.word] += 1
-                self._words.append(allowed.word)
-        return allowed
+    ids: Sequence[int]
+    texts: Sequence[str]
+    stop: str | int
 
-    def _chosen(self, unit: Unit) -> Unit:
-        """The word itself, or the one that replaces it because of the temperature or the penalties."""
-        if self._straying and self._draws.unit() < self._straying:
-            unit = self._pool.other(unit, self._draws)
-        weight = self._weight(unit.word)
-        if weight > 0 and self._draws.unit() < 1 - exp(-weight):
-            unit = self._fresher(unit)
-        elif self._sought and self._words and self._draws.unit() < self._sought:
-            unit = in_place(unit, self._draws.pick(self._words))
-        return unit
 
-    def _fresher(self, unit: Unit) -> Unit:
-        """Another word, of a few the one with the lowest weight."""
-        best, least = unit, inf
-        for _ in range(_COMPARED):
-            other = self._pool.other(unit, self._draws)
-            weight = self._weight(other.word)
-            if weight < least:
-                best, least = other, weight
-            if weight <= 0:
-                break
-        return best
+def cut_at_stop(ids: Sequence[int], texts: Sequence[str], stops: Stops, min_tokens: int = 0) -> Stopped | None:
+    """The choice cut at the stop that is complete first; None if there is none after the first `min_tokens` tokens.
 
-    def _weight(self, word: str) -> float:
-        """The penalty of a word in nats: above 0 if it has occurred before and is penalised."""
-        count = self._counts.get(word, 0)
-        weight = self._frequency * count + self._presence if count else 0.0
-        return weight + self._repetition if count or word in self._prompted else weight
-
-    def _allowed(self, unit: Unit) -> Unit | None:
-        """The unit, or an allowed one in its place; None if none is found."""
-        if self._is_allowed(unit):
-            return unit
-        if unit.word and self._pool.words:
-            for attempt in range(_ATTEMPTS):
-                other = self._pool.other(unit, self._draws)
-                if attempt >= _ATTEMPTS // 2:
-                    # Perhaps the space before the word is forbidden.
-                    other = in_place(unit, other.word, lead="")
-                if self._is_allowed(other):
-                    return other
+    Tokens wholly after the cut are dropped. A token that is cut in two stays, with the rest of its text, so that
+    tokens, texts and usage agree.
+    """
+    found = [_first_text(texts, stops.texts, min_tokens), _first_tokens(ids, texts, stops.tokens, min_tokens)]
+    complete = [each for each in found if each is not None]
+    if not complete:
         return None
-
-    def _is_allowed(self, unit: Unit) -> bool:
-        if self._biases.avoided and self._biases.avoids(unit, self._draws):
-            return False
-        if self._bans and self._bans.forbid(unit, self._history.ids, self._history.text):
-            return False
-        return self._history.is_new(unit.ids)
-
-    def _streamed(self, unit: Unit) -> list[str]:
-        """The texts that a unit's tokens add to a stream in which some tokens are parts of characters."""
-        return [self._decoder.decode(tokens.token_bytes(token)) for token in unit.ids]
-
-
-class _Biases:
-    """Tokens that are inserted, and tokens that are often avoided. Biases as low as a ban are left to the bans."""
-
-    def __init__(self, biases: tuple[tuple[int, float], ...]) -> None:
-        raised = [(token, exp(min(bias, _FORCED) + UNEXPECTED)) for token, bias in biases if bias > 0]
-        total = 1 + sum(weight for _, weight in raised)
-        self.favoured = [token for token, _ in raised]
-        self._shares = list(accumulate(weight / total for _, weight in raised))
-        self.avoided = {token: exp(bias) for token, bias in biases if NEVER < bias < 0}
-        self.endless = any(token == tokens.EOS and bias <= NEVER for token, bias in biases)
-        self.broken = any("\ufffd" in tokens.decode((token,)) for token in self.favoured)
-
-    def favourite(self, draws: Draws) -> Unit | None:
-        """The token that its bias inserts now, or None."""
-        place = bisect_right(self._shares, draws.unit())
-        return _alone(self.favoured[place]) if place < len(self.favoured) else None
-
-    def avoids(self, unit: Unit, draws: Draws) -> bool:
-        """Whether a unit is avoided now because of a token in it."""
-        return any(token in self.avoided and draws.unit() >= self.avoided[token] for token in unit.ids)
+    end, start, stop = min(complete, key=lambda each: each[0])
+    if isinstance(stop, tuple):
+        return Stopped(ids[:start], texts[:start], stop[-1])
+    kept = end if stops.include else start
+    borders = list(accumulate(map(len, texts), initial=0))
+    count = bisect_left(borders, kept)
+    left = list(texts[:count])
+    if left:
+        left[-1] = left[-1][: kept - borders[count - 1]]
+    return Stopped(ids[:count], left, stop)
 
 
-@lru_cache(maxsize=1024)
-def _alone(token: int) -> Unit:
-    text = tokens.decode((token,))
-    return Unit((token,), (text,), text, text, "")
+def _first_text(texts: Sequence[str], stops: Sequence[str], min_tokens: int) -> tuple[int, int, str] | None:
+    """The text that is complete first: where it ends and begins, in characters."""
+    first: tuple[int, int, str] | None = None
+    text = "".join(texts) if stops else ""
+    begin = sum(map(len, texts[:min_tokens])) if stops else 0
+    for stop in dict.fromkeys(filter(None, stops)):
+        # No other that ends later is wanted.
+        start = text.find(stop, begin, None if first is None else first[0] - 1)
+        if start >= 0:
+            first = start + len(stop), start, stop
+    return first
 
 
-class _History:
-    """The needed end of the tokens and the text so far, and every n-gram that must not be repeated."""
-
-    def __init__(self, prompt: Prompt, sampling: Sampling) -> None:
-        forbidden = banned_tokens(sampling)
-        self._size = sampling.no_repeat_ngram if sampling.no_repeat_ngram > 1 else 0
-        self._reach = max(self._size - 1, forbidden.token_reach, 0)
-        self._text_reach = forbidden.text_reach
-        self.ids: list[int] = []
-        self.text = ""
-        self._grams: set[tuple[int, ...]] = set()
-        if self._size:
-            # "plus the input tokens for decoder-only models"
-            self.ids = list(prompt.ids or tokens.encode(prompt.text))
-            self._grams.update(_grams(self.ids, self._size))
-
-    def is_new(self, more: tuple[int, ...]) -> bool:
-        """Whether no n-gram is repeated if these tokens are added."""
-        if not self._size:
-            return True
-        grams = _grams((*self.ids[max(len(self.ids) - self._size + 1, 0) :], *more), self._size)
-        return self._grams.isdisjoint(grams) and len(set(grams)) == len(grams)
-
-    def add(self, unit: Unit) -> None:
-        """Add a unit to the tokens and the text."""
-        before = len(self.ids)
-        self.ids += unit.ids
-        if self._size:
-            self._grams.update(_grams(self.ids[max(before - self._size + 1, 0) :], self._size))
-        if len(self.ids) > _KEPT_TAIL + self._reach:
-            del self.ids[: len(self.ids) - self._reach]
-        if self._text_reach:
-            self.text = (self.text + unit.text)[-self._text_reach :]
-
-
-def _grams(ids: Sequence[int], size: int) -> list[tuple[int, ...]]:
-    return [tuple(ids[at : at + size]) for at in range(len(ids) - size + 1)]
+def _first_tokens(
+    ids: Sequence[int], texts: Sequence[str], stops: Sequence[tuple[int, ...]], min_tokens: int
+) -> tuple[int, int, tuple[int, ...]] | None:
+    """The tokens that are complete first: where they end, in characters, and begin, as the index of a token."""
+    # The place in the list by first token, length and tokens, since there may be thousands.
+    known: dict[int, dict[int, dict[tuple[int, ...], int]]] = {}
+    for place, stop in enumerate(stops):
+        if stop:
+            known.setdefault(stop[0], {}).setdefault(len(stop), {}).setdefault(stop, place)
+    found: list[tuple[int, int, int, tuple[int, ...]]] = []
+    for start in range(min_tokens, len(ids) if known else 0):
+        if found and start >= min(found)[0]:
+            break
+        for length, wanted in known.get(ids[start], {}).items():
+            stop = tuple(ids[start : start + length])
+            if stop in wanted:
+                found.append((start + length, wanted[stop], start, stop))
+    if not found:
+        return None
+    end, _, start, stop = min(found)
+    return sum(map(len, texts[:end])), start, stop

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mockserver.core.generation import Stops
-from mockserver.model.text_stream import cut_at_stop
+from mockserver.model.sampling import cut_at_stop
 
 TEXTS = st.lists(st.sampled_from(("a", "b", "ab", "ba ", "c")), max_size=8)
 STOPS = st.builds(

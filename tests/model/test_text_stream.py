@@ -6,7 +6,7 @@ from itertools import count
 import pytest
 
 from mockserver.model.corpus import Phrase, phrase
-from mockserver.model.text_stream import first_tokens
+from mockserver.model.sampling import first_tokens
 
 WORDS = [phrase(" one two"), phrase(" three"), None, phrase(" four five"), phrase(" six")]
 TEXTS = [" one", " two", " three", " four", " five", " six"]

@@ -1,7 +1,5 @@
 """Reasoning that is shown: how limits, usage, stubs and faults treat it."""
 
-from dataclasses import replace
-
 import pytest
 
 from mockserver.core.generation import Effort, Generation, GenerationRequest, Limits, Output, Prompt, Tool, ToolChoice
@@ -113,7 +111,7 @@ def test_a_fault_behind_the_thoughts_leaves_them_and_some_of_the_text() -> None:
     (thinks,) = whole.choices
     place = len(thinks.thoughts) + 3
     (choice,) = struck(whole, f'{{ kind = "finish", reason = "length", after_token = {place} }}').choices
-    assert choice == replace(thinks, ids=thinks.ids[:3], texts=thinks.texts[:3], finish_reason="length", stop=None)
+    assert choice == thinks._replace(ids=thinks.ids[:3], texts=thinks.texts[:3], finish_reason="length", stop=None)
 
 
 @pytest.mark.parametrize("kind", ["silence", "refusal"])

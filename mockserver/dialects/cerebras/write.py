@@ -6,7 +6,6 @@ calls at once, and calls, usage and times had another order.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import lru_cache, partial
 from itertools import accumulate, chain
 from typing import Any, NamedTuple
@@ -277,7 +276,7 @@ def _thought_rows(rendering: Rendering, choice: Choice) -> Callable[[int, int | 
     ids = [next(iter(tokens.encode(text)), tokens.EOS) for text in choice.thoughts]
     key = derive(choice.seed, "thoughts")
     positions = asked_positions(request, choice.prompt, ids, choice.thoughts, key, request.sampling)
-    return partial(chat_logprobs, replace(choice, ids=ids, texts=choice.thoughts, positions=positions))
+    return partial(chat_logprobs, choice._replace(ids=ids, texts=choice.thoughts, positions=positions))
 
 
 def _opening(rendering: Rendering, choice: Choice) -> Sequence[Members]:

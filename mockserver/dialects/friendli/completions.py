@@ -8,7 +8,6 @@ send them (vendor note B3). All models here share one vocabulary (note B6, SDK 0
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from itertools import accumulate
 from typing import Any
@@ -163,7 +162,7 @@ def _enforced(choice: Choice, forced: tuple[int, ...], request: GenerationReques
             key = derive(key, token)
             scores += positions((token,), (text,), request.output.logprobs or 0, key, likely)
     reason = choice.finish_reason if len(ids) < len(forced) else "stop"
-    return replace(choice, ids=ids, texts=texts, finish_reason=reason, positions=tuple(scores))
+    return choice._replace(ids=ids, texts=texts, finish_reason=reason, positions=tuple(scores))
 
 
 # --- answers of today ------------------------------------------------------------------------------------------------

@@ -10,7 +10,6 @@ stream, and so has a call. The usage counts no reasoning tokens.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import orjson
@@ -299,7 +298,7 @@ def _generated(response: Responding) -> list[GeneratedItem]:
     choice = response.choice
     if response.options.more and response.options.more.thoughts == "leaked":
         _, thoughts, texts = shown(choice, "leaked")
-        choice = replace(choice, thoughts=(), texts=(*thoughts, *texts))
+        choice = choice._replace(thoughts=(), texts=(*thoughts, *texts))
     return [
         each._replace(kind="call" if each.is_call else "text" if each.kind == "refusal" else each.kind)
         for each in generated_items(choice, "thought" if choice.thoughts else None)

@@ -1,7 +1,6 @@
 """`POST /v1/chat/completions`: requests (facts B), answers (E3) and streams (E4)."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -185,7 +184,7 @@ def as_finished(generation: Generation) -> Generation:
     family, options = family_of(generation.request.model), generation.request.extra
     if isinstance(options, ChatOptions) and options.named and family.named_finish == "stop":
         choices = [
-            replace(choice, finish_reason="stop") if choice.finish_reason == "tool_calls" else choice
+            choice._replace(finish_reason="stop") if choice.finish_reason == "tool_calls" else choice
             for choice in generation.choices
         ]
         generation = generation._replace(choices=tuple(choices))

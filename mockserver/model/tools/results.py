@@ -6,8 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from mockserver.core.generation import Message, Prompt
-from mockserver.core.seeding import Draws
-from mockserver.model import corpus
 from mockserver.model.corpus import Phrase, fresh_phrase, phrase
 
 # The maximum number of results in a report, and of values and of characters in the gist of each.
@@ -56,10 +54,10 @@ def _observations(messages: Sequence[Message], place: int) -> list[Message]:
     return [Message("tool", "" if number else text, name) for number, name in enumerate(called)][::-1]
 
 
-def report(answers: Sequence[Message], language: str, draws: Draws) -> Iterator[Phrase]:
-    """A sentence that states the results of the tools."""
+def report(answers: Sequence[Message], wording: str) -> Iterator[Phrase]:
+    """A sentence that states the results of the tools, in a wording with a slot for them."""
     findings = "; ".join(text for answer in answers[-_MOST_RESULTS:] if (text := gist(answer.text)))
-    before, _, after = draws.pick(corpus.language(language)["reports"]).partition("{result}")
+    before, _, after = wording.partition("{result}")
     # The space before a slot belongs to what fills it, as in its tokens.
     blank = " " if before.endswith(" ") else ""
     yield phrase(before.removesuffix(" "))

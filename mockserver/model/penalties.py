@@ -1,0 +1,235 @@
+"""What the sampling parameters of a request do to the words of a text: biases, bans, penalties, high temperatures.
+
+A text is rewritten phrase by phrase and word by word, so that a limit still gives a prefix. In this order: tokens with
+a positive bias are inserted; words are replaced at random at high temperatures; words that have occurred before are
+avoided or preferred; and nothing is written that a ban or a repeated n-gram forbids. A forbidden unit that no other
+word can replace (a mark, a number) is left out. The draws depend on a key of their own, not on those of the text.
+"""
+
+import codecs
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from itertools import accumulate
+from math import exp, inf, log
+
+from mockserver.core.generation import Prompt, Sampling
+from mockserver.core.seeding import Draws
+from mockserver.model import tokens
+from mockserver.model.corpus import Phrase
+from mockserver.model.intent import detect_intent
+from mockserver.model.token_filter import NEVER, Unit, allowed_words, banned_tokens, in_place, units, words_of
+
+# The logit of an unexpected token before its bias is added.
+UNEXPECTED = -5.0
+# The bias that forces a token; greater ones have the same effect.
+_FORCED = 100.0
+# A repetition penalty divides logits, and has the effect of its logarithm times this many nats here.
+_LOGIT = 4.0
+# A preferred word is one of many, so preference is weaker than avoidance by this factor.
+_PULL = 4.0
+# How many other words are tried in place of a forbidden one, and compared in place of one that is penalised.
+_ATTEMPTS = 24
+_COMPARED = 5
+# After this many successive phrases that are left out completely the text is over, even if it must not end.
+_PATIENCE = 64
+_KEPT_TAIL = 4096
+
+
+def apply_penalties(
+    phrases: Iterator[Phrase | None], prompt: Prompt, sampling: Sampling, straying: float, draws: Draws
+) -> Iterator[Phrase | None]:
+    """The phrases of a text, and None where it may end, under the sampling parameters of a request.
+
+    `straying` is the share of words that are replaced by unlikely ones.
+    """
+    rewriter = _Rewriter(prompt, sampling, straying, draws)
+    silent, ended = 0, False
+    for phrase in phrases:
+        parts = rewriter.say(phrase) if phrase is not None else ([] if rewriter.endless else [None])
+        for part in parts:
+            # The natural end is marked only once; after it, a text may end after every phrase.
+            if part is not None or not ended:
+                yield part
+            ended = ended or part is None
+        silent = 0 if any(part and part.ids for part in parts) else silent + 1
+        if silent > _PATIENCE:
+            return
+
+
+class _Rewriter:
+    """The text so far, and the choice of the next word."""
+
+    def __init__(self, prompt: Prompt, sampling: Sampling, straying: float, draws: Draws) -> None:
+        language = detect_intent(prompt.topic).language
+        self._draws = draws
+        self._frequency, self._presence = sampling.frequency_penalty, sampling.presence_penalty
+        self._straying = straying
+        self._biases = _Biases(sampling.logit_bias)
+        self._bans = banned_tokens(sampling)
+        self._pool = allowed_words(language, self._bans)
+        self._history = _History(prompt, sampling)
+        self._counts: Counter[str] = Counter()
+        self._words: list[str] = []
+        # "Penalizes tokens that have already appeared in the generated result (plus the input tokens [...])."
+        self._repetition = _LOGIT * log(sampling.repetition_penalty)
+        self._prompted = words_of(prompt.text) if self._repetition else frozenset()
+        # The weight of words that have occurred before, in nats: 0 unless penalties are negative and reward repetition.
+        reward = min(self._frequency + self._presence, 0.0) + min(self._repetition, 0.0)
+        self._sought = 1 - exp(reward / _PULL)
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self.endless = self._biases.endless
+
+    def say(self, phrase: Phrase) -> list[Phrase | None]:
+        """A phrase rewritten: empty, a phrase, or several with places to end (None) between them."""
+        parts: list[Phrase | None] = []
+        ids: list[int] = []
+        texts: list[str] = []
+        for unit in units(phrase):
+            written = self._turn(unit)
+            if written is None:
+                continue
+            if written.ids == (tokens.EOS,):
+                parts += [Phrase(tuple(ids), tuple(texts)), None]
+                ids, texts = [], []
+                continue
+            ids += written.ids
+            texts += self._streamed(written) if self._biases.broken else written.texts
+        return [*parts, Phrase(tuple(ids), tuple(texts))] if ids else parts
+
+    def _turn(self, unit: Unit) -> Unit | None:
+        favourite = self._biases.favourite(self._draws) if self._biases.favoured else None
+        if favourite is not None:
+            self._history.add(favourite)
+            return favourite
+        if unit.word and self._pool.words:
+            unit = self._chosen(unit)
+        allowed = self._allowed(unit)
+        if allowed is not None:
+            self._history.add(allowed)
+            if allowed.word:
+                self._counts[allowed.word] += 1
+                self._words.append(allowed.word)
+        return allowed
+
+    def _chosen(self, unit: Unit) -> Unit:
+        """The word itself, or the one that replaces it because of the temperature or the penalties."""
+        if self._straying and self._draws.unit() < self._straying:
+            unit = self._pool.other(unit, self._draws)
+        weight = self._weight(unit.word)
+        if weight > 0 and self._draws.unit() < 1 - exp(-weight):
+            unit = self._fresher(unit)
+        elif self._sought and self._words and self._draws.unit() < self._sought:
+            unit = in_place(unit, self._draws.pick(self._words))
+        return unit
+
+    def _fresher(self, unit: Unit) -> Unit:
+        """Another word, of a few the one with the lowest weight."""
+        best, least = unit, inf
+        for _ in range(_COMPARED):
+            other = self._pool.other(unit, self._draws)
+            weight = self._weight(other.word)
+            if weight < least:
+                best, least = other, weight
+            if weight <= 0:
+                break
+        return best
+
+    def _weight(self, word: str) -> float:
+        """The penalty of a word in nats: above 0 if it has occurred before and is penalised."""
+        count = self._counts.get(word, 0)
+        weight = self._frequency * count + self._presence if count else 0.0
+        return weight + self._repetition if count or word in self._prompted else weight
+
+    def _allowed(self, unit: Unit) -> Unit | None:
+        """The unit, or an allowed one in its place; None if none is found."""
+        if self._is_allowed(unit):
+            return unit
+        if unit.word and self._pool.words:
+            for attempt in range(_ATTEMPTS):
+                other = self._pool.other(unit, self._draws)
+                if attempt >= _ATTEMPTS // 2:
+                    # Perhaps the space before the word is forbidden.
+                    other = in_place(unit, other.word, lead="")
+                if self._is_allowed(other):
+                    return other
+        return None
+
+    def _is_allowed(self, unit: Unit) -> bool:
+        if self._biases.avoided and self._biases.avoids(unit, self._draws):
+            return False
+        if self._bans and self._bans.forbid(unit, self._history.ids, self._history.text):
+            return False
+        return self._history.is_new(unit.ids)
+
+    def _streamed(self, unit: Unit) -> list[str]:
+        """The texts that a unit's tokens add to a stream in which some tokens are parts of characters."""
+        return [self._decoder.decode(tokens.token_bytes(token)) for token in unit.ids]
+
+
+class _Biases:
+    """Tokens that are inserted, and tokens that are often avoided. Biases as low as a ban are left to the bans."""
+
+    def __init__(self, biases: tuple[tuple[int, float], ...]) -> None:
+        raised = [(token, exp(min(bias, _FORCED) + UNEXPECTED)) for token, bias in biases if bias > 0]
+        total = 1 + sum(weight for _, weight in raised)
+        self.favoured = [token for token, _ in raised]
+        self._shares = list(accumulate(weight / total for _, weight in raised))
+        self.avoided = {token: exp(bias) for token, bias in biases if NEVER < bias < 0}
+        self.endless = any(token == tokens.EOS and bias <= NEVER for token, bias in biases)
+        self.broken = any("\ufffd" in tokens.decode((token,)) for token in self.favoured)
+
+    def favourite(self, draws: Draws) -> Unit | None:
+        """The token that its bias inserts now, or None."""
+        place = bisect_right(self._shares, draws.unit())
+        return _alone(self.favoured[place]) if place < len(self.favoured) else None
+
+    def avoids(self, unit: Unit, draws: Draws) -> bool:
+        """Whether a unit is avoided now because of a token in it."""
+        return any(token in self.avoided and draws.unit() >= self.avoided[token] for token in unit.ids)
+
+
+@lru_cache(maxsize=1024)
+def _alone(token: int) -> Unit:
+    text = tokens.decode((token,))
+    return Unit((token,), (text,), text, text, "")
+
+
+class _History:
+    """The needed end of the tokens and the text so far, and every n-gram that must not be repeated."""
+
+    def __init__(self, prompt: Prompt, sampling: Sampling) -> None:
+        forbidden = banned_tokens(sampling)
+        self._size = sampling.no_repeat_ngram if sampling.no_repeat_ngram > 1 else 0
+        self._reach = max(self._size - 1, forbidden.token_reach, 0)
+        self._text_reach = forbidden.text_reach
+        self.ids: list[int] = []
+        self.text = ""
+        self._grams: set[tuple[int, ...]] = set()
+        if self._size:
+            # "plus the input tokens for decoder-only models"
+            self.ids = list(prompt.ids or tokens.encode(prompt.text))
+            self._grams.update(_grams(self.ids, self._size))
+
+    def is_new(self, more: tuple[int, ...]) -> bool:
+        """Whether no n-gram is repeated if these tokens are added."""
+        if not self._size:
+            return True
+        grams = _grams((*self.ids[max(len(self.ids) - self._size + 1, 0) :], *more), self._size)
+        return self._grams.isdisjoint(grams) and len(set(grams)) == len(grams)
+
+    def add(self, unit: Unit) -> None:
+        """Add a unit to the tokens and the text."""
+        before = len(self.ids)
+        self.ids += unit.ids
+        if self._size:
+            self._grams.update(_grams(self.ids[max(before - self._size + 1, 0) :], self._size))
+        if len(self.ids) > _KEPT_TAIL + self._reach:
+            del self.ids[: len(self.ids) - self._reach]
+        if self._text_reach:
+            self.text = (self.text + unit.text)[-self._text_reach :]
+
+
+def _grams(ids: Sequence[int], size: int) -> list[tuple[int, ...]]:
+    return [tuple(ids[at : at + size]) for at in range(len(ids) - size + 1)]
