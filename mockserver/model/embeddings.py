@@ -15,7 +15,7 @@ from math import sqrt
 from operator import mul
 from struct import Struct
 
-from mockserver.model import corpus
+from mockserver.model import languages
 from mockserver.model.intent import detect_intent
 from mockserver.model.terms import is_concept, terms
 
@@ -53,7 +53,7 @@ def likeness(one: "array[float]", other: "array[float]") -> float:
 
 def _terms_of(text: str) -> frozenset[str]:
     """The terms of a text without its stopwords, unless it has no other words."""
-    return _terms_beside(text, corpus.stopwords(detect_intent(text).language)) or _terms_beside(text, frozenset())
+    return _terms_beside(text, languages.stopwords(detect_intent(text).language)) or _terms_beside(text, frozenset())
 
 
 def _terms_beside(text: str, stopwords: frozenset[str]) -> frozenset[str]:

@@ -58,7 +58,8 @@ def requested_format(prompt: Prompt) -> Constraint | None:
         if begun is not None:
             return Constraint("json_array" if begun["array"] else "json_object")
     form = None
-    if prompt.chat and ("</" in prompt.text or "> tag" in prompt.text or "> XML tag" in prompt.text):
+    text = prompt.text
+    if prompt.chat and ">" in text and ("</" in text or "> tag" in text or "> XML tag" in text):
         from mockserver.model.output_formats.tags import holds_json, tagged
 
         form = tagged(prompt)

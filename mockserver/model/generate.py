@@ -74,7 +74,7 @@ class _Draft(NamedTuple):
 
 def generate(request: GenerationRequest, seed: int) -> Generation:
     """Generate all choices for all prompts, in order: the choices of the first prompt, then those of the next."""
-    if not request.generates:
+    if request.n < 1:
         # The model only reads.
         return Generation(request, (), Usage(request.prompt_tokens, 0))
     names = [*map(name_of, map(_text_of, request.prompts))]
@@ -89,7 +89,11 @@ def generate(request: GenerationRequest, seed: int) -> Generation:
         echo_key = derive(drafts[0].key, "echo") if request.output.echo else 0
         for draft in drafts if request.best_of == 1 else _best(drafts, request, prompt):
             choices.append(_choice(draft, len(choices), request, prompt, echo_key))
-    return Generation(request, tuple(choices), _usage(request, choices))
+    completion, hidden = sum(map(_tokens_of, choices)), None
+    if request.effort is not None or request.prediction is not None:
+        hidden = unseen(request, choices)
+        completion += hidden.reasoning + hidden.rejected
+    return Generation(request, tuple(choices), Usage(request.prompt_tokens, completion, unseen=hidden))
 
 
 def fingerprint_of(request: GenerationRequest, seed: int) -> int:
@@ -119,14 +123,6 @@ def _form_of(constraint: Constraint) -> str:
 
 # The texts for schemas: `repr` takes ten times as long as it takes to find one.
 _forms: Cache[tuple[Form, bytes], str] = Cache(2 * 2**20)
-
-
-def _usage(request: GenerationRequest, choices: Sequence[Choice]) -> Usage:
-    prompt_tokens, visible = request.prompt_tokens, sum(map(_tokens_of, choices))
-    if request.effort is None and request.prediction is None:
-        return Usage(prompt_tokens, visible)
-    more = unseen(request, choices)
-    return Usage(prompt_tokens, visible + more.reasoning + more.rejected, unseen=more)
 
 
 def _drafts(request: GenerationRequest, prompt: Prompt, names: tuple[str, str], time: int, seed: int) -> list[_Draft]:

@@ -6,12 +6,19 @@ prompts have none of them.
 """
 
 import re
-from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
-from mockserver.model import corpus
-from mockserver.model.dialogues import last_turn
+from mockserver.model import languages
+from mockserver.model.languages import (
+    ENGLISH_MARKERS,
+    LANGUAGE_NAMES,
+    LANGUAGE_STEMS,
+    MARKERS,
+    WORD,
+    language_of,
+    requested_language,
+)
 from mockserver.model.literal_answers import literal_answers
 
 # How many characters of a prompt are read for what it asks.
@@ -23,50 +30,6 @@ _GENERIC = {
     "it": "questo argomento", "pt": "este tema", "tr": "bu konu", "uk": "це питання", "zh": "这个话题",
     "ja": "このテーマ", "ko": "이 주제",
 }  # fmt: skip
-
-# Words so common that two of them identify a language written in Latin letters.
-_MARKERS: dict[str, frozenset[str]] = {
-    name: frozenset(words.split())
-    for name, words in {
-        "de": "der die das und ist wie ein eine nicht mit für auf ich was warum bitte erkläre schreibe kann zu über",
-        "fr": "le la les des est une que qui dans pour avec comment pourquoi quelle quel moi expliquez écris sur et",
-        "es": "el la los las es una que para con cómo por qué cuál explica escribe sobre del y un",
-        "it": "il lo gli è una che per con come perché quale spiega scrivi sulla della di un sono",
-        "pt": "o os as é uma que para com como por qual explique escreva sobre do da não em um",
-        "tr": "bir ve bu ne nasıl için ile nedir mı mi hakkında açıkla yaz en çok olan da de",
-        "en": "the a an of and is are what how why to in for with write explain please me about can you",
-    }.items()
-}
-_ANY_MARKER = frozenset().union(*_MARKERS.values())
-# Languages of other scripts: the pattern of their letters, and the minimum share of these in a text. The patterns are
-# compiled with the first text beyond ASCII: together they would take a fiftieth of the server's start.
-_SCRIPTS = (
-    ("ko", "[가-힣]", 0.25),
-    ("ja", "[ぁ-ヿ]", 0.1),
-    ("zh", "[一-鿿]", 0.25),
-    ("uk", "[іїєґІЇЄҐ]", 0.25),
-    ("ru", "[а-яА-ЯёЁ]", 0.25),
-)
-_SMALL_CYRILLIC = "[а-я]"
-# Letters that identify a language by themselves.
-_LETTERS = {
-    name: frozenset(letters)
-    for name, letters in {"de": "äöüß", "fr": "èêàœù", "es": "ñ¿¡", "pt": "ãõ", "tr": "ışğ", "it": "ìò"}.items()
-}
-# Languages by the names that prompts have for them; in Russian by the beginnings: `на английском`, `по-английски`.
-_LANGUAGE_NAMES = {
-    "english": "en", "russian": "ru", "german": "de", "french": "fr", "spanish": "es", "italian": "it",
-    "portuguese": "pt", "turkish": "tr", "ukrainian": "uk", "chinese": "zh", "japanese": "ja", "korean": "ko",
-}  # fmt: skip
-_LANGUAGE_STEMS = {
-    "английск": "en", "русск": "ru", "немецк": "de", "французск": "fr", "испанск": "es", "итальянск": "it",
-    "португальск": "pt", "турецк": "tr", "украинск": "uk", "китайск": "zh", "японск": "ja", "корейск": "ko",
-}  # fmt: skip
-_REQUESTED = re.compile(
-    rf"\b(?:in|into|(?<=translate )to|translat\w+ [^.\n]{{1,80}}? to) ({'|'.join(_LANGUAGE_NAMES)})\b"
-    rf"|\b(?:на|по)[ -]({'|'.join(_LANGUAGE_STEMS)})\w*(?: язык\w*)?",
-    re.IGNORECASE,
-)
 
 # Without one of these words, in lower case, a prompt dictates no answer and offers none to choose from.
 _LITERAL = frozenset((
@@ -130,9 +93,7 @@ _ABOUT_WORDS = frozenset(
 # The form of an answer, after its subject: "Describe Oslo as JSON with its population".
 _FORMATS = frozenset(("json", "yaml", "xml", "csv", "html", "markdown"))
 # All words that may change more than the language of an answer.
-_CUES = _LITERAL.union(
-    _NUMBERS, _COUNTABLE, _ABOUT_WORDS, _FORMATS, _LANGUAGE_NAMES, *(words for _, words, _ in _KINDS)
-)
+_CUES = _LITERAL.union(_NUMBERS, _COUNTABLE, _ABOUT_WORDS, _FORMATS, LANGUAGE_NAMES, *(words for _, words, _ in _KINDS))
 
 _NUMBER = re.compile(rf"\b(\d{{1,2}}|{'|'.join(_NUMBERS)})\b", re.IGNORECASE)
 _COUNTED = re.compile(
@@ -140,9 +101,8 @@ _COUNTED = re.compile(
 )
 _WORDS_PER_SENTENCE = 14
 
-# A word of a text in any script, and one as it is written, with the apostrophes and hyphens within.
+# A word of a text in any script.
 _PIECE = re.compile(r"[^\W_]+")
-_WORD = re.compile(r"[^\W_]+(?:['\u2019\-][^\W_]+)*")
 # Replaces every ASCII character that is neither a letter nor a digit by a space.
 _BLANKS = bytes(code if chr(code).isalnum() else ord(" ") for code in range(128)).ljust(256)
 
@@ -199,12 +159,17 @@ def detect_intent(topic: str) -> Intent:
 def _detect(stretch: str) -> Intent:
     stretch = last_turn(stretch)
     lowered = stretch.lower()
-    words = _words_in(lowered)
-    language = own = _language_of(stretch, lowered, words)
+    # Words are split at apostrophes and hyphens too.
+    if stretch.isascii():
+        words = frozenset(lowered.encode().translate(_BLANKS).decode().split())
+    else:
+        words = frozenset(_PIECE.findall(lowered))
+    is_english = stretch.isascii() and words & MARKERS <= ENGLISH_MARKERS
+    language = own = "en" if is_english else language_of(stretch, lowered, words)
     cues = words & _CUES
     rest = stretch
-    if not cues.isdisjoint(_LANGUAGE_NAMES) or (own == "ru" and any(stem in lowered for stem in _LANGUAGE_STEMS)):
-        language, rest = _requested_language(stretch) or (own, stretch)
+    if not cues.isdisjoint(LANGUAGE_NAMES) or (own == "ru" and any(stem in lowered for stem in LANGUAGE_STEMS)):
+        language, rest = requested_language(stretch) or (own, stretch)
     about = rest, own, cues
     if not cues:
         return Intent(language, about, wanted=lowered)
@@ -212,13 +177,6 @@ def _detect(stretch: str) -> Intent:
     kind = _kind_of(stretch, cues)
     length, sentences = _length_of(stretch) if not cues.isdisjoint(_COUNTABLE) else (None, None)
     return Intent(language, about, kind, length, sentences, lowered, literal)
-
-
-def _words_in(lowered: str) -> frozenset[str]:
-    """The words of a text in lower case, split at apostrophes and hyphens too."""
-    if lowered.isascii():
-        return frozenset(lowered.encode().translate(_BLANKS).decode().split())
-    return frozenset(_PIECE.findall(lowered))
 
 
 def _kind_of(text: str, cues: frozenset[str]) -> str:
@@ -239,53 +197,6 @@ def _length_of(text: str) -> tuple[int | None, int | None]:
 
 def _number(written: str) -> int:
     return _NUMBERS.get(written.lower()) or max(int(written), 1)
-
-
-def _language_of(text: str, lowered: str, words: frozenset[str]) -> str:
-    """The language that a text is written in, as its code: that of its script, else the one with the most markers, else
-    `en`. `lowered` is the text in lower case, `words` its words."""
-    ascii_only = text.isascii()
-    script = None if ascii_only else _script(text)
-    if script is not None:
-        return script
-    words = words & _ANY_MARKER
-    if words and ("'" in text or "-" in text or not ascii_only):
-        # The parts of compound words do not count.
-        words &= set(_WORD.findall(lowered))
-    if words <= _MARKERS["en"] and ascii_only:
-        # Then no other language can have more markers.
-        return "en"
-    letters = frozenset() if ascii_only else frozenset(lowered)
-    best, most = "en", max(len(words & _MARKERS["en"]), 1)
-    for name, markers in _MARKERS.items():
-        score = len(words & markers)
-        if letters and name in _LETTERS:
-            score += 2 * len(letters & _LETTERS[name])
-        if score > most:
-            best, most = name, score
-    return best
-
-
-def _requested_language(text: str) -> tuple[str, str] | None:
-    """The language that a text asks for, and the text without these words; None if it asks for none."""
-    requested = _REQUESTED.search(text)
-    if requested is None:
-        return None
-    name = (requested[1] or requested[2]).lower()
-    return _LANGUAGE_NAMES.get(name) or _LANGUAGE_STEMS[name], _REQUESTED.sub("", text)
-
-
-def _script(text: str) -> str | None:
-    """The language of a text in another script than Latin; None for any other text."""
-    length = len(text.replace(" ", ""))
-    for name, letters, share in _SCRIPTS:
-        if re.search(letters, text) is None:
-            continue
-        if name == "uk" and re.search(_SMALL_CYRILLIC, text):
-            return name
-        if len(re.findall(letters, text)) > length * share:
-            return name
-    return None
 
 
 # The subject: the first words of a sentence that are more than a way to ask.
@@ -331,16 +242,20 @@ def _subject_in(text: str, language: str, cues: frozenset[str]) -> str:
     marked = pattern.search(text) if pattern is not None else None
     if marked:
         return _unbroken(marked[1].strip())
-    stopwords = corpus.stopwords(language)
+    stopwords = languages.stopwords(language)
     points, formed = not cues.isdisjoint(_ABOUT_WORDS), not cues.isdisjoint(_FORMATS)
     text = text.strip()
-    sentences: Iterable[str] = _sentences(text)
+    ahead = [text]
     if text.endswith("?"):
         # The last question first.
-        every = [*sentences]
-        sentences = every[-1:] + every[:-1]
-    for labelled in sentences:
-        if labelled.isdecimal() and labelled != text:
+        every = [*filter(None, map(str.strip, _SENTENCE_END.split(text)))]
+        ahead = every[-1:] + every[:-1]
+    while ahead:
+        # No more is split than is needed: the first sentence usually names the subject.
+        first, *rest = _SENTENCE_END.split(ahead[0], maxsplit=1)
+        ahead[:1] = rest
+        labelled = first.strip()
+        if not labelled or (labelled.isdecimal() and labelled != text):
             # The number of an item.
             continue
         sentence = labelled if labelled[0].isalpha() else _NUMBERING.sub("", labelled, 1)
@@ -353,17 +268,6 @@ def _subject_in(text: str, language: str, cues: frozenset[str]) -> str:
         if subject:
             return subject
     return ""
-
-
-def _sentences(text: str) -> Iterator[str]:
-    """The sentences of a text, as far as they are needed: the first one usually names the subject."""
-    start = 0
-    for end in _SENTENCE_END.finditer(text):
-        if sentence := text[start : end.start()].strip():
-            yield sentence
-        start = end.end()
-    if start < len(text):
-        yield text[start:].strip()
 
 
 def _without_label(sentence: str) -> str:
@@ -384,7 +288,7 @@ def _first_words(sentence: str, stopwords: frozenset[str]) -> str:
     """The first words without leading function words, but with an English article."""
     found: list[re.Match[str]] = []
     lead = None
-    for word in _WORD.finditer(sentence):
+    for word in WORD.finditer(sentence):
         if not found:
             lowered = word[0].lower()
             if lowered in stopwords:
@@ -403,3 +307,60 @@ def _first_words(sentence: str, stopwords: frozenset[str]) -> str:
 def _unbroken(words: str) -> str:
     """The words up to the first punctuation mark among them."""
     return _BREAK.split(words, maxsplit=1)[0].strip() or words
+
+
+# --- dialogues --------------------------------------------------------------------------------------------------------
+
+# Chats formatted by a client or by a model's chat template, to be completed. Such a text ends where the model's turn
+# begins, and its topic is the last turn addressed to the model.
+
+# How many characters at the end of a text are searched for the label of the model's turn, and for the turn before it.
+_TAIL = 120
+_REACH = 8000
+
+# These patterns are compiled with the first text that may be a dialogue, so that the server starts sooner.
+# The marks of turns: plain labels, or those of the templates of ChatML, Llama 3, Gemma, Harmony, Phi and GLM, Llama 2
+# and Mistral, and Alpaca.
+_WORD_GIVEN = (
+    r"(?:(?:^|\n)[ \t]*(?:A|Answer|Assistant|AI|Bot|Model|Ответ|Ассистент)[ \t]*:|[ \t]ASSISTANT:"
+    r"|<\|im_start\|>assistant|<\|start_header_id\|>assistant<\|end_header_id\|>|<start_of_turn>model"
+    r"|<\|start\|>assistant(?:<\|channel\|>final<\|message\|>)?|<[|｜]assistant[|｜]>|\[/INST\]"
+    r"|(?:^|\n)###[ ]?(?:Response|Assistant):?)"
+    r"\s*(?:<think>\s*(?:</think>\s*)?)?\Z"
+)
+_TURN = (
+    r"(?:(?:^|\n)[ \t]*(?:Q|Question|User|Human|Вопрос|Пользователь)[ \t]*:|[ \t]USER:"
+    r"|<\|im_start\|>user|<\|start_header_id\|>user<\|end_header_id\|>|<start_of_turn>user"
+    r"|<\|start\|>user<\|message\|>|<[|｜]user[|｜]>|\[INST\](?:\s*<<SYS>>(?:(?!<</SYS>>).)*<</SYS>>)?"
+    r"|(?:^|\n)###[ ]?(?:Instruction|Input|User):?)\s*"
+)
+# What templates write after a turn.
+_TURN_END = r"<\|\w+\|>|<｜[^｜\n]{1,40}｜>|<end_of_turn>|</s>|\[/INST\]"
+# The start of a dialogue that may end without a label for the model's turn, as LangChain formats messages.
+_BEGUN = re.compile(r"\s{0,4}(?:System|Human|User|AI|Assistant|Пользователь):[ \t\n]", re.IGNORECASE)
+_BEGINNING = 20
+_LAST_SIGNS = (":", ">", "]", "assistant", "model", "Assistant", "Response")
+
+
+def turn_label(text: str) -> re.Match[str] | None:
+    """The label of the model's turn at the end of a dialogue, with the white space after it; None for other texts."""
+    tail = text[-_TAIL:]
+    return re.search(_WORD_GIVEN, tail, re.IGNORECASE) if tail.rstrip().endswith(_LAST_SIGNS) else None
+
+
+def is_begun(text: str) -> bool:
+    """Whether a text begins like a dialogue, which may have no label for the model's turn at its end."""
+    return ":" in text[:_BEGINNING] and _BEGUN.match(text) is not None
+
+
+def last_turn(text: str) -> str:
+    """The last turn addressed to the model in a dialogue; any other text unchanged."""
+    if not text[-_TAIL:].rstrip().endswith(_LAST_SIGNS) and ":" not in text[:_BEGINNING]:
+        return text
+    given = turn_label(text)
+    if given is None and not is_begun(text):
+        return text
+    end = text[-_REACH:] if given is None else text[-_REACH - _TAIL : len(text) - len(given[0])]
+    starts = [turn.end() for turn in re.finditer(_TURN, end, re.IGNORECASE | re.DOTALL)]
+    turn = end[starts[-1] :] if starts else end
+    return re.split(_TURN_END, turn, maxsplit=1)[0].strip() or text

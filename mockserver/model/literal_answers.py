@@ -181,7 +181,6 @@ _ONLY_SQL = re.compile(
 )
 _TABLE = re.compile(r"\bCREATE TABLE (?:IF NOT EXISTS )?[\"`\[]?(\w{1,60})", re.IGNORECASE)
 # `Reply TERMINATE when the task is done`: what agents end their answers with.
-CAPITALS = re.compile(r"[A-Z]{6}")
 _CLOSING = re.compile(
     r"\b(?:reply|respond|answer|say|output|return|write|print|end|finish|conclude|include|append|add|send)\b"
     r"(?: (?:your|the|a|an|only|just|exactly|single|word|phrase|message|messages|response|reply|with|by|to|out)){0,9}"

@@ -15,12 +15,12 @@ from typing import NamedTuple
 
 from mockserver.core.generation import GenerationRequest, Position, Prompt, Sampling
 from mockserver.core.seeding import Draws
-from mockserver.model import corpus, tokens
+from mockserver.model import languages, tokens
 from mockserver.model.intent import detect_intent
 from mockserver.model.penalties import UNEXPECTED
 from mockserver.model.sampling import freedom, straying
 from mockserver.model.token_filter import NEVER, BannedTokens, banned_tokens
-from mockserver.model.tokens import token_bytes
+from mockserver.model.tokens import phrase, token_bytes
 
 RANKS = 21
 _SHAPES = 64
@@ -237,8 +237,8 @@ def _rivals(language: str, forbidden: BannedTokens) -> tuple[tuple[int, str], ..
 @cache
 def _all_rivals(language: str) -> tuple[tuple[int, str], ...]:
     seen: dict[str, int] = {}
-    for sentence in corpus.language(language)["body"]:
-        for token, text in zip(*corpus.phrase(sentence), strict=True):
+    for sentence in languages.sentences(language)["body"]:
+        for token, text in zip(*phrase(sentence), strict=True):
             # Only whole characters: the text of a partial one does not show its bytes.
             if token_bytes(token) == text.encode():
                 seen.setdefault(text, token)

@@ -17,9 +17,9 @@ from math import exp, inf, log
 from mockserver.core.generation import Prompt, Sampling
 from mockserver.core.seeding import Draws
 from mockserver.model import tokens
-from mockserver.model.corpus import Phrase
 from mockserver.model.intent import detect_intent
 from mockserver.model.token_filter import NEVER, Unit, allowed_words, banned_tokens, in_place, units, words_of
+from mockserver.model.tokens import Phrase
 
 # The logit of an unexpected token before its bias is added.
 UNEXPECTED = -5.0

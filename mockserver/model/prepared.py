@@ -17,11 +17,11 @@ from mockserver.core.generation import (
     Usage,
 )
 from mockserver.core.seeding import Draws, derive
-from mockserver.model import corpus, tokens
-from mockserver.model.corpus import phrase
+from mockserver.model import languages, tokens
 from mockserver.model.generate import foreseen
 from mockserver.model.intent import detect_intent
 from mockserver.model.logprobs import asked_positions, echo_of
+from mockserver.model.tokens import phrase
 
 
 class Counts(NamedTuple):
@@ -145,7 +145,7 @@ def _is_silent(choice: Choice) -> bool:
 
 def _worded(choice: Choice, request: GenerationRequest) -> Choice:
     language = detect_intent(choice.prompt.topic).language
-    wording = phrase(Draws(derive(choice.seed, "refusal")).pick(corpus.language(language)["refusals"]))
+    wording = phrase(Draws(derive(choice.seed, "refusal")).pick(languages.sentences(language)["refusals"]))
     most = request.limits.max_tokens
     limit = None if most is None else max(most - choice.reasoning, 0)
     ids, texts = wording.ids[:limit], wording.texts[:limit]

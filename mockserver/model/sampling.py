@@ -20,10 +20,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from mockserver.core.generation import LONGEST_CHOICE, Constraint, GenerationRequest, Prompt, Sampling, Stops
 from mockserver.core.seeding import Draws, derive
-from mockserver.model.corpus import Phrase
 from mockserver.model.penalties import apply_penalties
 from mockserver.model.prose import is_dictated, write_prose
-from mockserver.model.tokens import EOS
+from mockserver.model.tokens import EOS, Phrase
 
 if TYPE_CHECKING:
     from mockserver.model.output_formats import FormatWriter
@@ -104,10 +103,10 @@ def first_tokens(pieces: Iterator[Phrase | None], limit: int, least: int) -> Tok
         if piece is None:
             may_end = True
         else:
-            ids += piece.ids
-            texts += piece.texts
-        count = len(ids)
-        if count >= limit or (may_end and count >= least):
+            more_ids, more_texts = piece
+            ids += more_ids
+            texts += more_texts
+        if len(ids) >= limit or (may_end and len(ids) >= least):
             break
     if len(ids) < limit:
         return ids, texts, True

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 from mockserver.core.generation import Sampling
 from mockserver.core.seeding import Draws
-from mockserver.model import corpus, tokens
-from mockserver.model.corpus import Phrase
+from mockserver.model import languages, tokens
+from mockserver.model.tokens import Phrase, fresh_phrase, phrase
 
 # A bias of this value or less is a ban.
 NEVER = -40.0
@@ -63,7 +63,7 @@ def in_place(unit: Unit, word: str, *, lead: str | None = None) -> Unit:
 
 @lru_cache(maxsize=16_384)
 def _spelled(lead: str, word: str) -> Unit:
-    return Unit(*corpus.fresh_phrase(lead + word), lead + word, lead, word.lower())
+    return Unit(*fresh_phrase(lead + word), lead + word, lead, word.lower())
 
 
 def words_of(text: str) -> frozenset[str]:
@@ -106,10 +106,10 @@ def _unit(phrase: Phrase, start: int, stop: int) -> Unit:
 @cache
 def vocabulary(language: str) -> tuple[str, ...]:
     """The words in the language's own sentences, in lower case, without duplicates."""
-    sections = corpus.language(language)
+    sections = languages.sentences(language)
     sentences = [sentence for name in _SENTENCES for sentence in sections.get(name, ())]
     if language in ("zh", "ja"):
-        found = (text for sentence in sentences for text in corpus.phrase(sentence).texts)
+        found = (text for sentence in sentences for text in phrase(sentence).texts)
         return tuple(dict.fromkeys(text for text in found if text and _LETTERS.fullmatch(text)))
     found = (word for sentence in sentences for word in _LETTERS.findall(sentence.replace("{subject}", "")))
     return tuple(dict.fromkeys(word for word in found if word == word.lower() and (len(word) > 2 or language == "ko")))

@@ -131,7 +131,13 @@ class _Splits(dict[str, tuple[int, ...]]):
     """
 
     def __missing__(self, text: str) -> tuple[int, ...]:
-        split = tuple(chain.from_iterable(map(_split, pretoken(ascii=text.isascii()).findall(text))))
+        ids, found = _vocabulary().ids, list[int]()
+        for part in pretoken(ascii=text.isascii()).findall(text):
+            if part in ids:
+                found.append(ids[part])
+            else:
+                found += _split(part)
+        split = tuple(found)
         if len(text) > _LONGEST_WORD:
             return split
         if len(self) >= _REMEMBERED_PRETOKENS:
@@ -144,11 +150,9 @@ _SPLITS = _Splits()
 _lookup = _SPLITS.__getitem__
 
 
-def _split(pretoken: str) -> tuple[int, ...]:
+def _split(pretoken: str) -> list[int]:
     """The ids of a pretoken: of the longest piece at its start, then of the longest at the start of the rest, etc."""
     _, ids, starts, reach = _vocabulary()
-    if pretoken in ids:
-        return (ids[pretoken],)
     split: list[int] = []
     start = 0
     while start < len(pretoken):
@@ -160,7 +164,7 @@ def _split(pretoken: str) -> tuple[int, ...]:
         else:
             split += _spell(pretoken[start], starts)
         start += len(part) or 1
-    return tuple(split)
+    return split
 
 
 def _spell(character: str, starts: dict[bytes, int]) -> Sequence[int]:
@@ -255,6 +259,27 @@ def texts(ids: Sequence[int]) -> list[str]:
     if parts:
         parts[-1] += decoder.decode(b"", final=True)
     return parts
+
+
+class Phrase(NamedTuple):
+    """A text with its tokens; `texts` joined are the text."""
+
+    ids: tuple[int, ...]
+    texts: tuple[str, ...]
+
+
+@lru_cache(maxsize=8192)
+def phrase(text: str) -> Phrase:
+    """The phrase of a text that is used often; cached."""
+    return fresh_phrase(text)
+
+
+def fresh_phrase(text: str) -> Phrase:
+    """The phrase of a text that is unlikely to be used again; not cached."""
+    ids = encode(text)
+    # The tokens of an ASCII text are whole characters.
+    added = map(_vocabulary().texts.__getitem__, ids) if text.isascii() else texts(ids)
+    return Phrase(tuple(ids), tuple(added))
 
 
 # Facts about a whole text: its number of tokens, for the usage, and a name for it, from which seeds are derived.

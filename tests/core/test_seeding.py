@@ -17,6 +17,12 @@ def test_derived_numbers_are_what_they_always_were() -> None:
     assert [draws.bits() for _ in range(3)] == [0xE220A8397B1DCDAF, 0x6E789E6AA1B965F4, 0x06C45D188009454F]
 
 
+@given(st.integers())
+def test_numbers_drawn_several_at_once_are_those_drawn_one_by_one(start: int) -> None:
+    one, several = Draws(start), Draws(start).numbers()
+    assert [next(several) for _ in range(20)] == [one.bits() for _ in range(20)]
+
+
 def test_each_part_and_the_seed_matter() -> None:
     assert len({derive(1, "a"), derive(2, "a"), derive(1, "b"), derive(1, "a", "b"), derive(1, "ab")}) == 5
 

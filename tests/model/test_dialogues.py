@@ -6,8 +6,7 @@ import pytest
 
 from mockserver.core.generation import Prompt
 from mockserver.core.seeding import Draws
-from mockserver.model.dialogues import gives_the_word, is_begun, last_turn
-from mockserver.model.intent import detect_intent
+from mockserver.model.intent import detect_intent, is_begun, last_turn, turn_label
 from mockserver.model.prose import write_prose
 
 ASKED = "What's the weather in Oslo?"
@@ -38,7 +37,11 @@ WRITTEN_OUT = {
 @pytest.mark.parametrize("written_out", WRITTEN_OUT.values(), ids=WRITTEN_OUT)
 def test_a_chat_that_was_written_out_is_about_its_last_turn_and_gives_the_model_the_word(written_out: str) -> None:
     text = written_out.format(ASKED)
-    assert (last_turn(text), gives_the_word(text), detect_intent(text).subject) == (ASKED, True, "the weather in Oslo")
+    assert (last_turn(text), bool(turn_label(text)), detect_intent(text).subject) == (
+        ASKED,
+        True,
+        "the weather in Oslo",
+    )
 
 
 @pytest.mark.parametrize("written_out", WRITTEN_OUT.values(), ids=WRITTEN_OUT)
@@ -54,7 +57,7 @@ def test_it_is_answered_in_the_form_that_the_last_turn_asks_for(written_out: str
 
 def test_messages_that_langchain_joins_give_nobody_the_word() -> None:
     text = f"System: You are helpful.\nHuman: {ASKED}"
-    assert (last_turn(text), gives_the_word(text), is_begun(text)) == (ASKED, False, True)
+    assert (last_turn(text), bool(turn_label(text)), is_begun(text)) == (ASKED, False, True)
 
 
 @pytest.mark.parametrize(
@@ -70,7 +73,7 @@ def test_messages_that_langchain_joins_give_nobody_the_word() -> None:
     ],
 )
 def test_any_other_text_stays_as_it_is(text: str) -> None:
-    assert (last_turn(text), gives_the_word(text), is_begun(text)) == (text, False, False)
+    assert (last_turn(text), bool(turn_label(text)), is_begun(text)) == (text, False, False)
 
 
 def test_a_last_turn_that_says_nothing_leaves_the_whole_text() -> None:

@@ -4,7 +4,7 @@ import pytest
 
 from mockserver.core.generation import Message, Prompt
 from mockserver.core.seeding import Draws
-from mockserver.model import corpus
+from mockserver.model import languages
 from mockserver.model.prose import write_prose
 
 KEYS = range(12)
@@ -24,13 +24,13 @@ def test_an_answer_takes_up_the_subject(key: int) -> None:
     assert "the harbour of Bergen" in prose("What is the harbour of Bergen?", key)
 
 
-@pytest.mark.parametrize("language", corpus.LANGUAGES)
+@pytest.mark.parametrize("language", languages.LANGUAGES)
 def test_every_language_answers_in_itself(language: str) -> None:
     names = {
         "en": "English", "ru": "Russian", "de": "German", "fr": "French", "es": "Spanish", "it": "Italian",
         "pt": "Portuguese", "tr": "Turkish", "uk": "Ukrainian", "zh": "Chinese", "ja": "Japanese", "ko": "Korean",
     }  # fmt: skip
-    entries = corpus.language(language)
+    entries = languages.sentences(language)
     openers = {entry.partition("{subject}")[0].strip() for entry in entries["openers"]}
     said = prose(f"What about tides, please answer in {names[language]}", 3)
     assert any(said.startswith(opener) for opener in openers)
@@ -56,9 +56,9 @@ def test_no_sentence_comes_twice_in_an_ordinary_answer() -> None:
         assert len(sentences) == len(set(sentences))
 
 
-@pytest.mark.parametrize("language", corpus.LANGUAGES)
+@pytest.mark.parametrize("language", languages.LANGUAGES)
 def test_every_corpus_keeps_to_its_form(language: str) -> None:
-    sections = corpus.language(language)
+    sections = languages.sentences(language)
     for section in ("openers", "subject"):
         assert all(entry.count("{subject}") == 1 and not entry.startswith("{") for entry in sections[section])
     for section in ("body", "closers", "short", "continuations"):
@@ -76,7 +76,7 @@ def test_forms_look_like_what_they_are(key: int) -> None:
     assert article.startswith("# Rivers\n\n")
     assert article.count("\n\n## ") >= 2
     assert len(prose("Answer in one word: is water wet?", key).split()) <= 8
-    assert prose("Hello!", key) in corpus.language("en")["greetings"]
+    assert prose("Hello!", key) in languages.sentences("en")["greetings"]
 
 
 @pytest.mark.parametrize("words", [1, 5, 20, 150, 600])
@@ -89,6 +89,6 @@ def test_an_answer_of_so_many_words_has_as_many(words: int) -> None:
 @pytest.mark.parametrize("count", [1, 2, 3, 12])
 def test_an_answer_of_so_many_sentences_has_as_many(count: int) -> None:
     said = prose(f"Explain tides in {count} sentences", 1)
-    sections = corpus.language("en")
+    sections = languages.sentences("en")
     assert sum(entry in said for entry in sections["body"]) == count - 1
     assert any(said.startswith(entry.partition("{subject}")[0]) for entry in sections["openers"])

@@ -1,6 +1,9 @@
-"""The controls of sampling, on values: what holds whatever their combination."""
+"""How a choice is sampled: what holds whatever its controls, how much of it is written, and where it is cut."""
 
 import json
+import time
+from collections.abc import Iterator, Sequence
+from itertools import count
 from math import exp
 from typing import Any
 
@@ -17,14 +20,15 @@ from mockserver.core.generation import (
     Position,
     Prompt,
     Sampling,
+    Stops,
     Unseen,
 )
-from mockserver.model import corpus, tokens
-from mockserver.model.corpus import phrase
+from mockserver.model import languages, tokens
 from mockserver.model.generate import generate
 from mockserver.model.logprobs import ranked
-from mockserver.model.sampling import freedom, straying
+from mockserver.model.sampling import cut_at_stop, first_tokens, freedom, straying
 from mockserver.model.token_filter import units, vocabulary
+from mockserver.model.tokens import Phrase, phrase
 
 QUESTIONS = (
     "What makes a good library interface?",
@@ -218,7 +222,7 @@ def test_thinking_and_predictions_are_counted_beside_the_text() -> None:
     assert limited.completion_tokens == said + 4
 
 
-@pytest.mark.parametrize("language", corpus.LANGUAGES)
+@pytest.mark.parametrize("language", languages.LANGUAGES)
 def test_every_language_has_words_to_put_in_the_place_of_others(language: str) -> None:
     found = vocabulary(language)
     assert len(found) == len({*found}) > 300
@@ -232,3 +236,80 @@ def test_units_have_all_tokens_of_a_phrase_in_their_order(text: str) -> None:
     assert "".join(unit.text for unit in cut) == text
     assert all(unit.text == unit.lead + unit.text[len(unit.lead) :] for unit in cut)
     assert all(unit.word == unit.text[len(unit.lead) :].lower() for unit in cut)
+
+
+WORDS = [phrase(" one two"), phrase(" three"), None, phrase(" four five"), phrase(" six")]
+TEXTS = [" one", " two", " three", " four", " five", " six"]
+
+
+@pytest.mark.parametrize(
+    "limit, least, said, ended",
+    [
+        (0, 0, 0, False),
+        (2, 0, 2, False),
+        (3, 0, 3, False),
+        (9, 0, 3, True),
+        (9, 4, 5, True),
+        (4, 4, 4, False),
+        (9, 9, 6, True),
+    ],
+)
+def test_a_limit_gives_a_prefix_and_a_text_ends_where_it_may(limit: int, least: int, said: int, ended: bool) -> None:
+    ids, texts, is_ended = first_tokens(iter(WORDS), limit, least)
+    assert (len(ids), texts, is_ended) == (said, TEXTS[:said], ended)
+
+
+def test_no_more_is_written_than_is_needed() -> None:
+    written = count()
+
+    def endless() -> Iterator[Phrase]:
+        while True:
+            next(written)
+            yield phrase(" one two")
+
+    assert len(first_tokens(endless(), 5, 0)[0]) == 5
+    assert next(written) == 3
+
+
+PIECES = st.lists(st.sampled_from(("a", "b", "ab", "ba ", "c")), max_size=8)
+STOPS = st.builds(
+    Stops,
+    st.lists(st.text("abc ", max_size=3), max_size=3).map(tuple),
+    st.lists(st.lists(st.integers(1, 4), max_size=3).map(tuple), max_size=3).map(tuple),
+    st.booleans(),
+)
+
+
+def end_of(ids: Sequence[int], texts: Sequence[str], stops: Stops, least: int) -> int | None:
+    """Where the stop ends, in characters, that is complete first."""
+    text, begin = "".join(texts), len("".join(texts[:least]))
+    ends = [text.find(stop, begin) + len(stop) for stop in stops.texts if stop and text.find(stop, begin) >= 0]
+    for stop in filter(None, stops.tokens):
+        starts = (at for at in range(least, len(ids)) if tuple(ids[at : at + len(stop)]) == stop)
+        ends += [len("".join(texts[: at + len(stop)])) for at in starts]
+    return min(ends, default=None)
+
+
+@given(PIECES, st.data(), STOPS, st.integers(0, 5))
+def test_the_stop_that_is_complete_first_cuts(texts: list[str], data: st.DataObject, stops: Stops, least: int) -> None:
+    ids = data.draw(st.lists(st.integers(1, 4), min_size=len(texts), max_size=len(texts)))
+    end, stopped = end_of(ids, texts, stops, least), cut_at_stop(ids, texts, stops, least)
+    assert (stopped is None) == (end is None)
+    if stopped is None or end is None:
+        return
+    kept = "".join(stopped.texts)
+    assert "".join(texts).startswith(kept)
+    assert len(stopped.ids) == len(stopped.texts)
+    if isinstance(stopped.stop, str):
+        assert len(kept) == end - (0 if stops.include else len(stopped.stop))
+    else:
+        assert len(kept) < end
+
+
+def test_thousands_of_stops_are_looked_for_in_no_time() -> None:
+    ids = [1, 2, 3, 4] * 10_000
+    texts = ["word "] * len(ids)
+    stops = Stops(tuple(f"@{number}" for number in range(2_000)), tuple((1, number) for number in range(5, 20_000)))
+    began = time.process_time()
+    assert cut_at_stop(ids, texts, stops) is None
+    assert time.process_time() - began < 1

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 
-from mockserver.model import corpus
+from mockserver.model import languages
 from mockserver.model.extraction.names import ADDRESS, addresses, names, opens
 from mockserver.model.intent import STRETCH, detect_intent
 from mockserver.model.terms import stem, words_in
@@ -254,7 +254,7 @@ def numbers(topic: str) -> tuple[str, ...]:
 def _unit(match: re.Match[str], topic: str) -> str:
     """The word after a number, unless it only goes on with the sentence, as "and" does."""
     word = match[1] or ""
-    return "" if word.lower() in corpus.stopwords(detect_intent(topic).language) else word
+    return "" if word.lower() in languages.stopwords(detect_intent(topic).language) else word
 
 
 @lru_cache(maxsize=64)
@@ -324,7 +324,7 @@ def _all_phones(topic: str, about: frozenset[str]) -> Iterator[str]:
 def _persons(topic: str, about: frozenset[str]) -> Iterator[str]:
     """Those whom the prompt introduces by name, also in lower case: "jason is 25 years old", "a dog named rex"."""
     for pattern in (_CALLED, _AGED):
-        yield from (match[1] for match in pattern.finditer(topic) if match[1].lower() not in corpus.stopwords("en"))
+        yield from (match[1] for match in pattern.finditer(topic) if match[1].lower() not in languages.stopwords("en"))
 
 
 def _after_colon(topic: str, about: frozenset[str]) -> Iterator[str]:

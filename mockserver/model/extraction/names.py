@@ -9,7 +9,7 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
-from mockserver.model import corpus
+from mockserver.model import languages
 from mockserver.model.intent import STRETCH, detect_intent
 from mockserver.model.terms import is_concept, terms
 
@@ -80,7 +80,7 @@ def names(topic: str, about: frozenset[str] = frozenset()) -> tuple[Name, ...]:
 
 @lru_cache(maxsize=256)
 def _names(stretch: str, language: str, about: frozenset[str]) -> tuple[Name, ...]:
-    stopwords = corpus.stopwords(language)
+    stopwords = languages.stopwords(language)
     found = [Name(_ENDING.sub("", m[0]), m.start(), m.end()) for m in _NAME.finditer(stretch)]
     found = [
         name

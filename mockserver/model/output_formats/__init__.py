@@ -5,12 +5,12 @@ from functools import partial
 from typing import Any
 
 from mockserver.core.generation import Prompt
-from mockserver.model.corpus import Phrase
 from mockserver.model.output_formats.frameworks import write_action, write_sections
 from mockserver.model.output_formats.json_answers import write_array, write_grammar, write_object, write_schema
 from mockserver.model.output_formats.tags import write_tags
 from mockserver.model.output_formats.written_steps import write_steps
 from mockserver.model.regex import tell_match
+from mockserver.model.tokens import Phrase
 
 # Writes the answer to a prompt, with a key that decides what is random, under a schema.
 FormatWriter = Callable[[Prompt, int, Any], Iterator[Phrase | None]]

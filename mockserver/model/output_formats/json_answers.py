@@ -21,8 +21,7 @@ from typing import Any
 
 from mockserver.core.generation import Prompt
 from mockserver.core.seeding import Draws, derive
-from mockserver.model import corpus
-from mockserver.model.corpus import Phrase, fresh_phrase, phrase
+from mockserver.model import languages
 from mockserver.model.extraction.instances import accepting, filled, wanted_items, with_items
 from mockserver.model.intent import Intent, detect_intent
 from mockserver.model.output_formats.descriptions import SEARCHED, described_object, stated_pairs
@@ -31,6 +30,7 @@ from mockserver.model.output_formats.keys import restricted
 from mockserver.model.prose import write_prose
 from mockserver.model.schema import compact, object_of, schema_fault, write_instance
 from mockserver.model.terms import terms
+from mockserver.model.tokens import Phrase, fresh_phrase, phrase
 from mockserver.model.tools.corrections import corrected, refusals, settled
 
 # How many characters of a text are tokenized at a time.
@@ -209,7 +209,7 @@ def _call(about: Intent, draws: Draws) -> dict[str, Any]:
         elif parameter == "exact":
             arguments[parameter] = draws.below(2) == 0
         elif parameter == "body":
-            arguments[parameter] = draws.pick(corpus.language(about.language)["body"])
+            arguments[parameter] = draws.pick(languages.sentences(about.language)["body"])
         else:
             arguments[parameter] = about.language if parameter == "language" else about.subject
     return {"name": name, "arguments": arguments}

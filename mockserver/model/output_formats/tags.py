@@ -8,12 +8,12 @@ from typing import Any
 
 from mockserver.core.generation import Constraint, Prompt
 from mockserver.core.seeding import derive
-from mockserver.model.corpus import Phrase, fresh_phrase
 from mockserver.model.extraction.instances import filled
 from mockserver.model.intent import detect_intent
 from mockserver.model.output_formats.descriptions import described_object
 from mockserver.model.output_formats.json_answers import USUAL
 from mockserver.model.schema import object_of, write_instance
+from mockserver.model.tokens import Phrase, fresh_phrase
 
 # How many characters at the end of a text are searched, and the most tags of an answer.
 _SEARCHED = 20_000

@@ -12,7 +12,6 @@ from typing import Any
 
 from mockserver.core.generation import Constraint, Prompt, Tool
 from mockserver.core.seeding import Draws, derive
-from mockserver.model.corpus import Phrase, fresh_phrase
 from mockserver.model.output_formats.frameworks import (
     PARAMETER,
     next_call,
@@ -21,6 +20,7 @@ from mockserver.model.output_formats.frameworks import (
     thought_and_answer,
 )
 from mockserver.model.schema import schema_fault
+from mockserver.model.tokens import Phrase, fresh_phrase
 from mockserver.model.tools.results import gist
 
 # How many characters of the prompt are searched for the tools and the order, from its beginning.

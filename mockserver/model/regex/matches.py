@@ -12,12 +12,12 @@ from functools import lru_cache, partial
 
 from mockserver.core.caches import Cache
 from mockserver.core.seeding import Draws
-from mockserver.model.corpus import Phrase, fresh_phrase
 from mockserver.model.regex.char_classes import NONE, STANDING, WORD, beside, bit
 from mockserver.model.regex.derivatives import Derivatives, State
 from mockserver.model.regex.sampling import LONGEST, MOST_EXTRAS, Note, RegexSampler, run
 from mockserver.model.regex.sizes import PatternError
 from mockserver.model.regex.syntax import Node, either, has, one, read_pattern, repeat, sequence, spelled
+from mockserver.model.tokens import Phrase, fresh_phrase
 
 # Called with the number of steps that were taken; it may raise an exception that ends the search.
 Spend = Callable[[int], None]

@@ -10,8 +10,8 @@ from functools import cache, lru_cache, partial
 from typing import NamedTuple
 
 from mockserver.core.seeding import Draws
-from mockserver.model import corpus
-from mockserver.model.corpus import record, sections
+from mockserver.model import languages
+from mockserver.model.languages import record, sections
 
 
 @cache
@@ -53,7 +53,7 @@ class Setting(NamedTuple):
 
     def sentence(self, section: str) -> str:
         """A sentence of the language's own."""
-        return self.draws.pick(corpus.language(self.language)[section]).replace("{subject}", self.subject)
+        return self.draws.pick(languages.sentences(self.language)[section]).replace("{subject}", self.subject)
 
 
 # Makes a text for a place.

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from functools import cache
 
-from mockserver.model.corpus import sections
+from mockserver.model.languages import sections
 
 
 @cache

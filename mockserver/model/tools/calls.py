@@ -33,7 +33,7 @@ from mockserver.core.generation import (
 )
 from mockserver.core.json_values import without_blanks
 from mockserver.core.seeding import Draws, derive
-from mockserver.model import corpus, tokens
+from mockserver.model import languages, tokens
 from mockserver.model.extraction.instances import (
     Schema,
     accepting,
@@ -280,5 +280,5 @@ def _text(value: Mapping[str, Any], schema: Schema) -> str:
 def _code(tool: Tool, prompt: Prompt, key: int) -> str:
     """A code snippet in the language that the tool or the prompt names, or else in Python."""
     wanted = f"{tool.name} {tool.description} {prompt.topic[:STRETCH]}".lower()
-    language = next((name for name in corpus.code() if re.search(rf"(?<![^\W_]){name}(?![^\W_])", wanted)), "python")
-    return Draws(key).pick(corpus.code()[language]).replace("{name}", "solve")
+    language = next((name for name in languages.code() if re.search(rf"(?<![^\W_]){name}(?![^\W_])", wanted)), "python")
+    return Draws(key).pick(languages.code()[language]).replace("{name}", "solve")

@@ -28,7 +28,7 @@ from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
 from mockserver.core.generation import Tool
-from mockserver.model import corpus
+from mockserver.model import languages
 from mockserver.model.extraction.names import between_names
 from mockserver.model.intent import STRETCH, detect_intent, stretch_of
 from mockserver.model.terms import ARITHMETIC, is_concept, is_operation, operations, place_of, terms, words_in
@@ -174,7 +174,7 @@ def _tool_terms(name: str, description: str, parameters: tuple[str, ...]) -> Ter
 
 @lru_cache(maxsize=256)
 def _topic_terms(stretch: str, language: str) -> frozenset[str]:
-    return terms(stretch, corpus.stopwords(language) - _TASKS)
+    return terms(stretch, languages.stopwords(language) - _TASKS)
 
 
 def _clauses_about(topic: str, subjects: Sequence[frozenset[str]]) -> list[str]:
@@ -340,7 +340,7 @@ def _terms_of(text: str) -> frozenset[str]:
 @cache
 def common_words() -> frozenset[str]:
     """The stopwords of five languages."""
-    return frozenset().union(*map(corpus.stopwords, ("en", "de", "fr", "es", "ru")))
+    return frozenset().union(*map(languages.stopwords, ("en", "de", "fr", "es", "ru")))
 
 
 def _head(topic: str) -> str:

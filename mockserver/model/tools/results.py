@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from mockserver.core.generation import Message, Prompt
-from mockserver.model.corpus import Phrase, fresh_phrase, phrase
+from mockserver.model.tokens import Phrase, fresh_phrase, phrase
 
 # The maximum number of results in a report, and of values and of characters in the gist of each.
 _MOST_RESULTS = 4

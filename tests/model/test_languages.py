@@ -4,8 +4,8 @@ from hashlib import sha256
 
 import pytest
 
-from mockserver.model import corpus
-from mockserver.model.corpus import record
+from mockserver.model import languages
+from mockserver.model.languages import record
 
 DIGESTS = {
     "en": "baa06b6c763787a8",
@@ -23,7 +23,7 @@ DIGESTS = {
 }
 
 
-@pytest.mark.parametrize("language", corpus.LANGUAGES)
+@pytest.mark.parametrize("language", languages.LANGUAGES)
 def test_the_records_of_a_key_are_what_they_always_were(language: str) -> None:
     found = [record(key, language, part) for part in ("name", "company", "address") for key in range(100)]
     assert sha256("\n".join(found).encode()).hexdigest()[:16] == DIGESTS[language]
