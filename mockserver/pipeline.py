@@ -23,7 +23,6 @@ from mockserver.core.generation import Generation, GenerationRequest, Measures
 from mockserver.core.seeding import derive
 from mockserver.core.timeline import Reply, TokenTiming
 from mockserver.faults.model_output import give_the_same_answer, with_changed_choices
-from mockserver.faults.triggered import TriggeredFault, refund_counts
 from mockserver.latency.timing import delayed, draw_timing, instant, recorded, to_timeline
 from mockserver.model.generate import fingerprint_of, with_prediction_recounted
 from mockserver.model.generate import generate as generate_text
@@ -34,7 +33,7 @@ from mockserver.state.costs import too_much
 from mockserver.state.fault_rules import apply_faults, requested_faults
 from mockserver.state.journal.exchanges import Exchange
 from mockserver.state.namespaces import Namespace
-from mockserver.state.plan import Plan
+from mockserver.state.plan import Plan, TriggeredFault, refund_counts
 from mockserver.state.refusals import refuse, with_headers
 from mockserver.state.settings import Settings
 from mockserver.state.stub_answers import (

@@ -20,10 +20,9 @@ from mockserver.faults.catalogue import FAULTS
 from mockserver.faults.parse_faults import FaultError, read_faults
 from mockserver.faults.rules import Chance, Fault, holds, strikes
 from mockserver.faults.streams import Vendor, differ, events_of, parted
-from mockserver.faults.triggered import Origin, RuleCount, TriggeredFault, is_among
 from mockserver.latency.timing import instant, to_timeline
 from mockserver.state.context import HeaderError, RequestContext
-from mockserver.state.plan import Plan
+from mockserver.state.plan import Origin, Plan, RuleCount, TriggeredFault, is_among
 from mockserver.state.quotas import used_up
 from mockserver.state.refusals import refuse
 from mockserver.state.stubs.registry import raised

@@ -11,13 +11,12 @@ from mockserver.core.installed import load_dialects
 from mockserver.core.regexes import renew_patience
 from mockserver.faults.catalogue import FAULTS
 from mockserver.faults.parse_faults import read_faults
-from mockserver.faults.triggered import RuleCount, refund_counts
 from mockserver.pipeline import parse
 from mockserver.routes import Routes
 from mockserver.state.context import HeaderError, make_context
 from mockserver.state.fault_rules import FaultRules
 from mockserver.state.namespaces import Namespace, Namespaces
-from mockserver.state.plan import Plan
+from mockserver.state.plan import Plan, RuleCount, refund_counts
 from mockserver.state.settings import Settings
 from tests.support.asking import ask
 from tests.support.shapes import SHAPES, Shape

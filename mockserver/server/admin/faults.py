@@ -7,7 +7,6 @@ from mockserver.core.messages import short_repr
 from mockserver.faults.catalogue import FAULTS
 from mockserver.faults.parse_faults import FaultError, read_table
 from mockserver.faults.rules import PLACE_KEYS, Fault
-from mockserver.faults.triggered import RuleCount
 from mockserver.server.admin.endpoint import (
     AdminError,
     AdminRequest,
@@ -30,6 +29,7 @@ from mockserver.server.admin.schemas import (
     rows,
     table,
 )
+from mockserver.state.plan import RuleCount
 from mockserver.state.settings import ConfigError
 from mockserver.state.settings.checks import check_matches
 

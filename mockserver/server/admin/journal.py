@@ -13,7 +13,6 @@ from starlette.responses import Response, StreamingResponse
 from mockserver.core.dialects import EDITIONS
 from mockserver.core.matching.values import CriteriaError
 from mockserver.core.messages import unknown_name
-from mockserver.faults.triggered import Origin
 from mockserver.server.admin.endpoint import (
     AdminError,
     AdminRequest,
@@ -42,6 +41,7 @@ from mockserver.state.context import ChosenBy
 from mockserver.state.journal.exchanges import Exchange
 from mockserver.state.journal.har import ARCHIVE_BEGIN, ARCHIVE_END, har_entry
 from mockserver.state.journal.transcripts import exact_transcript_of, summary_of, transcript_of
+from mockserver.state.plan import Origin
 from mockserver.state.verify.selection import filter_exchanges as differences_of
 
 _DIFFERENCE = table({"field": TEXT, "wanted": TEXT, "found": TEXT})

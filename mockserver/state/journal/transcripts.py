@@ -25,9 +25,8 @@ from mockserver.core.secrets import (
 )
 from mockserver.core.timeline import Record, TimedFrames, Timeline
 from mockserver.faults.parse_faults import table_of
-from mockserver.faults.triggered import TriggeredFault
 from mockserver.state.journal.exchanges import Exchange
-from mockserver.state.plan import Plan
+from mockserver.state.plan import Plan, TriggeredFault
 
 # Criteria fields that may hold a secret, also within alternatives and scripts.
 _SECRET_FIELD = re.compile(r"^(?:\w+\[\d+\]\.)*(?:key|(?:headers|query|body)\.(?:.*\.)?(?P<name>[^.]+))$")
