@@ -9,17 +9,17 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
-from weakref import WeakKeyDictionary, ref
+from weakref import WeakKeyDictionary
 
 from mockserver.core.dialects import Dialect
 from mockserver.routes import Routes, Serve
-from mockserver.server.clock import Monotonic, ShiftedClock, clock_of
+from mockserver.server.clock import Clocks, Monotonic
 from mockserver.server.cors import AccessGuard
 from mockserver.server.files import Sources, standing_stubs
 from mockserver.server.logs import log
 from mockserver.server.metrics import Metrics
 from mockserver.server.multi_process import check_processes
-from mockserver.state.namespaces import Namespace, Namespaces, check_advance
+from mockserver.state.namespaces import Namespace, Namespaces
 from mockserver.state.settings import ConfigError, Settings
 from mockserver.state.settings.checks import check_all, operations_of
 from mockserver.state.settings.options import FIXED
@@ -52,6 +52,7 @@ class AppState:
         self.operations = operations_of(dialects)
         self.guard = AccessGuard(dialects)
         self.namespaces = Namespaces(settings.journal)
+        self.clocks = Clocks()
         self.metrics = Metrics()
         self.stub_sources = Sources()
         self._serve = serve
@@ -61,10 +62,6 @@ class AppState:
         self.config_fault: str | None = None
         self.worker: int | None = None
         self.started = time.time()
-        self._clocks: WeakKeyDictionary[Namespace, tuple[ref[asyncio.AbstractEventLoop], ShiftedClock]]
-        self._clocks = WeakKeyDictionary()
-        # The clock that was asked for last, which mostly is asked for again.
-        self._latest_clock: tuple[Namespace, ref[asyncio.AbstractEventLoop], ShiftedClock] | None = None
         self._setups: WeakKeyDictionary[Namespace, tuple[Setup, Mapping[str, Any], Setup]] = WeakKeyDictionary()
 
     def become_worker(self, number: int) -> None:
@@ -108,29 +105,6 @@ class AppState:
             setup = base._replace(settings=replace(base.settings, **own, pinned=pinned))
             known = self._setups[namespace] = (base, own, setup)
         return known[2]
-
-    def clock(self, namespace: Namespace) -> ShiftedClock:
-        """The clock of a namespace, in the running loop."""
-        loop, latest = asyncio.get_running_loop(), self._latest_clock
-        if latest is not None and latest[0] is namespace and latest[1]() is loop:
-            return latest[2]
-        known = self._clocks.get(namespace)
-        if known is None or known[0]() is not loop:
-            # An application that is called in process may run on several loops in turn, as in tests.
-            known = self._clocks[namespace] = (ref(loop), ShiftedClock(clock_of(loop), namespace.shift))
-        self._latest_clock = (namespace, *known)
-        return known[1]
-
-    def advance(self, namespace: Namespace, seconds: float) -> float:
-        """Advance the clock of a namespace, and return how far it is ahead now, in seconds.
-
-        Raises ValueError if it cannot be advanced by so much.
-        """
-        check_advance(seconds)
-        clock = self.clock(namespace)
-        clock.advance(seconds)
-        namespace.shift = clock.shift
-        return clock.shift
 
     def _set_up(self, settings: Settings, stubs: tuple[Stub, ...]) -> Setup:
         check_all(settings, self.dialects)

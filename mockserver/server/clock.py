@@ -21,7 +21,9 @@ from functools import partial
 from heapq import heapify, heappop, heappush, heapreplace
 from itertools import count
 from types import BuiltinFunctionType
-from weakref import WeakKeyDictionary, finalize, proxy
+from weakref import WeakKeyDictionary, finalize, proxy, ref
+
+from mockserver.state.namespaces import Namespace, check_advance
 
 # What an alarm calls, with the present instant of its clock. It returns when to ring again, or None not to.
 Wake = Callable[[float], float | None]
@@ -245,6 +247,39 @@ def _make_clock(loop: asyncio.AbstractEventLoop) -> LoopClock:
         return TimerClock(loop, _create_timer())
     except (OSError, AttributeError, NotImplementedError):
         return LoopClock(loop)
+
+
+class Clocks:
+    """The clocks of the namespaces of a server."""
+
+    def __init__(self) -> None:
+        self._clocks: WeakKeyDictionary[Namespace, tuple[ref[asyncio.AbstractEventLoop], ShiftedClock]]
+        self._clocks = WeakKeyDictionary()
+        # The clock that was asked for last, which mostly is asked for again.
+        self._latest: tuple[Namespace, ref[asyncio.AbstractEventLoop], ShiftedClock] | None = None
+
+    def of(self, namespace: Namespace) -> ShiftedClock:
+        """The clock of a namespace, in the running loop."""
+        loop, latest = asyncio.get_running_loop(), self._latest
+        if latest is not None and latest[0] is namespace and latest[1]() is loop:
+            return latest[2]
+        known = self._clocks.get(namespace)
+        if known is None or known[0]() is not loop:
+            # An application that is called in process may run on several loops in turn, as in tests.
+            known = self._clocks[namespace] = (ref(loop), ShiftedClock(clock_of(loop), namespace.shift))
+        self._latest = (namespace, *known)
+        return known[1]
+
+    def advance(self, namespace: Namespace, seconds: float) -> float:
+        """Advance the clock of a namespace, and return how far it is ahead now, in seconds.
+
+        Raises ValueError if it cannot be advanced by so much.
+        """
+        check_advance(seconds)
+        clock = self.of(namespace)
+        clock.advance(seconds)
+        namespace.shift = clock.shift
+        return clock.shift
 
 
 _TIMER_ABSOLUTE = 1

@@ -59,7 +59,7 @@ class _Incoming:
         self.query = scope["query_string"].decode("latin-1")
         self.namespace: Namespace = app_state.namespaces.get(name)
         self.setup: Setup = app_state.setup_of(self.namespace) if self.namespace.own else app_state.setup
-        self.clock: ShiftedClock = app_state.clock(self.namespace)
+        self.clock: ShiftedClock = app_state.clocks.of(self.namespace)
         self.arrived = self.clock.now()
         self.body = b""
         self.has_transport = Transport.EXTENSION in scope.get("extensions", {})

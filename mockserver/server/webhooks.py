@@ -43,7 +43,7 @@ class WebhookSender:
         """Give orders to the outbox of a dialect, and begin what is due."""
         webhooks = namespace.deliveries.webhooks(dialect)
         assert webhooks is not None, "only dialects with an outbox give orders"
-        clock, key = self.app_state.clock(namespace), (namespace.name, dialect.name)
+        clock, key = self.app_state.clocks.of(namespace), (namespace.name, dialect.name)
         dispatcher = self._dispatchers.get(key)
         # An application that is called in process may run on several loops in turn, with a clock for each.
         if dispatcher is None or dispatcher.clock is not clock:

@@ -211,11 +211,11 @@ class InProcess(InProcessJournal):
     def clock(self) -> Instant:
         """The present state of the clock."""
         app_state = self._thread.app_state
-        return self._thread.call(lambda: Instant(app_state.clock(self._space).now(), self._space.shift))
+        return self._thread.call(lambda: Instant(app_state.clocks.of(self._space).now(), self._space.shift))
 
     def advance(self, seconds: float) -> float:
         """Advance the clock."""
-        return self._thread.call(lambda: self._thread.app_state.advance(self._space, seconds))
+        return self._thread.call(lambda: self._thread.app_state.clocks.advance(self._space, seconds))
 
     def settle(self, settings: Mapping[str, Any]) -> None:
         """Set settings of the namespace's own; others are unchanged."""

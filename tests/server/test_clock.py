@@ -84,14 +84,14 @@ def test_the_clock_of_a_namespace_goes_by_the_loop_that_runs_and_keeps_its_shift
     space = app_state.namespaces.get("mine")
 
     async def shift_of_a_clock_that_rings() -> float:
-        clock, rung = app_state.clock(space), asyncio.get_running_loop().create_future()
-        assert app_state.clock(space) is clock
+        clock, rung = app_state.clocks.of(space), asyncio.get_running_loop().create_future()
+        assert app_state.clocks.of(space) is clock
         clock.alarm(lambda now: rung.set_result(None)).set(clock.now())
         await asyncio.wait_for(rung, 10)
         return clock.shift
 
     async def advance() -> float:
-        return app_state.advance(space, 60)
+        return app_state.clocks.advance(space, 60)
 
     assert [asyncio.run(story()) for story in (shift_of_a_clock_that_rings, advance, shift_of_a_clock_that_rings)] == [
         0.0, 60.0, 60.0,

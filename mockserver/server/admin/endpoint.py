@@ -58,7 +58,7 @@ class AdminRequest(NamedTuple):
     @property
     def now(self) -> float:
         """The time on the clock of that namespace, in seconds."""
-        return self.app_state.clock(self.namespace).now()
+        return self.app_state.clocks.of(self.namespace).now()
 
     @property
     def listener(self) -> Listener | None:

@@ -58,7 +58,7 @@ async def metrics(request: AdminRequest) -> Response:
     # Each of several processes that serve one port returns its own metrics.
     everywhere = {} if app_state.worker is None else {"worker": str(app_state.worker)}
     # There may be thousands of namespaces.
-    await in_slices(lambda space: totals.add(space, app_state.clock(space).now()), app_state.namespaces.all())
+    await in_slices(lambda space: totals.add(space, app_state.clocks.of(space).now()), app_state.namespaces.all())
     found = (*_of_answers(app_state), *_of_state(app_state, totals), *_of_process(app_state.started))
     return Response(as_text(found, everywhere), headers={"content-type": CONTENT_TYPE})
 

@@ -89,7 +89,7 @@ async def advance(request: AdminRequest) -> object:
     for name in body.keys() - {"advance"}:
         raise AdminError(unknown_name("key", name, ("advance",)))
     try:
-        return {"ahead": request.app_state.advance(request.namespace, body.get("advance", inf))}
+        return {"ahead": request.app_state.clocks.advance(request.namespace, body.get("advance", inf))}
     except ValueError as error:
         raise AdminError(f'{error}; as in {{"advance": 60}}') from None
 
