@@ -73,16 +73,16 @@ DELETE_MODEL = Operation(
 )
 
 
-def stored_operations(package: str, *rows: tuple[str | None, ...]) -> tuple[Operation, ...]:
-    """The operations on what is stored, whose handlers are in the module `stored` of a package: the name, the method,
-    the path, the summary and the schemas of each. A path with more after an id comes first."""
+def stored_operations(module: str, *rows: tuple[str | None, ...]) -> tuple[Operation, ...]:
+    """The operations on what is stored, whose handlers are in a module: the name, the method, the path, the summary and
+    the schemas of each. A path with more after an id comes first."""
     return tuple(
         Operation(
             str(name),
             str(method),
             (f"/v1/{path}",),
             Schemas(*schemas),
-            handler=on_demand(f"{package}.stored:{name}"),
+            handler=on_demand(f"{module}:{name}"),
             summary=str(summary),
             remembers=True,
         )
@@ -90,10 +90,10 @@ def stored_operations(package: str, *rows: tuple[str | None, ...]) -> tuple[Oper
     )
 
 
-def on_responses(package: str, event: str | None = None) -> tuple[Operation, ...]:
+def on_responses(module: str, event: str | None = None) -> tuple[Operation, ...]:
     """The operations on stored responses; `event` is the schema of the events of one that is streamed."""
     return stored_operations(
-        package,
+        module,
         ("list_input_items", "GET", "responses/{id}/input_items", "The input of a stored response"),
         ("cancel_response", "POST", "responses/{id}/cancel", "Cancel a response", None, "Response"),
         ("get_response", "GET", "responses/{id}", "A stored response", None, "Response", event),
@@ -137,9 +137,9 @@ RESPONSES: tuple[Operation, ...] = (
     CREATE_RESPONSE,
     COMPACT_RESPONSE,
     COUNT_TOKENS,
-    *on_responses(_HERE, "ResponseEvent"),
+    *on_responses(f"{_HERE}.stored", "ResponseEvent"),
     *stored_operations(
-        _HERE,
+        f"{_HERE}.stored",
         ("get_item", "GET", _ITEM, "An item of a conversation"),
         ("delete_item", "DELETE", _ITEM, "Remove an item from a conversation", None, "Conversation"),
         ("list_items", "GET", "conversations/{id}/items", "The items of a conversation", None, "ItemList"),

@@ -8,7 +8,7 @@ from mockserver.dialects.yandex.errors import ERRORS, QUOTAS
 from mockserver.dialects.yandex.models import MODELS, PRESETS, PROMPT_CACHING, every_answer, list_models, preset_of
 from mockserver.dialects.yandex.read import CONTRACT, credentials
 
-_RESPONSES = f"{__package__}.responses"
+_RESPONSES, _ANSWERS = f"{__package__}.responses", f"{__package__}.response_answers"
 
 CHAT_COMPLETIONS = Operation(
     "chat_completions",
@@ -26,12 +26,12 @@ RESPONSES = Operation(
     "POST",
     ("/v1/responses",),
     Schemas("ResponsesRequest", "Response", "ResponsesEvent"),
-    read=on_demand(f"{_RESPONSES}.requests:read"),
-    write=on_demand(f"{_RESPONSES}.answers:write_response"),
+    read=on_demand(f"{_RESPONSES}:read"),
+    write=on_demand(f"{_ANSWERS}:write_response"),
     supports_tools=True,
     lacks={"documented": ("reasoning",)},
     summary="Answer what was said, called and given back",
-    stream_error=on_demand(f"{_RESPONSES}.answers:fail_response"),
+    stream_error=on_demand(f"{_ANSWERS}:fail_response"),
     history_markers=(b'"previous_response_id"', b'"item_reference"', b'"background"'),
 )
 EMBEDDINGS = Operation(
@@ -61,7 +61,7 @@ YANDEX = Dialect(
         "rest-assistant.api.cloud.yandex.net",
     ),
     operations=(CHAT_COMPLETIONS, RESPONSES, *on_responses(_RESPONSES), EMBEDDINGS, LIST_MODELS),
-    history=on_demand(f"{_RESPONSES}.stored:make_store"),
+    history=on_demand(f"{_RESPONSES}:make_store"),
     # Its models are named by URIs: `gpt://`, `emb://`.
     claims=re.compile(r"\w+://.+"),
     marks=(("authorization", "Api-Key "), ("x-folder-id", ""), ("x-data-logging-enabled", "")),

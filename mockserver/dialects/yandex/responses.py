@@ -1,4 +1,5 @@
-"""`POST /v1/responses` becomes a request to a model, as the page "Create a model response" allows or refuses it."""
+"""`POST /v1/responses` becomes a request to a model, as the page "Create a model response" allows or refuses it; and
+`/v1/responses/{id}`: responses that are stored, which a client looks up, deletes or cancels."""
 
 from mockserver.core.calls import Call
 from mockserver.core.dialects import Edition, RequestScope
@@ -16,7 +17,7 @@ from mockserver.dialects.openai.responses.items import (
     format_of,
     messages_of,
 )
-from mockserver.dialects.openai.responses.store import ResponseStore, Stored
+from mockserver.dialects.openai.responses.store import LONGEST_PAGE, ResponseStore, Stored, StoredOperations
 from mockserver.dialects.yandex.errors import fault, in_session
 from mockserver.dialects.yandex.models import Backend, ModelUri, backend_of, caller_folder, checked_uri
 from mockserver.dialects.yandex.read import (
@@ -27,7 +28,7 @@ from mockserver.dialects.yandex.read import (
     messages_fault,
     read_tools,
 )
-from mockserver.dialects.yandex.responses.observed import ResponseExtra
+from mockserver.dialects.yandex.response_answers import ResponseExtra, flavour_of
 from mockserver.model.intent import detect_intent
 from mockserver.model.schema import schema_fault
 
@@ -164,3 +165,22 @@ def _query(body: Body, prompt: Prompt) -> str | None:
     searches = any(str(tool["type"]).startswith("web_search") for tool in body.get("tools", ()))
     asked = prompt.topic.rstrip().endswith(("?", "？")) and prompt.messages[-1].role == "user"
     return detect_intent(prompt.topic).subject if searches and asked and body.get("tool_choice") != "none" else None
+
+
+# --- stored responses ------------------------------------------------------------------------------------------------
+
+
+def make_store() -> ResponseStore:
+    """An empty store."""
+    return ResponseStore(flavour_of)
+
+
+_OPERATIONS = StoredOperations(
+    lambda id_: Refusal(FailureKind.INVALID_REQUEST, f"Response with id '{id_}' not found", status=404),
+    lambda: Refusal(FailureKind.INVALID_REQUEST, "Only responses created with 'background' can be cancelled"),
+    lambda limit: fault("limit", f"must be from 1 to {LONGEST_PAGE}"),
+    lambda order: fault("order", "must be one of 'asc', 'desc'"),
+    streams=False,
+)
+get_response, delete_response = _OPERATIONS.get, _OPERATIONS.delete
+cancel_response, list_input_items = _OPERATIONS.cancel, _OPERATIONS.list_input
