@@ -14,8 +14,8 @@ from mockserver.core.generation import FinishReason
 from mockserver.core.timeline import Timeline
 from mockserver.faults import responses, streams
 from mockserver.faults.model_output import Change, break_calls, decline, finish, repeat, silence, whitespace
-from mockserver.faults.rules import NUMBER, PLACE_KEYS, TEXT, WHOLE, Fault, FaultSetting, Place
-from mockserver.faults.streams import Vendor, goes_on, goes_on_twice, reaches
+from mockserver.faults.rules import NUMBER, PLACE_KEYS, TEXT, WHOLE, FaultSetting, Place
+from mockserver.faults.streams import goes_on, goes_on_twice, reaches
 
 Harm = Literal["none", "truncates", "spoils"]
 
@@ -38,7 +38,7 @@ class FaultKind:
     - `harm`: the damage that a client can notice in an answer with a status of success: it is truncated, or spoilt.
     """
 
-    apply: Callable[[Timeline, Fault, Vendor], Timeline] | None
+    apply: streams.Apply | None
     summary: str
     settings: Mapping[str, FaultSetting] = field(default_factory=dict)
     streams: bool = False
@@ -121,45 +121,20 @@ FAULTS: dict[str, FaultKind] = {
         harm="spoils",
     ),
     "cut": _at_an_event(streams.cut, "a stream that ends without its terminator", ends=True, harm="truncates"),
-    "half_event": _at_an_event(
-        streams.over(streams.half_event),
-        "a stream that ends within an event",
-        ends=True,
-        harm="truncates",
-    ),
-    "malformed": _at_an_event(streams.over(streams.malformed), "an event that is not JSON", harm="spoils"),
+    "half_event": _at_an_event(streams.half_event, "a stream that ends within an event", ends=True, harm="truncates"),
+    "malformed": _at_an_event(streams.malformed, "an event that is not JSON", harm="spoils"),
     "no_finish": FaultKind(
-        streams.no_finish,
-        "a stream without a finish reason",
-        streams=True,
-        removes=True,
-        harm="truncates",
+        streams.no_finish, "a stream without a finish reason", streams=True, removes=True, harm="truncates"
     ),
-    "no_usage": FaultKind(
-        streams.over(streams.no_usage),
-        "a stream without usage",
-        streams=True,
-        removes=True,
-        harm="none",
-    ),
-    "drop": _at_an_event(streams.over(streams.drop), "an event is missing", harm="none"),
-    "duplicate": _at_an_event(streams.over(streams.duplicate), "an event comes twice", harm="none"),
-    "swap": _at_an_event(
-        streams.over(streams.swap),
-        "two events come in the wrong order",
-        harm="none",
-        within=goes_on_twice,
-    ),
+    "no_usage": FaultKind(streams.no_usage, "a stream without usage", streams=True, removes=True, harm="none"),
+    "drop": _at_an_event(streams.drop, "an event is missing", harm="none"),
+    "duplicate": _at_an_event(streams.duplicate, "an event comes twice", harm="none"),
+    "swap": _at_an_event(streams.swap, "two events come in the wrong order", harm="none", within=goes_on_twice),
     "stall": FaultKind(
-        streams.over(streams.stall),
-        "a pause in which nothing is sent",
-        _SECONDS,
-        places=_ANYWHERE,
-        harm="none",
-        within=goes_on,
+        streams.stall, "a pause in which nothing is sent", _SECONDS, places=_ANYWHERE, harm="none", within=goes_on
     ),
     "keep_alive": _at_an_event(
-        streams.over(streams.keep_alive),
+        streams.keep_alive,
         "a pause in which only comment lines are sent",
         {
             "seconds": FaultSetting(NUMBER, 1.0, "seconds between comment lines"),
@@ -169,14 +144,14 @@ FAULTS: dict[str, FaultKind] = {
         harm="none",
     ),
     "burst": FaultKind(
-        streams.over(streams.burst),
+        streams.burst,
         "several events in one write",
         {"events": FaultSetting(WHOLE, 4, "how many events are held back and sent together", least=2)},
         streams=True,
         harm="none",
     ),
     "split": FaultKind(
-        streams.over(streams.split),
+        streams.split,
         "events in pieces, if possible cut within a character",
         {
             "pieces": FaultSetting(WHOLE, 3, "into how many pieces an event is cut", least=2),
@@ -185,43 +160,34 @@ FAULTS: dict[str, FaultKind] = {
         streams=True,
         harm="none",
     ),
-    "crlf": FaultKind(streams.over(streams.crlf), "lines that end in CR LF", streams=True, harm="none"),
+    "crlf": FaultKind(streams.crlf, "lines that end in CR LF", streams=True, harm="none"),
     "comment": FaultKind(
-        streams.over(streams.comment),
+        streams.comment,
         "comment lines between the events",
         {"text": FaultSetting(TEXT, "keep-alive", "the comment")},
         streams=True,
         harm="none",
     ),
-    "bom": FaultKind(streams.over(streams.bom), "a byte order mark before the first event", streams=True, harm="none"),
+    "bom": FaultKind(streams.bom, "a byte order mark before the first event", streams=True, harm="none"),
     "encoding": FaultKind(
-        streams.over(streams.encoding),
+        streams.encoding,
         "bytes in another encoding",
         {"charset": FaultSetting(TEXT, "utf-16-le", "the encoding, by its name in Python")},
         harm="spoils",
     ),
     "late_done": FaultKind(
-        streams.over(streams.late_done),
-        "the last event, which is the terminator, is late",
-        _SECONDS,
-        streams=True,
-        harm="none",
+        streams.late_done, "the last event, which is the terminator, is late", _SECONDS, streams=True, harm="none"
     ),
-    "after_done": FaultKind(
-        streams.over(streams.after_done), "one more event after the terminator", streams=True, harm="none"
-    ),
+    "after_done": FaultKind(streams.after_done, "one more event after the terminator", streams=True, harm="none"),
     "reset": _broken_off(responses.broken_off("reset"), "the connection is reset (RST)"),
     "close": _broken_off(responses.broken_off("close"), "the connection is closed too early (FIN)"),
     "hang": _broken_off(responses.broken_off("hang"), "nothing more is sent, but the connection stays open"),
     "bad_chunk": _broken_off(
-        responses.broken_off("close", b"XYZ\r\n"),
-        "a chunk whose size is not a number",
-        streams=True,
+        responses.broken_off("close", b"XYZ\r\n"), "a chunk whose size is not a number", streams=True
     ),
     "half_chunk": _broken_off(responses.half_chunk, "the connection is closed within a chunk", streams=True),
     "half_open": _broken_off(
-        responses.broken_off("half_open"),
-        "the server vanishes: silence, and a reset for clients that send more",
+        responses.broken_off("half_open"), "the server vanishes: silence, and a reset for clients that send more"
     ),
     "garbage": FaultKind(
         responses.instead(bytes(range(128, 192))), "bytes that are not HTTP", ends=True, harm="spoils"
@@ -283,7 +249,7 @@ FAULTS: dict[str, FaultKind] = {
         harm="none",
     ),
     "bandwidth": FaultKind(
-        streams.over(responses.bandwidth),
+        responses.bandwidth,
         "a slow connection that sends small pieces",
         {
             "bytes_per_second": FaultSetting(NUMBER, 1000, "bytes per second", least=1),
@@ -292,7 +258,7 @@ FAULTS: dict[str, FaultKind] = {
         harm="none",
     ),
     "drip": FaultKind(
-        streams.over(responses.drip),
+        responses.drip,
         "an answer byte by byte",
         {"bytes_per_second": FaultSetting(NUMBER, 100, "bytes per second", least=1)},
         harm="none",

@@ -1,12 +1,21 @@
 """Faults of whole responses and of connections: other statuses, bodies and content types; breaks, silence, slowness,
 garbage."""
 
-from collections.abc import Callable
 from typing import Literal
 
 from mockserver.core.timeline import ConnectionFault, TimedFrames, Timeline
 from mockserver.faults.rules import Fault, Place
-from mockserver.faults.streams import StreamEvent, StreamEvents, Vendor, changed, ended, events_of, parted
+from mockserver.faults.streams import (
+    Apply,
+    StreamEvent,
+    StreamEvents,
+    Vendor,
+    changed,
+    ended,
+    events_of,
+    over_events,
+    parted,
+)
 
 
 def error(timeline: Timeline, fault: Fault, vendor: Vendor) -> Timeline:
@@ -52,7 +61,7 @@ How = Literal["reset", "close", "hang", "half_open"]
 HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n"
 
 
-def broken_off(how: How, raw: bytes = b"") -> Callable[[Timeline, Fault, Vendor], Timeline]:
+def broken_off(how: How, raw: bytes = b"") -> Apply:
     """An answer that is intact up to the fault's place, and then ends in this way.
 
     If the place is an instant, the answer may end without a head; after a number of events, tokens or bytes it has one.
@@ -71,7 +80,7 @@ def broken_off(how: How, raw: bytes = b"") -> Callable[[Timeline, Fault, Vendor]
     return apply
 
 
-def instead(raw: bytes) -> Callable[[Timeline, Fault, Vendor], Timeline]:
+def instead(raw: bytes) -> Apply:
     """Fixed bytes instead of any answer, and then the end."""
     return lambda timeline, fault, words: timeline._replace(runs=(), ending=ConnectionFault("close", raw), until=0.0)
 
@@ -91,11 +100,13 @@ def half_chunk(timeline: Timeline, fault: Fault, vendor: Vendor) -> Timeline:
     return ended(timeline, fault.place)._replace(ending=half)
 
 
+@over_events
 def bandwidth(events: StreamEvents, fault: Fault) -> StreamEvents:
     """Small pieces, each sent when the line has carried the ones before it."""
     return _carried(events, fault.settings["bytes_per_second"], fault.settings["piece"])
 
 
+@over_events
 def drip(events: StreamEvents, fault: Fault) -> StreamEvents:
     """Byte by byte, at a given rate."""
     return _carried(events, fault.settings["bytes_per_second"], 1)

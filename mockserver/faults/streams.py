@@ -37,6 +37,11 @@ class Vendor(NamedTuple):
     finish_keys: tuple[str, ...]
 
 
+# What a fault makes of the answer that it strikes, and of its events, or of those after its place.
+Apply = Callable[[Timeline, Fault, Vendor], Timeline]
+_Change = Callable[[StreamEvents, Fault], StreamEvents]
+
+
 def events_of(timeline: Timeline) -> StreamEvents:
     """The events of a timeline, one by one."""
     for run in timeline.runs:
@@ -131,9 +136,20 @@ def _reached(place: Place, event: StreamEvent, sent: int, tokens: int) -> bool:
     return place.after_bytes is None
 
 
-def over(change: Callable[[StreamEvents, Fault], StreamEvents]) -> Callable[[Timeline, Fault, Vendor], Timeline]:
+def over_events(change: _Change) -> Apply:
     """A fault that changes the events of a timeline."""
     return lambda timeline, fault, vendor: changed(timeline, lambda events: change(events, fault))
+
+
+def at_place(change: _Change) -> Apply:
+    """A fault that changes the events from its place on; those before it stay as they are."""
+
+    def apply(events: StreamEvents, fault: Fault) -> StreamEvents:
+        before, after = parted(events, fault.place)
+        yield from before
+        yield from change(after, fault)
+
+    return over_events(apply)
 
 
 def error_event(timeline: Timeline, fault: Fault, vendor: Vendor) -> Timeline:
@@ -153,17 +169,6 @@ def error_event(timeline: Timeline, fault: Fault, vendor: Vendor) -> Timeline:
 def cut(timeline: Timeline, fault: Fault, vendor: Vendor) -> Timeline:
     """The events before the place, and a clean end."""
     return ended(timeline, fault.place)
-
-
-def at_place(change: Callable[[StreamEvents, Fault], StreamEvents]) -> Callable[[StreamEvents, Fault], StreamEvents]:
-    """A change of the events from the fault's place on; those before it stay as they are."""
-
-    def apply(events: StreamEvents, fault: Fault) -> StreamEvents:
-        before, after = parted(events, fault.place)
-        yield from before
-        yield from change(after, fault)
-
-    return apply
 
 
 @at_place
@@ -221,6 +226,7 @@ def keep_alive(after: StreamEvents, fault: Fault) -> StreamEvents:
         yield event._replace(due=event.due + gap * count)
 
 
+@over_events
 def split(events: StreamEvents, fault: Fault) -> StreamEvents:
     """Every event in pieces, with gaps so that no write holds two of them; one cut is within a multi-byte character, if
     there is any."""
@@ -246,17 +252,20 @@ def _cuts(data: bytes, pieces: int) -> list[int]:
     return sorted(set(borders))
 
 
+@over_events
 def burst(events: StreamEvents, fault: Fault) -> StreamEvents:
     """Events are held back and sent with the last of them, in one write."""
     while group := list(islice(events, fault.settings["events"])):
         yield StreamEvent(b"".join(event.data for event in group), group[-1].due, sum(event.tokens for event in group))
 
 
+@over_events
 def crlf(events: StreamEvents, fault: Fault) -> StreamEvents:
     """Lines that end in CR LF."""
     return (event._replace(data=event.data.replace(b"\n", b"\r\n")) for event in events)
 
 
+@over_events
 def comment(events: StreamEvents, fault: Fault) -> StreamEvents:
     """A comment line before each event."""
     text = _comment(fault)
@@ -269,6 +278,7 @@ def _comment(fault: Fault) -> bytes:
     return b": %b\n\n" % fault.settings["text"].encode()
 
 
+@over_events
 def bom(events: StreamEvents, fault: Fault) -> StreamEvents:
     """A byte order mark before the first event."""
     first = next(events, None)
@@ -278,12 +288,14 @@ def bom(events: StreamEvents, fault: Fault) -> StreamEvents:
     return chain(started, events)
 
 
+@over_events
 def encoding(events: StreamEvents, fault: Fault) -> StreamEvents:
     """The same text in another encoding."""
     name, decoder = fault.settings["charset"], getincrementaldecoder("utf-8")("replace")
     return (event._replace(data=decoder.decode(event.data).encode(name, "replace")) for event in events)
 
 
+@over_events
 def late_done(events: StreamEvents, fault: Fault) -> StreamEvents:
     """The last event is late: the terminator, where the dialect has one."""
     held = next(events, None)
@@ -295,6 +307,7 @@ def late_done(events: StreamEvents, fault: Fault) -> StreamEvents:
         yield held._replace(due=held.due + fault.settings["seconds"])
 
 
+@over_events
 def after_done(events: StreamEvents, fault: Fault) -> StreamEvents:
     """The last event with a token is repeated after everything else; the first event if none has a token."""
     last = None
@@ -319,6 +332,7 @@ def no_finish(timeline: Timeline, fault: Fault, vendor: Vendor) -> Timeline:
     return changed(timeline, change)
 
 
+@over_events
 def no_usage(events: StreamEvents, fault: Fault) -> StreamEvents:
     """No event states the usage; an event that states nothing else is left out."""
     return _without(events, ("usage",), dict)
