@@ -9,7 +9,7 @@ dialect's queue of webhooks takes them and decides which requests are due and wh
 waits and never sends anything: a sender (in `server`) makes the requests that it hands out. Times are Unix seconds.
 """
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from mockserver.core.calls import Call
@@ -50,9 +50,10 @@ class Progress(NamedTuple):
 
 
 class ResponseHistory(Protocol):
-    """What a dialect remembers in a namespace, of the answers of these `operations`, and of those with orders."""
+    """What a dialect remembers in a namespace: of the answers of these `operations`, to requests whose bodies have the
+    text that stands beside the operation's name, and of those with orders."""
 
-    operations: Collection[str]
+    operations: Mapping[str, bytes]
 
     def recalls(self, id_: str) -> bool:
         """Whether it has an answer with this id."""

@@ -74,7 +74,10 @@ class Histories:
             return None
         context, record = plan.context, exchange.record
         operation, history = context.route.operation, self.of(context.route.dialect)
-        if operation is None or history is None or not (plan.orders or operation.name in history.operations):
+        if operation is None or history is None:
+            return None
+        marker = history.operations.get(operation.name)
+        if not plan.orders and (marker is None or marker not in context.call.body):
             return None
         end = history.begin(
             ServedResponse(

@@ -39,7 +39,7 @@ _NEW, _MORE, _CHANGED = (
 
 def make_store() -> ResponseStore:
     """An empty store."""
-    return ResponseStore(lambda scope: RESPONSE, {"chat_completions": _stored_chat})
+    return ResponseStore(lambda scope: RESPONSE, _stored_chat)
 
 
 def _store(scope: RequestScope) -> ResponseStore:
@@ -208,7 +208,7 @@ class StoredChat:
 def _stored_chat(served: ServedResponse) -> tuple[str, StoredChat] | None:
     """The chat that an answer is stored as, if the request wants that."""
     generation, pace = served.generation, served.pace
-    if b'"store"' not in served.call.body or generation is None or pace is None or served.status >= 400:
+    if generation is None or pace is None or served.status >= 400:
         return None
     asked, scope = orjson.loads(served.call.body), served.scope._replace(history=None)
     if asked.get("store") is not True:

@@ -2,7 +2,7 @@
 
 import math
 from bisect import bisect_left
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from itertools import accumulate
 from typing import Literal
@@ -44,7 +44,7 @@ class GraphCounts:
 class Graphs:
     """The counts of all graphs in a namespace."""
 
-    operations: Collection[str] = (*_OF_GRAPHS, _PROBE)
+    operations: Mapping[str, bytes] = dict.fromkeys((*_OF_GRAPHS, _PROBE), b"")
 
     def __init__(self) -> None:
         self._counts: dict[str, dict[Method, GraphCounts]] = {}

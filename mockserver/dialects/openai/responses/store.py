@@ -2,11 +2,10 @@
 vendor keeps under ids; and the operations that tell of responses."""
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import count
-from types import MappingProxyType
 from typing import Any, NamedTuple, TypeVar
 from urllib.parse import parse_qsl
 from weakref import WeakSet
@@ -134,16 +133,12 @@ class Conversation:
 
 
 class ResponseStore:
-    """What is stored: responses, each in the flavour of its request's site, and by functions what is kept of the
-    answers of `others`."""
+    """What is stored: responses, each in the flavour of its request's site, and of chats what `keep_chat` makes of
+    them."""
 
-    def __init__(
-        self,
-        flavour_of: Callable[[RequestScope], ResponseFlavour],
-        others: Mapping[str, Keep] = MappingProxyType({}),
-    ) -> None:
-        self.operations = ("responses", *others)
-        self._flavour_of, self._others = flavour_of, others
+    def __init__(self, flavour_of: Callable[[RequestScope], ResponseFlavour], keep_chat: Keep | None = None) -> None:
+        self.operations = {"responses": b"", **({"chat_completions": b'"store"'} if keep_chat else {})}
+        self._flavour_of, self._keep_chat = flavour_of, keep_chat
         self._stored: OrderedDict[str, Any] = OrderedDict()
         # Numbers for what the same requests make again.
         self.serials = count(1)
@@ -217,8 +212,8 @@ class ResponseStore:
         """Do what the answer orders, and store it, unless its request forbids that, or it is refused."""
         for order in served.orders:
             order()
-        if served.operation in self._others:
-            kept = self._others[served.operation](served)
+        if served.operation == "chat_completions" and self._keep_chat is not None:
+            kept = self._keep_chat(served)
             if kept is not None:
                 self.keep(*kept)
         return self._begin(served) if served.operation == "responses" else None
