@@ -10,31 +10,28 @@ from mockserver.core.calls import Call, Headers
 from mockserver.core.dialects import Model, RequestScope
 from mockserver.core.failures import FailureKind, Refusal
 from mockserver.core.quotas import Limit, LimitState, Refused
-from mockserver.dialects.contracts import Contract, components
-from mockserver.dialects.openai.conflicts import chat_conflict, completion_conflict, embedding_conflict
+from mockserver.dialects.openai.chats import read_chat
+from mockserver.dialects.openai.completions import read_completion
+from mockserver.dialects.openai.conflicts import too_long, unknown_model
+from mockserver.dialects.openai.embeddings import read_embedding
 from mockserver.dialects.openai.errors import ERRORS, stream_error, unrouted
 from mockserver.dialects.openai.limits import QUOTAS, every_answer, go_duration
 from mockserver.dialects.openai.models import MODELS, family_of, snapshot_of
 from mockserver.dialects.openai.refusals import (
-    explain,
     no_item,
     no_previous_response,
     no_stored,
     not_cancellable,
-    too_long,
-    unknown_model,
 )
-from mockserver.dialects.openai.responses.requests import response_conflict, unreasoned
+from mockserver.dialects.openai.responses.requests import read_response, unreasoned
 from tests.support.asking import ask
 
-LOAD = components("mockserver.dialects.openai", "openai")
-CHECKS = {
-    "chat": ("ChatCompletionRequest", chat_conflict),
-    "completions": ("CompletionRequest", completion_conflict),
-    "embeddings": ("EmbeddingRequest", embedding_conflict),
-    "responses": ("ResponseRequest", response_conflict),
+READS = {
+    "chat": read_chat,
+    "completions": read_completion,
+    "embeddings": read_embedding,
+    "responses": read_response,
 }
-CONTRACTS = {endpoint: Contract(LOAD, name) for endpoint, (name, _) in CHECKS.items()}
 BASES: Mapping[str, dict[str, Any]] = {
     "chat": {"model": "gpt-4o-mini", "messages": [{"role": "user", "content": "Tell me about tides"}]},
     "completions": {"model": "gpt-3.5-turbo-instruct", "prompt": "Tides"},
@@ -52,10 +49,9 @@ for _ in range(11):
 
 def refusal(endpoint: str, changes: Mapping[str, Any]) -> Refusal | None:
     body = {name: value for name, value in {**BASES[endpoint], **changes}.items() if value is not ...}
-    contract, conflict = CONTRACTS[endpoint], CHECKS[endpoint][1]
-    if not contract.accepts(body):
-        return explain(contract.violations(body), responses=endpoint == "responses")
-    return conflict(body, family_of(body["model"]), body["model"])
+    call = Call("POST", "/", Headers(), orjson.dumps(body))
+    read = READS[endpoint](call, RequestScope("documented", 0.0, 0, models=MODELS))
+    return read if isinstance(read, Refusal) else None
 
 
 def told(refusal: Refusal | None) -> tuple[object, ...]:

@@ -4,16 +4,13 @@ errors and headers of its own (vendor facts, section I). Its newer paths, `/open
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import orjson
-
 from mockserver.core.calls import Call
-from mockserver.core.dialects import Operation, Read, RequestScope, Write
+from mockserver.core.dialects import Operation, RequestScope
 from mockserver.core.failures import FailureKind, Refusal
-from mockserver.core.generation import Generation, GenerationRequest
 from mockserver.core.seeding import uuid4_text
-from mockserver.core.timeline import RawHeaders, Reply, TokenTiming
-from mockserver.dialects.openai.read import bearer, json_object
-from mockserver.dialects.openai.replies import date_header
+from mockserver.core.timeline import RawHeaders
+from mockserver.dialects.openai.read import is_azure
+from mockserver.dialects.openai.replies import date_header, header_value
 
 # What the path of an operation has instead of `/v1`, after `/openai`.
 DEPLOYMENTS = "/deployments/{name}"
@@ -56,15 +53,9 @@ AZURE_ERRORS: Mapping[FailureKind, Mapping[str, Any]] = {
 }
 
 
-def is_azure(call: Call) -> bool:
-    """Whether a call comes Azure's way: by its key, its version, or a deployment."""
-    return "api-key" in call.headers or "api-version=" in call.query or call.path.startswith("/deployments/")
-
-
 def azure_headers(call: Call, scope: RequestScope) -> RawHeaders:
     """The headers of every answer to such a call."""
-    # A header cannot have every character that a name may have.
-    name = scope.variables.get("name", "").encode("ascii", "replace").translate(None, bytes(range(32)))
+    name = header_value(scope.variables.get("name", ""))
     return (
         date_header(scope.now),
         (b"apim-request-id", uuid4_text(scope.identity, "apim").encode()),
@@ -94,32 +85,3 @@ def also_unversioned(operation: Operation) -> Operation:
     if operation.handler is None:
         return operation._replace(read=checked(operation.read))
     return operation._replace(handler=checked(operation.handler))
-
-
-def api_key(call: Call) -> str | None:
-    """The key of a call: that of `Authorization: Bearer`, as OpenAI takes it, or of `api-key`, as Azure does."""
-    return bearer(call) or call.headers.get("api-key") or None
-
-
-def of_deployments(read: Read) -> Read:
-    """Reads calls at either path; a deployment stands for the model, whatever the body says."""
-
-    def read_either(call: Call, scope: RequestScope) -> GenerationRequest | Refusal:
-        name = scope.variables.get("name")
-        if name is None:
-            return read(call, scope)
-        body = json_object(call.body)
-        if isinstance(body, Refusal):
-            return body
-        return read(call._replace(body=orjson.dumps({**body, "model": name})), scope)
-
-    return read_either
-
-
-def to_deployments(azure: Write, usual: Write) -> Write:
-    """Writes what deployments answer as `azure` does, all else in the usual way."""
-
-    def write_either(generation: Generation, pace: TokenTiming, scope: RequestScope) -> Reply | Refusal:
-        return (azure if "name" in scope.variables else usual)(generation, pace, scope)
-
-    return write_either

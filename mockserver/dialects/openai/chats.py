@@ -2,7 +2,10 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from itertools import chain
 from typing import Any, NamedTuple
+
+import orjson
 
 from mockserver.core.calls import Call
 from mockserver.core.dialects import RequestScope
@@ -19,12 +22,22 @@ from mockserver.core.generation import (
     Unseen,
 )
 from mockserver.core.seeding import alphanumerics
-from mockserver.core.timeline import Reply, TokenTiming
+from mockserver.core.timeline import OPENING, LazyFrames, Reply, TokenTiming
 from mockserver.dialects.contracts import Contract, components
-from mockserver.dialects.openai.conflicts import chat_conflict
-from mockserver.dialects.openai.flavour import Flavour, Rendering, Segment, whole_body, write
-from mockserver.dialects.openai.models import EFFORTS, Family, effort_asked, family_of, fingerprint_of, snapshot_of
+from mockserver.dialects.openai.azure import CATEGORIES, SAFE, STRUCK
+from mockserver.dialects.openai.conflicts import CHAT_CHECKS, conflict, too_long, unknown_model
+from mockserver.dialects.openai.flavour import Encoding, Flavour, Rendering, Segment, whole_body, write
+from mockserver.dialects.openai.models import (
+    EFFORTS,
+    UNKNOWN,
+    Family,
+    effort_asked,
+    family_of,
+    fingerprint_of,
+    snapshot_of,
+)
 from mockserver.dialects.openai.read import (
+    NO_OFFER,
     Body,
     chat_prompt,
     json_object,
@@ -33,10 +46,11 @@ from mockserver.dialects.openai.read import (
     stop_texts,
     with_images,
 )
-from mockserver.dialects.openai.refusals import explain, too_long, unknown_model
+from mockserver.dialects.openai.refusals import explain
 from mockserver.dialects.openai.replies import (
     NOTHING,
     Members,
+    at_step,
     call_members,
     chat_logprobs,
     pretty,
@@ -48,9 +62,10 @@ REQUEST = Contract(components(__package__, "openai"), "ChatCompletionRequest")
 
 
 class ChatOptions(NamedTuple):
-    """What only the writer needs of a request: the tier that answers state, whether chunks are padded, and whether a
-    tool was named, which some models tell by their finish reason."""
+    """What only the writer needs of a request: the model's family, the tier that answers state, whether chunks are
+    padded, and whether a tool was named, which some models tell by their finish reason."""
 
+    family: Family = UNKNOWN
     tier: str = "default"
     obfuscates: bool = True
     named: bool = False
@@ -76,9 +91,13 @@ def read_chat(
     A vendor that differs a little has a contract and families of its own, translates a valid body into OpenAI's words,
     and adapts the request to what else is in the body.
     """
-    body: Body | Refusal = json_object(call.body)
-    if isinstance(body, Refusal):
-        return body
+    asked = json_object(call.body)
+    if isinstance(asked, Refusal):
+        return asked
+    if "name" in scope.variables:
+        # A deployment of Azure's stands for the model, whatever the body says.
+        asked["model"] = scope.variables["name"]
+    body: Body = asked
     if not contract.accepts(body):
         kept = _without_unknown_members(body, family_of)
         if kept is None or not contract.accepts(kept):
@@ -90,14 +109,14 @@ def read_chat(
     if model is None:
         return unknown_model(body["model"], "chat")
     family = family_of(model.id)
-    refusal = chat_conflict(body, family, model.id)
+    refusal = conflict("chat", CHAT_CHECKS, body, family, model.id)
     if refusal is not None:
         return refusal
     prompt = with_images(chat_prompt(body["messages"], body.get("tools") or body.get("functions")), body["messages"])
     refusal = too_long(prompt.token_count, model, family, "chat")
     if refusal is not None:
         return refusal
-    request = chat_request(body, prompt, model.context, family)
+    request = _request(body, prompt, model.context, family)
     return request if adapt is None else adapt(body, request)
 
 
@@ -119,13 +138,16 @@ def _without_unknown_members(body: Body, family_of: Callable[[str], Family]) -> 
     return {**body, "messages": kept}
 
 
-def chat_request(body: Body, prompt: Prompt, context: int, family: Family) -> GenerationRequest:
-    """A valid chat as a request to a model with a context of so many tokens."""
+def _request(body: Body, prompt: Prompt, context: int, family: Family) -> GenerationRequest:
     options, stop, tier = body.get("stream_options") or NOTHING, body.get("stop"), body.get("service_tier") or "auto"
     most = body.get("max_completion_tokens")
     most = body.get("max_tokens") if most is None else most
     effort, choice = effort_asked(body, family), body.get("tool_choice")
-    tools, tool_choice = read_offer(body)
+    form, predicted = body.get("response_format"), body.get("prediction")
+    if predicted is not None:
+        predicted = predicted["content"]
+        predicted = predicted if isinstance(predicted, str) else "".join(part["text"] for part in predicted)
+    tools, tool_choice = read_offer(body) if body.get("tools") or body.get("functions") else NO_OFFER
     return GenerationRequest(
         model=body["model"],
         prompts=(prompt,),
@@ -137,13 +159,14 @@ def chat_request(body: Body, prompt: Prompt, context: int, family: Family) -> Ge
         limits=Limits(None if most is None else int(most), context=context),
         stops=Stops() if stop is None else Stops(stop_texts(stop)),
         sampling=sampling(body),
-        constraint=read_format(body.get("response_format")),
+        constraint=None if form is None else _constraint(form),
         tools=tools,
         tool_choice=tool_choice,
         n=int(body.get("n") or 1),
         effort=None if effort is None else EFFORTS[effort],
-        prediction=_prediction(body.get("prediction")),
+        prediction=predicted,
         extra=ChatOptions(
+            family,
             {"auto": "default", "fast": "priority"}.get(tier, tier),
             options.get("include_obfuscation") is not False,
             isinstance(choice, dict) and choice["type"] != "allowed_tools",
@@ -151,38 +174,38 @@ def chat_request(body: Body, prompt: Prompt, context: int, family: Family) -> Ge
     )
 
 
-def read_format(form: Body | None) -> Constraint | None:
+def _constraint(form: Body) -> Constraint | None:
     """The constraint of a `response_format`; None if any text will do."""
-    if form is None or form["type"] == "text":
+    if form["type"] == "text":
         return None
     schema = form["json_schema"].get("schema") if form["type"] == "json_schema" else None
     return Constraint("json_object") if schema is None else Constraint("json_schema", schema)
-
-
-def _prediction(predicted: Body | None) -> str | None:
-    """The predicted text."""
-    content = None if predicted is None else predicted["content"]
-    return "".join(part["text"] for part in content) if isinstance(content, list) else content
 
 
 # --- answers -----------------------------------------------------------------------------------------------------
 
 
 def write_chat(generation: Generation, pace: TokenTiming, scope: RequestScope) -> Reply:
-    """The generation as one body, or as a stream of chunks."""
-    return write(CHAT, as_finished(generation), pace, scope)
+    """The generation as one body, or as a stream of chunks, ahead of which one of Azure's tells of the prompt."""
+    azure = "name" in scope.variables
+    reply = write(_AZURE if azure else CHAT, _finished(generation), pace, scope)
+    if not (azure and reply.streamed):
+        return reply
+    told = {**dict.fromkeys(("id", "model", "object"), ""), "choices": [], "created": 0, **_OF_PROMPT}
+    first = b"data: %b\n\n" % _sorted(told)
+    return reply._replace(frames=LazyFrames(lambda: chain((at_step(OPENING, (first,)),), reply.frames)))
 
 
 def whole_chat(generation: Generation, pace: TokenTiming, scope: RequestScope) -> dict[str, Any]:
     """The members of the one body."""
-    rendering = Rendering(CHAT, as_finished(generation), pace, scope)
+    rendering = Rendering(CHAT, _finished(generation), pace, scope)
     return whole_body(rendering, _around(rendering))
 
 
-def as_finished(generation: Generation) -> Generation:
+def _finished(generation: Generation) -> Generation:
     """The generation with the finish reasons of its model."""
-    family, options = family_of(generation.request.model), generation.request.extra
-    if isinstance(options, ChatOptions) and options.named and family.named_finish == "stop":
+    options = generation.request.extra
+    if isinstance(options, ChatOptions) and options.named and options.family.named_finish == "stop":
         choices = [
             choice._replace(finish_reason="stop") if choice.finish_reason == "tool_calls" else choice
             for choice in generation.choices
@@ -198,13 +221,13 @@ def chat_id(scope: RequestScope) -> str:
 
 def _around(rendering: Rendering) -> Members:
     generation, scope = rendering.generation, rendering.scope
-    model, output = generation.request.model, generation.request.output
+    model, output, options = generation.request.model, generation.request.output, _options(rendering)
     return {
         "id": chat_id(scope),
         "created": int(scope.now),
         "model": snapshot_of(model),
-        "service_tier": _options(rendering).tier,
-        "system_fingerprint": fingerprint_of(model, family_of(model)),
+        "service_tier": options.tier,
+        "system_fingerprint": fingerprint_of(model, options.family),
         **({"usage": None} if output.stream and output.include_usage else NOTHING),
     }
 
@@ -214,7 +237,7 @@ def _options(rendering: Rendering) -> ChatOptions:
     return extra if isinstance(extra, ChatOptions) else ChatOptions()
 
 
-def chat_counts(rendering: Rendering) -> Members:
+def _counts(rendering: Rendering) -> Members:
     """The usage with all its details, each of which is always there."""
     usage = rendering.generation.usage
     unseen = usage.unseen or Unseen()
@@ -268,7 +291,7 @@ def _logprobs(rendering: Rendering, choice: Choice, group: range | None = None) 
 
 def _unset(rendering: Rendering) -> Members:
     """A model that reasons has no log-probabilities, and does not say so."""
-    silent = family_of(rendering.generation.request.model).efforts
+    silent = _options(rendering).family.efforts
     return {"finish_reason": None} if silent else {"logprobs": None, "finish_reason": None}
 
 
@@ -314,7 +337,7 @@ def _calls(rendering: Rendering, choice: Choice, *, alone: bool) -> Iterator[Seg
 
 CHAT = Flavour(
     around=_around,
-    counts=chat_counts,
+    counts=_counts,
     choice_members=_choice_members,
     segments=_segments,
     opening=_opening,
@@ -325,4 +348,48 @@ CHAT = Flavour(
     plain=pretty,
     stream_headers=((b"content-type", b"text/event-stream; charset=utf-8"),),
     obfuscates=lambda rendering: _options(rendering).obfuscates,
+)
+
+
+# --- answers at Azure's deployments ------------------------------------------------------------------------------
+
+# Without whitespace, keys in alphabetical order, and with the results of filters.
+_NOT_FOUND = {"detected": False, "filtered": False}
+_SAFE = dict.fromkeys(CATEGORIES, SAFE)
+_OF_PROMPT = {
+    "prompt_filter_results": [{"prompt_index": 0, "content_filter_results": {**_SAFE, "jailbreak": _NOT_FOUND}}]
+}
+
+
+def _sorted(value: object) -> bytes:
+    return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
+
+
+def _azure_members(rendering: Rendering, choice: Choice) -> Members:
+    """A choice with what the filters have found in its text."""
+    found: Members = {**_SAFE, "protected_material_code": _NOT_FOUND, "protected_material_text": _NOT_FOUND}
+    if choice.finish_reason == "content_filter":
+        found = {**found, **STRUCK}
+    results = NOTHING if choice.calls else found
+    return {"logprobs": None, **CHAT.choice_members(rendering, choice), "content_filter_results": dict(results)}
+
+
+def _azure_segments(rendering: Rendering, choice: Choice) -> Sequence[Segment]:
+    text, *calls = CHAT.segments(rendering, choice)
+    results, scores = {"content_filter_results": {"protected_material_text": _NOT_FOUND}}, text.beside
+    beside = (lambda group: results) if scores is None else (lambda group: {**results, **scores(group)})
+    return (text._replace(beside=beside), *calls)
+
+
+_AZURE = CHAT._replace(
+    around=lambda rendering: {**CHAT.around(rendering), **_OF_PROMPT},
+    choice_members=_azure_members,
+    segments=_azure_segments,
+    unset=lambda rendering: {"content_filter_results": {}, "logprobs": None, "finish_reason": None},
+    body=(*CHAT.body, "prompt_filter_results"),
+    choice=(*CHAT.choice, "content_filter_results"),
+    part=(*CHAT.part, "content_filter_results"),
+    encoding=Encoding(_sorted),
+    plain=lambda value: _sorted(value) + b"\n",
+    obfuscates=lambda rendering: False,
 )

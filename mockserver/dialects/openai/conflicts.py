@@ -3,14 +3,14 @@
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
-from mockserver.core.failures import Refusal
-from mockserver.dialects.openai.models import UNKNOWN, Family, effort_asked
-from mockserver.dialects.openai.read import Body, image_urls, unanswered
+from mockserver.core.dialects import Model
+from mockserver.core.failures import FailureKind, Refusal
+from mockserver.dialects.openai.models import UNKNOWN, Endpoint, Family, effort_asked
+from mockserver.dialects.openai.read import Body, unanswered
 from mockserver.dialects.openai.refusals import (
     LONGEST_ECHO,
     image_refusal,
     mentions_json,
-    misplaced,
     refused,
     supported_efforts,
     unsupported,
@@ -18,35 +18,88 @@ from mockserver.dialects.openai.refusals import (
 )
 from mockserver.dialects.openai.strict_schemas import schema_refusal
 
+# How many tokens a request for embeddings may have.
+_MOST_EMBEDDED = 300_000
+# Why a model refuses a body, None if it does not.
 Check = Callable[[Body, Family, str], Refusal | None]
+# Checks, each with the fields that it is about: most requests have few.
+Checks = Sequence[tuple[set[str], Check]]
 
 
-def chat_conflict(body: Body, family: Family, model: str) -> Refusal | None:
-    """Why a chat that keeps to the contract is refused all the same: for its model, its fields, its history, or a
-    schema."""
-    return misplaced(family, "chat", model) or first_refusal(_CHAT_CHECKS, body, family, model)
-
-
-def completion_conflict(body: Body, family: Family, model: str) -> Refusal | None:
-    """The same of a completion."""
-    return misplaced(family, "completions", model) or first_refusal(_COMPLETION_CHECKS, body, family, model)
-
-
-def first_refusal(checks: Sequence[Check], body: Body, family: Family, model: str) -> Refusal | None:
-    """The refusal by the first check that has one."""
-    for check in checks:
-        refusal = check(body, family, model)
-        if refusal is not None:
-            return refusal
+def conflict(endpoint: Endpoint, checks: Checks, body: Body, family: Family, model: str) -> Refusal | None:
+    """Why a body that keeps to the contract is refused all the same: its model is not served at the endpoint, or the
+    first check that finds something."""
+    if endpoint not in family.endpoints:
+        return _misplaced(family, endpoint, model)
+    for fields, check in checks:
+        if not fields.isdisjoint(body):
+            refusal = check(body, family, model)
+            if refusal is not None:
+                return refusal
     return None
 
 
-def embedding_conflict(body: Body, family: Family, model: str) -> Refusal | None:
-    """The same of a request for embeddings."""
-    wrong = misplaced(family, "embeddings", model)
-    if wrong is None and body.get("dimensions") is not None and not family.shortens:
-        return refused("This model does not support specifying dimensions.")
-    return wrong
+def unknown_model(name: str, endpoint: Endpoint) -> Refusal:
+    """The refusal of a model that does not exist: of responses, in other words and with another status."""
+    if endpoint != "responses":
+        return Refusal(FailureKind.UNKNOWN_MODEL, model=name[:LONGEST_ECHO])
+    return refused(f"The requested model '{name[:LONGEST_ECHO]}' does not exist.", "model", "model_not_found")
+
+
+def too_long(
+    tokens: int, model: Model, family: Family, endpoint: Endpoint, *, wanted: int = 0, altogether: int = 0
+) -> Refusal | None:
+    """The refusal of a prompt of so many tokens, None if it fits.
+
+    Completions also need room for the `wanted` tokens of the answer. Of embeddings, `tokens` are those of the longest
+    text, and `altogether` those of all.
+    """
+    if endpoint == "embeddings" and altogether > _MOST_EMBEDDED:
+        words = f"Requested {altogether} tokens, max {_MOST_EMBEDDED} tokens per request"
+        return refused(words, code="max_tokens_per_request")
+    narrow = family.max_input
+    if tokens + wanted <= min(model.context, narrow or model.context):
+        return None
+    if endpoint == "responses":
+        words = "Your input exceeds the context window of this model. Please adjust your input and try again."
+        return Refusal(FailureKind.CONTEXT_LENGTH, words, "input")
+    if endpoint != "chat":
+        return refused(
+            f"This model's maximum context length is {model.context} tokens, however you requested {tokens + wanted} "
+            f"tokens ({tokens} in your prompt; {wanted} for the completion). Please reduce your prompt; or completion "
+            "length."
+        )
+    words = (
+        f"Input tokens exceed the configured limit of {narrow} tokens. Your messages"
+        if narrow is not None
+        else f"This model's maximum context length is {model.context} tokens. However, your messages"
+    )
+    words += f" resulted in {tokens} tokens. Please reduce the length of the messages."
+    return Refusal(FailureKind.CONTEXT_LENGTH, words)
+
+
+_PATHS: Mapping[str, str] = {"chat": "v1/chat/completions", "completions": "v1/completions"}
+
+
+def _misplaced(family: Family, endpoint: Endpoint, model: str) -> Refusal:
+    if endpoint == "embeddings":
+        return refused("You are not allowed to generate embeddings from this model", status=403)
+    if endpoint not in _PATHS:
+        words = f"The requested model '{model[:LONGEST_ECHO]}' cannot be used with the {endpoint.capitalize()} API."
+        return refused(words, "model", "unsupported_model")
+    if family.endpoints == ("responses",):
+        words = f"This model is only supported in v1/responses and not in {_PATHS[endpoint]}."
+    elif endpoint == "chat":
+        words = (
+            "This is not a chat model and thus not supported in the v1/chat/completions endpoint. Did you mean to use "
+            "v1/completions?"
+        )
+    else:
+        words = (
+            "This is a chat model and not supported in the v1/completions endpoint. Did you mean to use "
+            "v1/chat/completions?"
+        )
+    return refused(words, "model", status=404)
 
 
 def reasons(body: Body, family: Family) -> bool:
@@ -174,8 +227,7 @@ def _form(body: Body, family: Family, model: str) -> Refusal | None:
     return refused(words, "messages")
 
 
-def services(body: Body, family: Family, model: str) -> Refusal | None:
-    """What needs a contract or a model of its own."""
+def _services(body: Body, family: Family, model: str) -> Refusal | None:
     if body.get("service_tier") == "scale":
         words = "Invalid service_tier argument: The requested service tier is not allowed for this project."
         return refused(words, "service_tier")
@@ -187,10 +239,6 @@ def services(body: Body, family: Family, model: str) -> Refusal | None:
         return unsupported("prediction")
     if body.get("verbosity") in ("low", "high") and not family.efforts and family is not UNKNOWN:
         return unsupported_value("verbosity", f"'{body['verbosity']}'", " Supported values are: 'medium'.")
-    return caching(body, family, model)
-
-
-def caching(body: Body, family: Family, model: str) -> Refusal | None:
     if body.get("prompt_cache_retention") == "in_memory" and family.cache_retention == "24h":
         return unsupported_value("prompt_cache_retention", "'in_memory'", " Supported values are: '24h'.")
     if body.get("prompt_cache_options") is not None and not family.cache_options and family is not UNKNOWN:
@@ -240,6 +288,7 @@ def _speaks_otherwise(message: Mapping[str, Any]) -> bool:
 
 
 def _media(body: Body, family: Family, model: str) -> Refusal | None:
+    urls = []
     for place, message in enumerate(body["messages"]):
         if not isinstance(message.get("content"), list):
             continue
@@ -250,12 +299,9 @@ def _media(body: Body, family: Family, model: str) -> Refusal | None:
             if part["type"] == "image_url" and not family.sees:
                 words = "Invalid content type. image_url is only supported by certain models."
                 return refused(words, f"messages.[{place}].content.[{number}].type")
-    return next(filter(None, map(image_refusal, image_urls(body["messages"]))), None)
-
-
-_CHAT_CHECKS: tuple[Check, ...] = (
-    _effort, _lengths, _sampling, _biases, _dependent, services, _tools, _history, _media, _form,
-)  # fmt: skip
+            if part["type"] == "image_url":
+                urls.append(part["image_url"]["url"])
+    return next(filter(None, map(image_refusal, urls)), None)
 
 
 def _completion_options(body: Body, family: Family, model: str) -> Refusal | None:
@@ -270,4 +316,38 @@ def _completion_options(body: Body, family: Family, model: str) -> Refusal | Non
     return None
 
 
-_COMPLETION_CHECKS: tuple[Check, ...] = (_biases, _dependent, _completion_options)
+def _dimensions(body: Body, family: Family, model: str) -> Refusal | None:
+    asked = body.get("dimensions")
+    if asked is None:
+        return None
+    if not family.shortens:
+        return refused("This model does not support specifying dimensions.")
+    if asked > family.dimensions:
+        words = f"Invalid value for 'dimensions' = {int(asked)}. Must be less than or equal to {family.dimensions}."
+        return refused(words)
+    return None
+
+
+SERVICES: tuple[set[str], Check] = (
+    {
+        *("service_tier", "web_search_options", "modalities", "prediction", "verbosity"),
+        *("prompt_cache_retention", "prompt_cache_options"),
+    },
+    _services,
+)
+_BIASES: tuple[set[str], Check] = ({"logit_bias"}, _biases)
+_DEPENDENT: tuple[set[str], Check] = ({name for name, _, _ in _NEEDS}, _dependent)
+CHAT_CHECKS: Checks = (
+    ({"reasoning_effort"}, _effort),
+    ({"max_tokens", "max_completion_tokens"}, _lengths),
+    ({"stop", "temperature", *_NOT_WHILE_REASONING}, _sampling),
+    _BIASES,
+    _DEPENDENT,
+    SERVICES,
+    ({"tools", "functions"}, _tools),
+    ({"messages"}, _history),
+    ({"messages"}, _media),
+    ({"response_format"}, _form),
+)
+COMPLETION_CHECKS: Checks = (_BIASES, _DEPENDENT, ({"suffix", "best_of"}, _completion_options))
+EMBEDDING_CHECKS: Checks = (({"dimensions"}, _dimensions),)

@@ -2,10 +2,11 @@
 
 from mockserver.core.dialects import BEARER, Clients, Dialect, Operation, Schemas, on_demand
 from mockserver.dialects.contracts import components
-from mockserver.dialects.openai.azure import DEPLOYMENTS, also_unversioned, api_key, of_deployments, to_deployments
+from mockserver.dialects.openai.azure import DEPLOYMENTS, also_unversioned
 from mockserver.dialects.openai.errors import ERRORS, stream_error, unrouted
 from mockserver.dialects.openai.limits import PRESETS, PROMPT_CACHING, QUOTAS, every_answer, preset_of
 from mockserver.dialects.openai.models import MODELS, delete_model, get_model, list_models
+from mockserver.dialects.openai.read import api_key
 
 CONTRACT = components(__package__, "openai")
 _HERE = __package__
@@ -15,8 +16,8 @@ CHAT_COMPLETIONS = Operation(
     "POST",
     ("/v1/chat/completions", DEPLOYMENTS + "/chat/completions"),
     Schemas("ChatCompletionRequest", "ChatCompletion", "ChatCompletionChunk"),
-    read=of_deployments(on_demand(f"{_HERE}.chats:read_chat")),
-    write=to_deployments(on_demand(f"{_HERE}.azure_chats:write_azure_chat"), on_demand(f"{_HERE}.chats:write_chat")),
+    read=on_demand(f"{_HERE}.chats:read_chat"),
+    write=on_demand(f"{_HERE}.chats:write_chat"),
     supports_tools=True,
     summary="Answer a conversation",
 )
@@ -25,7 +26,7 @@ COMPLETIONS = Operation(
     "POST",
     ("/v1/completions", DEPLOYMENTS + "/completions"),
     Schemas("CompletionRequest", "Completion", "Completion"),
-    read=of_deployments(on_demand(f"{_HERE}.completions:read_completion")),
+    read=on_demand(f"{_HERE}.completions:read_completion"),
     write=on_demand(f"{_HERE}.completions:write_completion"),
     summary="Continue a text",
 )
@@ -34,7 +35,7 @@ EMBEDDINGS = Operation(
     "POST",
     ("/v1/embeddings", DEPLOYMENTS + "/embeddings"),
     Schemas("EmbeddingRequest", "EmbeddingList"),
-    read=of_deployments(on_demand(f"{_HERE}.embeddings:read_embedding")),
+    read=on_demand(f"{_HERE}.embeddings:read_embedding"),
     write=on_demand(f"{_HERE}.embeddings:write_embedding"),
     generates=False,
     measure="embedding",

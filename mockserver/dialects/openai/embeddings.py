@@ -14,11 +14,11 @@ from mockserver.core.generation import Generation, GenerationRequest, Limits, Pr
 from mockserver.core.seeding import derive
 from mockserver.core.timeline import Reply, TokenTiming
 from mockserver.dialects.contracts import Contract, components
-from mockserver.dialects.openai.conflicts import embedding_conflict
+from mockserver.dialects.openai.conflicts import EMBEDDING_CHECKS, conflict, too_long, unknown_model
 from mockserver.dialects.openai.limits import model_headers
 from mockserver.dialects.openai.models import family_of, snapshot_of
 from mockserver.dialects.openai.read import json_object, text_prompts, whole
-from mockserver.dialects.openai.refusals import explain, refused, too_long, unknown_model
+from mockserver.dialects.openai.refusals import explain
 from mockserver.dialects.openai.replies import body_reply, pretty
 from mockserver.model import tokens
 
@@ -49,19 +49,19 @@ def read_embedding(call: Call, scope: RequestScope) -> GenerationRequest | Refus
     body = json_object(call.body)
     if isinstance(body, Refusal):
         return body
+    if "name" in scope.variables:
+        # A deployment of Azure's stands for the model, whatever the body says.
+        body["model"] = scope.variables["name"]
     if not _REQUEST.accepts(body):
         return explain(_REQUEST.violations(body))
     model = scope.model(body["model"])
     if model is None:
         return unknown_model(body["model"], "embeddings")
     family = family_of(model.id)
-    refusal = embedding_conflict(body, family, model.id)
+    refusal = conflict("embeddings", EMBEDDING_CHECKS, body, family, model.id)
     if refusal is not None:
         return refusal
     dimensions, encoding = whole(body.get("dimensions")), body.get("encoding_format")
-    if dimensions is not None and dimensions > family.dimensions:
-        fault = f"Invalid value for 'dimensions' = {dimensions}. Must be less than or equal to {family.dimensions}."
-        return refused(fault)
     form = EmbeddingForm(model.id, family.dimensions, dimensions, base64=encoding == "base64")
     request = embedding_request(model.id, body["input"], model.context, form)
     counts = [prompt.token_count for prompt in request.prompts]

@@ -12,7 +12,8 @@ import orjson
 from mockserver.core.calls import Call
 from mockserver.core.dialects import ErrorTable, ErrorTemplate, RequestScope
 from mockserver.core.failures import FailureKind, Refusal
-from mockserver.dialects.openai.azure import AZURE_ERRORS, is_azure
+from mockserver.dialects.openai.azure import AZURE_ERRORS
+from mockserver.dialects.openai.read import is_azure
 from mockserver.dialects.openai.replies import event
 
 INVALID = "invalid_request_error"

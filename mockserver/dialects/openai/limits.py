@@ -18,10 +18,11 @@ from mockserver.core.quotas import (
 )
 from mockserver.core.seeding import alphanumerics, derive, hex_digits
 from mockserver.core.timeline import RawHeaders
-from mockserver.dialects.openai.azure import azure_headers, is_azure
+from mockserver.dialects.openai.azure import azure_headers
 from mockserver.dialects.openai.errors import ORGANIZATION, PROJECT
 from mockserver.dialects.openai.models import snapshot_of
-from mockserver.dialects.openai.replies import date_header
+from mockserver.dialects.openai.read import is_azure
+from mockserver.dialects.openai.replies import date_header, header_value
 
 _MINUTE, _DAY = PERIODS["minute"], PERIODS["day"]
 
@@ -98,10 +99,11 @@ def every_answer(call: Call, scope: RequestScope) -> RawHeaders:
     limits = () if scope.refused not in _STATE_LIMITS else _limits(call, scope, responses)
     if is_azure(call):
         return (*azure_headers(call, scope), *limits)
+    milliseconds = 80 + derive(scope.identity, "processing") % 900
     return (
         date_header(scope.now),
         *(() if scope.refused in _ANONYMOUS else _caller(call)),
-        *(() if scope.refused in _UNPROCESSED else ((b"openai-processing-ms", b"%d" % _milliseconds(scope)),)),
+        *(() if scope.refused in _UNPROCESSED else ((b"openai-processing-ms", b"%d" % milliseconds),)),
         _VERSION,
         (b"x-request-id", request_id(scope).encode()),
         *(() if responses else _PROXY),
@@ -120,12 +122,10 @@ def request_id(scope: RequestScope) -> str:
 def model_headers(model: str, *, completions: bool = False) -> RawHeaders:
     """What answers of completions and embeddings state beside: the snapshot that answered."""
     uncached: RawHeaders = ((b"cache-control", b"no-cache, must-revalidate"),) if completions else ()
-    # A header cannot have every character that a name may have.
-    name = snapshot_of(model).encode("ascii", "replace").translate(None, bytes(range(32)))
     return (
         (b"access-control-allow-origin", b"*"),
         *uncached,
-        (b"openai-model", name),
+        (b"openai-model", header_value(snapshot_of(model))),
         (b"via", b"envoy-router-7d4c8b6f5-x2k9q"),
     )
 
@@ -135,10 +135,6 @@ def _caller(call: Call) -> RawHeaders:
     organization = call.headers.get("openai-organization") or ORGANIZATION
     project = call.headers.get("openai-project") or PROJECT
     return (b"openai-organization", organization.encode("latin-1")), (b"openai-project", project.encode("latin-1"))
-
-
-def _milliseconds(scope: RequestScope) -> int:
-    return 80 + derive(scope.identity, "processing") % 900
 
 
 def _cookie(scope: RequestScope) -> tuple[bytes, bytes]:

@@ -40,6 +40,16 @@ def bearer(call: Call) -> str | None:
     return key.strip() or None if scheme.lower() == "bearer" else None
 
 
+def api_key(call: Call) -> str | None:
+    """The key of a call: that of `Authorization: Bearer`, as OpenAI takes it, or of `api-key`, as Azure does."""
+    return bearer(call) or call.headers.get("api-key") or None
+
+
+def is_azure(call: Call) -> bool:
+    """Whether a call comes Azure's way: by its key, its version, or a deployment."""
+    return "api-key" in call.headers or "api-version=" in call.query or call.path.startswith("/deployments/")
+
+
 def stop_texts(value: str | Sequence[str] | None) -> tuple[str, ...]:
     """A `stop` field as a tuple: one text, several, or none."""
     if not value:
@@ -188,16 +198,13 @@ def _part_text(part: Any) -> str | None:
 def with_images(prompt: Prompt, messages: Sequence[Body], tokens_each: int | None = None) -> Prompt:
     """The prompt of a conversation with its images, each of which, by its URL, changes the answer. It counts tokens as
     the vendor states for gpt-4o, unless all images count the same."""
-    images = [
-        part["image_url"]
-        for message in messages
-        if isinstance(message.get("content"), list)
-        for part in message["content"]
-        if part.get("type") == "image_url"
-    ]
-    if not images:
-        return prompt
-    return with_media(prompt, [("image", str(each["url"]), tokens_each or _image_tokens(each)) for each in images])
+    media: list[tuple[str, str, int]] = []
+    for message in messages:
+        content = message.get("content")
+        if isinstance(content, list):
+            images = [part["image_url"] for part in content if part.get("type") == "image_url"]
+            media += [("image", str(each["url"]), tokens_each or _image_tokens(each)) for each in images]
+    return with_media(prompt, media) if media else prompt
 
 
 def with_media(prompt: Prompt, media: Sequence[tuple[str, str, int]]) -> Prompt:
@@ -293,16 +300,14 @@ NO_OFFER = Offer((), _MODES["auto"])
 
 
 def read_offer(body: Body) -> Offer:
-    """The tools of a valid chat and the choice among them: `tools` and `tool_choice`, or the older `functions`."""
+    """The tools of a chat that offers any, and the choice among them; the older form of both is `functions`."""
     rows = body.get("tools")
-    if not rows and not body.get("functions"):
-        return NO_OFFER
     if not rows:
         choice = body.get("function_call")
         named = ToolChoice("required", (choice["name"],)) if isinstance(choice, Mapping) else _MODES[choice or "auto"]
         return Offer(tuple(map(function_tool, body["functions"])), named._replace(parallel=False, legacy=True))
     parallel = body.get("parallel_tool_calls") is not False
-    return Offer(tuple(map(any_tool, rows or ())), tool_choice(body.get("tool_choice"), parallel=parallel))
+    return Offer(tuple(map(any_tool, rows)), tool_choice(body.get("tool_choice"), parallel=parallel))
 
 
 def function_tools(rows: Sequence[Body] | None) -> tuple[Tool, ...]:

@@ -4,10 +4,9 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from mockserver.core.dialects import Model
 from mockserver.core.failures import FailureKind, Refusal, Violation
 from mockserver.dialects.openai.errors import NO_MODEL
-from mockserver.dialects.openai.models import EFFORTS, Endpoint, Family
+from mockserver.dialects.openai.models import EFFORTS, Family
 
 _REFERENCE = "Please check the API reference: https://platform.openai.com/docs/api-reference."
 # The most characters of a value that a message repeats.
@@ -164,78 +163,6 @@ _WORDINGS: Mapping[str, Callable[[Violation], Refusal]] = {
     "pattern": _pattern,
     "maxProperties": _too_many_members,
 }
-
-
-# --- models ------------------------------------------------------------------------------------------------------
-
-
-def unknown_model(name: str, endpoint: Endpoint) -> Refusal:
-    """The refusal of a model that does not exist: of responses, in other words and with another status."""
-    if endpoint != "responses":
-        return Refusal(FailureKind.UNKNOWN_MODEL, model=name[:LONGEST_ECHO])
-    return refused(f"The requested model '{name[:LONGEST_ECHO]}' does not exist.", "model", "model_not_found")
-
-
-_PATHS: Mapping[str, str] = {"chat": "v1/chat/completions", "completions": "v1/completions"}
-
-
-def misplaced(family: Family, endpoint: Endpoint, model: str) -> Refusal | None:
-    """The refusal of a model that is not served at an endpoint."""
-    if endpoint in family.endpoints:
-        return None
-    if endpoint == "embeddings":
-        return refused("You are not allowed to generate embeddings from this model", status=403)
-    if endpoint not in _PATHS:
-        words = f"The requested model '{model[:LONGEST_ECHO]}' cannot be used with the {endpoint.capitalize()} API."
-        return refused(words, "model", "unsupported_model")
-    if family.endpoints == ("responses",):
-        words = f"This model is only supported in v1/responses and not in {_PATHS[endpoint]}."
-    elif endpoint == "chat":
-        words = (
-            "This is not a chat model and thus not supported in the v1/chat/completions endpoint. Did you mean to use "
-            "v1/completions?"
-        )
-    else:
-        words = (
-            "This is a chat model and not supported in the v1/completions endpoint. Did you mean to use "
-            "v1/chat/completions?"
-        )
-    return refused(words, "model", status=404)
-
-
-def too_long(
-    tokens: int, model: Model, family: Family, endpoint: Endpoint, *, wanted: int = 0, altogether: int = 0
-) -> Refusal | None:
-    """The refusal of a prompt of so many tokens, None if it fits.
-
-    Completions also need room for the `wanted` tokens of the answer. Of embeddings, `tokens` are those of the longest
-    text, and `altogether` those of all.
-    """
-    if endpoint == "embeddings" and altogether > _MOST_EMBEDDED:
-        words = f"Requested {altogether} tokens, max {_MOST_EMBEDDED} tokens per request"
-        return refused(words, code="max_tokens_per_request")
-    narrow = family.max_input
-    if tokens + wanted <= min(model.context, narrow or model.context):
-        return None
-    if endpoint == "responses":
-        words = "Your input exceeds the context window of this model. Please adjust your input and try again."
-        return Refusal(FailureKind.CONTEXT_LENGTH, words, "input")
-    if endpoint != "chat":
-        return refused(
-            f"This model's maximum context length is {model.context} tokens, however you requested {tokens + wanted} "
-            f"tokens ({tokens} in your prompt; {wanted} for the completion). Please reduce your prompt; or completion "
-            "length."
-        )
-    words = (
-        f"Input tokens exceed the configured limit of {narrow} tokens. Your messages"
-        if narrow is not None
-        else f"This model's maximum context length is {model.context} tokens. However, your messages"
-    )
-    words += f" resulted in {tokens} tokens. Please reduce the length of the messages."
-    return Refusal(FailureKind.CONTEXT_LENGTH, words)
-
-
-_MOST_EMBEDDED = 300_000
 
 
 # --- what several endpoints refuse ----------------------------------------------------------------------------------

@@ -32,6 +32,11 @@ def _date_header(second: int) -> tuple[bytes, bytes]:
     return b"date", formatdate(second, usegmt=True).encode()
 
 
+def header_value(text: str) -> bytes:
+    """A text in a header, which cannot have every character that a name of a request's may have."""
+    return text.encode("ascii", "replace").translate(None, bytes(range(32)))
+
+
 def body_reply(
     value: object, generation: Generation | None = None, *, headers: RawHeaders = (), content_type: bytes = JSON
 ) -> Reply:

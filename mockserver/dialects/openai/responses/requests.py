@@ -12,7 +12,7 @@ from mockserver.core.failures import Refusal
 from mockserver.core.generation import Effort, GenerationRequest, Limits, Output, Prompt
 from mockserver.core.timeline import Reply
 from mockserver.dialects.contracts import Contract, components
-from mockserver.dialects.openai.conflicts import Check, caching, first_refusal, reasons, services
+from mockserver.dialects.openai.conflicts import SERVICES, Checks, conflict, reasons, too_long, unknown_model
 from mockserver.dialects.openai.models import EFFORTS, UNKNOWN, Family, effort_asked, family_of
 from mockserver.dialects.openai.read import (
     Body,
@@ -31,14 +31,11 @@ from mockserver.dialects.openai.refusals import (
     explain,
     image_refusal,
     mentions_json,
-    misplaced,
     no_item,
     no_previous_response,
     no_stored,
     refused,
     supported_efforts,
-    too_long,
-    unknown_model,
     unsupported,
 )
 from mockserver.dialects.openai.replies import body_reply
@@ -90,7 +87,7 @@ def read_response(call: Call, scope: RequestScope, *, compacts: bool = False) ->
     if isinstance(given, Refusal):
         return given
     items = [*earlier, *given]
-    refusal = response_conflict({**body, "input": given}, family, model.id, earlier)
+    refusal = conflict("responses", _CHECKS, body, family, model.id) or _items(given, earlier) or _form(body, given)
     if refusal is None and store is not None:
         refusal = unreasoned(items, store.reasoning_of(items))
     if refusal is not None:
@@ -189,19 +186,6 @@ def _request(body: Body, name: str, prompt: Prompt, context: int, family: Family
 # --- what is refused though it keeps to the contract -------------------------------------------------------------
 
 
-def response_conflict(body: Body, family: Family, model: str, earlier: Items = ()) -> Refusal | None:
-    """Why a request for a response that keeps to the contract is refused all the same.
-
-    `earlier` are the items of the stored conversation that its input continues.
-    """
-    return (
-        misplaced(family, "responses", model)
-        or first_refusal(_RESPONSE_CHECKS, body, family, model)
-        or _items(body, earlier)
-        or _response_form(body)
-    )
-
-
 def _continuation(body: Body, family: Family, model: str) -> Refusal | None:
     earlier = body.get("previous_response_id")
     if earlier is not None and body.get("conversation") is not None:
@@ -219,7 +203,7 @@ def _continuation(body: Body, family: Family, model: str) -> Refusal | None:
     return None
 
 
-def _response_reasoning(body: Body, family: Family, model: str) -> Refusal | None:
+def _reasoning(body: Body, family: Family, model: str) -> Refusal | None:
     asked = (body.get("reasoning") or {}).get("effort")
     if asked is not None and family is not UNKNOWN and asked not in family.efforts:
         if not family.efforts:
@@ -243,7 +227,7 @@ def _wrong_for(model: str, value: str, supported: str, param: str) -> Refusal:
     return refused(words, param, "unsupported_value")
 
 
-def _response_tools(body: Body, family: Family, model: str) -> Refusal | None:
+def _tools(body: Body, family: Family, model: str) -> Refusal | None:
     tools, choice = body.get("tools") or (), body.get("tool_choice")
     for place, tool in enumerate(tools):
         found = schema_refusal(tool, f"tools[{place}].parameters") if tool["type"] == "function" else None
@@ -260,22 +244,20 @@ def _response_tools(body: Body, family: Family, model: str) -> Refusal | None:
     return None
 
 
-def _response_tier(body: Body, family: Family, model: str) -> Refusal | None:
-    return services({"service_tier": body.get("service_tier")}, family, model)
-
-
-_RESPONSE_CHECKS: tuple[Check, ...] = (
-    _continuation, _response_reasoning, _response_tier, caching, _response_tools,
-)  # fmt: skip
+_CHECKS: Checks = (
+    ({"previous_response_id", "background"}, _continuation),
+    ({"reasoning", "text", "temperature", "top_p", "top_logprobs"}, _reasoning),
+    SERVICES,
+    ({"tools", "tool_choice"}, _tools),
+)
 
 # The kinds of calls that are answered by the client, and what their answers and they themselves are called.
 _CALLS = {"function_call": "function call", "custom_tool_call": "custom tool call"}
 _OUTPUTS = {f"{kind}_output": kind for kind in _CALLS}
 
 
-def _items(body: Body, earlier: Items) -> Refusal | None:
+def _items(given: Items, earlier: Items) -> Refusal | None:
     """The refusal of a call without an output, of an output without a call, or of reasoning that leads to nothing."""
-    given: Items = body["input"] if isinstance(body.get("input"), list) else ()
     called: dict[str, str] = {}
     answered: set[str] = set()
     for item in chain(earlier, given):
@@ -320,14 +302,12 @@ def _images(item: Mapping[str, Any]) -> Iterator[str]:
             yield part["image_url"]
 
 
-def _response_form(body: Body) -> Refusal | None:
+def _form(body: Body, given: Items) -> Refusal | None:
     form = format_of(body)
     if form["type"] == "json_schema":
         return schema_refusal(form, "text.format.schema")
     known = body.get("previous_response_id") is None and body.get("conversation") is None and not body.get("prompt")
-    given = body.get("input", ())
-    items = ({"content": given},) if isinstance(given, str) else given
-    if form["type"] == "text" or not known or mentions_json(items):
+    if form["type"] == "text" or not known or mentions_json(given):
         return None
     words = "Response input messages must contain the word 'json' in some form to use 'text.format' of type"
     return refused(f"{words} 'json_object'.", "input")
