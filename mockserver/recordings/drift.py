@@ -8,7 +8,7 @@ request, such as limits, keys and outages, is compared with the dialect's own re
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from difflib import SequenceMatcher
 from itertools import zip_longest
 from typing import Any, NamedTuple
@@ -101,60 +101,52 @@ def _compared(exchange: Recorded, router: Routes, settings: Settings) -> Compare
         rows = route.dialect.errors[plan.context.scope.edition]
         kinds = [kind for kind, row in rows.items() if row.status == exchange.status]
         replies = [refuse(Refusal(kind), plan.context, plan.request) for kind in kinds]
+    streamed = is_stream(_content_type(exchange.answered))
+    events = events_of(exchange.answer, streamed=streamed)
     if not replies:
         if plan.asks_model:
-            plan.prepared = Prepared(scripted_output(_events(exchange)))
+            plan.prepared = Prepared(scripted_output(events))
         complete(plan)
         assert plan.reply is not None, "a completed plan has a reply"
         replies = [plan.reply]
     # If several answers are possible, the most similar one counts.
-    found = min((tuple(_differences(exchange, _answered_by(each, exchange))) for each in replies), key=len)
-    streamed = is_stream(_content_type(exchange))
+    found = min((tuple(_differences(exchange, events, each)) for each in replies), key=len)
     return Compared(exchange.place, route.dialect.name, route.operation.name, exchange.status, streamed, found)
 
 
-def _answered_by(reply: Reply, exchange: Recorded) -> Recorded:
-    """The exchange as it would have been recorded with this reply."""
-    body = b"".join(data for frames in reply.frames for data in frames.data)
-    return exchange._replace(status=reply.status, answered=by_name(reply.headers), answer=body)
+def _content_type(headers: Mapping[str, str]) -> str:
+    return headers.get("content-type", "").replace(" ", "").lower()
 
 
-def _content_type(exchange: Recorded) -> str:
-    return exchange.answered.get("content-type", "").replace(" ", "").lower()
-
-
-def _events(exchange: Recorded) -> list[RecordedEvent]:
-    """The events of a stream; any other body counts as one."""
-    return events_of(exchange.answer, streamed=is_stream(_content_type(exchange)))
-
-
-def _status(exchange: Recorded) -> str:
-    """The status, with the body if it is a refusal."""
-    refused = f": {_short(exchange.answer.decode(errors='replace'))}" if exchange.status >= 400 else ""
-    return f"{exchange.status}{refused}"
-
-
-def _differences(recorded: Recorded, answered: Recorded) -> Iterator[Difference]:
-    if recorded.status != answered.status:
-        yield Difference("status", _status(recorded), _status(answered))
+def _differences(recorded: Recorded, events: Sequence[RecordedEvent], reply: Reply) -> Iterator[Difference]:
+    """The differences of a reply from what was recorded, whose body has these events."""
+    answer = b"".join(data for frames in reply.frames for data in frames.data)
+    if recorded.status != reply.status:
+        yield Difference("status", _status(recorded.status, recorded.answer), _status(reply.status, answer))
         return
-    headers, types = (recorded.answered, answered.answered), (_content_type(recorded), _content_type(answered))
+    headers = recorded.answered, by_name(reply.headers)
+    types = [_content_type(each) for each in headers]
     if types[0] and types[0] != types[1]:
         yield Difference("header content-type", *(each.get("content-type", "") for each in headers))
     theirs, ours = ({name for name, value in each.items() if is_significant(name, value)} for each in headers)
     # Many recordings keep hardly any headers.
     for name in sorted(theirs ^ ours) if theirs else ():
-        if not name.startswith("x-mockserver-"):
-            yield Difference(f"header {name}", *(each.get(name, "") for each in headers))
-    streams, events = tuple(map(is_stream, types)), (_events(recorded), _events(answered))
+        yield Difference(f"header {name}", *(each.get(name, "") for each in headers))
+    streams = [is_stream(each) for each in types]
+    answered = events_of(answer, streamed=streams[1])
     if all(streams):
-        yield from _stream_differences(*events)
+        yield from _stream_differences(events, answered)
     elif not any(streams):
-        values = events[0][0].value, events[1][0].value
+        values = events[0].value, answered[0].value
         if not all(isinstance(value, str) for value in values):
             yield from _shape_differences(*(_shape_of(value, refused=recorded.status >= 400) for value in values))
         elif values[0] != values[1]:
             yield Difference("the body", *map(_short, values))
+
+
+def _status(status: int, body: bytes) -> str:
+    """The status, with the body if it is a refusal."""
+    return f"{status}: {_short(body.decode(errors='replace'))}" if status >= 400 else str(status)
 
 
 def _short(text: str) -> str:
@@ -166,25 +158,30 @@ def _short(text: str) -> str:
 
 
 class _Shape(NamedTuple):
-    """By paths such as `choices[].delta.role`: the types there, the keys of objects in order, words or forms of ids."""
+    """By paths such as `choices[].delta.role`: what is there (types, words, the forms of ids), and the keys of objects
+    in order."""
 
-    types: dict[str, set[str]]
+    values: dict[str, set[str]]
     keys: dict[str, tuple[str, ...]]
-    words: dict[str, set[str]]
 
     def tells_of(self, path: str) -> bool:
         """Whether there is something that could be at a path; an empty array tells nothing of its items."""
         if path.endswith(("[]", "{}")):
-            return path in self.types
-        return "object" in self.types.get(path.rpartition(".")[0], ()) if path else True
+            return path in self.values
+        return "object" in self.values.get(path.rpartition(".")[0], ()) if path else True
 
 
 def _shape_of(value: Any, *, refused: bool = False) -> _Shape:
     """The shape of a JSON value, which may be a refusal."""
-    shape = _Shape({}, {}, {})
+    shape = _Shape({}, {})
 
     def visit(each: Any, path: str, key: str) -> None:
-        shape.types.setdefault(path, set()).add(_TYPES.get(type(each), "object"))
+        found = _TYPES.get(type(each), "object")
+        if isinstance(each, str) and _IDS.fullmatch(key):
+            found = _form(each)
+        elif isinstance(each, str) and (refused or key in _WORDS):
+            found = f'"{_VARYING.sub("#", each) if refused else each}"'
+        shape.values.setdefault(path, set()).add(found)
         if isinstance(each, dict):
             shape.keys[path] = tuple(dict.fromkeys((*shape.keys.get(path, ()), *each)))
             for name, inner in each.items():
@@ -192,9 +189,6 @@ def _shape_of(value: Any, *, refused: bool = False) -> _Shape:
         elif isinstance(each, list):
             for inner in each:
                 visit(inner, f"{path}[]", key)
-        elif isinstance(each, str) and (_IDS.fullmatch(key) or refused or key in _WORDS):
-            word = _form(each) if _IDS.fullmatch(key) else f'"{_VARYING.sub("#", each) if refused else each}"'
-            shape.words.setdefault(path, set()).add(word)
 
     visit(value, "", "")
     return shape
@@ -214,9 +208,11 @@ def _form(name: str) -> str:
 
 def _shape_differences(recorded: _Shape, answered: _Shape) -> Iterator[Difference]:
     """Where two shapes differ, by paths in the order in which they were recorded."""
-    for path in dict.fromkeys((*recorded.types, *answered.types)):
-        theirs, ours = recorded.types.get(path, set()), answered.types.get(path, set())
-        if recorded.tells_of(path) and answered.tells_of(path) and not _agree(theirs, ours):
+    for path in dict.fromkeys((*recorded.values, *answered.values)):
+        theirs, ours = recorded.values.get(path, set()), answered.values.get(path, set())
+        # A measured number may happen to be an integer.
+        agree = theirs == ours or (theirs | ours <= {"integer", "number"} and "number" in theirs)
+        if not agree and recorded.tells_of(path) and answered.tells_of(path):
             yield Difference(path or "the body", " or ".join(sorted(theirs)), " or ".join(sorted(ours)))
     # Some recorders sort keys.
     is_sorted = all(list(keys) == sorted(keys) for keys in recorded.keys.values())
@@ -225,22 +221,14 @@ def _shape_differences(recorded: _Shape, answered: _Shape) -> Iterator[Differenc
         first, second = [key for key in keys if key in others], [key for key in others if key in keys]
         if first != second:
             yield Difference(f"{path or 'the body'}, order of keys", ", ".join(first), ", ".join(second))
-    for path, words in recorded.words.items():
-        if words != answered.words.get(path, words):
-            yield Difference(path, " or ".join(sorted(words)), " or ".join(sorted(answered.words[path])))
-
-
-def _agree(recorded: Set[str], answered: Set[str]) -> bool:
-    # A measured number may happen to be an integer.
-    return recorded == answered or (recorded | answered <= {"integer", "number"} and "number" in recorded)
 
 
 # --- streams ------------------------------------------------------------------------------------------------------
 
 
 class _Kind(NamedTuple):
-    """Consecutive events of the same form. `parts` are the paths of their JSON with the types there, or the text;
-    `where` is their place in the stream, in words."""
+    """Consecutive events of the same form. `parts` are the paths of their JSON with what is there, or the text; `where`
+    is their place in the stream, in words."""
 
     event: RecordedEvent
     shape: _Shape
@@ -257,17 +245,24 @@ class _Kind(NamedTuple):
         """The description of an event without a counterpart."""
         if self.is_text:
             return self.event.value if len(self.event.value) < 40 else "text that is not JSON"
-        return "an event with " + ", ".join(path for path in self.shape.types if path and not path.endswith("[]"))
+        return "an event with " + ", ".join(path for path in self.shape.values if path and not path.endswith("[]"))
+
+    def is_covered(self, others: Sequence["_Kind"]) -> bool:
+        """Whether other events have all its parts: where a server joins or splits tokens may be chance."""
+        return not self.is_text and self.parts <= {part for other in others for part in other.parts}
 
 
 def _kinds(events: Sequence[RecordedEvent]) -> list[_Kind]:
     kinds: list[_Kind] = []
     for event in events:
         shape = _shape_of(event.value)
-        parts = {(path, *sorted(types)) for path, types in shape.types.items()}
-        kind = _Kind(event, shape, frozenset((event.value,) if isinstance(event.value, str) else parts))
-        if not kinds or (event.fields, kind.parts) != (kinds[-1].event.fields, kinds[-1].parts):
-            kinds.append(kind)
+        parts = (
+            {event.value}
+            if isinstance(event.value, str)
+            else {(path, *sorted(each)) for path, each in shape.values.items()}
+        )
+        if not kinds or (event.fields, parts) != (kinds[-1].event.fields, kinds[-1].parts):
+            kinds.append(_Kind(event, shape, frozenset(parts)))
     kinds = kinds[:_MOST_KINDS]
     for index, where in ((-2, "event before the last"), (-1, "last event"), (0, "first event")):
         if -len(kinds) <= index < len(kinds):
@@ -284,13 +279,13 @@ def _stream_differences(recorded: Sequence[RecordedEvent], answered: Sequence[Re
                 fields = (" ".join(map(repr, each.event.fields)) for each in (one, other))
                 yield Difference(f"{one.where}, its lines", *fields)
             # Which texts a server joins in one event may be chance.
-            is_joined = one.parts != other.parts and _is_covered(one, ours) and _is_covered(other, theirs)
+            is_joined = one.parts != other.parts and one.is_covered(ours) and other.is_covered(theirs)
             if not (is_joined or one.is_text or other.is_text):
                 for difference in _shape_differences(one.shape, other.shape):
                     yield difference._replace(where=f"{one.where}: {difference.where}")
-        elif one is not None and not _is_covered(one, ours):
+        elif one is not None and not one.is_covered(ours):
             yield Difference(one.where, one.description, "")
-        elif other is not None and not _is_covered(other, theirs):
+        elif other is not None and not other.is_covered(theirs):
             yield Difference(other.where, "", other.description)
 
 
@@ -304,8 +299,3 @@ def _aligned(theirs: Sequence[_Kind], ours: Sequence[_Kind]) -> Iterator[tuple[_
                 yield None, right
             else:
                 yield left, right
-
-
-def _is_covered(kind: _Kind, others: Sequence[_Kind]) -> bool:
-    """Whether other events have all parts of an event: where a server joins or splits tokens may be chance."""
-    return not kind.is_text and kind.parts <= {part for other in others for part in other.parts}

@@ -54,9 +54,9 @@ def test_each_difference_is_told_once_with_where_it_was_recorded(
     assert out == (
         "4 answers compared: 2 alike, 2 different\n\n"
         f"cerebras chat_completions, 200, streamed  ({changed}, line 1; {changed}, line 2)\n"
-        "  first event: object: recorded nothing, answered string\n"
-        "  events between: object: recorded nothing, answered string\n"
-        "  event before the last: object: recorded nothing, answered string\n"
+        '  first event: object: recorded nothing, answered "chat.completion.chunk"\n'
+        '  events between: object: recorded nothing, answered "chat.completion.chunk"\n'
+        '  event before the last: object: recorded nothing, answered "chat.completion.chunk"\n'
     )
 
 
@@ -72,7 +72,7 @@ def test_programs_read_it_as_json(changed: Path, capsys: pytest.CaptureFixture[s
     assert told["exchanges"][0]["differences"][0] == {
         "where": "first event: object",
         "recorded": "",
-        "answered": "string",
+        "answered": '"chat.completion.chunk"',
     }
 
 
