@@ -7,17 +7,16 @@ import sys
 import threading
 import webbrowser
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from textwrap import indent
+from typing import Any, NamedTuple
 
 from mockserver.cli.command import Command, argument, print_message
 from mockserver.cli.serve import serve_dialects
 from mockserver.server.urls import ADMIN
 
 
-@dataclass(frozen=True, slots=True)
-class Example:
+class Example(NamedTuple):
     """How to point a framework at a server: packages that indicate its use, and a text with `<url>` for the URL."""
 
     name: str
@@ -85,7 +84,7 @@ def examples_for(folder: Path, url: str) -> str:
     """Examples for the packages in the folder's package.json; for plain `fetch` if none of them is known."""
     packages = _packages(folder / "package.json")
     fitting = [example for example in EXAMPLES if _uses(example, packages)] or [_PLAIN]
-    texts = ((example.name, _indented(example.text.replace("<url>", url))) for example in fitting)
+    texts = ((example.name, indent(example.text.replace("<url>", url), "    ")) for example in fitting)
     return "\n\n".join(f"{name}:\n\n{text}" for name, text in texts)
 
 
@@ -113,10 +112,6 @@ def _uses(example: Example, packages: frozenset[str]) -> bool:
         for name in packages
         for known in example.packages
     )
-
-
-def _indented(text: str) -> str:
-    return "\n".join(f"    {line}" if line else "" for line in text.splitlines())
 
 
 def serve_beside_frontend(options: argparse.Namespace) -> int:

@@ -4,9 +4,7 @@ import argparse
 import gc
 import os
 import signal
-import socket
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from types import FrameType
@@ -29,6 +27,7 @@ from mockserver.state.quotas import quota_in_words
 from mockserver.state.settings import Settings
 from mockserver.state.settings.origins import is_loopback
 
+_CLOSED = "Live page and admin API: closed, as the server listens beyond loopback; open them with --admin-token"
 _WORKERS = (
     "{} processes serve this port, with the same settings, config file and stub files. What depends on earlier "
     "requests is refused with 409, since none of them knows those of the others: stubs, faults, quotas, settings and "
@@ -37,73 +36,52 @@ _WORKERS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Greeting:
-    """The facts about a server at its start."""
-
-    url: str
-    settings: Settings
-    dialects: Sequence[str]
-    config: Path | None = None
-    stubs: int = 0
-
-    def text(self) -> str:
-        """The greeting as text."""
-        return "\n".join((self._first_line(), *self._places(), *self._peculiarities()))
-
-    def json(self) -> str:
-        """The greeting as a line of a JSON log."""
-        settings = self.settings
+def _greeting(app: App, url: str, config: Path | None) -> str:
+    """What is said at the start: where the server is, what it was started with, and what becomes of what is added to
+    it; as text, or as a line of a JSON log."""
+    settings, dialects = app.settings, list(app.app_state.dialects)
+    speed = f" at speed {settings.speed:g}" if settings.speed != 1 else ""
+    length = f", output tokens {settings.output_tokens}" if settings.output_tokens != OFF else ""
+    how = f"(latency {settings.latency}{speed}{length}, edition {settings.edition}, seed {settings.seed})"
+    speaks = f" serves {settings.dialect}" if settings.dialect else ""
+    first = f"mockserver {__version__} on {url}{speaks} {how}"
+    kept = (
+        "nothing from before. Stubs, faults and settings that are added at run time last until the server ends; "
+        f"GET {url}{ADMIN}/stubs?format=toml gives the added stubs as a file for --stubs"
+    )
+    faults, quotas = [*_faults(settings)], [quota_in_words(quota) for quota in settings.quota]
+    if settings.log_format == "json":
         line = {
             "time": datetime.now(UTC).isoformat(timespec="milliseconds"),
             "level": "info",
             "logger": "mockserver",
-            "message": self._first_line(),
-            "kept": self._kept(),
-            "url": self.url,
-            "dialects": list(self.dialects),
-            "config": str(self.config) if self.config else None,
-            "faults": list(_faults(settings)),
-            "quotas": [quota_in_words(quota) for quota in settings.quota],
+            "message": first,
+            "kept": kept,
+            "url": url,
+            "dialects": dialects,
+            "config": str(config) if config else None,
+            "faults": faults,
+            "quotas": quotas,
             "workers": settings.workers,
         }
         return orjson.dumps(line).decode()
-
-    def _first_line(self) -> str:
-        settings = self.settings
-        speed = f" at speed {settings.speed:g}" if settings.speed != 1 else ""
-        length = f", output tokens {settings.output_tokens}" if settings.output_tokens != OFF else ""
-        how = f"(latency {settings.latency}{speed}{length}, edition {settings.edition}, seed {settings.seed})"
-        speaks = f" serves {settings.dialect}" if settings.dialect else ""
-        return f"mockserver {__version__} on {self.url}{speaks} {how}"
-
-    def _places(self) -> Iterator[str]:
-        if not self.settings.dialect:
-            yield from (f"  {self.url}/{name}" for name in self.dialects)
-        yield f"Kept: {self._kept()}"
-        yield f"Routes: {self.url}{ADMIN}/routes"
-        if is_loopback(self.settings.host) or self.settings.admin_token:
-            yield f"Live page: {self.url}{ADMIN}/ui/"
-        else:
-            yield "Live page and admin API: closed, as the server listens beyond loopback; open them with --admin-token"
-
-    def _kept(self) -> str:
-        """What becomes of what is added while the server runs."""
-        return (
-            "nothing from before. Stubs, faults and settings that are added at run time last until the server ends; "
-            f"GET {self.url}{ADMIN}/stubs?format=toml gives the added stubs as a file for --stubs"
-        )
-
-    def _peculiarities(self) -> Iterator[str]:
-        settings = self.settings
-        if self.config is not None:
-            yield f"Config: {self.config} (reloaded when it changes)"
-        yield from (f"Fault: {fault}" for fault in _faults(settings))
-        yield from (f"Quota: {quota_in_words(quota)}" for quota in settings.quota)
-        if settings.stubs:
-            yield f"Stubs: {self.stubs}, including those in {settings.stubs} (reloaded when they change)"
-        if settings.workers > 1:
-            yield _WORKERS.format(settings.workers)
+    is_open = is_loopback(settings.host) or settings.admin_token
+    lines = [
+        first,
+        *(f"  {url}/{name}" for name in ([] if settings.dialect else dialects)),
+        f"Kept: {kept}",
+        f"Routes: {url}{ADMIN}/routes",
+        f"Live page: {url}{ADMIN}/ui/" if is_open else _CLOSED,
+        *([f"Config: {config} (reloaded when it changes)"] if config is not None else []),
+        *(f"Fault: {fault}" for fault in faults),
+        *(f"Quota: {quota}" for quota in quotas),
+    ]
+    if settings.stubs:
+        count = len(app.app_state.setup.stubs)
+        lines.append(f"Stubs: {count}, including those in {settings.stubs} (reloaded when they change)")
+    if settings.workers > 1:
+        lines.append(_WORKERS.format(settings.workers))
+    return "\n".join(lines)
 
 
 def _faults(settings: Settings) -> Iterator[str]:
@@ -131,12 +109,9 @@ def _serve_until_interrupted(options: argparse.Namespace, beside: Callable[[str]
     settings = settings_of(options, sources)
     begin_to_log(settings)
     app = create_app(settings, SettingsReader(lambda anew: settings_of(options, anew), sources))
-    listeners = [bind(settings)] if settings.workers == 1 else _sockets_of_workers(app)
+    listeners = [bind(settings)] if settings.workers == 1 else listeners_for(app, settings.workers)
     url = url_of(listeners[0], secure=settings.is_secure)
-    greeting = Greeting(
-        url, settings, list(app.app_state.dialects), config_path(options), len(app.app_state.setup.stubs)
-    )
-    print_message(greeting.json() if settings.log_format == "json" else greeting.text())
+    print_message(_greeting(app, url, config_path(options)))
     beside(url)
     gc.freeze()
     # Answers leave no cycles behind: a collection would search the journal, in vain, and hold up all answers for as
@@ -147,11 +122,6 @@ def _serve_until_interrupted(options: argparse.Namespace, beside: Callable[[str]
         return serve_by_workers(app, listeners)
     serve(app, listeners[0])
     return 0
-
-
-def _sockets_of_workers(app: "App") -> "list[socket.socket]":
-
-    return listeners_for(app, app.settings.workers)
 
 
 def _end(number: int, frame: FrameType | None) -> NoReturn:

@@ -30,7 +30,7 @@ from mockserver.state.deliveries import Delivered, shown
 from mockserver.state.journal.exchanges import Exchange, Forgotten, Journal
 from mockserver.state.journal.transcripts import transcript_of
 from mockserver.state.journal.views import Past, View
-from mockserver.state.settings import ConfigError
+from mockserver.state.settings import ConfigError, Settings
 from mockserver.state.settings.checks import ADMIN, operations_of, read_namespace_settings
 from mockserver.state.stub_support import check_abilities
 from mockserver.state.stubs.parse_stubs import check_names, read_stub
@@ -117,40 +117,34 @@ class InProcessJournal:
 
     def __init__(self, thread: "AppThread", namespace: str, dialects: Mapping[str, Dialect]) -> None:
         self.server, self.namespace = thread.url, namespace
-        self._in_thread, self._dialects = thread, dialects
+        self._thread, self._dialects = thread, dialects
 
     def past(self) -> Past:
-        """Every exchange that the journal keeps, oldest first, and how many it has forgotten."""
-
         def past() -> Past:
             journal = self._journal
             return Past([self._view(each) for each in journal.exchanges()], journal.forgotten)
 
-        return self._in_thread.call(past)
+        return self._thread.call(past)
 
     def latest(self) -> View | None:
-        """The latest exchange in which a model was asked."""
-
         def latest() -> View | None:
             questions = (each for each in reversed(self._journal.exchanges()) if each.is_question)
             return next((self._view(each) for each in questions), None)
 
-        return self._in_thread.call(latest)
+        return self._thread.call(latest)
 
     def filter_exchanges(self, match: Mapping[str, Any]) -> Mapping[int, Sequence[str]]:
-        """The differences of each exchange from a match, by its number."""
         operations = operations_of(self._dialects)
 
         def sifted() -> Mapping[int, Sequence[str]]:
             journal = self._journal
             return filter_exchanges(journal.exchanges(), match, operations, journal.forgotten.questions)
 
-        return self._in_thread.call(sifted)
+        return self._thread.call(sifted)
 
     def wait(self, seconds: float, requests: int | None = None) -> bool:
-        """Wait for so many requests, or for every answer to end."""
-        journal = self._in_thread.call(lambda: self._journal)
-        return self._in_thread.wait(wait_for_requests(journal, requests, seconds), seconds)
+        journal = self._thread.call(lambda: self._journal)
+        return self._thread.wait(wait_for_requests(journal, requests, seconds), seconds)
 
     @property
     def _journal(self) -> Journal:
@@ -166,61 +160,48 @@ class InProcess(InProcessJournal):
 
     def __init__(self, thread: "ServerThread", namespace: str) -> None:
         super().__init__(thread, namespace, thread.app_state.dialects)
-        self._thread = thread
+        self._app_state = thread.app_state
 
     def add_stub(self, table: Mapping[str, Any]) -> str:
-        """Add a stub, or replace the one of the same name."""
         stub = read_stub(table)
         check_names(stub, operations_of(self._dialects))
-        app_state = self._thread.app_state
 
         def add() -> str:
-            check_abilities(stub, self._dialects, app_state.setup_of(self._space).settings)
+            check_abilities(stub, self._dialects, self._settings)
             return self._space.stubs.add(stub)
 
         return self._thread.call(add)
 
     def remove_stub(self, name: str) -> None:
-        """Remove a stub."""
         self._thread.call(lambda: self._space.stubs.remove(name))
 
     def replay(self, data: bytes, source: str, how: Mapping[str, Any]) -> Sequence[str]:
-        """Add the stubs of a recording."""
         # Imported when first needed: few tests have a recording.
         from mockserver.recordings.stubs import read_replaying, replay_from
 
-        app_state = self._thread.app_state
-        settings = self._thread.call(lambda: app_state.setup_of(self._space).settings)
-        found = replay_from(data, source, settings, app_state.dialects, read_replaying(**how))
+        settings = self._thread.call(lambda: self._settings)
+        found = replay_from(data, source, settings, self._dialects, read_replaying(**how))
         self._thread.call(lambda: [self._space.stubs.add(stub) for stub in found.stubs])
         return found.left_out
 
     def stubs(self) -> list[Mapping[str, Any]]:
-        """The stubs that were added."""
         return self._thread.call(lambda: self._space.stubs.uses())
 
     def deliveries(self) -> list[Delivered]:
-        """The requests that dialects have made to applications, oldest first."""
         return self._thread.call(lambda: [shown(each) for each in self._space.deliveries.all()])
 
     def wait_for_deliveries(self, seconds: float, number: int) -> bool:
-        """Wait until so many deliveries have ended."""
         deliveries = self._thread.call(lambda: self._space.deliveries)
         return self._thread.wait(wait_for_deliveries(deliveries, number, seconds), seconds)
 
     def clock(self) -> Instant:
-        """The present state of the clock."""
-        app_state = self._thread.app_state
-        return self._thread.call(lambda: Instant(app_state.clocks.of(self._space).now(), self._space.shift))
+        return self._thread.call(lambda: Instant(self._app_state.clocks.of(self._space).now(), self._space.shift))
 
     def advance(self, seconds: float) -> float:
-        """Advance the clock."""
-        return self._thread.call(lambda: self._thread.app_state.clocks.advance(self._space, seconds))
+        return self._thread.call(lambda: self._app_state.clocks.advance(self._space, seconds))
 
     def settle(self, settings: Mapping[str, Any]) -> None:
-        """Set settings of the namespace's own; others are unchanged."""
-        app_state = self._thread.app_state
-        own = read_namespace_settings(settings, app_state.dialects, app_state.setup.settings.traces)
+        own = read_namespace_settings(settings, self._dialects, self._app_state.setup.settings.traces)
 
         def settle() -> None:
             self._space.own = {**self._space.own, **own}
@@ -228,7 +209,6 @@ class InProcess(InProcessJournal):
         self._thread.call(settle)
 
     def reset(self) -> None:
-        """Forget all stubs, armed faults, counts, messages, deliveries and the journal."""
         self._thread.call(lambda: self._space.reset())
 
     @property
@@ -237,7 +217,11 @@ class InProcess(InProcessJournal):
 
     @property
     def _space(self) -> "Namespace":
-        return self._thread.app_state.namespaces.get(self.namespace)
+        return self._app_state.namespaces.get(self.namespace)
+
+    @property
+    def _settings(self) -> Settings:
+        return self._app_state.setup_of(self._space).settings
 
 
 class OverHttp:
@@ -252,12 +236,10 @@ class OverHttp:
         self._open = (build_opener(ProxyHandler({})) if secure else _over_http()).open
 
     def past(self) -> Past:
-        """Every exchange that the journal keeps, oldest first, and how many it has forgotten."""
         journal = self._ask("GET", "/journal?full=1&limit=1000000")
         return Past([View(each) for each in journal["exchanges"]], Forgotten(**journal["forgotten"]))
 
     def latest(self) -> View | None:
-        """The latest exchange in which a model was asked."""
         limit = _LATEST
         while True:
             listed = self._ask("GET", f"/journal?limit={limit}")["exchanges"]
@@ -267,21 +249,17 @@ class OverHttp:
             limit *= 10
 
     def filter_exchanges(self, match: Mapping[str, Any]) -> Mapping[int, Sequence[str]]:
-        """The differences of each exchange from a match, by its number."""
         differences = self._ask("POST", "/journal/sift", {"match": match})["differences"]
         return {int(number): found for number, found in differences.items()}
 
     def add_stub(self, table: Mapping[str, Any]) -> str:
-        """Add a stub, or replace the one of the same name."""
         return str(self._ask("POST", "/stubs", table)["added"][0])
 
     def remove_stub(self, name: str) -> None:
-        """Remove a stub."""
         with suppress(BackendError):
             self._ask("DELETE", f"/stubs/{quote(name, safe='')}")
 
     def replay(self, data: bytes, source: str, how: Mapping[str, Any]) -> Sequence[str]:
-        """Add the stubs of a recording."""
         try:
             text = data.decode()
         except UnicodeDecodeError as error:
@@ -290,39 +268,31 @@ class OverHttp:
         return left_out
 
     def stubs(self) -> list[Mapping[str, Any]]:
-        """The stubs that were added."""
         listed: list[Mapping[str, Any]] = self._ask("GET", "/stubs")["stubs"]
         return [stub for stub in listed if stub["origin"] == "added"]
 
     def wait(self, seconds: float, requests: int | None = None) -> bool:
-        """Wait for so many requests, or for every answer to end."""
         what = "" if requests is None else f"&requests={requests}"
         return bool(self._ask("GET", f"/wait?seconds={seconds}{what}", seconds=seconds)["happened"])
 
     def deliveries(self) -> list[Delivered]:
-        """The requests that dialects have made to applications, oldest first."""
         return [Delivered(**each) for each in self._ask("GET", "/deliveries")["deliveries"]]
 
     def wait_for_deliveries(self, seconds: float, number: int) -> bool:
-        """Wait until so many deliveries have ended."""
         path = f"/wait?seconds={seconds}&deliveries={number}"
         return bool(self._ask("GET", path, seconds=seconds)["happened"])
 
     def clock(self) -> Instant:
-        """The present state of the clock."""
         clock = self._ask("GET", "/clock")
         return Instant(clock["now"], clock["ahead"])
 
     def advance(self, seconds: float) -> float:
-        """Advance the clock."""
         return float(self._ask("POST", "/clock", {"advance": seconds})["ahead"])
 
     def settle(self, settings: Mapping[str, Any]) -> None:
-        """Set settings of the namespace's own; others are unchanged."""
         self._ask("PUT", "/settings?merge=1", settings)
 
     def reset(self) -> None:
-        """Forget all stubs, armed faults, counts, messages, deliveries and the journal."""
         self._ask("POST", "/reset")
 
     def _ask(self, method: str, path: str, body: object = None, seconds: float = 0.0) -> Any:

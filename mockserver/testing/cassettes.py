@@ -270,14 +270,14 @@ class RecorderBackend(InProcessJournal):
 
     def settle(self, settings: Mapping[str, Any]) -> None:
         """Check settings; none of them affects what the vendor answers."""
-        own = read_namespace_settings(settings, self._dialects, self._in_thread.settings.traces)
+        own = read_namespace_settings(settings, self._dialects, self._thread.settings.traces)
         for name in _CHANGING:
             if own.get(name):
                 _refuse(f"the setting {name}")
 
     def reset(self) -> None:
         """Forget the journal; what is recorded stays recorded."""
-        self._in_thread.call(self._noted.clear)
+        self._thread.call(self._noted.clear)
 
     @property
     def _journal(self) -> Journal:

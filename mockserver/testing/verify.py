@@ -13,6 +13,8 @@ from mockserver.state.verify.selection import Match, Selector
 from mockserver.testing.backend import HandleBackend
 from mockserver.testing.matchers import match_table, matcher_value
 
+# A check that fails is shown where the test makes it.
+__tracebackhide__ = True
 # How many seconds a check waits for open answers, since clients disconnect without notice.
 _SETTLING = 0.5
 
@@ -35,7 +37,6 @@ class Verifier:
         self, count: int | None = None, *, at_least: int | None = None, at_most: int | None = None, **match: Any
     ) -> "Verifier":
         """Expect so many matching requests; by default at least one."""
-        __tracebackhide__ = True
         bounds = _bounds(count, at_least, at_most, "calls")
         found = self._subject.narrowed(match_table(match), ("at_least", "at_most"))
         _raise(expectations.calls(found.select(), bounds))
@@ -43,13 +44,11 @@ class Verifier:
 
     def never(self, **match: Any) -> Self:
         """Expect no matching request."""
-        __tracebackhide__ = True
         _raise(expectations.never(self._subject.narrowed(match_table(match)).select()))
         return self
 
     def spaced_at_least(self, seconds: float) -> Self:
         """Expect so many seconds from the end of each answer to the next request, by the server's clock."""
-        __tracebackhide__ = True
         least = read_seconds(seconds, "spaced_at_least")
         self._backend.wait(_SETTLING)
         _raise(expectations.spaced_at_least(self._subject.select(), least))
@@ -57,7 +56,6 @@ class Verifier:
 
     def in_order(self, *matches: Match) -> Self:
         """Expect requests that match one after the other; others may have come in between."""
-        __tracebackhide__ = True
         if not matches:
             raise TypeError("in_order needs matches, such as in_order({'turn': 1}, {'turn': 2})")
         groups = [self._subject.narrowed(match_table(match)) for match in read_matches(matches, "in_order")]
@@ -66,53 +64,45 @@ class Verifier:
 
     def concurrency(self, *, at_most: int) -> Self:
         """Expect no more concurrent requests than this."""
-        __tracebackhide__ = True
         _raise(expectations.concurrency(self._subject.select(), read_whole(at_most, "concurrency: at_most")))
         return self
 
     def tokens(self, *, at_most: int) -> Self:
         """Expect no more tokens than this in all prompts and completions together."""
-        __tracebackhide__ = True
         _raise(expectations.tokens(self._subject.select(), read_amount(at_most, "tokens: at_most")))
         return self
 
     def cached_tokens(self, *, at_least: int) -> Self:
         """Expect at least this many tokens of the prompts to have come from the engine's prompt cache."""
-        __tracebackhide__ = True
         _raise(expectations.cached_tokens(self._subject.select(), read_amount(at_least, "cached_tokens: at_least")))
         return self
 
     def cost(self, *, at_most: float, prices: Mapping[str, Sequence[float]]) -> Self:
         """Expect at most this cost. `prices`: model (or "*") -> what a million tokens cost: of prompts, of completions,
         and of cached prompts if they are cheaper."""
-        __tracebackhide__ = True
         most, priced = read_amount(at_most, "cost: at_most"), read_prices(prices, "cost: prices")
         _raise(expectations.cost(self._subject.select(), most, priced))
         return self
 
     def tool_called(self, name: str, **arguments: Any) -> Self:
         """Expect an answer that calls a tool with these arguments (values or matchers), and possibly others."""
-        __tracebackhide__ = True
         wanted = {key: matcher_value(value) for key, value in arguments.items()}
         _raise(expectations.tool_called(self._subject.select(), name, wanted))
         return self
 
     def tool_answered(self, name: str, result: Any = None) -> Self:
         """Expect a request with the result of a tool: any result, or one that equals or matches `result`."""
-        __tracebackhide__ = True
         _raise(expectations.tool_answered(self._subject.select(), name, matcher_value(result)))
         return self
 
     def schema(self, schema: Mapping[str, Any] | None = None) -> Self:
         """Expect every request to conform to a JSON Schema; without one, to the vendor's contract."""
-        __tracebackhide__ = True
         found = self._subject.select()
         _raise(expectations.contract(found) if schema is None else expectations.schema(found, schema))
         return self
 
     def cancelled(self, count: int | None = None, *, at_least: int | None = None, at_most: int | None = None) -> Self:
         """Expect so many answers that the client left before their end; by default at least one."""
-        __tracebackhide__ = True
         bounds = _bounds(count, at_least, at_most, "cancelled")
         self._backend.wait(_SETTLING)
         _raise(expectations.cancelled(self._subject.select(), bounds))
@@ -120,13 +110,11 @@ class Verifier:
 
     def all_used(self) -> Self:
         """Expect every stub to be used, and a limited one as often as its limit."""
-        __tracebackhide__ = True
         _raise(expectations.all_used(self._backend.stubs()))
         return self
 
     def all_matched(self) -> Self:
         """Expect every request to be answered by a stub, if there are any."""
-        __tracebackhide__ = True
         _raise(expectations.all_matched(self._subject.select()))
         return self
 
@@ -142,7 +130,6 @@ class Verifier:
         answer: an "answer", an "error" (or the exception itself), or that it was "cancelled". `patience` (seconds),
         `least_attempts` and `most_attempts` are limits.
         """
-        __tracebackhide__ = True
         verdict = self.verdict(handles, outcome, **limits)
         if not verdict.is_proven:
             lines = [verdict.as_text(), "The exchanges:", *journal_lines(self._subject.select().matching)]
@@ -177,6 +164,5 @@ def _bounds(count: int | None, least: int | None, most: int | None, place: str) 
 
 
 def _raise(problem: str | None) -> None:
-    __tracebackhide__ = True
     if problem is not None:
         raise AssertionError(problem)
