@@ -155,6 +155,7 @@ def _of_journal(place: str, exchange: Mapping[str, Any]) -> Recorded:
     body = b"".join(pieces) if streamed else _bytes_under("body", answer)
     read = _decompressed(body, answered)
     times = [event["sent"] for event in events if event["sent"] is not None]
+    gaps = [later - earlier for earlier, later in pairwise(times)] if streamed else []
     return Recorded(
         place=place,
         method=exchange["method"],
@@ -168,7 +169,7 @@ def _of_journal(place: str, exchange: Mapping[str, Any]) -> Recorded:
         answer=read,
         dialect=exchange.get("dialect"),
         first=times[0] if times else None,
-        gap=_middle([later - earlier for earlier, later in pairwise(times)]) if streamed else None,
+        gap=sum(gaps) / len(gaps) if gaps else None,
         times=_event_times(pieces, times) if len(times) == len(pieces) and read is body else (),
     )
 
@@ -187,10 +188,6 @@ def _bytes_under(key: str, table: Mapping[str, Any]) -> bytes:
     return value.encode() if isinstance(value, str) else orjson.dumps(value)
 
 
-def _middle(gaps: Sequence[float]) -> float | None:
-    return sum(gaps) / len(gaps) if gaps else None
-
-
 # --- an entry of an archive --------------------------------------------------------------------------------------
 
 
@@ -204,7 +201,8 @@ def _of_archive(place: str, entry: Mapping[str, Any]) -> Recorded:
     sent = _posted(request)
     if sent is None:
         raise LostError("the body of its request was not recorded")
-    timings, events = entry.get("timings", {}), body.count(b"\n\n") or body.count(b"\r\n\r\n")
+    timings, later = entry.get("timings", {}), (body.count(b"\n\n") or body.count(b"\r\n\r\n")) - 1
+    receiving = _seconds(timings.get("receive"))
     return Recorded(
         place=place,
         method=request["method"],
@@ -218,7 +216,7 @@ def _of_archive(place: str, entry: Mapping[str, Any]) -> Recorded:
         answer=body,
         dialect=own.get("dialect"),
         first=_seconds(timings.get("wait")),
-        gap=_shared(_seconds(timings.get("receive")), events - 1),
+        gap=None if receiving is None or later < 1 else receiving / later,
     )
 
 
@@ -265,10 +263,6 @@ def _seconds(milliseconds: float | None) -> float | None:
     return None if milliseconds is None or milliseconds < 0 else milliseconds / 1000
 
 
-def _shared(seconds: float | None, count: int) -> float | None:
-    return None if seconds is None or count < 1 else seconds / count
-
-
 # --- an interaction of a cassette --------------------------------------------------------------------------------
 
 
@@ -277,6 +271,10 @@ def _of_cassette(place: str, interaction: Mapping[str, Any]) -> Recorded:
     request, response = interaction["request"], interaction["response"]
     target = urlsplit(request["uri"])
     answered = _headers_of(response)
+    # Older versions have the status elsewhere.
+    status = response["status"]["code"] if "status" in response else response["status_code"]
+    if not isinstance(status, int):
+        raise TypeError("status: not a number")
     return Recorded(
         place=place,
         method=request["method"],
@@ -285,18 +283,10 @@ def _of_cassette(place: str, interaction: Mapping[str, Any]) -> Recorded:
         query=target.query,
         headers=_headers_of(request),
         body=_body_of(request, "body"),
-        status=_status_of(response),
+        status=status,
         answered=answered,
         answer=_decompressed(_body_of(response, "content" if "content" in response else "body"), answered),
     )
-
-
-def _status_of(response: Mapping[str, Any]) -> int:
-    """The status, at its place in current cassettes or in those of older versions."""
-    code = response["status"]["code"] if "status" in response else response["status_code"]
-    if not isinstance(code, int):
-        raise TypeError("status: not a number")
-    return code
 
 
 def _headers_of(message: Mapping[str, Any]) -> Mapping[str, str]:

@@ -5,7 +5,6 @@ from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import parse_qsl
 
-from mockserver.core.calls import Call
 from mockserver.core.secrets import masked_body, masked_headers, masked_query, masked_text
 from mockserver.core.version import __version__
 from mockserver.state.journal.exchanges import Exchange
@@ -36,12 +35,13 @@ def har_entry(exchange: Exchange) -> dict[str, Any]:
 
 def _request(exchange: Exchange) -> dict[str, Any]:
     call = exchange.call
-    query = parse_qsl(masked_query(call.query), keep_blank_values=True)
+    query = masked_query(call.query)
+    path = masked_text(exchange.path) + (f"?{query}" if query else "")
     return {
         "method": call.method,
-        "url": _url(exchange, call),
+        "url": f"http://{call.headers.get('host') or 'localhost'}{path}",
         "headers": _pairs(masked_headers(call.headers.raw)),
-        "queryString": [{"name": name, "value": value} for name, value in query],
+        "queryString": [{"name": name, "value": value} for name, value in parse_qsl(query, keep_blank_values=True)],
         "bodySize": len(call.body),
         "postData": {"mimeType": call.headers.get("content-type") or "", **_text(call.body)},
     }
@@ -64,11 +64,6 @@ def _response(exchange: Exchange) -> dict[str, Any]:
         "bodySize": len(body),
         "content": {"size": len(body), "mimeType": content_type, **_text(body)},
     }
-
-
-def _url(exchange: Exchange, call: Call) -> str:
-    query = f"?{masked_query(call.query)}" if call.query else ""
-    return f"http://{call.headers.get('host') or 'localhost'}{masked_text(exchange.path)}{query}"
 
 
 def _text(body: bytes) -> dict[str, str]:

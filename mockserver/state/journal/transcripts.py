@@ -6,7 +6,7 @@
 import base64
 import re
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from itertools import chain, islice, repeat
 from typing import Any
 
@@ -23,7 +23,7 @@ from mockserver.core.secrets import (
     masked_query,
     masked_text,
 )
-from mockserver.core.timeline import Record, TimedFrames, Timeline
+from mockserver.core.timeline import Record, Timeline
 from mockserver.faults.parse_faults import table_of
 from mockserver.state.journal.exchanges import Exchange
 from mockserver.state.plan import Plan, TriggeredFault
@@ -39,7 +39,7 @@ MOST_EVENTS = 20_000
 
 def summary_of(exchange: Exchange) -> dict[str, Any]:
     """The summary of an exchange: the request, what decided the answer, and the outcome."""
-    call, plan = exchange.call, exchange.plan
+    call, plan, record = exchange.call, exchange.plan, exchange.record
     line: dict[str, Any] = {
         "number": exchange.number,
         "namespace": exchange.namespace,
@@ -49,10 +49,15 @@ def summary_of(exchange: Exchange) -> dict[str, Any]:
         "method": call.method,
         "path": masked_text(exchange.path),
         "question": exchange.is_question,
-        **(_planned(plan, exchange.record) if plan is not None else {}),
+        **(_planned(plan, record) if plan is not None else {}),
         "decision": _decision(exchange),
         "timing": _timing(exchange),
-        "outcome": _outcome(exchange.record),
+        "outcome": {
+            "closed_by": record.closed_by,
+            "events_sent": record.events_sent,
+            "tokens_sent": record.tokens_sent,
+            "seconds": record.seconds,
+        },
     }
     if exchange.simulator_error is not None:
         line |= {"status": exchange.simulator_error.status}
@@ -92,7 +97,10 @@ class Transcript(Mapping[str, Any]):
         plan = exchange.plan
         self._exchange = exchange
         self._known = summary_of(exchange)
-        self._known["decision"]["struck"] = [_struck(strike) for strike in plan.struck] if plan is not None else []
+        self._known["decision"]["struck"] = [
+            {"by": each.by, **({"rule": each.rule} if each.rule else {}), "fault": table_of(each.fault)}
+            for each in (plan.struck if plan is not None else ())
+        ]
 
     def __getitem__(self, key: str) -> Any:
         if key in _PARTS and key not in self._known:
@@ -173,11 +181,6 @@ def _decision(exchange: Exchange) -> dict[str, Any]:
     return {"by": by, **refused, **dialect, "faults": list(plan.faults), **_stubbed(plan)}
 
 
-def _struck(strike: TriggeredFault) -> dict[str, Any]:
-    """A fault that has struck: its origin, the name of its rule if it has one, and the fault as a table."""
-    return {"by": strike.by, **({"rule": strike.rule} if strike.rule else {}), "fault": table_of(strike.fault)}
-
-
 def _stubbed(plan: Plan) -> dict[str, Any]:
     """The part that stubs had: the one that matched, or the nearest ones with their differences field by field."""
     line: dict[str, Any] = {"rule": plan.rule, "attempt": plan.attempt, "unmatched": plan.nearest is not None}
@@ -223,27 +226,14 @@ def _timing(exchange: Exchange) -> dict[str, Any]:
     return {**in_force, **stated, **due, **waited, "ttft": first}
 
 
-def _outcome(record: Record) -> dict[str, Any]:
-    return {
-        "closed_by": record.closed_by,
-        "events_sent": record.events_sent,
-        "tokens_sent": record.tokens_sent,
-        "seconds": record.seconds,
-    }
-
-
 def _events(timeline: Timeline, record: Record, most: int | None = MOST_EVENTS) -> list[dict[str, Any]]:
     """Every event: when it was due and when it was sent (null: never), its tokens and its text."""
-    planned = islice(_flat(timeline.runs), most)
+    planned = islice((event for run in timeline.runs for event in zip(*run, strict=True)), most)
     sent = chain(record.event_instants(), repeat(None))
     return [
         {"due": due, "sent": instant, "tokens": tokens, **_body("data", data)}
         for (data, due, tokens), instant in zip(planned, sent, strict=False)
     ]
-
-
-def _flat(runs: Iterable[TimedFrames]) -> Iterable[tuple[bytes, float, int]]:
-    return (event for run in runs for event in zip(*run, strict=True))
 
 
 def _body(key: str, data: bytes) -> dict[str, Any]:
@@ -265,14 +255,10 @@ def _body(key: str, data: bytes) -> dict[str, Any]:
         return {key: text}
     if nests_absurdly(data, value):
         return {key: text}
-    return {key: value, f"{key}_text": text} if _might_be_rounded(data) else {key: value}
-
-
-def _might_be_rounded(data: bytes) -> bool:
-    """Whether JSON contains a number with many digits."""
-    if not _MANY_DIGITS.search(data):
-        return False
-    return any(_MANY_DIGITS.search(token[0]) for token in _STRING_OR_NUMBER.finditer(data) if token[0][:1] != b'"')
+    might_be_rounded = _MANY_DIGITS.search(data) and any(
+        _MANY_DIGITS.search(token[0]) for token in _STRING_OR_NUMBER.finditer(data) if token[0][:1] != b'"'
+    )
+    return {key: value, f"{key}_text": text} if might_be_rounded else {key: value}
 
 
 # How many events may follow the one that ends the last choice: usage, the terminator, and what faults add.

@@ -209,14 +209,6 @@ def _priced(value: object, table: Table, place: str) -> tuple[float, Mapping[str
     return most, read_prices(table["prices"], f"{place}.prices")
 
 
-def _tool_call(value: object, table: Table, place: str) -> tuple[str, Table]:
-    return read_name(value, place), read_table(table.get("arguments", {}), f"{place}.arguments")
-
-
-def _tool_result(value: object, table: Table, place: str) -> tuple[str, object]:
-    return read_name(value, place), table.get("result")
-
-
 def _schema(value: object, place: str) -> object:
     if value is None:
         raise CheckError(f'{place}: must be a JSON Schema; for the vendor\'s contract use {{"contract": true}}')
@@ -235,14 +227,6 @@ def _about(expectation: Callable[..., str | None]) -> Callable[..., str | None]:
     return lambda subject, evidence, *arguments: expectation(subject.select(), *arguments)
 
 
-def _in_order(subject: Selector, evidence: Evidence, matches: Sequence[Match]) -> str | None:
-    return expectations.in_order([subject.narrowed(match).select() for match in matches], subject.select())
-
-
-def _all_used(subject: Selector, evidence: Evidence) -> str | None:
-    return expectations.all_used(evidence.stubs)
-
-
 def _resilience(subject: Selector, evidence: Evidence, declared: ClientFacts) -> str | None:
     found = subject.select()
     verdict = review_client(found.matching, declared, now=evidence.now, ahead=evidence.ahead, forgotten=found.forgotten)
@@ -253,17 +237,33 @@ CHECKS: Mapping[str, Check] = {
     "calls": Check(_alone(read_bounds), _about(expectations.calls)),
     "never": Check(_flag, _about(expectations.never)),
     "spaced_at_least": Check(_alone(read_seconds), _about(expectations.spaced_at_least)),
-    "in_order": Check(_alone(read_matches), _in_order),
+    "in_order": Check(
+        _alone(read_matches),
+        lambda subject, evidence, matches: expectations.in_order(
+            [subject.narrowed(match).select() for match in matches], subject.select()
+        ),
+    ),
     "concurrency": Check(_alone(read_whole), _about(expectations.concurrency)),
     "tokens": Check(_alone(read_amount), _about(expectations.tokens)),
     "cached_tokens": Check(_alone(read_amount), _about(expectations.cached_tokens)),
     "cost": Check(_priced, _about(expectations.cost), beside=("prices",)),
-    "tool_called": Check(_tool_call, _about(expectations.tool_called), beside=("arguments",)),
-    "tool_answered": Check(_tool_result, _about(expectations.tool_answered), beside=("result",)),
+    "tool_called": Check(
+        lambda value, table, place: (
+            read_name(value, place),
+            read_table(table.get("arguments", {}), f"{place}.arguments"),
+        ),
+        _about(expectations.tool_called),
+        beside=("arguments",),
+    ),
+    "tool_answered": Check(
+        lambda value, table, place: (read_name(value, place), table.get("result")),
+        _about(expectations.tool_answered),
+        beside=("result",),
+    ),
     "schema": Check(_alone(_schema), _about(expectations.schema)),
     "contract": Check(_flag, _about(expectations.contract)),
     "cancelled": Check(_alone(read_bounds), _about(expectations.cancelled)),
-    "all_used": Check(_flag, _all_used),
+    "all_used": Check(_flag, lambda subject, evidence: expectations.all_used(evidence.stubs)),
     "all_matched": Check(_flag, _about(expectations.all_matched)),
     "resilience": Check(_alone(_declaration), _resilience),
 }
