@@ -136,17 +136,13 @@ def _continued(calls: Sequence[list[View]], view: View, *, crowded: bool) -> lis
 
     If equal calls run in parallel, a request that is too early to be a good retry is assumed to be another call.
     """
-    waiting = [call for call in calls if _failed_before(call[-1], view)]
+    waiting = [call for call in calls if not (_overlap(call[-1], view) or succeeded(call[-1]))]
     counted = view.headers.get("x-stainless-retry-count", "")
     if counted.isdecimal():
         waiting = [call for call in waiting if len(call) == int(counted)]
     elif crowded:
         waiting = [call for call in waiting if view.arrived - call[-1].end >= (asked_to_wait(call[-1]) or _NOTICE)]
     return min(waiting, key=lambda call: call[-1].end, default=None)
-
-
-def _failed_before(last: View, view: View) -> bool:
-    return not _overlap(last, view) and not succeeded(last)
 
 
 def _overlap(before: View, after: View) -> bool:

@@ -83,7 +83,7 @@ def spaced_at_least(selection: Selection, seconds: float) -> str | None:
     views = selection.matching
     gaps = [(before, after, after.arrived - before.end) for before, after in pairwise(views)]
     early = [
-        f"  #{after.number} came {_after(gap)} #{before.number} had ended"
+        f"  #{after.number} came {f'{gap:.3f} s after' if gap >= 0 else 'before'} #{before.number} had ended"
         for before, after, gap in gaps
         if gap < seconds - _TICK
     ]
@@ -216,8 +216,12 @@ def all_used(stubs: Iterable[Mapping[str, Any]]) -> str | None:
     idle = [stub for stub in stubs if stub["used"] < (stub.get("most") or 1)]
     if not idle:
         return None
-    listed = [f"  {stub['name']}, for requests{asked_for(stub['match'])}: used {_uses(stub)}" for stub in idle]
-    return "\n".join(["Expected every stub to be used, but:", *listed])
+    lines = ["Expected every stub to be used, but:"]
+    for stub in idle:
+        most = stub.get("most")
+        used = pluralize(stub["used"], "time") if most is None else f"{stub['used']} of {pluralize(most, 'time')}"
+        lines.append(f"  {stub['name']}, for requests{asked_for(stub['match'])}: used {used}")
+    return "\n".join(lines)
 
 
 def all_matched(selection: Selection) -> str | None:
@@ -264,11 +268,6 @@ def _kept_to(what: str, broken: Sequence[str], selection: Selection) -> str | No
     return _of_all([expected, *broken[:_LISTED]] if broken else None, selection.forgotten)
 
 
-def _uses(stub: Mapping[str, Any]) -> str:
-    most = stub.get("most")
-    return pluralize(stub["used"], "time") if most is None else f"{stub['used']} of {pluralize(most, 'time')}"
-
-
 def _are_met(matchers: Mapping[str, ValueMatcher], arguments: str) -> bool:
     """Whether the arguments of a call are as wanted."""
     try:
@@ -291,10 +290,6 @@ def _argument_matcher(value: Any) -> ValueMatcher:
 def _cost(view: View, prices: Mapping[str, Price]) -> float:
     price, usage = prices.get(str(view.model), prices.get("*", Price(0, 0))), view.usage
     return price.of(usage.get("prompt_tokens", 0), usage.get("completion_tokens", 0), view.cached_tokens)
-
-
-def _after(gap: float) -> str:
-    return f"{gap:.3f} s after" if gap >= 0 else "before"
 
 
 def _lines(views: Sequence[View]) -> list[str]:

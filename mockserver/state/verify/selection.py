@@ -83,7 +83,8 @@ class Selector:
 
     def select(self) -> Selection:
         """The exchanges that match, and the others. Raises CriteriaError."""
-        requests = [criteria for match in self.matches if (criteria := _of_request(match))]
+        asked = ({name: it for name, it in match.items() if name not in ANSWER_FIELDS} for match in self.matches)
+        requests = [criteria for criteria in asked if criteria]
         answers = [
             (name, _answer_matcher(name, value))
             for match in self.matches
@@ -147,11 +148,6 @@ def is_met(matcher: ValueMatcher, values: Sequence[object]) -> bool:
         shown = short(", ".join(map(str, values)))
         raise CriteriaError(f"Cannot tell whether {shown} is {matcher.wanted}: {GIVEN_UP}")
     return decision
-
-
-def _of_request(match: Match) -> dict[str, Any]:
-    """The criteria of a match for the request."""
-    return {name: value for name, value in match.items() if name not in ANSWER_FIELDS}
 
 
 def _answer_matcher(name: str, value: Any) -> ValueMatcher:

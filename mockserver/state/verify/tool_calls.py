@@ -6,11 +6,10 @@ the arguments are wrong says so in the result, and is not reported here.
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import islice
 from typing import Any, NamedTuple
 
 import orjson
-from jsonschema_rs import Draft202012Validator, ValidationError, ValidationErrorKind
+from jsonschema_rs import Draft202012Validator, ValidationErrorKind
 
 from mockserver.core.json_values import step_text
 from mockserver.model.schema import SchemaLimitError, UnsatisfiableSchemaError
@@ -119,17 +118,16 @@ def read_schema(schema: object) -> Callable[[object], Breach | None]:
     def first_breach(value: object) -> Breach | None:
         if not allows(value):
             return Breach("$", "it takes too long to check such a value, so this was not checked", is_certain=False)
-        return next(map(_breach, islice(validator.iter_errors(value), 1)), None)
+        error = next(validator.iter_errors(value), None)
+        if error is None:
+            return None
+        place = "$" + "".join(map(step_text, error.instance_path))
+        if isinstance(error.kind, ValidationErrorKind.BacktrackLimitExceeded):
+            return Breach(place, "a pattern takes too long, so this was not checked", is_certain=False)
+        return Breach(place, error.message[:_MOST_SHOWN])
 
     return first_breach
 
 
 def _refuse(uri: str) -> Any:
     raise LookupError(f"{uri} is not in the schema")
-
-
-def _breach(error: ValidationError) -> Breach:
-    place = "$" + "".join(map(step_text, error.instance_path))
-    if isinstance(error.kind, ValidationErrorKind.BacktrackLimitExceeded):
-        return Breach(place, "a pattern takes too long, so this was not checked", is_certain=False)
-    return Breach(place, error.message[:_MOST_SHOWN])
