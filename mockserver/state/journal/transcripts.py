@@ -26,7 +26,7 @@ from mockserver.core.secrets import (
 from mockserver.core.timeline import Record, Timeline
 from mockserver.faults.parse_faults import table_of
 from mockserver.state.journal.exchanges import Exchange
-from mockserver.state.plan import Plan, TriggeredFault
+from mockserver.state.plan import Plan
 
 # Criteria fields that may hold a secret, also within alternatives and scripts.
 _SECRET_FIELD = re.compile(r"^(?:\w+\[\d+\]\.)*(?:key|(?:headers|query|body)\.(?:.*\.)?(?P<name>[^.]+))$")
