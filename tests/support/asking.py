@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from mockserver.core.calls import Call, Headers
@@ -12,7 +13,7 @@ from mockserver.pipeline import answer, record
 from mockserver.routes import Routes
 from mockserver.state.namespaces import Namespace
 from mockserver.state.plan import Plan
-from mockserver.state.settings import Settings
+from mockserver.state.settings import RouteSettings, Settings
 from tests.support.conformity import faults, stream_data
 
 FROZEN = 1_700_000_000.25
@@ -35,6 +36,12 @@ class Answer:
     def events(self) -> list[Any]:
         """The data of each event of a stream; `[DONE]` stays a text."""
         return stream_data(self.body)
+
+
+@cache
+def _routes(name: str, own: tuple[RouteSettings, ...]) -> Routes:
+    """The routes of a dialect and a user, of which making them takes longer than most answers."""
+    return Routes({name: load_dialect(name)}, Settings(routes=own))
 
 
 def ask(
@@ -63,7 +70,7 @@ def ask(
     native = path or operation.paths[0]
     target, _, query = native.partition("?")
     sent = Headers((key.encode(), value.encode()) for key, value in raw.items() if value)
-    route = Routes({name: dialect}, settings).find(method, f"/{name}{target}")
+    route = _routes(name, settings.routes).find(method, f"/{name}{target}")
     assert route is not None
     call = Call(method, route.path, sent, payload, query, FROZEN)
     space = namespace or Namespace("")
