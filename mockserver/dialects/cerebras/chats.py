@@ -2,15 +2,14 @@
 that are incompatible with each other or with the model.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from math import sqrt
-from typing import Any
 
 from mockserver.core.calls import Call
 from mockserver.core.dialects import Edition, RequestScope
 from mockserver.core.failures import Refusal
-from mockserver.core.generation import Constraint, GenerationRequest, Limits, Output, Prompt, Stops, ToolChoice
+from mockserver.core.generation import GenerationRequest, Limits, Output, Prompt, Stops, ToolChoice
 from mockserver.dialects.cerebras import strict_schemas
 from mockserver.dialects.cerebras.errors import exclusive, explain, refused
 from mockserver.dialects.cerebras.models import ModelFamily, effort_of, family_of, find_model, shown_of
@@ -27,6 +26,7 @@ from mockserver.dialects.openai.read import (
     image_size,
     image_urls,
     parameters_fault,
+    read_format,
     sampling,
     stop_texts,
     tool_choice,
@@ -37,8 +37,6 @@ from mockserver.dialects.openai.read import (
 )
 from mockserver.model.schema import schema_fault
 from mockserver.model.tokens import token_count
-
-Messages = Sequence[Mapping[str, Any]]
 
 _REQUEST = by_edition(CONTRACT, "ChatCompletionRequest")
 _NO_STOPS = Stops()
@@ -131,7 +129,7 @@ def _prompt(body: Body) -> Prompt:
     return prompt._replace(text=text, token_count=prompt.token_count + sum(map(token_count, thoughts)))
 
 
-def _remembered(messages: Messages, *, forget: bool) -> Iterator[str]:
+def _remembered(messages: Sequence[Body], *, forget: bool) -> Iterator[str]:
     """The earlier thoughts; with `forget` only those since the last user message."""
     spoken = [place for place, message in enumerate(messages) if message["role"] == "user"]
     for message in islice(messages, spoken[-1] if forget and spoken else 0, None):
@@ -174,7 +172,7 @@ def _model_fault(body: Body, family: ModelFamily, edition: Edition) -> Refusal |
     return None
 
 
-def history_fault(messages: Messages, version: int) -> Refusal | None:
+def history_fault(messages: Sequence[Body], version: int) -> Refusal | None:
     """The refusal of calls without results, or of results without calls; None if they match.
 
     By the vendor's page, version 2 wants each call answered before the conversation goes on, in any order, and each id
@@ -242,17 +240,9 @@ def read_tools(body: Body, family: ModelFamily, edition: Edition, version: int) 
 # --- the format of the answer ----------------------------------------------------------------------------------------
 
 
-def read_format(form: Body | None) -> Constraint | None:
-    """The constraint of a `response_format`; None if any text will do."""
-    if form is None or form["type"] == "text":
-        return None
-    schema = _schema(form)
-    return Constraint("json_object") if schema is None else Constraint("json_schema", schema)
-
-
 def format_fault(form: Body, edition: Edition, version: int) -> Refusal | None:
     """The refusal of a schema that is invalid, unsatisfiable, or not supported by the service."""
-    schema = _schema(form)
+    schema = form["json_schema"].get("schema") if form["type"] == "json_schema" else None
     if schema is None:
         return None
     if form["json_schema"].get("strict"):
@@ -263,11 +253,6 @@ def format_fault(form: Body, edition: Edition, version: int) -> Refusal | None:
             return refused(unsupported, "response_format")
     reason = schema_fault(schema)
     return refused(f"No answer could keep to the JSON schema: {reason}", "response_format") if reason else None
-
-
-def _schema(form: Body) -> Any:
-    """The schema of a format, None if it has none."""
-    return form["json_schema"].get("schema") if form["type"] == "json_schema" else None
 
 
 # --- images ----------------------------------------------------------------------------------------------------------
@@ -281,7 +266,7 @@ _MOST_IMAGES = 5
 _IMAGE_FORMS = ("data:image/png;base64,", "data:image/jpeg;base64,", "data:image/jpg;base64,")
 
 
-def _image(part: Mapping[str, Any]) -> str | None:
+def _image(part: Body) -> str | None:
     """The URL of an image, in either form of a part."""
     return str(part["image"]) if part.get("type") == "image" else image_of(part)
 

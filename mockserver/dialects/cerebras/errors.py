@@ -94,24 +94,20 @@ def _nested(row: ErrorRow) -> ErrorTemplate:
     return ErrorTemplate(row.status, row.message, lambda refusal, words: {"error": _object(row, words, refusal)})
 
 
-def _flat(row: ErrorRow) -> ErrorTemplate:
-    return ErrorTemplate(row.status, row.message, lambda refusal, words: _object(row, words, refusal))
+def _flat(row: ErrorRow, **more: str) -> ErrorTemplate:
+    return ErrorTemplate(row.status, row.message, lambda refusal, words: {**_object(row, words, refusal), **more})
 
 
-def _flat_with_id(row: ErrorRow) -> ErrorTemplate:
-    """What the engine refuses has an id too, which is empty."""
-    return ErrorTemplate(row.status, row.message, lambda refusal, words: {**_object(row, words, refusal), "id": ""})
-
-
-# Recorded with an empty id; of refusals by the service's own validator and quotas, none has one.
-_BY_ENGINE = {FailureKind.CONTEXT_LENGTH, FailureKind.SERVER_ERROR}
+# What the engine refuses has an id too, which is empty (recorded), but not what the service's validator and quotas do.
+_BY_ENGINE = (FailureKind.CONTEXT_LENGTH, FailureKind.SERVER_ERROR)
 
 # The service's router answers unknown paths with an empty body.
 _NO_ROUTE = ErrorTemplate(404, "", lambda refusal, words: b"", content_type=b"text/plain")
 
 ERRORS: dict[Edition, ErrorTable] = {
     "documented": {kind: _nested(row) for kind, row in _ROWS.items()} | {FailureKind.UNKNOWN_PATH: _NO_ROUTE},
-    "observed": {kind: (_flat_with_id if kind in _BY_ENGINE else _flat)(row) for kind, row in _ROWS.items()}
+    "observed": {kind: _flat(row) for kind, row in _ROWS.items()}
+    | {kind: _flat(_ROWS[kind], id="") for kind in _BY_ENGINE}
     | {
         FailureKind.UNKNOWN_PATH: _NO_ROUTE,
         FailureKind.MISSING_CREDENTIALS: ErrorTemplate(

@@ -245,10 +245,9 @@ def _message(rendering: Rendering, choice: Choice) -> Members:
         message["reasoning"] = thoughts
     calls = []
     for place, call in enumerate(choice.calls):
-        function, id_ = {"name": call.name, "arguments": call.arguments}, _call_id(rendering, choice, place)
-        elder = style.era == "documented"
-        calls.append({"id": id_, "type": "function", "function": function} if elder else
-                     {"function": function, "type": "function", "id": id_})  # fmt: skip
+        function = {"name": call.name, "arguments": call.arguments}
+        told = {"function": function, "type": "function", "id": _call_id(rendering, choice, place)}
+        calls.append(told if style.era == "observed" else dict(reversed(told.items())))
     if calls:
         message["tool_calls"] = calls
     message["role"] = "assistant"

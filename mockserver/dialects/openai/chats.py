@@ -12,7 +12,6 @@ from mockserver.core.dialects import RequestScope
 from mockserver.core.failures import Refusal
 from mockserver.core.generation import (
     Choice,
-    Constraint,
     Generation,
     GenerationRequest,
     Limits,
@@ -40,7 +39,9 @@ from mockserver.dialects.openai.read import (
     NO_OFFER,
     Body,
     chat_prompt,
+    content_text,
     json_object,
+    read_format,
     read_offer,
     sampling,
     stop_texts,
@@ -144,9 +145,6 @@ def _request(body: Body, prompt: Prompt, context: int, family: Family) -> Genera
     most = body.get("max_tokens") if most is None else most
     effort, choice = effort_asked(body, family), body.get("tool_choice")
     form, predicted = body.get("response_format"), body.get("prediction")
-    if predicted is not None:
-        predicted = predicted["content"]
-        predicted = predicted if isinstance(predicted, str) else "".join(part["text"] for part in predicted)
     tools, tool_choice = read_offer(body) if body.get("tools") or body.get("functions") else NO_OFFER
     return GenerationRequest(
         model=body["model"],
@@ -159,12 +157,12 @@ def _request(body: Body, prompt: Prompt, context: int, family: Family) -> Genera
         limits=Limits(None if most is None else int(most), context=context),
         stops=Stops() if stop is None else Stops(stop_texts(stop)),
         sampling=sampling(body),
-        constraint=None if form is None else _constraint(form),
+        constraint=None if form is None else read_format(form),
         tools=tools,
         tool_choice=tool_choice,
         n=int(body.get("n") or 1),
         effort=None if effort is None else EFFORTS[effort],
-        prediction=predicted,
+        prediction=None if predicted is None else content_text(predicted["content"]),
         extra=ChatOptions(
             family,
             {"auto": "default", "fast": "priority"}.get(tier, tier),
@@ -172,14 +170,6 @@ def _request(body: Body, prompt: Prompt, context: int, family: Family) -> Genera
             isinstance(choice, dict) and choice["type"] != "allowed_tools",
         ),
     )
-
-
-def _constraint(form: Body) -> Constraint | None:
-    """The constraint of a `response_format`; None if any text will do."""
-    if form["type"] == "text":
-        return None
-    schema = form["json_schema"].get("schema") if form["type"] == "json_schema" else None
-    return Constraint("json_object") if schema is None else Constraint("json_schema", schema)
 
 
 # --- answers -----------------------------------------------------------------------------------------------------

@@ -95,6 +95,14 @@ def _is_token(key: str) -> bool:
     return key.isascii() and key.isdecimal() and len(key) < 10 and int(key) < tokens.VOCABULARY_SIZE
 
 
+def read_format(form: Body | None) -> Constraint | None:
+    """The constraint of a `response_format`; None if any text will do."""
+    if form is None or form["type"] == "text":
+        return None
+    schema = form["json_schema"].get("schema") if form["type"] == "json_schema" else None
+    return Constraint("json_object") if schema is None else Constraint("json_schema", schema)
+
+
 def text_prompt(value: str | Sequence[int]) -> Prompt:
     """A prompt to be continued, given as text or as token ids."""
     if isinstance(value, str):

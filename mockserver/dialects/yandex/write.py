@@ -16,7 +16,7 @@ from mockserver.core.dialects import RequestScope
 from mockserver.core.generation import Choice, Generation
 from mockserver.core.json_values import without_blanks
 from mockserver.core.seeding import derive, hex_digits, uuid4_text
-from mockserver.core.timeline import RawHeaders, Reply, TokenTiming
+from mockserver.core.timeline import Reply, TokenTiming
 from mockserver.dialects.openai.flavour import Flavour, Rendering, Segment
 from mockserver.dialects.openai.flavour import write as write_answer
 from mockserver.dialects.openai.replies import NOTHING, Members, batches, chat_logprobs
@@ -53,10 +53,6 @@ def _around(rendering: Rendering) -> Members:
         "created": int(rendering.scope.now),
         "model": model,
     }
-
-
-def _headers(rendering: Rendering, around: Members) -> RawHeaders:
-    return _backend(rendering.generation).stream_headers if rendering.generation.request.output.stream else ()
 
 
 def _counts(rendering: Rendering) -> Members:
@@ -212,15 +208,11 @@ def token_groups(texts: Sequence[str], key: int, smallest: int = _SMALLEST, larg
 
     A text that is cut short is divided at the same places. An empty text is one empty group.
     """
-    start = _first_word(texts)
+    longest = min(len(texts), _LONGEST_WORD)
+    # A word ends before the next token that begins with white space.
+    start = next((count for count in range(1, longest) if texts[count][:1].isspace()), longest)
     yield range(start)
     yield from batches(start, len(texts), smallest, largest, key)
-
-
-def _first_word(texts: Sequence[str]) -> int:
-    """The number of tokens of the first word, which ends before the next token that begins with white space."""
-    longest = min(len(texts), _LONGEST_WORD)
-    return next((count for count in range(1, longest) if texts[count][:1].isspace()), longest)
 
 
 def _opening(rendering: Rendering, choice: Choice) -> Sequence[Members]:
@@ -249,7 +241,9 @@ _TOKENS = Flavour(
     closing=_closing,
     unset=lambda rendering: NOTHING,
     plain=partial(orjson.dumps, option=orjson.OPT_APPEND_NEWLINE),
-    headers=_headers,
+    headers=lambda rendering, around: (
+        _backend(rendering.generation).stream_headers if rendering.generation.request.output.stream else ()
+    ),
     stream_headers=(),
 )
 _LARGE_CHUNKS = _TOKENS._replace(
