@@ -8,8 +8,6 @@ from mockserver.dialects.anthropic.models import MODELS, PRESETS, PROMPT_CACHING
 from mockserver.dialects.contracts import components
 
 CONTRACT = components(__package__, "anthropic")
-_READ, _WRITE = f"{__package__}.read", f"{__package__}.write"
-
 LIST, ONE = Schemas(response="ModelList"), Schemas(response="Model")
 
 ANTHROPIC = Dialect(
@@ -22,8 +20,8 @@ ANTHROPIC = Dialect(
             "POST",
             ("/v1/messages",),
             Schemas("MessageRequest", "Message", "StreamEvent"),
-            read=on_demand(f"{_READ}:read_message"),
-            write=on_demand(f"{_WRITE}:write_message"),
+            read=on_demand(f"{__package__}.read:read_message"),
+            write=on_demand(f"{__package__}.write:write_message"),
             supports_tools=True,
             summary="Answer a conversation",
         ),
@@ -32,7 +30,7 @@ ANTHROPIC = Dialect(
             "POST",
             ("/v1/messages/count_tokens",),
             Schemas("CountTokensRequest", "TokenCount"),
-            handler=on_demand(f"{_READ}:count_tokens"),
+            handler=on_demand(f"{__package__}.read:count_tokens"),
             summary="Count the tokens of a conversation",
         ),
         Operation("models", "GET", ("/v1/models",), LIST, handler=list_models, summary="The models on offer"),

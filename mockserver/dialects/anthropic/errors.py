@@ -73,14 +73,6 @@ def api_key(call: Call) -> str | None:
     return call.headers.get("x-api-key") or bearer(call)
 
 
-def betas(call: Call) -> list[str]:
-    """The betas that a call asks for, in any number of headers."""
-    if "anthropic-beta" not in call.headers:
-        return []
-    values = [value.decode("latin-1") for name, value in call.headers.raw if name == b"anthropic-beta"]
-    return [name.strip() for value in values for name in value.split(",") if name.strip()]
-
-
 def headers_fault(call: Call) -> Refusal | None:
     """Why the headers that every call has are refused; None if they are not."""
     version = call.headers.get("anthropic-version")
@@ -88,7 +80,8 @@ def headers_fault(call: Call) -> Refusal | None:
         return refused("no_version")
     if version not in VERSIONS:
         return refused("unknown_version", version=version)
-    unknown = [f"`{name}`" for name in betas(call) if not _BETA.fullmatch(name)]
+    betas = b",".join([value for name, value in call.headers.raw if name == b"anthropic-beta"]).decode("latin-1")
+    unknown = [f"`{name}`" for name in map(str.strip, betas.split(",")) if name and not _BETA.fullmatch(name)]
     return refused("unknown_beta", names=", ".join(unknown)) if unknown else None
 
 

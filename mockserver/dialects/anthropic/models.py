@@ -1,7 +1,4 @@
-"""Anthropic's models: what families of names support, how fast they are, and `GET /v1/models` (facts A11 to A13).
-
-Models and families are in `contract/models.json`, the presets of their speed in `contract/limits.json`.
-"""
+"""Anthropic's models: what families of names support, how fast they are, and `GET /v1/models` (facts A11 to A13)."""
 
 import re
 from collections.abc import Mapping

@@ -1,9 +1,7 @@
 """`POST /v1/messages` and `/v1/messages/count_tokens`: requests (facts A2, A3), what the model reads of their blocks
-(A5), which counts tokens (A14), and which of them are refused (A4, A10).
-
-Refused are bodies that break the contract, or ask for what a version of the API or a family of models does not support
-(`contract/support.json`), fields that exclude each other, and conversations that no model could go on with.
-`contract/refusals.json` has the words.
+(A5), which counts tokens (A14), and which are refused (A4, A10): bodies that break the contract, or ask for what a
+version of the API or a family of models does not support (`contract/support.json`), fields that exclude each other, and
+conversations that no model could go on with. `contract/refusals.json` has the words.
 """
 
 import re
@@ -17,7 +15,7 @@ from mockserver.core.dialects import RequestScope
 from mockserver.core.failures import FailureKind, Refusal, Violation
 from mockserver.core.generation import Cacheable, Constraint, GenerationRequest, Limits, Output, Stops
 from mockserver.core.timeline import Reply
-from mockserver.dialects.anthropic.errors import WORDS, betas, headers_fault, refused
+from mockserver.dialects.anthropic.errors import WORDS, headers_fault, refused
 from mockserver.dialects.anthropic.models import ClaudeFamily, family_of
 from mockserver.dialects.contracts import Contract, components, pydantic_words
 from mockserver.dialects.openai.models import EFFORTS
@@ -68,7 +66,8 @@ def read_message(call: Call, scope: RequestScope, schema: str = "MessageRequest"
     if isinstance(body, Refusal):
         return body
     version = call.headers["anthropic-version"]
-    unknown = {*WORDS["unknown"][version], *(() if betas(call) else WORDS["unknown"]["without betas"])}
+    of_betas = () if call.headers.get("anthropic-beta") else WORDS["unknown"]["without betas"]
+    unknown = {*WORDS["unknown"][version], *of_betas}
     # Whatever is wrong with the value of an unknown field, the vendor only looks at its name.
     known = {name: value for name, value in body.items() if name not in unknown}
     refusal = _broken(known, "anthropic", schema) or _broken(known, "support", version)
@@ -220,10 +219,7 @@ def _media(blocks: Sequence[Body], most: int) -> Iterator[tuple[str, str, int]]:
 # --- refusals ---------------------------------------------------------------------------------------------------
 
 # Violations with words of their own, by their paths and rules; the others are told as pydantic does.
-_WORDINGS = {
-    file: [(re.compile(path), rules, words) for path, rules, words in rows]
-    for file, rows in WORDS["violations"].items()
-}
+_WORDINGS = {file: [(re.compile(path), *told) for path, *told in rows] for file, rows in WORDS["violations"].items()}
 # Whose members are told apart by a type, which paths name beside: those of lists, and these.
 _UNIONS = ("thinking", "tool_choice", "source")
 

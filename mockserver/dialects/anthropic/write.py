@@ -112,7 +112,7 @@ def _block(writing: Writing, generated: GeneratedItem) -> Members:
 def _ending(writing: Writing) -> Members:
     """Why an answer has ended, in the vendor's words."""
     choice, limits, details = writing.choice, writing.generation.request.limits, None
-    reason, stop = "end_turn" if choice.stop is None else "stop_sequence", choice.stop
+    reason = "end_turn" if choice.stop is None else "stop_sequence"
     if choice.refusal or choice.finish_reason == "content_filter":
         reason, details = "refusal", {"type": "refusal", "category": None, "explanation": None}
     elif choice.finish_reason == "length":
@@ -120,7 +120,7 @@ def _ending(writing: Writing) -> Members:
         reason = "model_context_window_exceeded" if filled and not writing.generation.prepared else "max_tokens"
     elif choice.finish_reason in ("tool_calls", "function_call"):
         reason = "tool_use"
-    stop = stop if reason == "stop_sequence" else None
+    stop = choice.stop if reason == "stop_sequence" else None
     return {"stop_reason": writing.flavour.reasons.get(reason, reason), "stop_sequence": stop, "stop_details": details}
 
 
@@ -153,9 +153,8 @@ def _frames(writing: Writing) -> Iterator[FrameBatch]:
         elif block["type"] == "thinking":
             closing.insert(0, delta(delta={"type": "signature_delta", "signature": block["signature"]}))
         texts = generated.texts if type_ and generated.text != "{}" else ()
-        yield FrameBatch(
-            opening, (generated.step,) * len(opening), (int(generated.is_call), *(0,) * (len(opening) - 1))
-        )
+        tokens = (int(generated.is_call), *(0,) * (len(opening) - 1))
+        yield FrameBatch(opening, (generated.step,) * len(opening), tokens)
         data = {"type": "content_block_delta", "index": index, "delta": {"type": type_, name: SLOT}}
         before, after = (b"event: content_block_delta\ndata: " + orjson.dumps(data)).split(b"\xff")
         for start in range(0, len(texts), RUN_LENGTH):
@@ -193,14 +192,16 @@ def _usage(writing: Writing, when: str) -> Members:
     return {name: value for name, value in members.items() if name not in lacking.get(when, ())}
 
 
-MESSAGE = MessageFlavour(
-    message=("model", "id", "type", "role", "content", "stop_reason", "stop_sequence", "stop_details", "usage"),
-    ending=("stop_reason", "stop_sequence", "stop_details"),
-    around=_around,
-    usage=_usage,
-    call_id=lambda writing, place: f"toolu_01{alphanumerics(writing.scope.identity, 22, 'call', place)}",
-    calling={"caller": {"type": "direct"}},
-    pings=True,
-    pads=True,
+write_message = partial(
+    write,
+    MessageFlavour(
+        message=("model", "id", "type", "role", "content", "stop_reason", "stop_sequence", "stop_details", "usage"),
+        ending=("stop_reason", "stop_sequence", "stop_details"),
+        around=_around,
+        usage=_usage,
+        call_id=lambda writing, place: f"toolu_01{alphanumerics(writing.scope.identity, 22, 'call', place)}",
+        calling={"caller": {"type": "direct"}},
+        pings=True,
+        pads=True,
+    ),
 )
-write_message = partial(write, MESSAGE)

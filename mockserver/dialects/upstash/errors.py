@@ -22,6 +22,7 @@ from mockserver.core.quotas import (
     tightest,
 )
 from mockserver.core.timeline import RawHeaders
+from mockserver.dialects.openai.limits import go_duration
 from mockserver.dialects.openai.read import bearer, json_object
 from mockserver.dialects.openai.replies import date_header
 
@@ -142,16 +143,8 @@ def every_answer(call: Call, scope: RequestScope) -> RawHeaders:
 
 
 def reset(at: float, now: float, *, as_duration: bool) -> bytes:
-    """The Unix time of a reset as a header states it: as it is, or as a duration from now, such as `53s` or `1h0m5s`.
-
-    It has the form that Go gives to durations.
-    """
-    if not as_duration:
-        return b"%d" % at
-    seconds = max(ceil(at - now), 0)
-    minutes, hours = seconds // 60 % 60, seconds // 3_600
-    text = f"{hours}h{minutes}m" if hours else f"{minutes}m" if minutes else ""
-    return f"{text}{seconds % 60}s".encode()
+    """The Unix time of a reset as a header states it: as it is, or as a duration from now, such as `53s`, `1h0m5s`."""
+    return go_duration(ceil(at - now)).encode() if as_duration else b"%d" % at
 
 
 # --- the table ---------------------------------------------------------------------------------------------------
