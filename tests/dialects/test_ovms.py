@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from mockserver.core.dialects import EDITIONS, Edition
-from mockserver.dialects.ovms.streams import GROUPING, Flush, by_delay, by_words
+from mockserver.dialects.ovms.write import Flush, by_delay, by_words
 from mockserver.model import tokens
 from mockserver.state.settings import Settings
 from tests.support.asking import FROZEN, QUIET, Answer, ask
@@ -362,6 +362,7 @@ def test_a_browsers_first_question_is_answered_by_the_newer_server() -> None:
 
 # --- streams -----------------------------------------------------------------------------------------------------
 
+GROUPING = {"documented": by_words, "observed": by_delay}
 CASE = ["T", "EST", " TEST", " TEST", " TEST"]
 
 

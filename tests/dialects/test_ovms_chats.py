@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from mockserver.core.dialects import EDITIONS
-from mockserver.dialects.ovms.models import reasoning_of, sees, thinking
-from mockserver.dialects.ovms.streams import by_delay
+from mockserver.dialects.ovms.models import sees, thinking
+from mockserver.dialects.ovms.read import reasoning_of
+from mockserver.dialects.ovms.write import by_delay
 from mockserver.model import tokens
 from mockserver.state.namespaces import Namespace
 from mockserver.state.settings import Settings

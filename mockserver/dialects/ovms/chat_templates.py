@@ -40,7 +40,7 @@ def variables_fault(variables: Mapping[str, Any], *, tools: bool) -> str | None:
     return None if taken is None else f"{given_twice} {taken!r}"
 
 
-# --- rules -------------------------------------------------------------------------------------------------------
+# --- rules -----------------------------------------------------------------------------------------------------------
 
 
 def _each(check: Callable[[Message], str | None]) -> Raise:

@@ -10,10 +10,9 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from mockserver.core.dialects import Edition
-from mockserver.dialects.ovms.fields import INT32, UINT32, UINT64, Fields, is_number, whole
-from mockserver.dialects.ovms.messages import messages_fault, pictures_fault
+from mockserver.dialects.ovms.endpoints import INT32, UINT32, UINT64, Fields, is_number, is_whole
+from mockserver.dialects.ovms.guided_generation import choice_fault, tools_fault
 from mockserver.dialects.ovms.models import DRAFTED, sees
-from mockserver.dialects.ovms.tools import choice_fault, tools_fault
 
 Check = tuple[str, Callable[[Any, Fields], str | None]]
 
@@ -26,7 +25,7 @@ def first_fault(checks: Iterable[Check], fields: Fields) -> str | None:
     return None
 
 
-# --- checks of one value -----------------------------------------------------------------------------------------
+# --- checks of one value ---------------------------------------------------------------------------------------------
 
 
 def _boolean(name: str, message: str = "{} accepts values true or false") -> Check:
@@ -43,7 +42,7 @@ def _number(name: str, low: float = float("-inf"), high: float = float("inf")) -
 
 
 def _integer(name: str, width: range, message: str) -> Check:
-    return name, lambda value, fields: None if whole(value, width) else message
+    return name, lambda value, fields: None if is_whole(value, width) else message
 
 
 def _object(name: str, message: str) -> Check:
@@ -56,7 +55,7 @@ def whole_limit(name: str) -> Check:
     def fault(value: object, fields: Fields) -> str | None:
         if type(value) is int and value in UINT32:
             return None
-        return f"{name} value can't be greater than 4294967295" if whole(value, UINT64) else unsigned
+        return f"{name} value can't be greater than 4294967295" if is_whole(value, UINT64) else unsigned
 
     unsigned = f"{name} is not an unsigned integer"
     return name, fault
@@ -128,7 +127,7 @@ def _kept_stop(value: object, fields: Fields) -> str | None:
 
 
 def _best_of(value: Any, fields: Fields) -> str | None:
-    if not whole(value, UINT32):
+    if not is_whole(value, UINT32):
         return "best_of is not an unsigned integer"
     if value == 0:
         return "best_of value should be greater than 0"
@@ -139,7 +138,7 @@ def _best_of(value: Any, fields: Fields) -> str | None:
 
 
 def _several(value: Any, fields: Fields) -> str | None:
-    if not whole(value, UINT32):
+    if not is_whole(value, UINT32):
         return "n is not an unsigned integer"
     if value == 0:
         return "n value should be greater than 0"
@@ -160,7 +159,7 @@ def _speculation(model: str, fields: Fields) -> str | None:
 
 
 def _assistant_tokens(value: object, fields: Fields) -> str | None:
-    fit = whole(value, UINT32) and value != 0
+    fit = is_whole(value, UINT32) and value != 0
     return None if fit else "num_assistant_tokens must be an unsigned integer greater than 0"
 
 
@@ -186,7 +185,7 @@ def _prompt(model: str, fields: Fields) -> str | None:
 def _logprobs(value: object, fields: Fields) -> str | None:
     if value is None:
         return None
-    if not whole(value, INT32):
+    if not is_whole(value, INT32):
         return "logprobs accepts integer values"
     if value != 1:
         return "accepted logprobs value is currently 1 only"
@@ -205,17 +204,7 @@ def _something_to_say(value: int, fields: Fields) -> str | None:
     return None
 
 
-def token_limit(fields: Fields) -> int | None:
-    """The maximum length that a chat requests: `max_completion_tokens` takes precedence over `max_tokens`."""
-    asked: int | None = fields.get("max_completion_tokens", fields.get("max_tokens"))
-    return asked
-
-
-def _a_token_to_say(value: object, fields: Fields) -> str | None:
-    return "max_tokens value should be greater than 0" if token_limit(fields) == 0 else None
-
-
-# --- checks of the engine ----------------------------------------------------------------------------------------
+# --- checks of the engine --------------------------------------------------------------------------------------------
 
 
 def sampled(fields: Fields) -> bool:
@@ -243,29 +232,34 @@ _ASSERTED = (
     _positive("top_p", "!do_sample || top_p > 0"),
     _positive("repetition_penalty", "repetition_penalty > 0", always=True),
 )
+
 # After the prompt is tokenised.
 ENGINE_CHECKS: Mapping[Edition, tuple[Check, ...]] = {
     "documented": (_positive("top_k", "!do_sample || top_k > 0"), *_ASSERTED),
     "observed": _ASSERTED,
 }
 
-# --- the tables --------------------------------------------------------------------------------------------------
+# --- the tables ------------------------------------------------------------------------------------------------------
 
 STREAM: tuple[Check, ...] = (("stream_options", _stream_options), _boolean("ignore_eos"))
+
 _PENALTIES = (
     _number("frequency_penalty", -2.0, 2.0),
     _number("presence_penalty", -2.0, 2.0),
     _number("repetition_penalty"),
 )
+
 _SAMPLING = (_number("length_penalty"), _number("temperature", 0.0, 2.0), _number("top_p", 0.0, 1.0))
 _TOP_K = _integer("top_k", INT32, "top_k is not an integer")
 _BEAMS: tuple[Check, ...] = (("include_stop_str_in_output", _kept_stop), ("best_of", _best_of))
+
 _TEXT: tuple[Check, ...] = (
     ("model", _prompt),
     ("logprobs", _logprobs),
     _boolean("echo"),
     ("max_tokens", _something_to_say),
 )
+
 # Of the newer server.
 SAMPLING: tuple[Check, ...] = (
     *_PENALTIES,
@@ -277,13 +271,14 @@ SAMPLING: tuple[Check, ...] = (
     _stop(16),
     *_BEAMS,
 )
+
 SEVERAL: Check = ("n", _several)
 SPECIAL = _boolean("skip_special_tokens", "{} is not a bool")
 TOOLS: tuple[Check, ...] = (("tool_choice", choice_fault), ("tools", tools_fault))
+
 LOGPROBS: Check = ("logprobs", _chat_logprobs)
 FORMAT = _object("response_format", "response_format is not an object")
 VARIABLES = _object("chat_template_kwargs", "chat_template_kwargs must be an object")
-
 COMPLETION_CHECKS: Mapping[Edition, tuple[Check, ...]] = {
     "documented": (
         *STREAM,
@@ -313,19 +308,3 @@ COMPLETION_CHECKS: Mapping[Edition, tuple[Check, ...]] = {
         *_TEXT,
     ),
 }
-CHAT_CHECKS: tuple[Check, ...] = (
-    *STREAM,
-    whole_limit("max_tokens"),
-    *SAMPLING,
-    SEVERAL,
-    SPECIAL,
-    ("model", messages_fault),
-    *TOOLS,
-    LOGPROBS,
-    whole_limit("max_completion_tokens"),
-    ("max_tokens", _a_token_to_say),
-    ("max_completion_tokens", _a_token_to_say),
-    FORMAT,
-    VARIABLES,
-    ("messages", pictures_fault),
-)

@@ -59,10 +59,10 @@ RESPONSES = _of_graphs(
     "responses",
     "responses",
     Schemas("ResponsesRequest", "Response", "ResponsesEvent"),
-    "responses.requests:read",
-    "responses.write:write",
+    "responses:read_response",
+    "responses:write_response",
     "Answer what was said, called and given back",
-)._replace(supports_tools=True, stream_error=on_demand(f"{__package__}.responses.write:fail"))
+)._replace(supports_tools=True, stream_error=on_demand(f"{__package__}.responses:fail"))
 EMBEDDINGS = _of_graphs(
     "embeddings",
     "embeddings",

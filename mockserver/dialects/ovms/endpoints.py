@@ -1,8 +1,11 @@
-"""How a request enters a graph: its body, its model, its path; and what is refused on the way."""
+"""How a request enters a graph: its body, its model, its path; and what is refused on the way (vendor notes 1 and 7).
+
+Graphs that do not generate text "do not look at the path": they require their own fields at every endpoint.
+"""
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from mockserver.core.calls import Call
@@ -12,14 +15,39 @@ from mockserver.core.json_values import may_nest_deeper
 from mockserver.core.timeline import RawHeaders, Reply
 from mockserver.dialects.openai.read import json_object
 from mockserver.dialects.openai.replies import body_reply
-from mockserver.dialects.ovms.errors import JSON, graph_fault, not_json
-from mockserver.dialects.ovms.fields import UINT32, Fields, whole
-from mockserver.dialects.ovms.graphs import NODES, Kind, fields_fault, kind_of, texts_fault
+from mockserver.dialects.ovms.errors import JSON, Kind, graph_fault, not_json
+from mockserver.dialects.ovms.models import kind_of
 from mockserver.model import tokens
+
+Fields = Mapping[str, Any]
+INT32 = range(-(2**31), 2**31)
+UINT32 = range(2**32)
+UINT64 = range(2**64)
+
+
+def is_whole(value: object, width: range) -> bool:
+    """Whether a value is an integer of a width."""
+    return type(value) is int and value in width
+
+
+def is_number(value: object) -> bool:
+    """Whether the server accepts a value as a number: a float, or an integer of 32 bits."""
+    return type(value) is float or is_whole(value, INT32)
+
+
+# "B treats null as absent except ...".
+_NULL_IS_A_VALUE = ("stream", "max_tokens", "prompt", "model", "messages")
+
+
+def without_nulls(fields: Fields) -> Fields:
+    """The fields that the newer server takes as sent: those that are not null. For the older one null is a value."""
+    return {name: value for name, value in fields.items() if value is not None or name in _NULL_IS_A_VALUE}
+
+
+# --- bodies ----------------------------------------------------------------------------------------------------------
 
 # The server states no number; its own tests nest 200 deep, and are refused.
 _DEEPEST = 100
-
 _FIELDS = (
     "model", "prompt", "stream", "stream_options", "max_tokens", "ignore_eos", "stop", "include_stop_str_in_output",
     "logprobs", "echo", "n", "best_of", "temperature", "top_p", "top_k", "min_p", "seed", "frequency_penalty",
@@ -28,6 +56,7 @@ _FIELDS = (
     "tool_choice", "max_completion_tokens", "chat_template_kwargs", "input", "encoding_format", "query", "documents",
     "top_n", "return_documents", "rank_fields", "max_chunks_per_doc", "max_output_tokens", "reasoning", "text",
 )  # fmt: skip
+
 _WRITTEN_FIELD = re.compile(f'"(?:{"|".join(_FIELDS)})"'.encode())
 _NESTING = re.compile(rb'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)|[\[{]|[\]}]', re.DOTALL)
 _FORM_MODEL = re.compile(rb'name="model"\r?\n\r?\n([^\r\n]*)')
@@ -122,6 +151,7 @@ _CORS: RawHeaders = (
     (b"access-control-allow-methods", b"*"),
     (b"access-control-allow-headers", b"*"),
 )
+
 _WRONG_ENDPOINT = (
     "Wrong endpoint. Allowed endpoints: /v[13]/chat/completions, /v[13]/completions, /v[13]/responses, /v[13]/tokenize"
 )
@@ -184,6 +214,99 @@ def unrouted(call: Call, scope: RequestScope, allowed: tuple[str, ...]) -> Reply
     return Refusal(FailureKind.WRONG_METHOD if known else FailureKind.UNKNOWN_PATH)
 
 
+# --- graphs of embeddings and scores ---------------------------------------------------------------------------------
+
+
+def fields_fault(fields: Fields, kind: Kind) -> Refusal | None:
+    """Why a graph that does not generate text refuses a request; None if it accepts it, or if it generates text."""
+    fault = _FAULTS[kind](fields) if kind in _FAULTS else None
+    return None if fault is None else graph_fault(fault, graph=kind)
+
+
+def _embedding_fault(fields: Fields) -> str | None:
+    fault, form = texts_fault(fields, "input"), fields.get("encoding_format", "float")
+    if fault is not None:
+        return fault
+    if not isinstance(form, str):
+        return "encoding_format should be string"
+    return None if form in ("float", "base64") else "encoding_format should either base64 or float"
+
+
+def texts_fault(fields: Fields, name: str) -> str | None:
+    """What is wrong with the field of that name, which has a text or several, each as it is or in tokens."""
+    if name not in fields:
+        return f"{name} field is required"
+    texts = fields[name]
+    if isinstance(texts, str):
+        return None
+    if not isinstance(texts, list):
+        return f"{name} should be string, array of strings or array of integers"
+    if not texts:
+        return f"{name} array should not be empty"
+    return next(filter(None, (_element_fault(each, type(texts[0]), name) for each in texts)), None)
+
+
+def _element_fault(element: object, kind: type, name: str) -> str | None:
+    """What is wrong with an element (a text, a token or a list of tokens), given the kind of the first one."""
+    if element == []:
+        return f"inner arrays in {name} should not be empty"
+    if not isinstance(element, str | list) and not _is_int(element):
+        return f"every element in {name} array should be either string or int"
+    alike = type(element) is kind and (not isinstance(element, list) or all(map(_is_int, element)))
+    return None if alike else f"{name} must be homogeneous"
+
+
+def _is_int(value: object) -> bool:
+    return is_whole(value, INT32)
+
+
+def _scoring_fault(fields: Fields) -> str | None:
+    if "query" not in fields:
+        return "query field is missing in request"
+    if not isinstance(fields["query"], str):
+        return "query is not a string"
+    if "documents" not in fields:
+        return "documents field is missing in request"
+    documents: list[Any] = fields["documents"]
+    if not isinstance(documents, list):
+        return "documents is not an array"
+    for document in documents:
+        if (fault := _document_fault(document, type(documents[0]))) is not None:
+            return fault
+    # These may also be null.
+    options = ((message, accepts(fields[name])) for name, accepts, message in _OPTIONS if fields.get(name) is not None)
+    return next((message for message, fit in options if not fit), None)
+
+
+def _document_fault(document: object, kind: type) -> str | None:
+    if not isinstance(document, str | dict):
+        return "documents array element is neither string nor object"
+    if type(document) is not kind:
+        return "all documents have to be the same type (string or objects)"
+    if isinstance(document, str):
+        return None
+    for name in ("title", "text"):
+        if name not in document:
+            return f"document {name} field is missing"
+        if not isinstance(document[name], str):
+            return f"document {name} field have to be string"
+    return None
+
+
+_OPTIONS: tuple[tuple[str, Callable[[Any], bool], str], ...] = (
+    ("top_n", _is_int, "top_n accepts integer values"),
+    ("rank_fields", lambda value: isinstance(value, list), "rank_fields is not an array"),
+    (
+        "rank_fields",
+        lambda value: all(isinstance(each, str) for each in value),
+        "rank_fields array element is not a string",
+    ),
+    ("return_documents", lambda value: isinstance(value, bool), "return_documents accepts boolean values"),
+    ("max_chunks_per_doc", _is_int, "max_chunks_per_doc accepts integer values"),
+)
+
+_FAULTS: Mapping[Kind, Callable[[Fields], str | None]] = {"embeddings": _embedding_fault, "scores": _scoring_fault}
+
 # --- tokenize --------------------------------------------------------------------------------------------------------
 
 # "MAX_LENGTH_LIMIT = 1000000", which "guards against unbounded allocation": here of all texts together.
@@ -200,7 +323,7 @@ def tokenize(call: Call, scope: RequestScope) -> Reply | Refusal:
 def _tokens(fields: Fields, kind: Kind) -> Reply | Refusal:
     fault = _tokens_fault(fields)
     if fault is not None:
-        return graph_fault(fault, node=NODES[kind])
+        return graph_fault(fault, graph=kind)
     texts = [fields["text"]] if isinstance(fields["text"], str) else fields["text"]
     marked = fields.get("add_special_tokens", True)
     begin, end = (tokens.BOS,) * marked, (tokens.EOS,) * (marked and kind == "embeddings")
@@ -227,7 +350,7 @@ def _tokens_fault(fields: Fields) -> str | None:
     text, length, side = fields["text"], fields.get("max_length", 1), fields.get("padding_side", "right")
     if not isinstance(text, str) and not isinstance(text[0], str):
         return "Input should be string or array of strings"
-    if not whole(length, UINT32):
+    if not is_whole(length, UINT32):
         return "max_length should be unsigned integer"
     if length == 0:
         return "max_length should be greater than 0"

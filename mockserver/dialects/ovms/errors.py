@@ -1,6 +1,7 @@
 """OVMS' errors, all in one format: `{"error": "<text>"}` (vendor note 4)."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Literal
 
 import orjson
 
@@ -10,7 +11,7 @@ from mockserver.core.timeline import RawHeaders
 from mockserver.dialects.ovms.chat_templates import ROLES_ALTERNATE
 
 JSON = b"application/json; charset=utf-8"
-STREAM: RawHeaders = (
+STREAM_HEADERS: RawHeaders = (
     (b"content-type", b"text/event-stream"),
     (b"cache-control", b"no-cache"),
     (b"connection", b"keep-alive"),
@@ -20,18 +21,22 @@ STREAM: RawHeaders = (
 
 ErrorBody = Callable[[Refusal, str], object]
 
+# Graphs by what their model makes.
+Kind = Literal["texts", "embeddings", "scores"]
+# The nodes that their errors name.
+_NODES: Mapping[Kind, str] = {"texts": "LLMExecutor", "embeddings": "EmbeddingsExecutor", "scores": "RerankExecutor"}
 _WRAPPED = "Mediapipe execution failed."
 
 
-def _graph_words(node: str, status: str = "INVALID_ARGUMENT") -> str:
+def _graph_words(kind: Kind = "texts", status: str = "INVALID_ARGUMENT") -> str:
     """The prefix of the message of a graph that fails; there is a space before the line end."""
     return (
         f"{_WRAPPED} MP status - {status}: CalculatorGraph::Run() failed: \n"
-        f'Calculator::Process() for node "{node}" failed: '
+        f'Calculator::Process() for node "{_NODES[kind]}" failed: '
     )
 
 
-_GRAPH = _graph_words("LLMExecutor")
+_GRAPH = _graph_words()
 _FAILED = _GRAPH + "Response generation failed"
 _NOT_JSON = "The file is not valid json - "
 
@@ -41,14 +46,14 @@ def graph_fault(
     *,
     stream: bool = False,
     kind: FailureKind = FailureKind.INVALID_REQUEST,
-    node: str = "LLMExecutor",
+    graph: Kind = "texts",
     status: str = "INVALID_ARGUMENT",
 ) -> Refusal:
     """The refusal of a graph: its own message, with the server's words around it.
 
-    These name its `node` and the `status` class of the failure, on which the status of HTTP does not depend.
+    These name its node and the `status` class of the failure, on which the status of HTTP does not depend.
     """
-    return Refusal(kind, _graph_words(node, status) + message, streamed=stream)
+    return Refusal(kind, _graph_words(graph, status) + message, streamed=stream)
 
 
 def is_of_graph(refusal: Refusal) -> bool:
@@ -86,7 +91,7 @@ def _row(status: int, message: str) -> ErrorTemplate:
 
 def _graph(message: str, streamed_status: int, body: ErrorBody = _object) -> ErrorTemplate:
     """A graph's refusal; of a stream it is the bare JSON, without `data:` and without [DONE]."""
-    (_, content_type), *headers = STREAM
+    (_, content_type), *headers = STREAM_HEADERS
     streamed = ErrorTemplate(streamed_status, _GRAPH + message, body, tuple(headers), content_type)
     return ErrorTemplate(400, _GRAPH + message, body, content_type=JSON, streamed=streamed)
 

@@ -18,9 +18,8 @@ from mockserver.core.timeline import Reply, TokenTiming
 from mockserver.dialects.openai.embeddings import EmbeddingForm, embedding_request, embeddings, read_usage
 from mockserver.dialects.openai.read import text_prompt
 from mockserver.dialects.openai.replies import body_reply
-from mockserver.dialects.ovms.endpoints import enter
+from mockserver.dialects.ovms.endpoints import Fields, enter
 from mockserver.dialects.ovms.errors import JSON, graph_fault
-from mockserver.dialects.ovms.graphs import NODES, too_many
 
 # The dimensions of a model's vectors, by a part of its name; the first that is found counts.
 _SIZES = (("minilm|small", 384), ("base|nomic|roberta|mpnet", 768), (r"(?<!\d)8b", 4096), (r"(?<!\d)4b", 2560))
@@ -46,7 +45,7 @@ def read_embedding(call: Call, scope: RequestScope) -> GenerationRequest | Refus
     if longest <= _CONTEXT:
         return request._replace(prompts=prompts)
     message = f"Input length {longest} longer than allowed {_CONTEXT}"
-    return graph_fault(message, kind=FailureKind.CONTEXT_LENGTH, node=NODES["embeddings"])
+    return graph_fault(message, kind=FailureKind.CONTEXT_LENGTH, graph="embeddings")
 
 
 def write_embedding(generation: Generation, pace: TokenTiming, scope: RequestScope) -> Reply:
@@ -64,6 +63,18 @@ def _size_of(model: str) -> int:
 
 
 # --- rerank ----------------------------------------------------------------------------------------------------------
+
+# "max_allowed_chunks [...] default = 10000": no reranker takes more documents.
+_MOST_DOCUMENTS = 10_000
+
+
+def too_many(fields: Fields) -> Refusal | None:
+    """The refusal of too many documents by a reranker's graph, which only counts those that are texts."""
+    texts = sum(isinstance(document, str) for document in fields["documents"])
+    if texts <= _MOST_DOCUMENTS:
+        return None
+    return graph_fault("Number of documents exceeds max_allowed_chunks", graph="scores", status="INTERNAL")
+
 
 # The scores of texts about the same subjects, and of texts without a common subject.
 _SIZE = 256
@@ -88,7 +99,7 @@ def read_rerank(call: Call, scope: RequestScope) -> GenerationRequest | Refusal:
     if documents and isinstance(documents[0], Mapping):
         # "add support for document map": the server reads them, and scores none.
         if returned:
-            return graph_fault("document map not supported", node=NODES["scores"])
+            return graph_fault("document map not supported", graph="scores")
         documents = []
     top = fields.get("top_n")
     # Compared as an unsigned number, a negative one cuts nothing off.

@@ -1,11 +1,11 @@
-"""The models that are served, their speed, and the endpoints about them and about the server itself (vendor note 1)."""
+"""The models that are served, what they make and how they reason by their names, their speed, and the endpoints about
+them and about the server itself (vendor notes 1 and 7)."""
 
 import json
 import re
-from collections.abc import Mapping
 from functools import lru_cache
 from math import inf
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from mockserver.core.calls import Call
 from mockserver.core.dialects import Model, Preset, PromptCaching, RequestScope
@@ -13,11 +13,21 @@ from mockserver.core.failures import FailureKind, Refusal
 from mockserver.core.generation import Effort
 from mockserver.core.timeline import Reply
 from mockserver.dialects.openai.replies import body_reply
-from mockserver.dialects.ovms.errors import JSON
-from mockserver.dialects.ovms.graphs import kind_of
+from mockserver.dialects.ovms.errors import JSON, Kind
+
+_NAMES: tuple[tuple[str, Kind], ...] = (
+    (r"rerank|cross-encoder", "scores"),
+    (r"embed|(?<![a-z])(?:bge|gte|e5)-|minilm|sentence-transformers", "embeddings"),
+)
+
+
+@lru_cache(maxsize=256)
+def kind_of(model: str) -> Kind:
+    """The output of a model of that name."""
+    return next((kind for pattern, kind in _NAMES if re.search(pattern, model, re.IGNORECASE)), "texts")
+
 
 EFFORTS: dict[str, Effort] = {"low": "low", "medium": "medium", "high": "high"}
-_DEFAULT_EFFORT: Effort = "medium"
 
 
 class Thinking(NamedTuple):
@@ -36,6 +46,7 @@ _FAMILIES: tuple[tuple[str, Thinking | None], ...] = (
     (r"qwen-?3|minicpm-?5", Thinking()),
     (r"gemma-?4", Thinking(unasked=False, end="")),
 )
+
 _SEEING = r"(?<![a-z])vlm?(?![a-z])|vision|llava|pixtral|internvl|minicpm-?v|gemma-?[34]"
 # Models whose tool parser has no builder of guided generation, so that nothing forces them to call; those of llama3,
 # hermes3 (Qwen), phi4 and devstral have one.
@@ -59,15 +70,6 @@ def sees(model: str) -> bool:
 def must_call(model: str) -> bool:
     """Whether a required call is enforced with a model of that name."""
     return re.search(_GUIDED, model, re.IGNORECASE) is not None or re.search(_UNGUIDED, model, re.IGNORECASE) is None
-
-
-def reasoning_of(model: str, template: Mapping[str, Any]) -> tuple[Effort | None, bool]:
-    """The reasoning effort of a model, given the variables of its chat template, None for no reasoning; and whether
-    thoughts would be shown: not if the request has switched reasoning off."""
-    family, asked = thinking(model), template.get("reasoning_effort")
-    if family is None or (family.switch and not template.get("enable_thinking", family.unasked)):
-        return None, template.get("enable_thinking") is not False
-    return EFFORTS.get(asked, _DEFAULT_EFFORT) if isinstance(asked, str) else _DEFAULT_EFFORT, True
 
 
 # --- their speed -----------------------------------------------------------------------------------------------------
@@ -107,7 +109,7 @@ def preset_of(model: str) -> str:
     return "ovms" if kind_of(model) == "texts" else "ovms-encoder"
 
 
-# --- models ----------------------------------------------------------------------------------------------------------
+# --- endpoints -------------------------------------------------------------------------------------------------------
 
 MODELS = (
     # The page's own example.
@@ -116,8 +118,8 @@ MODELS = (
     # One with a draft model beside it, for the parameters of speculative decoding.
     Model("llama3-speculative", "OVMS", context=8_192),
 )
-DRAFTED = frozenset({"llama3-speculative"})
 
+DRAFTED = frozenset({"llama3-speculative"})
 _VERSION = "2026.4.1"
 _STATUS = {
     "model_version_status": [

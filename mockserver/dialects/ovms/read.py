@@ -1,31 +1,44 @@
-"""Completions and chats become requests to a model, or are refused."""
+"""Completions and chats become requests to a model, or are refused (vendor notes 2 and 6)."""
 
+import binascii
+import re
+from base64 import b64decode
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from mockserver.core.calls import Call
 from mockserver.core.dialects import Edition, Model, RequestScope
 from mockserver.core.failures import FailureKind, Refusal
-from mockserver.core.generation import GenerationRequest, Limits, Output, Prompt, Sampling, Stops, ToolChoice
-from mockserver.dialects.openai.read import chat_prompt, stop_texts, with_images
+from mockserver.core.generation import Effort, GenerationRequest, Limits, Output, Prompt, Sampling, Stops, ToolChoice
+from mockserver.dialects.openai.read import chat_prompt, image_urls, stop_texts, with_images
 from mockserver.dialects.ovms.chat_templates import template_of, variables_fault
 from mockserver.dialects.ovms.checks import (
-    CHAT_CHECKS,
     COMPLETION_CHECKS,
     ENGINE_CHECKS,
+    FORMAT,
     IGNORE_EOS_LIMIT,
+    LOGPROBS,
+    SAMPLING,
+    SEVERAL,
+    SPECIAL,
+    STREAM,
+    TOOLS,
+    VARIABLES,
     Check,
     first_fault,
     sampled,
-    token_limit,
+    whole_limit,
 )
-from mockserver.dialects.ovms.endpoints import Admitted, enter
+from mockserver.dialects.ovms.endpoints import Admitted, Fields, enter, without_nulls
 from mockserver.dialects.ovms.errors import graph_fault
-from mockserver.dialects.ovms.fields import Fields, without_nulls
-from mockserver.dialects.ovms.formats import read_format
-from mockserver.dialects.ovms.messages import IMAGE_TOKENS, Message, as_templated
-from mockserver.dialects.ovms.models import reasoning_of, sees
-from mockserver.dialects.ovms.tools import Function, offered, read_choice, read_tools
+from mockserver.dialects.ovms.guided_generation import (
+    Function,
+    offered,
+    read_choice,
+    read_format,
+    read_tools,
+)
+from mockserver.dialects.ovms.models import EFFORTS, sees, thinking
 from mockserver.model.tokens import token_count
 
 
@@ -41,14 +54,158 @@ def read(call: Call, scope: RequestScope) -> GenerationRequest | Refusal:
 
 def read_chat(call: Call, scope: RequestScope) -> GenerationRequest | Refusal:
     """A chat, or why the server or its graph refuses it."""
-    accepted = accept(call, scope, CHAT_CHECKS)
+    accepted = accept(call, scope, _CHAT_CHECKS)
     if isinstance(accepted, Refusal):
         return accepted
     messages = accepted.fields["messages"]
-    return read_conversation(accepted, as_templated(messages), messages, token_limit(accepted.fields))
+    return read_conversation(accepted, as_templated(messages), messages, _token_limit(accepted.fields))
 
 
-# --- what they share ---------------------------------------------------------------------------------------------
+def _token_limit(fields: Fields) -> int | None:
+    """The maximum length that a chat requests: `max_completion_tokens` takes precedence over `max_tokens`."""
+    asked: int | None = fields.get("max_completion_tokens", fields.get("max_tokens"))
+    return asked
+
+
+def _a_token_to_say(value: object, fields: Fields) -> str | None:
+    return "max_tokens value should be greater than 0" if _token_limit(fields) == 0 else None
+
+
+# --- the messages of a chat ------------------------------------------------------------------------------------------
+
+Message = Mapping[str, Any]
+# The members of a message that are passed on beside its content and its calls; all of them texts.
+_KEPT = ("role", "tool_call_id", "name", "reasoning_content")
+_PLAIN = {"role", "content"}
+# The tokens of an image: the server's vision models differ, and state none.
+_IMAGE_TOKENS = 256
+# How the server marks an image for its models.
+_IMAGE_TAG = "<ov_genai_image_"
+_REMOTE = re.compile(r"(?:https?|s?ftp)://")
+
+
+def _messages_fault(model: str, fields: Fields) -> str | None:
+    """What is wrong with the first invalid message; unknown members are ignored."""
+    if "messages" not in fields:
+        return "Messages missing in request"
+    messages = fields["messages"]
+    if not isinstance(messages, list):
+        return "Messages are not an array"
+    if not messages:
+        return "Messages array cannot be empty"
+    for message in messages:
+        if not isinstance(message, dict):
+            return "Message is not a JSON object"
+        content, calls = message.get("content"), message.get("tool_calls")
+        for part in content if isinstance(content, list) else ():
+            if (fault := _part_fault(part)) is not None:
+                return fault
+        if not isinstance(message.get("role"), str):
+            return "Every message must have 'role' field"
+        for call in calls if isinstance(calls, list) else ():
+            if not isinstance(call, dict):
+                return "Each tool_call must be an object"
+            if not isinstance(call.get("function"), dict):
+                return "Each tool_call must have a 'function' object"
+    return None
+
+
+def _part_fault(part: object) -> str | None:
+    if not isinstance(part, dict):
+        return "Invalid message structure - content array should contain objects"
+    kind = part.get("type")
+    if not isinstance(kind, str):
+        return "Invalid message structure - content object type missing"
+    if kind == "text":
+        return None if isinstance(part.get("text"), str) else "Invalid message structure - content text missing"
+    if kind not in _MEDIA:
+        return "Unsupported content type"
+    member, missing, invalid = _MEDIA[kind]
+    medium = part.get(kind)
+    if not isinstance(medium, dict):
+        return f"Invalid message structure - {missing}"
+    fit = isinstance(medium.get(member), str)
+    return None if fit else f"Invalid message structure - {kind} does not have {invalid}"
+
+
+# The member of each medium that has it, and what is said if the medium or the member is missing.
+_MEDIA: Mapping[str, tuple[str, str, str]] = {
+    "image_url": ("url", "content image_url missing", "url field"),
+    "input_audio": ("data", "input_audio object missing", "a valid data field"),
+}
+
+
+def pictures_fault(messages: Sequence[Message], fields: Fields) -> str | None:
+    """What is wrong with the images of messages whose form is checked: the model reads only text, or the URL is not
+    allowed. Texts for a vision model must not mark the place of an image."""
+    if sees(fields["model"]):
+        if any(_IMAGE_TAG in text for message in messages for text in _texts(message.get("content"))):
+            return "Message contains restricted <ov_genai_image> tag"
+        return next(filter(None, map(_address_fault, image_urls(messages))), None)
+    for message in messages:
+        if isinstance(message.get("content"), list) and image_urls((message,)):
+            return "This servable supports only text input, but image_url has been provided"
+    return None
+
+
+def _texts(content: object) -> Sequence[str]:
+    if isinstance(content, list):
+        return [part["text"] for part in content if isinstance(part.get("text"), str)]
+    return (content,) if isinstance(content, str) else ()
+
+
+def _address_fault(url: str) -> str | None:
+    """Without allowed domains, the server only accepts images within the request."""
+    _, marked, data = url.partition("base64,")
+    if not marked:
+        remote = "Given url does not match any allowed domain from allowed_media_domains"
+        return remote if _REMOTE.match(url) else "Loading images from local filesystem is disabled."
+    try:
+        b64decode(data, validate=True)
+    except (binascii.Error, ValueError):
+        return "Invalid base64 string in request"
+    return None
+
+
+def as_templated(messages: Sequence[Message]) -> list[Message]:
+    """The messages as a chat template gets them: a role, a text or null, and of the rest what it may read.
+
+    Several texts are joined with line ends; an empty list of parts is null, and an empty list of calls is none.
+    """
+    templated = []
+    for message in messages:
+        content, calls = message.get("content", ""), message.get("tool_calls")
+        if type(content) is str and message.keys() == _PLAIN:
+            templated.append(message)
+            continue
+        if isinstance(content, list):
+            content = "\n".join([part["text"] for part in content if part["type"] == "text"]) if content else None
+        kept: dict[str, Any] = {name: message[name] for name in _KEPT if isinstance(message.get(name), str)}
+        kept["content"] = content if isinstance(content, str) or content is None else ""
+        if isinstance(calls, list) and calls:
+            kept["tool_calls"] = calls
+        templated.append(kept)
+    return templated
+
+
+_CHAT_CHECKS: tuple[Check, ...] = (
+    *STREAM,
+    whole_limit("max_tokens"),
+    *SAMPLING,
+    SEVERAL,
+    SPECIAL,
+    ("model", _messages_fault),
+    *TOOLS,
+    LOGPROBS,
+    whole_limit("max_completion_tokens"),
+    ("max_tokens", _a_token_to_say),
+    ("max_completion_tokens", _a_token_to_say),
+    FORMAT,
+    VARIABLES,
+    ("messages", pictures_fault),
+)
+
+# --- requests --------------------------------------------------------------------------------------------------------
 
 
 class Asked(NamedTuple):
@@ -85,7 +242,8 @@ def read_conversation(
     `templated` is what the template gets of the `messages`, which may show images; `most` is the most tokens that the
     request allows.
     """
-    fields, functions = accepted.fields, offered(accepted.fields)
+    fields = accepted.fields
+    functions = offered(fields) if "tools" in fields else ()
     model, variables = fields["model"], fields.get("chat_template_kwargs")
     fault = variables_fault(variables, tools=bool(functions)) if variables else None
     template = template_of(model)
@@ -96,7 +254,7 @@ def read_conversation(
         return _refused(fault, fields, FailureKind.CHAT_TEMPLATE)
     prompt = chat_prompt(templated, functions)
     if sees(model):
-        prompt = with_images(prompt, messages, IMAGE_TOKENS)
+        prompt = with_images(prompt, messages, _IMAGE_TOKENS)
     return _request(accepted, prompt, most, "observed", functions)
 
 
@@ -166,6 +324,18 @@ def _window_fault(prompt: Prompt, most: int, model: Model) -> str | None:
     return None
 
 
+_DEFAULT_EFFORT: Effort = "medium"
+
+
+def reasoning_of(model: str, template: Mapping[str, Any]) -> tuple[Effort | None, bool]:
+    """The reasoning effort of a model, given the variables of its chat template, None for no reasoning; and whether
+    thoughts would be shown: not if the request has switched reasoning off."""
+    family, asked = thinking(model), template.get("reasoning_effort")
+    if family is None or (family.switch and not template.get("enable_thinking", family.unasked)):
+        return None, template.get("enable_thinking") is not False
+    return EFFORTS.get(asked, _DEFAULT_EFFORT) if isinstance(asked, str) else _DEFAULT_EFFORT, True
+
+
 def _read_stops(fields: Fields, *, kept: bool) -> Stops:
     """The texts that end the answer. "default: `false` if `stream=false`, `true` if `stream=true`"."""
     return Stops(stop_texts(fields["stop"]), include=fields.get("include_stop_str_in_output", kept))
@@ -177,6 +347,7 @@ _USUAL: Mapping[Edition, Sampling] = {
     "documented": Sampling(seeds=(0,), early_stopping=False),
     "observed": Sampling(top_k=40, early_stopping=False),
 }
+
 _SAMPLING_FIELDS = {
     *("seed", "temperature", "top_p", "top_k", "min_p", "best_of", "length_penalty"),
     *("frequency_penalty", "presence_penalty", "repetition_penalty"),

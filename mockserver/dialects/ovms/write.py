@@ -1,19 +1,26 @@
-"""Completions and chats, plain and streamed (vendor notes 3 and 6): one body, or chunks of some tokens each."""
+"""Completions and chats, plain and streamed (vendor notes 3 and 6): one body, or chunks of some tokens each.
 
-from collections.abc import Iterator, Sequence
+A stream groups tokens as the server's two text streamers do (note 3, "Grouping"). Both hold text back: the older one
+until a space ends a word, the newer one for three tokens. Both flush everything at a line end, and wait while a
+character is incomplete; a token without text is part of a character.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import accumulate, chain, islice
+from operator import sub
 from typing import Any, Literal, NamedTuple
 
 import orjson
 
 from mockserver.core.dialects import RequestScope
-from mockserver.core.generation import Choice, Generation, ToolCall
+from mockserver.core.generation import Choice, FinishReason, Generation, ToolCall
 from mockserver.core.seeding import alphanumerics
-from mockserver.core.timeline import FrameBatch, LazyFrames, Reply, TokenTiming
+from mockserver.core.timeline import RUN_LENGTH, FrameBatch, LazyFrames, Reply, TokenTiming
 from mockserver.dialects.openai.replies import (
     DONE,
     SLOT,
+    Members,
     at_step,
     body_reply,
     event,
@@ -21,65 +28,19 @@ from mockserver.dialects.openai.replies import (
     template,
     usage_object,
 )
-from mockserver.dialects.ovms.errors import JSON, STREAM
+from mockserver.dialects.ovms.errors import JSON, STREAM_HEADERS
 from mockserver.dialects.ovms.models import thinking
 from mockserver.dialects.ovms.read import Asked
-from mockserver.dialects.ovms.streams import GROUPING, Flush, Stretch, by_delay, stretch_frames
 
 # The `object` of bodies. The page has it for chunks too, whose name has a `.chunk` more in every version of the server.
 _TEXT, _CHAT = "text_completion", "chat.completion"
 
 
-def _envelope(choices: list[Any], kind: str, generation: Generation, scope: RequestScope) -> dict[str, Any]:
-    """The choices as an answer, or as a chunk of one, of the kind that `object` names."""
-    # No id and no system_fingerprint; `created` is "request arrival time in seconds, the same in all chunks".
-    return {"choices": choices, "created": int(scope.now), "model": generation.request.model, "object": kind}
-
-
-def _body(choices: list[Any], kind: str, generation: Generation, scope: RequestScope) -> Reply:
-    body = _envelope(choices, kind, generation, scope)
-    body["usage"] = usage_object(generation.usage)
-    return body_reply(body, generation, content_type=JSON)
-
-
-class _Chunks(NamedTuple):
-    """The chunks of a stream's only choice."""
-
-    kind: str
-    generation: Generation
-    scope: RequestScope
-
-    def chunk(self, content: dict[str, Any], reason: str | None = None) -> dict[str, Any]:
-        """A chunk with this content; the last one has the `reason` why the choice ends."""
-        choice: dict[str, Any] = {"index": 0, "logprobs": None, **content}
-        # "finish_reason first up to v2026.0".
-        first = self.scope.edition == "documented"
-        choice = {"finish_reason": reason, **choice} if first else {**choice, "finish_reason": reason}
-        usage = {"usage": None} if self.generation.request.output.include_usage else {}
-        return _envelope([choice], self.kind, self.generation, self.scope) | usage
-
-    def handshake(self, content: dict[str, Any]) -> FrameBatch:
-        """The newer server's first event if there is a token but no text yet: "no logprobs and no usage member"."""
-        choice = {"index": 0, **content, "finish_reason": None}
-        return at_step(0, (event(_envelope([choice], self.kind, self.generation, self.scope)),))
-
-    def ending(self, content: dict[str, Any], reason: str) -> tuple[bytes, ...]:
-        """The last chunk, the usage if it is requested, and [DONE]: "all of these go out in one write"."""
-        last = event(self.chunk(content, reason))
-        if not self.generation.request.output.include_usage:
-            return last, DONE
-        usage = {"usage": usage_object(self.generation.usage)}
-        return last, event(_envelope([], self.kind, self.generation, self.scope) | usage), DONE
-
-
-# --- write -----------------------------------------------------------------------------------------------------------
-
-
 def write(generation: Generation, pace: TokenTiming, scope: RequestScope) -> Reply:
-    """The generation as one body, or as a stream of chunks."""
-    if generation.request.output.stream:
-        return stream_reply(LazyFrames(partial(_chunks, generation, scope)), STREAM)
+    """A completion as one body, or as a stream of chunks."""
     output = generation.request.output
+    if output.stream:
+        return stream_reply(LazyFrames(partial(_completion_frames, generation, scope)), STREAM_HEADERS)
     choices = [
         {
             "finish_reason": choice.finish_reason,
@@ -111,47 +72,166 @@ def _logprobs(choice: Choice, echo: bool) -> dict[str, Any]:
     }
 
 
-# --- a stream ----------------------------------------------------------------------------------------------------
-
-
-def _chunks(generation: Generation, scope: RequestScope) -> Iterator[FrameBatch]:
-    """The chunks of the only choice, the last with its finish reason; then the usage if requested, and the end."""
-    (choice,), chunks = generation.choices, _Chunks(f"{_TEXT}.chunk", generation, scope)
-    echo, texts, newer = choice.echo_texts, choice.texts, scope.edition == "observed"
+def _completion_frames(generation: Generation, scope: RequestScope) -> Iterator[FrameBatch]:
+    (choice,), newer = generation.choices, scope.edition == "observed"
+    echo, texts = choice.echo_texts, choice.texts
     if echo:
         # It comes with the first token: joined to it by the older server, token by token by the newer.
         texts = [*echo, *texts] if newer else ["".join((*echo, *texts[:1])), *texts[1:]]
-    ahead = len(echo) if newer else 0
-    flushes = GROUPING[scope.edition](texts)
-    first = next(flushes)
-    if newer and first.at > ahead:
-        yield chunks.handshake({"text": ""})
-    around = template(chunks.chunk({"text": SLOT}))
-    stretch = Stretch(chain((first,), flushes), around, len(choice.ids), -ahead)
-    yield from stretch_frames(stretch, lambda text: chunks.ending({"text": text}, choice.finish_reason))
+    flushes = by_delay(texts) if newer else by_words(texts)
+    parts = [AnswerPart("text", flushes, len(choice.ids), -len(echo) if newer else 0)]
+    opening = {"text": ""} if newer else None
+    return _frames(_TEXT, generation, scope, parts, lambda part, text: {"text": text}, opening)
 
 
-# --- spoken ----------------------------------------------------------------------------------------------------------
+def write_chat(generation: Generation, pace: TokenTiming, scope: RequestScope) -> Reply:
+    """An answer to a conversation as one body, or as a stream of chunks."""
+    generation = as_told(generation)
+    if generation.request.output.stream:
+        return stream_reply(LazyFrames(partial(_chat_frames, generation, scope)), STREAM_HEADERS)
+    choices = [
+        {
+            "finish_reason": choice.finish_reason,
+            "index": choice.index,
+            "logprobs": None if generation.request.output.logprobs is None else {"content": _chat_logprobs(choice)},
+            "message": _message(choice, scope),
+        }
+        for choice in generation.choices
+    ]
+    return _body(choices, _CHAT, generation, scope)
 
 
-def is_parsed(generation: Generation) -> bool:
-    """Whether thoughts and calls are separated from the text."""
-    options = generation.request.extra
-    return isinstance(options, Asked) and options.parsed
+def _message(choice: Choice, scope: RequestScope) -> dict[str, Any]:
+    # "`reasoning_content` (only if not empty), `role`, `tool_calls` (always an array, `[]` if none ...)"
+    thought = {"reasoning_content": "".join(choice.thoughts)} if choice.thoughts else {}
+    calls = []
+    for place, call in enumerate(choice.calls):
+        function = {"name": call.name, "arguments": call.arguments}
+        calls.append({**call_head(choice, place, scope), "function": function})
+    return {"content": choice.text, **thought, "role": "assistant", "tool_calls": calls}
 
 
-def finish_reason(choice: Choice, generation: Generation) -> str:
-    """Why the choice ends: "`tool_calls` [...] if any tool call was seen and generation stopped normally"."""
-    if choice.finish_reason == "length":
-        return "length"
-    return "tool_calls" if choice.calls and is_parsed(generation) else "stop"
+def _chat_logprobs(choice: Choice) -> list[dict[str, Any]]:
+    """A row for each token of the text, without alternatives; a call that is part of the text has none."""
+    return [
+        {"token": text, "logprob": position.logprob, "bytes": list(text.encode()), "top_logprobs": []}
+        for text, position in zip(choice.texts, choice.positions, strict=False)
+    ]
 
 
-def words(choice: Choice) -> Sequence[str]:
-    """The text and the calls of a choice, as the tokens of one text."""
-    if not choice.calls:
-        return choice.texts
-    return [*choice.texts, *(text for call in choice.calls for text in _written(call))]
+def _chat_frames(generation: Generation, scope: RequestScope) -> Iterator[FrameBatch]:
+    (choice,) = generation.choices
+    opening = {"delta": {"role": "assistant", "content": None}} if choice.steps > 1 else None
+    parts = parts_of(choice)
+    return _frames(_CHAT, generation, scope, parts, lambda part, text: {"delta": _delta(part, text)}, opening)
+
+
+def _delta(part: "AnswerPart", text: Any) -> dict[str, Any]:
+    """The delta with a text: "empty `{}` if only a finish is left"."""
+    if text == "":
+        return {}
+    if part.kind == "call":
+        return {"tool_calls": [{"index": part.place, "function": {"arguments": text}}]}
+    return {"content" if part.kind == "text" else "reasoning_content": text}
+
+
+def _envelope(choices: list[Any], kind: str, generation: Generation, scope: RequestScope) -> dict[str, Any]:
+    """The choices as an answer, or as a chunk of one, of the kind that `object` names."""
+    # No id and no system_fingerprint; `created` is "request arrival time in seconds, the same in all chunks".
+    return {"choices": choices, "created": int(scope.now), "model": generation.request.model, "object": kind}
+
+
+def _body(choices: list[Any], kind: str, generation: Generation, scope: RequestScope) -> Reply:
+    body = _envelope(choices, kind, generation, scope)
+    body["usage"] = usage_object(generation.usage)
+    return body_reply(body, generation, content_type=JSON)
+
+
+# --- groups of tokens ------------------------------------------------------------------------------------------------
+
+_DELAY = 3
+_INCOMPLETE = "\ufffd"
+
+
+class Flush(NamedTuple):
+    """The text of one event. It is sent once token `at` is decoded, and completes the first `out` tokens."""
+
+    text: str
+    at: int
+    out: int
+    last: bool = False
+
+
+def by_words(texts: Sequence[str]) -> Iterator[Flush]:
+    """Flushes up to the last space, the last one with all that is left; `texts[k]` is what token k adds.
+
+    Text that the last token releases is part of the last flush.
+    """
+    held = ""  # words without an end
+    fresh = ""  # what no end was looked for in, since it breaks off within a character
+    for at, text in enumerate(texts[:-1]):
+        ending = text[-1:]
+        fresh = fresh + text if fresh else text
+        if not ending or ending == _INCOMPLETE:
+            continue
+        # All can go up to a line end, else "up to and including the last space (only U+0020)".
+        cut = len(fresh) if ending == "\n" else fresh.rfind(" ") + 1
+        if cut:
+            yield Flush(held + fresh[:cut], at, at + (cut == len(fresh)))
+            held = fresh[cut:]
+        else:
+            held += fresh
+        fresh = ""
+    yield Flush(held + fresh + "".join(texts[-1:]), max(len(texts) - 1, 0), len(texts), last=True)
+
+
+def by_delay(texts: Sequence[str], delay: int = _DELAY) -> Iterator[Flush]:
+    """Flushes with a delay of some tokens, the last one with all that is left."""
+    held: list[str] = []
+    for at, text in enumerate(texts):
+        held.append(text)
+        ending = text[-1:]
+        if ending == "\n":
+            yield Flush("".join(held), at, at + 1)
+            held = []
+            continue
+        ready = len(held) + 1 - delay
+        # A slot whose own text was incomplete counts for nothing, and neither does anything before the last is whole.
+        if ready > 0 and ending and ending != _INCOMPLETE and not _incomplete(held[ready - 1]):
+            text = held[0] if ready == 1 else "".join(held[:ready])
+            del held[:ready]
+            yield Flush(text, at, at + 1 - len(held))
+    yield Flush("".join(held), max(len(texts) - 1, 0), len(texts), last=True)
+
+
+def _incomplete(text: str) -> bool:
+    return not text or text.endswith(_INCOMPLETE)
+
+
+# --- the parts of a choice -------------------------------------------------------------------------------------------
+
+
+def as_told(generation: Generation) -> Generation:
+    """The generation as the server tells it: its parsers separate thoughts and calls from the text, if they are on."""
+    options, model = generation.request.extra, generation.request.model
+    parsed = isinstance(options, Asked) and options.parsed
+    return generation._replace(choices=tuple([_told(choice, model, parsed=parsed) for choice in generation.choices]))
+
+
+def _told(choice: Choice, model: str, *, parsed: bool) -> Choice:
+    texts, thoughts, is_cut = choice.texts, choice.thoughts, choice.finish_reason == "length"
+    if choice.calls and not parsed:
+        texts = [*texts, *(text for call in choice.calls for text in _written(call))]
+        reason: FinishReason = "length" if is_cut else "stop"
+        return choice._replace(ids=range(len(texts)), texts=texts, calls=(), finish_reason=reason)
+    # "`tool_calls` [...] if any tool call was seen and generation stopped normally"
+    reason = "length" if is_cut else "tool_calls" if choice.calls else "stop"
+    family = thinking(model) if thoughts else None
+    if family is not None and (texts or choice.calls or not is_cut):
+        thoughts = [*thoughts[:-1], thoughts[-1] + family.end]
+    elif reason == choice.finish_reason:
+        return choice
+    return choice._replace(thoughts=thoughts, finish_reason=reason)
 
 
 def _written(call: ToolCall) -> Iterator[str]:
@@ -161,22 +241,11 @@ def _written(call: ToolCall) -> Iterator[str]:
     yield from (text + "}" for text in call.texts[-1:])
 
 
-def thoughts(choice: Choice, generation: Generation) -> Sequence[str]:
-    """The texts of the thoughts, with their end tag unless they are cut short."""
-    family = thinking(generation.request.model)
-    over = choice.texts or choice.calls or choice.finish_reason != "length"
-    if not choice.thoughts or family is None or not over:
-        return choice.thoughts
-    return [*choice.thoughts[:-1], choice.thoughts[-1] + family.end]
-
-
 def call_head(choice: Choice, place: int, scope: RequestScope) -> dict[str, Any]:
     """The members with which a call begins, in bodies and chunks alike."""
     # "id = 9 random letters/digits"
     return {"id": alphanumerics(scope.identity, 9, "call", choice.index, place), "type": "function"}
 
-
-# --- parts -----------------------------------------------------------------------------------------------------------
 
 # Arguments are held back by one token more than texts, because of their closing bracket.
 _CALL_DELAY = 4
@@ -196,96 +265,88 @@ class AnswerPart(NamedTuple):
     begun: int = 0
 
 
-def parts_of(choice: Choice, generation: Generation) -> list[AnswerPart]:
+def parts_of(choice: Choice) -> list[AnswerPart]:
     """The parts in the order of the stream, at least one."""
-    if not is_parsed(generation):
-        texts = words(choice)
-        return [AnswerPart("text", by_delay(texts), len(texts))]
-    thought, spoken = len(choice.thoughts), len(choice.thoughts) + len(choice.texts)
-    parts = [AnswerPart("thought", by_delay(thoughts(choice, generation)), thought)] if thought else []
+    step = len(choice.thoughts)
+    parts = [AnswerPart("thought", by_delay(choice.thoughts), step)] if step else []
     if choice.texts:
-        parts.append(AnswerPart("text", by_delay(choice.texts), len(choice.texts), thought))
-    parts += _calls(choice, spoken)
-    return parts or [AnswerPart("text", by_delay(()), 0)]
-
-
-def _calls(choice: Choice, step: int) -> Iterator[AnswerPart]:
+        parts.append(AnswerPart("text", by_delay(choice.texts), len(choice.texts), step))
+        step += len(choice.texts)
     for place, call in enumerate(choice.calls):
         count = len(call.texts)
         flushes = by_delay(call.texts, _CALL_DELAY)
         # The name is sent once the arguments have begun, which those of a call that is cut short may not have.
-        yield AnswerPart("call", flushes, count, step + min(count, 1), place, step + min(count, 2))
+        parts.append(AnswerPart("call", flushes, count, step + min(count, 1), place, step + min(count, 2)))
         step += call.steps
+    return parts or [AnswerPart("text", by_delay(()), 0)]
 
 
-# --- chats -----------------------------------------------------------------------------------------------------------
+def begun(part: AnswerPart) -> tuple[int, AnswerPart]:
+    """The decoding step after which the first of its flushes is sent, and the part."""
+    first = next(part.flushes)
+    return max(part.step + first.at, 0), part._replace(flushes=chain((first,), part.flushes))
 
 
-def write_chat(generation: Generation, pace: TokenTiming, scope: RequestScope) -> Reply:
-    """The generation as one body, or as a stream of chunks."""
-    if generation.request.output.stream:
-        return stream_reply(LazyFrames(partial(_chat_chunks, generation, scope)), STREAM)
-    choices = [
-        {
-            "finish_reason": finish_reason(choice, generation),
-            "index": choice.index,
-            "logprobs": None if generation.request.output.logprobs is None else {"content": _chat_logprobs(choice)},
-            "message": _message(choice, generation, scope),
-        }
-        for choice in generation.choices
-    ]
-    return _body(choices, _CHAT, generation, scope)
+def runs(part: AnswerPart, *, closes: bool = False) -> Iterator[tuple[list[str], list[int], list[int], bool]]:
+    """Its flushes, some at a time: their texts, the decoding steps after which they are sent, their tokens, and whether
+    they are the last ones. The very last is left out if it is empty, unless it `closes` the answer."""
+    step, ahead, most, out = part.step, max(-part.step, 0), part.tokens, 0
+    while run := list(islice(part.flushes, RUN_LENGTH)):
+        over = run[-1].last
+        if over and not closes and not run[-1].text:
+            run.pop()
+        totals = [min(total - ahead, most) if total > ahead else 0 for _, _, total, _ in run]
+        if run:
+            steps = [at + step if at + step > 0 else 0 for _, at, _, _ in run]
+            yield [text for text, *_ in run], steps, [*map(sub, totals, (out, *totals))], over
+            out = totals[-1]
 
 
-def _message(choice: Choice, generation: Generation, scope: RequestScope) -> dict[str, Any]:
-    """The message: text, thoughts and tool calls."""
-    if not is_parsed(generation):
-        return {"content": "".join(words(choice)), "role": "assistant", "tool_calls": []}
-    # "`reasoning_content` (only if not empty), `role`, `tool_calls` (always an array, `[]` if none ...)"
-    thought = {"reasoning_content": "".join(thoughts(choice, generation))} if choice.thoughts else {}
-    calls = []
-    for place, call in enumerate(choice.calls):
-        function = {"name": call.name, "arguments": call.arguments}
-        calls.append({**call_head(choice, place, scope), "function": function})
-    return {"content": choice.text, **thought, "role": "assistant", "tool_calls": calls}
+# --- frames ----------------------------------------------------------------------------------------------------------
 
 
-def _chat_logprobs(choice: Choice) -> list[dict[str, Any]]:
-    """A row for each token of the text, without alternatives."""
-    return [
-        {"token": text, "logprob": position.logprob, "bytes": list(text.encode()), "top_logprobs": []}
-        for text, position in zip(choice.texts, choice.positions, strict=True)
-    ]
+def _frames(
+    kind: str,
+    generation: Generation,
+    scope: RequestScope,
+    parts: Sequence[AnswerPart],
+    said: Callable[[AnswerPart, Any], Members],
+    opening: Members | None,
+) -> Iterator[FrameBatch]:
+    """The chunks of the only choice, one for each flush of its parts; then the usage if requested, and [DONE].
 
+    `said` are the members of a chunk with a text. The newer server's first chunk is the `opening` if there is a token
+    but no text yet.
+    """
+    (choice,), asked = generation.choices, generation.request.output.include_usage
 
-def _chat_chunks(generation: Generation, scope: RequestScope) -> Iterator[FrameBatch]:
-    """The whole stream: its chunks, the last with the finish reason; then the usage if requested, and the end."""
-    (choice,), chunks = generation.choices, _Chunks(f"{_CHAT}.chunk", generation, scope)
-    first, *rest = parts_of(choice, generation)
-    flush = next(first.flushes)
-    waits = flush.at > 0 or first.kind == "call" or bool(choice.thoughts)
-    if waits and choice.steps > 1:
-        yield chunks.handshake({"delta": {"role": "assistant", "content": None}})
-    parts = (first._replace(flushes=chain((flush,), first.flushes)), *rest)
-    for part in parts:
-        yield from _frames(part, part is parts[-1], choice, chunks)
+    def envelope(choices: list[Any], **usage: Any) -> dict[str, Any]:
+        return _envelope(choices, f"{kind}.chunk", generation, scope) | (usage if asked else {})
 
+    def chunk(members: Members, finish_reason: str | None = None) -> dict[str, Any]:
+        finish = {"finish_reason": finish_reason}
+        # "finish_reason first up to v2026.0".
+        first, last = (finish, {}) if scope.edition == "documented" else ({}, finish)
+        return envelope([{**first, "index": 0, "logprobs": None, **members, **last}], usage=None)
 
-def _frames(part: AnswerPart, last: bool, choice: Choice, chunks: _Chunks) -> Iterator[FrameBatch]:
-    def close(text: str) -> tuple[bytes, ...]:
-        # "empty `{}` if only a finish is left".
-        return chunks.ending({"delta": _delta(part, text) if text else {}}, finish_reason(choice, chunks.generation))
-
-    if part.kind == "call":
-        # "first tool delta" with its name, then its arguments.
-        name = {"name": choice.calls[part.place].name}
-        head = {**call_head(choice, part.place, chunks.scope), "index": part.place, "function": name}
-        yield FrameBatch((event(chunks.chunk({"delta": {"tool_calls": [head]}})),), (part.begun,), (1,))
-    around = template(chunks.chunk({"delta": _delta(part, SLOT)}))
-    yield from stretch_frames(Stretch(part.flushes, around, part.tokens, part.step), close if last else None)
-
-
-def _delta(part: AnswerPart, text: Any) -> dict[str, Any]:
-    if part.kind == "call":
-        return {"tool_calls": [{"index": part.place, "function": {"arguments": text}}]}
-    return {"content" if part.kind == "text" else "reasoning_content": text}
+    first, begins = begun(parts[0])
+    if opening is not None and (begins.kind == "call" or choice.thoughts or first > 0):
+        # "no logprobs and no usage member".
+        first_choice = {"index": 0, **opening, "finish_reason": None}
+        yield at_step(0, (event(_envelope([first_choice], f"{kind}.chunk", generation, scope)),))
+    for number, part in enumerate((begins, *parts[1:]), start=1):
+        if part.kind == "call":
+            # "first tool delta" with its name, then its arguments.
+            name = {"name": choice.calls[part.place].name}
+            head = {**call_head(choice, part.place, scope), "index": part.place, "function": name}
+            yield FrameBatch((event(chunk({"delta": {"tool_calls": [head]}})),), (part.begun,), (1,))
+        (before, after), dumps, closes = template(chunk(said(part, SLOT))), orjson.dumps, number == len(parts)
+        for texts, steps, tokens, over in runs(part, closes=closes):
+            data = [before + dumps(text) + after for text in texts]
+            if over and closes:
+                # "all of these go out in one write"
+                usage = (event(envelope([], usage=usage_object(generation.usage))),) if asked else ()
+                data[-1:] = closing = (event(chunk(said(part, texts[-1]), choice.finish_reason)), *usage, DONE)
+                steps += [steps[-1]] * (len(closing) - 1)
+                tokens += [0] * (len(closing) - 1)
+            yield FrameBatch(data, steps, tokens)

@@ -1,15 +1,16 @@
-"""Tools and the choice among them (vendor note 6)."""
+"""What a model is held to: calls of the tools on offer, and `response_format` (vendor note 6)."""
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from mockserver.core.generation import Tool, ToolChoice
+from mockserver.core.generation import Constraint, Tool, ToolChoice
 from mockserver.dialects.openai.read import parameters_fault
-from mockserver.dialects.ovms.fields import Fields
+from mockserver.dialects.ovms.endpoints import Fields
 from mockserver.dialects.ovms.models import must_call
+from mockserver.model.schema import schema_fault
 
 Function = Mapping[str, Any]
-
 _MODES = ("none", "auto", "required")
 _AUTO = ToolChoice()
 
@@ -77,7 +78,8 @@ def _is_kept(name: str, chosen: str) -> bool:
 
 def offered(fields: Fields) -> Sequence[Function]:
     """The functions on offer: with a choice by name only those of that name."""
-    if "tools" not in fields or (chosen := _chosen(fields)) == "none":
+    chosen = _chosen(fields)
+    if chosen == "none" or "tools" not in fields:
         return ()
     functions = (tool.get("function", tool) for tool in fields["tools"])
     return [function for function in functions if _is_kept(function["name"], chosen)]
@@ -106,3 +108,69 @@ def read_choice(fields: Fields) -> ToolChoice:
     if chosen in _MODES:
         return ToolChoice("required") if chosen == "required" and must_call(fields["model"]) else _AUTO
     return ToolChoice("required", (chosen,))
+
+
+# --- response_format -------------------------------------------------------------------------------------------------
+
+Form = Mapping[str, Any]
+
+
+def read_format(form: Form) -> Constraint | None:
+    """The constraint of a format; None if any text will do."""
+    tag = form.get("format") if form.get("type") == "structural_tag" else _flattened(form)
+    if not isinstance(tag, Mapping):
+        return None
+    return _schema(tag) if tag.get("type") == "json_schema" else _matched(tag)
+
+
+def _flattened(form: Form) -> Form:
+    """The vendor's format as a tag: the schema replaces the object of name and schema."""
+    asked = form.get("json_schema")
+    return {**form, "json_schema": asked.get("schema")} if isinstance(asked, Mapping) else form
+
+
+def _schema(tag: Form) -> Constraint | None:
+    schema = tag.get("json_schema")
+    return None if schema is None or schema_fault(schema) else Constraint("json_schema", schema)
+
+
+def _matched(tag: Form) -> Constraint | None:
+    """The constraint of a tag that a regular expression can express."""
+    pattern = _pattern(tag)
+    if pattern is None:
+        return None
+    # Imported with the first pattern: most servers never see one.
+    from mockserver.model.regex import fault_in
+
+    return None if fault_in(pattern) else Constraint("regex", pattern)
+
+
+def _pattern(tag: object) -> str | None:
+    kind = tag.get("type") if isinstance(tag, Mapping) else None
+    return _PATTERNS[kind](tag) if isinstance(kind, str) and kind in _PATTERNS else None
+
+
+def _constant(tag: Any) -> str | None:
+    value = tag.get("value")
+    return re.sub(r"[\\.^$|?*+()\[\]{}]", r"\\\g<0>", value) if isinstance(value, str) else None
+
+
+def _regex(tag: Any) -> str | None:
+    pattern = tag.get("pattern")
+    return f"(?:{pattern})" if isinstance(pattern, str) else None
+
+
+def _elements(tag: Any, between: str) -> str | None:
+    """The patterns of all elements in one; None if one of them is not a pattern, or if there are none."""
+    elements = tag.get("elements")
+    found = list(map(_pattern, elements)) if isinstance(elements, list) else []
+    known = [pattern for pattern in found if pattern is not None]
+    return f"(?:{between.join(known)})" if known and len(known) == len(found) else None
+
+
+_PATTERNS: Mapping[str, Callable[[Any], str | None]] = {
+    "const_string": _constant,
+    "regex": _regex,
+    "or": lambda tag: _elements(tag, "|"),
+    "sequence": lambda tag: _elements(tag, ""),
+}
