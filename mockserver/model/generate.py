@@ -33,9 +33,9 @@ from mockserver.core.generation import (
 )
 from mockserver.core.seeding import Draws, derive
 from mockserver.model import tokens
-from mockserver.model.format_instructions import requested_format
 from mockserver.model.intent import detect_intent
 from mockserver.model.logprobs import NO_ECHO, asked_positions, echo_of, positions, ranked, scale
+from mockserver.model.output_formats import requested_format
 from mockserver.model.prose import think
 from mockserver.model.sampling import (
     GREEDY,

@@ -13,19 +13,16 @@ replaced or left out would break it; there a temperature below 1 chooses between
 """
 
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
+from collections.abc import Iterator, Sequence
 from itertools import accumulate
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from mockserver.core.generation import LONGEST_CHOICE, Constraint, GenerationRequest, Prompt, Sampling, Stops
 from mockserver.core.seeding import Draws, derive
+from mockserver.model.output_formats import writers
 from mockserver.model.penalties import apply_penalties
 from mockserver.model.prose import is_dictated, write_prose
 from mockserver.model.tokens import EOS, Phrase
-
-if TYPE_CHECKING:
-    from mockserver.model.output_formats import FormatWriter
 
 TokensAndEnd = tuple[Sequence[int], Sequence[str], bool]
 
@@ -79,7 +76,7 @@ def choice_tokens(
     if constraint is not None:
         if free < 1 and Draws(derive(key, "form")).unit() >= free:
             key = derive(seeds.greedy, "text", GREEDY)
-        return first_tokens(_writers()[constraint.kind](prompt, key, constraint.schema), limit, least)
+        return first_tokens(writers()[constraint.kind](prompt, key, constraint.schema), limit, least)
     plain = is_plain(sampling)
     if plain and free == 1:
         return first_tokens(write_prose(prompt, Draws(key)), limit, least)
@@ -139,14 +136,6 @@ def _freedom(seeds: ChoiceSeeds, own: int) -> float:
 
 def _draws(own: int, greedy: int, free: float) -> Draws:
     return Draws(own) if free == 1 else Blend(own, greedy, free)
-
-
-@cache
-def _writers() -> "Mapping[str, FormatWriter]":
-    """The writers of constrained answers. They take some 40 ms to import, and few requests need them."""
-    from mockserver.model.output_formats import WRITERS
-
-    return WRITERS
 
 
 # --- freedom -------------------------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from mockserver.core.generation import GenerationRequest, Message, Prompt, Tool, ToolChoice
-from mockserver.model.output_formats import WRITERS
+from mockserver.model.output_formats import writers
 from mockserver.model.tools.calls import decide
 
 USER: dict[str, Any] = {
@@ -36,7 +36,7 @@ def written(refused: str) -> Any:
     """The object after one that was refused."""
     messages = (Message("user", ASKED), Message("assistant", "{}"), Message("user", refused))
     text = ""
-    for phrase in WRITERS["json_schema"](Prompt(refused, refused, 10, chat=True, messages=messages), 7, USER):
+    for phrase in writers()["json_schema"](Prompt(refused, refused, 10, chat=True, messages=messages), 7, USER):
         if phrase is None:
             break
         text += "".join(phrase.texts)

@@ -12,7 +12,7 @@ from mockserver.core.seeding import Draws
 from mockserver.model import tokens
 from mockserver.model.intent import detect_intent
 from mockserver.model.literal_answers import closing_word, literal_answers, sentiment
-from mockserver.model.output_formats import WRITERS
+from mockserver.model.output_formats import writers
 from mockserver.model.prose import write_prose
 
 LABELS = ("positive", "negative", "neutral")
@@ -257,7 +257,7 @@ JUDGED = [
 def written(kind: str, instructions: str, text: str, schema: dict[str, Any] | None = None) -> str:
     messages = (Message("system", instructions), Message("user", text))
     asked = Prompt(f"{instructions}\n{text}", text, 20, chat=True, messages=messages)
-    phrases = write_prose(asked, Draws(7)) if schema is None else WRITERS[kind](asked, 7, schema)
+    phrases = write_prose(asked, Draws(7)) if schema is None else writers()[kind](asked, 7, schema)
     told = ""
     for phrase in phrases:
         if phrase is None:

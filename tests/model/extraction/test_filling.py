@@ -7,7 +7,7 @@ import pytest
 
 from mockserver.core.generation import Message, Prompt
 from mockserver.model.extraction.instances import is_told
-from mockserver.model.output_formats import WRITERS
+from mockserver.model.output_formats import writers
 
 Schema = dict[str, Any]
 
@@ -58,7 +58,7 @@ NAMED: Schema = {"type": "array", "items": whole(name=TEXT)}
 def written(kind: str, prompt: str, schema: Schema | None, key: int = 7) -> Any:
     asked = Prompt(prompt, prompt, 10, chat=True, messages=(Message("user", prompt),))
     text = ""
-    for phrase in WRITERS[kind](asked, key, schema):
+    for phrase in writers()[kind](asked, key, schema):
         if phrase is None:
             break
         text += "".join(phrase.texts)

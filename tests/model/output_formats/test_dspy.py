@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from mockserver.core.generation import Constraint, GenerationRequest, Message, Prompt
-from mockserver.model.format_instructions import requested_format
 from mockserver.model.generate import generate
+from mockserver.model.output_formats import requested_format
 
 PEOPLE = {
     "type": "array",

@@ -5,9 +5,8 @@ import json
 import pytest
 
 from mockserver.core.generation import Constraint, GenerationRequest, Message, Prompt, Sampling
-from mockserver.model import format_instructions
-from mockserver.model.format_instructions import requested_format
 from mockserver.model.generate import generate
+from mockserver.model.output_formats import requested_format
 
 ORDERS = (
     'Anna is 30. Answer only with valid JSON, nothing else: {"name": string}',
@@ -73,7 +72,7 @@ def test_only_the_surroundings_of_json_are_searched_for_orders(monkeypatch: pyte
             searched.append(end - start)
             return ()
 
-    monkeypatch.setattr(format_instructions, "_order", Noting)
+    monkeypatch.setattr(output_formats, "_order", Noting)
     assert (
         requested_format(asked("Return a list of words. " * 400 + "JSON" + " and give more" * 400 + " json or JSON"))
         is None
