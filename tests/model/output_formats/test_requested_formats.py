@@ -5,6 +5,7 @@ import json
 import pytest
 
 from mockserver.core.generation import Constraint, GenerationRequest, Message, Prompt, Sampling
+from mockserver.model import output_formats
 from mockserver.model.generate import generate
 from mockserver.model.output_formats import requested_format
 
