@@ -18,7 +18,7 @@ from mockserver.model import languages
 from mockserver.model.intent import Intent, detect_intent, is_begun, turn_label
 from mockserver.model.literal_answers import closing_word, sentence_to_say, sentiment
 from mockserver.model.tokens import Phrase, fresh_phrase, phrase
-from mockserver.model.tools.results import report, results
+from mockserver.model.tools import report, results
 
 _NO_SPACES = ("zh", "ja")
 # The characters after which an answer needs no leading space, and those of texts that ask or that go on.

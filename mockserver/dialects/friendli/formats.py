@@ -31,7 +31,9 @@ _LOOKS = {"^", "$", r"\A", r"\a", r"\Z", r"\z", "(?=", "(?!", "(?<=", "(?<!"}
 def fault_of(pattern: str) -> str:
     """Why the vendor refuses a pattern; empty if it accepts it."""
     # Imported with the first pattern: most servers never see one.
-    from mockserver.model.regex import PatternError, fault_in, read_pattern
+    from mockserver.model.regex import fault_in
+    from mockserver.model.regex.sizes import PatternError
+    from mockserver.model.regex.syntax import read_pattern
 
     pieces = _PIECE.findall(pattern)
     if _LOOKS.intersection(pieces):

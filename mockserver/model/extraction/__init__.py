@@ -1,1 +1,378 @@
-"""Filling instances of schemas with what a prompt names and states."""
+"""Fills an instance of a schema with what a prompt names: a city, a number of days, a word of an enumeration, a person.
+
+Each property of the instance takes a value that the prompt offers for it, if the schema accepts the whole object with
+it. Objects within it are filled in the same way. A list of objects gets one for each name that one of their properties
+can take, filled from the text between that name and the next.
+"""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from mockserver.model.extraction.mentions import is_clear, number_for, numbers, texts_for
+from mockserver.model.extraction.names import names
+from mockserver.model.intent import STRETCH
+from mockserver.model.literal_answers import sentiment
+from mockserver.model.schema import schema_fault
+from mockserver.model.schema.documents import Document
+from mockserver.model.schema.instances import compiled
+from mockserver.model.terms import place_of, words_in
+
+Schema = Mapping[str, Any]
+
+# Limits: how many offers are tried for a property, the length of a text and of a number in characters, how deep objects
+# within objects are filled, and how many objects a list gets.
+_TRIED = 4
+_LONGEST_INPUT = 400
+_LONGEST_NUMBER = 15
+_DEEPEST = 3
+_MOST_ROWS = 8
+# How many references and choices of a schema are followed.
+_MOST_STEPS = 4
+_NUMERIC = ("integer", "number")
+
+# Words for what is so, and for what is not, by words of a property's name.
+_STATES: tuple[tuple[frozenset[str], frozenset[str], frozenset[str]], ...] = tuple(
+    (frozenset(names.split()), frozenset(so.split()), frozenset(not_so.split()))
+    for names, so, not_so in (
+        ("stock available availability", "available stock", "unavailable sold"),
+        (
+            "on enabled enable state active activate activated",
+            "on enable enabled activate active",
+            "off disable disabled deactivate inactive",
+        ),
+        ("open opened", "open opened", "closed close shut"),
+        ("locked lock", "lock locked", "unlock unlocked"),
+        ("married", "married", "single unmarried divorced"),
+        ("urgent", "urgent urgently asap immediately", ""),
+        ("done completed complete finished", "done completed finished", "pending unfinished incomplete"),
+    )
+)
+_NEGATED = re.compile(
+    r"\b(?:not|no|never|without|isn['’]t|aren['’]t|wasn['’]t|doesn['’]t|don['’]t|out of|no longer)((?: [^\W_]+){1,3})",
+    re.IGNORECASE,
+)
+
+# "Generate three profiles": a number of things in the plural that are to be made.
+_NUMBERS = ("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+_WANTED = re.compile(
+    r"\b(?:generate|create|list|give|make|provide|write|invent|suggest|propose|name|come up with|return|produce|show|"
+    r"need|want|find|recommend|draft)\b(?: (?:me|us|a list of|exactly|at least|the|up))*"
+    rf" (\d{{1,2}}|{'|'.join(_NUMBERS)}) "
+    r"(?!(?:year|day|hour|minute|word|sentence|character|line|time)s?\b)"
+    r"(?:[a-z][\w-]* ){0,3}?(?:[a-z][\w-]*s|people|children|men|women)\b",
+    re.IGNORECASE,
+)
+_MOST_WANTED = 20
+
+
+class SchemaPart(NamedTuple):
+    """A property of an object, with its own schema. A `vague` one does not tell what it means."""
+
+    name: str
+    own: Schema
+    vague: bool
+
+
+class Shape:
+    """The properties of an object as its schema has them, the clear ones first in `clear_first`. `numeric` names those
+    that are numbers.
+    """
+
+    def __init__(self, schema: Schema, document: Document) -> None:
+        self._document = document
+        self.parts: list[SchemaPart] = []
+        named = schema.get("properties")
+        for name, part in named.items() if isinstance(named, Mapping) else ():
+            if isinstance(part, Mapping):
+                own = _plain(part, document)
+                self.parts.append(SchemaPart(name, own, _is_vague(name, own)))
+        self.clear_first = sorted(self.parts, key=lambda part: part.vague)
+        self.keys = {part.name.lower() for part in self.parts}
+        self.numeric = [part.name for part in self.parts if type_of(part.own) in _NUMERIC and "enum" not in part.own]
+        self._shapes: dict[str, Shape] = {}
+
+    def of(self, name: str, schema: Schema) -> "Shape":
+        """The shape of the object that a property holds, or of those in its list."""
+        found = self._shapes.get(name)
+        if found is None:
+            found = self._shapes[name] = Shape(_plain(schema, self._document), self._document)
+        return found
+
+    def ordered(self, value: Mapping[str, Any]) -> dict[str, Any]:
+        """An object with its properties in the order of the schema."""
+        order = dict.fromkeys([*(part.name for part in self.parts if part.name in value), *value])
+        return {name: value[name] for name in order}
+
+
+def shape_of(schema: Schema) -> Shape:
+    """The shape of the object that a schema describes, perhaps read for an earlier request."""
+    document = compiled(schema).document
+    known: Shape | None = document.kept.get(Shape)
+    if known is None:
+        known = document.kept[Shape] = Shape(_plain(schema, document), document)
+    return known
+
+
+def accepting(schema: Schema) -> Callable[[object], bool]:
+    """A function that tells whether the schema accepts a value, including its formats."""
+    document = compiled(schema).document
+    return lambda value: document.accepts(value) and document.accepts_formats(value)
+
+
+def type_of(own: Schema) -> str:
+    """The first type of a value other than null; empty if the schema has none."""
+    kind = own.get("type")
+    if isinstance(kind, list):
+        return next((name for name in kind if name != "null"), "")
+    return kind if isinstance(kind, str) else ""
+
+
+def _is_vague(name: str, own: Schema) -> bool:
+    """Whether a property is a string with no hint at its meaning, so that others are filled first."""
+    return type_of(own) == "string" and not {"enum", "const", "format"} & own.keys() and not _says_what(name, own)
+
+
+def _says_what(name: str, own: Schema) -> bool:
+    """Whether a property tells what it means, by its name, its format or its description."""
+    return is_clear(f"{name} {own.get('format', '')}", _description_of(own))
+
+
+def _description_of(own: Schema) -> str:
+    """The description in a schema; empty if it has none."""
+    return own["description"] if isinstance(own.get("description"), str) else ""
+
+
+def _plain(own: Schema, document: Document) -> Schema:
+    """A schema with references resolved and `anyOf` replaced by its first choice other than null, in a few steps."""
+    for _ in range(_MOST_STEPS):
+        if isinstance(own.get("$ref"), str):
+            found = document.resolve(own["$ref"], document.base)
+            own = found.schema if found is not None and isinstance(found.schema, Mapping) else {}
+            continue
+        choices = own.get("anyOf")
+        listed = choices if isinstance(choices, list) else []
+        chosen = (each for each in listed if isinstance(each, Mapping) and each.get("type") != "null")
+        choice = next(chosen, None)
+        if choice is None:
+            break
+        own = choice
+    return own
+
+
+class _Filling(NamedTuple):
+    """The source of values: the prompt's topic, and the terms that are no names (`about`)."""
+
+    topic: str
+    about: frozenset[str]
+    guessing: bool
+    taken: frozenset[str] = frozenset()  # texts already used in an object around this one
+
+
+def filled(
+    base: Mapping[str, Any], schema: Schema, topic: str, about: frozenset[str], *, guessing: bool
+) -> dict[str, Any]:
+    """The instance of a schema with what the prompt offers for each property; words in `about` are no names.
+
+    With `guessing`, a string whose property does not tell what it means takes the only name in the prompt.
+    """
+    return _filled(base, shape_of(schema), _Filling(topic, about, guessing), accepting(schema), 0)
+
+
+def is_told(schema: Schema, topic: str) -> bool:
+    """Whether a prompt that is no question offers a value for every required property, and there are at least two of
+    these. A value is a name, a number, or a word of an enumeration."""
+    required = schema.get("required")
+    if not isinstance(required, list) or len(required) < 2 or topic.rstrip().endswith(("?", "？")):
+        return False
+    filling, named = _Filling(topic, frozenset(), guessing=False), {found.text for found in names(topic)}
+    parts = {part.name: part for part in shape_of(schema).parts}
+    for name in required:
+        part = parts.get(name)
+        offers = [] if part is None or part.vague else _offers(name, part.own, filling)
+        if part is None or not offers:
+            return False
+        values = offers[0] if isinstance(offers[0], list) else [offers[0]]
+        told = type_of(part.own) in _NUMERIC or "enum" in part.own or all(value in named for value in values)
+        if not told:
+            return False
+    return True
+
+
+def with_items(schema: Any, count: int | None) -> Any:
+    """The schema with so many items, if it is a list or has a single property that is one, and allows as many; the
+    schema itself if `count` is None."""
+    if count is None or not isinstance(schema, Mapping):
+        return schema
+    parts = schema.get("properties")
+    named = parts.items() if isinstance(parts, Mapping) else ()
+    lists = {name: own for name, own in named if isinstance(own, Mapping) and type_of(own) == "array"}
+    if type_of(schema) == "array":
+        lists = {"": schema}
+    if len(lists) != 1:
+        return schema
+    [(name, own)] = lists.items()
+    least, most = own.get("minItems", count), own.get("maxItems", count)
+    if not (isinstance(least, int) and isinstance(most, int) and least <= count <= most):
+        return schema
+    sized = {**own, "minItems": count, "maxItems": count}
+    if own is not schema:
+        sized = {**schema, "properties": {**schema["properties"], name: sized}}
+    return sized if schema_fault(sized) is None else schema
+
+
+def texts_of(name: str, own: Schema, topic: str, about: frozenset[str]) -> list[Any]:
+    """What the prompt offers for a string; if its property does not tell what it means, an only name."""
+    if _says_what(name, own) or "format" in own:
+        found = texts_for(f"{name} {own.get('format', '')}", topic, about, _description_of(own))
+        return list(dict.fromkeys(text[:_LONGEST_INPUT] for text in found if text))
+    only = {found.text for found in names(topic, about)}
+    return list(only) if len(only) == 1 else []
+
+
+def _filled(
+    base: Mapping[str, Any], shape: Shape, filling: _Filling, accepts: Callable[[object], bool], depth: int
+) -> dict[str, Any]:
+    instance = _counted(base, shape, filling, accepts)
+    taken: list[Any] = []
+    for name, own, vague in shape.clear_first:
+        offers = _offers(name, own, filling) if filling.guessing or not vague else []
+        for offer in offers:
+            # A prompt may list the keys of an object, which are no values.
+            key = isinstance(offer, str) and offer.lower() in shape.keys and "enum" not in own
+            changed = {**instance, name: offer}
+            if not key and not (vague and offer in taken) and accepts(changed):
+                instance = changed
+                taken.append(offer)
+                break
+    if depth < _DEEPEST:
+        above = {offer for offer in taken if isinstance(offer, str)}
+        filling = filling._replace(guessing=False, taken=filling.taken | above)
+        for part in shape.parts:
+            if isinstance(instance.get(part.name), dict | list):
+                instance = {**instance, part.name: _within(part, instance, shape, filling, accepts, depth)}
+    return shape.ordered(instance)
+
+
+def _within(
+    part: SchemaPart,
+    instance: Mapping[str, Any],
+    shape: Shape,
+    filling: _Filling,
+    accepts: Callable[[object], bool],
+    depth: int,
+) -> Any:
+    """The value of a property, filled if it is an object or a list of objects."""
+    name, own, _ = part
+
+    def stands(value: object) -> bool:
+        return accepts({**instance, name: value})
+
+    value = instance[name]
+    if isinstance(value, dict):
+        return _filled(value, shape.of(name, own), filling, stands, depth + 1)
+    items = own.get("items")
+    if not (isinstance(value, list) and isinstance(items, Mapping) and value and isinstance(value[0], dict)):
+        return value
+    rows = _rows(value, shape.of(name, items), filling, depth)
+    return rows if rows and stands(rows) else value
+
+
+def _rows(base: Sequence[dict[str, Any]], item: Shape, filling: _Filling, depth: int) -> list[Any]:
+    """An object for each name that one can take; the other objects stay if there is only one name and nothing else."""
+    found = [name for name in names(filling.topic, filling.about) if name.text not in filling.taken]
+    rows = []
+    for place, (name, following) in enumerate(zip(found[:_MOST_ROWS], (*found[1:], None), strict=False)):
+        about_name = filling.topic[name.start : following.start if following else None]
+        blank = base[place % len(base)]
+        row = _filled(blank, item, filling._replace(topic=about_name), lambda _: True, depth + 1)
+        changed = [key for key in row if key not in blank or row[key] != blank[key]]
+        if name.text in row.values():
+            rows.append((row, len(changed)))
+    if len(rows) == 1 and rows[0][1] == 1:
+        return [rows[0][0], *base[1:]]
+    return [row for row, _ in rows]
+
+
+def _counted(
+    base: Mapping[str, Any], shape: Shape, filling: _Filling, accepts: Callable[[object], bool]
+) -> dict[str, Any]:
+    """The instance with the prompt's numbers in order, if there are as many as numeric properties, and at least two;
+    or a single one, with `guessing`."""
+    wanted = shape.numeric
+    if len(wanted) < (1 if filling.guessing else 2):
+        return dict(base)
+    found = [_number(text) for text in numbers(filling.topic) if len(text) <= _LONGEST_NUMBER]
+    counted = {**base, **dict(zip(wanted, found, strict=False))}
+    return counted if len(found) == len(wanted) and accepts(counted) else dict(base)
+
+
+def _number(text: str) -> int | float:
+    return float(text) if "." in text else int(text)
+
+
+def _offers(name: str, own: Schema, filling: _Filling) -> list[Any]:
+    """What the prompt offers for a property, best first."""
+    if "const" in own:
+        return []
+    if isinstance(own.get("enum"), list):
+        felt = sentiment(own["enum"], filling.topic)
+        return _mentioned(own["enum"], filling.topic) if felt is None else [felt]
+    kind, offers = type_of(own), list[Any]()
+    if kind == "string":
+        offers = texts_of(name, own, filling.topic, filling.about)
+    elif kind in _NUMERIC:
+        found = [_number(text) for text in number_for(name, filling.topic) if len(text) <= _LONGEST_NUMBER]
+        offers = [number for number in found if kind == "number" or isinstance(number, int)]
+    elif kind == "boolean":
+        stated = _truth(name, filling.topic[:STRETCH])
+        offers = [] if stated is None else [stated]
+    elif kind == "array":
+        items = own.get("items")
+        if isinstance(items, Mapping) and type_of(items) == "string" and "enum" not in items:
+            # All names together.
+            texts = texts_of(name, items, filling.topic, filling.about)
+            offers = [texts] if texts else []
+        elif filling.guessing and isinstance(items, Mapping) and type_of(items) in _NUMERIC:
+            # All numbers, if there are several.
+            listed = [_number(text) for text in numbers(filling.topic) if len(text) <= _LONGEST_NUMBER]
+            offers = [listed] if len(listed) > 1 else []
+    return offers[:_TRIED]
+
+
+def _mentioned(values: Sequence[Any], topic: str) -> list[Any]:
+    """The strings of an enumeration that the prompt mentions, in its order."""
+    texts = (value for value in values if isinstance(value, str) and value)
+    stretch = topic[:STRETCH]
+    found = ((place_of(text, stretch), text) for text in texts)
+    return [text for _, text in sorted((place, text) for place, text in found if place is not None)]
+
+
+def _truth(name: str, topic: str) -> bool | None:
+    """Whether what a property is named after is so, as far as the prompt says it in words; None if it does not."""
+    wanted = words_in(name)
+    row = next((row for row in _STATES if row[0] & wanted), None)
+    if row is None:
+        return None
+    _, so, not_so = row
+    said, negated = _said(topic)
+    if said & not_so:
+        return bool(negated & not_so)
+    return not negated & so if said & so else None
+
+
+@lru_cache(maxsize=64)
+def _said(topic: str) -> tuple[frozenset[str], frozenset[str]]:
+    """The words of a prompt, and those of them that it negates."""
+    negated = (words_in(match[1]) for match in _NEGATED.finditer(topic))
+    return words_in(topic), frozenset().union(*negated)
+
+
+def wanted_items(topic: str) -> int | None:
+    """How many things a prompt asks to make: "Generate three profiles"; None if it names no number."""
+    match = _WANTED.search(topic[:STRETCH])
+    if match is None:
+        return None
+    count = int(match[1]) if match[1].isdigit() else _NUMBERS.index(match[1].lower()) + 2
+    return count if 0 < count <= _MOST_WANTED else None

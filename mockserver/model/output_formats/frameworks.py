@@ -21,12 +21,12 @@ from typing import Any
 
 from mockserver.core.generation import Constraint, GenerationRequest, Message, Prompt, Tool, ToolCall
 from mockserver.core.seeding import Draws, derive
-from mockserver.model.extraction.instances import filled
+from mockserver.model.extraction import filled
 from mockserver.model.intent import detect_intent
 from mockserver.model.schema import object_of, schema_fault, write_instance
 from mockserver.model.tokens import Phrase, fresh_phrase
+from mockserver.model.tools import gist
 from mockserver.model.tools.calls import decide
-from mockserver.model.tools.results import gist
 
 # --- sections ---------------------------------------------------------------------------------------------------------
 

@@ -22,7 +22,7 @@ from typing import Any
 from mockserver.core.generation import Prompt
 from mockserver.core.seeding import Draws, derive
 from mockserver.model import languages
-from mockserver.model.extraction.instances import accepting, filled, wanted_items, with_items
+from mockserver.model.extraction import accepting, filled, wanted_items, with_items
 from mockserver.model.intent import Intent, detect_intent
 from mockserver.model.output_formats.descriptions import SEARCHED, described_object, stated_pairs
 from mockserver.model.output_formats.frameworks import next_step, without_headings

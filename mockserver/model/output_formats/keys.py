@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from mockserver.model.extraction.instances import with_items
+from mockserver.model.extraction import with_items
 from mockserver.model.output_formats.frameworks import field_schema
 
 _TYPE_WORDS: Mapping[str, re.Pattern[str]] = {

@@ -8,7 +8,7 @@ from typing import Any
 
 from mockserver.core.generation import Constraint, Prompt
 from mockserver.core.seeding import derive
-from mockserver.model.extraction.instances import filled
+from mockserver.model.extraction import filled
 from mockserver.model.intent import detect_intent
 from mockserver.model.output_formats.descriptions import described_object
 from mockserver.model.output_formats.json_answers import USUAL

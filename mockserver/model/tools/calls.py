@@ -34,7 +34,7 @@ from mockserver.core.generation import (
 from mockserver.core.json_values import without_blanks
 from mockserver.core.seeding import Draws, derive
 from mockserver.model import languages, tokens
-from mockserver.model.extraction.instances import (
+from mockserver.model.extraction import (
     Schema,
     accepting,
     filled,
@@ -51,6 +51,7 @@ from mockserver.model.intent import STRETCH, detect_intent
 from mockserver.model.regex import write_match
 from mockserver.model.schema import schema_fault, write_instance
 from mockserver.model.terms import operations, terms, words_in
+from mockserver.model.tools import asked, gist, results
 from mockserver.model.tools.corrections import corrected, refusals, settled
 from mockserver.model.tools.orders import Order, forbids, order_in
 from mockserver.model.tools.relevance import (
@@ -61,7 +62,6 @@ from mockserver.model.tools.relevance import (
     searches,
     terms_of,
 )
-from mockserver.model.tools.results import asked, gist, results
 
 # The names of the tools that take the final answer of an agent: those of Pydantic AI and smolagents.
 _FINAL = ("final_result", "final_answer")

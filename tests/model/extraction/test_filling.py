@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from mockserver.core.generation import Message, Prompt
-from mockserver.model.extraction.instances import is_told
+from mockserver.model.extraction import is_told
 from mockserver.model.output_formats import writers
 
 Schema = dict[str, Any]

@@ -9,15 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mockserver.core.seeding import Draws
-from mockserver.model.regex import (
-    LONGEST,
-    PatternError,
-    continue_match,
-    fault_in,
-    find_match,
-    read_pattern,
-    write_match,
-)
+from mockserver.model.regex import continue_match, fault_in, find_match, write_match
+from mockserver.model.regex.sampling import LONGEST
+from mockserver.model.regex.sizes import PatternError
+from mockserver.model.regex.syntax import read_pattern
 
 SEEDS = tuple(range(0, 4000, 331))
 

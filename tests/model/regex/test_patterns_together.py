@@ -8,8 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mockserver.core.seeding import Draws
-from mockserver.model.regex import LONGEST, find_match, matches
+from mockserver.model import regex
+from mockserver.model.regex import find_match
 from mockserver.model.regex.derivatives import Derivatives
+from mockserver.model.regex.sampling import LONGEST
 from mockserver.model.regex.syntax import Node
 
 SEEDS = tuple(range(0, 4000, 1009))
@@ -124,7 +126,7 @@ def test_many_texts_of_a_large_language_differ_without_a_language_that_leaves_ea
         made.append(Derivatives(root))
         return made[-1]
 
-    monkeypatch.setattr(matches, "Derivatives", languages)
+    monkeypatch.setattr(regex, "Derivatives", languages)
     for patterns in (["^[a-f]{5}$"], ["^[a-z]{4,9}$", "[xyz]"], []):
         made.clear()
         found: list[str] = []

@@ -21,8 +21,8 @@ from mockserver.core.generation import (
     ToolChoice,
 )
 from mockserver.model.generate import generate
+from mockserver.model.tools import gist
 from mockserver.model.tools.calls import decide
-from mockserver.model.tools.results import gist
 
 Schema = dict[str, Any]
 
