@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from mockserver.core.seeding import Draws
 from mockserver.model.schema.merged_schema import ALL_WHOLE, MergedSchema, exactly
-from mockserver.model.schema.values import name_parts, table
+from mockserver.model.schema.texts import name_parts, table
 
 _ATTEMPTS = 20
 # Decimal numbers of fewer digits are floats that are written as they were.

@@ -19,8 +19,7 @@ from mockserver.model.schema.documents import SchemaNode
 from mockserver.model.schema.merged_schema import Containing, MergedSchema
 from mockserver.model.schema.negation import negate
 from mockserver.model.schema.numbers import numbers, range_of
-from mockserver.model.schema.texts import fits, texts
-from mockserver.model.schema.values import Setting, name_parts
+from mockserver.model.schema.texts import Setting, fits, name_parts, texts
 
 # What a search gives for a value that there is none of; None is a value.
 NOTHING: Any = object()

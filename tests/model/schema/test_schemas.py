@@ -27,7 +27,7 @@ from mockserver.model.schema import (
     schema_fault,
     write_instance,
 )
-from mockserver.model.schema.values import words
+from mockserver.model.schema.texts import words
 from tests.support.real_schemas import REAL
 from tests.support.schemas import holds, satisfiable
 
