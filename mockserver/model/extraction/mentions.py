@@ -10,9 +10,8 @@ from collections.abc import Callable, Iterator
 from functools import lru_cache
 
 from mockserver.model import languages
-from mockserver.model.extraction.names import ADDRESS, addresses, names, opens
 from mockserver.model.intent import STRETCH, detect_intent
-from mockserver.model.terms import stem, words_in
+from mockserver.model.terms import ADDRESS, addresses, names, opens, stem, words_in
 
 # Reads texts from a prompt; some terms, those about the request itself, are no names.
 _Read = Callable[[str, frozenset[str]], Iterator[str]]

@@ -46,11 +46,10 @@ from mockserver.model.extraction import (
     with_items,
 )
 from mockserver.model.extraction.mentions import texts_for
-from mockserver.model.extraction.names import listed, names
 from mockserver.model.intent import STRETCH, detect_intent
 from mockserver.model.regex import write_match
 from mockserver.model.schema import schema_fault, write_instance
-from mockserver.model.terms import operations, terms, words_in
+from mockserver.model.terms import listed, names, operations, terms, words_in
 from mockserver.model.tools import asked, gist, results
 from mockserver.model.tools.corrections import corrected, refusals, settled
 from mockserver.model.tools.orders import Order, forbids, order_in

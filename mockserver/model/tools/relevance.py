@@ -29,9 +29,17 @@ from typing import Any, NamedTuple
 
 from mockserver.core.generation import Tool
 from mockserver.model import languages
-from mockserver.model.extraction.names import between_names
 from mockserver.model.intent import STRETCH, detect_intent, stretch_of
-from mockserver.model.terms import ARITHMETIC, is_concept, is_operation, operations, place_of, terms, words_in
+from mockserver.model.terms import (
+    ARITHMETIC,
+    between_names,
+    is_concept,
+    is_operation,
+    operations,
+    place_of,
+    terms,
+    words_in,
+)
 from mockserver.model.tools import words
 
 # The score that makes a tool relevant.
