@@ -10,7 +10,6 @@ import tomllib
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from importlib.resources import files
-from importlib.resources.abc import Traversable
 from typing import Any, Literal, NamedTuple, get_args
 
 from mockserver.core.dialects import EDITIONS, Dialect, Edition
@@ -75,11 +74,14 @@ def conformance(dialect: Dialect) -> Conformance | None:
     told = tomllib.loads(rows.read_text("utf-8"))
     sources = {name: Source(**source) for name, source in told["sources"].items()}
     sources.setdefault("guess", Source("nobody outside the vendor knows", "guess"))
-    page = _sections(files(package) / "about.md")
+    page = dict(_SECTION.findall((files(package) / "about.md").read_text("utf-8")))
     return Conformance(
         sources,
         tuple(_claims(dialect, told["claims"])),
-        {title.lower(): tuple(map(_flat, _ITEM.findall(page.get(title, "")))) for title in _DEVIATIONS},
+        {
+            title.lower(): tuple(" ".join(item.split()) for item in _ITEM.findall(page.get(title, "")))
+            for title in _DEVIATIONS
+        },
     )
 
 
@@ -100,14 +102,6 @@ def conformance_document(dialect: Dialect) -> dict[str, Any] | None:
         ],
         "deviations": found.deviations,
     }
-
-
-def _sections(page: Traversable) -> dict[str, str]:
-    return dict(_SECTION.findall(page.read_text("utf-8")))
-
-
-def _flat(item: str) -> str:
-    return " ".join(item.split())
 
 
 def _claims(dialect: Dialect, rows: list[dict[str, Any]]) -> Iterator[Claim]:

@@ -98,15 +98,6 @@ def break_calls(choice: Choice, fault: Fault, request: GenerationRequest) -> Cho
     return choice._replace(calls=tuple(broken(call) if call.kind == "function" else call for call in choice.calls))
 
 
-def _broken_off(call: ToolCall) -> ToolCall:
-    """The call with JSON that lacks its end."""
-    return call.beginning(max(len(call.ids) - 1, 0))
-
-
-def _misnamed(call: ToolCall) -> ToolCall:
-    return call._replace(name=f"{call.name}_v2")
-
-
 def _misshaped(call: ToolCall) -> ToolCall:
     """The call with a list around the object that its function takes."""
     texts = list(call.texts)
@@ -117,8 +108,8 @@ def _misshaped(call: ToolCall) -> ToolCall:
 
 
 _BREAKS: dict[str, Callable[[ToolCall], ToolCall]] = {
-    "json": _broken_off,
-    "name": _misnamed,
+    "json": lambda call: call.beginning(max(len(call.ids) - 1, 0)),
+    "name": lambda call: call._replace(name=f"{call.name}_v2"),
     "schema": _misshaped,
 }
 

@@ -11,7 +11,7 @@ Lengths of answers are written as the same distributions, of tokens: `128`, `nor
 
 import re
 from collections.abc import Callable, Mapping
-from functools import cache
+from functools import cache, partial
 from math import inf
 from typing import Any, NamedTuple
 
@@ -235,11 +235,18 @@ def _number(part: _Text) -> float:
     return float(part.text)
 
 
-def _tokens(part: _Text) -> float:
-    number = _number(part)
-    if not 1 <= number <= _MOST_TOKENS:
-        raise part.fault(f"{part.text} is not a number of tokens from 1 to {_MOST_TOKENS}")
-    return number
+def _within(least: int, most: int, what: str) -> Callable[[_Text], float]:
+    def read(part: _Text) -> float:
+        number = _number(part)
+        if not least <= number <= most:
+            raise part.fault(f"{part.text} is not a {what} from {least} to {most}")
+        return number
+
+    return read
+
+
+_tokens = _within(1, _MOST_TOKENS, "number of tokens")
+_share = _within(0, 1, "share")
 
 
 def _length(part: _Text) -> float:
@@ -279,13 +286,6 @@ def _slots(part: _Text) -> int | None:
     return slots
 
 
-def _slowdown(part: _Text) -> float:
-    factor = _number(part)
-    if not 1 <= factor <= _SLOWEST:
-        raise part.fault(f"{part.text} is not a factor from 1 to {_SLOWEST}")
-    return factor
-
-
 def _spread(part: _Text) -> float:
     spread = _number(part)
     if spread > _WIDEST:
@@ -307,21 +307,6 @@ def _rate(part: _Text) -> Distribution:
     return Constant(1 / float(matched[1]))
 
 
-def _share(part: _Text) -> float:
-    share = _number(part)
-    if not 0 <= share <= 1:
-        raise part.fault(f"{part.text} is not a share from 0 to 1")
-    return share
-
-
-def _durations(part: _Text) -> Distribution:
-    return _distribution(part, _duration)
-
-
-def _chunks(part: _Text) -> Distribution:
-    return _distribution(part, _tokens)
-
-
 # How each distribution is made, and its parameters: name, reader (None: of amounts), default (None: required).
 _DISTRIBUTIONS: Mapping[str, tuple[Callable[..., Distribution], tuple[_Parameter, ...]]] = {
     "constant": (Constant, (("seconds", None, None),)),
@@ -331,6 +316,8 @@ _DISTRIBUTIONS: Mapping[str, tuple[Callable[..., Distribution], tuple[_Parameter
     "gamma": (Gamma, (("shape", _positive, None), ("scale", None, None), ("max", None, inf))),
     "empirical": (Empirical, (("seconds", None, None),)),
 }
+
+_durations = partial(_distribution, amount=_duration)
 
 # The field of a profile that each setting sets, and what reads it.
 SETTINGS: Mapping[str, tuple[str, Callable[[_Text], Any]]] = {
@@ -344,11 +331,11 @@ SETTINGS: Mapping[str, tuple[str, Callable[[_Text], Any]]] = {
     "jitter": ("jitter", _spread),
     "stall": ("stall", _durations),
     "stall_share": ("stall_share", _share),
-    "tokens_per_chunk": ("chunk", _chunks),
+    "tokens_per_chunk": ("chunk", partial(_distribution, amount=_tokens)),
     "speed": ("speed", _speed),
     "slots": ("slots", _slots),
     "waiting": ("waiting", _bound),
-    "slowdown": ("slowdown", _slowdown),
+    "slowdown": ("slowdown", _within(1, _SLOWEST, "factor")),
     "interference": ("interference", _share),
 }
 

@@ -22,7 +22,8 @@ def read(call: Call, scope: RequestScope) -> GenerationRequest | Refusal:
     body = json_object(call.body)
     if isinstance(body, Refusal):
         return body
-    faults = _REQUEST[scope.edition].violations(body)
+    contract = _REQUEST[scope.edition]
+    faults = () if contract.accepts(body) else contract.violations(body)
     misshapen = [_detail(fault) for fault in faults if not _is_out_of_range(fault)]
     refusal = _misplaced_top_logprobs(body) or (_refusal(misshapen) if misshapen else None)
     if refusal is not None:

@@ -57,19 +57,15 @@ def attempt(message: QueuedMessage, retried: int, key: str, real: float) -> Webh
     if not any(name == "User-Agent" for name, _ in forwarded):
         about = (*about, ("User-Agent", "Upstash-QStash"))
     if message.api is not None:
-        headers, url = _for_model(about, message.token), message.path
+        # Names are in lower case, as in every request received.
+        mine = ((name.lower(), value) for name, value in about if name != "Authorization")
+        headers, url = (*mine, ("authorization", f"Bearer {message.token}")), message.path
     else:
         signed = signature(message.url, message.body, key, real, message.id, retried)
         headers = tuple(sorted((*about, ("Upstash-Caller-Ip", CALLER_IP), ("Upstash-Signature", signed))))
         url = message.url
     options = message.options
     return WebhookRequest(message.id, options.method, url, raw(headers), message.body, retried, options.timeout)
-
-
-def _for_model(headers: Fields, token: str) -> Fields:
-    """Headers for the model, with the token of the publisher. Names are in lower case, as in every request received."""
-    mine = ((name.lower(), value) for name, value in headers if name != "Authorization")
-    return (*mine, ("authorization", f"Bearer {token}"))
 
 
 # --- callbacks ---------------------------------------------------------------------------------------------------
@@ -200,12 +196,8 @@ def wait_before(message: QueuedMessage, outcome: WebhookResult, retried: int, no
         own = milliseconds(message.options.retry_delay, retried)
         if own is not None:
             return min(max(own / 1_000, 0.0), DAY)
-    return backoff(retried + 1)
-
-
-def backoff(retry: int) -> float:
-    """The wait before a retry, the first of which is 1: "min(86400, e ** (2.5*n)) // in seconds"."""
-    return min(DAY, math.exp(2.5 * min(retry, _LAST_STEP)))
+    # "min(86400, e ** (2.5*n)) // in seconds"
+    return min(DAY, math.exp(2.5 * min(retried + 1, _LAST_STEP)))
 
 
 # --- durations ---------------------------------------------------------------------------------------------------

@@ -105,7 +105,7 @@ def cancel_messages(call: Call, scope: RequestScope) -> Reply:
         for message in store_of(scope).messages(owner_of(call))
         if (message.id in query["messageIds"] if named else _fits(message, message.created, query))
     ]
-    ids = tuple(message.id for message in found[: _count(query, len(found) if named else _MOST)])
+    ids = tuple(message.id for message in found[: _number(query, "count", len(found) if named else _MOST)])
     return json_reply({"cancelled": len(ids)}, 202, orders=(Cancel(ids),))
 
 
@@ -177,8 +177,8 @@ def _dead_letter(call: Call, scope: RequestScope) -> DeadLetter:
 def _chosen_dead(call: Call, scope: RequestScope) -> tuple[list[DeadLetter], str | None]:
     """The dead letters that a request acts on, and its cursor if others are left: they move up to the same place."""
     query = _query(call, _OF_DEAD, "dlqIds")
-    found, start = _dead(call, scope, query), _start(query)
-    most = _count(query, len(found)) if "dlqIds" in query else min(_count(query, _MOST), _MOST)
+    found, start = _dead(call, scope, query), _number(query, "cursor")
+    most = _number(query, "count", len(found)) if "dlqIds" in query else min(_number(query, "count", _MOST), _MOST)
     return found[start : start + most], str(start) if most and start + most < len(found) else None
 
 
@@ -315,28 +315,20 @@ def _fits(message: QueuedMessage, at: float, query: Query) -> bool:
     if any(name in query and query[name].keys().isdisjoint(read(message)) for name, read in _TEXTS.items()):
         return False
     milliseconds = int(at * 1000)
-    earliest, latest = query.get("fromDate"), query.get("toDate")
-    return (earliest is None or milliseconds >= _first(earliest)) and (latest is None or milliseconds <= _first(latest))
+    return _number(query, "fromDate") <= milliseconds <= _number(query, "toDate", milliseconds)
 
 
-def _count(query: Query, usual: int) -> int:
-    return _first(query["count"]) if "count" in query else usual
-
-
-def _start(query: Query) -> int:
-    """The place that a cursor stands for: a number of items."""
-    return _first(query["cursor"]) if "cursor" in query else 0
-
-
-def _first(values: Iterable[str]) -> int:
-    return int(next(iter(values)))
+def _number(query: Query, name: str, usual: int = 0) -> int:
+    """The first value of a parameter that is a number; the usual one if there is none."""
+    return int(next(iter(query[name]))) if name in query else usual
 
 
 def _page(
     items: Sequence[Item], query: Query, most: int, size: Callable[[Item], int]
 ) -> tuple[Sequence[Item], str | None]:
     """The items of a page, and the cursor of the next one; None if there is none."""
-    start, count, room, end = _start(query), min(_count(query, most), most), _MOST_BYTES, _start(query)
+    start = end = _number(query, "cursor")
+    count, room = min(_number(query, "count", most), most), _MOST_BYTES
     for item in items[start : start + count]:
         room -= size(item)
         if room < 0 and end > start:

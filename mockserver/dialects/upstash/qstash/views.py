@@ -13,7 +13,6 @@ from mockserver.dialects.upstash.errors import token
 from mockserver.dialects.upstash.qstash.attempts import CALLER_IP
 from mockserver.dialects.upstash.qstash.message_store import MessageStore, Queue
 from mockserver.dialects.upstash.qstash.values import (
-    Callback,
     DeadLetter,
     LogEvent,
     QueuedMessage,
@@ -154,12 +153,11 @@ def _content(name: str, body: bytes) -> dict[str, str]:
 
 def _callbacks(message: QueuedMessage, headers: str) -> dict[str, Any]:
     """Both callbacks, and under their names with the suffix `headers` what goes with them."""
-    given = {"callback": message.callback, "failureCallback": message.failure_callback}
-    return {key: value for name, each in given.items() if each for key, value in _callback(name, each, headers)}
-
-
-def _callback(name: str, callback: Callback, headers: str) -> tuple[tuple[str, Any], ...]:
-    return (name, callback.url), (f"{name}{headers}", values_by_name(callback.options.headers))
+    found: dict[str, Any] = {}
+    for name, each in (("callback", message.callback), ("failureCallback", message.failure_callback)):
+        if each is not None:
+            found |= {name: each.url, f"{name}{headers}": values_by_name(each.options.headers)}
+    return found
 
 
 def _labels(message: QueuedMessage) -> dict[str, Any]:
