@@ -1,8 +1,9 @@
 """Environments for the clients that cannot share the tests' own: made on demand under `.clients/`, kept for next time.
 
-A client in such an environment is a script, which gets the server's URL and the name of a scenario, and prints one JSON
-document of what the client saw. Several pytest workers may ask at once: one builds, the others wait for it. What cannot
-be built or run fails the test that needs it, with the reason. A client that does not run on this Python is skipped.
+A client in such an environment is a script, which gets the server's URL and prints one JSON document of what the client
+saw in each scenario. It runs once for all tests, since the import of a client takes longer than its requests. Several
+pytest workers may ask for an environment at once: one builds, the others wait for it. What cannot be built or run fails
+the test that needs it, with the reason. A client that does not run on this Python is skipped.
 """
 
 import json
@@ -41,19 +42,21 @@ class CommandError(Exception):
     """A command that makes an environment, or runs a client in it, failed; the text says why, and what to do."""
 
 
-def friendli_client(url: str, scenario: str) -> dict[str, Any]:
-    """What FriendliAI's first client, `friendli-client`, saw of a scenario in `scripts/friendli_client.py`."""
+@cache
+def friendli_client(url: str) -> dict[str, Any]:
+    """What FriendliAI's first client, `friendli-client`, saw, by the scenarios of `scripts/friendli_client.py`."""
     if sys.version_info[:2] > FRIENDLI_CLIENTS_LAST_PYTHON:
         pytest.skip("friendli-client does not run on this Python")
     folder = _folder("friendli-client")
-    command = [str(python_in(folder)), str(SCRIPTS / "friendli_client.py"), url, scenario]
+    command = [str(python_in(folder)), str(SCRIPTS / "friendli_client.py"), url]
     return _json(command, folder, "")
 
 
-def openai_agents(url: str, vendor: str) -> dict[str, Any]:
-    """What the OpenAI Agents SDK saw of a vendor in `scripts/openai_agents.py`."""
+@cache
+def openai_agents(url: str) -> dict[str, Any]:
+    """What the OpenAI Agents SDK saw, by the vendors of `scripts/openai_agents.py`."""
     folder = _folder("agents")
-    return _json([str(python_in(folder)), str(SCRIPTS / "openai_agents.py"), url, vendor], folder, "")
+    return _json([str(python_in(folder)), str(SCRIPTS / "openai_agents.py"), url], folder, "")
 
 
 def hugging_face(tokenizer: Path, texts: Sequence[str]) -> dict[str, Any]:
@@ -62,11 +65,12 @@ def hugging_face(tokenizer: Path, texts: Sequence[str]) -> dict[str, Any]:
     return _json([str(python_in(folder)), str(SCRIPTS / "count_tokens.py"), str(tokenizer)], folder, json.dumps(texts))
 
 
-def node(script: str, url: str, scenario: str) -> dict[str, Any]:
-    """What a client for Node.js saw of a scenario in `scripts/<script>.mjs`."""
+@cache
+def node(script: str, url: str) -> dict[str, Any]:
+    """What a client for Node.js saw, by the scenarios of `scripts/<script>.mjs`."""
     folder = _folder("node")
     # Read from standard input, a module finds its packages from the working directory, so they need not lie beside it.
-    command = [_program("node"), "--input-type=module", "-", url, scenario]
+    command = [_program("node"), "--input-type=module", "-", url]
     return _json(command, folder, (SCRIPTS / f"{script}.mjs").read_text(encoding="utf-8"))
 
 

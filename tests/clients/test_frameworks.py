@@ -54,7 +54,7 @@ def test_every_example_that_dev_prints_runs_and_prints_an_answer(example: Exampl
 
 @pytest.mark.parametrize("model", ["cerebras", "gemma", "ovms", "friendli", "upstash", "yandexgpt", "qwen"])
 def test_the_ai_sdk_streams_the_plain_answer_to_a_text_and_to_a_chat(server: Server, model: str) -> None:
-    seen = node("ai_sdk", server.url, f"answers {model}")
+    seen = node("ai_sdk", server.url)[f"answers {model}"]
     plain, streamed = seen["plain"], seen["streamed"]
     # It writes a prompt out as a chat where a model completes texts.
     assert "the weather in Oslo" in plain["text"]
@@ -65,7 +65,7 @@ def test_the_ai_sdk_streams_the_plain_answer_to_a_text_and_to_a_chat(server: Ser
 
 @pytest.mark.parametrize("model", ["gemma", "yandexgpt", "qwen"])
 def test_an_agent_of_the_ai_sdk_ends_with_the_result_in_words(server: Server, model: str) -> None:
-    seen = node("ai_sdk", server.url, f"agent {model}")
+    seen = node("ai_sdk", server.url)[f"agent {model}"]
     assert seen["calls"] == [["weather", {"town": "Oslo"}]]
     assert "rain in Oslo" in seen["text"]
     assert (seen["streamed"]["text"], seen["streamed"]["finish"]) == (seen["text"], "stop")
@@ -78,6 +78,6 @@ def test_an_agent_of_the_ai_sdk_ends_with_the_result_in_words(server: Server, mo
 def test_the_ai_sdk_tells_a_chat_that_was_cut_short_but_not_a_text(
     server: Server, model: str, finish: str, errors: list[str]
 ) -> None:
-    seen = node("ai_sdk", server.url, f"cut {model}")
+    seen = node("ai_sdk", server.url)[f"cut {model}"]
     assert seen["text"]
     assert (seen["finish"], seen["tokens"], seen["errors"]) == (finish, None, errors)

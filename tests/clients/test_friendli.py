@@ -268,7 +268,7 @@ def total(usage: dict[str, int]) -> int:
 
 
 def test_the_first_client_gets_a_plain_answer_without_a_finish_reason(server: Server) -> None:
-    answer = friendli_client(server.url, "plain")["answer"]
+    answer = friendli_client(server.url)["plain"]["answer"]
     (choice,) = answer["choices"]
     assert set(choice) == {"index", "seed", "text", "tokens"}
     assert choice["index"] == 0
@@ -278,7 +278,7 @@ def test_the_first_client_gets_a_plain_answer_without_a_finish_reason(server: Se
 
 
 def test_the_first_client_reads_one_token_per_event_until_the_complete_one(server: Server) -> None:
-    seen = friendli_client(server.url, "stream")
+    seen = friendli_client(server.url)["stream"]
     (choice,) = seen["answer"]["choices"]
     assert {(line["event"], line["index"]) for line in seen["lines"]} == {("token_sampled", 0)}
     assert {tuple(line) for line in seen["lines"]} == {("event", "index", "text", "token")}
@@ -288,12 +288,12 @@ def test_the_first_client_reads_one_token_per_event_until_the_complete_one(serve
 
 
 def test_the_first_client_can_wait_for_the_complete_event_which_is_the_plain_answer(server: Server) -> None:
-    seen = friendli_client(server.url, "wait")
+    seen = friendli_client(server.url)["wait"]
     assert seen["waited"] == seen["answer"]
 
 
 def test_the_first_client_gets_no_more_than_max_tokens(server: Server) -> None:
-    seen = friendli_client(server.url, "length")
+    seen = friendli_client(server.url)["length"]
     whole, short = seen["answer"]["choices"][0], seen["short"]["choices"][0]
     assert seen["short"]["usage"]["completion_tokens"] == len(short["tokens"]) == len(seen["lines"]) == 5
     assert whole["tokens"][:5] == short["tokens"]
@@ -302,13 +302,13 @@ def test_the_first_client_gets_no_more_than_max_tokens(server: Server) -> None:
 
 
 def test_the_first_client_gets_nothing_from_a_stop_phrase_on(server: Server) -> None:
-    seen = friendli_client(server.url, "stop")
+    seen = friendli_client(server.url)["stop"]
     whole = seen["answer"]["choices"][0]["text"]
     assert seen["stopped"]["choices"][0]["text"] == before(whole, seen["stop"])
 
 
 def test_the_first_client_gets_its_seeds_back_and_one_of_the_servers_when_it_sends_none(server: Server) -> None:
-    seen = friendli_client(server.url, "seeds")
+    seen = friendli_client(server.url)["seeds"]
     three = seen["three"]["choices"]
     assert [(choice["index"], choice["seed"]) for choice in three] == [(0, 7), (1, 8), (2, 9)]
     assert three[0] == seen["seven"]["choices"][0]
@@ -317,13 +317,13 @@ def test_the_first_client_gets_its_seeds_back_and_one_of_the_servers_when_it_sen
 
 
 def test_the_first_client_may_send_token_ids_as_its_prompt(server: Server) -> None:
-    answer = friendli_client(server.url, "tokens")["answer"]
+    answer = friendli_client(server.url)["tokens"]["answer"]
     assert answer["usage"]["prompt_tokens"] == 4
     assert answer["choices"][0]["text"]
 
 
 def test_the_first_client_may_leave_a_stream_early(server: Server) -> None:
-    seen = friendli_client(server.url, "leave")
+    seen = friendli_client(server.url)["leave"]
     assert len(seen["lines"]) == 2
     assert seen["again"] == seen["answer"]
 
@@ -339,13 +339,13 @@ def test_the_first_client_may_leave_a_stream_early(server: Server) -> None:
     ],
 )
 def test_the_first_client_raises_the_body_of_a_refusal(server: Server, wrong: str, field: str) -> None:
-    problem: dict[str, Any] = friendli_client(server.url, "refused")[wrong]
+    problem: dict[str, Any] = friendli_client(server.url)["refused"][wrong]
     assert (problem["class"], problem["status"]) == ("APIError", 422)
     assert field in problem["message"]
 
 
 def test_the_first_asynchronous_client_gets_the_same_words_at_any_concurrency(server: Server) -> None:
-    seen = friendli_client(server.url, "async")
+    seen = friendli_client(server.url)["async"]
     assert seen["answers"] == [seen["answer"]] * 4
     assert "".join(line["text"] for line in seen["lines"]) == seen["answer"]["choices"][0]["text"]
 

@@ -180,7 +180,7 @@ def test_the_sdk_is_refused_with_the_engines_words(vendor: SyncFriendli) -> None
 
 
 def test_the_first_client_chats(server: Server) -> None:
-    seen = friendli_client(server.url, "chat")
+    seen = friendli_client(server.url)["chat"]
     (choice,) = seen["answer"]["choices"]
     assert (choice["message"]["role"], choice["finish_reason"]) == ("assistant", "stop")
     assert (
@@ -192,7 +192,7 @@ def test_the_first_client_chats(server: Server) -> None:
 
 
 def test_the_first_client_calls_tools(server: Server) -> None:
-    seen = friendli_client(server.url, "chat tools")
+    seen = friendli_client(server.url)["chat tools"]
     assert seen["answer"]["choices"][0]["finish_reason"] == "tool_calls"
     told = [call["function"] for call in seen["answer"]["choices"][0]["message"]["tool_calls"]]
     found: dict[int, dict[str, str]] = {}
@@ -205,7 +205,7 @@ def test_the_first_client_calls_tools(server: Server) -> None:
 
 
 def test_the_first_client_reads_log_probabilities_of_words_that_are_not_ascii(server: Server) -> None:
-    (choice,) = friendli_client(server.url, "chat scores")["answer"]["choices"]
+    (choice,) = friendli_client(server.url)["chat scores"]["answer"]["choices"]
     rows = choice["logprobs"]["content"]
     assert "".join(row["token"] for row in rows) == choice["message"]["content"]
     assert not choice["message"]["content"].isascii()
@@ -213,7 +213,7 @@ def test_the_first_client_reads_log_probabilities_of_words_that_are_not_ascii(se
 
 
 def test_the_first_client_is_refused_with_all_faults(server: Server) -> None:
-    problem = friendli_client(server.url, "chat refused")["problem"]
+    problem = friendli_client(server.url)["chat refused"]["problem"]
     assert (problem["class"], problem["status"]) == ("APIError", 422)
     assert "top_logprobs" in problem["message"]
 

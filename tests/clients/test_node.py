@@ -26,7 +26,7 @@ def content(answer: dict[str, Any]) -> str:
     ],
 )
 def test_openai_for_node_talks_to(server: Server, vendor: str, message: str) -> None:
-    seen = node("openai", server.url, vendor)
+    seen = node("openai", server.url)[vendor]
     plain, whole, short, refused = seen["plain"], seen["whole"], seen["short"], seen["refused"]
     assert plain["text"]
     assert plain["finish"] == "stop"
@@ -43,7 +43,7 @@ def test_openai_for_node_talks_to(server: Server, vendor: str, message: str) -> 
 
 
 def test_openai_for_node_gathers_a_tool_call_from_its_fragments(server: Server) -> None:
-    seen = node("openai", server.url, "tools")
+    seen = node("openai", server.url)["tools"]
     plain, helped = seen["plain"], seen["helped"]
     assert plain["finish"] == helped["finish"] == "tool_calls"
     assert plain["calls"][0]["function"]["name"] == helped["calls"][0]["function"]["name"] == "forecast"
@@ -53,21 +53,21 @@ def test_openai_for_node_gathers_a_tool_call_from_its_fragments(server: Server) 
 
 @pytest.mark.parametrize("vendor", ["openai", "yandex", "friendli"])
 def test_openai_for_node_asks_for_responses(server: Server, vendor: str) -> None:
-    seen = node("openai", server.url, f"responses {vendor}")
+    seen = node("openai", server.url)[f"responses {vendor}"]
     assert seen["helped"] == seen["plain"] != ""
     assert [json.loads(call) for call in seen["calls"]] == [{"town": "Oslo"}]
     assert "rain in Oslo" in seen["told"]
 
 
 def test_openai_for_node_lists_models(server: Server) -> None:
-    seen = node("openai", server.url, "models")
+    seen = node("openai", server.url)["models"]
     assert "llama3.1-8b" in seen["cerebras"]
     assert "gpt://b1gmock/yandexgpt/latest" in seen["yandexgpt"]
 
 
 @pytest.mark.parametrize("edition", EDITIONS)
 def test_cerebras_for_node_gets_answers_streams_and_refusals(server: Server, edition: str) -> None:
-    seen = node("cerebras", server.url, edition)
+    seen = node("cerebras", server.url)[edition]
     plain, streamed = seen["plain"], seen["streamed"]
     assert seen["model"] in seen["models"]
     assert streamed["text"] == plain["choices"][0]["text"]
@@ -89,7 +89,7 @@ def test_cerebras_for_node_gets_answers_streams_and_refusals(server: Server, edi
 
 @pytest.mark.parametrize("edition", EDITIONS)
 def test_cerebras_for_node_chats_with_models_that_think_and_call(server: Server, edition: str) -> None:
-    seen = node("cerebras", server.url, edition)
+    seen = node("cerebras", server.url)[edition]
     said, heard = seen["chat"]["choices"][0]["message"], seen["chatted"]
     assert (heard["reasoning"], heard["content"]) == (said["reasoning"], said["content"])
     assert heard["last"]["usage"] == seen["chat"]["usage"]
@@ -103,14 +103,14 @@ def test_cerebras_for_node_chats_with_models_that_think_and_call(server: Server,
 def test_cerebras_for_node_takes_an_error_amid_a_stream_for_a_lost_connection_and_half_an_answer_for_all(
     server: Server,
 ) -> None:
-    seen = node("cerebras", server.url, "documented")
+    seen = node("cerebras", server.url)["documented"]
     assert seen["amid"] == {"class": "APIConnectionError", "status": None, "message": "Connection error."}
     assert seen["streamed"]["text"].startswith(seen["cut"]["text"])
     assert "finish_reason" not in seen["cut"]["last"]["choices"][0]
 
 
 def test_qstash_for_node_gets_a_plain_answer(server: Server) -> None:
-    answer = node("qstash", server.url, "plain")["answer"]
+    answer = node("qstash", server.url)["plain"]["answer"]
     assert list(answer) == ["id", "object", "created", "model", "system_fingerprint", "choices", "usage"]
     assert list(answer["choices"][0]) == ["index", "message", "logprobs", "finish_reason", "stop_reason"]
     assert content(answer)
@@ -121,7 +121,7 @@ def test_qstash_for_node_gets_a_plain_answer(server: Server) -> None:
 def test_qstash_for_node_joins_a_stream_to_the_plain_answer_however_large_its_events(
     server: Server, scenario: str, reason: str
 ) -> None:
-    seen = node("qstash", server.url, scenario)
+    seen = node("qstash", server.url)[scenario]
     choices = [chunk["choices"][0] for chunk in seen["chunks"]]
     assert "".join(choice["delta"].get("content") or "" for choice in choices) == content(seen["answer"])
     assert choices[0]["delta"] == {"role": "assistant"}
@@ -131,11 +131,11 @@ def test_qstash_for_node_joins_a_stream_to_the_plain_answer_however_large_its_ev
 
 
 def test_qstash_for_node_may_send_a_prompt_with_the_keys_it_leaves_in_the_body(server: Server) -> None:
-    assert content(node("qstash", server.url, "prompt")["answer"])
+    assert content(node("qstash", server.url)["prompt"]["answer"])
 
 
 def test_qstash_for_node_has_its_wishes_obeyed(server: Server) -> None:
-    seen = node("qstash", server.url, "wishes")
+    seen = node("qstash", server.url)["wishes"]
     whole = content(seen["answer"])
     assert whole.startswith(content(seen["short"]))
     assert seen["short"]["choices"][0]["finish_reason"] == "length"
@@ -149,21 +149,21 @@ def test_qstash_for_node_has_its_wishes_obeyed(server: Server) -> None:
 
 
 def test_qstash_for_node_may_leave_a_stream_early(server: Server) -> None:
-    seen = node("qstash", server.url, "leave")
+    seen = node("qstash", server.url)["leave"]
     assert len(seen["chunks"]) == 2
     assert content(seen["again"]) == content(seen["answer"])
 
 
 @pytest.mark.parametrize("kind", ["plain", "stream"])
 def test_qstash_for_node_raises_the_body_of_a_refusal(server: Server, kind: str) -> None:
-    problem = node("qstash", server.url, "refused")[kind]
+    problem = node("qstash", server.url)["refused"][kind]
     assert (problem["class"], problem["status"]) == ("QstashError", 400)
     assert "temperature" in problem["message"]
     assert json.loads(problem["message"])
 
 
 def test_qstash_for_node_publishes_to_the_model_and_verifies_what_comes_back(server: Server) -> None:
-    seen = node("qstash", server.url, "publish")
+    seen = node("qstash", server.url)["publish"]
     taken = {request["path"]: request for request in seen["taken"]}
     assert taken.keys() == {"/done", "/queued", "/first", "/second?a=b"}
     assert {(request["verified"], request["forged"]) for request in seen["taken"]} == {(True, "SignatureError")}
@@ -183,7 +183,7 @@ def test_qstash_for_node_publishes_to_the_model_and_verifies_what_comes_back(ser
 
 
 def test_qstash_for_node_manages_messages_and_queues(server: Server) -> None:
-    seen = node("qstash", f"{server.url}/ns/node-messages", "messages")
+    seen = node("qstash", server.url)["messages"]
     assert (seen["shown"]["labels"], seen["shown"]["method"]) == (["a"], "POST")
     assert (seen["tuned"]["parallelism"], seen["tuned"]["paused"]) == (3, True)
     assert (seen["flow"]["status"], "mockserver has no flow control" in seen["flow"]["message"]) == (400, True)

@@ -10,7 +10,7 @@ from .questions import Server
     "vendor", ["openai", "cerebras", "friendli", "ovms", "ovms chats", "yandexgpt", "qwen", "alice"]
 )
 def test_an_agent_calls_its_tools_and_ends_with_their_result(server: Server, vendor: str) -> None:
-    seen = openai_agents(server.url, vendor)
+    seen = openai_agents(server.url)[vendor]
     assert seen["calls"] == [{"town": "Oslo"}]
     assert "rain in Oslo" in seen["plain"]
     assert seen["streamed"] == seen["deltas"] == seen["plain"]

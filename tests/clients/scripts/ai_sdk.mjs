@@ -1,9 +1,9 @@
-// What the Vercel AI SDK sees: node ai_sdk.mjs URL SCENARIO prints one JSON document.
+// What the Vercel AI SDK sees: node ai_sdk.mjs URL prints it as JSON, by scenario.
 import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
 import { generateText, stepCountIs, streamText, tool } from "ai";
 import { z } from "zod";
 
-const [url, scenario] = process.argv.slice(2);
+const [url] = process.argv.slice(2);
 const PROMPT = "What's the weather in Oslo?";
 
 const provider = (base) =>
@@ -51,5 +51,9 @@ const SCENARIOS = {
   cut: (model) => streamed(model, { headers: { "X-Mockserver-Fault": '{ kind = "cut", after_event = 4 }' } }),
 };
 
-const [kind, name] = scenario.split(" ");
-console.log(JSON.stringify(await SCENARIOS[kind](MODELS[name])));
+const ASKED = { answers: Object.keys(MODELS), agent: ["gemma", "yandexgpt", "qwen"], cut: ["cerebras", "qwen"] };
+const seen = {};
+for (const [kind, names] of Object.entries(ASKED)) {
+  for (const name of names) seen[`${kind} ${name}`] = await SCENARIOS[kind](MODELS[name]);
+}
+console.log(JSON.stringify(seen));

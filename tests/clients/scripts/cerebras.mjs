@@ -1,11 +1,13 @@
-// What Cerebras' SDK for Node.js sees: node cerebras.mjs URL EDITION prints one JSON document.
+// What Cerebras' SDK for Node.js sees: node cerebras.mjs URL prints it as JSON, by edition.
 import Cerebras from "@cerebras/cerebras_cloud_sdk";
 
-const [url, edition] = process.argv.slice(2);
-const client = new Cerebras({
-  baseURL: `${url}/cerebras`, apiKey: "mock", maxRetries: 0, timeout: 30_000,
-  defaultHeaders: { "X-Mockserver-Edition": edition },
-});
+const [url] = process.argv.slice(2);
+let client;
+const clientOf = (edition) =>
+  new Cerebras({
+    baseURL: `${url}/cerebras`, apiKey: "mock", maxRetries: 0, timeout: 30_000,
+    defaultHeaders: { "X-Mockserver-Edition": edition },
+  });
 const ASK = { model: "gpt-oss-120b", prompt: "Write a few sentences about the harbour of a small town in autumn." };
 
 const asked = (wishes, fault) =>
@@ -51,7 +53,7 @@ async function problem(asking) {
   }
 }
 
-console.log(JSON.stringify({
+const everything = async () => ({
   models: (await client.models.list()).data.map((model) => model.id),
   model: (await client.models.retrieve("gpt-oss-120b")).id,
   plain: await asked({ max_tokens: 30 }),
@@ -67,4 +69,11 @@ console.log(JSON.stringify({
   unauthorized: await problem(asked({}, '{ kind = "error", error = "unauthorized" }')),
   amid: await problem(streamed({}, '{ kind = "error_event", after_event = 2 }')),
   cut: await streamed({ max_tokens: 30 }, '{ kind = "cut", after_event = 4 }'),
-}));
+});
+
+const seen = {};
+for (const edition of ["documented", "observed"]) {
+  client = clientOf(edition);
+  seen[edition] = await everything();
+}
+console.log(JSON.stringify(seen));

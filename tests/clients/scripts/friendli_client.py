@@ -1,4 +1,4 @@
-"""What friendli-client 1.x sees: python friendli_client.py URL SCENARIO prints one JSON document."""
+"""What friendli-client 1.x sees: python friendli_client.py URL prints it as JSON, by scenario."""
 
 import asyncio
 import json
@@ -154,6 +154,5 @@ SCENARIOS: dict[str, Callable[[Friendli], dict[str, Any]]] = {
 
 
 if __name__ == "__main__":
-    url, scenario = sys.argv[1:]
-    with Friendli(token="flp_mock", base_url=f"{url}/friendli") as the_client:
-        print(json.dumps(SCENARIOS[scenario](the_client)))
+    with Friendli(token="flp_mock", base_url=f"{sys.argv[1]}/friendli") as the_client:
+        print(json.dumps({name: scenario(the_client) for name, scenario in SCENARIOS.items()}))

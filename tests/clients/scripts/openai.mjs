@@ -1,7 +1,7 @@
-// What the openai package for Node.js sees: node openai.mjs URL SCENARIO prints one JSON document.
+// What the openai package for Node.js sees: node openai.mjs URL prints it as JSON, by scenario.
 import OpenAI from "openai";
 
-const [url, scenario] = process.argv.slice(2);
+const [url] = process.argv.slice(2);
 const PROMPT = "Write a few sentences about the harbour of a small town in autumn.";
 const MESSAGES = [{ role: "user", content: PROMPT }];
 
@@ -121,7 +121,7 @@ async function models() {
   return seen;
 }
 
-const SCENARIOS = { models, tools: () => tools(VENDORS.qwen) };
-for (const [name, vendor] of Object.entries(VENDORS)) SCENARIOS[name] = () => vendorScenario(vendor);
-for (const [name, vendor] of Object.entries(RESPONDING)) SCENARIOS[`responses ${name}`] = () => responses(vendor);
-console.log(JSON.stringify(await SCENARIOS[scenario]()));
+const seen = { models: await models(), tools: await tools(VENDORS.qwen) };
+for (const [name, vendor] of Object.entries(VENDORS)) seen[name] = await vendorScenario(vendor);
+for (const [name, vendor] of Object.entries(RESPONDING)) seen[`responses ${name}`] = await responses(vendor);
+console.log(JSON.stringify(seen));

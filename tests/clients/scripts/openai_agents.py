@@ -1,4 +1,4 @@
-"""What the OpenAI Agents SDK sees of a vendor: `python openai_agents.py URL VENDOR` prints it as JSON."""
+"""What the OpenAI Agents SDK sees of each vendor: `python openai_agents.py URL` prints it as JSON."""
 
 import asyncio
 import json
@@ -101,4 +101,4 @@ async def seen(url: str, vendor: str) -> dict[str, Any]:
 
 if __name__ == "__main__":
     set_tracing_disabled(True)
-    print(json.dumps(asyncio.run(seen(*sys.argv[1:]))))
+    print(json.dumps({vendor: asyncio.run(seen(sys.argv[1], vendor)) for vendor in VENDORS}))

@@ -1,10 +1,11 @@
-// What @upstash/qstash sees of the LLM API: node qstash.mjs URL SCENARIO prints one JSON document.
+// What @upstash/qstash sees of the LLM API: node qstash.mjs URL prints it as JSON, by scenario.
 import { createServer } from "node:http";
 
 import { Client, Receiver, upstash } from "@upstash/qstash";
 
-const [url, scenario] = process.argv.slice(2);
-const client = new Client({ token: "mock", baseUrl: `${url}/upstash`, retry: false });
+const [url] = process.argv.slice(2);
+const clientOf = (root) => new Client({ token: "mock", baseUrl: `${root}/upstash`, retry: false });
+const client = clientOf(url);
 const PROMPT = "Write a few sentences about the harbour of a small town in autumn.";
 const ask = {
   provider: upstash(),
@@ -77,6 +78,7 @@ const SCENARIOS = {
     }),
   messages: () =>
     receiving(async (here) => {
+      const client = clientOf(`${url}/ns/node-messages`);
       const late = (label) => client.publishJSON({ url: here, body: {}, delay: "1h", label });
       const [first, second, third] = [await late("a"), await late("b"), await late("c")];
       const shown = await client.messages.get(first.messageId);
@@ -130,4 +132,6 @@ const SCENARIOS = {
   }),
 };
 console.error = console.warn = () => {}; // the package reports what it throws a second time
-console.log(JSON.stringify(await SCENARIOS[scenario]()));
+const seen = {};
+for (const [name, scenario] of Object.entries(SCENARIOS)) seen[name] = await scenario();
+console.log(JSON.stringify(seen));
