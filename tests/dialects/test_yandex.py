@@ -13,7 +13,6 @@ from mockserver.core.dialects import EDITIONS, Edition
 from mockserver.core.failures import FailureKind, Refusal
 from mockserver.core.generation import Constraint, GenerationRequest, Tool, ToolChoice
 from mockserver.dialects.yandex.dialect import YANDEX
-from mockserver.dialects.yandex.models import parse_uri
 from mockserver.dialects.yandex.read import CONTRACT, credentials, request_fields
 from mockserver.dialects.yandex.write import token_groups
 from mockserver.state.settings import Settings
@@ -439,14 +438,6 @@ def test_logprobs_are_absent_unless_asked_for() -> None:
 # --- parameters --------------------------------------------------------------------------------------------------
 
 
-@MODELS
-def test_a_limit_cuts_the_answer_to_a_prefix(model: str) -> None:
-    short = chat(model, max_tokens=3).json()
-    assert said(model).startswith(short["choices"][0]["message"]["content"])
-    assert short["choices"][0]["finish_reason"] == "length"
-    assert short["usage"]["completion_tokens"] == 3
-
-
 def test_max_completion_tokens_goes_before_max_tokens() -> None:
     assert chat(max_tokens=9, max_completion_tokens=4).json()["usage"]["completion_tokens"] == 4
     assert chat(max_tokens=4, max_completion_tokens=9).json()["usage"]["completion_tokens"] == 9
@@ -762,13 +753,6 @@ def test_functions_are_tools_of_the_older_kind(call: Any, expected: ToolChoice) 
     assert (request.tools, request.tool_choice) == ((Tool("clock", parameters={}),), expected)
 
 
-def test_only_vllm_obeys_that_calls_come_one_by_one() -> None:
-    assert [requested(model, tools=[CLOCK], parallel_tool_calls=False).tool_choice.parallel for model in (D1, D2)] == [
-        True,
-        False,
-    ]
-
-
 SCHEMA = {"type": "object", "properties": {"town": {"type": "string"}}}
 
 
@@ -993,13 +977,6 @@ def test_a_model_of_a_closed_catalogue_keeps_its_scheme_and_owner() -> None:
         ("emb://f/text-search-doc/latest", "Yandex"),
         ("gpt://f/next-years-model/rc", "Yandex"),
     ]
-
-
-@pytest.mark.parametrize(
-    "text", ["yandexgpt", "gpt://a", "gpt:///a", "gpt://a/", "gpt://a/b/", "gpt://a b/c", "x://a/b", ""]
-)
-def test_what_is_no_model_uri_is_none(text: str) -> None:
-    assert parse_uri(text) is None
 
 
 # --- thoughts ----------------------------------------------------------------------------------------------------
