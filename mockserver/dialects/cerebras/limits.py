@@ -1,6 +1,7 @@
 """Rate limits, the headers of every answer, and how fast the engine is (vendor notes A1, A4, A5)."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import cache
 from math import isfinite
 
 from mockserver.core.calls import Call
@@ -38,7 +39,7 @@ FREE_2026 = Allowance(
 )
 
 # The two limits whose resets are documented; today's answers state only limit and remaining of the others.
-WITH_RESET = {("requests", "day"), ("tokens", "minute")}
+_WITH_RESET = {("requests", "day"), ("tokens", "minute")}
 
 _PAST: dict[LimitUnit, tuple[str, str]] = {
     "requests": ("too many requests sent.", "request_quota_exceeded"),
@@ -61,50 +62,11 @@ def refuse(refused: Refused, now: float) -> Refusal:
     return Refusal(FailureKind.RATE_LIMIT, message, code=code, headers=headers)
 
 
-def limits_left(scope: RequestScope) -> RawHeaders:
-    """The caller's limits, what is left of them, and in how many seconds (a fraction) they are full again."""
-    named = [(f"{each.limit.measure}-{each.limit.period}", each) for each in scope.standings]
-    resets = [
-        (name, each)
-        for name, each in named
-        if scope.edition == "documented" or (each.limit.measure, each.limit.period) in WITH_RESET
-    ]
-    return (
-        *((b"x-ratelimit-limit-" + name.encode(), b"%d" % each.limit.amount) for name, each in named),
-        *((b"x-ratelimit-remaining-" + name.encode(), b"%d" % each.remaining) for name, each in named),
-        *((b"x-ratelimit-reset-" + name.encode(), b"%r" % each.reset) for name, each in resets),
-    )
-
-
 # "charged up front: estimated prompt tokens + max_tokens (or the model maximum when unset)".
 QUOTAS = QuotaPolicy({"free": FREE, "developer": DEVELOPER, "free-2026": FREE_2026}, refuse=refuse, up_front=True)
 
 # --- headers ---------------------------------------------------------------------------------------------------------
 
-_ASSUMED: Mapping[Edition, tuple[Limit, ...]] = {
-    "documented": tuple(limit for limit in FREE.limits if (limit.measure, limit.period) in WITH_RESET),
-    "observed": FREE_2026.limits,
-}
-
-
-def _limits(edition: Edition, *, exceeded: bool) -> RawHeaders:
-    """The limits of which one request has been taken, or all of a minute's."""
-    named = [(f"{limit.measure}-{limit.period}".encode(), limit) for limit in _ASSUMED[edition]]
-    return (
-        *((b"x-ratelimit-limit-" + name, b"%d" % limit.amount) for name, limit in named),
-        *((b"x-ratelimit-remaining-" + name, b"%d" % _remaining(limit, exceeded)) for name, limit in named),
-    )
-
-
-def _remaining(limit: Limit, exceeded: bool) -> int:
-    if limit.measure != "requests":
-        return limit.amount
-    return 0 if exceeded and limit.period == "minute" else limit.amount - 1
-
-
-_LIMITS: Mapping[tuple[Edition, bool], RawHeaders] = {
-    (edition, exceeded): _limits(edition, exceeded=exceeded) for edition in _ASSUMED for exceeded in (False, True)
-}
 # Recorded in 2025 and in 2026.
 _TRANSPORT: Mapping[Edition, bytes] = {
     "documented": b"max-age=3600; includeSubDomains",
@@ -138,17 +100,49 @@ def every_answer(call: Call, scope: RequestScope) -> RawHeaders:
     silent = scope.edition == "observed" and scope.refused in _WITHOUT_LIMITS
     return (
         date_header(scope.now),
-        *(() if silent else limits_left(scope) if scope.standings else _unlimited(scope)),
+        *(() if silent else _limits_left(scope) if scope.standings else _unlimited(scope)),
         (b"cf-ray", f"{hex_digits(scope.identity, 16, 'cf-ray')}-FRA".encode()),
         *_EDGE[scope.edition],
     )
 
 
+def _limits_left(scope: RequestScope) -> RawHeaders:
+    """The caller's limits, what is left of them, and in how many seconds (a fraction) they are full again."""
+    resets = [
+        (f"x-ratelimit-reset-{limit.measure}-{limit.period}".encode(), b"%r" % reset)
+        for limit, reset in [(each.limit, each.reset) for each in scope.standings]
+        if scope.edition == "documented" or (limit.measure, limit.period) in _WITH_RESET
+    ]
+    return (*_stated([(each.limit, each.remaining) for each in scope.standings]), *resets)
+
+
 def _unlimited(scope: RequestScope) -> RawHeaders:
     return (
-        *_LIMITS[scope.edition, scope.refused is FailureKind.RATE_LIMIT],
+        *_assumed(scope.edition, spent=scope.refused is FailureKind.RATE_LIMIT),
         (b"x-ratelimit-reset-requests-day", b"%r" % (86_400 - scope.now % 86_400)),
         (b"x-ratelimit-reset-tokens-minute", b"%r" % (60 - scope.now % 60)),
+    )
+
+
+@cache
+def _assumed(edition: Edition, *, spent: bool) -> RawHeaders:
+    """The limits of the free tier, of which one request has been taken, or all of a minute's."""
+
+    def left(limit: Limit) -> int:
+        if limit.measure != "requests":
+            return limit.amount
+        return 0 if spent and limit.period == "minute" else limit.amount - 1
+
+    then = [limit for limit in FREE.limits if (limit.measure, limit.period) in _WITH_RESET]
+    return _stated([(limit, left(limit)) for limit in (FREE_2026.limits if edition == "observed" else then)])
+
+
+def _stated(limits: Sequence[tuple[Limit, int]]) -> RawHeaders:
+    """Limits with what is left of each."""
+    named = [(f"{limit.measure}-{limit.period}".encode(), limit.amount, left) for limit, left in limits]
+    return (
+        *((b"x-ratelimit-limit-" + name, b"%d" % amount) for name, amount, _ in named),
+        *((b"x-ratelimit-remaining-" + name, b"%d" % left) for name, _, left in named),
     )
 
 

@@ -79,7 +79,13 @@ def read(call: Call, scope: RequestScope) -> GenerationRequest | Refusal:
     wrong = messages_fault(messages)
     if wrong is not None:
         return in_session(FailureKind.INVALID_REQUEST, wrong, uri, call, scope)
-    refused = _conflict(body) or _history_fault(messages)
+    # "`logprobs` must be set to `true` if this parameter is used."
+    if "top_logprobs" in body and not body.get("logprobs"):
+        return fault("top_logprobs", "needs 'logprobs' to be true")
+    # "Only set this when you set `stream: true`."
+    if "stream_options" in body and not body.get("stream"):
+        return fault("stream_options", "needs 'stream' to be true")
+    refused = _history_fault(messages)
     if refused is not None:
         return refused
     constraint = _read_format(body["response_format"]) if "response_format" in body else None
@@ -125,17 +131,6 @@ def read(call: Call, scope: RequestScope) -> GenerationRequest | Refusal:
         extra=backend,
     )
     return fitting(request, uri, call, scope)
-
-
-def _conflict(body: Body) -> Refusal | None:
-    """The refusal of a field that needs another one."""
-    # "`logprobs` must be set to `true` if this parameter is used."
-    if "top_logprobs" in body and not body.get("logprobs"):
-        return fault("top_logprobs", "needs 'logprobs' to be true")
-    # "Only set this when you set `stream: true`."
-    if "stream_options" in body and not body.get("stream"):
-        return fault("stream_options", "needs 'stream' to be true")
-    return None
 
 
 # --- messages --------------------------------------------------------------------------------------------------------

@@ -46,7 +46,11 @@ def read(call: Call, scope: RequestScope) -> GenerationRequest | Refusal:
     for field in ("model", "input") if "prompt" not in body else ():
         if field not in body:
             return fault(field, "is required")
-    uri = checked_uri(_model_of(body, call), call, scope)
+    model = str(body.get("model") or "")
+    if not model and body.get("prompt"):
+        # It is addressed like a model of the caller's folder.
+        model = str(ModelUri("gpt", caller_folder(call), body["prompt"]["id"]))
+    uri = checked_uri(model, call, scope)
     if isinstance(uri, Refusal):
         return uri
     conversation = _conversation(body, scope)
@@ -54,22 +58,23 @@ def read(call: Call, scope: RequestScope) -> GenerationRequest | Refusal:
     wrong = _items_fault(body) or messages_fault(messages) if "input" in body else None
     if wrong is not None:
         return in_session(FailureKind.INVALID_REQUEST, wrong, uri, call, scope)
-    refused = _conflict(body) or _history_fault(body, conversation) or _schema_fault(format_of(body))
+    # "Only set this when you set `stream: true`."
+    if "stream_options" in body and not body.get("stream"):
+        return fault("stream_options", "needs 'stream' to be true")
+    if "previous_response_id" in body and "conversation" in body:
+        return fault("previous_response_id", "cannot be used together with 'conversation'")
+    refused, form = _history_fault(body, conversation), format_of(body)
     if refused is not None:
         return refused
+    reason = schema_fault(form["schema"]) if form["type"] == "json_schema" else None
+    if reason:
+        return fault("text.format.schema", f"is a schema that no answer could keep to: {reason}")
     offer = _read_offer(body, backend_of(uri.name), scope.edition)
     if isinstance(offer, Refusal):
         return offer
     prompt = with_images(chat_prompt(messages, body.get("tools")), messages, IMAGE_TOKENS)
     prompt = with_media(prompt, [("file", name, FILE_TOKENS) for name in files_of(list(messages))])
     return fitting(_request(body, uri, prompt, offer, scope.edition), uri, call, scope)
-
-
-def _model_of(body: Body, call: Call) -> str:
-    """The model that is asked for; an agent is addressed like a model of the caller's folder."""
-    if body.get("model") or not body.get("prompt"):
-        return str(body.get("model") or "")
-    return str(ModelUri("gpt", caller_folder(call), body["prompt"]["id"]))
 
 
 def _read_offer(body: Body, backend: Backend, edition: Edition) -> Offer | Refusal:
@@ -131,16 +136,6 @@ def _items_fault(body: Body) -> str | None:
     return next((f"invalid message role '{role}'" for role in roles if role not in _ROLES), None)
 
 
-def _conflict(body: Body) -> Refusal | None:
-    """The refusal of incompatible fields."""
-    # "Only set this when you set `stream: true`."
-    if "stream_options" in body and not body.get("stream"):
-        return fault("stream_options", "needs 'stream' to be true")
-    if "previous_response_id" in body and "conversation" in body:
-        return fault("previous_response_id", "cannot be used together with 'conversation'")
-    return None
-
-
 def _history_fault(body: Body, items: object) -> Refusal | None:
     """The refusal of a result whose call no earlier item made; what is stored elsewhere may have made it."""
     if not isinstance(items, list) or "previous_response_id" in body or "conversation" in body:
@@ -153,11 +148,6 @@ def _history_fault(body: Body, items: object) -> Refusal | None:
         elif kind in ("function_call_output", "custom_tool_call_output") and id_ not in calls:
             return fault(f"input[{place}].call_id", f"answers a call that was not made: {id_!r}")
     return None
-
-
-def _schema_fault(form: Body) -> Refusal | None:
-    reason = schema_fault(form["schema"]) if form["type"] == "json_schema" else None
-    return fault("text.format.schema", f"is a schema that no answer could keep to: {reason}") if reason else None
 
 
 def _query(body: Body, prompt: Prompt) -> str | None:

@@ -156,10 +156,10 @@ _CALLED = ("function", "custom")
 def chat_tools(body: Body) -> list[Body]:
     """The tools that can be called, in the form of chats."""
     called = [tool for tool in body.get("tools") or () if tool["type"] in _CALLED]
-    return [{"type": tool["type"], tool["type"]: tool_fields(tool)} for tool in called]
+    return [{"type": tool["type"], tool["type"]: _tool_fields(tool)} for tool in called]
 
 
-def tool_fields(tool: Body) -> Body:
+def _tool_fields(tool: Body) -> Body:
     """A tool without its type; the grammar of a custom tool is nested one level deeper, as in chats."""
     fields = {name: value for name, value in tool.items() if name != "type" and value is not None}
     form = fields.get("format")
