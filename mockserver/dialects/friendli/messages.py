@@ -46,7 +46,8 @@ def _read(place: Place, call: Call, scope: RequestScope) -> GenerationRequest | 
     if model is None:
         return unknown_model(name, scope.edition)
     messages = [{**each, "content": _known(each["content"])} for each in body["messages"]]
-    read = message_request({**body, "messages": messages}, name, UNKNOWN, model.context)
+    # The last is a beta of Anthropic's.
+    read = message_request({**body, "messages": messages, "output_format": None}, name, UNKNOWN, model.context)
     if isinstance(read, Refusal):
         return Refusal(FailureKind.CONTEXT_LENGTH, read.message)
     thinking, config = body.get("thinking") or {}, body.get("output_config") or {}
