@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from mockserver.core.json_values import ValueSet, among, identity, same
-from mockserver.model.schema.merged_schema import exactly
+from mockserver.model.schema.keywords import exactly
 
 
 @pytest.mark.parametrize(

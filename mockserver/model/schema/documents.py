@@ -62,7 +62,7 @@ class SchemaNode:
         self.schema = schema
         self.base = base
         self.place = place
-        # What is known of it once someone has asked (`negation.py`).
+        # What is known of it once someone has asked (`keywords.py`).
         self.opposite: SchemaNode | None = None
         self.violations: list[tuple[SchemaNode, ...]] | None = None
         self._children: dict[Key, SchemaNode] = dict(children or {})

@@ -1,49 +1,26 @@
-"""What all the schemas that apply to one value ask of it together.
+"""What all the schemas that apply to one value ask of it together, and the ways to meet them.
 
-A merged schema grows schema by schema, keyword by keyword. Where a keyword can be met in several ways (`anyOf`,
-`oneOf`, `not`, `if`, `dependentSchemas`) these are kept as `Alternatives`, and one combination after another is tried
-(`branches.py`). An alternative may be optimistic: its schema is noted in `checks`, and a finished value is held against
-that.
+A merged schema grows schema by schema, keyword by keyword (`keywords.py`); one combination of its alternatives after
+another is tried. A document keeps what its own schemas ask for, since they are met again with every answer.
 """
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from fractions import Fraction
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any, NamedTuple
 
-from mockserver.core.json_values import ValueSet
-from mockserver.model.schema.documents import DRAFTS, SchemaNode, matcher
-from mockserver.model.schema.negation import TYPES, Branch, negate, violations
+from mockserver.core.seeding import Draws
+from mockserver.model.schema.documents import SchemaNode, matcher
+from mockserver.model.schema.keywords import KNOWN_IN, TYPES, Alternatives, Branch, Containing, Scopes, reference
 
-# From here on all floats are whole numbers, and not all whole numbers are floats.
-ALL_WHOLE = 2**53
-# Of `oneOf` with more branches none is tried together with the opposites of all others.
-_MOST_OPPOSED = 60
-
-# The schemas around one that have an `unevaluated...` keyword.
-Scopes = tuple[SchemaNode, ...]
-
-
-class Alternatives(NamedTuple):
-    """Several ways to meet a keyword, each a tuple of schemas to be added; the first is preferred."""
-
-    options: Sequence[Branch]
-    scopes: Scopes
+_OBJECT_SHAPE = {"properties", "patternProperties", "additionalProperties"}
+_ARRAY_SHAPE = {"items", "prefixItems", "additionalItems"}
 
 
 class ObjectShape(NamedTuple):
     """A schema that says which schemas the parts of an object or an array have."""
 
     node: SchemaNode
-    scopes: Scopes
-
-
-class Containing(NamedTuple):
-    """How many items must conform to a schema (`contains`)."""
-
-    node: SchemaNode
-    least: int
-    most: int | None
     scopes: Scopes
 
 
@@ -111,9 +88,9 @@ class MergedSchema:
         if ("unevaluatedProperties" in schema or "unevaluatedItems" in schema) and node not in scopes:
             scopes = (*scopes, node)
         if "$ref" in schema and node.document.draft <= 7:
-            _reference(self, node, schema["$ref"], scopes)
+            reference(self, node, schema["$ref"], scopes)
             return
-        known = _KNOWN_IN[node.document.draft]
+        known = KNOWN_IN[node.document.draft]
         for keyword, value in schema.items():
             grow = known.get(keyword)
             if grow is not None:
@@ -152,13 +129,6 @@ def _contradict(least: Any, most: Any) -> bool:
 
 
 _GROWING = [name for name, value in vars(MergedSchema()).items() if isinstance(value, list | dict | set)]
-
-
-def exactly(number: float) -> Fraction:
-    """A number as it is written: 0.1 is a tenth. Of a large float the digits are rounded: it is what it holds."""
-    if isinstance(number, int) or abs(number) >= ALL_WHOLE:
-        return Fraction(number)
-    return Fraction(repr(number))
 
 
 # --- properties ------------------------------------------------------------------------------------------------------
@@ -223,222 +193,91 @@ class Properties:
 _OPEN = {"patternProperties", "additionalProperties"}
 
 
-# --- keywords --------------------------------------------------------------------------------------------------------
+# --- combinations -----------------------------------------------------------------------------------------------------
 
-# Lets a merged schema grow by a keyword. Arguments: it, the schema, the keyword's value, and the scopes.
-_Keyword = Callable[[MergedSchema, SchemaNode, Any, Scopes], None]
-
-_OBJECT_SHAPE = {"properties", "patternProperties", "additionalProperties"}
-_ARRAY_SHAPE = {"items", "prefixItems", "additionalItems"}
+# So many merged schemas of a document are kept, some kilobytes each: those nearest to its root, which come first.
+_MOST_KEPT = 64
 
 
-def _type(into: MergedSchema, node: SchemaNode, value: Any, scopes: Scopes) -> None:
-    names = [value] if isinstance(value, str) else value
-    if "integer" in names and "number" not in names and "number" in into.types:
-        into.whole = True
-    into.narrow(["number" if name == "integer" else name for name in names])
+def merged(nodes: Sequence[SchemaNode]) -> MergedSchema:
+    """What schemas ask for together. Nobody may change it: where all of them have a place, their document keeps it."""
+    kept = nodes[0].document.kept if nodes else None
+    # The ids of nodes with a place are theirs for as long as the document lives, and no others are keys.
+    key = tuple(map(id, nodes))
+    found = None if kept is None else kept.get(key)
+    if found is None:
+        found = MergedSchema()
+        for node in nodes:
+            found.add(node)
+        if all(node.place is not None for node in nodes):
+            _keep(found, key, kept)
+    return found
 
 
-def _enum(into: MergedSchema, node: SchemaNode, value: Any, scopes: Scopes) -> None:
-    allowed = None if into.values is None else ValueSet(value)
-    into.values = list(value) if allowed is None else [each for each in into.values or () if each in allowed]
+def branches(
+    known: MergedSchema, draws: Draws, spend: Callable[[int], None], *, frugal: bool
+) -> Iterator[MergedSchema]:
+    """Every merged schema that this one leads to by its alternatives, the likeliest first.
+
+    `spend` is told how many steps it takes, and may raise. A `frugal` search takes what leads to least first.
+    """
+    if not known.alternatives:
+        # Most schemas can be met in one way only.
+        return iter(() if known.is_impossible else (known,))
+    ordered = [(_ordered(each.options, draws, frugal=frugal), each.scopes) for each in known.alternatives]
+    return _combined(known, ordered, spend)
 
 
-def _low(into: MergedSchema, node: SchemaNode, value: Any, scopes: Scopes, *, strict: bool = False) -> None:
-    # In draft 4 `exclusiveMinimum` is a boolean that belongs to `minimum`.
-    if not isinstance(value, bool):
-        is_open = strict or node.schema.get("exclusiveMinimum") is True
-        if into.low is None or (exactly(value), is_open) > (into.low, into.low_open):
-            into.low, into.low_open = exactly(value), is_open
-
-
-def _high(into: MergedSchema, node: SchemaNode, value: Any, scopes: Scopes, *, strict: bool = False) -> None:
-    if not isinstance(value, bool):
-        is_open = strict or node.schema.get("exclusiveMaximum") is True
-        if into.high is None or (-exactly(value), is_open) > (-into.high, into.high_open):
-            into.high, into.high_open = exactly(value), is_open
-
-
-def _size(name: str) -> _Keyword:
-    """A bound of a size: the highest of the lower ones, the lowest of the upper ones."""
-    nearer = max if name.startswith("min") else min
-
-    def grow(into: MergedSchema, node: SchemaNode, value: Any, scopes: Scopes) -> None:
-        known = getattr(into, name)
-        setattr(into, name, int(value) if known is None else nearer(known, int(value)))
-
-    return grow
-
-
-def _listed(name: str) -> _Keyword:
-    """A keyword whose values are collected, since all of them apply."""
-    return lambda into, node, value, scopes: getattr(into, name).append(value)
-
-
-def _encoded(into: MergedSchema, node: SchemaNode, value: Any, scopes: Scopes) -> None:
-    """The encoding or media type of a text, treated as a format."""
-    if value == "base64":
-        into.formats.append("base64")
-    elif value == "application/json" and "contentEncoding" not in node.schema:
-        into.formats.append("json")
-
-
-def _sample(into: MergedSchema, node: SchemaNode, value: Any, scopes: Scopes) -> None:
-    into.samples += value if isinstance(value, list) else [value]
-
-
-def _hint(into: MergedSchema, node: SchemaNode, value: Any, scopes: Scopes) -> None:
-    if isinstance(value, str):
-        into.hints.append(value)
-
-
-def _required(into: MergedSchema, node: SchemaNode, value: Any, scopes: Scopes) -> None:
-    # In draft 3 it was a boolean.
-    if isinstance(value, list):
-        into.required.update(dict.fromkeys(value))
-
-
-def _dependent(into: MergedSchema, node: SchemaNode, value: Any, scopes: Scopes, keyword: str = "dependencies") -> None:
-    """What depends on the presence of a property: others (a list), or a schema."""
-    for name, part in value.items():
-        if isinstance(part, list):
-            # A new list, since copies share the old one.
-            into.dependents[name] = [*into.dependents.get(name, ()), *part]
-            continue
-        present = (node.made({"required": [name]}), node.child(keyword, name))
-        absent = (node.made({"properties": {name: False}}),)
-        wanted = name in into.required or name in node.schema.get("properties", {})
-        into.alternatives.append(Alternatives([present, absent] if wanted else [absent, present], scopes))
-
-
-def _contains(into: MergedSchema, node: SchemaNode, value: Any, scopes: Scopes) -> None:
-    counted = node.document.draft >= 2019
-    least = int(node.schema.get("minContains", 1)) if counted else 1
-    most = node.schema.get("maxContains") if counted else None
-    into.contains.append(Containing(node.child("contains"), least, None if most is None else int(most), scopes))
-    into.checks[node] = None
-
-
-def _all_of(into: MergedSchema, node: SchemaNode, value: Any, scopes: Scopes) -> None:
-    for index in range(len(value)):
-        into.add(node.child("allOf", index), scopes)
-
-
-def _any_of(into: MergedSchema, node: SchemaNode, value: Any, scopes: Scopes) -> None:
-    _choose(into, [(node.child("anyOf", index),) for index in range(len(value))], scopes)
-
-
-def _one_of(into: MergedSchema, node: SchemaNode, value: Any, scopes: Scopes) -> None:
-    into.checks[node] = None
-    parts = [node.child("oneOf", index) for index in range(len(value))]
-    others = list(map(negate, parts)) if 1 < len(parts) <= _MOST_OPPOSED else []
-    strict = [(part, *others[:place], *others[place + 1 :]) for place, part in enumerate(parts) if others]
-    _choose(into, [*((part,) for part in parts), *strict], scopes)
-
-
-def _not(into: MergedSchema, node: SchemaNode, value: Any, scopes: Scopes) -> None:
-    into.checks[node] = None
-    if isinstance(value, dict) and value.keys() == {"pattern"}:
-        into.narrow(["string"])
-        into.no_patterns.append(value["pattern"])
+def _combined(
+    known: MergedSchema, alternatives: Sequence[tuple[Sequence[Branch], Scopes]], spend: Callable[[int], None]
+) -> Iterator[MergedSchema]:
+    if known.is_impossible:
         return
-    ways = violations(node.child("not"))
-    into.dead = into.dead or not ways
-    _choose(into, ways if len(ways) == 1 else [(), *ways], scopes)
-
-
-def _if(into: MergedSchema, node: SchemaNode, value: Any, scopes: Scopes) -> None:
-    schema = node.schema
-    if "then" not in schema and "else" not in schema:
+    if not alternatives:
+        yield known
         return
-    into.checks[node] = None
-    met = (node.child("if"), *([node.child("then")] if "then" in schema else []))
-    other = (node.child("else"),) if "else" in schema else ()
-    _choose(into, [met, other, (*other, negate(node.child("if")))], scopes)
+    (options, scopes), *rest = alternatives
+    for option in options:
+        # A copy is made, too.
+        spend(1 + len(option) // 4 + (len(known.seen) + len(known.required) + len(known.dependents)) // 1000)
+        key = (id(known), tuple(map(id, option)), scopes)
+        further: MergedSchema | None = None if known.kept is None else known.kept.get(key)
+        if further is None:
+            further = known.without_alternatives()
+            for node in option:
+                further.add(node, scopes)
+            _keep(further, key, known.kept)
+        yield from _combined(further, (*rest, *further.alternatives), spend)
 
 
-def _choose(into: MergedSchema, options: Sequence[Branch], scopes: Scopes) -> None:
-    if len(options) != 1:
-        into.alternatives.append(Alternatives(options, scopes))
-        return
-    for node in options[0]:
-        into.add(node, scopes)
+def _keep(known: MergedSchema, key: Hashable, kept: dict[Hashable, MergedSchema] | None) -> None:
+    if kept is not None and len(kept) < _MOST_KEPT:
+        kept[key] = known
+        known.kept = kept
 
 
-def _reference(into: MergedSchema, node: SchemaNode, value: Any, scopes: Scopes) -> None:
-    found = node.document.resolve(value, node.base)
-    if found is not None:
-        into.add(found, scopes)
+def _ordered(options: Sequence[Branch], draws: Draws, *, frugal: bool) -> Sequence[Branch]:
+    """Alternatives as they are tried: in drawn order, null seldom first; if frugal those that lead to least first."""
+    if len(options) < 2:
+        return options
+    if frugal:
+        return sorted(options, key=lambda option: max(map(_effort, option), default=0))
+    stands = [bool(option) and all(node.place is not None for node in option) for option in options]
+    plain = [option for option, standing in zip(options, stands, strict=True) if standing]
+    made = [option for option, standing in zip(options, stands, strict=True) if option and not standing]
+    start = draws.below(len(plain)) if plain else 0
+    if draws.below(8):
+        plain = sorted(plain[start:] + plain[:start], key=lambda option: all(map(_is_null, option)))
+    else:
+        plain = plain[start:] + plain[:start]
+    # What is optimistic comes first, and what excludes other branches last.
+    return [*(option for option in options if not option), *plain, *made[start:], *made[:start]]
 
 
-def _dynamic_reference(into: MergedSchema, node: SchemaNode, value: Any, scopes: Scopes) -> None:
-    found = node.document.resolve(value, node.base)
-    anchor = value.rpartition("#")[2]
-    if found is not None and isinstance(found.schema, dict) and found.schema.get("$dynamicAnchor") == anchor:
-        options = dict.fromkeys((*node.document.dynamic(anchor), found))
-        _choose(into, [(option,) for option in options], scopes)
-    elif found is not None:
-        into.add(found, scopes)
+def _effort(node: SchemaNode) -> int:
+    """How many schemas one leads to, where they may lead back to themselves: the fewer, the sooner a value ends."""
+    return node.document.reach.efforts.get(node, 0)
 
 
-def _recursive_reference(into: MergedSchema, node: SchemaNode, value: Any, scopes: Scopes) -> None:
-    """Draft 2019-09 has a single dynamic anchor, without a name."""
-    root = node.document.root
-    own = node.document.resolve("#", node.base)
-    into.add(root if isinstance(root.schema, dict) and root.schema.get("$recursiveAnchor") else own or root, scopes)
-
-
-_KEYWORDS: dict[str, _Keyword] = {
-    "type": _type,
-    "enum": _enum,
-    "const": lambda into, node, value, scopes: _enum(into, node, [value], scopes),
-    "minimum": _low,
-    "maximum": _high,
-    "exclusiveMinimum": partial(_low, strict=True),
-    "exclusiveMaximum": partial(_high, strict=True),
-    "multipleOf": lambda into, node, value, scopes: into.multiples.append(abs(exactly(value))),
-    "minLength": _size("min_length"),
-    "maxLength": _size("max_length"),
-    "pattern": _listed("patterns"),
-    "format": _listed("formats"),
-    "contentEncoding": _encoded,
-    "contentMediaType": _encoded,
-    "required": _required,
-    "minProperties": _size("min_properties"),
-    "maxProperties": _size("max_properties"),
-    "propertyNames": lambda into, node, value, scopes: into.names.append(node.child("propertyNames")),
-    "dependentRequired": _dependent,
-    "dependentSchemas": partial(_dependent, keyword="dependentSchemas"),
-    "dependencies": _dependent,
-    "unevaluatedProperties": lambda into, node, value, scopes: into.unevaluated_properties.append(node),
-    "minItems": _size("min_items"),
-    "maxItems": _size("max_items"),
-    "uniqueItems": lambda into, node, value, scopes: setattr(into, "unique", into.unique or bool(value)),
-    "contains": _contains,
-    "unevaluatedItems": lambda into, node, value, scopes: into.unevaluated_items.append(node),
-    "examples": _sample,
-    "example": _sample,
-    "default": _listed("samples"),
-    "title": _hint,
-    "description": _hint,
-    "allOf": _all_of,
-    "anyOf": _any_of,
-    "oneOf": _one_of,
-    "not": _not,
-    "if": _if,
-    "$ref": _reference,
-    "$dynamicRef": _dynamic_reference,
-    "$recursiveRef": _recursive_reference,
-}
-# The first drafts that know a keyword; in earlier ones it means nothing, whatever its value.
-_SINCE = {
-    **dict.fromkeys(("contains", "propertyNames"), 6),
-    "if": 7,
-    **dict.fromkeys(("dependentRequired", "dependentSchemas", "unevaluatedProperties", "unevaluatedItems"), 2019),
-    "$recursiveRef": 2019,
-    "$dynamicRef": 2020,
-}
-_KNOWN_IN = {
-    draft: {keyword: grow for keyword, grow in _KEYWORDS.items() if _SINCE.get(keyword, draft) <= draft}
-    for draft in DRAFTS
-}
+def _is_null(node: SchemaNode) -> bool:
+    return isinstance(node.schema, dict) and node.schema.get("type") == "null"

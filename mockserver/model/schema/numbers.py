@@ -12,7 +12,8 @@ from math import ceil, floor, isfinite, lcm
 from typing import Any, NamedTuple
 
 from mockserver.core.seeding import Draws
-from mockserver.model.schema.merged_schema import ALL_WHOLE, MergedSchema, exactly
+from mockserver.model.schema.keywords import ALL_WHOLE, exactly
+from mockserver.model.schema.merged_schema import MergedSchema
 from mockserver.model.schema.texts import name_parts, table
 
 _ATTEMPTS = 20

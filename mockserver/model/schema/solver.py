@@ -1,6 +1,6 @@
 """Values that keep to schemas: made by draws, checked, and made anew where they fail.
 
-All the schemas that apply to one value are merged (`merged_schema.py`), and the ways to meet them (`branches.py`) are
+All the schemas that apply to one value are merged (`merged_schema.py`), and the ways to meet them are
 taken one after another. For each type that the value may have, candidates are made and held against the schemas that
 were put off; the parts of objects and arrays are solved in the same way, each by itself. The first candidates are
 natural: most properties, one to four items. Where these fail, later ones vary more: other properties, lengths, repeated
@@ -14,10 +14,9 @@ from typing import Any
 
 from mockserver.core.json_values import ValueSet, type_of
 from mockserver.core.seeding import Draws
-from mockserver.model.schema.branches import branches, merged
 from mockserver.model.schema.documents import SchemaNode
-from mockserver.model.schema.merged_schema import Containing, MergedSchema
-from mockserver.model.schema.negation import negate
+from mockserver.model.schema.keywords import Containing, negate
+from mockserver.model.schema.merged_schema import MergedSchema, branches, merged
 from mockserver.model.schema.numbers import numbers, range_of
 from mockserver.model.schema.texts import Setting, fits, name_parts, texts
 
