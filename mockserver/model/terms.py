@@ -1,4 +1,4 @@
-"""The terms and the names of a text.
+"""The terms, the names and the numbers of a text.
 
 Terms are for comparison: stems of its words, and the concepts that they stand for. A stem is a word without common
 endings; scripts without spaces between words give pairs of characters instead. `concepts.txt` lists words of several
@@ -298,3 +298,76 @@ def _leads(word: str, stopwords: frozenset[str]) -> bool:
     """Whether a word is a question word or an imperative rather than part of a name."""
     lowered = word.lower()
     return lowered in stopwords or lowered in _ORDERS or any(map(is_concept, terms(word)))
+
+
+# --- numbers ----------------------------------------------------------------------------------------------------------
+
+# A unit may follow at once, and so may the next sentence of a careless prompt ("30Extract it").
+_NUMBER = re.compile(
+    r"(?<![\w.,#-])-?\d+(?:\.\d+)?(?!(?!(?:km|cm|mm|mi|kg|lbs?|ml|[GMT]B|px)\b|[A-Z][a-z]{2})\w|[.,-]\d)"
+    r"(?:[ \u00a0-]([^\W\d_]+))?"
+)
+# An international number, one with an area code in parentheses, or a local one whose groups are joined by hyphens, by
+# dots, or after a leading zero by spaces.
+_PHONE = re.compile(
+    r"(?<![\w.,$€£+(#/-])(?:\+\d{1,3}[ .-]?(?:\(\d{1,5}\)[ .-]?)?\d{1,12}(?:[ .-]\d{2,5}){0,4}"
+    r"|(?:\d{1,2}[ .-]?)?\(\d{3,5}\)[ -]?\d{2,4}(?:[ -]\d{2,4}){1,2}"
+    r"|(?:\d-)?\d{3}-\d{3}-(?:\d{4}|\d\d-\d\d)|\d{3}-(?:\d{4}|\d\d-\d\d)|\d{3}\.\d{3}\.\d{4}"
+    r"|0\d{1,4}(?: \d{2,8}){1,4})(?!\w|[.,/-]\d)"
+)
+_PHONE_DIGITS = range(7, 16)
+# The unit of an age.
+_YEARS = frozenset(
+    map(stem, ("year", "jahre", "jahren", "ans", "años", "anni", "anos", "лет", "год", "года", "років", "рік", "роки"))
+)
+_UNITLESS = frozenset(
+    stem(word)
+    for word in ("amount", "price", "cost", "sum", "total", "count", "quantity", "number", "limit", "value", "id")
+)
+_PRICES = frozenset(map(stem, ("price", "cost", "amount", "total", "fare", "budget", "fee", "salary", "usd", "eur")))
+_CURRENCIES = frozenset("$€£¥₽₹")
+
+
+def number_for(parameter: str, topic: str) -> Iterator[str]:
+    """Numbers of the prompt that a parameter may mean: one whose unit is in its name, or years for an age; or an only
+    number.
+
+    An only number with another unit suits a parameter without a unit of its own: an amount, a price, an id.
+    """
+    found = _numbers(topic[:STRETCH])
+    words = set(map(stem, words_in(parameter)))
+    if words & _PRICES:
+        yield from (_digits(match) for match in found if topic[: match.start()].rstrip()[-1:] in _CURRENCIES)
+    for match in found:
+        if match[1] and (stem(match[1]) in words or ("age" in words and stem(match[1]) in _YEARS)):
+            yield _digits(match)
+    if len(found) == 1 and (not _unit(found[0], topic) or words & _UNITLESS):
+        yield _digits(found[0])
+
+
+def numbers(topic: str) -> tuple[str, ...]:
+    """All numbers of the prompt, in order."""
+    return tuple(map(_digits, _numbers(topic[:STRETCH])))
+
+
+def _unit(match: re.Match[str], topic: str) -> str:
+    """The word after a number, unless it only goes on with the sentence, as "and" does."""
+    word = match[1] or ""
+    return "" if word.lower() in languages.stopwords(detect_intent(topic).language) else word
+
+
+@lru_cache(maxsize=64)
+def _numbers(stretch: str) -> tuple[re.Match[str], ...]:
+    """The numbers but those of houses and telephones."""
+    spans = addresses(stretch) + tuple(match.span() for match in phones(stretch))
+    found = _NUMBER.finditer(stretch)
+    return tuple(match for match in found if not any(start <= match.start() < end for start, end in spans))
+
+
+def _digits(match: re.Match[str]) -> str:
+    return match[0][: match.start(1) - match.start()].rstrip(" \u00a0-") if match[1] else match[0]
+
+
+def phones(topic: str) -> Iterator[re.Match[str]]:
+    """The telephone numbers that cannot be mistaken for other numbers."""
+    return (match for match in _PHONE.finditer(topic) if sum(map(str.isdigit, match[0])) in _PHONE_DIGITS)

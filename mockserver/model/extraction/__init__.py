@@ -10,13 +10,13 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from mockserver.model.extraction.mentions import is_clear, number_for, numbers, texts_for
+from mockserver.model.extraction.mentions import is_clear, texts_for
 from mockserver.model.intent import STRETCH
 from mockserver.model.literal_answers import sentiment
 from mockserver.model.schema import schema_fault
 from mockserver.model.schema.documents import Document
 from mockserver.model.schema.instances import compiled
-from mockserver.model.terms import names, place_of, words_in
+from mockserver.model.terms import names, number_for, numbers, place_of, words_in
 
 Schema = Mapping[str, Any]
 

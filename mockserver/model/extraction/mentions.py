@@ -1,4 +1,4 @@
-"""What a prompt mentions, verbatim: names, quoted texts, numbers, dates, addresses, times, paths, units, persons, and
+"""What a prompt mentions, verbatim: names, quoted texts, dates, addresses, times, paths, units, persons, and
 texts that the usual phrases lead to.
 
 Only a bounded part of the prompt is read. The results are candidates, likeliest first: whether one is used is decided
@@ -11,7 +11,7 @@ from functools import lru_cache
 
 from mockserver.model import languages
 from mockserver.model.intent import STRETCH, detect_intent
-from mockserver.model.terms import ADDRESS, addresses, names, opens, stem, words_in
+from mockserver.model.terms import ADDRESS, names, opens, phones, words_in
 
 # Reads texts from a prompt; some terms, those about the request itself, are no names.
 _Read = Callable[[str, frozenset[str]], Iterator[str]]
@@ -21,11 +21,6 @@ _DESCRIPTION = 80
 _LEAD = 24
 # Three backticks fence code and are no quotation marks.
 _QUOTED = re.compile(r"(?:[\"“„«]|(?<!`)`)([^\"“”„«»`]{1,200})(?:[\"”“»]|`(?!`))|(?<!\w)'([^'\n]{2,200})'(?!\w)")
-# A unit may follow at once, and so may the next sentence of a careless prompt ("30Extract it").
-_NUMBER = re.compile(
-    r"(?<![\w.,#-])-?\d+(?:\.\d+)?(?!(?!(?:km|cm|mm|mi|kg|lbs?|ml|[GMT]B|px)\b|[A-Z][a-z]{2})\w|[.,-]\d)"
-    r"(?:[ \u00a0-]([^\W\d_]+))?"
-)
 _DATE = re.compile(r"\b\d{4}-\d\d-\d\d\b")
 _EMAIL = re.compile(r"(?<![\w.+-])[\w.+-]++@[\w-]+(?:\.[\w-]+)+\b", re.ASCII)
 _URL = re.compile(r"https?://[^\s\"'<>»”)]*[^\s\"'<>»”).,;:!?]")
@@ -44,17 +39,7 @@ _STATE = re.compile(r"[A-Z]{2}(?: \d{5})?\Z")
 _COUNTRIES = frozenset(("US", "UK", "EU", "UAE"))
 _POSTCODE = re.compile(r"(?<![\w$€£.,-])\d{5}(?:-\d{4})?(?![\w%]|[.,]\d)")
 
-# An international number, one with an area code in parentheses, or a local one whose groups are joined by hyphens, by
-# dots, or after a leading zero by spaces.
-_PHONE = re.compile(
-    r"(?<![\w.,$€£+(#/-])(?:\+\d{1,3}[ .-]?(?:\(\d{1,5}\)[ .-]?)?\d{1,12}(?:[ .-]\d{2,5}){0,4}"
-    r"|(?:\d{1,2}[ .-]?)?\(\d{3,5}\)[ -]?\d{2,4}(?:[ -]\d{2,4}){1,2}"
-    r"|(?:\d-)?\d{3}-\d{3}-(?:\d{4}|\d\d-\d\d)|\d{3}-(?:\d{4}|\d\d-\d\d)|\d{3}\.\d{3}\.\d{4}"
-    r"|0\d{1,4}(?: \d{2,8}){1,4})(?!\w|[.,/-]\d)"
-)
 _UNDIVIDED_PHONE = re.compile(r"(?<![\w.,$€£+(#/-])\d{10,11}(?!\w|[.,/-]\d)")
-_PHONE_DIGITS = range(7, 16)
-
 _TIME = re.compile(
     r"\b(?:\d{1,2}(?::\d\d)? ?[ap]\.?m\b\.?|(?:[01]?\d|2[0-3]):[0-5]\d(?::[0-5]\d)?\b|noon\b|midnight\b)", re.I
 )
@@ -181,16 +166,6 @@ _REPOSITORY = re.compile(r"(?<![\w/.:-])[\w.-]+/[\w.-]*\w(?![\w/])")
 
 # What follows the subject of a sentence, and never an imperative.
 _SPOKEN_OF = re.compile(r"[ ](?:is|was|has|had|and|lives|works|wants|likes)\b|,? (?:aged )?\d{1,3}(?:[ ,.]|$)")
-# The unit of an age.
-_YEARS = frozenset(
-    map(stem, ("year", "jahre", "jahren", "ans", "años", "anni", "anos", "лет", "год", "года", "років", "рік", "роки"))
-)
-_UNITLESS = frozenset(
-    stem(word)
-    for word in ("amount", "price", "cost", "sum", "total", "count", "quantity", "number", "limit", "value", "id")
-)
-_PRICES = frozenset(map(stem, ("price", "cost", "amount", "total", "fare", "budget", "fee", "salary", "usd", "eur")))
-_CURRENCIES = frozenset("$€£¥₽₹")
 
 
 def _lead(words: str) -> re.Pattern[str]:
@@ -226,46 +201,6 @@ def is_clear(parameter: str, description: str) -> bool:
 def _meant(text: str) -> tuple[tuple[frozenset[str], _Read], ...]:
     words = words_in(text)
     return tuple(row for row in _READINGS if words & row[0])
-
-
-def number_for(parameter: str, topic: str) -> Iterator[str]:
-    """Numbers of the prompt that a parameter may mean: one whose unit is in its name, or years for an age; or an only
-    number.
-
-    An only number with another unit suits a parameter without a unit of its own: an amount, a price, an id.
-    """
-    found = _numbers(topic[:STRETCH])
-    words = set(map(stem, words_in(parameter)))
-    if words & _PRICES:
-        yield from (_digits(match) for match in found if topic[: match.start()].rstrip()[-1:] in _CURRENCIES)
-    for match in found:
-        if match[1] and (stem(match[1]) in words or ("age" in words and stem(match[1]) in _YEARS)):
-            yield _digits(match)
-    if len(found) == 1 and (not _unit(found[0], topic) or words & _UNITLESS):
-        yield _digits(found[0])
-
-
-def numbers(topic: str) -> tuple[str, ...]:
-    """All numbers of the prompt, in order."""
-    return tuple(map(_digits, _numbers(topic[:STRETCH])))
-
-
-def _unit(match: re.Match[str], topic: str) -> str:
-    """The word after a number, unless it only goes on with the sentence, as "and" does."""
-    word = match[1] or ""
-    return "" if word.lower() in languages.stopwords(detect_intent(topic).language) else word
-
-
-@lru_cache(maxsize=64)
-def _numbers(stretch: str) -> tuple[re.Match[str], ...]:
-    """The numbers but those of houses and telephones."""
-    spans = addresses(stretch) + tuple(match.span() for match in _phones(stretch))
-    found = _NUMBER.finditer(stretch)
-    return tuple(match for match in found if not any(start <= match.start() < end for start, end in spans))
-
-
-def _digits(match: re.Match[str]) -> str:
-    return match[0][: match.start(1) - match.start()].rstrip(" \u00a0-") if match[1] else match[0]
 
 
 def _named(topic: str, about: frozenset[str]) -> Iterator[str]:
@@ -309,14 +244,9 @@ def _address_part(name: str) -> _Read:
     return read
 
 
-def _phones(topic: str) -> Iterator[re.Match[str]]:
-    """The telephone numbers that cannot be mistaken for other numbers."""
-    return (match for match in _PHONE.finditer(topic) if sum(map(str.isdigit, match[0])) in _PHONE_DIGITS)
-
-
 def _all_phones(topic: str, about: frozenset[str]) -> Iterator[str]:
     """Telephone numbers: +44 20 7946 0958, (555) 123-4567; last those that are not divided into groups."""
-    yield from (match[0] for match in _phones(topic))
+    yield from (match[0] for match in phones(topic))
     yield from (match[0] for match in _UNDIVIDED_PHONE.finditer(topic))
 
 
