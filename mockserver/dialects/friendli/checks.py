@@ -1,6 +1,6 @@
 """What no schema says: fields that exclude each other, and requests that do not fit their model."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 
 from mockserver.core.dialects import Edition, Model
@@ -9,7 +9,7 @@ from mockserver.core.generation import GenerationRequest
 from mockserver.dialects.friendli.errors import invalid
 from mockserver.dialects.friendli.formats import branch_violations, format_violations
 from mockserver.dialects.friendli.models import traits_of
-from mockserver.dialects.openai.read import Body, function_tools, parameters_fault, tool_choice, unknown_tool
+from mockserver.dialects.openai.read import Body, parameters_fault, tool_choice
 
 # What is wrong between valid fields, and the fields without which nothing can be.
 Check = tuple[frozenset[str], Callable[[Body], Iterable[Violation]]]
@@ -160,16 +160,26 @@ CHECKS: Mapping[Edition, tuple[Check, ...]] = {
 
 
 def _tools(body: Body) -> Iterator[Violation]:
-    offered = body.get("tools") or ()
-    for place, row in enumerate(offered):
-        reason = parameters_fault(row["function"])
-        if reason:
-            where = ("tools", place, "function", "parameters")
-            yield Violation(where, "conflict", f"invalid tools: parameters {reason}")
-    wanted = unknown_tool(tool_choice(body.get("tool_choice")), function_tools(offered))
+    rows = [(place, row["function"]) for place, row in enumerate(body.get("tools") or ())]
     # A choice among no tools is tolerated.
-    if offered and wanted is not None:
-        yield _conflict("tool_choice", f"tool_choice names a function that is not among the tools: {wanted!r}")
+    wanted = tool_choice(body.get("tool_choice")).names if rows else ()
+    functions = [(row["name"], row.get("parameters"), ("tools", at, "function", "parameters")) for at, row in rows]
+    yield from tool_conflicts(functions, wanted)
+
+
+def tool_conflicts(
+    functions: Sequence[tuple[str, object, tuple[str | int, ...]]], wanted: Iterable[str]
+) -> Iterator[Violation]:
+    """Parameters that no arguments fit, of functions on offer, each with its name, its parameters and their place in
+    the body; and the choice of a function that is not on offer."""
+    for _, parameters, place in functions:
+        reason = parameters_fault({"parameters": parameters})
+        if reason:
+            yield Violation(place, "conflict", f"invalid tools: parameters {reason}")
+    names = {name for name, _, _ in functions}
+    for name in wanted:
+        if name not in names:
+            yield _conflict("tool_choice", f"tool_choice names a function that is not among the tools: {name!r}")
 
 
 def _branches(body: Body) -> list[Violation]:

@@ -1,7 +1,8 @@
 """`response_format` and its patterns: the constraint on an answer, or why it is refused."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from copy import deepcopy
 from functools import lru_cache
 from typing import Any
 
@@ -18,6 +19,7 @@ from mockserver.model.schema import (
     UnsatisfiableSchemaError,
     check_schema,
     is_recursive,
+    subschemas,
 )
 
 # The pieces of a pattern with a meaning of their own: an escape, a whole class, a lookaround, an anchor.
@@ -50,43 +52,18 @@ def fault_of(pattern: str) -> str:
 
 # --- json schemas ----------------------------------------------------------------------------------------------------
 
-Schema = Mapping[str, Any]
-
-# The keywords that contain schemas: by name, or in a list or a single one.
-_NAMED = ("properties", "patternProperties", "dependentSchemas", "dependencies", "$defs", "definitions")
-_HELD = (
-    "anyOf", "oneOf", "allOf", "prefixItems", "items", "additionalProperties", "not", "if", "then", "else", "contains",
-    "propertyNames", "unevaluatedItems", "unevaluatedProperties",
-)  # fmt: skip
-
 # Our own wording of what the service refuses: see `has_several_branches`.
 BRANCHES = "oneOf with several branches is not supported"
 
 
 def as_obeyed(schema: Any) -> Any:
     """The schema as the service obeys it: "`additionalProperties` ignored (false)", unless that is unsatisfiable."""
-    closed = _mapped(schema, _closed)
+    closed: Any = deepcopy(schema)
+    part: Any
+    for part in subschemas(closed):
+        if part.get("additionalProperties"):
+            part["additionalProperties"] = False
     return schema if fault_of_schema(closed) else closed
-
-
-def _closed(schema: Schema) -> Schema:
-    """The schema of objects that have no other properties than those that it names."""
-    return {**schema, "additionalProperties": False} if schema.get("additionalProperties") else schema
-
-
-def _mapped(schema: Any, change: Callable[[Schema], Schema]) -> Any:
-    """The value with each schema in it changed, the innermost first; references are not followed."""
-    if not isinstance(schema, dict):
-        return schema
-    made = dict(schema)
-    for key, value in schema.items():
-        if key in _NAMED and isinstance(value, dict):
-            made[key] = {name: _mapped(part, change) for name, part in value.items()}
-        elif key in _HELD:
-            # Before draft 2020-12 `items` was a list for a tuple.
-            is_list = isinstance(value, list)
-            made[key] = [_mapped(part, change) for part in value] if is_list else _mapped(value, change)
-    return change(made)
 
 
 def fault_of_schema(value: object) -> str:
@@ -104,35 +81,13 @@ def fault_of_schema(value: object) -> str:
     return ""
 
 
-def opens_with_an_optional_property(schema: Schema) -> bool:
-    """Whether the first property of any object in the schema is optional."""
-    for part in _parts(schema):
-        # A definition to which nothing refers is not checked, and may hold anything.
-        properties, required = part.get("properties"), part.get("required", [])
-        first = next(iter(properties), None) if isinstance(properties, dict) else None
-        if first is not None and isinstance(required, list) and first not in required:
-            return True
-    return False
-
-
 def has_several_branches(schema: object) -> bool:
     """Whether any part of the schema has a `oneOf` of several branches.
 
     The service refuses it, as the vendor's own tools and a gateway for coding agents note; none of them quotes it.
     """
-    return any(isinstance(branches := part.get("oneOf"), list) and len(branches) > 1 for part in _parts(schema))
-
-
-def _parts(schema: object) -> list[Schema]:
-    """A schema and all its subschemas."""
-    found: list[Schema] = []
-
-    def note(part: Schema) -> Schema:
-        found.append(part)
-        return part
-
-    _mapped(schema, note)
-    return found
+    parts = subschemas(schema) if isinstance(schema, Mapping) else ()
+    return any(isinstance(branches := part.get("oneOf"), list) and len(branches) > 1 for part in parts)
 
 
 # --- formats ---------------------------------------------------------------------------------------------------------
@@ -143,8 +98,6 @@ _JSON_SCHEMA = ("response_format", "json_schema", "schema")
 _SHAPING = frozenset(
     ("type", "enum", "const", "$ref", "$dynamicRef", "anyOf", "oneOf", "allOf", "not", "if", "properties", "required")
 )
-# Schemas are sent again and again; longer ones are not worth caching.
-_LONGEST_REMEMBERED = 16_384
 
 
 def constraint(body: Mapping[str, Any], edition: Edition) -> Constraint | None:
@@ -175,17 +128,29 @@ def format_violations(body: Mapping[str, Any], edition: Edition) -> list[Violati
         fault = fault_of(written)
         return [Violation(_SCHEMA, "conflict", fault)] if fault else []
     if kind == "json_object" and written is not None and edition == "documented":
-        found = (_remembered_fault if len(written) <= _LONGEST_REMEMBERED else _serialized_fault)(written)
-        return [] if found is None else [found]
+        # "For { "type": "json_object" }, schema should be a serialized string of JSON schema."
+        try:
+            schema = orjson.loads(written)
+        except orjson.JSONDecodeError:
+            return [Violation(_SCHEMA, "json", "Invalid JSON, schema should be a serialized JSON schema")]
+        fault = fault_of_schema(schema)
+        if not fault and is_recursive(schema):
+            # "Recursive definitions are not supported."
+            fault = "recursive definitions are not supported in a schema"
+        return [Violation(_SCHEMA, "conflict", fault)] if fault else []
     return schema_violations(wanted["json_schema"]["schema"], _JSON_SCHEMA) if kind == "json_schema" else []
 
 
 def schema_violations(schema: object, place: tuple[str, ...]) -> list[Violation]:
     """What the service forbids in the schema of an answer, which stands at a place of the body."""
     fault = fault_of_schema(schema)
-    if not fault and isinstance(schema, dict) and opens_with_an_optional_property(schema):
-        # The guide to structured outputs demands that the first property of an object be required.
-        fault = "the first property of an object must be required"
+    for part in subschemas(schema) if isinstance(schema, Mapping) and not fault else ():
+        # A definition to which nothing refers is not checked, and may hold anything.
+        properties, required = part.get("properties"), part.get("required", [])
+        first = next(iter(properties), None) if isinstance(properties, dict) else None
+        if first is not None and isinstance(required, list) and first not in required:
+            # The guide to structured outputs demands that the first property of an object be required.
+            fault = "the first property of an object must be required"
     return [Violation(place, "conflict", fault)] if fault else []
 
 
@@ -201,19 +166,3 @@ def branch_violations(body: Mapping[str, Any], schema: object, place: tuple[str,
             where = ("tools", number, *(() if function is row else ("function",)), "parameters")
             found.append(Violation(where, "conflict", f"invalid tools: {BRANCHES}"))
     return [*found, Violation(place, "conflict", BRANCHES)] if has_several_branches(schema) else found
-
-
-def _serialized_fault(written: str) -> Violation | None:
-    # "For { "type": "json_object" }, schema should be a serialized string of JSON schema."
-    try:
-        schema = orjson.loads(written)
-    except orjson.JSONDecodeError:
-        return Violation(_SCHEMA, "json", "Invalid JSON, schema should be a serialized JSON schema")
-    fault = fault_of_schema(schema)
-    if not fault and is_recursive(schema):
-        # "Recursive definitions are not supported."
-        fault = "recursive definitions are not supported in a schema"
-    return Violation(_SCHEMA, "conflict", fault) if fault else None
-
-
-_remembered_fault = lru_cache(maxsize=256)(_serialized_fault)

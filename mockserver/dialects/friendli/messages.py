@@ -18,11 +18,12 @@ from mockserver.core.seeding import alphanumerics, hex_digits
 from mockserver.dialects.anthropic.models import UNKNOWN
 from mockserver.dialects.anthropic.read import MessageOptions, message_request
 from mockserver.dialects.anthropic.write import MessageFlavour, Writing, write
-from mockserver.dialects.friendli.errors import INVALID_MESSAGE, invalid, unknown_model
+from mockserver.dialects.friendli.checks import tool_conflicts
+from mockserver.dialects.friendli.errors import INVALID_MESSAGE
 from mockserver.dialects.friendli.formats import schema_violations
 from mockserver.dialects.friendli.models import Place, traits_of
-from mockserver.dialects.friendli.read import contract_of, json_body, read_reasoning, worded
-from mockserver.dialects.openai.read import Body, parameters_fault
+from mockserver.dialects.friendli.read import read_reasoning, valid_body, worded
+from mockserver.dialects.openai.read import Body
 from mockserver.dialects.openai.replies import Members
 
 _KNOWN = ("text", "image", "tool_use", "tool_result")
@@ -36,15 +37,10 @@ def read_message(place: Place, call: Call, scope: RequestScope) -> GenerationReq
 
 @worded
 def _read(place: Place, call: Call, scope: RequestScope) -> GenerationRequest | Refusal:
-    body = json_body(call.body)
-    if isinstance(body, Refusal):
-        return body
-    violations = contract_of("MessagesRequest", place, scope.edition).violations(body) or [*_conflicts(body)]
-    if violations:
-        return invalid(violations)
-    name, model = place(body.get("model"), scope)
-    if model is None:
-        return unknown_model(name, scope.edition)
+    found = valid_body(place, call, scope, "MessagesRequest", _conflicts)
+    if isinstance(found, Refusal):
+        return found
+    body, name, model = found
     messages = [{**each, "content": _known(each["content"])} for each in body["messages"]]
     # The last is a beta of Anthropic's.
     read = message_request({**body, "messages": messages, "output_format": None}, name, UNKNOWN, model.context)
@@ -68,14 +64,12 @@ def _read(place: Place, call: Call, scope: RequestScope) -> GenerationRequest | 
 
 def _conflicts(body: Body) -> Iterator[Violation]:
     """Schemas that nothing can conform to, and the choice of a tool that is not offered; as in responses."""
-    tools, choice = body.get("tools") or (), body.get("tool_choice") or {}
-    for number, tool in enumerate(tools):
-        reason = parameters_fault({"parameters": tool.get("input_schema")})
-        if reason is not None:
-            yield Violation(("tools", number, "input_schema"), "conflict", f"invalid tools: parameters {reason}")
-    if choice.get("type") == "tool" and choice["name"] not in [tool["name"] for tool in tools]:
-        words = f"tool_choice names a function that is not among the tools: {choice['name']!r}"
-        yield Violation(("tool_choice",), "conflict", words)
+    choice = body.get("tool_choice") or {}
+    functions = [
+        (tool["name"], tool.get("input_schema"), ("tools", place, "input_schema"))
+        for place, tool in enumerate(body.get("tools") or ())
+    ]
+    yield from tool_conflicts(functions, (choice["name"],) if choice.get("type") == "tool" else ())
     form = (body.get("output_config") or {}).get("format")
     yield from schema_violations(form["schema"], ("output_config", "format", "schema")) if form else ()
 

@@ -72,13 +72,19 @@ def json_body(data: bytes) -> dict[str, Any] | Refusal:
     return invalid([Violation((position,), "json", message)], body.kind)
 
 
-def valid_body(place: Place, call: Call, scope: RequestScope, schema: str) -> tuple[Body, str, Model] | Refusal:
-    """The body of an operation without conflicts between its fields, the name of its model, and the model; if it keeps
-    to the contract and there is such a model, else its refusal."""
+def valid_body(
+    place: Place,
+    call: Call,
+    scope: RequestScope,
+    schema: str,
+    conflicts: Callable[[Body], Iterable[Violation]] = lambda body: (),
+) -> tuple[Body, str, Model] | Refusal:
+    """The body of an operation, the name of its model, and the model; or its refusal if it does not keep to the
+    contract, has `conflicts`, or if there is no such model."""
     body = json_body(call.body)
     if isinstance(body, Refusal):
         return body
-    violations = contract_of(schema, place, scope.edition).violations(body)
+    violations = contract_of(schema, place, scope.edition).violations(body) or [*conflicts(body)]
     if violations:
         return invalid(violations)
     name, model = place(body.get("model"), scope)

@@ -30,12 +30,12 @@ from mockserver.core.generation import (
 from mockserver.core.seeding import hex_digits, uuid4_text
 from mockserver.core.timeline import Reply, TokenTiming
 from mockserver.dialects.friendli.chats import REFUSALS, accepted, due_choice, media_in, read_prompt, shown
-from mockserver.dialects.friendli.checks import beyond_window
+from mockserver.dialects.friendli.checks import beyond_window, tool_conflicts
 from mockserver.dialects.friendli.errors import invalid, unknown_model
 from mockserver.dialects.friendli.formats import as_obeyed, branch_violations, schema_violations
 from mockserver.dialects.friendli.models import Place, traits_of
 from mockserver.dialects.friendli.read import Thoughts, contract_of, json_body, read_reasoning, worded
-from mockserver.dialects.openai.read import Body, function_tool, number_or, parameters_fault, tool_choice, unknown_tool
+from mockserver.dialects.openai.read import Body, function_tool, number_or, tool_choice
 from mockserver.dialects.openai.replies import EVENT_STREAM, Members
 from mockserver.dialects.openai.responses.flavour import (
     Responding,
@@ -79,10 +79,10 @@ def read_response(place: Place, call: Call, scope: RequestScope) -> GenerationRe
         return body
     violations = [*_unsupported(body)] or contract_of("ResponsesRequest", place, scope.edition).violations(body)
     form = {} if violations else (body.get("text") or {}).get("format") or {}
-    functions = [] if violations else [tool for tool in body.get("tools") or () if tool["type"] == "function"]
-    violations = violations or [*_conflicts(body, functions, form)]
+    violations = violations or [*_conflicts(body, form)]
     if violations:
         return invalid(violations)
+    functions = [tool for tool in body.get("tools") or () if tool["type"] == "function"]
     name, model = place(body.get("model"), scope)
     if model is None:
         return unknown_model(name, "observed")
@@ -156,15 +156,13 @@ def _images(body: Body) -> Iterator[Violation]:
 _NOTHING_TO_CALL = Violation(("tool_choice",), "conflict", "tool_choice asks for a call, but there are no tools")
 
 
-def _conflicts(body: Body, functions: list[Body], form: Body) -> Iterator[Violation]:
-    for place, tool in enumerate(body.get("tools") or ()):
-        reason = parameters_fault(tool) if tool["type"] == "function" else None
-        if reason:
-            yield Violation(("tools", place, "parameters"), "conflict", f"invalid tools: parameters {reason}")
-    unknown = unknown_tool(_choice(body), [function_tool(tool) for tool in functions])
-    if unknown is not None:
-        words = f"tool_choice names a function that is not among the tools: {unknown!r}"
-        yield Violation(("tool_choice",), "conflict", words)
+def _conflicts(body: Body, form: Body) -> Iterator[Violation]:
+    functions = [
+        (tool["name"], tool.get("parameters"), ("tools", place, "parameters"))
+        for place, tool in enumerate(body.get("tools") or ())
+        if tool["type"] == "function"
+    ]
+    yield from tool_conflicts(functions, _choice(body).names)
     yield from schema_violations(form["schema"], _SCHEMA) if form.get("type") == "json_schema" else ()
     yield from branch_violations(body, form.get("schema"), _SCHEMA)
 
