@@ -15,19 +15,17 @@ from mockserver.core.calls import Call
 from mockserver.core.dialects import Broken, RequestScope
 from mockserver.core.failures import Refusal
 from mockserver.core.generation import Choice, Generation, GenerationRequest, Usage
-from mockserver.core.timeline import TAKEN, Reply, TokenTiming
+from mockserver.core.timeline import TAKEN, FrameBatch, Reply, TokenTiming
 from mockserver.dialects.openai.replies import DONE, SLOT, Members
 from mockserver.dialects.openai.responses.flavour import (
+    EventWriter,
     Responding,
     ResponseEvent,
     ResponseFlavour,
     ResponseOptions,
     Run,
-    Stage,
     data_of,
-    deltas,
     next_number,
-    quiet,
     responding,
     write,
 )
@@ -299,47 +297,51 @@ def _text_part(text: str) -> dict[str, Any]:
     return {"type": "output_text", "text": text, "annotations": []}
 
 
-def _stages(answer: Responding) -> Iterator[Stage]:
+def _frames(answer: Responding, events: EventWriter) -> Iterator[FrameBatch]:
     """ "response.created: after execution is scheduled", "in_progress: when the model starts producing tokens"."""
     choice, last = answer.choice, answer.generation.last_step
     response = {"response": _response(answer, None, "in_progress")}
-    yield quiet(_written, TAKEN, [ResponseEvent("response.created", response)])
-    yield quiet(_written, 0, [ResponseEvent("response.in_progress", response)])
+    yield events.together(TAKEN, [ResponseEvent("response.created", response)])
+    yield events.together(0, [ResponseEvent("response.in_progress", response)])
     for each in parts_of(choice):
         first, part = begun(each)
         said = (Run(texts, steps, tokens) for texts, steps, tokens, _ in runs(part))
         if part.kind == "thought":
-            yield from _thought_stages("".join(choice.thoughts), first, said, min(part.step + part.tokens, last))
+            yield from _thought_frames(
+                events, "".join(choice.thoughts), first, said, min(part.step + part.tokens, last)
+            )
         elif part.kind == "text" and choice.text:
             index = int(bool(choice.thoughts))
-            yield quiet(_written, first, _opened(index))
-            yield deltas(_written, ResponseEvent("response.output_text.delta", {**_at(index), "delta": SLOT}), said)
+            yield events.together(first, _opened(index))
+            yield from events.deltas(ResponseEvent("response.output_text.delta", {**_at(index), "delta": SLOT}), said)
         elif part.kind == "call":
             item = _call(answer, choice, part.place, "in_progress", "")
             where = _of_call(choice, part.place, item)
             added = ResponseEvent("response.output_item.added", {"output_index": where["output_index"], "item": item})
-            yield quiet(_written, part.begun, [added], 1)
+            yield events.together(part.begun, [added], 1)
             delta = ResponseEvent("response.function_call_arguments.delta", {**where, "delta": SLOT})
-            yield deltas(_written, delta, said)
-    yield quiet(_written, last, list(_closing(answer)))
+            yield from events.deltas(delta, said)
+    yield events.together(last, list(_closing(answer)))
 
 
-def _thought_stages(whole: str, first: int, said: Iterator[Run], last: int) -> Iterator[Stage]:
+def _thought_frames(
+    events: EventWriter, whole: str, first: int, said: Iterator[Run], last: int
+) -> Iterator[FrameBatch]:
     where = {"output_index": 0, "summary_index": 0, "item_id": _REASONING}
     empty, full = ({"type": "summary_text", "text": text} for text in ("", whole))
     opening = [
         ResponseEvent("response.output_item.added", {"output_index": 0, "item": _reasoning(None)}),
         ResponseEvent("response.reasoning_summary_part.added", {**where, "part": empty}),
     ]
-    yield quiet(_written, first, opening)
-    yield deltas(_written, ResponseEvent("response.reasoning_summary_text.delta", {**where, "delta": SLOT}), said)
+    yield events.together(first, opening)
+    yield from events.deltas(ResponseEvent("response.reasoning_summary_text.delta", {**where, "delta": SLOT}), said)
     closing = [
         ResponseEvent("response.reasoning_summary_text.done", {**where, "text": whole}),
         ResponseEvent("response.reasoning_summary_part.done", {**where, "part": full}),
         ResponseEvent("response.output_item.done", {"output_index": 0, "item": _reasoning(whole)}),
     ]
     # They are closed by what follows: the first token of a text, the name of a tool, or the end.
-    yield quiet(_written, last, closing)
+    yield events.together(last, closing)
 
 
 def _closing(answer: Responding) -> Iterator[ResponseEvent]:
@@ -381,7 +383,7 @@ _RESPONSE = ResponseFlavour(
     layout=lambda answer: _written,
     output=_output,
     status=_status,
-    stages=_stages,
+    frames=_frames,
     first=_FIRST_NUMBER,
     done=True,
     stream_headers=lambda answer: STREAM_HEADERS,

@@ -3,14 +3,13 @@
 A vendor is a `ResponseFlavour`: a function for each piece of an answer that it forms in its own way. `write` makes one
 body of a generation, or a stream of typed, numbered events: those that open an item, its deltas, those that close it.
 
-A stream is a sequence of stages. Each of them writes its events from a number on, which it gets when the stages before
-it have been written; so a stream of any length is written while it is sent, and a delta costs what its text costs.
+A stream is written while it is sent, however long it is, and a delta costs what its text costs.
 """
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import islice
+from itertools import count, islice
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -62,7 +61,6 @@ _FILLED: Mapping[bytes, bytes] = {b"\xff": b"%b", b"\xfe": b"%d", b"\xfd": b'"%b
 
 # Makes the bytes of an event from its type, its number and its other fields.
 Layout = Callable[[str, Any, Members], bytes]
-Stage = Callable[[int], Iterator[FrameBatch]]
 # The padding of a delta with a text and a number.
 Pad = Callable[[str, int], str]
 
@@ -80,6 +78,46 @@ class Run(NamedTuple):
     texts: Sequence[str]
     steps: Sequence[int]
     tokens: Sequence[int]
+
+
+class EventWriter(NamedTuple):
+    """Writes the events of a stream: how they are laid out, and the numbers that are left for them."""
+
+    layout: Layout
+    numbers: Iterator[int]
+
+    def together(self, step: int, events: Sequence[ResponseEvent], tokens: int = 0) -> FrameBatch:
+        """Events that are sent together after a decoding step; the first of them counts the tokens, if any."""
+        data = [self.layout(event.type, next(self.numbers), event.told) for event in events]
+        return FrameBatch(data, (step,) * len(data), (tokens, *(0,) * (len(data) - 1)))
+
+    def deltas(self, event: ResponseEvent, runs: Iterable[Run], pad: Pad | None = None) -> Iterator[FrameBatch]:
+        """A copy of the event for each text, with the text in the place of SLOT."""
+        told = event.told if pad is None else {**event.told, "obfuscation": _PADDING}
+        before, *inner, after = _MARK.split(self.layout(event.type, _NUMBER, told))
+        between = b"".join([_FILLED.get(each) or each.replace(b"%", b"%%") for each in inner])
+        for texts, steps, tokens in runs:
+            numbers = [*islice(self.numbers, len(texts))]
+            columns: dict[bytes, Iterable[object]] = {
+                b"\xff": map(json_texts.__getitem__, texts),
+                b"\xfe": numbers,
+            }
+            if pad is not None:
+                columns[b"\xfd"] = map(str.encode, map(pad, texts, numbers))
+            pieces = [between % row for row in zip(*[columns[mark] for mark in inner[::2]], strict=True)]
+            yield FrameBatch(TemplatedFrames(before, pieces, after), steps, tokens)
+
+    def detailed_deltas(
+        self, event_of: Callable[[str, range], ResponseEvent], runs: Iterable[Run], pad: Pad | None
+    ) -> Iterator[FrameBatch]:
+        """An event for each text, made from the text and the places of its tokens."""
+        place = 0
+        for run in runs:
+            for text, step, tokens in zip(*run, strict=True):
+                event, number = event_of(text, range(place, place + tokens)), next(self.numbers)
+                told = event.told if pad is None else {**event.told, "obfuscation": pad(text, number)}
+                yield FrameBatch((self.layout(event.type, number, told),), (step,), (tokens,))
+                place += tokens
 
 
 class ResponseOptions(NamedTuple):
@@ -180,17 +218,14 @@ def by_group(generated: GeneratedItem, groups: Iterable[range]) -> Iterator[Run]
         yield Run(joined, [first + group.stop - 1 for group in batch], [len(group) for group in batch])
 
 
-def usual_stages(response: Responding) -> Iterator[Stage]:
+def usual_frames(response: Responding, events: EventWriter) -> Iterator[FrameBatch]:
     """What opens a stream, its items one after the other, and the whole response."""
-    flavour = response.flavour
-    layout = flavour.layout(response)
-    yield quiet(layout, TAKEN, flavour.opening(response))
+    yield events.together(TAKEN, response.flavour.opening(response))
     for index, generated in numbered_items(response):
-        yield from item_stages(response, layout, generated, index)
+        yield from _item_frames(response, events, generated, index)
     whole = whole_response(response)
-    yield quiet(
-        layout, response.generation.last_step, [ResponseEvent(f"response.{whole['status']}", {"response": whole})]
-    )
+    ending = ResponseEvent(f"response.{whole['status']}", {"response": whole})
+    yield events.together(response.generation.last_step, (ending,))
 
 
 class ResponseFlavour(NamedTuple):
@@ -207,7 +242,8 @@ class ResponseFlavour(NamedTuple):
     - `output`: all items as a whole response has them, and `status` its status.
     - `runs`: the texts of an item's deltas.
     - `pad`: makes the `obfuscation` of deltas, None if they have none.
-    - `opening`: the events with which a stream begins; `stages`: all of its events.
+    - `opening`: the events with which a stream begins; `frames`: all of its events,
+      given what writes them.
     - `forms`: the types of events; `first`: the number of the first one; `done`: whether `[DONE]` is the last.
     - `stream_headers`, `content_type`: of an answer.
     - `waits`: whether the answer to a request in the background waits for it.
@@ -234,7 +270,7 @@ class ResponseFlavour(NamedTuple):
     runs: Callable[[Responding, GeneratedItem], Iterator[Run]] = by_token
     pad: Callable[[Responding], Pad | None] = lambda response: None
     opening: Callable[[Responding], Sequence[ResponseEvent]] = usual_opening
-    stages: Callable[[Responding], Iterator[Stage]] = usual_stages
+    frames: Callable[[Responding, EventWriter], Iterator[FrameBatch]] = usual_frames
     forms: Mapping[Kind, Form] = MappingProxyType(FORMS)
     first: int = 0
     done: bool = False
@@ -276,72 +312,24 @@ def whole_response(response: Responding) -> Members:
 
 
 def event_frames(response: Responding) -> Iterator[FrameBatch]:
-    """The events of all stages in order, numbered."""
-    number = response.flavour.first
-    for stage in response.flavour.stages(response):
-        written = 0
-        for frames in stage(number):
-            written += len(frames.data)
-            yield frames
-        number += written
-    if response.flavour.done:
+    """The whole stream, which is written while it is taken."""
+    flavour = response.flavour
+    yield from flavour.frames(response, EventWriter(flavour.layout(response), count(flavour.first)))
+    if flavour.done:
         yield at_step(response.generation.last_step, (DONE,))
 
 
-def quiet(layout: Layout, step: int, events: Sequence[ResponseEvent], tokens: int = 0) -> Stage:
-    """Events that are sent together after a decoding step; the first of them counts the tokens, if there are any."""
-
-    def stage(number: int) -> Iterator[FrameBatch]:
-        data = [layout(event.type, number + place, event.told) for place, event in enumerate(events)]
-        yield FrameBatch(data, (step,) * len(data), (tokens, *(0,) * (len(data) - 1)))
-
-    return stage
-
-
-def deltas(layout: Layout, event: ResponseEvent, runs: Iterable[Run], pad: Pad | None = None) -> Stage:
-    """A copy of the event for each text, with the text in the place of SLOT."""
-
-    def stage(number: int) -> Iterator[FrameBatch]:
-        told = event.told if pad is None else {**event.told, "obfuscation": _PADDING}
-        before, *inner, after = _MARK.split(layout(event.type, _NUMBER, told))
-        between = b"".join([_FILLED.get(each) or each.replace(b"%", b"%%") for each in inner])
-        dumped = json_texts.__getitem__
-        for texts, steps, tokens in runs:
-            numbers = range(number, number + len(texts))
-            columns = {b"\xff": map(dumped, texts), b"\xfe": numbers}
-            if pad is not None:
-                columns[b"\xfd"] = map(str.encode, map(pad, texts, numbers))
-            pieces = [between % row for row in zip(*[columns[mark] for mark in inner[::2]], strict=True)]
-            yield FrameBatch(TemplatedFrames(before, pieces, after), steps, tokens)
-            number += len(texts)
-
-    return stage
-
-
-def _detailed_deltas(layout: Layout, runs: Iterable[Run], told: Callable[[str, range, int], ResponseEvent]) -> Stage:
-    """An event for each text with further fields on its tokens: `told` makes it from a text, their places and its
-    number."""
-
-    def stage(number: int) -> Iterator[FrameBatch]:
-        place = 0
-        for run in runs:
-            for text, step, tokens in zip(*run, strict=True):
-                event = told(text, range(place, place + tokens), number)
-                yield FrameBatch((layout(event.type, number, event.told),), (step,), (tokens,))
-                number, place = number + 1, place + tokens
-
-    return stage
-
-
-def item_stages(response: Responding, layout: Layout, generated: GeneratedItem, index: int) -> Iterator[Stage]:
-    """The stages of an item of a stream: its opening, its deltas, its closing."""
+def _item_frames(
+    response: Responding, events: EventWriter, generated: GeneratedItem, index: int
+) -> Iterator[FrameBatch]:
+    """What opens an item, its deltas, and what closes it."""
     flavour, text = response.flavour, generated.text
     id_, form = flavour.item_id(response, generated, index), flavour.forms.get(generated.kind)
     begun, whole = (flavour.item(response, generated, said, id_) for said in (None, text))
     added = ResponseEvent("response.output_item.added", {"output_index": index, "item": begun})
     done = ResponseEvent("response.output_item.done", {"output_index": index, "item": whole})
     if form is None:
-        yield quiet(layout, generated.last, (added, done))
+        yield events.together(generated.last, (added, done))
         return
     where = {"item_id": id_, "output_index": index, **({form.place: 0} if form.place else {})}
     opening = [added]
@@ -349,20 +337,17 @@ def item_stages(response: Responding, layout: Layout, generated: GeneratedItem, 
     if form.part is not None:
         opening.append(ResponseEvent(form.part[0], {**where, "part": flavour.part(response, generated, "", False)}))
         closing.append(ResponseEvent(form.part[1], {**where, "part": flavour.part(response, generated, text, True)}))
-    yield quiet(layout, generated.step, opening, tokens=int(generated.is_call))
+    yield events.together(generated.step, opening, tokens=int(generated.is_call))
     runs, pad = flavour.runs(response, generated), flavour.pad(response)
 
-    def told(said: Any, tokens: range, number: int = -1) -> ResponseEvent:
-        padding = {} if pad is None or number < 0 else {"obfuscation": pad(said, number)}
-        return ResponseEvent(
-            form.delta, {**where, "delta": said, **flavour.beside(response, generated, tokens), **padding}
-        )
+    def delta(said: Any, tokens: range) -> ResponseEvent:
+        return ResponseEvent(form.delta, {**where, "delta": said, **flavour.beside(response, generated, tokens)})
 
     if response.detailed and generated.kind in ("text", "refusal"):
-        yield _detailed_deltas(layout, runs, told)
+        yield from events.detailed_deltas(delta, runs, pad)
     else:
-        yield deltas(layout, told(SLOT, range(0)), runs, pad)
-    yield quiet(layout, generated.last, (*closing, done))
+        yield from events.deltas(delta(SLOT, range(0)), runs, pad)
+    yield events.together(generated.last, (*closing, done))
 
 
 # --- streams that fail -------------------------------------------------------------------------------------------
