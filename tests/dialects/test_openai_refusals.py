@@ -12,7 +12,7 @@ from mockserver.core.failures import FailureKind, Refusal
 from mockserver.core.quotas import Limit, LimitState, Refused
 from mockserver.dialects.openai.chats import read_chat
 from mockserver.dialects.openai.completions import read_completion
-from mockserver.dialects.openai.conflicts import too_long, unknown_model
+from mockserver.dialects.openai.conflicts import too_long
 from mockserver.dialects.openai.embeddings import read_embedding
 from mockserver.dialects.openai.errors import ERRORS, stream_error, unrouted
 from mockserver.dialects.openai.limits import QUOTAS, every_answer, go_duration
@@ -22,6 +22,7 @@ from mockserver.dialects.openai.refusals import (
     no_previous_response,
     no_stored,
     not_cancellable,
+    unknown_model,
 )
 from mockserver.dialects.openai.responses.requests import read_response, unreasoned
 from tests.support.asking import ask

@@ -24,7 +24,7 @@ from mockserver.core.seeding import alphanumerics
 from mockserver.core.timeline import OPENING, LazyFrames, Reply, TokenTiming
 from mockserver.dialects.contracts import Contract, components
 from mockserver.dialects.openai.azure import CATEGORIES, SAFE, STRUCK
-from mockserver.dialects.openai.conflicts import CHAT_CHECKS, conflict, too_long, unknown_model
+from mockserver.dialects.openai.conflicts import CHAT_CHECKS, Translate, accept, too_long
 from mockserver.dialects.openai.flavour import Encoding, Flavour, Rendering, Segment, whole_body, write
 from mockserver.dialects.openai.models import (
     EFFORTS,
@@ -40,14 +40,12 @@ from mockserver.dialects.openai.read import (
     Body,
     chat_prompt,
     content_text,
-    json_object,
     read_format,
     read_offer,
     sampling,
     stop_texts,
     with_images,
 )
-from mockserver.dialects.openai.refusals import explain
 from mockserver.dialects.openai.replies import (
     NOTHING,
     Members,
@@ -76,7 +74,6 @@ class ChatOptions(NamedTuple):
 
 
 Adapt = Callable[[Body, GenerationRequest], GenerationRequest | Refusal]
-Translate = Callable[[Body], Body]
 
 
 def read_chat(
@@ -92,51 +89,16 @@ def read_chat(
     A vendor that differs a little has a contract and families of its own, translates a valid body into OpenAI's words,
     and adapts the request to what else is in the body.
     """
-    asked = json_object(call.body)
+    asked = accept(call, scope, "chat", contract, CHAT_CHECKS, family_of, translate)
     if isinstance(asked, Refusal):
         return asked
-    if "name" in scope.variables:
-        # A deployment of Azure's stands for the model, whatever the body says.
-        asked["model"] = scope.variables["name"]
-    body: Body = asked
-    if not contract.accepts(body):
-        kept = _without_unknown_members(body, family_of)
-        if kept is None or not contract.accepts(kept):
-            return explain(contract.violations(body))
-        body = kept
-    if translate is not None:
-        body = translate(body)
-    model = scope.model(body["model"])
-    if model is None:
-        return unknown_model(body["model"], "chat")
-    family = family_of(model.id)
-    refusal = conflict("chat", CHAT_CHECKS, body, family, model.id)
-    if refusal is not None:
-        return refusal
+    body, model, family = asked
     prompt = with_images(chat_prompt(body["messages"], body.get("tools") or body.get("functions")), body["messages"])
     refusal = too_long(prompt.token_count, model, family, "chat")
     if refusal is not None:
         return refusal
     request = _request(body, prompt, model.context, family)
     return request if adapt is None else adapt(body, request)
-
-
-# The members of messages of any role.
-_MEMBERS = frozenset((
-    "role", "content", "name", "refusal", "audio", "annotations", "tool_calls", "function_call", "tool_call_id",
-))  # fmt: skip
-
-
-def _without_unknown_members(body: Body, family_of: Callable[[str], Family]) -> Body | None:
-    """The body without members of messages that no role has, which models that do not reason ignore; None if there can
-    be none to ignore. Agents keep notes of their own in messages, such as the `sender` of OpenAI's Swarm."""
-    model, messages = body.get("model"), body.get("messages")
-    if not isinstance(model, str) or family_of(model).efforts or not isinstance(messages, list):
-        return None
-    if not all(isinstance(message, dict) for message in messages):
-        return None
-    kept = [{name: value for name, value in message.items() if name in _MEMBERS} for message in messages]
-    return {**body, "messages": kept}
 
 
 def _request(body: Body, prompt: Prompt, context: int, family: Family) -> GenerationRequest:

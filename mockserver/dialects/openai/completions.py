@@ -11,13 +11,12 @@ from mockserver.core.generation import Choice, Generation, GenerationRequest, Li
 from mockserver.core.seeding import alphanumerics
 from mockserver.core.timeline import Reply, TokenTiming
 from mockserver.dialects.contracts import Contract, components
-from mockserver.dialects.openai.chats import Adapt, Translate
-from mockserver.dialects.openai.conflicts import COMPLETION_CHECKS, conflict, too_long, unknown_model
+from mockserver.dialects.openai.chats import Adapt
+from mockserver.dialects.openai.conflicts import COMPLETION_CHECKS, Translate, accept, too_long
 from mockserver.dialects.openai.flavour import Flavour, Rendering, Segment, write
 from mockserver.dialects.openai.limits import model_headers
 from mockserver.dialects.openai.models import Family, family_of, snapshot_of
-from mockserver.dialects.openai.read import Body, json_object, sampling, stop_texts, text_prompts, whole
-from mockserver.dialects.openai.refusals import explain
+from mockserver.dialects.openai.read import sampling, stop_texts, text_prompts, whole
 from mockserver.dialects.openai.replies import NOTHING, Members, legacy_logprobs, pretty, usage_object
 
 REQUEST = Contract(components(__package__, "openai"), "CompletionRequest")
@@ -34,24 +33,11 @@ def read_completion(
     translate: Translate | None = None,
 ) -> GenerationRequest | Refusal:
     """The request, or why OpenAI refuses it; a vendor that differs a little adapts it, as `read_chat` says."""
-    asked = json_object(call.body)
+    asked = accept(call, scope, "completions", contract, COMPLETION_CHECKS, family_of, translate)
     if isinstance(asked, Refusal):
         return asked
-    if "name" in scope.variables:
-        # A deployment of Azure's stands for the model, whatever the body says.
-        asked["model"] = scope.variables["name"]
-    body: Body = asked
-    if not contract.accepts(body):
-        return explain(contract.violations(body))
-    if translate is not None:
-        body = translate(body)
-    model = scope.model(body["model"])
-    if model is None:
-        return unknown_model(body["model"], "completions")
-    family, prompt, limit = family_of(model.id), body.get("prompt"), whole(body.get("max_tokens"))
-    refusal = conflict("completions", COMPLETION_CHECKS, body, family, model.id)
-    if refusal is not None:
-        return refusal
+    body, model, family = asked
+    prompt, limit = body.get("prompt"), whole(body.get("max_tokens"))
     prompts = text_prompts(_NO_PROMPT if prompt is None else prompt)
     longest, most = max([each.token_count for each in prompts]), _USUAL_LENGTH if limit is None else limit
     options = body.get("stream_options") or NOTHING

@@ -1,18 +1,23 @@
 """Chats, completions and requests for embeddings that OpenAI refuses though they keep to the contract."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
-from mockserver.core.dialects import Model
+from mockserver.core.calls import Call
+from mockserver.core.dialects import Model, RequestScope
 from mockserver.core.failures import FailureKind, Refusal
-from mockserver.dialects.openai.models import UNKNOWN, Endpoint, Family, effort_asked
-from mockserver.dialects.openai.read import Body, unanswered
+from mockserver.dialects.contracts import Contract
+from mockserver.dialects.openai.models import UNKNOWN, Endpoint, Family, effort_asked, family_of
+from mockserver.dialects.openai.read import Body, json_object, unanswered
 from mockserver.dialects.openai.refusals import (
     LONGEST_ECHO,
+    explain,
     image_refusal,
     mentions_json,
+    misplaced,
     refused,
     supported_efforts,
+    unknown_model,
     unsupported,
     unsupported_value,
 )
@@ -26,24 +31,77 @@ Check = Callable[[Body, Family, str], Refusal | None]
 Checks = Sequence[tuple[set[str], Check]]
 
 
+class Accepted(NamedTuple):
+    """A body that nothing is wrong with, the model that it asks, and the model's family."""
+
+    body: Body
+    model: Model
+    family: Family
+
+
+Translate = Callable[[Body], Body]
+
+
+def accept(
+    call: Call,
+    scope: RequestScope,
+    endpoint: Endpoint,
+    contract: Contract,
+    checks: Checks,
+    family_of: Callable[[str], Family] = family_of,
+    translate: Translate | None = None,
+) -> Accepted | Refusal:
+    """The body of a call, in OpenAI's words; or why it is refused: for its form, its model or its fields."""
+    asked = json_object(call.body)
+    if isinstance(asked, Refusal):
+        return asked
+    if "name" in scope.variables:
+        # A deployment of Azure's stands for the model, whatever the body says.
+        asked["model"] = scope.variables["name"]
+    body: Body = asked
+    if not contract.accepts(body):
+        kept = _without_unknown_members(body, family_of)
+        if kept is None or not contract.accepts(kept):
+            return explain(contract.violations(body))
+        body = kept
+    if translate is not None:
+        body = translate(body)
+    model = scope.model(body["model"])
+    if model is None:
+        return unknown_model(body["model"], endpoint)
+    family = family_of(model.id)
+    return conflict(endpoint, checks, body, family, model.id) or Accepted(body, model, family)
+
+
+# The members of messages of any role.
+_MEMBERS = frozenset((
+    "role", "content", "name", "refusal", "audio", "annotations", "tool_calls", "function_call", "tool_call_id",
+))  # fmt: skip
+
+
+def _without_unknown_members(body: Body, family_of: Callable[[str], Family]) -> Body | None:
+    """The body without members of messages that no role has, which models that do not reason ignore; None if there can
+    be none to ignore. Agents keep notes of their own in messages, such as the `sender` of OpenAI's Swarm."""
+    model, messages = body.get("model"), body.get("messages")
+    if not isinstance(model, str) or family_of(model).efforts or not isinstance(messages, list):
+        return None
+    if not all(isinstance(message, dict) for message in messages):
+        return None
+    kept = [{name: value for name, value in message.items() if name in _MEMBERS} for message in messages]
+    return {**body, "messages": kept}
+
+
 def conflict(endpoint: Endpoint, checks: Checks, body: Body, family: Family, model: str) -> Refusal | None:
     """Why a body that keeps to the contract is refused all the same: its model is not served at the endpoint, or the
     first check that finds something."""
     if endpoint not in family.endpoints:
-        return _misplaced(family, endpoint, model)
+        return misplaced(family, endpoint, model)
     for fields, check in checks:
         if not fields.isdisjoint(body):
             refusal = check(body, family, model)
             if refusal is not None:
                 return refusal
     return None
-
-
-def unknown_model(name: str, endpoint: Endpoint) -> Refusal:
-    """The refusal of a model that does not exist: of responses, in other words and with another status."""
-    if endpoint != "responses":
-        return Refusal(FailureKind.UNKNOWN_MODEL, model=name[:LONGEST_ECHO])
-    return refused(f"The requested model '{name[:LONGEST_ECHO]}' does not exist.", "model", "model_not_found")
 
 
 def too_long(
@@ -76,30 +134,6 @@ def too_long(
     )
     words += f" resulted in {tokens} tokens. Please reduce the length of the messages."
     return Refusal(FailureKind.CONTEXT_LENGTH, words)
-
-
-_PATHS: Mapping[str, str] = {"chat": "v1/chat/completions", "completions": "v1/completions"}
-
-
-def _misplaced(family: Family, endpoint: Endpoint, model: str) -> Refusal:
-    if endpoint == "embeddings":
-        return refused("You are not allowed to generate embeddings from this model", status=403)
-    if endpoint not in _PATHS:
-        words = f"The requested model '{model[:LONGEST_ECHO]}' cannot be used with the {endpoint.capitalize()} API."
-        return refused(words, "model", "unsupported_model")
-    if family.endpoints == ("responses",):
-        words = f"This model is only supported in v1/responses and not in {_PATHS[endpoint]}."
-    elif endpoint == "chat":
-        words = (
-            "This is not a chat model and thus not supported in the v1/chat/completions endpoint. Did you mean to use "
-            "v1/completions?"
-        )
-    else:
-        words = (
-            "This is a chat model and not supported in the v1/completions endpoint. Did you mean to use "
-            "v1/chat/completions?"
-        )
-    return refused(words, "model", status=404)
 
 
 def reasons(body: Body, family: Family) -> bool:

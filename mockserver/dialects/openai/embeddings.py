@@ -14,11 +14,10 @@ from mockserver.core.generation import Generation, GenerationRequest, Limits, Pr
 from mockserver.core.seeding import derive
 from mockserver.core.timeline import Reply, TokenTiming
 from mockserver.dialects.contracts import Contract, components
-from mockserver.dialects.openai.conflicts import EMBEDDING_CHECKS, conflict, too_long, unknown_model
+from mockserver.dialects.openai.conflicts import EMBEDDING_CHECKS, accept, too_long
 from mockserver.dialects.openai.limits import model_headers
-from mockserver.dialects.openai.models import family_of, snapshot_of
-from mockserver.dialects.openai.read import json_object, text_prompts, whole
-from mockserver.dialects.openai.refusals import explain
+from mockserver.dialects.openai.models import snapshot_of
+from mockserver.dialects.openai.read import text_prompts, whole
 from mockserver.dialects.openai.replies import body_reply, pretty
 from mockserver.model import tokens
 
@@ -46,21 +45,10 @@ def embedding_request(
 
 def read_embedding(call: Call, scope: RequestScope) -> GenerationRequest | Refusal:
     """The request, or why OpenAI refuses it."""
-    body = json_object(call.body)
-    if isinstance(body, Refusal):
-        return body
-    if "name" in scope.variables:
-        # A deployment of Azure's stands for the model, whatever the body says.
-        body["model"] = scope.variables["name"]
-    if not _REQUEST.accepts(body):
-        return explain(_REQUEST.violations(body))
-    model = scope.model(body["model"])
-    if model is None:
-        return unknown_model(body["model"], "embeddings")
-    family = family_of(model.id)
-    refusal = conflict("embeddings", EMBEDDING_CHECKS, body, family, model.id)
-    if refusal is not None:
-        return refusal
+    asked = accept(call, scope, "embeddings", _REQUEST, EMBEDDING_CHECKS)
+    if isinstance(asked, Refusal):
+        return asked
+    body, model, family = asked
     dimensions, encoding = whole(body.get("dimensions")), body.get("encoding_format")
     form = EmbeddingForm(model.id, family.dimensions, dimensions, base64=encoding == "base64")
     request = embedding_request(model.id, body["input"], model.context, form)

@@ -232,11 +232,6 @@ def snapshot_of(model: str) -> str:
     return (row.snapshot if row is not None else _ALIASES.get(model)) or model
 
 
-def created_at(model: str) -> int:
-    """When a model was created, in Unix seconds, as the list of models says."""
-    return _OFFERED[model].created if model in _OFFERED else _UNKNOWN_CREATED
-
-
 @lru_cache(maxsize=256)
 def fingerprint_of(model: str, family: Family) -> str | None:
     """The `system_fingerprint` of a model's chats, None for null: `fp_` and ten hexadecimal digits."""
@@ -258,7 +253,9 @@ Dump = Callable[[object], bytes]
 
 def model_row(model: Model) -> dict[str, object]:
     """What is told of a model."""
-    return {"id": model.id, "object": "model", "created": created_at(model.id), "owned_by": model.owned_by or "system"}
+    release = _OFFERED.get(model.id)
+    created = _UNKNOWN_CREATED if release is None else release.created
+    return {"id": model.id, "object": "model", "created": created, "owned_by": model.owned_by or "system"}
 
 
 def list_models(call: Call, scope: RequestScope, row: Row = model_row, dump: Dump = pretty) -> Reply:

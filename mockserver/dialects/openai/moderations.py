@@ -10,10 +10,9 @@ from mockserver.core.failures import Refusal
 from mockserver.core.seeding import Draws, derive, hex_digits
 from mockserver.core.timeline import Reply
 from mockserver.dialects.contracts import Contract, components
-from mockserver.dialects.openai.conflicts import unknown_model
 from mockserver.dialects.openai.models import snapshot_of
 from mockserver.dialects.openai.read import json_object
-from mockserver.dialects.openai.refusals import explain
+from mockserver.dialects.openai.refusals import explain, unknown_model
 from mockserver.dialects.openai.replies import body_reply, pretty
 
 _REQUEST = Contract(components(__package__, "openai"), "ModerationRequest")

@@ -190,14 +190,10 @@ def _call_text(call: Body) -> str:
 
 def content_text(content: object) -> str:
     """The text of a message's content, or the texts of its parts."""
-    if isinstance(content, list):
-        return "".join(filter(None, map(_part_text, content)))
-    return content if isinstance(content, str) else ""
-
-
-def _part_text(part: Any) -> str | None:
-    text = part.get("text") or part.get("refusal") if isinstance(part, dict) else None
-    return text if isinstance(text, str) else None
+    if not isinstance(content, list):
+        return content if isinstance(content, str) else ""
+    texts = [part.get("text") or part.get("refusal") for part in content if isinstance(part, dict)]
+    return "".join([text for text in texts if isinstance(text, str)])
 
 
 # --- images ------------------------------------------------------------------------------------------------------
@@ -332,17 +328,12 @@ def any_tool(row: Body) -> Tool:
     """A function, or a custom tool: `{"type": "custom", "custom": {"name", "description", "format"}}`."""
     if row["type"] == "function":
         return function_tool(row["function"])
-    custom = row["custom"]
-    pattern = custom_pattern(custom)
-    constraint = None if pattern is None else Constraint("regex", pattern)
+    custom, constraint = row["custom"], None
+    form = custom.get("format") or {}
+    grammar = form.get("grammar", form)
+    if form.get("type") == "grammar" and grammar["syntax"] == "regex":
+        constraint = Constraint("regex", grammar["definition"])
     return Tool(custom["name"], custom.get("description") or "", constraint, kind="custom")
-
-
-def custom_pattern(custom: Body) -> str | None:
-    """The regular expression that the input of a custom tool must match, None if there is none."""
-    form: Body = custom.get("format") or {}
-    grammar: Body = form.get("grammar", form)
-    return grammar["definition"] if form.get("type") == "grammar" and grammar["syntax"] == "regex" else None
 
 
 def parameters_fault(function: Body) -> str | None:

@@ -6,7 +6,7 @@ from typing import Any
 
 from mockserver.core.failures import FailureKind, Refusal, Violation
 from mockserver.dialects.openai.errors import NO_MODEL
-from mockserver.dialects.openai.models import EFFORTS, Family
+from mockserver.dialects.openai.models import EFFORTS, Endpoint, Family
 
 _REFERENCE = "Please check the API reference: https://platform.openai.com/docs/api-reference."
 # The most characters of a value that a message repeats.
@@ -163,6 +163,41 @@ _WORDINGS: Mapping[str, Callable[[Violation], Refusal]] = {
     "pattern": _pattern,
     "maxProperties": _too_many_members,
 }
+
+
+# --- models ------------------------------------------------------------------------------------------------------
+
+
+def unknown_model(name: str, endpoint: Endpoint) -> Refusal:
+    """The refusal of a model that does not exist: of responses, in other words and with another status."""
+    if endpoint != "responses":
+        return Refusal(FailureKind.UNKNOWN_MODEL, model=name[:LONGEST_ECHO])
+    return refused(f"The requested model '{name[:LONGEST_ECHO]}' does not exist.", "model", "model_not_found")
+
+
+_PATHS: Mapping[str, str] = {"chat": "v1/chat/completions", "completions": "v1/completions"}
+
+
+def misplaced(family: Family, endpoint: Endpoint, model: str) -> Refusal:
+    """The refusal of a model that is not served at an endpoint."""
+    if endpoint == "embeddings":
+        return refused("You are not allowed to generate embeddings from this model", status=403)
+    if endpoint not in _PATHS:
+        words = f"The requested model '{model[:LONGEST_ECHO]}' cannot be used with the {endpoint.capitalize()} API."
+        return refused(words, "model", "unsupported_model")
+    if family.endpoints == ("responses",):
+        words = f"This model is only supported in v1/responses and not in {_PATHS[endpoint]}."
+    elif endpoint == "chat":
+        words = (
+            "This is not a chat model and thus not supported in the v1/chat/completions endpoint. Did you mean to use "
+            "v1/completions?"
+        )
+    else:
+        words = (
+            "This is a chat model and not supported in the v1/completions endpoint. Did you mean to use "
+            "v1/chat/completions?"
+        )
+    return refused(words, "model", status=404)
 
 
 # --- what several endpoints refuse ----------------------------------------------------------------------------------

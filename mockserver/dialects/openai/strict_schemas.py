@@ -18,8 +18,8 @@ _NOT_PERMITTED = (
     "allOf", "not", "dependentRequired", "dependentSchemas", "if", "then", "else", "oneOf", "patternProperties",
     "unevaluatedProperties", "propertyNames",
 )  # fmt: skip
-# Members of a schema that hold one schema, a list of them, or schemas by name.
-_SINGLE, _LISTS, _NAMED = ("items",), ("anyOf",), ("properties", "$defs", "definitions")
+# Members of a schema that hold schemas by name.
+_NAMED = ("properties", "$defs", "definitions")
 
 
 class _Subschema(NamedTuple):
@@ -77,11 +77,11 @@ def _steps(schema: Schema) -> Iterator[tuple[tuple[str, ...], Schema]]:
         held = schema.get(name)
         if isinstance(held, Mapping):
             yield from (((name, key), inner) for key, inner in held.items() if isinstance(inner, Mapping))
-    for name in _LISTS:
-        held = schema.get(name)
-        if isinstance(held, list):
-            yield from (((name, str(n)), inner) for n, inner in enumerate(held) if isinstance(inner, Mapping))
-    yield from (((name,), schema[name]) for name in _SINGLE if isinstance(schema.get(name), Mapping))
+    choices = schema.get("anyOf")
+    if isinstance(choices, list):
+        yield from ((("anyOf", str(n)), inner) for n, inner in enumerate(choices) if isinstance(inner, Mapping))
+    if isinstance(schema.get("items"), Mapping):
+        yield ("items",), schema["items"]
 
 
 def _has_type(schema: Schema, name: str) -> bool:

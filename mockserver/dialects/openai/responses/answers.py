@@ -11,6 +11,7 @@ from mockserver.core.generation import Generation
 from mockserver.core.seeding import alphanumerics, hex_digits
 from mockserver.core.timeline import Reply, TokenTiming
 from mockserver.dialects.openai.models import effort_asked, family_of, snapshot_of
+from mockserver.dialects.openai.read import number_or
 from mockserver.dialects.openai.replies import NOTHING, Members, body_reply
 from mockserver.dialects.openai.responses.flavour import (
     Layout,
@@ -123,10 +124,6 @@ def _opening(response: Responding) -> list[ResponseEvent]:
 # --- ids ---------------------------------------------------------------------------------------------------------
 
 
-def _id(response: Responding, kind: str, place: int = 0) -> str:
-    return made_id(response.scope, kind, place)
-
-
 def made_id(scope: RequestScope, kind: str, *place: str | int, version: int = 0) -> str:
     """An id in the vendor's form: sixteen digits are common to a response and its items, and so are three further on;
     between them stands the time. Those of conversations begin with the time and have no version."""
@@ -135,10 +132,6 @@ def made_id(scope: RequestScope, kind: str, *place: str | int, version: int = 0)
     own = hex_digits(identity, 20, "own", kind, *place)
     rest = f"{int(scope.now) & 0xFFFFFFFF:08x}{own[:4]}81{constant}{own[4:]}"
     return f"conv_{rest}{shared}" if kind == "conv" else f"{kind}_{shared}{version:02}{rest}"
-
-
-def _item_id(response: Responding, generated: GeneratedItem, index: int) -> str:
-    return _id(response, PREFIXES[generated.kind], generated.place)
 
 
 # --- a response --------------------------------------------------------------------------------------------------
@@ -151,7 +144,7 @@ def _members(response: Responding, output: Sequence[Members] | None, status: str
     tier, conversation = body.get("service_tier") or "auto", conversation_of(body)
     caching = {"mode": "implicit", "ttl": "30m", **(body.get("prompt_cache_options") or {})}
     return {
-        "id": _id(response, "resp"),
+        "id": made_id(scope, "resp", 0),
         "object": "response",
         "created_at": int(scope.now),
         "status": status,
@@ -179,13 +172,13 @@ def _members(response: Responding, output: Sequence[Members] | None, status: str
         "safety_identifier": body.get("safety_identifier"),
         "service_tier": {"auto": "default", "fast": "priority"}.get(tier, tier) if over else tier,
         "store": body.get("store") is not False,
-        "temperature": _number(body.get("temperature"), 1.0),
+        "temperature": float(number_or(body.get("temperature"), 1.0)),
         "text": _text(body.get("text") or NOTHING),
         "tool_choice": body.get("tool_choice") or "auto",
         "tool_usage": _TOOL_USAGE,
         "tools": response.options.more or [],
         "top_logprobs": int(body.get("top_logprobs") or 0),
-        "top_p": _number(body.get("top_p"), family.top_p),
+        "top_p": float(number_or(body.get("top_p"), family.top_p)),
         "truncation": body.get("truncation") or "disabled",
         "usage": _usage(response) if over else None,
         "user": body.get("user"),
@@ -196,10 +189,6 @@ def _members(response: Responding, output: Sequence[Members] | None, status: str
 def _takes(response: Responding) -> float:
     """The seconds until it is complete."""
     return response.pace.schedule[-1] if response.pace.schedule else 0.0
-
-
-def _number(given: float | None, usual: float) -> float:
-    return usual if given is None else float(given)
 
 
 def _reasoning(response: Responding) -> Members:
@@ -242,19 +231,18 @@ def echoed_tool(tool: Members) -> Members:
 
 def _usage(response: Responding) -> Members:
     usage = response.generation.usage
+    # Only some models bill what is written to the prompt cache.
+    written = usage.written_tokens if family_of(response.generation.request.model).cache_options else 0
     return {
         "input_tokens": usage.prompt_tokens,
-        "input_tokens_details": {"cache_write_tokens": _written(response), "cached_tokens": usage.cached_tokens},
+        "input_tokens_details": {
+            "cache_write_tokens": written,
+            "cached_tokens": usage.cached_tokens,
+        },
         "output_tokens": usage.completion_tokens,
         "output_tokens_details": {"reasoning_tokens": response.reasoning_tokens},
         "total_tokens": usage.total_tokens,
     }
-
-
-def _written(response: Responding) -> int:
-    """The tokens written to the prompt cache, which only some models bill."""
-    billed = family_of(response.generation.request.model).cache_options
-    return response.generation.usage.written_tokens if billed else 0
 
 
 # --- items -------------------------------------------------------------------------------------------------------
@@ -337,8 +325,8 @@ def _pad(response: Responding) -> Pad | None:
 RESPONSE = ResponseFlavour(
     _members,
     _layout,
-    lambda response: _id(response, "resp"),
-    _item_id,
+    lambda response: made_id(response.scope, "resp", 0),
+    lambda response, generated, index: made_id(response.scope, PREFIXES[generated.kind], generated.place),
     item,
     _part,
     _beside,

@@ -76,20 +76,13 @@ def _add_message(item: Item, messages: list[Message]) -> None:
     messages.append({"role": str(item.get("role", "")), "content": _content(item.get("content"))})
 
 
-def _add_call(item: Item, messages: list[Message], call: Message) -> None:
+def _add_call(item: Item, messages: list[Message]) -> None:
+    kind, said = ("function", "arguments") if item["type"] == "function_call" else ("custom", "input")
+    call = {"name": str(item.get("name", "")), said: _text(item.get(said))}
     if not messages or messages[-1]["role"] != "assistant":
         messages.append({"role": "assistant", "content": ""})
-    messages[-1].setdefault("tool_calls", []).append({"id": str(item.get("call_id", "")), **call})
-
-
-def _add_function_call(item: Item, messages: list[Message]) -> None:
-    function = {"name": str(item.get("name", "")), "arguments": _text(item.get("arguments"))}
-    _add_call(item, messages, {"type": "function", "function": function})
-
-
-def _add_custom_call(item: Item, messages: list[Message]) -> None:
-    custom = {"name": str(item.get("name", "")), "input": _text(item.get("input"))}
-    _add_call(item, messages, {"type": "custom", "custom": custom})
+    calls = messages[-1].setdefault("tool_calls", [])
+    calls.append({"id": str(item.get("call_id", "")), "type": kind, kind: call})
 
 
 def _add_output(item: Item, messages: list[Message]) -> None:
@@ -105,9 +98,9 @@ def _add_compaction(item: Item, messages: list[Message]) -> None:
 
 _READERS: Mapping[str, Callable[[Item, list[Message]], None]] = {
     "message": _add_message,
-    "function_call": _add_function_call,
+    "function_call": _add_call,
     "function_call_output": _add_output,
-    "custom_tool_call": _add_custom_call,
+    "custom_tool_call": _add_call,
     "custom_tool_call_output": _add_output,
     "compaction": _add_compaction,
 }

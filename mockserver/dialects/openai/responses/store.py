@@ -313,8 +313,8 @@ class StoredOperations(NamedTuple):
         if isinstance(found, Refusal):
             return found
         assert isinstance(scope.history, ResponseStore), "the response was found there"
-        reply = body_reply(self.plain({"id": _id(scope), "object": "response", "deleted": True}))
-        return reply._replace(orders=(partial(scope.history.remove, _id(scope)),))
+        reply = body_reply(self.plain({"id": scope.variables["id"], "object": "response", "deleted": True}))
+        return reply._replace(orders=(partial(scope.history.remove, scope.variables["id"]),))
 
     def cancel(self, call: Call, scope: RequestScope) -> Reply | Refusal:
         """Cancel a response in the background; one that is complete stays so."""
@@ -354,8 +354,8 @@ class StoredOperations(NamedTuple):
         return body_reply(self.plain(listed(page, more=more)))
 
     def _found(self, scope: RequestScope) -> Stored | Refusal:
-        found = scope.history.get(Stored, _id(scope)) if isinstance(scope.history, ResponseStore) else None
-        return found or self.unknown(_id(scope))
+        found = scope.history.get(Stored, scope.variables["id"]) if isinstance(scope.history, ResponseStore) else None
+        return found or self.unknown(scope.variables["id"])
 
 
 def _as_asked(stored: Stored, call: Call) -> Stored:
@@ -383,7 +383,3 @@ def _rest(response: Responding, sent: int) -> Iterator[FrameBatch]:
             rest: Sequence[Any] = frames.data[sent:] if sent else frames.data
             yield FrameBatch(rest, (0,) * len(rest), (0,) * len(rest))
         sent = max(sent - count, 0)
-
-
-def _id(scope: RequestScope) -> str:
-    return scope.variables.get("id", "")
