@@ -11,8 +11,8 @@ from mockserver.core.dialects import Model, RequestScope
 from mockserver.core.failures import FailureKind, Refusal
 from mockserver.core.quotas import Limit, LimitState, Refused
 from mockserver.dialects.openai.chats import read_chat
+from mockserver.dialects.openai.checks import too_long
 from mockserver.dialects.openai.completions import read_completion
-from mockserver.dialects.openai.conflicts import too_long
 from mockserver.dialects.openai.embeddings import read_embedding
 from mockserver.dialects.openai.errors import ERRORS, stream_error, unrouted
 from mockserver.dialects.openai.limits import QUOTAS, every_answer, go_duration

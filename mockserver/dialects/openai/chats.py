@@ -24,7 +24,7 @@ from mockserver.core.seeding import alphanumerics
 from mockserver.core.timeline import OPENING, LazyFrames, Reply, TokenTiming
 from mockserver.dialects.contracts import Contract, components
 from mockserver.dialects.openai.azure import CATEGORIES, SAFE, STRUCK
-from mockserver.dialects.openai.conflicts import CHAT_CHECKS, Translate, accept, too_long
+from mockserver.dialects.openai.checks import CHAT_CHECKS, Translate, accept, too_long
 from mockserver.dialects.openai.flavour import Encoding, Flavour, Rendering, Segment, whole_body, write
 from mockserver.dialects.openai.models import (
     EFFORTS,

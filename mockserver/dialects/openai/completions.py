@@ -12,7 +12,7 @@ from mockserver.core.seeding import alphanumerics
 from mockserver.core.timeline import Reply, TokenTiming
 from mockserver.dialects.contracts import Contract, components
 from mockserver.dialects.openai.chats import Adapt
-from mockserver.dialects.openai.conflicts import COMPLETION_CHECKS, Translate, accept, too_long
+from mockserver.dialects.openai.checks import COMPLETION_CHECKS, Translate, accept, too_long
 from mockserver.dialects.openai.flavour import Flavour, Rendering, Segment, write
 from mockserver.dialects.openai.limits import model_headers
 from mockserver.dialects.openai.models import Family, family_of, snapshot_of

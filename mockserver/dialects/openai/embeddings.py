@@ -14,7 +14,7 @@ from mockserver.core.generation import Generation, GenerationRequest, Limits, Pr
 from mockserver.core.seeding import derive
 from mockserver.core.timeline import Reply, TokenTiming
 from mockserver.dialects.contracts import Contract, components
-from mockserver.dialects.openai.conflicts import EMBEDDING_CHECKS, accept, too_long
+from mockserver.dialects.openai.checks import EMBEDDING_CHECKS, accept, too_long
 from mockserver.dialects.openai.limits import model_headers
 from mockserver.dialects.openai.models import snapshot_of
 from mockserver.dialects.openai.read import text_prompts, whole

@@ -17,9 +17,9 @@ from mockserver.dialects.contracts import Components, Contract, reachable
 from mockserver.dialects.openai import flavour
 from mockserver.dialects.openai.chats import CHAT as _OPENAI_CHAT
 from mockserver.dialects.openai.chats import Adapt, read_chat
+from mockserver.dialects.openai.checks import Translate
 from mockserver.dialects.openai.completions import COMPLETION as _OPENAI_COMPLETION
 from mockserver.dialects.openai.completions import read_completion
-from mockserver.dialects.openai.conflicts import Translate
 from mockserver.dialects.openai.dialect import CHAT_COMPLETIONS, COMPLETIONS, CONTRACT, GET_MODEL, LIST_MODELS
 from mockserver.dialects.openai.errors import ERRORS
 from mockserver.dialects.openai.models import UNKNOWN, Row, get_model, list_models, model_row

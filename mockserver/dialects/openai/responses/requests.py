@@ -12,7 +12,7 @@ from mockserver.core.failures import Refusal
 from mockserver.core.generation import Effort, GenerationRequest, Limits, Output, Prompt
 from mockserver.core.timeline import Reply
 from mockserver.dialects.contracts import Contract, components
-from mockserver.dialects.openai.conflicts import SERVICES, Checks, conflict, reasons, too_long
+from mockserver.dialects.openai.checks import SERVICES, Checks, conflict, reasons, too_long
 from mockserver.dialects.openai.models import EFFORTS, UNKNOWN, Family, effort_asked, family_of
 from mockserver.dialects.openai.read import (
     Body,

@@ -1,4 +1,5 @@
-"""Chats, completions and requests for embeddings that OpenAI refuses though they keep to the contract."""
+"""Which chats, completions and requests for embeddings OpenAI accepts, and what it refuses though it keeps to the
+contract."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
