@@ -9,7 +9,7 @@ headers that never change.
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from math import ceil, isfinite
+from math import ceil, floor, isfinite
 from typing import Any
 
 import orjson
@@ -17,7 +17,7 @@ import orjson
 from mockserver.core.calls import Call
 from mockserver.core.dialects import ErrorTable, ErrorTemplate, RequestScope
 from mockserver.core.failures import FailureKind, Refusal
-from mockserver.core.quotas import Limit, LimitState, LimitUnit, QuotaPolicy, Refused, exceeded, per_minute, tightest
+from mockserver.core.quotas import LimitUnit, QuotaPolicy, Refused, exceeded, per_minute, tightest
 from mockserver.core.seeding import alphanumerics, derive, hex_digits
 from mockserver.core.timeline import RawHeaders
 from mockserver.dialects.contracts import components
@@ -95,8 +95,8 @@ _SHARES: Mapping[LimitUnit, Mapping[str, float]] = {
     "requests": {"requests": 1},
     "tokens": {"tokens": 1, "input-tokens": _INPUT, "output-tokens": 1 - _INPUT},
 }
-# An account of which answers were recorded, after one short request.
-_RECORDED = (LimitState(Limit("requests", 60, 4_000), 1), LimitState(Limit("tokens", 60, 2_400_000), 500))
+# The limits of an account of which answers were recorded, and what is left of them after one short request.
+_RECORDED: Mapping[LimitUnit, tuple[int, int]] = {"requests": (4_000, 3_999), "tokens": (2_400_000, 2_399_500)}
 
 
 def _refuse(exceeding: Refused, now: float) -> Refusal:
@@ -134,11 +134,13 @@ def _limits(scope: RequestScope) -> RawHeaders:
     """The limits of requests and of tokens, and of the latter the shares of input and output."""
     found: list[tuple[bytes, bytes]] = []
     for measure, shares in _SHARES.items():
-        state = tightest(scope.standings or _RECORDED, measure)
-        if state is None:
-            continue
-        amount, left = state.limit.amount, state.remaining
-        reset = datetime.fromtimestamp(state.full_at(scope.now), UTC).strftime("%Y-%m-%dT%H:%M:%SZ").encode()
+        (amount, left), full = _RECORDED[measure], floor(scope.now) + 1
+        if scope.standings:
+            state = tightest(scope.standings, measure)
+            if state is None:
+                continue
+            amount, left, full = state.limit.amount, state.remaining, state.full_at(scope.now)
+        reset = datetime.fromtimestamp(full, UTC).strftime("%Y-%m-%dT%H:%M:%SZ").encode()
         for name, share in shares.items():
             shown = left if measure == "requests" else round(left * share / 1_000) * 1_000
             found += (

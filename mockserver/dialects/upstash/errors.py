@@ -112,7 +112,9 @@ def _left(name: bytes, amount: int, remaining: int) -> RawHeaders:
 def chat_limits(standings: tuple[LimitState, ...]) -> RawHeaders:
     """The headers of the chat API's limits and of their remaining amounts; without a quota those of the assumed tier
     after one request."""
-    requests, tokens = _chat(standings or (LimitState(_CHAT_REQUESTS, 1),))
+    if not standings:
+        return _ONE_TAKEN
+    requests, tokens = _chat(standings)
     return (
         (b"x-ratelimit-limit-requests", b"%d" % requests.limit.amount),
         (b"x-ratelimit-limit-tokens", b"%d" % tokens.limit.amount),
@@ -128,6 +130,9 @@ def _chat(standings: tuple[LimitState, ...]) -> tuple[LimitState, LimitState]:
     """
     requests = tightest(standings, "requests", _CHAT_PERIODS) or LimitState(_CHAT_REQUESTS)
     return requests, tightest(standings, "tokens") or LimitState(_CHAT_TOKENS)
+
+
+_ONE_TAKEN = chat_limits((LimitState(_CHAT_REQUESTS, 1),))
 
 
 def every_answer(call: Call, scope: RequestScope) -> RawHeaders:
