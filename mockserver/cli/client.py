@@ -34,7 +34,11 @@ def client_files() -> dict[str, str]:
     """The files of the handle, by name."""
     module, types = ((_SOURCES / name).read_text(encoding="utf-8") for name in ("mockserver.mjs", "handle.d.mts"))
     first = f"// mockserver {__version__}\n"
-    declarations = [f"export type Dialect = {_words(load_dialects())};", *(_declared(name) for name in _needed())]
+    needed = ((name, SCHEMAS[name]) for name in _needed())
+    declarations = [
+        f"export type Dialect = {_words(load_dialects())};",
+        *(f"{_comment(schema)}export type {name} = {_type(schema)};\n" for name, schema in needed),
+    ]
     return {"mockserver.mjs": first + module, "mockserver.d.mts": "\n".join([first + types, *declarations])}
 
 
@@ -47,11 +51,6 @@ def _needed() -> Iterator[str]:
             seen.add(name)
             yield name
             wanted += _REFERENCE.findall(json.dumps(SCHEMAS[name]))
-
-
-def _declared(name: str) -> str:
-    schema = SCHEMAS[name]
-    return f"{_comment(schema)}export type {name} = {_type(schema)};\n"
 
 
 def _type(schema: Mapping[str, Any], indent: str = "") -> str:

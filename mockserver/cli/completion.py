@@ -10,7 +10,7 @@ from mockserver.cli.command import COMMANDS, Command, load_command
 from mockserver.core.installed import load_dialects
 from mockserver.faults.catalogue import FAULTS
 from mockserver.latency.profiles import OFF, REALISTIC, presets
-from mockserver.state.settings.options import OPTIONS, Option
+from mockserver.state.settings.options import OPTIONS
 from mockserver.state.verify.client_review import Handling, Outcome
 
 # Completes words only: where there are none, the shell completes files.
@@ -59,9 +59,8 @@ def _values() -> Mapping[str, Iterable[str]]:
     """The possible values of options, if they are known beforehand."""
     dialects = load_dialects()
     operations = (operation.name for dialect in dialects.values() for operation in dialect.operations)
-    of_options = {option.flag: _words_of(option) for option in OPTIONS}
     return {
-        **of_options,
+        **{option.flag: ("true", "false") if option.switch else option.choices for option in OPTIONS},
         "--dialect": list(dialects),
         "--latency": [OFF, REALISTIC, *presets()],
         "--fault": list(FAULTS),
@@ -69,10 +68,6 @@ def _values() -> Mapping[str, Iterable[str]]:
         "--handles": get_args(Handling),
         "--outcome": get_args(Outcome),
     }
-
-
-def _words_of(option: Option) -> tuple[str, ...]:
-    return ("true", "false") if option.switch else option.choices
 
 
 def _quoted(words: Iterable[str]) -> str:

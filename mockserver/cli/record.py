@@ -7,8 +7,7 @@ import shlex
 import signal
 from collections.abc import Mapping
 from pathlib import Path
-from types import FrameType
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 from mockserver.cli.command import (
     Command,
@@ -44,7 +43,6 @@ _DEFAULTS: Mapping[str, Any] = {"port": 0, "log_level": "warning"}
 
 
 def record(options: argparse.Namespace) -> int:
-
     check_library()
     if options.words:
         example = shlex.join(options.words)
@@ -56,7 +54,7 @@ def record(options: argparse.Namespace) -> int:
     begin_to_log(settings)
     if options.child:
         return _record_beside(settings, options)
-    before = signal.signal(signal.SIGTERM, _interrupt)
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         return _record_until_interrupted(settings, options)
     finally:
@@ -112,7 +110,11 @@ def _recorder(settings: Settings, options: argparse.Namespace, upstreams: Upstre
 
 def _greeting(url: str, path: Path, dialects: Mapping[str, Dialect], upstreams: Upstreams) -> str:
     """The message at the start: where requests are forwarded to, where they are recorded, and what is masked."""
-    routes = (f"  {url}/{name} -> {_destination(dialect, upstreams)}" for name, dialect in dialects.items())
+    routes = []
+    for name, dialect in dialects.items():
+        upstream = upstreams.of(dialect)
+        where = upstream.url if upstream is not None else f"nowhere: {upstreams.missing(dialect)}"
+        routes.append(f"  {url}/{name} -> {where}")
     return "\n".join((f"mockserver {__version__} records on {url} into {path}", *routes, _WARNING, "Stop with Ctrl-C."))
 
 
@@ -135,11 +137,6 @@ def _summary(recorder: "Recorder") -> str:
     )
 
 
-def _destination(dialect: Dialect, upstreams: Upstreams) -> str:
-    upstream = upstreams.of(dialect)
-    return upstream.url if upstream is not None else f"nowhere: {upstreams.missing(dialect)}"
-
-
 def _tell(settings: Settings, words: str, url: str) -> None:
     """Print a message, as one object if the log is made of objects."""
     if settings.log_format == "text":
@@ -147,11 +144,6 @@ def _tell(settings: Settings, words: str, url: str) -> None:
         return
     line = {"level": "info", "logger": "mockserver", "message": words, "url": url}
     print_message(json.dumps(line, ensure_ascii=False))
-
-
-def _interrupt(number: int, frame: FrameType | None) -> NoReturn:
-    """The signal handler that ends a recorder as an interrupt from the keyboard does."""
-    raise KeyboardInterrupt
 
 
 def seconds(text: str) -> float:

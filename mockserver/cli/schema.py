@@ -106,18 +106,16 @@ def _joined(schema: Any, known: Mapping[str, Schema]) -> Any:
     if not isinstance(schema, Mapping):
         return schema
     if "anyOf" in schema:
-        members = [_joined(_member(each, known), known) for each in schema["anyOf"]]
+        members = [
+            _joined(known[each["$ref"].rpartition("/")[2]] if "$ref" in each else each, known)
+            for each in schema["anyOf"]
+        ]
         types = [word for each in members for word in _types(each)]
         if len(types) == len(set(types)) and all(_types(each) and not _CLOSING & each.keys() for each in members):
             rest = {key: value for key, value in schema.items() if key != "anyOf"}
             merged = {key: value for each in members for key, value in each.items()}
             return {**merged, "type": types, **rest}
     return {key: _joined(value, known) for key, value in schema.items()}
-
-
-def _member(schema: Schema, known: Mapping[str, Schema]) -> Schema:
-    """An alternative, or the schema that it refers to."""
-    return known[schema["$ref"].rpartition("/")[2]] if "$ref" in schema else schema
 
 
 def _types(schema: Schema) -> list[str]:

@@ -27,21 +27,16 @@ def make_stubs(options: argparse.Namespace) -> int:
         print_error(f"{source}: no stub can be made from it")
         return 1
     if options.out is None:
-        sys.stdout.write(_text(made))
+        if made.files:
+            bodies = pluralize(len(made.files), "stream or long body needs a file", "streams or long bodies need files")
+            raise ConfigError(f"stubs: {bodies} beside the stub file; choose a folder with --out DIR")
+        sys.stdout.write(toml_of("stub", made.stubs))
         return 0
     path = _write_stubs(made, stem_of(source), options.out)
     files = pluralize(len(made.files), "file")
     print(f"Written: {path}, with {pluralize(len(made.stubs), 'stub')}, and {files} beside it")
     print(f"Serve: mockserver serve --stubs {options.out}")
     return 0
-
-
-def _text(made: Made) -> str:
-    """The stub file, if everything fits into one file. Raises ConfigError."""
-    if made.files:
-        bodies = pluralize(len(made.files), "stream or long body needs a file", "streams or long bodies need files")
-        raise ConfigError(f"stubs: {bodies} beside the stub file; choose a folder with --out DIR")
-    return toml_of("stub", made.stubs)
 
 
 def _write_stubs(made: Made, stem: str, out: Path) -> Path:

@@ -4,11 +4,10 @@ import os
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from functools import cache
 from types import MappingProxyType
 from typing import Protocol
 
-from mockserver.core.dialects import Clients, Dialect
+from mockserver.core.dialects import Clients
 from mockserver.core.installed import load_dialects
 from mockserver.core.messages import unknown_name
 from mockserver.core.secrets import masked_text
@@ -66,7 +65,7 @@ class Destination(Protocol):
 
 def clients_of(dialect: str) -> Clients:
     """How clients are directed to a dialect. Raises ValueError if there is no dialect of that name."""
-    known = _dialects()
+    known = load_dialects()
     if dialect not in list(known):  # a list as a marker's dialect has no hash
         raise ValueError(unknown_name("dialect", dialect, known))
     return known[dialect].clients
@@ -75,7 +74,7 @@ def clients_of(dialect: str) -> Clients:
 def environment(place: Destination) -> dict[str, str]:
     """The variables that direct every client to a destination."""
     variables = dict.fromkeys(OPENAI_URLS, place.openai_base_url()) | {OPENAI_KEY: place.api_key}
-    for name, dialect in _dialects().items():
+    for name, dialect in load_dialects().items():
         clients = dialect.clients
         variables |= dict.fromkeys(clients.urls, place.base_url(name)) | _bases(f"{place.url}/{name}", clients)
         variables |= dict.fromkeys(clients.roots, place.url) | dict.fromkeys(clients.keys, place.api_key)
@@ -87,7 +86,7 @@ def recorder_environment(url: str, dialect: str | None = None) -> dict[str, str]
     """The variables that direct clients to a recorder, which needs the caller's own keys; those of the openai client
     only if it is known whose API it is to be forwarded to."""
     variables: dict[str, str] = {}
-    for name, known in _dialects().items():
+    for name, known in load_dialects().items():
         clients, base = known.clients, f"{url}/{name}"
         variables |= dict.fromkeys(clients.urls, f"{base}{clients.native}") | _bases(base, clients)
     if dialect is not None:
@@ -138,8 +137,3 @@ def patched(variables: Mapping[str, str]) -> Iterator[None]:
                 os.environ.pop(name, None)
             else:
                 os.environ[name] = value
-
-
-@cache
-def _dialects() -> Mapping[str, Dialect]:
-    return load_dialects()

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from math import inf
-from typing import Any
 
 from mockserver.core.caches import forget_large
 from mockserver.core.messages import unknown_name
@@ -27,7 +26,6 @@ from mockserver.server.admin.schemas import (
     table,
 )
 from mockserver.state.deliveries import shown
-from mockserver.state.namespaces import Namespace
 
 SCHEMAS: Mapping[str, Schema] = {
     "Delivery": table(
@@ -67,7 +65,17 @@ _CLOCK = table(
 )
 async def namespaces(request: AdminRequest) -> object:
     """The namespaces in use."""
-    return {"namespaces": [_shown(each) for each in request.app_state.namespaces.all()]}
+    return {
+        "namespaces": [
+            {
+                "name": each.name,
+                "ahead": each.shift,
+                "exchanges": each.journal.opened,
+                "faults": len(each.faults.armed),
+            }
+            for each in request.app_state.namespaces.all()
+        ]
+    }
 
 
 @endpoint("GET", per_namespace("/clock"), {200: _CLOCK})
@@ -102,15 +110,6 @@ async def reset(request: AdminRequest) -> object:
     forget_large(held)
     await request.recover_listener()
     return {"reset": request.namespace_name}
-
-
-def _shown(namespace: Namespace) -> dict[str, Any]:
-    return {
-        "name": namespace.name,
-        "ahead": namespace.shift,
-        "exchanges": namespace.journal.opened,
-        "faults": len(namespace.faults.armed),
-    }
 
 
 @endpoint(

@@ -238,7 +238,8 @@ def _latency() -> Schema:
 
 
 def _quota() -> Schema:
-    limit = {"type": "string", "pattern": f"^ *[0-9][0-9_.]*[kM]? */ *({'|'.join(_periods())}) *$"}
+    periods = "|".join(("s", "sec", "m", "min", "h", "d", *PERIODS))
+    limit = {"type": "string", "pattern": f"^ *[0-9][0-9_.]*[kM]? */ *({periods}) *$"}
     limits = described(either(limit, rows(limit)), "30/min, 60k/min, 1M/day")
     keys = {
         "tier": described(TEXT, "off, vendor, or a tier of the dialect"),
@@ -250,10 +251,6 @@ def _quota() -> Schema:
         "key": described(TEXT, "the API key that it applies to"),
     }
     return either(described(TEXT, "off, vendor, a tier, or limits: requests=30/min, tokens=60k/min"), closed(keys))
-
-
-def _periods() -> list[str]:
-    return ["s", "sec", "m", "min", "h", "d", *PERIODS]
 
 
 def api_fault() -> Schema:

@@ -116,20 +116,18 @@ class Recorder:
         if origin is not None and await answer_preflight(method, headers, send):
             return
         peer = _Peer(send, scope.get("extensions", {}).get(WIRE), origin)
-        target = self._targets.find(method, path, scope["raw_path"], query, headers)
-        if isinstance(target, SimulatorError):
-            self._journal.deny(method, path, headers, target, self._clock())
-            await _deny(peer, method, path, target)
-            return
-        try:
-            body = await read_body(scope, receive, self.settings.max_body)
-        except ClientLeftError:
-            return
-        if body is None:
-            message = f"The body has more than {self.settings.max_body} bytes; --max-body says how many it may have."
-            too_large = SimulatorError(413, "body_too_large", message)
-            self._journal.deny(method, path, headers, too_large, self._clock())
-            await _deny(peer, method, path, too_large)
+        target, body = self._targets.find(method, path, scope["raw_path"], query, headers), None
+        if isinstance(target, Target):
+            try:
+                body = await read_body(scope, receive, self.settings.max_body)
+            except ClientLeftError:
+                return
+        if isinstance(target, SimulatorError) or body is None:
+            most = self.settings.max_body
+            message = f"The body has more than {most} bytes; --max-body says how many it may have."
+            denied = target if isinstance(target, SimulatorError) else SimulatorError(413, "body_too_large", message)
+            self._journal.deny(method, path, headers, denied, self._clock())
+            await _deny(peer, method, path, denied)
             return
         sent = tuple(header for header in headers.raw if not header[0].startswith(_OURS))
         call = Call(method, target.route.path, Headers(sent), body, query.decode("latin-1"), time.time())
@@ -137,7 +135,8 @@ class Recorder:
         if replay is not None:
             self.replayed += 1
             self._journal.replay(target, call, replay, self._clock())
-            log.info("%s", _replay_summary(target, call, replay))
+            course = f"{replay.status}, from the recording ({replay.place})"
+            log.info("%s", _summary(target, call, course))
             await _replay(replay, peer)
             return
         recorded = RecordedExchange(target, call, self._clock())
@@ -173,7 +172,9 @@ class Recorder:
         try:
             response = await self._client.send(_forwarded(recorded.target, recorded.call), stream=True)
         except httpx.TransportError as error:
-            await self._give_up(recorded, _unanswered(recorded, _reason(error, self._client.timeout.read or 0.0)), peer)
+            why = _reason(error, self._client.timeout.read or 0.0)
+            message = f"{recorded.target.upstream.url} did not answer: {why}. Nothing was recorded."
+            await self._give_up(recorded, SimulatorError(502, "bad_gateway", message), peer)
             return
         except httpx.InvalidURL as error:
             await self._give_up(recorded, SimulatorError(400, "bad_url", f"{error}."), peer)
@@ -215,17 +216,16 @@ class Recorder:
             return
         recorded.is_kept = True
         self._journal.end(recorded)
+        summary = _summary(recorded.target, recorded.call, ", ".join(_course(recorded)))
         if recorded.status:
             # The client's answer does not depend on the file.
             try:
                 self.file.write(recorded)
             except OSError as error:
-                log.error(
-                    "%s: %s: this exchange is not recorded: %s", self.file.path, error.strerror, _summary(recorded)
-                )
+                log.error("%s: %s: this exchange is not recorded: %s", self.file.path, error.strerror, summary)
             except Exception:
                 log.exception("an error in mockserver itself: this exchange is not recorded")
-        log.info("%s", _summary(recorded))
+        log.info("%s", summary)
 
 
 async def _replay(replay: Replay, peer: _Peer) -> None:
@@ -265,7 +265,8 @@ async def _break_off(ending: ConnectionFault, wire: Wire | None) -> None:
 
 async def _deny(peer: _Peer, method: str, path: str, simulator_error: SimulatorError) -> None:
     """Answer in our own words, which are not recorded."""
-    log.warning("%s", _refusal(method, path, simulator_error))
+    refusal = f"{method} {_shown(path)} -> {simulator_error.status}: {simulator_error.message}"
+    log.warning("%s", printable(refusal))
     await send_json(peer.send, simulator_error.status, simulator_error.body, peer.shared())
 
 
@@ -279,7 +280,7 @@ def vendor_client(upstreams: Iterable[Upstream], silence: float) -> httpx.AsyncC
     """
     for name in _LOGGERS:
         logging.getLogger(name).setLevel(logging.WARNING)
-    direct = {f"all://{_bracketed(each.host)}": None for each in upstreams if each.is_local}
+    direct = {each.origin: None for each in upstreams if each.is_local}
     return httpx.AsyncClient(
         timeout=httpx.Timeout(silence, connect=min(_CONNECT, silence), pool=None),
         limits=httpx.Limits(max_connections=None, max_keepalive_connections=20),
@@ -323,35 +324,12 @@ def _causes(error: BaseException | None) -> Iterator[BaseException]:
         assert error is not None or not grouped, "a group has at least one error"
 
 
-def _bracketed(host: str) -> str:
-    return f"[{host}]" if ":" in host else host
-
-
 # --- the log ------------------------------------------------------------------------------------------------------
 
 
-def _summary(recorded: RecordedExchange) -> str:
-    """An exchange in one line."""
-    target = recorded.target
-    where = f"{target.route.dialect.name} {recorded.call.method} {_shown(target.path)}"
-    return printable(f"{where} -> {', '.join(_course(recorded))}")
-
-
-def _replay_summary(target: Target, call: Call, replay: Replay) -> str:
-    """An answer from the recording in one line."""
-    where = f"{target.route.dialect.name} {call.method} {_shown(target.path)}"
-    return printable(f"{where} -> {replay.status}, from the recording ({replay.place})")
-
-
-def _refusal(method: str, path: str, simulator_error: SimulatorError) -> str:
-    """An answer of our own in one line."""
-    return printable(f"{method} {_shown(path)} -> {simulator_error.status}: {simulator_error.message}")
-
-
-def _unanswered(recorded: RecordedExchange, why: str) -> SimulatorError:
-    """The answer of our own for a request that the vendor has not answered."""
-    message = f"{recorded.target.upstream.url} did not answer: {why}. Nothing was recorded."
-    return SimulatorError(502, "bad_gateway", message)
+def _summary(target: Target, call: Call, course: str) -> str:
+    """An exchange in one line, with how it went."""
+    return printable(f"{target.route.dialect.name} {call.method} {_shown(target.path)} -> {course}")
 
 
 def _shown(path: str) -> str:

@@ -6,7 +6,7 @@ They are found by the routes that the simulator has, and go to the vendor's own 
 import re
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
-from urllib.parse import SplitResult, urlsplit
+from urllib.parse import urlsplit
 
 from mockserver.core.calls import Headers
 from mockserver.core.dialects import Dialect
@@ -119,12 +119,9 @@ def _upstream(name: str, url: str, option: str) -> Upstream:
         raise ConfigError(
             f"upstream: {name}: a URL here has a host and a path; keys and queries come with the requests themselves"
         )
-    return Upstream(f"{parts.scheme}://{_authority(parts, port)}", parts.path.rstrip("/"))
-
-
-def _authority(parts: SplitResult, port: int | None) -> str:
-    host = parts.hostname or ""
-    return (f"[{host}]" if ":" in host else host) + (f":{port}" if port is not None else "")
+    host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
+    place = host if port is None else f"{host}:{port}"
+    return Upstream(f"{parts.scheme}://{place}", parts.path.rstrip("/"))
 
 
 class Target(NamedTuple):
