@@ -4,7 +4,7 @@ import argparse
 import json
 import os
 from collections import defaultdict
-from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 from urllib.parse import unquote
@@ -55,19 +55,20 @@ def verdict_on(source: str, declared: ClientFacts, namespace: str, token: str | 
     `source` is a file, `-` for standard input, or a server's URL, which may end in `/ns/<name>`.
     """
     if source.startswith(("http://", "https://")):
-        return _summed(_of_server(source, declared, namespace, token))
-    text = _text(source)
-    report = _report(text)
-    if report is not None:
-        return _of_report(report)
-    views, torn = _views(text, source)
-    verdict, missing = review_client(views, declared), _missing(views)
-    if torn:
-        verdict = replace(verdict, unjudged=(*torn, *verdict.unjudged), forgotten=len(torn))
-    if missing:
-        message = f"{source} lacks {pluralize(missing, 'exchange')} of the journal, which cannot be judged"
-        verdict = replace(verdict, unjudged=(Unjudged("client", message), *verdict.unjudged), forgotten=missing)
-    return _summed(verdict)
+        verdict = _of_server(source, declared, namespace, token)
+    else:
+        try:
+            text = read_input(source).decode("utf-8-sig")
+        except ConfigError as error:
+            raise ConfigError(f"verdict: {error}") from None
+        except UnicodeDecodeError:
+            raise ConfigError(f"verdict: {source}: is not UTF-8 text") from None
+        with suppress(ValueError):
+            report = json.loads(text)
+            if isinstance(report, dict) and isinstance(report.get("tests"), list):
+                return _of_report(report)
+        verdict = _of_journal(text, source, declared)
+    return verdict.is_clean, verdict.as_text(), verdict.as_json()
 
 
 def _of_server(url: str, declared: ClientFacts, namespace: str, token: str | None) -> Verdict:
@@ -81,72 +82,47 @@ def _of_server(url: str, declared: ClientFacts, namespace: str, token: str | Non
         raise ConfigError(f"verdict: {error}") from None
 
 
-def _text(source: str) -> str:
-    try:
-        return read_input(source).decode("utf-8-sig")
-    except ConfigError as error:
-        raise ConfigError(f"verdict: {error}") from None
-    except UnicodeDecodeError:
-        raise ConfigError(f"verdict: {source}: is not UTF-8 text") from None
-
-
-def _report(text: str) -> dict[str, Any] | None:
-    """The report in a text; None if it is something else."""
-    try:
-        value = json.loads(text)
-    except ValueError:
-        return None
-    return value if isinstance(value, dict) and isinstance(value.get("tests"), list) else None
-
-
 def _of_report(report: dict[str, Any]) -> tuple[bool, str, Any]:
     lines = [
         f"{test['test']}: {finding['fault']}: {finding['message']}"
         for test in report["tests"]
         for finding in test.get("verdict", {}).get("findings", [])
     ]
-    return (
-        not lines,
-        "\n".join(lines or [f"No client mistakes in {pluralize(len(report['tests']), 'test')}."]),
-        report,
-    )
+    clean = f"No client mistakes in {pluralize(len(report['tests']), 'test')}."
+    return not lines, "\n".join(lines or [clean]), report
 
 
-def _views(text: str, name: str) -> tuple[list[View], list[Unjudged]]:
-    """The exchanges of a journal, and what is said of lines that are no whole JSON, if others are."""
+def _of_journal(text: str, source: str, declared: ClientFacts) -> Verdict:
+    """The verdict on a journal. Lines that are no whole JSON are left unjudged if others are; so are missing ones."""
     views: list[View] = []
-    torn: list[Unjudged] = []
+    unjudged: list[Unjudged] = []
     # At line breaks only: a text in JSON may contain other separators.
     for number, line in enumerate(text.split("\n"), 1):
         if not line.strip():
             continue
+        place = f"{source}, line {number}: is not an exchange"
         try:
             exchange = json.loads(line)
             views.append(View({"number": exchange["number"], "at": exchange["at"], **exchange}))
         except json.JSONDecodeError as error:
-            torn.append(Unjudged("client", f"{name}, line {number}: is not an exchange ({error}); expected {_KINDS}"))
+            unjudged.append(Unjudged("client", f"{place} ({error}); expected {_KINDS}"))
         except (ValueError, KeyError, TypeError) as error:
             why = f"it has no {error}" if isinstance(error, KeyError) else error
-            raise ConfigError(
-                f"verdict: {name}, line {number}: is not an exchange ({why}); expected {_KINDS}"
-            ) from None
-    if torn and not views:
-        raise ConfigError(f"verdict: {torn[0].why}")
+            raise ConfigError(f"verdict: {place} ({why}); expected {_KINDS}") from None
     if not views:
-        raise ConfigError(f"verdict: {name}: is empty; expected {_KINDS}")
-    return views, torn
-
-
-def _missing(views: Sequence[View]) -> int:
-    """How many exchanges are missing: each namespace numbers its own from 1 on."""
+        raise ConfigError(f"verdict: {unjudged[0].why if unjudged else f'{source}: is empty; expected {_KINDS}'}")
+    forgotten = len(unjudged)
+    # Each namespace numbers its own exchanges from 1 on.
     numbers = defaultdict[str, set[int]](set)
     for view in views:
         numbers[str(view.data.get("namespace", ""))].add(view.number)
-    return sum(max(own) - len(own) for own in numbers.values())
-
-
-def _summed(verdict: Verdict) -> tuple[bool, str, Any]:
-    return verdict.is_clean, verdict.as_text(), verdict.as_json()
+    missing = sum(max(own) - len(own) for own in numbers.values())
+    if missing:
+        message = f"{source} lacks {pluralize(missing, 'exchange')} of the journal, which cannot be judged"
+        unjudged.insert(0, Unjudged("client", message))
+        forgotten = missing
+    verdict = review_client(views, declared)
+    return replace(verdict, unjudged=(*unjudged, *verdict.unjudged), forgotten=forgotten)
 
 
 def report_verdict(options: argparse.Namespace) -> int:
