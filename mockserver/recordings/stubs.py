@@ -8,7 +8,7 @@ match, the one of the most similar request answers. Secrets and request headers 
 
 import re
 from base64 import b64encode
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,7 +17,6 @@ from urllib.parse import unquote_plus
 import orjson
 
 from mockserver.core.dialects import Dialect
-from mockserver.core.failures import Refusal
 from mockserver.core.matching.values import CriteriaError
 from mockserver.core.matching.whole_requests import OF_CALLER, WHOLE_WITH_IDS, read_volatile
 from mockserver.core.messages import short_repr, unknown_name
@@ -113,17 +112,24 @@ def read_replaying(match: Any = EXACT, volatile: Any = (), pace: Any = False) ->
     return Replaying(match, tuple(volatile), pace)
 
 
-def stubs_of(
-    exchanges: Iterable[Recorded | Lost], router: Routes, settings: Settings, name: str, how: Replaying
+def stubs_from(
+    data: bytes,
+    source: str,
+    settings: Settings,
+    dialects: Mapping[str, Dialect],
+    how: Replaying = EXACTLY,
+    command: str = "stubs",
 ) -> Made:
-    """The stubs of a recording, for a server with these settings and routes.
-
-    `name` is the prefix of their names, which are numbered.
-    """
+    """The stubs of a recording from the file `source`, for a server with these settings. Raises ConfigError, which
+    names the command, if it is not a recording."""
+    name = stem_of(source)
+    # Keys in a recording are masked, and were valid at the time.
+    anybody = replace(settings, auth="off")
+    router = Routes(dialects, anybody)
     lost: list[Lost] = []
     asked: dict[Hashable, list[_Asked]] = {}
-    for each in exchanges:
-        understood = _understood(each, router, settings, how.match) if isinstance(each, Recorded) else each
+    for each in exchanges_in(command, data, source):
+        understood = _understood(each, router, anybody, how.match) if isinstance(each, Recorded) else each
         if isinstance(understood, Lost):
             lost.append(understood)
         else:
@@ -141,22 +147,6 @@ def stubs_of(
         answer = {"replies": replies} if several else {"reply": replies[0]}
         stubs.append({"name": stub_name, "match": match, "request": request, **answer})
     return Made(stubs, answers.files, lost)
-
-
-def stubs_from(
-    data: bytes,
-    source: str,
-    settings: Settings,
-    dialects: Mapping[str, Dialect],
-    how: Replaying = EXACTLY,
-    command: str = "stubs",
-) -> Made:
-    """The stubs of a recording from the file `source`. Raises ConfigError, which names the command, if it is not a
-    recording."""
-    exchanges = exchanges_in(command, data, source)
-    # Keys in a recording are masked, and were valid at the time.
-    anybody = replace(settings, auth="off")
-    return stubs_of(exchanges, Routes(dialects, anybody), anybody, stem_of(source), how)
 
 
 def replay_from(
@@ -206,16 +196,13 @@ def _understood(recorded: Recorded, router: Routes, settings: Settings, match: s
     except HeaderError as error:
         return Lost(recorded.place, str(error))
     if plan.refusal is not None and match != EXACT:
-        return Lost(recorded.place, _refused(route, plan.refusal))
+        why = f": {plan.refusal.message}" if plan.refusal.message else f" ({plan.refusal.kind})"
+        return Lost(
+            recorded.place,
+            f"{route.dialect.name} refuses this request{why}. A stub cannot answer what the dialect refuses; if the "
+            "request is for another dialect, add a route for its path",
+        )
     return _Asked(recorded, route, RequestFacts(plan.context, plan.request))
-
-
-def _refused(route: RouteMatch, refusal: Refusal) -> str:
-    why = f": {refusal.message}" if refusal.message else f" ({refusal.kind})"
-    return (
-        f"{route.dialect.name} refuses this request{why}. A stub cannot answer what the dialect refuses; if the "
-        f"request is for another dialect, add a route for its path"
-    )
 
 
 def _request(asked: _Asked, answers: "_Replies", name: str) -> dict[str, Any]:
@@ -281,30 +268,32 @@ class _Replies:
 
     def reply(self, recorded: Recorded, name: str, *, asks_model: bool) -> dict[str, Any]:
         """The reply that replays a recorded answer; `name` is the name of its file, if it needs one."""
-        kind = recorded.answered.get("content-type", "").strip()
+        content_type = recorded.answered.get("content-type", "").strip()
         reply: dict[str, Any] = {"status": recorded.status}
         if recorded.answer and recorded.status not in (204, 304):
-            reply |= {"content_type": kind} if kind and can_be_sent(kind) else {}
-            reply |= self._body(masked_body(recorded.answer), kind.partition(";")[0].strip().lower(), name)
+            reply |= {"content_type": content_type} if content_type and can_be_sent(content_type) else {}
+            body, kind = masked_body(recorded.answer), content_type.partition(";")[0].strip().lower()
+            try:
+                text = {"body": body.decode()}
+            except UnicodeDecodeError:
+                text = {"body_base64": b64encode(body).decode()}
+            if kind != _STREAM and len(body) <= _LONG:
+                reply |= text
+            else:
+                suffix = _SUFFIXES.get(kind, ".txt" if "body" in text else ".bin")
+                reply["file"] = self._file(body, name, suffix)
         headers = {key: value for key, value in recorded.answered.items() if is_significant(key, value)}
         reply |= {"headers": headers} if headers else {}
-        if self._paced and asks_model:
-            reply |= self._timing(recorded, name, streamed=bool(recorded.answer) and is_stream(kind))
-        return reply
-
-    def _timing(self, recorded: Recorded, name: str, *, streamed: bool) -> Mapping[str, str]:
-        """When the answer is sent: each event of a stream at its recorded time, else by the average gap."""
-        if streamed and recorded.times:
+        if not (self._paced and asks_model):
+            return reply
+        # Each event of a stream comes at its recorded time, else after the average gap.
+        if recorded.times and recorded.answer and is_stream(content_type):
             lines = "".join(f"{round(time, _DIGITS):.{_DIGITS}f}\n" for time in recorded.times)
-            return {"event_times": self._file(f"{_TIMES_HEAD}{lines}".encode(), name, ".times")}
-        return {"latency": _latency(recorded.first, recorded.gap)} if recorded.first is not None else {}
-
-    def _body(self, body: bytes, kind: str, name: str) -> Mapping[str, str]:
-        """The body in the stub itself, or in a file next to it."""
-        text = _text(body)
-        if kind != _STREAM and len(body) <= _LONG:
-            return {"body_base64": b64encode(body).decode()} if text is None else {"body": text}
-        return {"file": self._file(body, name, _SUFFIXES.get(kind, ".bin" if text is None else ".txt"))}
+            reply["event_times"] = self._file(f"{_TIMES_HEAD}{lines}".encode(), name, ".times")
+        elif recorded.first is not None:
+            gap = "" if recorded.gap is None else f", itl={round(recorded.gap * 1000, _DIGITS - 3):g}ms"
+            reply["latency"] = f"ttft={round(recorded.first * 1000, _DIGITS - 3):g}ms{gap}"
+        return reply
 
     def request(self, body: Any, name: str) -> Mapping[str, str]:
         """The body of a request, in the stub itself or in a file next to it."""
@@ -330,16 +319,3 @@ def _significant_part(reply: Mapping[str, Any]) -> dict[str, Any]:
     timing = ("latency", "event_times")
     headers = {name: value for name, value in reply.get("headers", {}).items() if not _VARYING.fullmatch(name)}
     return {**{key: value for key, value in reply.items() if key not in timing}, "headers": headers}
-
-
-def _text(body: bytes) -> str | None:
-    try:
-        return body.decode()
-    except UnicodeDecodeError:
-        return None
-
-
-def _latency(first: float, gap: float | None) -> str:
-    """A latency with the same time to the first token, and the same average time between events."""
-    between = f", itl={round(gap * 1000, _DIGITS - 3):g}ms" if gap is not None else ""
-    return f"ttft={round(first * 1000, _DIGITS - 3):g}ms{between}"
