@@ -4,7 +4,7 @@ Both behave the same, but the admin API only accepts plain values, no functions.
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
 from http.client import HTTPException
@@ -28,7 +28,7 @@ from mockserver.server.following import wait_for_deliveries, wait_for_requests
 from mockserver.server.urls import other_scheme
 from mockserver.state.deliveries import Delivered, shown
 from mockserver.state.journal.exchanges import Exchange, Forgotten, Journal
-from mockserver.state.journal.transcripts import transcript_of
+from mockserver.state.journal.transcripts import Transcript
 from mockserver.state.journal.views import Past, View
 from mockserver.state.settings import ConfigError, Settings
 from mockserver.state.settings.checks import ADMIN, operations_of, read_namespace_settings
@@ -113,23 +113,33 @@ class HandleBackend(Protocol):
 
 
 class InProcessJournal:
-    """The part of a backend that reads a journal in a server of this process: its state is only used in its thread."""
+    """The part of a backend that reads a journal in a server of this process: its state is only used in its thread.
 
-    def __init__(self, thread: "AppThread", namespace: str, dialects: Mapping[str, Dialect]) -> None:
+    `journal` gives the journal, and `tell` what it says of an exchange.
+    """
+
+    def __init__(
+        self,
+        thread: "AppThread",
+        namespace: str,
+        dialects: Mapping[str, Dialect],
+        journal: Callable[[], Journal],
+        tell: Callable[[Exchange], Mapping[str, Any]],
+    ) -> None:
         self.server, self.namespace = thread.url, namespace
-        self._thread, self._dialects = thread, dialects
+        self._thread, self._dialects, self._journal, self._tell = thread, dialects, journal, tell
 
     def past(self) -> Past:
         def past() -> Past:
-            journal = self._journal
-            return Past([self._view(each) for each in journal.exchanges()], journal.forgotten)
+            journal = self._journal()
+            return Past([View(self._tell(each)) for each in journal.exchanges()], journal.forgotten)
 
         return self._thread.call(past)
 
     def latest(self) -> View | None:
         def latest() -> View | None:
-            questions = (each for each in reversed(self._journal.exchanges()) if each.is_question)
-            return next((self._view(each) for each in questions), None)
+            questions = (each for each in reversed(self._journal().exchanges()) if each.is_question)
+            return next((View(self._tell(each)) for each in questions), None)
 
         return self._thread.call(latest)
 
@@ -137,29 +147,21 @@ class InProcessJournal:
         operations = operations_of(self._dialects)
 
         def sifted() -> Mapping[int, Sequence[str]]:
-            journal = self._journal
+            journal = self._journal()
             return filter_exchanges(journal.exchanges(), match, operations, journal.forgotten.questions)
 
         return self._thread.call(sifted)
 
     def wait(self, seconds: float, requests: int | None = None) -> bool:
-        journal = self._thread.call(lambda: self._journal)
+        journal = self._thread.call(self._journal)
         return self._thread.wait(wait_for_requests(journal, requests, seconds), seconds)
-
-    @property
-    def _journal(self) -> Journal:
-        raise NotImplementedError
-
-    @staticmethod
-    def _view(exchange: Exchange) -> View:
-        return View(transcript_of(exchange))
 
 
 class InProcess(InProcessJournal):
     """Access to a namespace of a simulator in this process."""
 
     def __init__(self, thread: "ServerThread", namespace: str) -> None:
-        super().__init__(thread, namespace, thread.app_state.dialects)
+        super().__init__(thread, namespace, thread.app_state.dialects, lambda: self._space.journal, _told)
         self._app_state = thread.app_state
 
     def add_stub(self, table: Mapping[str, Any]) -> str:
@@ -212,16 +214,19 @@ class InProcess(InProcessJournal):
         self._thread.call(lambda: self._space.reset())
 
     @property
-    def _journal(self) -> Journal:
-        return self._space.journal
-
-    @property
     def _space(self) -> "Namespace":
         return self._app_state.namespaces.get(self.namespace)
 
     @property
     def _settings(self) -> Settings:
         return self._app_state.setup_of(self._space).settings
+
+
+def _told(exchange: Exchange) -> Mapping[str, Any]:
+    """A transcript. What is dear to tell of an answer that has ended is told when a test asks for it; of an open one it
+    is told now, since it changes."""
+    transcript = Transcript(exchange)
+    return transcript if exchange.record.closed_by is not None else dict(transcript)
 
 
 class OverHttp:

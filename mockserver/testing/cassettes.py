@@ -24,7 +24,7 @@ from mockserver.server.server import AppThread
 from mockserver.state.deliveries import Delivered
 from mockserver.state.journal.exchanges import Exchange, Journal
 from mockserver.state.journal.transcripts import transcript_of
-from mockserver.state.journal.views import View, line
+from mockserver.state.journal.views import line
 from mockserver.state.settings import ConfigError, Settings
 from mockserver.state.settings.checks import read_namespace_settings
 from mockserver.testing.backend import BackendError, InProcessJournal, Instant
@@ -231,62 +231,49 @@ class RecordingHandle(Handle):
 
 
 class RecorderBackend(InProcessJournal):
-    """Access to a recorder in this process: its journal can be read, and it can be waited for."""
+    """Access to a recorder in this process: its journal can be read, and it can be waited for. What would change the
+    answers is impossible, since they are the vendor's; settings are only checked."""
 
     def __init__(self, thread: AppThread, journal: Journal, dialects: Mapping[str, Dialect]) -> None:
-        super().__init__(thread, "", dialects)
-        self._noted = journal
+        super().__init__(thread, "", dialects, lambda: journal, _told)
 
     def add_stub(self, table: Mapping[str, Any]) -> str:
-        """Impossible: the vendor answers."""
         _refuse("a stub")
 
     def remove_stub(self, name: str) -> None:
         """Nothing to remove."""
 
     def replay(self, data: bytes, source: str, how: Mapping[str, Any]) -> Sequence[str]:
-        """Impossible: the vendor answers."""
         _refuse("a replay")
 
     def stubs(self) -> list[Mapping[str, Any]]:
-        """None."""
         return []
 
     def deliveries(self) -> list[Delivered]:
-        """None: the vendor's go directly to the application."""
         return []
 
     def wait_for_deliveries(self, seconds: float, number: int) -> bool:
-        """Impossible: they are the vendor's."""
         _refuse("waiting for deliveries")
 
     def clock(self) -> Instant:
-        """The machine's clock."""
         return Instant(Monotonic.now(), 0.0)
 
     def advance(self, seconds: float) -> float:
-        """Impossible: the vendor's time goes on by itself."""
         _refuse("advancing the clock")
 
     def settle(self, settings: Mapping[str, Any]) -> None:
-        """Check settings; none of them affects what the vendor answers."""
         own = read_namespace_settings(settings, self._dialects, self._thread.settings.traces)
         for name in _CHANGING:
             if own.get(name):
                 _refuse(f"the setting {name}")
 
     def reset(self) -> None:
-        """Forget the journal; what is recorded stays recorded."""
-        self._thread.call(self._noted.clear)
+        self._thread.call(self._journal().clear)
 
-    @property
-    def _journal(self) -> Journal:
-        return self._noted
 
-    @staticmethod
-    def _view(exchange: Exchange) -> View:
-        told = transcript_of(exchange)
-        return View(told if exchange.plan is None else by_vendor(told))
+def _told(exchange: Exchange) -> dict[str, Any]:
+    told = transcript_of(exchange)
+    return told if exchange.plan is None else by_vendor(told)
 
 
 @contextmanager

@@ -1,6 +1,6 @@
 """The handle on one namespace of a server, for tests."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import partial
 from itertools import count
@@ -19,7 +19,7 @@ from mockserver.state.verify.checks import read_seconds, read_whole
 from mockserver.state.verify.client_review import Verdict, client_facts_of
 from mockserver.state.verify.expectations import all_matched, all_used, contract, no_trouble
 from mockserver.state.verify.selection import everyone
-from mockserver.testing.backend import HandleBackend, Instant
+from mockserver.testing.backend import HandleBackend
 from mockserver.testing.environment import clients_of, departures, environment, patched
 from mockserver.testing.stubs import NEXT, StubBuilder, complaint_of
 from mockserver.testing.verify import Verifier
@@ -40,20 +40,17 @@ class Clock:
     @property
     def now(self) -> float:
         """The present, in seconds from an arbitrary instant."""
-        return self._read().now
+        return self._backend.clock().now
 
     @property
     def ahead(self) -> float:
         """How far it has been advanced, in seconds."""
-        return self._read().ahead
+        return self._backend.clock().ahead
 
     def advance(self, seconds: float) -> float:
         """Advance it, and return how far it is ahead now. The clients' own clocks are not affected."""
         check_advance(seconds)
         return self._backend.advance(seconds)
-
-    def _read(self) -> Instant:
-        return self._backend.clock()
 
 
 class _Replayed(NamedTuple):
@@ -265,7 +262,8 @@ class Handle:
         missed = [view for view in past.views if view.is_unmatched]
         if missed:
             lines += ["Requests that no stub matched, with the nearest stubs:", *explain_misses(missed)]
-            lines += self._left_out()
+            for path, left_out, _ in self._replayed.values():
+                lines += [f"Of {path}:", *(f"  {each}" for each in left_out)] if left_out else []
         delivered = [each.line for each in self.deliveries]
         if delivered:
             lines += ["Sent to applications:", *delivered]
@@ -327,13 +325,6 @@ class Handle:
         shared = {stem for stem, replayed in self._replayed.items() if replayed.shared}
         named = ((stub, str(stub["name"]).rpartition("-")) for stub in self._backend.stubs())
         return [stub for stub, (stem, _, number) in named if not (stem in shared and number.isdigit())]
-
-    def _left_out(self) -> Iterator[str]:
-        """What recordings have that no stub could be made of."""
-        for path, left_out, _ in self._replayed.values():
-            if left_out:
-                yield f"Of {path}:"
-                yield from (f"  {line}" for line in left_out)
 
     def _settled(self) -> Past:
         """The journal, after a short wait for open answers to end."""

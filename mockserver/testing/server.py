@@ -1,6 +1,5 @@
 """A server for tests without pytest: the handle on its default namespace, and on any other."""
 
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
@@ -41,9 +40,18 @@ class MockServer(Handle):
         **options: Any,
     ) -> None:
         if config is None:
-            settled = _settled(settings or settle(_DEFAULTS), options)
+            base = settings or settle(_DEFAULTS)
+            traces = TraceFiles(Path(), base.traces)
+            settled = replace(base, **from_names(options, "MockServer", traces), traces=traces.traces())
         elif settings is None:
-            settled = _settled_by_file(Path(config), options)
+            settled = settings_by(
+                Path(config),
+                lambda traces: from_names(options, "MockServer", traces),
+                usual=_DEFAULTS,
+                without=_NOT_FOR_TESTS,
+                # Routes of the file must not make tests wait either.
+                pinned=("latency",),
+            )
         else:
             raise ConfigError("MockServer: give either settings=Settings(...) or config=..., not both")
         self._thread = ServerThread(settled, loop)
@@ -87,25 +95,6 @@ class MockServer(Handle):
         Paths of recordings begin at the `folder`, without one at the working directory.
         """
         return Handle(InProcess(self._thread, name), dialect, Path(folder))
-
-
-def _settled(base: Settings, options: Mapping[str, Any]) -> Settings:
-    """Settings with options over them, by name."""
-    traces = TraceFiles(Path(), base.traces)
-    own = from_names(options, "MockServer", traces)
-    return replace(base, **own, traces=traces.traces())
-
-
-def _settled_by_file(path: Path, options: Mapping[str, Any]) -> Settings:
-    """The settings of a test's server from a config file, with options over them, by name."""
-    return settings_by(
-        path,
-        lambda traces: from_names(options, "MockServer", traces),
-        usual=_DEFAULTS,
-        without=_NOT_FOR_TESTS,
-        # Routes of the file must not make tests wait either.
-        pinned=("latency",),
-    )
 
 
 class RemoteServer(Handle):
