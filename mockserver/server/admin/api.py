@@ -19,16 +19,7 @@ from mockserver.core.calls import Headers
 from mockserver.core.installed import load_dialects
 from mockserver.core.messages import unknown_name
 from mockserver.core.version import __version__
-from mockserver.server.admin import (
-    faults,
-    journal,
-    metrics,
-    namespaces,
-    server,
-    settings,
-    stubs,
-    verification,
-)
+from mockserver.server.admin import faults, journal, metrics, namespaces, server, settings, stubs, verification
 from mockserver.server.admin.endpoint import (
     AdminEndpoint,
     AdminError,
