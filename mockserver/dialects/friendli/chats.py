@@ -32,7 +32,7 @@ from mockserver.core.generation import (
 )
 from mockserver.core.seeding import hex_digits, uuid4_text
 from mockserver.core.timeline import Reply, TokenTiming
-from mockserver.dialects.friendli.checks import CHAT_CHECKS, conflicts, misfits
+from mockserver.dialects.friendli.checks import CHAT_CHECKS, CHAT_FIELDS, conflicts
 from mockserver.dialects.friendli.errors import invalid, unknown_model
 from mockserver.dialects.friendli.formats import constraint
 from mockserver.dialects.friendli.models import Place, traits_of
@@ -43,6 +43,7 @@ from mockserver.dialects.friendli.read import (
     contract_of,
     json_body,
     known_fields,
+    misfits,
     options_of,
     read_limits,
     read_reasoning,
@@ -105,7 +106,7 @@ def read_chat(place: Place, call: Call, scope: RequestScope) -> GenerationReques
         if message["role"] == "assistant" and message.get("content") is None and not message.get("tool_calls"):
             # "The content of assistant message. Required unless `tool_calls` is specified."
             missing.append(Violation(("messages", number, "content"), "required", "Field required"))
-    found = [*missing, *conflicts(body, CHAT_CHECKS[edition])]
+    found = missing if CHAT_FIELDS.isdisjoint(body) else [*missing, *conflicts(body, CHAT_CHECKS[edition])]
     if found:
         return invalid(found)
     asked = place(name, scope)

@@ -1,14 +1,11 @@
-"""What no schema says: fields that exclude each other, and requests that do not fit their model."""
+"""What no schema says of valid fields: which exclude each other, and which schemas and tools nothing conforms to."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 
-from mockserver.core.dialects import Edition, Model
-from mockserver.core.failures import FailureKind, Refusal, Violation
-from mockserver.core.generation import GenerationRequest
-from mockserver.dialects.friendli.errors import invalid
+from mockserver.core.dialects import Edition
+from mockserver.core.failures import Violation
 from mockserver.dialects.friendli.formats import branch_violations, format_violations
-from mockserver.dialects.friendli.models import traits_of
 from mockserver.dialects.openai.read import Body, parameters_fault, tool_choice
 
 # What is wrong between valid fields, and the fields without which nothing can be.
@@ -204,49 +201,5 @@ CHAT_CHECKS: Mapping[Edition, tuple[Check, ...]] = {
     "documented": (*_CHATS, _format("documented")),
     "observed": (*_CHATS, *_OBSERVED, _on(_branches, "tools", "response_format")),
 }
-
-# --- fit -------------------------------------------------------------------------------------------------------------
-
-
-def misfits(body: Body, request: GenerationRequest, model: Model) -> Refusal | None:
-    """The refusal of a request that is too large for the model or contradicts itself; None if it fits."""
-    prompts, limits, window = request.prompts, request.limits, model.context
-    longest = prompts[0].token_count if len(prompts) == 1 else max([prompt.token_count for prompt in prompts])
-    most, total = body.get("max_tokens") or 0, body.get("max_total_tokens") or 0
-    found = []
-    if longest + most > window:
-        field = next(name for name in ("messages", "prompt", "tokens") if body.get(name) is not None)
-        found.append(beyond_window(field, longest, window, "max_tokens", most))
-    if total > window:
-        found.append(_misfit("max_total_tokens", f"max_total_tokens is {total:.15g}, {_stated(window)}"))
-    if found:
-        return invalid(found, FailureKind.CONTEXT_LENGTH)
-    if "top_k" in body:
-        # "Numbers between 0 and the vocab size of the model (both inclusive) are allowed."
-        size = traits_of(request.model).vocabulary
-        if (body["top_k"] or 0) > size:
-            found.append(Violation(("top_k",), "maximum", "", size))
-    room = limits.context - longest
-    if room < 0:
-        # "The maximum number of tokens including both the generated result and the input tokens."
-        found.append(_misfit("max_total_tokens", f"the prompt alone has {longest} tokens"))
-    elif limits.min_tokens > (fewest := room if limits.max_tokens is None else min(limits.max_tokens, room)):
-        name = "min_tokens" if body.get("min_total_tokens") is None else "min_total_tokens"
-        found.append(_misfit(name, f"{name} asks for more tokens than there may be, {fewest}"))
-    return invalid(found) if found else None
-
-
-def beyond_window(field: str, longest: int, window: int, limit: str = "", most: float = 0) -> Violation:
-    """Of a prompt in a field that is too long for its model, or of a limit that is too high for the prompt: "The length
-    of your input tokens plus max_tokens should not exceed the model's maximum length."."""
-    if longest > window:
-        return _misfit(field, f"the prompt has {longest} tokens, {_stated(window)}")
-    return _misfit(limit, f"the prompt has {longest} tokens and {limit} is {most:.15g}, {_stated(window)}")
-
-
-def _stated(window: int) -> str:
-    return f"the model's maximum length is {window}"
-
-
-def _misfit(name: str, message: str) -> Violation:
-    return Violation((name,), "context", message)
+# The fields without which a chat has no conflicts.
+CHAT_FIELDS = frozenset().union(*[fields for checks in CHAT_CHECKS.values() for fields, _ in checks])

@@ -21,7 +21,7 @@ from mockserver.core.generation import Choice, Generation, GenerationRequest, Li
 from mockserver.core.seeding import derive, fingerprint, hex_digits
 from mockserver.core.timeline import FrameBatch, LazyFrames, Reply, TokenTiming
 from mockserver.dialects.friendli.chats import is_late, spaced
-from mockserver.dialects.friendli.checks import CHECKS, conflicts, misfits
+from mockserver.dialects.friendli.checks import CHECKS, conflicts
 from mockserver.dialects.friendli.errors import invalid, unknown_model
 from mockserver.dialects.friendli.formats import constraint
 from mockserver.dialects.friendli.models import Place
@@ -32,6 +32,7 @@ from mockserver.dialects.friendli.read import (
     ints,
     json_body,
     known_fields,
+    misfits,
     options_of,
     read_limits,
     read_sampling,

@@ -10,10 +10,9 @@ from mockserver.core.failures import FailureKind, Refusal, Violation
 from mockserver.core.generation import Generation, GenerationRequest
 from mockserver.core.seeding import hex_digits
 from mockserver.core.timeline import Reply, TokenTiming
-from mockserver.dialects.friendli.checks import beyond_window
 from mockserver.dialects.friendli.errors import invalid
 from mockserver.dialects.friendli.models import Place
-from mockserver.dialects.friendli.read import valid_body, worded
+from mockserver.dialects.friendli.read import beyond_window, valid_body, worded
 from mockserver.dialects.openai.embeddings import EmbeddingForm, embedding_request, embeddings
 from mockserver.dialects.openai.replies import body_reply, usage_object
 

@@ -30,11 +30,11 @@ from mockserver.core.generation import (
 from mockserver.core.seeding import hex_digits, uuid4_text
 from mockserver.core.timeline import Reply, TokenTiming
 from mockserver.dialects.friendli.chats import REFUSALS, accepted, due_choice, media_in, read_prompt, shown
-from mockserver.dialects.friendli.checks import beyond_window, tool_conflicts
+from mockserver.dialects.friendli.checks import tool_conflicts
 from mockserver.dialects.friendli.errors import invalid, unknown_model
 from mockserver.dialects.friendli.formats import as_obeyed, branch_violations, schema_violations
 from mockserver.dialects.friendli.models import Place, traits_of
-from mockserver.dialects.friendli.read import Thoughts, contract_of, json_body, read_reasoning, worded
+from mockserver.dialects.friendli.read import Thoughts, beyond_window, contract_of, json_body, read_reasoning, worded
 from mockserver.dialects.openai.read import Body, function_tool, number_or, tool_choice
 from mockserver.dialects.openai.replies import EVENT_STREAM, Members
 from mockserver.dialects.openai.responses.flavour import (
