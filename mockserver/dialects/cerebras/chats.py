@@ -110,7 +110,13 @@ def read_chat(call: Call, scope: RequestScope) -> GenerationRequest | Refusal:
         effort=effort_of(body, family),
         prediction=None if predicted is None else content_text(predicted["content"]),
         patience=patience(call),
-        extra=CerebrasOptions(shown, sum([tokens for _, _, tokens in images]), body.get("service_tier") == "auto"),
+        extra=CerebrasOptions(
+            family,
+            family.era or edition,
+            shown,
+            sum([tokens for _, _, tokens in images]),
+            body.get("service_tier") == "auto",
+        ),
     )
     return fitting(request)
 

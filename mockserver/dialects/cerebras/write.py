@@ -14,7 +14,7 @@ from mockserver.core.dialects import Edition, RequestScope
 from mockserver.core.generation import Choice, Generation, Unseen
 from mockserver.core.seeding import derive, hex_digits, uuid4_text
 from mockserver.core.timeline import Reply, TokenTiming
-from mockserver.dialects.cerebras.models import ALL_DETAILS, ModelFamily, Shown, family_of
+from mockserver.dialects.cerebras.models import ALL_DETAILS, ModelFamily, Shown
 from mockserver.dialects.openai.flavour import Flavour, Rendering, Segment
 from mockserver.dialects.openai.flavour import write as write_answer
 from mockserver.dialects.openai.replies import NOTHING, Members, batches, chat_logprobs, legacy_logprobs, usage_object
@@ -37,12 +37,26 @@ _TODAY = (
 
 
 class CerebrasOptions(NamedTuple):
-    """What a request asks of the writer of chats alone: where thoughts are shown, how many tokens of the prompt are
-    those of images, and whether the service may choose the tier."""
+    """What the writer of chats needs of a request: the model's family and the time of its answers, where thoughts are
+    shown, how many tokens of the prompt are those of images, and whether the service may choose the tier."""
 
+    family: ModelFamily = ModelFamily()
+    era: Edition = "documented"
     shown: Shown = "text_parsed"
     image_tokens: int = 0
     any_tier: bool = False
+
+    def tags(self, choice: Choice) -> tuple[str, str]:
+        """What stands before and behind the thoughts within the content; nothing ends those that are cut short."""
+        if self.shown != "raw" or not choice.thoughts:
+            return "", ""
+        before, behind = self.family.tags
+        return before, behind if choice.answer_tokens else ""
+
+
+def _options(generation: Generation) -> CerebrasOptions:
+    extra = generation.request.extra
+    return extra if isinstance(extra, CerebrasOptions) else CerebrasOptions()
 
 
 def write(generation: Generation, pace: TokenTiming, scope: RequestScope) -> Reply:
@@ -52,9 +66,8 @@ def write(generation: Generation, pace: TokenTiming, scope: RequestScope) -> Rep
 
 def write_chat(generation: Generation, pace: TokenTiming, scope: RequestScope) -> Reply:
     """A chat as one body, or as a stream of chunks, each with several tokens unless there are log-probabilities."""
-    era = family_of(generation.request.model).era or scope.edition
     # What a stub says keeps to the stub's pieces.
-    joins = era == scope.edition == "observed" and not generation.prepared
+    joins = _options(generation).era == scope.edition == "observed" and not generation.prepared
     joins = joins and generation.request.output.logprobs is None
     return write_answer(_JOINED_CHAT if joins else _CHAT, generation, pace, scope)
 
@@ -171,32 +184,10 @@ _COMPLETION = Flavour(
 # --- chats -------------------------------------------------------------------------------------------------------
 
 
-class _Style(NamedTuple):
-    """How a model writes: its family, where its thoughts are shown, the time of its answers."""
-
-    family: ModelFamily
-    shown: Shown
-    era: Edition
-    options: CerebrasOptions
-
-    def tags(self, choice: Choice) -> tuple[str, str]:
-        """What stands before and behind the thoughts within the content; nothing ends those that are cut short."""
-        if self.shown != "raw" or not choice.thoughts:
-            return "", ""
-        before, behind = self.family.tags
-        return before, behind if choice.answer_tokens else ""
-
-
-def _style(rendering: Rendering) -> _Style:
-    request = rendering.generation.request
-    options = request.extra if isinstance(request.extra, CerebrasOptions) else CerebrasOptions()
-    family = family_of(request.model)
-    return _Style(family, options.shown, family.era or rendering.scope.edition, options)
-
-
 def _chat_counts(rendering: Rendering) -> Members:
     """The usage with the details that the model's family states, in the order of its era (recorded)."""
-    usage, (family, _, era, options) = rendering.generation.usage, _style(rendering)
+    usage, options = rendering.generation.usage, _options(rendering.generation)
+    family = options.family
     stated: dict[str, Any] = {
         **usage_object(usage),
         "prompt_tokens_details": {"cached_tokens": usage.cached_tokens},
@@ -215,14 +206,14 @@ def _chat_counts(rendering: Rendering) -> Members:
             "reasoning_tokens": unseen.reasoning,
         }
         stated["completion_tokens_details"] = {name: known[name] for name in details}
-    return stated if era == "documented" else {name: stated[name] for name in _TODAY if name in stated}
+    return stated if options.era == "documented" else {name: stated[name] for name in _TODAY if name in stated}
 
 
 def _chat_times(rendering: Rendering) -> Members:
     """The engine's times, and the tier. Today times begin with `created`, which is a fraction in all recorded chats."""
-    _, _, era, options = _style(rendering)
+    options = _options(rendering.generation)
     stated = {**_times(rendering), "created": round(rendering.scope.now, 6)}
-    times = stated if era == "documented" else {"created": stated["created"], **stated}
+    times = stated if options.era == "documented" else {"created": stated["created"], **stated}
     # "Only present when service_tier was set to auto in the request." Nothing is ever too busy for the default.
     return {"time_info": times, **({"service_tier_used": "default"} if options.any_tier else NOTHING)}
 
@@ -233,11 +224,11 @@ def _call_id(rendering: Rendering, choice: Choice, place: int) -> str:
 
 def _message(rendering: Rendering, choice: Choice) -> Members:
     """The whole message, in which a call or a thought stands for an absent content; and its log-probabilities."""
-    style = _style(rendering)
+    options = _options(rendering.generation)
     thoughts, text = "".join(choice.thoughts), choice.text
     message: dict[str, Any] = {}
-    if style.shown == "raw":
-        before, behind = style.tags(choice)
+    if options.shown == "raw":
+        before, behind = options.tags(choice)
         thoughts, text = "", f"{before}{thoughts}{behind}{text}"
     if text or not (thoughts or choice.calls):
         message["content"] = text
@@ -247,7 +238,7 @@ def _message(rendering: Rendering, choice: Choice) -> Members:
     for place, call in enumerate(choice.calls):
         function = {"name": call.name, "arguments": call.arguments}
         told = {"function": function, "type": "function", "id": _call_id(rendering, choice, place)}
-        calls.append(told if style.era == "observed" else dict(reversed(told.items())))
+        calls.append(told if options.era == "observed" else dict(reversed(told.items())))
     if calls:
         message["tool_calls"] = calls
     message["role"] = "assistant"
@@ -255,7 +246,7 @@ def _message(rendering: Rendering, choice: Choice) -> Members:
         return {"message": message}
     by_field: dict[str, Sequence[Any]] = {"logprobs": chat_logprobs(choice)}
     if choice.thoughts:
-        field = _thoughts_field(style.shown)
+        field = _thoughts_field(options.shown)
         by_field[field] = [*_thought_rows(rendering, choice)(0, None), *by_field.get(field, ())]
     scores = {field: {"content": rows} for field, rows in by_field.items() if rows or not choice.calls}
     return {"message": message, **scores}
@@ -280,24 +271,24 @@ def _thought_rows(rendering: Rendering, choice: Choice) -> Callable[[int, int | 
 
 def _opening(rendering: Rendering, choice: Choice) -> Sequence[Members]:
     """The role, and what stands before thoughts within the content."""
-    before, _ = _style(rendering).tags(choice)
+    before, _ = _options(rendering.generation).tags(choice)
     role: Members = {"delta": {"role": "assistant"}}
     return (role, {"delta": {"content": before}}) if before else (role,)
 
 
 def _segments(rendering: Rendering, choice: Choice) -> Sequence[Segment]:
     """Thoughts, text and calls, a chunk for each token, with its log-probabilities if requested."""
-    style, slot = _style(rendering), rendering.flavour.encoding.slot
-    _, behind = style.tags(choice)
+    options, slot = _options(rendering.generation), rendering.flavour.encoding.slot
+    _, behind = options.tags(choice)
     scored = rendering.generation.request.output.logprobs is not None
     said = []
     if choice.thoughts:
-        rows = _rows(_thought_rows(rendering, choice), _thoughts_field(style.shown)) if scored else None
-        said.append(Segment({"content" if style.shown == "raw" else "reasoning": slot}, choice.thoughts, beside=rows))
+        rows = _rows(_thought_rows(rendering, choice), _thoughts_field(options.shown)) if scored else None
+        said.append(Segment({"content" if options.shown == "raw" else "reasoning": slot}, choice.thoughts, beside=rows))
     if behind:
         said.append(Segment(head={"content": behind}, head_tokens=0))
     rows = _rows(partial(chat_logprobs, choice), "logprobs") if scored else None
-    return (*said, Segment({"content": slot}, choice.texts, beside=rows), *_calls(rendering, choice, style))
+    return (*said, Segment({"content": slot}, choice.texts, beside=rows), *_calls(rendering, choice, options))
 
 
 def _rows(rows: Callable[[int, int | None], list[Any]], field: str) -> Callable[[range], Members]:
@@ -306,11 +297,11 @@ def _rows(rows: Callable[[int, int | None], list[Any]], field: str) -> Callable[
 
 def _joined_segments(rendering: Rendering, choice: Choice) -> Sequence[Segment]:
     """Thoughts and text as one: a chunk in which the thoughts end may begin the text as well. Then the calls."""
-    style = _style(rendering)
-    _, behind = style.tags(choice)
+    options = _options(rendering.generation)
+    _, behind = options.tags(choice)
     thoughts = [*choice.thoughts[:-1], choice.thoughts[-1] + behind] if behind else choice.thoughts
     texts = [*thoughts, *choice.texts]
-    border = 0 if style.shown == "raw" else len(thoughts)
+    border = 0 if options.shown == "raw" else len(thoughts)
 
     def delta(group: range) -> Mapping[str, Any]:
         thought, text = (
@@ -321,7 +312,7 @@ def _joined_segments(rendering: Rendering, choice: Choice) -> Sequence[Segment]:
         return {**both, "reasoning": thought} if thought else both
 
     said = {"content": rendering.flavour.encoding.slot} if not border else delta
-    return (Segment(said, texts), *_calls(rendering, choice, style))
+    return (Segment(said, texts), *_calls(rendering, choice, options))
 
 
 def _groups(rendering: Rendering, choice: Choice, texts: Sequence[str], step: int) -> Iterator[range]:
@@ -331,7 +322,7 @@ def _groups(rendering: Rendering, choice: Choice, texts: Sequence[str], step: in
     """
     alone = 1 if step == 0 else 0
     groups = chain((range(1),) * alone, batches(alone, len(texts), _SMALLEST, _LARGEST, choice.seed))
-    border = len(choice.thoughts) if step == 0 and _style(rendering).shown != "raw" else 0
+    border = len(choice.thoughts) if step == 0 and _options(rendering.generation).shown != "raw" else 0
     return groups if not border or derive(choice.seed, "border") % 2 else _parted(groups, border)
 
 
@@ -344,7 +335,7 @@ def _parted(groups: Iterable[range], border: int) -> Iterator[range]:
         yield group
 
 
-def _calls(rendering: Rendering, choice: Choice, style: _Style) -> Sequence[Segment]:
+def _calls(rendering: Rendering, choice: Choice, options: CerebrasOptions) -> Sequence[Segment]:
     """Each call as a name and then its arguments piece by piece, or all of them in one chunk.
 
     The order of the keys of a fragment is its own (recorded).
@@ -356,7 +347,7 @@ def _calls(rendering: Rendering, choice: Choice, style: _Style) -> Sequence[Segm
         function = {"name": choice.calls[place].name, "arguments": arguments}
         return {"function": function, "type": "function", "id": _call_id(rendering, choice, place), "index": place}
 
-    if style.family.whole_calls or style.era == "documented":
+    if options.family.whole_calls or options.era == "documented":
         whole = [begun(place, call.arguments) for place, call in enumerate(choice.calls)]
         return (Segment(head={"tool_calls": whole}, head_tokens=sum(call.steps for call in choice.calls)),)
     slot = rendering.flavour.encoding.slot
