@@ -124,6 +124,7 @@ def test_usage_counts_the_tokens_of_calls_and_of_the_tools_on_offer(model: str) 
         ({"type": "allowed_tools", "allowed_tools": {"mode": "auto", "tools": [CLOCK]}}, []),
         ({"type": "allowed_tools", "allowed_tools": {"mode": "auto", "tools": [CLOCK, WEATHER]}}, ["get_weather"]),
         ({"type": "allowed_tools", "allowed_tools": {"mode": "required", "tools": [CLOCK]}}, ["get_time"]),
+        ({"type": "allowed_tools", "allowed_tools": {"mode": "auto", "tools": []}}, []),
     ],
 )
 @MODELS
