@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from mockserver.core.json_values import ValueSet, among, identity, same
+from mockserver.core.json_values import ValueSet, among, identity, may_nest_deeper, same
 from mockserver.model.schema.keywords import exactly
 
 
@@ -52,3 +52,10 @@ def test_a_number_is_what_its_digits_say_until_floats_have_none_for_decimals() -
     assert exactly(0.1) == Fraction(1, 10)
     assert exactly(10**30) == 10**30
     assert exactly(1e30) == Fraction(1e30) != 10**30
+
+
+@pytest.mark.parametrize("text", [b"", b"x" * 100_000], ids=["short", "long"])
+@pytest.mark.parametrize("brackets", [b"[" * 3, b"{" * 3, b"[{}]["], ids=bytes.decode)
+def test_only_what_has_more_brackets_than_levels_may_nest_deeper(brackets: bytes, text: bytes) -> None:
+    body = text.join(bytes([bracket]) for bracket in brackets) + text
+    assert [may_nest_deeper(body, levels) for levels in (1, 2, 3, 4)] == [True, True, False, False]

@@ -17,14 +17,8 @@ from mockserver.dialects.openai.embeddings import read_embedding
 from mockserver.dialects.openai.errors import ERRORS, stream_error, unrouted
 from mockserver.dialects.openai.limits import QUOTAS, every_answer, go_duration
 from mockserver.dialects.openai.models import MODELS, family_of, snapshot_of
-from mockserver.dialects.openai.refusals import (
-    no_item,
-    no_previous_response,
-    no_stored,
-    not_cancellable,
-    unknown_model,
-)
-from mockserver.dialects.openai.responses.requests import read_response, unreasoned
+from mockserver.dialects.openai.refusals import unknown_model
+from mockserver.dialects.openai.responses.requests import read_response
 from tests.support.asking import ask
 
 READS = {
@@ -457,6 +451,12 @@ CHATS = [
     ),
 ]
 RESPONSES = [
+    (
+        {"previous_response_id": "resp_1", "conversation": "conv_1"},
+        "Mutually exclusive parameters: ''. Ensure you are only providing one of: 'pre..._id' or 'conversation'.",
+        None,
+        "mutually_exclusive_parameters",
+    ),
     ({"model": ...}, "Missing required parameter: 'model'.", "model", "missing_required_parameter"),
     (
         {"max_output_tokens": 10},
@@ -690,35 +690,11 @@ def test_prompts_are_refused_that_do_not_fit() -> None:
     assert too_long(128_000, Model("gpt-4o", context=128_000), family_of("gpt-4o"), "chat") is None
 
 
-def test_models_and_stored_objects_that_do_not_exist() -> None:
-    assert told(unknown_model("x", "chat")) == (
-        404,
-        "The model `x` does not exist or you do not have access to it.",
-        None,
-        "model_not_found",
-    )
-    assert told(unknown_model("x", "responses")) == (
-        400,
-        "The requested model 'x' does not exist.",
-        "model",
-        "model_not_found",
-    )
-    assert told(no_item("rs_1"))[0::2] == (404, "input")
-    assert told(no_previous_response("resp_1")) == (
-        400,
-        "Previous response with id 'resp_1' not found.",
-        "previous_response_id",
-        "previous_response_not_found",
-    )
-    assert told(no_stored("Response", "resp_1")) == (404, "Response with id 'resp_1' not found.", None, None)
-    assert told(not_cancellable()) == (400, "Cannot cancel a synchronous response.", None, None)
-    call = {"type": "function_call", "id": "fc_1"}
-    assert told(unreasoned([call], {"fc_1": "rs_1"})) == (
-        400,
-        "Item 'fc_1' of type 'function_call' was provided without its required 'reasoning' item: 'rs_1'.",
-        "input",
-        None,
-    )
+def test_a_model_that_does_not_exist_is_told_of_in_each_endpoints_words() -> None:
+    words = "The model `x` does not exist or you do not have access to it."
+    assert told(unknown_model("x", "chat")) == (404, words, None, "model_not_found")
+    words = "The requested model 'x' does not exist."
+    assert told(unknown_model("x", "responses")) == (400, words, "model", "model_not_found")
 
 
 def test_keys_and_urls() -> None:

@@ -326,53 +326,10 @@ def test_only_tools_that_can_be_called_are_called() -> None:
     assert kinds(tool_choice={"type": "web_search"}) == kinds()
 
 
-CALL = {"type": "function_call", "call_id": "call_1", "name": "f", "arguments": "{}"}
-RESULT = {"type": "function_call_output", "call_id": "call_1", "output": "1"}
-
-
 @pytest.mark.parametrize(
     "fields, message, param, code",
     [
         ({"x": 1}, "Unknown parameter: 'x'.", "x", "unknown_parameter"),
-        (
-            {"max_output_tokens": 10},
-            "Invalid 'max_output_tokens': integer below minimum value. Expected a value >= 16, but got 10 instead.",
-            "max_output_tokens",
-            "integer_below_min_value",
-        ),
-        ({"input": [CALL]}, "No tool output found for function call call_1.", "input", None),
-        (
-            {"input": [RESULT]},
-            "No tool call found for function call output with call_id call_1.",
-            "input",
-            None,
-        ),
-        (
-            {"previous_response_id": "resp 1"},
-            "Invalid 'previous_response_id': 'resp 1'. Expected an ID that contains letters, numbers, underscores, or "
-            "dashes, but this value contained additional characters.",
-            "previous_response_id",
-            "invalid_value",
-        ),
-        (
-            {"previous_response_id": "resp_1", "conversation": "conv_1"},
-            "Mutually exclusive parameters: ''. Ensure you are only providing one of: 'pre..._id' or 'conversation'.",
-            None,
-            "mutually_exclusive_parameters",
-        ),
-        (
-            {"text": {"format": {"type": "json_object"}}},
-            "Response input messages must contain the word 'json' in some form to use 'text.format' of type "
-            "'json_object'.",
-            "input",
-            None,
-        ),
-        (
-            {"reasoning": {"effort": "low"}},
-            "Unsupported parameter: 'reasoning.effort' is not supported with this model.",
-            "reasoning.effort",
-            "unsupported_parameter",
-        ),
         (
             {"input": "x " * 200_000},
             "Your input exceeds the context window of this model. Please adjust your input and try again.",
@@ -380,7 +337,7 @@ RESULT = {"type": "function_call_output", "call_id": "call_1", "output": "1"}
             "context_length_exceeded",
         ),
     ],
-    ids=lambda value: str(value)[:40],
+    ids=["unknown", "long"],
 )
 def test_what_is_refused_is_refused_in_the_vendors_words(
     fields: dict[str, Any], message: str, param: str | None, code: str | None

@@ -1,4 +1,4 @@
-"""OpenAI's refusals of bodies that break the contract, of models and of what is not stored, and the words of others."""
+"""OpenAI's refusals of bodies that break the contract and of models, and what several endpoints refuse."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -249,29 +249,6 @@ def image_refusal(url: str) -> Refusal | None:
     return None
 
 
-# --- stored objects --------------------------------------------------------------------------------------------------
-
-
-def no_item(id_: str) -> Refusal:
-    """The refusal of a reference to an item that is not stored."""
-    words = (
-        f"Item with id '{id_}' not found. Items are not persisted when `store` is set to false. Try again with `store` "
-        "set to true, or remove this item from your input."
-    )
-    return refused(words, "input", status=404)
-
-
-def no_previous_response(id_: str) -> Refusal:
-    """The refusal to continue a response that is not stored."""
-    words = f"Previous response with id '{id_}' not found."
-    return refused(words, "previous_response_id", "previous_response_not_found")
-
-
 def no_stored(what: str, id_: str) -> Refusal:
-    """The refusal of a path that names a stored object that there is not: a "Response" or a "Conversation"."""
+    """The refusal of a stored object that there is not: a "Response" or a "Conversation"."""
     return refused(f"{what} with id '{id_}' not found.", status=404)
-
-
-def not_cancellable() -> Refusal:
-    """The refusal to cancel a response that was not made in the background."""
-    return refused("Cannot cancel a synchronous response.")

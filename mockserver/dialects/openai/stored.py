@@ -19,7 +19,7 @@ from mockserver.dialects.openai.chats import chat_id, whole_chat
 from mockserver.dialects.openai.limits import request_id
 from mockserver.dialects.openai.models import snapshot_of
 from mockserver.dialects.openai.read import Body, json_object
-from mockserver.dialects.openai.refusals import explain, no_stored, not_cancellable, refused
+from mockserver.dialects.openai.refusals import explain, no_stored, refused
 from mockserver.dialects.openai.replies import Members, body_reply, pretty
 from mockserver.dialects.openai.responses.answers import RESPONSE, input_item, made_id, plain
 from mockserver.dialects.openai.responses.store import (
@@ -110,7 +110,11 @@ def _wrong_order(order: str) -> Refusal:
 
 
 OPERATIONS = StoredOperations(
-    lambda id_: no_stored("Response", id_), not_cancellable, _wrong_limit, _wrong_order, plain
+    lambda id_: no_stored("Response", id_),
+    lambda: refused("Cannot cancel a synchronous response."),
+    _wrong_limit,
+    _wrong_order,
+    plain,
 )
 _CHATS = OPERATIONS._replace(plain=pretty)
 get_response, delete_response = OPERATIONS.get, OPERATIONS.delete

@@ -31,8 +31,6 @@ from mockserver.dialects.openai.refusals import (
     explain,
     image_refusal,
     mentions_json,
-    no_item,
-    no_previous_response,
     no_stored,
     refused,
     supported_efforts,
@@ -90,7 +88,7 @@ def read_response(call: Call, scope: RequestScope, *, compacts: bool = False) ->
     items = [*earlier, *given]
     refusal = conflict("responses", _CHECKS, body, family, model.id) or _items(given, earlier) or _form(body, given)
     if refusal is None and store is not None:
-        refusal = unreasoned(items, store.reasoning_of(items))
+        refusal = _unreasoned(items, store.reasoning_of(items))
     if refusal is not None:
         return refusal
     prompt, context = _prompt(body, [*items, _SUMMARIZE] if compacts else items), model.context
@@ -136,17 +134,28 @@ def _earlier(body: Body, store: ResponseStore | None, now: float) -> Items | Ref
     if name is not None or id_ is None or store is None or not ID.match(id_):
         return ()
     found = store.get(Stored, id_)
-    return no_previous_response(id_) if found is None else store.with_items(found.items)
+    if found is None:
+        words = f"Previous response with id '{id_}' not found."
+        return refused(words, "previous_response_id", "previous_response_not_found")
+    return store.with_items(found.items)
 
 
 def _input(body: Body, store: ResponseStore | None) -> Items | Refusal:
     """The items of the input, with the stored ones that it refers to."""
-    given = body.get("input", ())
+    given: str | Items = body.get("input", ())
     if isinstance(given, str):
         return ({"role": "user", "content": given},)
-    items = given if store is None else store.with_items(given)
-    missing = None if store is None else next((each for each in items if each.get("type") == "item_reference"), None)
-    return items if missing is None else no_item(missing["id"])
+    if store is None:
+        return given
+    items = store.with_items(given)
+    missing = next((item["id"] for item in items if item.get("type") == "item_reference"), None)
+    if missing is None:
+        return items
+    words = (
+        f"Item with id '{missing}' not found. Items are not persisted when `store` is set to false. Try again with "
+        "`store` set to true, or remove this item from your input."
+    )
+    return refused(words, "input", status=404)
 
 
 def _prompt(body: Body, items: Items) -> Prompt:
@@ -314,7 +323,7 @@ def _form(body: Body, given: Items) -> Refusal | None:
     return refused(f"{words} 'json_object'.", "input")
 
 
-def unreasoned(items: Items, reasoning_of: Mapping[str, str]) -> Refusal | None:
+def _unreasoned(items: Items, reasoning_of: Mapping[str, str]) -> Refusal | None:
     """The refusal of an item without the reasoning that led to it; `reasoning_of` are the ids of the stored reasoning
     items, by those of what followed them."""
     given = {str(item.get("id")) for item in items}
