@@ -196,7 +196,12 @@ def _draft(request: GenerationRequest, prompt: Prompt, source: ChoiceSeeds, seed
     limit = max(min(limits.context - prompt.token_count, LONGEST_CHOICE), 0)
     if limits.max_tokens is not None:
         limit = min(limits.max_tokens, limit)
-    calls = _calls(request, prompt, source, own) if request.tools else ()
+    calls: Sequence[ToolCall] = ()
+    if request.tools:
+        # Few requests offer tools: without this import the server starts sooner.
+        from mockserver.model.tools.calls import decide
+
+        calls = decide(request, prompt, derive(source.content, "calls", own))
     length = None
     if limits.lengths is not None and not calls:
         length = drawn_length(request, prompt, source.content, own)
@@ -233,14 +238,6 @@ def _draft(request: GenerationRequest, prompt: Prompt, source: ChoiceSeeds, seed
     return _Draft(seed, key, ids, texts, reason, stop, (), reasoning, thoughts, likeliest)
 
 
-def _calls(request: GenerationRequest, prompt: Prompt, source: ChoiceSeeds, own: int) -> Sequence[ToolCall]:
-    """The tool calls of an answer; none for an answer in words."""
-    # Few requests offer tools: without this import the server starts sooner.
-    from mockserver.model.tools.calls import decide
-
-    return decide(request, prompt, derive(source.content, "calls", own))
-
-
 def _with_calls(draft: _Draft, request: GenerationRequest, calls: Sequence[ToolCall], limit: int) -> _Draft:
     """A draft of calls, cut by a limit (in decoding steps) and by stops, which end them within the arguments."""
     kept = first_steps(calls, limit)
@@ -266,14 +263,12 @@ def _best(drafts: list[_Draft], request: GenerationRequest, prompt: Prompt) -> l
 
 def _choice(draft: _Draft, index: int, request: GenerationRequest, prompt: Prompt, echo_key: int) -> Choice:
     echo = echo_of(request, prompt, echo_key) if request.output.echo else NO_ECHO
-    scores = _positions(draft, request, prompt) if request.output.logprobs is not None else ()
-    seed, _, ids, texts, reason, stop, calls, reasoning, thoughts, _ = draft
+    seed, key, ids, texts, reason, stop, calls, reasoning, thoughts, likeliest = draft
+    scores: Sequence[Position] = ()
+    if request.output.logprobs is not None:
+        found = request.best_of > 1 and not likeliest
+        scores = asked_positions(request, prompt, ids, texts, key, request.sampling, found=found)
     return Choice(index, seed, ids, texts, reason, prompt, stop, calls, False, scores, *echo, reasoning, thoughts)
-
-
-def _positions(draft: _Draft, request: GenerationRequest, prompt: Prompt) -> Sequence[Position]:
-    found = request.best_of > 1 and not draft.likeliest
-    return asked_positions(request, prompt, draft.ids, draft.texts, draft.key, request.sampling, found=found)
 
 
 # --- tokens that are not seen ----------------------------------------------------------------------------------------

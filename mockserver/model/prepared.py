@@ -21,7 +21,7 @@ from mockserver.model import languages, tokens
 from mockserver.model.generate import foreseen
 from mockserver.model.intent import detect_intent
 from mockserver.model.logprobs import asked_positions, echo_of
-from mockserver.model.tokens import phrase
+from mockserver.model.tokens import fresh_phrase, phrase
 
 
 class Counts(NamedTuple):
@@ -58,7 +58,7 @@ def to_generation(request: GenerationRequest, scripted: ScriptedOutput, seed: in
     # The legacy form has only one function call.
     called = scripted.calls[:1] if request.tool_choice.legacy else scripted.calls
     kinds = {tool.name: tool.kind for tool in request.tools}
-    calls = tuple(ToolCall(name, *tokens.pieces(arguments), kinds.get(name, "function")) for name, arguments in called)
+    calls = tuple(ToolCall(name, *fresh_phrase(arguments), kinds.get(name, "function")) for name, arguments in called)
     places = [(prompt, index) for prompt in request.prompts for index in range(request.n)]
     choices = tuple(
         _choice(number, prompt, _seed(request, key, index), scripted, calls, request)
@@ -75,8 +75,15 @@ def _choice(
     calls: tuple[ToolCall, ...],
     request: GenerationRequest,
 ) -> Choice:
-    ids, texts = _tokens_of(scripted, streamed=request.output.stream)
-    thoughts = tokens.pieces(scripted.reasoning)[1] if request.output.reasoning else ()
+    ids: Sequence[int]
+    texts: Sequence[str]
+    if request.output.stream and scripted.pieces:
+        # A token for each piece, with the id of the piece's first.
+        ids = [next(iter(tokens.encode(piece)), tokens.EOS) for piece in scripted.pieces]
+        texts = scripted.pieces
+    else:
+        ids, texts = fresh_phrase(scripted.text)
+    thoughts = fresh_phrase(scripted.reasoning)[1] if request.output.reasoning else ()
     echo = echo_of(request, prompt, derive(seed, "echo"))
     called: FinishReason = "function_call" if request.tool_choice.legacy else "tool_calls"
     return Choice(
@@ -95,13 +102,6 @@ def _choice(
         reasoning=len(thoughts),
         thoughts=thoughts,
     )
-
-
-def _tokens_of(scripted: ScriptedOutput, *, streamed: bool) -> tuple[Sequence[int], Sequence[str]]:
-    """The tokens of the text; in a stream of pieces one token per piece, with the id of the piece's first."""
-    if streamed and scripted.pieces:
-        return [next(iter(tokens.encode(piece)), tokens.EOS) for piece in scripted.pieces], scripted.pieces
-    return tokens.pieces(scripted.text)
 
 
 def _seed(request: GenerationRequest, key: int, index: int) -> int:
@@ -133,14 +133,11 @@ def _or(stated: int | None, counted: int) -> int:
 
 def word_refusals(generation: Generation) -> Generation:
     """The generation with a text for every choice that refuses without one."""
-    if not any(_is_silent(choice) for choice in generation.choices):
+    silent = [choice.refusal and not choice.texts for choice in generation.choices]
+    if not any(silent):
         return generation
-    choices = (_worded(choice, generation.request) if _is_silent(choice) else choice for choice in generation.choices)
-    return generation.with_choices(tuple(choices))
-
-
-def _is_silent(choice: Choice) -> bool:
-    return choice.refusal and not choice.texts
+    pairs = zip(generation.choices, silent, strict=True)
+    return generation.with_choices(tuple(_worded(each, generation.request) if mute else each for each, mute in pairs))
 
 
 def _worded(choice: Choice, request: GenerationRequest) -> Choice:

@@ -234,13 +234,6 @@ def decode(ids: Sequence[int]) -> str:
     return "".join(map(_text, ids)).encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
-def pieces(text: str) -> tuple[list[int], list[str]]:
-    """The ids of a text, and the text that each of them adds."""
-    ids = encode(text)
-    # The tokens of an ASCII text are whole characters.
-    return ids, [*map(_vocabulary().texts.__getitem__, ids)] if text.isascii() else texts(ids)
-
-
 def texts(ids: Sequence[int]) -> list[str]:
     """The text that each token adds to a stream; together they are `decode(ids)`.
 

@@ -33,7 +33,7 @@ from mockserver.core.generation import (
 )
 from mockserver.core.json_values import without_blanks
 from mockserver.core.seeding import Draws, derive
-from mockserver.model import languages, tokens
+from mockserver.model import languages
 from mockserver.model.extraction import (
     Schema,
     accepting,
@@ -50,6 +50,7 @@ from mockserver.model.intent import STRETCH, detect_intent
 from mockserver.model.regex import write_match
 from mockserver.model.schema import schema_fault, write_instance
 from mockserver.model.terms import listed, names, operations, terms, words_in
+from mockserver.model.tokens import fresh_phrase
 from mockserver.model.tools import asked, gist, results
 from mockserver.model.tools.corrections import corrected, refusals, settled
 from mockserver.model.tools.orders import Order, forbids, order_in
@@ -195,7 +196,7 @@ def _calls(tool: Tool, prompt: Prompt, key: int, clauses: str) -> list[ToolCall]
 
 
 def _call(tool: Tool | ToolCall, text: str) -> ToolCall:
-    return ToolCall(tool.name, *tokens.pieces(text), tool.kind)
+    return ToolCall(tool.name, *fresh_phrase(text), tool.kind)
 
 
 def _compact(call: ToolCall) -> ToolCall:
