@@ -1,8 +1,13 @@
-"""What a prompt asks for: language, subject, and the kind and length of the answer."""
+"""What a prompt asks for: language, subject, the kind and length of the answer; and whose turn it is in a dialogue."""
+
+from itertools import takewhile
 
 import pytest
 
-from mockserver.model.intent import detect_intent
+from mockserver.core.generation import Prompt
+from mockserver.core.seeding import Draws
+from mockserver.model.intent import detect_intent, is_begun, last_turn, turn_label
+from mockserver.model.prose import write_prose
 
 
 @pytest.mark.parametrize(
@@ -84,3 +89,78 @@ def test_the_number_of_things_asked_for_is_heard() -> None:
 def test_a_prompt_of_a_megabyte_is_read_in_part() -> None:
     about = detect_intent("Explain tides. " + "filler " * 200_000)
     assert about.subject == "tides"
+
+
+ASKED = "What's the weather in Oslo?"
+# As clients and chat templates write a chat out, up to where the model has the word.
+WRITTEN_OUT = {
+    "AI SDK": "You are helpful.\n\nuser:\n{}\n\nassistant:\n",
+    "LlamaIndex": "system: You are helpful.\nuser: {}\nassistant: ",
+    "people": "\n\nHuman: {}\n\nAssistant:",
+    "people, at length": "User: Hi\nAssistant: Hello!\nUser: {}\nAssistant:",
+    "questions and answers": "Q: What is a fjord?\nA: An inlet.\nQ: {}\nA:",
+    "a question": "{}\nAnswer:",
+    "Vicuna": "A chat between a curious user and an assistant. USER: {} ASSISTANT:",
+    "ChatML": "<|im_start|>system\nYou help.<|im_end|>\n<|im_start|>user\n{}<|im_end|>\n<|im_start|>assistant\n",
+    "Qwen, without thinking": "<|im_start|>user\n{}<|im_end|>\n<|im_start|>assistant\n<think>\n\n</think>\n\n",
+    "Llama 3": "<|begin_of_text|><|start_header_id|>user<|end_header_id|>\n\n{}<|eot_id|>"
+    "<|start_header_id|>assistant<|end_header_id|>\n\n",
+    "Llama 2": "<s>[INST] <<SYS>>\nYou are helpful.\n<</SYS>>\n\n{} [/INST]",
+    "Mistral": "<s>[INST] Hi [/INST] Hello!</s>[INST] {} [/INST]",
+    "Gemma": "<bos><start_of_turn>user\n{}<end_of_turn>\n<start_of_turn>model\n",
+    "Harmony": "<|start|>system<|message|>You help.<|end|><|start|>user<|message|>{}<|end|><|start|>assistant",
+    "Phi": "<|system|>\nYou are helpful.<|end|>\n<|user|>\n{}<|end|>\n<|assistant|>\n",
+    "GLM": "[gMASK]<sop><|system|>\nYou are helpful.<|user|>\n{}<|assistant|>\n",
+    "DeepSeek": "<｜begin▁of▁sentence｜>You are helpful.<｜User｜>{}<｜Assistant｜>",
+    "Alpaca": "Below is an instruction.\n\n### Instruction:\n{}\n\n### Response:\n",
+}
+
+
+@pytest.mark.parametrize("written_out", WRITTEN_OUT.values(), ids=WRITTEN_OUT)
+def test_a_chat_that_was_written_out_is_about_its_last_turn_and_gives_the_model_the_word(written_out: str) -> None:
+    text = written_out.format(ASKED)
+    assert (last_turn(text), bool(turn_label(text)), detect_intent(text).subject) == (
+        ASKED,
+        True,
+        "the weather in Oslo",
+    )
+
+
+@pytest.mark.parametrize("written_out", WRITTEN_OUT.values(), ids=WRITTEN_OUT)
+def test_it_is_answered_in_the_form_that_the_last_turn_asks_for(written_out: str) -> None:
+    text = written_out.format("Write a Python function that reverses a string")
+    phrases = takewhile(lambda phrase: phrase is not None, write_prose(Prompt(text, text, 9), Draws(1)))
+    answer = "".join("".join(phrase.texts) for phrase in phrases if phrase)
+    lead = "" if text[-1] in "\n >" else " "
+    assert answer.startswith(lead)
+    assert not answer.removeprefix(lead).startswith((" ", "\n"))
+    assert "```python\n" in answer
+
+
+def test_messages_that_langchain_joins_give_nobody_the_word() -> None:
+    text = f"System: You are helpful.\nHuman: {ASKED}"
+    assert (last_turn(text), bool(turn_label(text)), is_begun(text)) == (ASKED, False, True)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "Once upon a time",
+        "He said to the user: hello.\nAnd then he wrote the list:",
+        "Here is a table of models:\n| name |\n| gpt |",
+        "The superuser: a manual",
+        "def answer():",
+        "<|im_start|>user\nnobody closes this",
+    ],
+)
+def test_any_other_text_stays_as_it_is(text: str) -> None:
+    assert (last_turn(text), bool(turn_label(text)), is_begun(text)) == (text, False, False)
+
+
+def test_a_last_turn_that_says_nothing_leaves_the_whole_text() -> None:
+    assert last_turn("User:\nAssistant:") == "User:\nAssistant:"
+
+
+def test_a_dialogue_of_a_megabyte_is_read_at_its_end() -> None:
+    assert last_turn("User: filler\nAssistant: more\n" * 40_000 + f"User: {ASKED}\nAssistant:") == ASKED

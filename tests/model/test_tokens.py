@@ -16,8 +16,10 @@ from mockserver.model.tokens import (
     count_slices,
     decode,
     encode,
+    name_of,
     texts,
     token_bytes,
+    token_count,
 )
 
 PROSE = """\
@@ -312,3 +314,21 @@ def test_the_vocabulary_file_fills_the_vocabulary_in_the_order_it_promises() -> 
 
 def test_each_token_but_the_special_ones_decodes_to_bytes_of_its_own() -> None:
     assert len({token_bytes(token) for token in range(EOS)} - {b""}) == EOS
+
+
+LONG = "The tide comes in, and the tide goes out. " * 2_000
+
+
+@pytest.mark.parametrize("text", ["", "one", "Grüße, 世界", LONG, "x" * 100_000, "\ud800" * 20_000])
+def test_a_text_has_the_tokens_that_it_is_encoded_in(text: str) -> None:
+    assert token_count(text) == len(tokens.encode(text))
+
+
+def test_a_long_text_is_counted_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    wanted = token_count(f"{LONG} once")
+    monkeypatch.setattr(tokens, "count", lambda text: pytest.fail("it is counted again"))
+    assert token_count(f"{LONG} once") == wanted
+
+
+def test_texts_that_differ_have_different_names() -> None:
+    assert len({name_of(text) for text in ("", "a", LONG, f"{LONG}.", "x" * 65_536, "x" * 65_537)}) == 6
