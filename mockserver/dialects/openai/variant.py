@@ -11,8 +11,8 @@ from typing import Any
 
 from mockserver.core.calls import Call
 from mockserver.core.dialects import Clients, Dialect, ErrorTable, Model, RequestScope
+from mockserver.core.installed import mismatches
 from mockserver.core.timeline import RawHeaders
-from mockserver.core.type_mismatches import mismatches
 from mockserver.dialects.contracts import Components, Contract, reachable
 from mockserver.dialects.openai import flavour
 from mockserver.dialects.openai.chats import CHAT as _OPENAI_CHAT
