@@ -7,7 +7,6 @@ token, and are shown to nobody else.
 """
 
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush
 from typing import Any
@@ -196,7 +195,34 @@ class MessageStore:
 
     def take(self, order: object, now: float) -> None:
         """Carry out what an answer has ordered."""
-        _ORDERS[type(order)](self, order, now)
+        match order:
+            case Publish(message, identity, key):
+                _remember(self._copies, identity, self.copies(identity) + 1)
+                if key is not None:
+                    _remember(self._keys, key, (message.id, now + _REMEMBERED))
+                self._add(message, None, now)
+            case Cancel(ids):
+                for id in ids:
+                    entry = self._entries.get(id)
+                    if entry is not None:
+                        self._note("CANCEL_REQUESTED", entry, now)
+                        self._note("CANCELED", entry, now)
+                        self._remove(entry)
+            case DropDeadLetters(ids):
+                for id in ids:
+                    self._dead.remove(id)
+            case SetQueue(owner, name, parallelism, paused):
+                queue = self._made_queue(owner, name, now)
+                queue.updated = now
+                queue.parallelism = queue.parallelism if parallelism is None else parallelism
+                queue.paused = queue.paused if paused is None else paused
+                self._let_in(queue)
+            case RemoveQueue(owner, name):
+                removed = self._queues.pop((owner, name), None)
+                for id in () if removed is None else removed.waiting:
+                    self._entries.remove(id)
+            case RotateKeys():
+                self.rotations += 1
 
     def due(self, times: Timing, most: int) -> list[WebhookRequest]:
         """The requests to begin now."""
@@ -240,13 +266,6 @@ class MessageStore:
         self._end(entry, now)
 
     # --- what changes --------------------------------------------------------------------------------------------
-
-    def _publish(self, order: Publish, now: float) -> None:
-        message = order.message
-        _remember(self._copies, order.identity, self.copies(order.identity) + 1)
-        if order.key is not None:
-            _remember(self._keys, order.key, (message.id, now + _REMEMBERED))
-        self._add(message, None, now)
 
     def _add(self, message: QueuedMessage, queue: _QueueKey | None, now: float) -> None:
         """Add a message, to its queue if it has one; a callback belongs to the `queue` of its source."""
@@ -313,18 +332,6 @@ class MessageStore:
         self._dead.add(dead.id, dead)
         return dead
 
-    def _cancel(self, order: Cancel, now: float) -> None:
-        for id in order.ids:
-            entry = self._entries.get(id)
-            if entry is not None:
-                self._note("CANCEL_REQUESTED", entry, now)
-                self._note("CANCELED", entry, now)
-                self._remove(entry)
-
-    def _drop_dead_letters(self, order: DropDeadLetters, now: float) -> None:
-        for id in order.ids:
-            self._dead.remove(id)
-
     def _made_queue(self, owner: str, name: str, now: float) -> Queue:
         queue = self._queues.get((owner, name))
         if queue is None:
@@ -332,22 +339,6 @@ class MessageStore:
                 self._queues = {key: each for key, each in self._queues.items() if each.waiting or each.busy}
             queue = self._queues[owner, name] = Queue(owner, name, now, now)
         return queue
-
-    def _set_queue(self, order: SetQueue, now: float) -> None:
-        queue = self._made_queue(order.owner, order.name, now)
-        queue.updated = now
-        queue.parallelism = queue.parallelism if order.parallelism is None else order.parallelism
-        queue.paused = queue.paused if order.paused is None else order.paused
-        self._let_in(queue)
-
-    def _remove_queue(self, order: RemoveQueue, now: float) -> None:
-        queue = self._queues.pop((order.owner, order.name), None)
-        if queue is not None:
-            for id in queue.waiting:
-                self._entries.remove(id)
-
-    def _rotate(self, order: RotateKeys, now: float) -> None:
-        self.rotations += 1
 
     def _note(
         self,
@@ -360,16 +351,6 @@ class MessageStore:
         self._count += 1
         size = entry.size if outcome is None else entry.size + size_of_outcome(outcome)
         self._events.add(self._count, LogEvent(self._count, now, state, entry.message, size, outcome, next_delivery))
-
-
-_ORDERS: Mapping[type, Callable[[MessageStore, Any, float], None]] = {
-    Publish: MessageStore._publish,
-    Cancel: MessageStore._cancel,
-    DropDeadLetters: MessageStore._drop_dead_letters,
-    SetQueue: MessageStore._set_queue,
-    RemoveQueue: MessageStore._remove_queue,
-    RotateKeys: MessageStore._rotate,
-}
 
 
 def _remember(known: "OrderedDict[Any, Any]", key: object, value: object) -> None:
