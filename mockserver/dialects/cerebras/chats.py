@@ -65,16 +65,16 @@ def read_chat(call: Call, scope: RequestScope) -> GenerationRequest | Refusal:
     form, urls = body.get("response_format"), image_urls(body["messages"], _image)
     refusal = (
         _conflict(body, edition, version)
-        or history_fault(body["messages"], version)
-        or (images_fault(urls, family, edition) if urls else None)
+        or _history_fault(body["messages"], version)
+        or (_images_fault(urls, family, edition) if urls else None)
         or _model_fault(body, family, edition)
-        or (format_fault(form, edition, version) if form is not None else None)
+        or (_format_fault(form, edition, version) if form is not None else None)
     )
     if refusal is not None:
         return refusal
     offer = _NO_OFFER[family.compact]
     if not _TOOL_FIELDS.isdisjoint(body):
-        given = read_tools(body, family, edition, version)
+        given = _read_tools(body, family, edition, version)
         if isinstance(given, Refusal):
             return given
         offer = given
@@ -178,7 +178,7 @@ def _model_fault(body: Body, family: ModelFamily, edition: Edition) -> Refusal |
     return None
 
 
-def history_fault(messages: Sequence[Body], version: int) -> Refusal | None:
+def _history_fault(messages: Sequence[Body], version: int) -> Refusal | None:
     """The refusal of calls without results, or of results without calls; None if they match.
 
     By the vendor's page, version 2 wants each call answered before the conversation goes on, in any order, and each id
@@ -212,7 +212,7 @@ def history_fault(messages: Sequence[Body], version: int) -> Refusal | None:
 # --- tools -----------------------------------------------------------------------------------------------------------
 
 
-def read_tools(body: Body, family: ModelFamily, edition: Edition, version: int) -> Offer | Refusal:
+def _read_tools(body: Body, family: ModelFamily, edition: Edition, version: int) -> Offer | Refusal:
     """The tools on offer and the choice among them, or why they are refused."""
     tools = function_tools(body.get("tools"))
     choice = tool_choice(body.get("tool_choice"), parallel=body.get("parallel_tool_calls") is not False)
@@ -246,7 +246,7 @@ def read_tools(body: Body, family: ModelFamily, edition: Edition, version: int) 
 # --- the format of the answer ----------------------------------------------------------------------------------------
 
 
-def format_fault(form: Body, edition: Edition, version: int) -> Refusal | None:
+def _format_fault(form: Body, edition: Edition, version: int) -> Refusal | None:
     """The refusal of a schema that is invalid, unsatisfiable, or not supported by the service."""
     schema = form["json_schema"].get("schema") if form["type"] == "json_schema" else None
     if schema is None:
@@ -288,7 +288,7 @@ def image_tokens(url: str) -> int:
     return min(patches, _MOST)
 
 
-def images_fault(urls: Sequence[str], family: ModelFamily, edition: Edition) -> Refusal | None:
+def _images_fault(urls: Sequence[str], family: ModelFamily, edition: Edition) -> Refusal | None:
     """Why images are refused: by a model that reads none, or (today) by every model."""
     if family.blind:
         # The pages of the models; users report the refusal, not its words.

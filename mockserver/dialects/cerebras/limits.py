@@ -14,7 +14,7 @@ from mockserver.dialects.openai.replies import date_header
 
 _SECOND, _MINUTE, _HOUR, _DAY = PERIODS.values()
 
-FREE = Allowance(
+_FREE = Allowance(
     (
         Limit("requests", _MINUTE, 30),
         Limit("requests", _HOUR, 900),
@@ -24,10 +24,10 @@ FREE = Allowance(
         Limit("tokens", _DAY, 1_000_000),
     )
 )
-DEVELOPER = per_minute(1_000, 1_000_000)
+_DEVELOPER = per_minute(1_000, 1_000_000)
 # The headers of answers in the free tier, in the middle of 2026. By a user's measurement of that time an answer is
 # charged with at most 16,384 tokens, and with as many if its length is not limited.
-FREE_2026 = Allowance(
+_FREE_2026 = Allowance(
     (
         Limit("requests", _MINUTE, 5),
         Limit("requests", _HOUR, 150),
@@ -47,7 +47,7 @@ _PAST: dict[LimitUnit, tuple[str, str]] = {
 }
 
 
-def refuse(refused: Refused, now: float) -> Refusal:
+def _refuse(refused: Refused, now: float) -> Refusal:
     """The refusal of a request beyond a quota; too many generations at once are refused as a full queue.
 
     The client is told to wait until the limit is full again, in whole seconds (recorded: 58 for requests per minute,
@@ -63,7 +63,7 @@ def refuse(refused: Refused, now: float) -> Refusal:
 
 
 # "charged up front: estimated prompt tokens + max_tokens (or the model maximum when unset)".
-QUOTAS = QuotaPolicy({"free": FREE, "developer": DEVELOPER, "free-2026": FREE_2026}, refuse=refuse, up_front=True)
+QUOTAS = QuotaPolicy({"free": _FREE, "developer": _DEVELOPER, "free-2026": _FREE_2026}, refuse=_refuse, up_front=True)
 
 # --- headers ---------------------------------------------------------------------------------------------------------
 
@@ -133,8 +133,8 @@ def _assumed(edition: Edition, *, spent: bool) -> RawHeaders:
             return limit.amount
         return 0 if spent and limit.period == "minute" else limit.amount - 1
 
-    then = [limit for limit in FREE.limits if (limit.measure, limit.period) in _WITH_RESET]
-    return _stated([(limit, left(limit)) for limit in (FREE_2026.limits if edition == "observed" else then)])
+    then = [limit for limit in _FREE.limits if (limit.measure, limit.period) in _WITH_RESET]
+    return _stated([(limit, left(limit)) for limit in (_FREE_2026.limits if edition == "observed" else then)])
 
 
 def _stated(limits: Sequence[tuple[Limit, int]]) -> RawHeaders:

@@ -124,7 +124,7 @@ def in_session(kind: FailureKind, said: str, uri: ModelUri, call: Call, scope: R
 # --- quotas ----------------------------------------------------------------------------------------------------------
 
 
-def refuse(refused: Refused, now: float) -> Refusal:
+def _refuse(refused: Refused, now: float) -> Refusal:
     """The refusal for an exhausted quota: its name, its kind, and the amount that it allows."""
     worst = exceeded(refused.standings)
     if worst is None:
@@ -138,4 +138,4 @@ def refuse(refused: Refused, now: float) -> Refusal:
     )
 
 
-QUOTAS = QuotaPolicy({"default": Allowance(concurrent=10)}, refuse=refuse)
+QUOTAS = QuotaPolicy({"default": Allowance(concurrent=10)}, refuse=_refuse)

@@ -37,7 +37,7 @@ class ModelUri(NamedTuple):
 
 
 @lru_cache(maxsize=256)
-def parse_uri(text: str) -> ModelUri | None:
+def _parse_uri(text: str) -> ModelUri | None:
     """The parts of a URI, with the default version if it states none; None if the text is not a model URI."""
     found = _FORM.fullmatch(text)
     return None if found is None else ModelUri(found[1], found[2], found[3], found[4] or _DEFAULT_VERSION)
@@ -131,7 +131,7 @@ def _requested_model(body: bytes) -> str | None:
         return found[1].decode(errors="replace") if found[1] else None
     fields = json_object(body) if body else {}
     model = fields.get("model") if isinstance(fields, dict) else None
-    uri = parse_uri(model[:512]) if isinstance(model, str) else None
+    uri = _parse_uri(model[:512]) if isinstance(model, str) else None
     return None if uri is None else uri.name
 
 
@@ -164,7 +164,7 @@ PROMPT_CACHING = PromptCaching(block=16, lifetime=300)
 
 def preset_of(model: str) -> str:
     """The preset of the engine behind a model's URI."""
-    uri = parse_uri(model)
+    uri = _parse_uri(model)
     if uri is not None and uri.scheme == "emb":
         return "yandex-embeddings"
     return "yandex-d1" if uri is not None and backend_of(uri.name).large_chunks else "yandex"
@@ -173,7 +173,7 @@ def preset_of(model: str) -> str:
 # --- on offer --------------------------------------------------------------------------------------------------------
 
 # The folder of callers who name none.
-FOLDER = "b1gmockfolder"
+_FOLDER = "b1gmockfolder"
 # The longest text that a model embeds, in tokens.
 EMBEDDING_CONTEXT = 2_048
 
@@ -210,7 +210,7 @@ _CONTEXTS = {"llama": 8_192, "llama-lite": 8_192, **{name: context for _, name, 
 _NEW = frozenset(name for _, name, *_ in _SINCE)
 
 MODELS = tuple(
-    Model(str(ModelUri(scheme, FOLDER, name, version)), owner, context)
+    Model(str(ModelUri(scheme, _FOLDER, name, version)), owner, context)
     for scheme, name, versions, owner, context in _ROWS
     for version in versions
 )
@@ -218,9 +218,9 @@ MODELS = tuple(
 
 def list_models(call: Call, scope: RequestScope) -> Reply | Refusal:
     """The models on offer, under the caller's folder; `created` is 0 for all of them (recorded)."""
-    folder = _stated_folder(call) or FOLDER
+    folder = _stated_folder(call) or _FOLDER
     if not _is_folder(folder):
-        return _no_folder(folder, FOLDER)
+        return _no_folder(folder, _FOLDER)
     data = [
         {"id": str(uri._replace(folder=folder)), "object": "model", "owned_by": owner, "created": 0}
         for uri, owner in _offered(scope)
@@ -235,7 +235,7 @@ def _offered(scope: RequestScope) -> Iterator[tuple[ModelUri, str]]:
     """
     without_new = scope.edition == "documented" and not scope.closed_catalogue
     for model in scope.models:
-        uri = parse_uri(model.id) or _named(model.id)
+        uri = _parse_uri(model.id) or _named(model.id)
         if without_new and uri.name in _NEW:
             continue
         yield uri, model.owned_by or _OWNERS.get(uri.name, "Yandex")
@@ -243,7 +243,7 @@ def _offered(scope: RequestScope) -> Iterator[tuple[ModelUri, str]]:
 
 def _named(text: str) -> ModelUri:
     name, *version = text.split("/")[:2]
-    return ModelUri(_SCHEMES.get(name, "gpt"), FOLDER, name, *version)
+    return ModelUri(_SCHEMES.get(name, "gpt"), _FOLDER, name, *version)
 
 
 # --- the model of a request ------------------------------------------------------------------------------------------
@@ -262,7 +262,7 @@ def checked_uri(text: str, call: Call, scope: RequestScope, scheme: str = "gpt")
     """
     if "://" not in text:
         return Refusal(FailureKind.INVALID_REQUEST, "Failed to parse model URI", "model")
-    uri = parse_uri(text) if len(text) <= _LONGEST_URI else None
+    uri = _parse_uri(text) if len(text) <= _LONGEST_URI else None
     if uri is None or uri.scheme != scheme or uri.folder in _SCHEMES or _VERSION.fullmatch(uri.name):
         return Refusal(FailureKind.INVALID_REQUEST, "invalid model_uri", "model")
     if not _is_folder(uri.folder):
@@ -277,7 +277,7 @@ def checked_uri(text: str, call: Call, scope: RequestScope, scheme: str = "gpt")
 def caller_folder(call: Call) -> str:
     """The folder that a call's headers state, if they do."""
     stated = _stated_folder(call)
-    return stated if stated and _is_folder(stated) else FOLDER
+    return stated if stated and _is_folder(stated) else _FOLDER
 
 
 def _stated_folder(call: Call) -> str | None:

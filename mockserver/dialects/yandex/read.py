@@ -28,7 +28,7 @@ from mockserver.dialects.yandex.models import ModelUri, backend_of, checked_uri
 from mockserver.model.schema import schema_fault
 
 CONTRACT = editions(__package__)
-REQUEST = by_edition(CONTRACT, "ChatCompletionRequest")
+_REQUEST = by_edition(CONTRACT, "ChatCompletionRequest")
 
 
 # "An image = 256 prompt tokens"
@@ -69,7 +69,7 @@ def fitting(request: GenerationRequest, uri: ModelUri, call: Call, scope: Reques
 
 def read(call: Call, scope: RequestScope) -> GenerationRequest | Refusal:
     """The request, or why Yandex refuses it: first for its form, then for its model, then for its content."""
-    body = checked_body(call, scope, REQUEST)
+    body = checked_body(call, scope, _REQUEST)
     if isinstance(body, Refusal):
         return body
     uri = checked_uri(body["model"], call, scope)
