@@ -143,11 +143,11 @@ def every_answer(call: Call, scope: RequestScope) -> RawHeaders:
         return general
     # Without a quota, the minute of the clock counts.
     resets = [each.full_at(now) for each in _chat(scope.standings)] if scope.standings else [now // 60 * 60 + 60] * 2
-    requests, tokens = (reset(at, now, as_duration=observed) for at in resets)
+    requests, tokens = (_reset(at, now, as_duration=observed) for at in resets)
     return (*general, (b"x-ratelimit-reset-requests", requests), (b"x-ratelimit-reset-tokens", tokens))
 
 
-def reset(at: float, now: float, *, as_duration: bool) -> bytes:
+def _reset(at: float, now: float, *, as_duration: bool) -> bytes:
     """The Unix time of a reset as a header states it: as it is, or as a duration from now, such as `53s`, `1h0m5s`."""
     return go_duration(ceil(at - now)).encode() if as_duration else b"%d" % at
 
