@@ -34,6 +34,7 @@ from mockserver.dialects.openai.models import (
     family_of,
     fingerprint_of,
     snapshot_of,
+    tier_of,
 )
 from mockserver.dialects.openai.read import (
     NO_OFFER,
@@ -127,7 +128,7 @@ def _request(body: Body, prompt: Prompt, context: int, family: Family) -> Genera
         prediction=None if predicted is None else content_text(predicted["content"]),
         extra=ChatOptions(
             family,
-            {"auto": "default", "fast": "priority"}.get(tier, tier),
+            tier_of(tier),
             options.get("include_obfuscation") is not False,
             isinstance(choice, dict) and choice["type"] != "allowed_tools",
         ),

@@ -117,10 +117,6 @@ _ROWS: dict[FailureKind, ErrorRow] = {
 }
 
 
-# Codes with a type of their own.
-_TYPES = {"max_tokens_per_request": "max_tokens_per_request"}
-
-
 def _refusal(row: ErrorRow, make: ErrorBody | None = None, model: str = "gpt-4o") -> ErrorTemplate:
     def body(refusal: Refusal, words: str) -> object:
         # Only in wordings of ours do names in braces stand for anything.
@@ -129,7 +125,9 @@ def _refusal(row: ErrorRow, make: ErrorBody | None = None, model: str = "gpt-4o"
         code = refusal.code or row.code
         if make is not None:
             return make(refusal._replace(param=refusal.param or row.param, code=code), words)
-        kind = "tokens" if row.type == "requests" and "tokens per" in words else _TYPES.get(code or "", row.type)
+        kind = "tokens" if row.type == "requests" and "tokens per" in words else row.type
+        if code == "max_tokens_per_request":
+            kind = code
         if refusal.call is not None and is_azure(refusal.call) and refusal.kind in AZURE_ERRORS:
             own = AZURE_ERRORS[refusal.kind]
             given = refusal.message and refusal.kind is not FailureKind.UNKNOWN_MODEL

@@ -99,10 +99,13 @@ def every_answer(call: Call, scope: RequestScope) -> RawHeaders:
     limits = () if scope.refused not in _STATE_LIMITS else _limits(call, scope, responses)
     if is_azure(call):
         return (*azure_headers(call, scope), *limits)
+    organization = call.headers.get("openai-organization") or ORGANIZATION
+    project = call.headers.get("openai-project") or PROJECT
+    caller = (b"openai-organization", organization.encode("latin-1")), (b"openai-project", project.encode("latin-1"))
     milliseconds = 80 + derive(scope.identity, "processing") % 900
     return (
         date_header(scope.now),
-        *(() if scope.refused in _ANONYMOUS else _caller(call)),
+        *(() if scope.refused in _ANONYMOUS else caller),
         *(() if scope.refused in _UNPROCESSED else ((b"openai-processing-ms", b"%d" % milliseconds),)),
         _VERSION,
         (b"x-request-id", request_id(scope).encode()),
@@ -128,13 +131,6 @@ def model_headers(model: str, *, completions: bool = False) -> RawHeaders:
         (b"openai-model", header_value(snapshot_of(model))),
         (b"via", b"envoy-router-7d4c8b6f5-x2k9q"),
     )
-
-
-def _caller(call: Call) -> RawHeaders:
-    """The organization and the project that a request names, or else those of everybody."""
-    organization = call.headers.get("openai-organization") or ORGANIZATION
-    project = call.headers.get("openai-project") or PROJECT
-    return (b"openai-organization", organization.encode("latin-1")), (b"openai-project", project.encode("latin-1"))
 
 
 def _cookie(scope: RequestScope) -> tuple[bytes, bytes]:

@@ -238,6 +238,11 @@ def fingerprint_of(model: str, family: Family) -> str | None:
     return f"fp_{hex_digits(0, 10, 'fingerprint', snapshot_of(model))}" if family.fingerprinted else None
 
 
+def tier_of(asked: str) -> str:
+    """The service tier that answers who asks for one."""
+    return {"auto": "default", "fast": "priority"}.get(asked, asked)
+
+
 def effort_asked(body: Mapping[str, Any], family: Family) -> str | None:
     """The effort of a chat or a response, in the vendor's word: the family's default if none is asked for; None for a
     family that does not reason."""

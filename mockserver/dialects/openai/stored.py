@@ -11,7 +11,7 @@ import orjson
 from mockserver.core.calls import Call
 from mockserver.core.dialect_state import ServedResponse
 from mockserver.core.dialects import OperationHandler, RequestScope
-from mockserver.core.failures import Refusal
+from mockserver.core.failures import Refusal, Violation
 from mockserver.core.seeding import derive
 from mockserver.core.timeline import Reply
 from mockserver.dialects.contracts import Contract, components
@@ -94,19 +94,16 @@ class _Kind(NamedTuple):
 
 
 def _wrong_limit(limit: str) -> Refusal:
-    number = limit[:9].removeprefix("-")
-    if not (number.isascii() and number.isdecimal()):
-        words = "Invalid type for 'limit': expected an integer, but got a string instead."
-        return refused(words, "limit", "invalid_type")
-    above = not limit.startswith("-") and number.strip("0") != ""
-    word, sign, bound = ("above maximum", "<=", LONGEST_PAGE) if above else ("below minimum", ">=", 1)
-    words = f"integer {word} value. Expected a value {sign} {bound}, but got {limit[:9]} instead."
-    return refused(f"Invalid 'limit': {words}", "limit", f"integer_{word.replace('imum', '').replace(' ', '_')}_value")
+    digits = limit[:9].removeprefix("-")
+    if not (digits.isascii() and digits.isdecimal()):
+        return explain([Violation(("limit",), "type", "", "integer", limit)], responses=True)
+    found = int(limit[:9])
+    rule, bound = ("maximum", LONGEST_PAGE) if found > 0 else ("minimum", 1)
+    return explain([Violation(("limit",), rule, "", bound, found)], responses=True)
 
 
 def _wrong_order(order: str) -> Refusal:
-    words = f"Invalid value: '{order[:1000]}'. Supported values are: 'asc' and 'desc'."
-    return refused(words, "order", "invalid_value")
+    return explain([Violation(("order",), "enum", "", ["asc", "desc"], order)], responses=True)
 
 
 OPERATIONS = StoredOperations(

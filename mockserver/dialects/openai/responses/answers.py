@@ -10,7 +10,7 @@ from mockserver.core.dialects import Broken, RequestScope
 from mockserver.core.generation import Generation
 from mockserver.core.seeding import alphanumerics, hex_digits
 from mockserver.core.timeline import Reply, TokenTiming
-from mockserver.dialects.openai.models import effort_asked, family_of, snapshot_of
+from mockserver.dialects.openai.models import effort_asked, family_of, snapshot_of, tier_of
 from mockserver.dialects.openai.read import number_or
 from mockserver.dialects.openai.replies import NOTHING, Members, body_reply
 from mockserver.dialects.openai.responses.flavour import (
@@ -170,7 +170,7 @@ def _members(response: Responding, output: Sequence[Members] | None, status: str
         "prompt_cache_retention": body.get("prompt_cache_retention") or family.cache_retention,
         "reasoning": _reasoning(response),
         "safety_identifier": body.get("safety_identifier"),
-        "service_tier": {"auto": "default", "fast": "priority"}.get(tier, tier) if over else tier,
+        "service_tier": tier_of(tier) if over else tier,
         "store": body.get("store") is not False,
         "temperature": float(number_or(body.get("temperature"), 1.0)),
         "text": _text(body.get("text") or NOTHING),

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
 from mockserver.core.generation import Choice, Constraint, FinishReason
-from mockserver.dialects.openai.read import Body
+from mockserver.dialects.openai.read import Body, read_format
 
 Item = Mapping[str, Any]
 Message = dict[str, Any]
@@ -191,9 +191,7 @@ def format_of(body: Body) -> Body:
 def constraint_of(body: Body) -> Constraint | None:
     """The constraint that the format puts on the text; None if any text will do."""
     form = format_of(body)
-    if form["type"] == "json_schema":
-        return Constraint("json_schema", form["schema"])
-    return Constraint("json_object") if form["type"] == "json_object" else None
+    return read_format({**form, "json_schema": form})
 
 
 # --- items of answers --------------------------------------------------------------------------------------------
