@@ -75,7 +75,7 @@ MOST_CALLS = [
     ("/v1/completions", "llama3.1-8b", 290),
     ("/friendli/serverless/v1/chat/completions", "meta-llama-3.1-8b-instruct", 285),
     ("/friendli/v1/completions", "meta-llama-3.1-8b-instruct", 265),
-    ("/openai/v1/chat/completions", "gpt-4o-mini", 300),
+    ("/openai/v1/chat/completions", "gpt-4o-mini", 265),
     ("/ovms/v3/chat/completions", "llama3", 270),
     ("/ovms/v3/completions", "llama3", 260),
     ("/upstash/llm/v1/chat/completions", "meta-llama/Meta-Llama-3-8B-Instruct", 280),

@@ -101,14 +101,12 @@ def embeddings(generation: Generation) -> Iterator[bytes]:
 
 
 def _written(embedding: Sequence[float], form: EmbeddingForm) -> bytes:
-    return orjson.dumps(_base64(embedding) if form.base64 else list(embedding))
+    if form.base64:
+        return orjson.dumps(b64encode(pack(f"<{len(embedding)}f", *embedding)).decode())
+    return orjson.dumps(list(embedding))
 
 
 def _text(prompt: Prompt) -> str:
     """The text to embed of a prompt: tokens of a vocabulary other than ours are represented by their ids."""
     strange = [token for token in prompt.ids if not 0 <= token < tokens.VOCABULARY_SIZE]
     return " ".join([prompt.text, *map(str, strange)])
-
-
-def _base64(embedding: Sequence[float]) -> str:
-    return b64encode(pack(f"<{len(embedding)}f", *embedding)).decode()
