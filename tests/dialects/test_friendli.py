@@ -14,7 +14,7 @@ from mockserver.core.dialects import Edition
 from mockserver.core.failures import FailureKind, Refusal
 from mockserver.core.generation import Constraint, GenerationRequest
 from mockserver.dialects.friendli.dialect import FRIENDLI
-from mockserver.dialects.friendli.read import FriendliOptions, known_fields, options_of
+from mockserver.dialects.friendli.read import known_fields
 from mockserver.model import tokens
 from mockserver.state.settings import Settings
 from tests.support.asking import FROZEN, QUIET, Answer, ask
@@ -80,16 +80,6 @@ def test_the_pages_stream_has_one_event_for_each_token_then_the_whole_answer_on_
     assert stream.headers["content-type"] == "text/event-stream"
 
 
-def test_the_page_does_not_end_its_stream_with_done() -> None:
-    assert b"[DONE]" not in legacy(stream=True, max_tokens=3).body
-
-
-def test_the_complete_event_has_no_token_of_its_own() -> None:
-    # The client takes any line with a `token` for one of a sampled token.
-    *_, complete = legacy(stream=True, max_tokens=3).events()
-    assert list(complete) == ["event", "choices", "usage"]
-
-
 def test_the_page_is_written_in_ascii_since_its_client_cuts_lines_at_more_than_line_ends() -> None:
     fields: dict[str, Any] = {"prompt": "Расскажи об осени", "forced_output_tokens": tokens.encode("осень\u2028\x85\n")}
     for answer in (legacy(**fields), legacy(**fields, stream=True)):
@@ -122,13 +112,6 @@ def test_the_page_shows_a_number_for_each_token_when_logprobs_or_logits_are_aske
     assert len({round(logit - logprob, 3) for logit, logprob in rows}) == 1
     assert "logits" not in choice(legacy(max_tokens=5, include_output_logprobs=True))
     assert "logprobs" not in choice(legacy(max_tokens=5, include_output_logits=True))
-
-
-def test_the_pages_stream_shows_logprobs_in_its_complete_event() -> None:
-    plain = legacy(max_tokens=5, include_output_logprobs=True)
-    *sampled, complete = legacy(max_tokens=5, include_output_logprobs=True, stream=True).events()
-    assert complete == {"event": "complete", **plain.json()}
-    assert {tuple(event) for event in sampled} == {("event", "index", "text", "token")}
 
 
 # --- the wire of today -------------------------------------------------------------------------------------------
@@ -269,7 +252,6 @@ def test_the_list_of_models_needs_no_key_and_leaves_the_pages_codes_out() -> Non
     ids = [model["id"] for model in body["data"]]
     assert MODEL in ids
     assert "meta-llama-3.1-8b-instruct" not in ids
-    assert keeps_to("observed", "ModelList", body)
 
 
 def test_the_list_of_models_tells_by_what_each_models_thinking_is_controlled() -> None:
@@ -298,7 +280,6 @@ def test_the_list_of_models_follows_the_settings() -> None:
     closed = replace(QUIET, models={"friendli": ("mine", "meta-llama-3.1-8b-instruct")})
     body = ask("friendli", path="/serverless/v1/models", settings=closed).json()
     assert [model["id"] for model in body["data"]] == ["mine", "meta-llama-3.1-8b-instruct"]
-    assert keeps_to("observed", "ModelList", body)
 
 
 @both_editions
@@ -385,15 +366,6 @@ def test_a_lower_limit_makes_a_longer_answer_that_begins_the_same(edition: Editi
     assert longer[: len(short)] == by_total[: len(short)] == short
     assert len(longer) == least
     assert len(by_total) >= total
-
-
-@both_editions
-def test_a_stop_phrase_ends_the_answer_and_is_left_out(edition: Edition) -> None:
-    whole = choice(asked(edition))["text"]
-    stop = whole[len(whole) // 2 :][:6]
-    stopped = choice(asked(edition, stop=[stop, "never in there"]))
-    assert stopped["text"] == whole[: whole.index(stop)]
-    assert stopped.get("finish_reason", "stop") == "stop"
 
 
 @both_editions
@@ -495,14 +467,6 @@ def test_the_largest_seed_comes_back_as_it_went(edition: Edition) -> None:
     assert choice(asked(edition, seed=[], max_tokens=1))["seed"] < 2**64
 
 
-def test_sampling_fields_reach_the_model() -> None:
-    fields = {"temperature": 0.5, "top_p": 0.25, "top_k": 7, "frequency_penalty": 1, "presence_penalty": -1}
-    sampling = request_of(legacy(**fields, repetition_penalty=1.25)).sampling
-    assert {name: getattr(sampling, name) for name in fields} == fields
-    assert sampling.repetition_penalty == 1.25
-    assert sampling.beams == 1
-
-
 @both_editions
 def test_fields_that_are_null_say_nothing(edition: Edition) -> None:
     nothing = dict.fromkeys(known_fields(edition, "CompletionFields") - {"prompt"})
@@ -553,12 +517,6 @@ def test_a_field_that_says_its_default_conflicts_with_nothing() -> None:
 
 
 # --- other options ------------------------------------------------------------------------------------------------
-
-
-def test_the_timeout_is_known_in_seconds() -> None:
-    assert options_of(request_of(legacy(timeout_microseconds=1_500_000))) == FriendliOptions(timeout=1.5)
-    assert options_of(request_of(legacy())).timeout is None
-    assert options_of(request_of(current(timeout_microseconds=1_500_000))).timeout is None
 
 
 def test_an_engine_slower_than_the_timeout_is_a_429() -> None:
@@ -720,10 +678,12 @@ def test_a_schema_that_nests_too_deeply_is_no_schema() -> None:
 
 
 def test_every_kind_of_failure_of_the_page_has_a_body_of_one_of_the_two_shapes() -> None:
+    error = {"$ref": "#/components/schemas/ErrorResponse", "components": FRIENDLI.contract["documented"]()}
+    schema = Draft202012Validator(error)
     for kind in FailureKind:
         row = FRIENDLI.error("documented", kind)
         body = row.body(Refusal(kind), row.message)
-        assert keeps_to("documented", "ErrorResponse", body)
+        assert schema.is_valid(body)
         assert isinstance(body, dict)
         assert ("detail" in body) == (row.status == 422)
 
@@ -790,30 +750,3 @@ def test_a_key_may_be_checked() -> None:
         for key in ("flp_1", "flp_2")
     ]
     assert statuses == [200, 401]
-
-
-# --- the contract ------------------------------------------------------------------------------------------------
-
-
-def keeps_to(edition: Edition, name: str, value: object) -> bool:
-    schema = {"$ref": f"#/components/schemas/{name}", "components": FRIENDLI.contract[edition]()}
-    return Draft202012Validator(schema).is_valid(value)
-
-
-@pytest.mark.parametrize(
-    "edition, fields",
-    [
-        ("documented", {}),
-        ("documented", {"n": 3, "include_output_logprobs": True, "include_output_logits": True}),
-        ("documented", {"max_tokens": 0}),
-        ("observed", {}),
-        ("observed", {"n": 3, "logprobs": 3, "model": "m"}),
-        ("observed", {"max_tokens": 0, "logprobs": 0}),
-        ("observed", {"prompt": ["Привет, как дела?", "😀"], "stop": ["."]}),
-    ],
-)
-def test_answers_and_every_chunk_keep_to_the_contract(edition: Edition, fields: dict[str, Any]) -> None:
-    assert keeps_to(edition, "CompletionResponse", asked(edition, **fields).json())
-    extra = USAGE if edition == "observed" else {}
-    for event in asked(edition, stream=True, **fields, **extra).events():
-        assert event == "[DONE]" or keeps_to(edition, "CompletionChunk", event)

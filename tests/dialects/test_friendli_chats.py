@@ -145,12 +145,6 @@ def test_a_container_of_today_names_the_model_that_it_is_asked_for() -> None:
     assert named["model"] == "route"
 
 
-def test_a_dedicated_answer_names_the_endpoint_without_the_adapters_route() -> None:
-    assert today("endpoint:adapter", DEDICATED, max_tokens=2).json()["model"] == "endpoint"
-    for event in today("endpoint:adapter", DEDICATED, max_tokens=2, stream=True).events()[:-1]:
-        assert event["model"] == "endpoint"
-
-
 @both_wires
 def test_log_probabilities_stand_with_their_tokens(first: bool) -> None:
     fields = {"max_tokens": 4, "logprobs": True, "top_logprobs": 2}

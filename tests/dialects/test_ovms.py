@@ -87,11 +87,6 @@ def test_plain_headers_are_few_and_the_newer_server_adds_cors() -> None:
 
 
 @each_edition
-def test_an_answer_that_ends_by_itself_says_stop(edition: Edition) -> None:
-    assert complete(edition).json()["choices"][0]["finish_reason"] == "stop"
-
-
-@each_edition
 def test_logprobs_have_four_lists_and_offsets_in_bytes(edition: Edition) -> None:
     answer = complete(edition, prompt="Напиши о море 😀", max_tokens=9, logprobs=1)
     (choice,) = answer.json()["choices"]
@@ -205,12 +200,6 @@ def test_a_beam_search_gives_the_best_n_and_sums_their_tokens(edition: Edition) 
 def test_a_beam_search_and_a_greedy_one_heed_no_seed(edition: Edition) -> None:
     for fields in ({"best_of": 2}, {"temperature": 0}, {"temperature": 0.0, "top_p": 0}):
         assert complete(edition, seed=1, **fields).body == complete(edition, seed=2, **fields).body
-
-
-@each_edition
-def test_a_seed_decides_a_sampled_text(edition: Edition) -> None:
-    one, again, other = (text_of(complete(edition, seed=seed)) for seed in (7, 7, 8))
-    assert one == again != other
 
 
 def test_the_seed_is_0_in_the_older_server_and_the_engines_own_in_the_newer() -> None:
@@ -387,10 +376,6 @@ def test_delayed_tokens_leave_when_two_more_are_there_and_the_last_two_with_the_
     ]
 
 
-def test_words_look_like_those_of_the_note() -> None:
-    assert texts(list(by_words(["You", " are", " testing", " me", "!"]))) == ["You ", "are ", "testing ", "me!"]
-
-
 @pytest.mark.parametrize(
     "edition, pieces, grouped",
     [
@@ -468,18 +453,6 @@ def test_usage_is_absent_from_a_stream_that_does_not_ask_for_it(edition: Edition
 def test_a_stream_says_what_the_plain_answer_says(edition: Edition) -> None:
     for fields in ({}, {"max_tokens": 1}, {"max_tokens": 2}, {"max_tokens": 3}, {"echo": True}, {"temperature": 0}):
         assert "".join(said(stream(edition, **fields))) == text_of(complete(edition, **fields))
-
-
-@each_edition
-def test_only_the_last_text_has_a_finish_reason(edition: Edition) -> None:
-    reasons = [choice["finish_reason"] for event in stream(edition).events()[:-1] for choice in event["choices"]]
-    assert reasons == [None] * (len(reasons) - 1) + ["stop"]
-
-
-def test_the_older_servers_chunks_end_in_a_space_or_a_line_end() -> None:
-    *parts, last = said(stream("documented"))
-    assert {part[-1] for part in parts} <= {" ", "\n"}
-    assert last
 
 
 def test_the_newer_server_shakes_hands_only_while_it_has_a_token_but_no_text() -> None:

@@ -10,7 +10,6 @@ import pytest
 from mockserver.core.dialects import EDITIONS
 from mockserver.dialects.ovms.models import sees, thinking
 from mockserver.dialects.ovms.read import reasoning_of
-from mockserver.dialects.ovms.write import by_delay
 from mockserver.model import tokens
 from mockserver.state.namespaces import Namespace
 from mockserver.state.settings import Settings
@@ -126,11 +125,6 @@ def test_the_newer_name_of_the_limit_goes_before_the_older() -> None:
     assert spent(max_tokens=3) == 3
 
 
-def test_ignoring_the_end_goes_on_to_the_limit_or_the_window() -> None:
-    assert chat(ignore_eos=True, max_completion_tokens=900).json()["usage"]["completion_tokens"] == 900
-    assert chat(ignore_eos=True).json()["usage"]["total_tokens"] == 8192
-
-
 def test_the_window_has_to_hold_the_prompt_and_the_limit_that_counts() -> None:
     assert chat(max_completion_tokens=8000, max_tokens=9000).status == 200
     refused = chat(max_completion_tokens=8190)
@@ -227,15 +221,6 @@ def test_a_stream_is_these_bytes_around_its_texts() -> None:
             b"data: [DONE]\n\n",
         )
     )
-
-
-def test_a_streams_texts_are_grouped_like_those_of_completions() -> None:
-    answer = chat(stream=True)
-    generation = answer.plan.generation
-    assert generation is not None
-    texts = generation.choices[0].texts
-    found = [delta["content"] for delta in deltas(answer) if delta.get("content") is not None]
-    assert found == [flush.text for flush in by_delay(texts) if flush.text]
 
 
 def test_a_stream_says_what_the_plain_answer_says() -> None:
