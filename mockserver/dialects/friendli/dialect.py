@@ -7,9 +7,18 @@ from typing import Any
 
 from mockserver.core.dialects import FINISH_REASON, Clients, Dialect, Operation, Schemas, on_demand
 from mockserver.dialects.contracts import editions
-from mockserver.dialects.friendli.errors import ERRORS, stream_error
-from mockserver.dialects.friendli.limits import PRESETS, PROMPT_CACHING, QUOTAS, every_answer
-from mockserver.dialects.friendli.models import MODELS, Place, container, dedicated, health, list_models, serverless
+from mockserver.dialects.friendli.errors import ERRORS, QUOTAS, every_answer, stream_error
+from mockserver.dialects.friendli.models import (
+    MODELS,
+    PRESETS,
+    PROMPT_CACHING,
+    Place,
+    container,
+    dedicated,
+    health,
+    list_models,
+    serverless,
+)
 from mockserver.dialects.openai.read import bearer
 
 # The hosted endpoints: the name of each, how it finds a model, and whose model that is.

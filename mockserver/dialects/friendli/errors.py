@@ -1,4 +1,6 @@
-"""FriendliAI's errors: those of today as recorded, the others guessed, since neither page nor service documents any.
+"""FriendliAI's errors, rate limits, and the headers of every answer (vendor note B).
+
+The errors of today are as recorded, the others guessed, since neither page nor service documents any.
 
 Recorded today: the gateway in front of everything says `{"detail": "..."}` (no key, no such model, no credits), the
 engine behind it `{"message": "..."}` with 422. If the engine fails, the gateway retries and then says so in plain text,
@@ -8,12 +10,24 @@ with 500. Guessed: by the page, and in completions to this day, what breaks the 
 """
 
 from collections.abc import Iterable
+from functools import cache
 from typing import Any
 
-from mockserver.core.dialects import Edition, ErrorTable, ErrorTemplate, error_event
+from mockserver.core.calls import Call
+from mockserver.core.dialects import (
+    Edition,
+    ErrorTable,
+    ErrorTemplate,
+    RequestScope,
+    error_event,
+)
 from mockserver.core.failures import FailureKind, Refusal, Violation
+from mockserver.core.quotas import PERIODS, Allowance, Limit, LimitState, LimitUnit, QuotaPolicy, tightest
 from mockserver.core.seeding import hex_digits
+from mockserver.core.timeline import RawHeaders
 from mockserver.dialects.contracts import Words, custom_words, pydantic_words
+from mockserver.dialects.openai.read import bearer
+from mockserver.dialects.openai.replies import date_header
 
 # The code of refusals by the Messages API, which have Anthropic's form.
 INVALID_MESSAGE = "invalid_request_error"
@@ -175,3 +189,53 @@ def _details(violations: Iterable[Violation]) -> list[dict[str, Any]]:
 def _detail(violation: Violation) -> dict[str, Any]:
     code, message = _words(violation) or custom_words(violation.message)
     return {"loc": ["body", *violation.path], "msg": message, "type": code}
+
+
+# --- rate limits, and the headers of every answer --------------------------------------------------------------------
+
+_PER_MINUTE = {"tier1": 100, "tier2": 1_000, "tier3": 5_000, "tier4": 10_000}
+_MINUTE = PERIODS["minute"]
+QUOTAS = QuotaPolicy(
+    {name: Allowance((Limit("requests", _MINUTE, amount, fixed=True),)) for name, amount in _PER_MINUTE.items()},
+    # The only 429, whichever limit was exceeded.
+    refuse=lambda refused, now: Refusal(FailureKind.RATE_LIMIT),
+    fixed_windows=True,
+)
+# The limits that are stated if no quota is configured.
+_REQUESTS = Limit("requests", _MINUTE, 100, fixed=True)
+_TOKENS = Limit("tokens", _MINUTE, 100_000, fixed=True)
+_SHARED = "/serverless/"
+
+
+def every_answer(call: Call, scope: RequestScope) -> RawHeaders:
+    """The headers that each answer carries, errors included.
+
+    If no quota is configured, by the page the minute of the clock counts. Today the window has just begun; containers
+    and endpoints of one's own are not limited, nor is what needs no key.
+    """
+    date = date_header(scope.now)
+    if scope.standings:
+        return (date, *_limits_left(scope.standings, scope.edition))
+    used = _REQUESTS.amount if scope.refused is FailureKind.RATE_LIMIT else 1
+    if scope.edition == "documented":
+        return (date, *_after(used, "documented", _MINUTE - int(scope.now) % _MINUTE))
+    limited = call.path.startswith(_SHARED) and call.method == "POST" and bearer(call) is not None
+    return (date, *_after(used, "observed", _MINUTE)) if limited else (date,)
+
+
+@cache
+def _after(requests: int, edition: Edition, left: int) -> RawHeaders:
+    """The limits after so many requests in a window that has so many seconds left."""
+    return _limits_left((LimitState(_REQUESTS, requests, left=left), LimitState(_TOKENS, left=left)), edition)
+
+
+def _limits_left(standings: tuple[LimitState, ...], edition: Edition) -> RawHeaders:
+    """The tightest limits on requests, and by the old pages on tokens, if any; resets are in whole seconds."""
+    measures: tuple[LimitUnit, ...] = ("requests", "tokens") if edition == "documented" else ("requests",)
+    found = ((measure.encode(), tightest(standings, measure, tuple(PERIODS))) for measure in measures)
+    named = [(measure, standing) for measure, standing in found if standing is not None]
+    return (
+        *((b"x-ratelimit-limit-" + name, b"%d" % standing.limit.amount) for name, standing in named),
+        *((b"x-ratelimit-remaining-" + name, b"%d" % standing.remaining) for name, standing in named),
+        *((b"x-ratelimit-reset-" + name, b"%d" % standing.full_at()) for name, standing in named),
+    )

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Literal, NamedTuple
 
 from mockserver.core.calls import Call
-from mockserver.core.dialects import Model, RequestScope
+from mockserver.core.dialects import Model, Preset, PromptCaching, RequestScope
 from mockserver.core.timeline import Reply
 from mockserver.dialects.openai.replies import body_reply
 
@@ -166,6 +166,18 @@ def _item(model: Model) -> dict[str, object]:
 def _per_token(per_million: float) -> str:
     """A price in US dollars per token, as a decimal fraction."""
     return f"{per_million / 1_000_000:.10f}".rstrip("0")
+
+
+PRESETS = {
+    "friendli": Preset(
+        "prefill=lognormal(220ms, 0.35, max=2s), prefill_per_token=0.05ms, itl=lognormal(10.2ms, 0.25, max=200ms), "
+        "network=lognormal(30ms, 0.3, max=200ms)",
+        "serverless GPU: first token after about 0.25 s, 95 tokens/s",
+    ),
+}
+
+# Its answers have `cached_tokens`, but nothing states these figures: they are usual for such an engine.
+PROMPT_CACHING = PromptCaching(block=16, lifetime=300)
 
 
 # --- endpoints -------------------------------------------------------------------------------------------------------
