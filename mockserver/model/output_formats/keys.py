@@ -11,10 +11,9 @@ from functools import lru_cache
 from itertools import islice
 from typing import Any, NamedTuple
 
-import orjson
-
 from mockserver.model.extraction import with_items
 from mockserver.model.output_formats.frameworks import field_schema
+from mockserver.model.schema import compact
 
 _TYPE_WORDS: Mapping[str, re.Pattern[str]] = {
     "boolean": re.compile(r"\b(?:bool|boolean|true|false)s?\b|\bлогич|\bбулев"),
@@ -271,7 +270,7 @@ def restricted(schema: Any, text: str) -> Any:
     """A schema whose values are as a text says besides; the schema itself if it says nothing of them."""
     choices = {name: _words(found) for name, _, found in _keyed(_LISTED_CHOICES, _CHOSEN, text)}
     ranges = {name: f"{before}{found}".lower() for name, before, found in _keyed(RANGE, _RANGED, text)}
-    if choices or ranges or _may_describe_binary(orjson.dumps(schema)):
+    if choices or ranges or _may_describe_binary(compact(schema)):
         changed = _restricted(schema, _Said(choices, ranges), 0)
         # What is the same stays the same object, by which others remember it.
         schema = schema if changed == schema else changed
@@ -279,9 +278,9 @@ def restricted(schema: Any, text: str) -> Any:
 
 
 @lru_cache(maxsize=64)
-def _may_describe_binary(dump: bytes) -> bool:
+def _may_describe_binary(dump: str) -> bool:
     """Whether one of the descriptions in a schema's text may be that of a 0 or 1."""
-    return _BINARY.search(dump.decode()) is not None
+    return _BINARY.search(dump) is not None
 
 
 def _words(choices: str) -> list[str | int]:

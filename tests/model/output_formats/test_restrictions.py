@@ -156,6 +156,13 @@ def test_what_a_prompt_says_holds_beside_a_schema_too() -> None:
     assert {word for each in answers for word in each} == {"yes", "no"}
 
 
+@pytest.mark.parametrize(
+    "described", ['this schema: {"type": "object", "properties": {"n": {"maximum": 2e70}}}', "n=2e70, kind=large"]
+)
+def test_a_prompt_may_state_numbers_of_more_than_64_bits(described: str) -> None:
+    assert "n" in said(f"Answer only with JSON, and {described}".replace("2e70", str(2**70)))
+
+
 def test_a_schema_with_which_the_prompt_does_not_agree_stands() -> None:
     schema = thing(answers={**array(TEXT), "minItems": 4})
     assert len(said("The number of answers must be equal to 2.", 1, schema)["answers"]) >= 4
