@@ -33,8 +33,14 @@ from mockserver.server.following import subscribe
 from mockserver.server.scheduling import in_slices
 from mockserver.state.context import ChosenBy
 from mockserver.state.journal.exchanges import Exchange
-from mockserver.state.journal.har import ARCHIVE_BEGIN, ARCHIVE_END, har_entry
-from mockserver.state.journal.transcripts import exact_transcript_of, summary_of, transcript_of
+from mockserver.state.journal.transcripts import (
+    ARCHIVE_BEGIN,
+    ARCHIVE_END,
+    exact_transcript_of,
+    har_entry,
+    summary_of,
+    transcript_of,
+)
 from mockserver.state.plan import Origin
 from mockserver.state.verify.selection import filter_exchanges as differences_of
 

@@ -24,8 +24,7 @@ from mockserver.server.logs import log
 from mockserver.server.recording.exchanges import BODILESS, RecordedExchange, Replay, by_vendor, exchange_of
 from mockserver.server.recording.upstreams import Target
 from mockserver.state.journal.exchanges import Exchange
-from mockserver.state.journal.har import ARCHIVE_BEGIN, ARCHIVE_END, har_entry
-from mockserver.state.journal.transcripts import exact_transcript_of
+from mockserver.state.journal.transcripts import ARCHIVE_BEGIN, ARCHIVE_END, exact_transcript_of, har_entry
 from mockserver.state.settings import ConfigError, Settings
 from mockserver.state.stubs.parse_replies import events_in, is_stream
 

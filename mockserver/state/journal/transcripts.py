@@ -1,4 +1,5 @@
-"""Exchanges as plain JSON values: a summary, or a transcript with the request, the answer and every event.
+"""Exchanges as plain JSON values: a summary, a transcript with the request, the answer and every event, or an entry of
+an HTTP Archive (HAR 1.2), which browsers and proxies read.
 
 `summary_of` is what the admin API, the fixture and the live page read; times are in seconds.
 """
@@ -6,9 +7,11 @@
 import base64
 import re
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from datetime import UTC, datetime
 from itertools import chain, islice, repeat
 from typing import Any
+from urllib.parse import parse_qsl
 
 import orjson
 
@@ -24,6 +27,7 @@ from mockserver.core.secrets import (
     masked_text,
 )
 from mockserver.core.timeline import Record, Timeline
+from mockserver.core.version import __version__
 from mockserver.faults.parse_faults import table_of
 from mockserver.state.journal.exchanges import Exchange
 from mockserver.state.plan import Plan
@@ -35,6 +39,8 @@ _MANY_DIGITS = re.compile(rb"[0-9]{16}")
 _STRING_OR_NUMBER = re.compile(rb'"(?:[^"\\]|\\.)*+"|[0-9]+')
 # The maximum number of events in a transcript.
 MOST_EVENTS = 20_000
+# How many events may follow the one that ends the last choice: usage, the terminator, and what faults add.
+_LAST_EVENTS = 8
 
 
 def summary_of(exchange: Exchange) -> dict[str, Any]:
@@ -133,8 +139,12 @@ def _answer(exchange: Exchange) -> dict[str, Any]:
     plan, timeline = exchange.plan, exchange.plan.timeline
     answer: dict[str, Any] = {"status": timeline.status, "headers": masked_headers(timeline.headers)}
     answer |= {"events": _events(timeline, exchange.record), "ending": timeline.ending and timeline.ending.how}
-    answer["finished"] = has_finished(plan, exchange.record)
-    if not timeline.streamed:
+    # Whether the client was sent the end of a stream, or all of a plain answer.
+    if timeline.streamed:
+        last = deque(_sent(plan, exchange.record), maxlen=_LAST_EVENTS)
+        answer["finished"] = plan.context.route.dialect.finishes.search(b"".join(last)) is not None
+    else:
+        answer["finished"] = timeline.ending is None
         answer |= _body("body", b"".join(data for run in timeline.runs for data in run.data))
     return answer
 
@@ -159,7 +169,7 @@ def _planned(plan: Plan, record: Record) -> dict[str, Any]:
         line |= {"model": request.model, "prompt": request.prompts[-1].topic if request.prompts else ""}
     visible = plan.visible_generation
     if visible is not None:
-        line |= sent_and_planned(plan, visible, record)
+        line |= _sent_and_planned(plan, visible, record)
     return line
 
 
@@ -261,11 +271,7 @@ def _body(key: str, data: bytes) -> dict[str, Any]:
     return {key: value, f"{key}_text": text} if might_be_rounded else {key: value}
 
 
-# How many events may follow the one that ends the last choice: usage, the terminator, and what faults add.
-_LAST_EVENTS = 8
-
-
-def sent_and_planned(plan: Plan, generation: Generation, record: Record) -> dict[str, Any]:
+def _sent_and_planned(plan: Plan, generation: Generation, record: Record) -> dict[str, Any]:
     """The usage, finish reasons and tool calls that have been sent so far; and under `planned`, in the same format,
     those that the model has decided on, whether they are sent or not."""
     choices, tokens = generation.choices, generation.usage.completion_tokens
@@ -300,14 +306,6 @@ def _output(generation: Generation, tokens: int, ended: Sequence[Choice], calls:
     }
 
 
-def has_finished(plan: Plan, record: Record) -> bool:
-    """Whether the client was sent the end of a stream, or all of a plain answer."""
-    if not plan.timeline.streamed:
-        return plan.timeline.ending is None
-    last = deque(_sent(plan, record), maxlen=_LAST_EVENTS)
-    return plan.context.route.dialect.finishes.search(b"".join(last)) is not None
-
-
 def _ended(plan: Plan, generation: Generation, record: Record) -> Set[int]:
     """The indices of the choices whose ends have been sent; for a plain body all or none."""
     unspoilt = all(strike.kind.ends for strike in plan.struck)
@@ -340,3 +338,62 @@ def _object(data: bytes) -> dict[str, Any]:
     except orjson.JSONDecodeError:
         return {}
     return value if isinstance(value, dict) else {}
+
+
+# --- HTTP Archives --------------------------------------------------------------------------------------------------
+
+# Fields that are the same in every request and every response of an archive.
+_SHARED = {"httpVersion": "HTTP/1.1", "cookies": (), "headersSize": -1}
+_CREATOR = b'{"name":"mockserver","version":"%b"}' % __version__.encode()
+# The JSON of an archive before its entries, which `har_entry` makes and commas separate, and after them.
+ARCHIVE_BEGIN = b'{"log":{"version":"1.2","creator":%b,"entries":[' % _CREATOR
+ARCHIVE_END = b"]}}"
+
+
+def har_entry(exchange: Exchange) -> dict[str, Any]:
+    """An exchange as an entry of an HTTP Archive, with the answer as it was planned; of one of our own the status."""
+    call, record, error = exchange.call, exchange.record, exchange.simulator_error
+    timeline = exchange.plan.timeline if exchange.plan is not None else None
+    query, headers = masked_query(call.query), masked_headers(timeline.headers if timeline is not None else ())
+    body = b"".join(data for run in timeline.runs for data in run.data) if timeline is not None else b""
+    request = {
+        "method": call.method,
+        "url": f"http://{call.headers.get('host') or 'localhost'}{masked_text(exchange.path)}{query and f'?{query}'}",
+        "headers": _pairs(masked_headers(call.headers.raw).items()),
+        "queryString": _pairs(parse_qsl(query, keep_blank_values=True)),
+        "bodySize": len(call.body),
+        "postData": {"mimeType": call.headers.get("content-type") or "", **_har_text(call.body)},
+    }
+    response = {
+        # The way browsers report a connection that failed in the middle of an answer.
+        **({"_error": timeline.ending.how} if timeline is not None and timeline.ending is not None else {}),
+        "status": timeline.status if timeline is not None else error.status if error is not None else 0,
+        "statusText": "",
+        "headers": _pairs(headers.items()),
+        "redirectURL": "",
+        "bodySize": len(body),
+        "content": {"size": len(body), "mimeType": headers.get("content-type", ""), **_har_text(body)},
+    }
+    first = record.seconds if record.first_write is None else record.first_write
+    return {
+        "startedDateTime": datetime.fromtimestamp(call.received_at, UTC).isoformat(),
+        "time": record.seconds * 1000,
+        "request": _SHARED | request,
+        "response": _SHARED | response,
+        "cache": {},
+        "timings": {"send": 0, "wait": first * 1000, "receive": (record.seconds - first) * 1000},
+        "_mockserver": summary_of(exchange),
+    }
+
+
+def _har_text(body: bytes) -> dict[str, str]:
+    """A body as text, its secrets masked, or in base64 if it is not text."""
+    body = masked_body(body)
+    try:
+        return {"text": body.decode()}
+    except UnicodeDecodeError:
+        return {"text": base64.b64encode(body).decode(), "encoding": "base64"}
+
+
+def _pairs(items: Iterable[tuple[str, str]]) -> list[dict[str, str]]:
+    return [{"name": name, "value": value} for name, value in items]

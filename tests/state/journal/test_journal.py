@@ -20,8 +20,15 @@ from mockserver.routes import Routes
 from mockserver.server.logs import AccessLine
 from mockserver.state.journal import transcripts
 from mockserver.state.journal.exchanges import Budget, Exchange, Journal
-from mockserver.state.journal.har import ARCHIVE_BEGIN, ARCHIVE_END, har_entry
-from mockserver.state.journal.transcripts import Transcript, exact_transcript_of, summary_of, transcript_of
+from mockserver.state.journal.transcripts import (
+    ARCHIVE_BEGIN,
+    ARCHIVE_END,
+    Transcript,
+    exact_transcript_of,
+    har_entry,
+    summary_of,
+    transcript_of,
+)
 from mockserver.state.journal.views import View
 from mockserver.state.namespaces import Namespace, Namespaces
 from mockserver.state.settings import Settings
