@@ -12,10 +12,9 @@ from types import FrameType
 from typing import Any
 
 from mockserver.cli.command import Command, argument, begin_to_log, print_error, settings_of
-from mockserver.cli.verdict import DECLARED, declared_by, declared_in
+from mockserver.cli.verdict import DECLARED, declared_in
 from mockserver.server.multi_process import needs_one_process
 from mockserver.state.settings import ConfigError
-from mockserver.state.verify.client_review import ClientFacts
 from mockserver.testing.environment import LIBRARIES, sparing_loopback
 from mockserver.testing.server import MockServer
 
@@ -102,18 +101,12 @@ def _was_a_key() -> bool:
         os.close(terminal)
 
 
-def _verdict(server: MockServer, declared: ClientFacts) -> tuple[bool, str]:
+def _verdict(server: MockServer, declared: Mapping[str, Any]) -> tuple[bool, str]:
     """Whether the clients of every namespace behaved well, and a description."""
     verdicts = []
     handles = [place for place in map(server.in_namespace, server.namespaces()) if place.requests]
     for place in handles:
-        verdict = place.verify.verdict(
-            declared.handles,
-            declared.outcome,
-            patience=declared.patience,
-            least_attempts=declared.least_attempts,
-            most_attempts=declared.most_attempts,
-        )
+        verdict = place.verify.verdict(**declared)
         name = f"[{place.namespace}] " if place.namespace else ""
         verdicts.append((verdict.is_clean, f"{name}{verdict.as_text()}"))
     if not verdicts:
@@ -133,7 +126,7 @@ def run_command(options: argparse.Namespace) -> int:
     if not options.child:
         example = shlex.join(options.words) or "npm test"
         raise ConfigError(f"run: give the command after two dashes: mockserver run --seed 7 -- {example}")
-    declared = declared_by("run", options) if options.report or declared_in(options) else None
+    declared = declared_in(options, "run")
     settings = settings_of(options, usual=_DEFAULTS)
     begin_to_log(settings)
     if settings.workers != 1:
@@ -141,7 +134,7 @@ def run_command(options: argparse.Namespace) -> int:
     with MockServer(settings) as server:
         log.info("serving on %s", server.url)
         code = exit_code(options.child, {**os.environ, **_variables(server)})
-        if declared is None:
+        if not (declared or options.report):
             return code
         clean, words = _verdict(server, declared)
         for line in words.splitlines():

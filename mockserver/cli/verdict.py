@@ -35,18 +35,15 @@ DECLARED = (
 )
 
 
-def declared_by(command: str, options: argparse.Namespace) -> ClientFacts:
-    """The declaration from a command's options."""
+def declared_in(options: argparse.Namespace, command: str) -> dict[str, Any]:
+    """What a command's options declare, by the fields of ClientFacts. Raises ConfigError."""
+    fields = [names[0].removeprefix("--").replace("-", "_") for names, _ in DECLARED]
+    declared = {field: value for field in fields if (value := getattr(options, field)) is not None}
     try:
-        return ClientFacts(**declared_in(options))
+        ClientFacts(**declared)
     except ClientFactsError as error:
         raise ConfigError(f"{command}: {error}") from None
-
-
-def declared_in(options: argparse.Namespace) -> dict[str, Any]:
-    """What a command's options declare, by the fields of a declaration."""
-    fields = [names[0].removeprefix("--").replace("-", "_") for names, _ in DECLARED]
-    return {field: value for field in fields if (value := getattr(options, field)) is not None}
+    return declared
 
 
 def verdict_on(source: str, declared: ClientFacts, namespace: str, token: str | None) -> tuple[bool, str, Any]:
@@ -127,7 +124,7 @@ def _of_journal(text: str, source: str, declared: ClientFacts) -> Verdict:
 
 def report_verdict(options: argparse.Namespace) -> int:
     """Print how clients behaved; exit code 1 if there are client mistakes."""
-    declared = declared_by("verdict", options)
+    declared = ClientFacts(**declared_in(options, "verdict"))
     token = options.admin_token or os.environ.get("MOCKSERVER_ADMIN_TOKEN")
     clean, words, verdict = verdict_on(options.source, declared, options.namespace, token)
     print(json.dumps(verdict, indent=2) if options.json else words)
