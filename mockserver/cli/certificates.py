@@ -111,7 +111,6 @@ def _make(bundle: Bundle, names: Sequence[x509.GeneralName]) -> None:
 
 
 def _begun(name: str, issuer: str, key: ec.EllipticCurvePrivateKey) -> x509.CertificateBuilder:
-    """A certificate builder with subject, issuer, key and period of validity."""
     now = datetime.now(UTC)
     return (
         x509.CertificateBuilder()

@@ -54,7 +54,6 @@ def _needed() -> Iterator[str]:
 
 
 def _type(schema: Mapping[str, Any], indent: str = "") -> str:
-    """A schema as a TypeScript type."""
     if "$ref" in schema:
         return str(schema["$ref"]).rpartition("/")[2]
     if "then" in schema:

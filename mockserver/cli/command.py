@@ -106,7 +106,6 @@ def argument(*names: str, **how: Any) -> Argument:
 
 
 def _add_settings(parser: argparse.ArgumentParser, matter: Container[str]) -> None:
-    """Add an option for each setting; the help lists those that `matter`, or all."""
     settings = parser.add_argument_group("settings", _OTHERS if matter else _SETTINGS)
     settings.add_argument("--config", type=Path, metavar="FILE", help="a TOML file with settings")
     for title, names in GROUPS.items():

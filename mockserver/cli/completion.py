@@ -56,7 +56,6 @@ def print_script(options: argparse.Namespace) -> int:
 
 
 def _values() -> Mapping[str, Iterable[str]]:
-    """The possible values of options, if they are known beforehand."""
     dialects = load_dialects()
     operations = (operation.name for dialect in dialects.values() for operation in dialect.operations)
     return {

@@ -76,7 +76,6 @@ def _named(places: Sequence[str]) -> str:
 
 
 def _table(found: Sequence[Compared | Lost]) -> dict[str, Any]:
-    """The comparison as JSON values: every exchange with its differences, and those that could not be compared."""
     compared = [each for each in found if isinstance(each, Compared)]
     return {
         "alike": not any(each.differences for each in compared),

@@ -94,7 +94,6 @@ def _record_beside(settings: Settings, options: argparse.Namespace) -> int:
 
 
 def _recorder(settings: Settings, options: argparse.Namespace, upstreams: Upstreams) -> "Recorder":
-    """A recorder as the options want it. Raises ConfigError."""
     if options.only_new and options.force:
         raise ConfigError("record: give either --only-new or --force, which begins the recording anew")
     return make_recorder(

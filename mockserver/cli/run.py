@@ -35,7 +35,6 @@ log = logging.getLogger("mockserver")
 
 
 def _variables(server: MockServer) -> dict[str, str]:
-    """The variables with which clients, and users of the admin API, find the server."""
     settings = server.settings
     place = server.in_namespace("", settings.dialect)
     variables = place.environment()
@@ -102,7 +101,6 @@ def _was_a_key() -> bool:
 
 
 def _verdict(server: MockServer, declared: Mapping[str, Any]) -> tuple[bool, str]:
-    """Whether the clients of every namespace behaved well, and a description."""
     verdicts = []
     handles = [place for place in map(server.in_namespace, server.namespaces()) if place.requests]
     for place in handles:

@@ -77,7 +77,6 @@ FILES: Mapping[str, Callable[[Mapping[str, Dialect]], dict[str, Any]]] = {
 
 
 def _document(title: str, schema: Schema, dialects: Mapping[str, Dialect]) -> dict[str, Any]:
-    """A schema with all definitions that it may refer to."""
     known = {name: _known(name, each, dialects) for name, each in NOTATIONS.items()}
     written = {"definitions": {name: _joined(each, known) for name, each in known.items()}, **_joined(schema, known)}
     return {"$schema": _DRAFT, "title": title, **_in_draft_7(written)}
@@ -152,7 +151,6 @@ def _route(dialects: Mapping[str, Dialect]) -> Schema:
 
 
 def _value_of(option: Option, dialects: Mapping[str, Dialect]) -> Schema:
-    """The schema of an option in a config file."""
     if option.choices:
         return one_of(option.choices)
     values: Mapping[str, Schema] = {

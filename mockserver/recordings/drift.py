@@ -119,7 +119,6 @@ def _content_type(headers: Mapping[str, str]) -> str:
 
 
 def _differences(recorded: Recorded, events: Sequence[RecordedEvent], reply: Reply) -> Iterator[Difference]:
-    """The differences of a reply from what was recorded, whose body has these events."""
     answer = b"".join(data for frames in reply.frames for data in frames.data)
     if recorded.status != reply.status:
         yield Difference("status", _status(recorded.status, recorded.answer), _status(reply.status, answer))
@@ -145,7 +144,6 @@ def _differences(recorded: Recorded, events: Sequence[RecordedEvent], reply: Rep
 
 
 def _status(status: int, body: bytes) -> str:
-    """The status, with the body if it is a refusal."""
     return f"{status}: {_short(body.decode(errors='replace'))}" if status >= 400 else str(status)
 
 

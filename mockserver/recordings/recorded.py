@@ -211,7 +211,6 @@ _ARGUMENTS = {"function_call": "arguments", "custom_tool_call": "input"}
 
 
 def _are_of_responses(values: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether an answer is a response, or begins with an event of one."""
     value = values[0] if values else {}
     return value.get("object") == "response" or str(value.get("type")).startswith("response.")
 
@@ -267,7 +266,6 @@ _TEXTS = {"text": "text", "thinking": "thinking", "partial_json": "input"}
 
 
 def _are_of_messages(values: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether an answer is a message, or begins with an event of one."""
     kind = str(values[0].get("type")) if values else ""
     return kind in ("message", "ping") or kind.startswith(("message_", "content_block_"))
 
@@ -332,7 +330,6 @@ def _text(parts: Any) -> str:
 
 
 def _table(value: Any) -> dict[str, Any]:
-    """An object; empty if the value is none."""
     return value if isinstance(value, dict) else {}
 
 

@@ -68,7 +68,6 @@ def read_recording(data: bytes) -> list[Recorded | Lost]:
 
 
 def _yaml(data: bytes) -> object:
-    """The value of a YAML document. Raises RecordingError."""
     try:
         import yaml
     except ModuleNotFoundError:
@@ -267,7 +266,6 @@ def _seconds(milliseconds: float | None) -> float | None:
 
 
 def _of_cassette(place: str, interaction: Mapping[str, Any]) -> Recorded:
-    """One interaction. Raises LostError if it cannot be replayed."""
     request, response = interaction["request"], interaction["response"]
     target = urlsplit(request["uri"])
     answered = _headers_of(response)
@@ -290,7 +288,6 @@ def _of_cassette(place: str, interaction: Mapping[str, Any]) -> Recorded:
 
 
 def _headers_of(message: Mapping[str, Any]) -> Mapping[str, str]:
-    """Headers, each of which has a value or a list of values."""
     pairs = (
         (name, value[0] if isinstance(value, list) else value) for name, value in message["headers"].items() if value
     )

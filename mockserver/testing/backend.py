@@ -329,7 +329,6 @@ def _over_http() -> OpenerDirector:
 
 
 def _with_way_out(reason: object) -> str:
-    """Why a server cannot be reached, and what to do."""
     if isinstance(reason, ConnectionRefusedError):
         return "Connection refused. Nothing listens there: start the server (`mockserver serve`), or correct the URL"
     if "CERTIFICATE_VERIFY_FAILED" not in str(reason):

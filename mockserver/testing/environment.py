@@ -114,7 +114,6 @@ def _departure(module: str, name: str, variables: Mapping[str, str]) -> str:
 
 
 def _bases(url: str, clients: Clients) -> dict[str, str]:
-    """The variables of frameworks' clients, for a dialect at a URL."""
     return {variable: f"{url}{path}" for variable, path in clients.bases.items()}
 
 

@@ -148,7 +148,6 @@ class Verifier:
 
 
 def _bounds(count: int | None, least: int | None, most: int | None, place: str) -> Bounds:
-    """Bounds from a number or from limits; by default at least one."""
     if count is not None:
         if least is not None or most is not None:
             raise TypeError("Give a number, or at_least and at_most, but not both")

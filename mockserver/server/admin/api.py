@@ -100,7 +100,6 @@ def admin_api(app_state: AppState) -> Starlette:
 
 
 async def _answer(app_state: AppState, endpoint: AdminEndpoint, request: Request) -> Response:
-    """Process a request: check whether it is allowed, and call its handler."""
     why_not = None if endpoint.opens else _refusal(app_state.setup.settings, request)
     if why_not is not None:
         return why_not
@@ -173,13 +172,13 @@ def admin_document() -> dict[str, Any]:
 
 
 def _operation(endpoint: AdminEndpoint, subject: str, variables: list[str]) -> dict[str, Any]:
-    """An endpoint at a path with these variables."""
+    known: Mapping[str, Schema] = {"number": WHOLE, "dialect": one_of(load_dialects())}
     written: dict[str, Any] = {
         "operationId": endpoint.name,
         "tags": [subject],
         "summary": endpoint.summary,
         "parameters": [
-            *({"name": name, "in": "path", "required": True, "schema": _variable(name)} for name in variables),
+            *({"name": name, "in": "path", "required": True, "schema": known.get(name, TEXT)} for name in variables),
             *(
                 {"name": it.name, "in": "query", "schema": it.schema, "description": it.summary}
                 for it in endpoint.query
@@ -190,11 +189,6 @@ def _operation(endpoint: AdminEndpoint, subject: str, variables: list[str]) -> d
     if endpoint.takes is not None:
         written["requestBody"] = {"required": True, "content": _json(endpoint.takes)}
     return written if endpoint.opens else written | {"security": [{"token": []}, {}]}
-
-
-def _variable(name: str) -> Schema:
-    known: Mapping[str, Schema] = {"number": WHOLE, "dialect": one_of(load_dialects())}
-    return known.get(name, TEXT)
 
 
 def _responses(endpoint: AdminEndpoint, *, named: bool) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from mockserver.core.matching.requests import in_words
 from mockserver.core.messages import short_repr
 from mockserver.faults.catalogue import FAULTS
 from mockserver.faults.parse_faults import FaultError, read_table
-from mockserver.faults.rules import PLACE_KEYS, Fault
+from mockserver.faults.rules import PLACE_KEYS
 from mockserver.server.admin.endpoint import AdminError, AdminRequest, endpoint, per_namespace
 from mockserver.server.admin.schemas import (
     ANY,
@@ -24,7 +24,6 @@ from mockserver.server.admin.schemas import (
     rows,
     table,
 )
-from mockserver.state.plan import RuleCount
 from mockserver.state.settings import ConfigError
 from mockserver.state.settings.checks import check_matches
 
@@ -57,7 +56,22 @@ _EXAMPLE = '{"kind": "cut", "after_event": 5}'
 @endpoint("GET", per_namespace("/faults"), {200: table({"faults": rows(reference("ArmedFault"))})})
 async def faults(request: AdminRequest) -> object:
     """The armed faults, and how often they have struck."""
-    return {"faults": [_shown(*row) for row in request.namespace.faults.listed()]}
+    return {
+        "faults": [
+            {
+                "name": name,
+                "kind": fault.kind,
+                "settings": fault.settings,
+                "place": fault.place,
+                "chance": fault.chance,
+                "match": in_words(fault.match),
+                "matched": count.matched,
+                "struck": count.struck,
+                "undecided": count.undecided,
+            }
+            for name, fault, count in request.namespace.faults.listed()
+        ]
+    }
 
 
 @endpoint("POST", per_namespace("/faults"), {201: table({"armed": TEXT})}, takes=reference("Fault"), refuses=(400,))
@@ -104,20 +118,6 @@ async def disarm(request: AdminRequest) -> object:
         return {"disarmed": name}
     known = ", ".join(name for name, _, _ in rules.listed()) or "none"
     raise AdminError(f"No fault {short_repr(name)} is armed here. Armed: {known}", 404)
-
-
-def _shown(name: str, fault: Fault, count: RuleCount) -> Mapping[str, object]:
-    return {
-        "name": name,
-        "kind": fault.kind,
-        "settings": fault.settings,
-        "place": fault.place,
-        "chance": fault.chance,
-        "match": in_words(fault.match),
-        "matched": count.matched,
-        "struck": count.struck,
-        "undecided": count.undecided,
-    }
 
 
 ENDPOINTS = (faults, arm, disarm_all, disarm)

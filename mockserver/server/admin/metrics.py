@@ -64,7 +64,6 @@ async def metrics(request: AdminRequest) -> Response:
 
 
 def _of_answers(app_state: AppState) -> Iterator[Metric]:
-    """What has been counted of all answers so far."""
     counted = app_state.metrics
     tallies = sorted(counted.tallies(), key=attrgetter("dialect", "operation", "status"))
     rows = [({"dialect": it.dialect, "operation": it.operation, "status": str(it.status)}, it) for it in tallies]
@@ -121,7 +120,6 @@ def _of_answers(app_state: AppState) -> Iterator[Metric]:
 
 
 def _of_state(app_state: AppState, totals: _Totals) -> Iterator[Metric]:
-    """The present state."""
     yield _gauge("mockserver_in_flight", "Answers in progress.", app_state.metrics.in_flight)
     serving = "Requests that engines are serving, and those that wait."
     yield Metric("mockserver_engine_requests", "gauge", serving, _by("state", totals.slots))

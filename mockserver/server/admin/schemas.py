@@ -231,7 +231,6 @@ def _recorded() -> Schema:
 
 
 def _latency() -> Schema:
-    """A latency: a word, a string with settings, or a table of them."""
     table = closed({name: TEXT if name in _TIMES else either(TEXT, NUMBER) for name in SETTINGS})
     text = {**TEXT, "examples": [OFF, REALISTIC, *presets()]}
     return described(either(text, table), "off, realistic, a preset, or settings: ttft=180ms, rate=50 tok/s")
@@ -328,7 +327,6 @@ def _reply_error() -> Schema:
 
 
 def _one_or_more(name: str) -> Schema:
-    """A fault, a list of faults, or a string with faults."""
     return either(reference(name), rows(reference(name)), TEXT)
 
 

@@ -197,7 +197,6 @@ async def settle(request: AdminRequest) -> object:
 
 
 def _shown(name: str, value: Any) -> Any:
-    """A setting as JSON."""
     if name == "auth" and isinstance(value, tuple):
         return f"{len(value)} keys"
     return [_WORDS[name](each) for each in value] if name in _WORDS else value
@@ -295,7 +294,6 @@ def _kind(name: str, kind: FaultKind) -> dict[str, Any]:
 
 
 def _quantiles(values: list[float]) -> list[float]:
-    """A hundred evenly spaced quantiles."""
     ordered = sorted(values)
     return [ordered[(2 * number + 1) * len(ordered) // (2 * _QUANTILES)] for number in range(_QUANTILES)]
 

@@ -187,7 +187,6 @@ async def remove_stub(request: AdminRequest) -> object:
 
 
 async def _several(request: AdminRequest) -> tuple[Stub, ...]:
-    """The stubs of the body: one, or a list of them."""
     body = await request.json("A stub", _EXAMPLE)
     # A pattern may take 0.1 s to be compiled.
     return await asyncio.to_thread(partial(_read_several, request, body))

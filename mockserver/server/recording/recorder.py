@@ -229,7 +229,6 @@ class Recorder:
 
 
 async def _replay(replay: Replay, peer: _Peer) -> None:
-    """Send a recorded answer again, each event of a stream by itself."""
     headers = [*peer.shared(replay.headers)]
     await peer.send({"type": "http.response.start", "status": replay.status, "headers": headers})
     for piece in replay.pieces:
@@ -338,7 +337,6 @@ def _shown(path: str) -> str:
 
 
 def _course(recorded: RecordedExchange) -> Iterator[str]:
-    """How an answer went, in parts."""
     yield str(recorded.status or "no answer")
     if recorded.first is not None:
         yield f"first byte after {duration(recorded.first)}"

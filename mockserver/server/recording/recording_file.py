@@ -128,7 +128,9 @@ def _begin_lines(file: BinaryIO, path: Path, force: bool) -> Counter[str]:
             continue
         try:
             known = orjson.loads(line)
-            counts[_namespace(known, f"record: {path}, line {number}")] += 1
+            if not isinstance(known, Mapping) or "number" not in known:
+                raise ConfigError(_no_exchange(f"record: {path}, line {number}"))
+            counts[str(known.get("namespace", ""))] += 1
             is_recorded = is_recorded or "answer" in known
         except orjson.JSONDecodeError:
             torn.append(number)
@@ -142,13 +144,6 @@ def _begin_lines(file: BinaryIO, path: Path, force: bool) -> Counter[str]:
     elif lines and not lines[-1].endswith(b"\n"):
         _write(file, b"\n")
     return counts
-
-
-def _namespace(known: object, place: str) -> str:
-    """The namespace of an exchange in a journal. Raises ConfigError if it is none."""
-    if not isinstance(known, Mapping) or "number" not in known:
-        raise ConfigError(_no_exchange(place))
-    return str(known.get("namespace", ""))
 
 
 def _no_exchange(place: str) -> str:

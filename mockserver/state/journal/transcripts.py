@@ -327,12 +327,10 @@ def _ended(plan: Plan, generation: Generation, record: Record) -> Set[int]:
 
 
 def _sent(plan: Plan, record: Record) -> Iterator[bytes]:
-    """The frames that have been sent."""
     return islice(chain.from_iterable(run.data for run in plan.timeline.runs), record.events_sent)
 
 
 def _object(data: bytes) -> dict[str, Any]:
-    """The JSON object in the data, empty if there is no valid one."""
     try:
         value = orjson.loads(data)
     except orjson.JSONDecodeError:

@@ -176,7 +176,6 @@ def _run(value: object, place: str, evidence: Evidence) -> dict[str, Any]:
 
 
 def _name(table: Table, place: str) -> str:
-    """The one check in a table."""
     named = [name for name in table if name in CHECKS]
     stray = next((name for name in table if name not in (*CHECKS, *_BESIDE)), None)
     if stray is not None:
@@ -196,7 +195,6 @@ def _alone(read: Callable[[object, str], Any]) -> Callable[[object, Table, str],
 
 
 def _flag(value: object, table: Table, place: str) -> tuple[()]:
-    """The value of a check that has no arguments: true."""
     if value is not True:
         raise CheckError(f"{place}: must be true, or be left out")
     return ()

@@ -278,7 +278,6 @@ def _come_at_once(waits: Sequence[float]) -> bool:
 
 
 def _stay_the_same(waits: Sequence[float]) -> bool:
-    """Whether at least three waits are all equal."""
     return len(waits) >= 3 and max(waits) - min(waits) <= _SAME_SHARE * min(waits) + _SAME_SECONDS
 
 
@@ -295,7 +294,6 @@ def _answered_since(case: ReviewContext, key: bytes, failed: View) -> View | Non
 
 
 def _how(view: View) -> str:
-    """How an exchange failed, as text."""
     if view.status >= 300:
         return f"a refusal with {view.status} (#{view.number})"
     if view.closed_by == "client":

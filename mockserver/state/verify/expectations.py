@@ -269,7 +269,6 @@ def _kept_to(what: str, broken: Sequence[str], selection: Selection) -> str | No
 
 
 def _are_met(matchers: Mapping[str, ValueMatcher], arguments: str) -> bool:
-    """Whether the arguments of a call are as wanted."""
     try:
         parsed = orjson.loads(arguments or "{}")
     except orjson.JSONDecodeError:

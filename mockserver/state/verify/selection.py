@@ -162,7 +162,6 @@ def _answer_matcher(name: str, value: Any) -> ValueMatcher:
 
 
 def _differences(view: View, matchers: Iterable[tuple[str, ValueMatcher]]) -> Iterable[str]:
-    """The differences of an answer from what is wanted."""
     for name, matcher in matchers:
         found = ANSWER_FIELDS[name](view)
         if not is_met(matcher, found):

@@ -78,7 +78,6 @@ def _nonsense(name: str, arguments: str, tools: Sequence[Mapping[str, Any]]) -> 
 
 
 def _text(content: object) -> str:
-    """The text of a message's content, which may be in parts."""
     if isinstance(content, list):
         return " ".join(str(part.get("text", "")) for part in content if isinstance(part, dict))
     return "" if content is None else str(content)
