@@ -15,7 +15,7 @@ test: .venv/tested bytecode
 # Needs a network, and minutes for each framework: ARGS=-k langchain tries one.
 frameworks: .venv/tested bytecode
 	$(BIN)/python -m pytest $(ARGS) tests/clients/frameworks.py
-	$(BIN)/python -m tools.docs
+	$(BIN)/python -m tests.tools.docs
 
 check: .venv/tested
 	$(BIN)/ruff check .
@@ -24,14 +24,14 @@ check: .venv/tested
 
 # The test suites of the vendors and of their clients, each in an environment of its own; not part of `make test`.
 conformance: .venv/tested bytecode
-	$(BIN)/python -m tools.conformance $(ARGS)
+	$(BIN)/python -m tests.tools.conformance $(ARGS)
 
 bench: .venv/tested bytecode
-	$(if $(PEERS),$(BIN)/python -m bench.peers $(filter-out 1,$(PEERS)))
-	$(BIN)/python -m bench $(ARGS)
+	$(if $(PEERS),$(BIN)/python -m tests.bench.peers $(filter-out 1,$(PEERS)))
+	$(BIN)/python -m tests.bench $(ARGS)
 
 bench-short: .venv/tested bytecode
-	$(BIN)/python -m bench --short
+	$(BIN)/python -m tests.bench --short
 
 # If Python may not write bytecode (PYTHONDONTWRITEBYTECODE), it would compile everything at each start.
 bytecode: | .venv/bin/python

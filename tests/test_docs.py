@@ -46,7 +46,7 @@ from tests.clients.environments import javascript
 from tests.support.http import exchange
 from tests.support.pages import ABOUTS, ADDRESS, DOCS, PAGES, ROOT, TEXTS, Block, anchors, blocks, commands, links, page
 from tests.support.suites import run, write_documented_cassette
-from tools import docs
+from tests.tools import docs
 
 pytest_plugins = ("pytester",)
 
@@ -365,7 +365,7 @@ def test_every_file_that_the_architecture_names_is_there() -> None:
 
 @pytest.mark.parametrize("path", sorted(DOCS.glob("*.md")), ids=lambda path: path.stem)
 def test_what_is_made_from_the_code_is_up_to_date(path: Path) -> None:
-    """If not: python -m tools.docs."""
+    """If not: python -m tests.tools.docs."""
     text = path.read_text(encoding="utf-8")
     assert docs.made(text) == text
 

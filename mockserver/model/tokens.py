@@ -9,7 +9,7 @@ The ids, in this order:
 - 0 to 255: the single bytes, which also are the ASCII characters;
 - the first two bytes of every longer UTF-8 character, so that a rare one costs two tokens (an emoji three);
 - numbers of two and three digits, then runs of white space;
-- the lines of `vocabulary.txt`, a piece each, in their order (made by `tools/make_vocabulary.py`);
+- the lines of `vocabulary.txt`, a piece each, in their order (made by `tests/tools/make_vocabulary.py`);
 - `EOS` and `BOS`, which have no text.
 """
 

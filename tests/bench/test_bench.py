@@ -12,19 +12,19 @@ from pathlib import Path
 
 import pytest
 
-from bench.__main__ import main
-from bench.measures import MEASURES
-from bench.pacing import Heard, Pace, precision
-from bench.questions import conversation, long_text
-from bench.report import Report, as_page, as_text, from_json, to_json, write_page
-from bench.rounds import alternate, excess, percentile, ratio
-from bench.section import Chart, Section
-from bench.servers import events_of
-from bench.svg import draw, number
-from bench.targets import TARGETS, Target
-from bench.wire import NUMBER, BadAnswerError, Reader, growing, numbered, request
+from tests.bench.__main__ import main
+from tests.bench.measures import MEASURES
+from tests.bench.pacing import Heard, Pace, precision
+from tests.bench.questions import conversation, long_text
+from tests.bench.report import Report, as_page, as_text, from_json, to_json, write_page
+from tests.bench.rounds import alternate, excess, percentile, ratio
+from tests.bench.section import Chart, Section
+from tests.bench.servers import events_of
+from tests.bench.svg import draw, number
+from tests.bench.targets import TARGETS, Target
+from tests.bench.wire import NUMBER, BadAnswerError, Reader, growing, numbered, request
 
-ROOT = Path(__file__).parent.parent.parent
+ROOT = Path(__file__).parents[2]
 HEAD = b"HTTP/1.1 200 OK\r\n"
 PLAIN = HEAD + b"content-length: 5\r\n\r\nhello"
 STREAM = HEAD + b"Transfer-Encoding: chunked\r\n\r\n9\r\ndata: a\n\n\r\n9\r\ndata: b\n\n\r\n0\r\n\r\n"
@@ -222,7 +222,7 @@ def test_what_cannot_be_meant_is_refused(arguments: str, capsys: pytest.CaptureF
 
 def test_the_short_run_measures_every_part(tmp_path: Path) -> None:
     figures = tmp_path / "figures.json"
-    command = [sys.executable, "-m", "bench", "--short", "--json", str(figures)]
+    command = [sys.executable, "-m", "tests.bench", "--short", "--json", str(figures)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     read = from_json(figures.read_text())

@@ -20,7 +20,7 @@ from mockserver.state.settings import Settings
 from tests.support import bare_root
 
 HOSTS = [host for dialect in load_dialects().values() for host in dialect.hosts]
-ASK = Path(__file__).parents[2] / "examples/compose/app/ask.py"
+ASK = Path(__file__).parents[2] / "fixtures/compose/app/ask.py"
 
 
 @pytest.fixture(scope="module")

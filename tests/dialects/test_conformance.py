@@ -10,7 +10,7 @@ import pytest
 
 from mockserver.core.installed import load_dialects
 from mockserver.dialects.conformance import conformance
-from tools import conformance as suites
+from tests.tools import conformance as suites
 
 ROOT = Path(__file__).parents[2]
 every_dialect = pytest.mark.parametrize("name", load_dialects())

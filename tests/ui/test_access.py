@@ -15,7 +15,7 @@ from tests.support.questions import QUESTIONS, ask, leave_early
 
 from .conftest import Open
 
-PICTURES = Path(__file__).parents[2] / "docs" / "screenshots"
+PICTURES = Path(__file__).parents[2] / "mockserver" / "docs" / "screenshots"
 
 WIDE = ViewportSize(width=1360, height=860)
 SIZES = {"wide": WIDE, "narrow": ViewportSize(width=400, height=820)}

@@ -1,1 +1,0 @@
-"""Benchmarks: the product, bare servers and other mock servers, compared in one run. See `python -m bench --help`."""
