@@ -75,17 +75,27 @@ def test_a_stream_is_left_as_the_fault_says(kind: str, table: dict[str, Any], le
     assert sent(struck(STREAM, kind, **table)) == left
 
 
+@pytest.mark.parametrize(
+    "kind, table, due",
+    [
+        ("error_event", {"at": 0.15}, [0.0, 0.1, 0.15]),
+        ("half_event", {"at": 0.15}, [0.0, 0.1, 0.15]),
+        ("error_event", {"after_event": 3}, [0.0, 0.1, 0.2, 0.2]),
+        ("stall", {"after_event": 2, "seconds": 3}, [0.0, 0.1, 3.2, 3.3, 3.3]),
+        ("late_done", {"seconds": 9}, [0.0, 0.1, 0.2, 0.3, 9.3]),
+        ("swap", {"after_event": 1}, [0.0, 0.1, 0.2, 0.3, 0.3]),
+        ("keep_alive", {"after_event": 3, "seconds": 2, "count": 2}, [0.0, 0.1, 0.2, 0.3, 2.3, 4.3, 4.3]),
+    ],
+)
+def test_a_stream_is_due_when_the_fault_says(kind: str, table: dict[str, Any], due: list[float]) -> None:
+    assert dues(struck(STREAM, kind, **table)) == due
+
+
 @pytest.mark.parametrize("kind", ["reset", "close", "hang", "half_open", "cut", "bad_chunk", "half_chunk"])
 def test_what_ends_an_answer_at_an_instant_waits_for_it_though_nothing_else_is_due_then(kind: str) -> None:
     made = struck(STREAM, kind, at=0.15)
     assert (sent(made), made.until) == ([A, B], 0.15)
     assert struck(STREAM, kind, after_event=2).until == 0.0
-
-
-def test_what_is_sent_at_an_instant_is_due_then() -> None:
-    assert dues(struck(STREAM, "error_event", at=0.15)) == [0.0, 0.1, 0.15]
-    assert dues(struck(STREAM, "half_event", at=0.15)) == [0.0, 0.1, 0.15]
-    assert dues(struck(STREAM, "error_event", after_event=3)) == [0.0, 0.1, 0.2, 0.2]
 
 
 @pytest.mark.parametrize("kind", ["reset", "close", "hang", "half_open"])
@@ -135,19 +145,6 @@ def test_a_malformed_event_is_closed_but_is_no_json() -> None:
         json.loads(events[2].removeprefix(b"data: "))
 
 
-def test_a_stall_makes_all_that_follows_late() -> None:
-    assert dues(struck(STREAM, "stall", after_event=2, seconds=3)) == [0.0, 0.1, 3.2, 3.3, 3.3]
-    assert dues(struck(PLAIN, "stall", seconds=3)) == [3.5]
-
-
-def test_the_terminator_alone_is_late() -> None:
-    assert dues(struck(STREAM, "late_done", seconds=9)) == [0.0, 0.1, 0.2, 0.3, 9.3]
-
-
-def test_swapped_events_keep_the_order_of_time() -> None:
-    assert dues(struck(STREAM, "swap", after_event=1)) == [0.0, 0.1, 0.2, 0.3, 0.3]
-
-
 def test_split_events_come_whole_in_pieces_of_their_own_moment() -> None:
     parts = struck(STREAM, "split", pieces=3, gap=0.01)
     assert b"".join(sent(parts)) == b"".join(EVENTS)
@@ -171,10 +168,6 @@ def test_split_cuts_a_character_in_every_event_that_has_one_of_many_bytes(pieces
 def test_a_burst_leaves_with_the_last_of_its_events_and_has_the_tokens_of_all() -> None:
     [run] = struck(STREAM, "burst", events=3).runs
     assert (run.due, run.tokens) == ((0.2, 0.3), (3, 1))
-
-
-def test_comment_lines_come_one_after_another_and_delay_what_follows() -> None:
-    assert dues(struck(STREAM, "keep_alive", after_event=3, seconds=2, count=2)) == [0.0, 0.1, 0.2, 0.3, 2.3, 4.3, 4.3]
 
 
 def test_a_drip_is_one_byte_at_a_time_and_a_bandwidth_so_many_on_any_answer() -> None:
