@@ -21,17 +21,7 @@ from mockserver.core.matching.values import CriteriaError
 from mockserver.core.messages import short_repr, unknown_name
 from mockserver.core.toml import TomlError, read_toml_value
 from mockserver.faults.catalogue import FAULTS, FaultKind
-from mockserver.faults.rules import (
-    COUNT_KEYS,
-    PLACE_KEYS,
-    TEXT,
-    WINDOW_KEYS,
-    Chance,
-    Fault,
-    Place,
-    ValueType,
-    fits,
-)
+from mockserver.faults.rules import COUNT_KEYS, PLACE_KEYS, TEXT, WINDOW_KEYS, Chance, Fault, Place, ValueType, fits
 
 _CHANCE_KEYS = {**COUNT_KEYS, **WINDOW_KEYS}
 # The fields of a chance whose keys have other names.

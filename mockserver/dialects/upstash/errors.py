@@ -11,21 +11,14 @@ from typing import Any
 from mockserver.core.calls import Call
 from mockserver.core.dialects import Edition, ErrorTable, ErrorTemplate, RequestScope
 from mockserver.core.failures import FailureKind, Refusal
-from mockserver.core.quotas import (
-    PERIODS,
-    Allowance,
-    Limit,
-    LimitState,
-    QuotaPolicy,
-    Refused,
-    exceeded,
-    tightest,
-)
+from mockserver.core.quotas import PERIODS, Allowance, Limit, LimitState, QuotaPolicy, Refused, exceeded, tightest
 from mockserver.core.timeline import RawHeaders
 from mockserver.dialects.openai.limits import go_duration
 from mockserver.dialects.openai.read import bearer, json_object
 from mockserver.dialects.openai.replies import date_header
 
+CHAT_PATH = "/llm/v1/chat/completions"
+_SECURITY: RawHeaders = ((b"strict-transport-security", b"max-age=31536000; includeSubDomains"),)
 # Marks what QStash itself refuses of a valid request.
 _QSTASH = "qstash"
 
@@ -72,9 +65,6 @@ def token(call: Call) -> str | None:
     sent = sent_token(call)
     return sent.removesuffix(READ_ONLY) if sent else None
 
-
-CHAT_PATH = "/llm/v1/chat/completions"
-_SECURITY: RawHeaders = ((b"strict-transport-security", b"max-age=31536000; includeSubDomains"),)
 
 # --- quotas ----------------------------------------------------------------------------------------------------------
 
@@ -143,13 +133,8 @@ def every_answer(call: Call, scope: RequestScope) -> RawHeaders:
         return general
     # Without a quota, the minute of the clock counts.
     resets = [each.full_at(now) for each in _chat(scope.standings)] if scope.standings else [now // 60 * 60 + 60] * 2
-    requests, tokens = (_reset(at, now, as_duration=observed) for at in resets)
+    requests, tokens = [go_duration(ceil(at - now)).encode() if observed else b"%d" % at for at in resets]
     return (*general, (b"x-ratelimit-reset-requests", requests), (b"x-ratelimit-reset-tokens", tokens))
-
-
-def _reset(at: float, now: float, *, as_duration: bool) -> bytes:
-    """The Unix time of a reset as a header states it: as it is, or as a duration from now, such as `53s`, `1h0m5s`."""
-    return go_duration(ceil(at - now)).encode() if as_duration else b"%d" % at
 
 
 # --- the table ---------------------------------------------------------------------------------------------------

@@ -12,13 +12,7 @@ from mockserver.dialects.openai.replies import body_reply
 from mockserver.dialects.upstash.errors import token
 from mockserver.dialects.upstash.qstash.attempts import CALLER_IP
 from mockserver.dialects.upstash.qstash.message_store import MessageStore, Queue
-from mockserver.dialects.upstash.qstash.values import (
-    DeadLetter,
-    LogEvent,
-    QueuedMessage,
-    decoded,
-    values_by_name,
-)
+from mockserver.dialects.upstash.qstash.values import DeadLetter, LogEvent, QueuedMessage, decoded, values_by_name
 
 
 def store_of(scope: RequestScope) -> MessageStore:
