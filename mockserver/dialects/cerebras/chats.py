@@ -171,7 +171,6 @@ def _conflict(body: Body, edition: Edition, version: int) -> Refusal | None:
 
 
 def _model_fault(body: Body, family: ModelFamily, edition: Edition) -> Refusal | None:
-    """The refusal of a valid request that this family alone refuses."""
     for rule in family.refuses:
         if edition in rule.editions and rule.holds(body):
             return refused(rule.message, rule.param)
@@ -213,7 +212,6 @@ def _history_fault(messages: Sequence[Body], version: int) -> Refusal | None:
 
 
 def _read_tools(body: Body, family: ModelFamily, edition: Edition, version: int) -> Offer | Refusal:
-    """The tools on offer and the choice among them, or why they are refused."""
     tools = function_tools(body.get("tools"))
     choice = tool_choice(body.get("tool_choice"), parallel=body.get("parallel_tool_calls") is not False)
     unknown = unknown_tool(choice, tools)
@@ -273,7 +271,6 @@ _IMAGE_FORMS = ("data:image/png;base64,", "data:image/jpeg;base64,", "data:image
 
 
 def _image(part: Body) -> str | None:
-    """The URL of an image, in either form of a part."""
     return str(part["image"]) if part.get("type") == "image" else image_of(part)
 
 

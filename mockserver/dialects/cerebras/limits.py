@@ -138,7 +138,6 @@ def _assumed(edition: Edition, *, spent: bool) -> RawHeaders:
 
 
 def _stated(limits: Sequence[tuple[Limit, int]]) -> RawHeaders:
-    """Limits with what is left of each."""
     named = [(f"{limit.measure}-{limit.period}".encode(), limit.amount, left) for limit, left in limits]
     return (
         *((b"x-ratelimit-limit-" + name, b"%d" % amount) for name, amount, _ in named),

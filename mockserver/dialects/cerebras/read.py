@@ -62,7 +62,6 @@ def read(call: Call, scope: RequestScope) -> GenerationRequest | Refusal:
 
 
 def _conflict(body: Body) -> Refusal | None:
-    """The refusal of valid fields that are incompatible with each other."""
     if body.get("echo") and body.get("return_raw_tokens"):
         # "Incompatible with return_raw_tokens=true."
         return exclusive("echo", "return_raw_tokens")

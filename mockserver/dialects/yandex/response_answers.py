@@ -202,7 +202,6 @@ def _opening(answer: Responding) -> list[ResponseEvent]:
 
 
 def _ahead(answer: Responding) -> list[Members]:
-    """The item of the search."""
     query = _query(answer)
     return [] if query is None else [_search(answer, query, "completed")]
 
@@ -263,7 +262,6 @@ def _content(answer: Responding, generated: GeneratedItem, text: str) -> Members
 
 
 def _part(answer: Responding, generated: GeneratedItem, text: str, over: bool) -> Members:
-    """The part of an item as an event of its own has it."""
     rows = {"logprobs": answer.logprobs(range(len(generated.texts)))} if over else {}
     return _said(generated, text, rows, _VALID)
 

@@ -93,7 +93,6 @@ def _read_offer(body: Body, backend: Backend, edition: Edition) -> Offer | Refus
 
 
 def _request(body: Body, uri: ModelUri, prompt: Prompt, offer: Offer, edition: Edition) -> GenerationRequest:
-    """A valid body as a request to its model."""
     backend, reasoning = backend_of(uri.name), body.get("reasoning") or {}
     effort = reasoning.get("effort")
     summary = bool(reasoning.get("summary") or reasoning.get("generate_summary")) and effort != "none"

@@ -157,7 +157,6 @@ def _role(rendering: Rendering) -> Members:
 
 
 def _segments(rendering: Rendering, choice: Choice) -> Sequence[Segment]:
-    """Thoughts, text and calls."""
     thoughts = Segment(_delta("reasoning_content", choice.thoughts, rendering.flavour.encoding.slot), choice.thoughts)
     segments = [each for each in (thoughts, *_text(rendering, choice)) if each.steps]
     return [*segments, *_calls(rendering, choice)] if choice.calls else segments
@@ -189,7 +188,6 @@ def _text_key(choice: Choice) -> str:
 
 
 def _scores(choice: Choice, at: range) -> Members:
-    """The log-probabilities of a chunk's own tokens."""
     # "refusal[] [...] Required field", but only in a stream.
     rows = chat_logprobs(choice, at.start, at.stop)
     return {"logprobs": {"content": [], "refusal": rows} if choice.refusal else {"content": rows, "refusal": []}}
