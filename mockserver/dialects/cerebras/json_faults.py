@@ -37,7 +37,7 @@ def json_fault(body: bytes) -> str:
     if len(body) > _LONGEST:
         return _place_alone(body)
     try:
-        end = _SPACE.match(body, _value(body, 0, 0)).end()  # type: ignore[union-attr]
+        end = _skip(body, _value(body, 0, 0))
         fault = _FaultError("trailing characters" if end < len(body) else "recursion limit exceeded", end)
     except _FaultError as found:
         fault = found
@@ -70,7 +70,7 @@ def _value(body: bytes, at: int, depth: int) -> int:
     if first in (b"{", b"["):
         if depth == _DEEPEST:
             raise _FaultError("recursion limit exceeded", at)
-        return (_object if first == b"{" else _list)(body, at + 1, depth + 1)
+        return _items(body, at + 1, depth + 1, is_object=first == b"{")
     if first == b'"':
         return _text(body, at + 1)
     if first in _IDENTIFIERS:
@@ -80,41 +80,29 @@ def _value(body: bytes, at: int, depth: int) -> int:
     raise _expect(body, at, "expected value")
 
 
-def _object(body: bytes, at: int, depth: int) -> int:
+def _items(body: bytes, at: int, depth: int, *, is_object: bool) -> int:
+    """Where the object or the list ends whose opening bracket is before here."""
+    close, within = (b"}", "an object") if is_object else (b"]", "a list")
     at = _skip(body, at)
-    if body[at : at + 1] == b"}":
-        return at + 1
-    within = "an object"
-    while True:
-        if body[at : at + 1] != b'"':
-            raise _expect(body, at, "key must be a string", within)
-        at = _skip(body, _text(body, at + 1))
-        if body[at : at + 1] != b":":
-            raise _expect(body, at, "expected `:`", "an object")
-        at = _skip(body, _value(body, at + 1, depth))
-        if body[at : at + 1] == b"}":
-            return at + 1
-        if body[at : at + 1] != b",":
-            raise _expect(body, at, "expected `,` or `}`", "an object")
-        at, within = _skip(body, at + 1), "a value"
-        if body[at : at + 1] == b"}":
-            raise _FaultError("trailing comma", at)
-
-
-def _list(body: bytes, at: int, depth: int) -> int:
-    at = _skip(body, at)
-    if body[at : at + 1] == b"]":
+    if body[at : at + 1] == close:
         return at + 1
     if at == len(body):
-        raise _expect(body, at, "", "a list")
+        raise _expect(body, at, "", within)
     while True:
+        if is_object:
+            if body[at : at + 1] != b'"':
+                raise _expect(body, at, "key must be a string")
+            at = _skip(body, _text(body, at + 1))
+            if body[at : at + 1] != b":":
+                raise _expect(body, at, "expected `:`", within)
+            at += 1
         at = _skip(body, _value(body, at, depth))
-        if body[at : at + 1] == b"]":
+        if body[at : at + 1] == close:
             return at + 1
         if body[at : at + 1] != b",":
-            raise _expect(body, at, "expected `,` or `]`", "a list")
+            raise _expect(body, at, f"expected `,` or `{close.decode()}`", within)
         at = _skip(body, at + 1)
-        if body[at : at + 1] == b"]":
+        if body[at : at + 1] == close:
             raise _FaultError("trailing comma", at)
 
 
@@ -156,20 +144,16 @@ def _text(body: bytes, at: int) -> int:
         at = _PLAIN.match(body, at).end()  # type: ignore[union-attr]
         match body[at : at + 1]:
             case b'"':
-                return _unicode(body, start, at) + 1
+                try:
+                    body[start:at].decode()
+                except UnicodeDecodeError as error:
+                    raise _FaultError("invalid unicode code point", start + error.start) from None
+                return at + 1
             case b"\\":
                 at = _escape(body, at + 1)
             case _:
                 words = "control character (\\u0000-\\u001F) found while parsing a string"
                 raise _expect(body, at, words, "a string")
-
-
-def _unicode(body: bytes, start: int, end: int) -> int:
-    try:
-        body[start:end].decode()
-    except UnicodeDecodeError as error:
-        raise _FaultError("invalid unicode code point", start + error.start) from None
-    return end
 
 
 def _escape(body: bytes, at: int) -> int:
