@@ -1,12 +1,13 @@
 """OpenAI's refusals of bodies that break the contract and of models, and what several endpoints refuse."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from mockserver.core.failures import FailureKind, Refusal, Violation
 from mockserver.dialects.openai.errors import NO_MODEL
 from mockserver.dialects.openai.models import EFFORTS, Endpoint, Family
+from mockserver.dialects.openai.read import content_text
 
 _REFERENCE = "Please check the API reference: https://platform.openai.com/docs/api-reference."
 # The most characters of a value that a message repeats.
@@ -224,14 +225,7 @@ _JSON = re.compile("json", re.IGNORECASE)
 
 def mentions_json(messages: Sequence[Mapping[str, Any]]) -> bool:
     """Whether the word "json" is in any text of some messages."""
-    return any(_JSON.search(text) for message in messages for text in _texts(message.get("content")))
-
-
-def _texts(content: object) -> Iterator[str]:
-    if isinstance(content, str):
-        yield content
-    elif isinstance(content, list):
-        yield from (part["text"] for part in content if isinstance(part.get("text"), str))
+    return any(_JSON.search(content_text(message.get("content"))) for message in messages)
 
 
 _FORMATS = re.compile(r"data:image/(?:png|jpe?g|gif|webp)[;,]", re.IGNORECASE)

@@ -2,7 +2,7 @@
 tokens."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import chain
 from typing import Any
 
@@ -268,6 +268,8 @@ _OUTPUTS = {f"{kind}_output": kind for kind in _CALLS}
 
 def _items(given: Items, earlier: Items) -> Refusal | None:
     """The refusal of a call without an output, of an output without a call, or of reasoning that leads to nothing."""
+    # References to stored items may be calls.
+    refers = any(item.get("type") == "item_reference" for item in given)
     called: dict[str, str] = {}
     answered: set[str] = set()
     for item in chain(earlier, given):
@@ -275,7 +277,7 @@ def _items(given: Items, earlier: Items) -> Refusal | None:
         if kind in _CALLS:
             called[str(id_)] = str(kind)
         elif kind in _OUTPUTS:
-            if str(id_) not in called and not _refers(given):
+            if str(id_) not in called and not refers:
                 words = f"No tool call found for {_CALLS[_OUTPUTS[kind]]} output with call_id {id_}."
                 return refused(words, "input")
             answered.add(str(id_))
@@ -287,15 +289,11 @@ def _items(given: Items, earlier: Items) -> Refusal | None:
         if item.get("type") == "reasoning" and not _follows(follower):
             words = f"Item '{item['id']}' of type 'reasoning' was provided without its required following item."
             return refused(words, "input")
-        found = next(filter(None, map(image_refusal, _images(item))), None)
+        images = [part.get("image_url") for part in parts(item) if part.get("type") == "input_image"]
+        found = next(filter(None, map(image_refusal, filter(None, images))), None)
         if found is not None:
             return found
     return None
-
-
-def _refers(items: Items) -> bool:
-    """Whether there are references to stored items, which may be calls."""
-    return any(item.get("type") == "item_reference" for item in items)
 
 
 def _follows(item: Mapping[str, Any]) -> bool:
@@ -304,12 +302,6 @@ def _follows(item: Mapping[str, Any]) -> bool:
     if kind == "message":
         return item.get("role") == "assistant"
     return kind.endswith("_call") or kind in ("reasoning", "item_reference", "compaction")
-
-
-def _images(item: Mapping[str, Any]) -> Iterator[str]:
-    for part in parts(item):
-        if part.get("type") == "input_image" and part.get("image_url"):
-            yield part["image_url"]
 
 
 def _form(body: Body, given: Items) -> Refusal | None:
