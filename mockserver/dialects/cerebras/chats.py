@@ -81,7 +81,8 @@ def read_chat(call: Call, scope: RequestScope) -> GenerationRequest | Refusal:
     constraint = read_format(form)
     shown = shown_of(body, family, structured=constraint is not None)
     stop, predicted = body.get("stop"), body.get("prediction")
-    images = [("image", url, image_tokens(url)) for url in urls]
+    prompt = _prompt(body)
+    seen = with_media(prompt, [("image", url, image_tokens(url)) for url in urls]) if urls else prompt
     # By today's names or else the older ones. -1 means as much as the model can.
     most = body.get("max_completion_tokens")
     most = body.get("max_tokens") if most is None else most
@@ -89,7 +90,7 @@ def read_chat(call: Call, scope: RequestScope) -> GenerationRequest | Refusal:
     least = body.get("min_tokens") if least is None else least
     request = GenerationRequest(
         model=body["model"],
-        prompts=(with_media(_prompt(body), images),),
+        prompts=(seen,),
         output=Output(
             stream=bool(body.get("stream")),
             include_usage=True,
@@ -114,7 +115,7 @@ def read_chat(call: Call, scope: RequestScope) -> GenerationRequest | Refusal:
             family,
             family.era or edition,
             shown,
-            sum([tokens for _, _, tokens in images]),
+            seen.token_count - prompt.token_count,
             body.get("service_tier") == "auto",
         ),
     )
