@@ -61,7 +61,6 @@ from mockserver.dialects.openai.replies import (
     Members,
     batches,
     chat_logprobs,
-    json_texts,
     usage_object,
     whole_calls,
 )
@@ -261,17 +260,16 @@ def _told(rendering: Rendering, choice: Choice) -> Iterator[Segment]:
     request, slot = rendering.generation.request, rendering.flavour.encoding.slot
     apart, thoughts, texts = shown(choice, options_of(request).thoughts)
     yield Segment({"reasoning": slot, "reasoning_content": slot} if apart else {"content": slot}, thoughts)
-    scores = partial(_scores, choice) if request.output.logprobs is not None else None
-    yield Segment({"content": slot}, texts, beside=scores)
+
+    def scores(at: range) -> Members:
+        return {"logprobs": {"content": chat_logprobs(choice, at.start, at.stop)}}
+
+    yield Segment({"content": slot}, texts, beside=None if request.output.logprobs is None else scores)
     for place, call in enumerate(choice.calls):
         begun = {"index": place, "id": rendering.flavour.call_id(rendering, choice, place), "type": "function"}
         delta = {"index": place, "function": {"arguments": slot}}
         head = {"tool_calls": [{**begun, "function": {"name": call.name, "arguments": ""}}]}
         yield Segment({"tool_calls": [delta]}, call.texts, head=head)
-
-
-def _scores(choice: Choice, at: range) -> Members:
-    return {"logprobs": {"content": chat_logprobs(choice, at.start, at.stop)}}
 
 
 _OPEN, _CLOSE = "<think>\n", "\n</think>\n\n"
@@ -301,15 +299,11 @@ def spaced(value: object) -> bytes:
     return json.dumps(value).encode()
 
 
-def _sorted(value: object) -> bytes:
-    return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
-
-
 # As `json.dumps` does it: ", " and ": " between the parts as in the page's stream, and ASCII alone, since the client of
 # that time cuts its lines at U+2028 and U+0085 too. Nothing around a text comes from the request.
 _PAGE = Encoding(spaced, JsonTexts(spaced), "\0the text of a token\0")
 # Compact, and with the keys in alphabetical order.
-_TODAY = Encoding(_sorted, json_texts)
+_TODAY = Encoding(partial(orjson.dumps, option=orjson.OPT_SORT_KEYS))
 _CHAT = Flavour(
     around=_around,
     counts=_counts,

@@ -143,8 +143,11 @@ def write_completion(generation: Generation, pace: TokenTiming, scope: RequestSc
     if forced and not generation.prepared:
         choices = [_enforced(choice, forced, generation.request) for choice in generation.choices]
         generation = generation._replace(choices=tuple(choices))
-    documented = scope.edition == "documented"
-    return _write_sampled(generation) if documented else write_answer(_COMPLETION, generation, pace, scope)
+    if scope.edition == "observed":
+        return write_answer(_COMPLETION, generation, pace, scope)
+    if generation.request.output.stream:
+        return stream_reply(LazyFrames(partial(_events, generation)), ((b"content-type", EVENT_STREAM),))
+    return body_reply(spaced(_answer(generation)), generation)
 
 
 def _enforced(choice: Choice, forced: tuple[int, ...], request: GenerationRequest) -> Choice:
@@ -217,13 +220,6 @@ _COMPLETION = Flavour(
 
 # What stands between the logits of a position and its log-probabilities: the same number everywhere.
 _LOG_PARTITION = 18.0
-
-
-def _write_sampled(generation: Generation) -> Reply:
-    """One body, or an event for each token and one with the whole answer."""
-    if generation.request.output.stream:
-        return stream_reply(LazyFrames(partial(_events, generation)), ((b"content-type", EVENT_STREAM),))
-    return body_reply(spaced(_answer(generation)), generation)
 
 
 def _events(generation: Generation) -> Iterator[FrameBatch]:

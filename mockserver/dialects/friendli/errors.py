@@ -86,10 +86,6 @@ def _of_messages(refusal: Refusal, message: str) -> dict[str, Any]:
     return {"type": "error", "error": {"type": refusal.code, "message": message}, "request_id": id_}
 
 
-def _text(refusal: Refusal, message: str) -> bytes:
-    return f"{message}\n".encode()
-
-
 def _invalid(kind: FailureKind, *, today: bool) -> ErrorTemplate:
     """A body that is refused for its violations one by one, or for none: today's engine says a message then."""
     code, wording = _DETAILS[kind]
@@ -112,7 +108,7 @@ _UNAUTHORIZED = ErrorTemplate(401, "Unauthorized. Please provide a valid credent
 _FAILED = ErrorTemplate(
     500,
     "Service Error: Max retries reached for status 500",
-    _text,
+    lambda refusal, message: f"{message}\n".encode(),
     headers=((b"x-content-type-options", b"nosniff"),),
     content_type=b"text/plain; charset=utf-8",
     midstream_message=_MESSAGES[FailureKind.SERVER_ERROR][1],
@@ -182,13 +178,11 @@ def _words(violation: Violation) -> Words | None:
 
 def _details(violations: Iterable[Violation]) -> list[dict[str, Any]]:
     """An entry for each violation, but only one if two parts of a schema object to the same value."""
-    entries = ((violation.path, _detail(violation)) for violation in violations)
-    return list({(path, entry["msg"]): entry for path, entry in entries}.values())
-
-
-def _detail(violation: Violation) -> dict[str, Any]:
-    code, message = _words(violation) or custom_words(violation.message)
-    return {"loc": ["body", *violation.path], "msg": message, "type": code}
+    entries = {}
+    for violation in violations:
+        code, message = _words(violation) or custom_words(violation.message)
+        entries[violation.path, message] = {"loc": ["body", *violation.path], "msg": message, "type": code}
+    return list(entries.values())
 
 
 # --- rate limits, and the headers of every answer --------------------------------------------------------------------

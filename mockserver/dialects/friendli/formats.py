@@ -30,7 +30,7 @@ _LOOKS = {"^", "$", r"\A", r"\a", r"\Z", r"\z", "(?=", "(?!", "(?<=", "(?<!"}
 
 
 @lru_cache(maxsize=256)
-def fault_of(pattern: str) -> str:
+def _fault_of(pattern: str) -> str:
     """Why the vendor refuses a pattern; empty if it accepts it."""
     # Imported with the first pattern: most servers never see one.
     from mockserver.model.regex import fault_in
@@ -52,8 +52,8 @@ def fault_of(pattern: str) -> str:
 
 # --- json schemas ----------------------------------------------------------------------------------------------------
 
-# Our own wording of what the service refuses: see `has_several_branches`.
-BRANCHES = "oneOf with several branches is not supported"
+# Our own wording of what the service refuses: see `_has_several_branches`.
+_BRANCHES = "oneOf with several branches is not supported"
 
 
 def as_obeyed(schema: Any) -> Any:
@@ -63,10 +63,10 @@ def as_obeyed(schema: Any) -> Any:
     for part in subschemas(closed):
         if part.get("additionalProperties"):
             part["additionalProperties"] = False
-    return schema if fault_of_schema(closed) else closed
+    return schema if _fault_of_schema(closed) else closed
 
 
-def fault_of_schema(value: object) -> str:
+def _fault_of_schema(value: object) -> str:
     """Why a value is not a JSON Schema, or not a satisfiable one; empty if it is."""
     if not isinstance(value, dict) or not is_shallow(value):
         return "schema is not a JSON schema"
@@ -81,7 +81,7 @@ def fault_of_schema(value: object) -> str:
     return ""
 
 
-def has_several_branches(schema: object) -> bool:
+def _has_several_branches(schema: object) -> bool:
     """Whether any part of the schema has a `oneOf` of several branches.
 
     The service refuses it, as the vendor's own tools and a gateway for coding agents note; none of them quotes it.
@@ -125,7 +125,7 @@ def format_violations(body: Mapping[str, Any], edition: Edition) -> list[Violati
     wanted = body.get("response_format") or {}
     kind, written = wanted.get("type"), wanted.get("schema")
     if kind == "regex":
-        fault = fault_of(written)
+        fault = _fault_of(written)
         return [Violation(_SCHEMA, "conflict", fault)] if fault else []
     if kind == "json_object" and written is not None and edition == "documented":
         # "For { "type": "json_object" }, schema should be a serialized string of JSON schema."
@@ -133,7 +133,7 @@ def format_violations(body: Mapping[str, Any], edition: Edition) -> list[Violati
             schema = orjson.loads(written)
         except orjson.JSONDecodeError:
             return [Violation(_SCHEMA, "json", "Invalid JSON, schema should be a serialized JSON schema")]
-        fault = fault_of_schema(schema)
+        fault = _fault_of_schema(schema)
         if not fault and is_recursive(schema):
             # "Recursive definitions are not supported."
             fault = "recursive definitions are not supported in a schema"
@@ -143,7 +143,7 @@ def format_violations(body: Mapping[str, Any], edition: Edition) -> list[Violati
 
 def schema_violations(schema: object, place: tuple[str, ...]) -> list[Violation]:
     """What the service forbids in the schema of an answer, which stands at a place of the body."""
-    fault = fault_of_schema(schema)
+    fault = _fault_of_schema(schema)
     for part in subschemas(schema) if isinstance(schema, Mapping) and not fault else ():
         # A definition to which nothing refers is not checked, and may hold anything.
         properties, required = part.get("properties"), part.get("required", [])
@@ -162,7 +162,7 @@ def branch_violations(body: Mapping[str, Any], schema: object, place: tuple[str,
     found = []
     for number, row in enumerate(body.get("tools") or ()):
         function = row.get("function") or (row if row.get("type") == "function" else {})
-        if has_several_branches(function.get("parameters")):
+        if _has_several_branches(function.get("parameters")):
             where = ("tools", number, *(() if function is row else ("function",)), "parameters")
-            found.append(Violation(where, "conflict", f"invalid tools: {BRANCHES}"))
-    return [*found, Violation(place, "conflict", BRANCHES)] if has_several_branches(schema) else found
+            found.append(Violation(where, "conflict", f"invalid tools: {_BRANCHES}"))
+    return [*found, Violation(place, "conflict", _BRANCHES)] if _has_several_branches(schema) else found

@@ -18,7 +18,6 @@ from mockserver.core.calls import Call
 from mockserver.core.dialects import Broken, RequestScope
 from mockserver.core.failures import FailureKind, Refusal, Violation
 from mockserver.core.generation import (
-    Constraint,
     Generation,
     GenerationRequest,
     Limits,
@@ -32,7 +31,7 @@ from mockserver.core.timeline import Reply, TokenTiming
 from mockserver.dialects.friendli.chats import REFUSALS, accepted, due_choice, media_in, read_prompt, shown
 from mockserver.dialects.friendli.checks import tool_conflicts
 from mockserver.dialects.friendli.errors import invalid, unknown_model
-from mockserver.dialects.friendli.formats import as_obeyed, branch_violations, schema_violations
+from mockserver.dialects.friendli.formats import branch_violations, constraint, schema_violations
 from mockserver.dialects.friendli.models import Place, traits_of
 from mockserver.dialects.friendli.read import Thoughts, beyond_window, contract_of, json_body, read_reasoning, worded
 from mockserver.dialects.openai.read import Body, function_tool, number_or, tool_choice
@@ -116,7 +115,7 @@ def read_response(place: Place, call: Call, scope: RequestScope) -> GenerationRe
         output=Output(stream=bool(body.get("stream")), reasoning=thought.thoughts != "hidden"),
         limits=Limits(None if most is None else limit, context=window),
         sampling=Sampling(temperature=temperature, top_p=top_p),
-        constraint=_constraint(form),
+        constraint=constraint({"response_format": {**form, "json_schema": form}}, "observed"),
         tools=tuple(map(function_tool, functions)),
         tool_choice=due_choice(_choice(body), prompt) if offered else ToolChoice("none"),
         effort=thought.effort,
@@ -175,12 +174,6 @@ def _choice(body: Body) -> ToolChoice:
     return tool_choice(wanted, parallel=parallel)
 
 
-def _constraint(form: Body) -> Constraint | None:
-    if form.get("type") == "json_schema":
-        return Constraint("json_schema", as_obeyed(form["schema"]))
-    return Constraint("json_object") if form.get("type") == "json_object" else None
-
-
 # --- answers ---------------------------------------------------------------------------------------------------------
 
 # The parts of reasoning as recorded of vLLM; the SDK refuses them, and knows other names.
@@ -220,7 +213,7 @@ def _response(response: Responding, output: Sequence[Members] | None, status: st
         "output": output or [],
         "parallel_tool_calls": body.get("parallel_tool_calls") is not False,
         "temperature": wanted.temperature,
-        "tool_choice": _repeated_choice(body.get("tool_choice")),
+        "tool_choice": _members(body.get("tool_choice"), "name", "type") or "auto",
         "tools": [_tool(tool) for tool in body.get("tools") or ()],
         "top_p": wanted.top_p,
         "background": False,
@@ -228,10 +221,10 @@ def _response(response: Responding, output: Sequence[Members] | None, status: st
         "max_tool_calls": body.get("max_tool_calls"),
         "previous_response_id": body.get("previous_response_id"),
         "prompt": body.get("prompt"),
-        "reasoning": _reasoning(body.get("reasoning")),
+        "reasoning": _members(body.get("reasoning"), "effort", "generate_summary", "summary"),
         "service_tier": "auto",
         "status": status,
-        "text": _text(body.get("text")),
+        "text": _members(body.get("text"), "format", "verbosity"),
         "top_logprobs": body.get("top_logprobs"),
         "truncation": "disabled",
         "usage": _usage(response.generation.usage) if over else None,
@@ -243,8 +236,9 @@ def _id(response: Responding) -> str:
     return f"resp_{uuid4_text(response.scope.identity, 'id')}"
 
 
-def _repeated_choice(given: Any) -> Any:
-    return {"name": given["name"], "type": given["type"]} if isinstance(given, Mapping) else given or "auto"
+def _members(given: Any, *names: str) -> Any:
+    """An object with members of these names alone, null unless they were sent; anything else as it is."""
+    return {name: given.get(name) for name in names} if isinstance(given, Mapping) else given
 
 
 def _tool(tool: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -261,15 +255,6 @@ def _sorted(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {name: _sorted(value[name]) for name in sorted(value)}
     return [_sorted(item) for item in value] if isinstance(value, list) else value
-
-
-def _reasoning(given: Any) -> Mapping[str, Any] | None:
-    names = ("effort", "generate_summary", "summary")
-    return {name: given.get(name) for name in names} if isinstance(given, Mapping) else None
-
-
-def _text(given: Any) -> Mapping[str, Any] | None:
-    return {"format": given.get("format"), "verbosity": given.get("verbosity")} if isinstance(given, Mapping) else None
 
 
 def _usage(usage: Usage) -> dict[str, Any]:

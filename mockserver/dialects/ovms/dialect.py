@@ -2,7 +2,6 @@
 
 from functools import partial
 
-from mockserver.core.dialect_state import ResponseHistory
 from mockserver.core.dialects import Clients, Dialect, Operation, OperationHandler, Schemas, on_demand
 from mockserver.dialects.contracts import editions
 from mockserver.dialects.ovms.endpoints import CONFIG_PATH, RELOAD_PATH, below_roots, every_answer, tokenize, unrouted
@@ -21,12 +20,6 @@ from mockserver.dialects.ovms.models import (
 )
 
 CONTRACT = editions(__package__)
-
-
-def _graphs() -> ResponseHistory:
-    from mockserver.dialects.ovms.metrics import Graphs
-
-    return Graphs()
 
 
 # The page that the documented edition follows is of completions alone; all else is today's server in both editions.
@@ -131,7 +124,7 @@ OVMS = Dialect(
     realistic="ovms",
     preset_of=preset_of,
     prompt_caching=PROMPT_CACHING,
-    history=_graphs,
+    history=on_demand(f"{__package__}.metrics:Graphs"),
     # LiteLLM reaches the server as it does others that one hosts oneself.
     clients=Clients(native="/v3", openai="/v3", keys=("HOSTED_VLLM_API_KEY",), bases={"HOSTED_VLLM_API_BASE": "/v3"}),
     finish_reasons=("stop", "length", "tool_calls"),

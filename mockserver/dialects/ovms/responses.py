@@ -14,7 +14,7 @@ import orjson
 from mockserver.core.calls import Call
 from mockserver.core.dialects import Broken, RequestScope
 from mockserver.core.failures import Refusal
-from mockserver.core.generation import Choice, Generation, GenerationRequest, Usage
+from mockserver.core.generation import Choice, Generation, GenerationRequest
 from mockserver.core.timeline import TAKEN, FrameBatch, Reply, TokenTiming
 from mockserver.dialects.openai.replies import DONE, SLOT, Members
 from mockserver.dialects.openai.responses.flavour import (
@@ -221,7 +221,9 @@ def _status(answer: Responding) -> str:
 def _response(answer: Responding, output: Sequence[Members] | None, status: str) -> Members:
     fields, created, pace = answer.body, int(answer.scope.now), answer.pace
     over = {"completed_at": int(answer.scope.now + pace.queue + pace.prefill + pace.decode)}
-    most = fields.get("max_output_tokens")
+    most, counts = fields.get("max_output_tokens"), answer.generation.usage
+    usage = {"input_tokens": counts.prompt_tokens, "output_tokens": counts.completion_tokens}
+    usage["total_tokens"] = counts.total_tokens
     return {
         "id": f"resp-{created}",
         "object": "response",
@@ -243,7 +245,7 @@ def _response(answer: Responding, output: Sequence[Members] | None, status: str)
         "metadata": {},
         **({"max_output_tokens": most} if most is not None else {}),
         "output": [_message("", status)] if output is None else output,
-        **({} if output is None else {"usage": _usage(answer.generation.usage)}),
+        **({} if output is None else {"usage": usage}),
     }
 
 
@@ -257,11 +259,6 @@ def _tools(fields: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The functions that have parameters, in the order of their names, as the server's map sorts them."""
     found = {tool["name"]: tool["parameters"] for tool in offered(fields) if tool.get("parameters") is not None}
     return [{"type": "function", "name": name, "parameters": found[name]} for name in sorted(found)]
-
-
-def _usage(usage: Usage) -> dict[str, int]:
-    counts = {"input_tokens": usage.prompt_tokens, "output_tokens": usage.completion_tokens}
-    return {**counts, "total_tokens": usage.total_tokens}
 
 
 def _output(answer: Responding) -> list[Members]:
