@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+from mockserver.cli.drift import Compared, compare
 from mockserver.core.installed import load_dialects
-from mockserver.recordings.drift import Compared, compare
 from mockserver.recordings.recorded import Recorded
 from mockserver.routes import Routes
 from mockserver.state.namespaces import Namespace
