@@ -24,7 +24,7 @@ from mockserver.core.installed import load_dialects
 from mockserver.core.messages import pluralize
 from mockserver.core.timeline import Reply
 from mockserver.pipeline import complete, parse
-from mockserver.recordings.recorded import (
+from mockserver.recordings import (
     CIRCUMSTANCES,
     Lost,
     Recorded,

@@ -22,7 +22,7 @@ from mockserver.core.matching.whole_requests import OF_CALLER, WHOLE_WITH_IDS, r
 from mockserver.core.messages import short_repr, unknown_name
 from mockserver.core.secrets import is_secret, masked_body, masked_query
 from mockserver.pipeline import parse
-from mockserver.recordings.recorded import Lost, Recorded, call_of, can_be_sent, is_significant, route_of
+from mockserver.recordings import Lost, Recorded, call_of, can_be_sent, is_significant, route_of
 from mockserver.recordings.traffic import exchanges_in
 from mockserver.routes import Routes
 from mockserver.state.context import HeaderError, RouteMatch, make_context

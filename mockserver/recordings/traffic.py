@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 
 import orjson
 
-from mockserver.recordings.recorded import Lost, LostError, Recorded, RecordingError, by_lower_name
+from mockserver.recordings import Lost, LostError, Recorded, RecordingError, by_lower_name
 from mockserver.state.journal.transcripts import MOST_EVENTS
 from mockserver.state.settings import ConfigError
 from mockserver.state.stubs.parse_replies import events_in

@@ -123,7 +123,7 @@ class _Admin:
     def load(self) -> Starlette:
         """The application."""
         if self._api is None:
-            from mockserver.server.admin.api import admin_api
+            from mockserver.server.admin import admin_api
 
             self._api = admin_api(self._app_state)
         return self._api

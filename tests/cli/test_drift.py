@@ -15,7 +15,7 @@ from mockserver.cli import main
 from mockserver.cli.drift import Compared, Difference, compare
 from mockserver.core.dialects import EDITIONS
 from mockserver.core.installed import load_dialects
-from mockserver.recordings.recorded import Lost, Recorded
+from mockserver.recordings import Lost, Recorded
 from mockserver.routes import Routes
 from mockserver.state.settings import Settings
 from tests.support.goldens import FIXTURES, golden

@@ -19,7 +19,7 @@ from mockserver.faults.parse_faults import SCENARIOS
 from mockserver.faults.rules import PLACE_KEYS
 from mockserver.latency.parse_latency import SETTINGS, NotationError, read_profile
 from mockserver.latency.profiles import presets
-from mockserver.server.admin.api import SCHEMAS
+from mockserver.server.admin import SCHEMAS
 from mockserver.server.files import load_stubs
 from mockserver.state.settings import ConfigError
 from mockserver.state.settings.checks import operations_of

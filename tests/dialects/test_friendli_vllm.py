@@ -7,7 +7,7 @@ import pytest
 
 from mockserver.cli.drift import Compared, compare
 from mockserver.core.installed import load_dialects
-from mockserver.recordings.recorded import Recorded
+from mockserver.recordings import Recorded
 from mockserver.routes import Routes
 from mockserver.state.namespaces import Namespace
 from mockserver.state.settings import Settings

@@ -2,7 +2,7 @@
 
 import pytest
 
-from mockserver.recordings.recorded import events_of, scripted_output
+from mockserver.recordings import events_of, scripted_output
 from tests.support.goldens import FIXTURES, golden
 
 STREAMS = sorted(

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from mockserver.recordings.recorded import Lost, Recorded, RecordingError
+from mockserver.recordings import Lost, Recorded, RecordingError
 from mockserver.recordings.traffic import read_recording
 
 

@@ -21,7 +21,7 @@ import pytest
 from mockserver import MockServer, RemoteServer
 from mockserver.cli import main
 from mockserver.core.installed import load_dialects
-from mockserver.server.admin.api import ENDPOINTS
+from mockserver.server.admin import ENDPOINTS
 from mockserver.server.server import Loop
 from mockserver.testing.backend import BackendError
 from tests.support.http import exchange

@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from mockserver.recordings.recorded import Recorded, by_lower_name
+from mockserver.recordings import Recorded, by_lower_name
 
 FIXTURES = Path(__file__).parent.parent.parent / "fixtures"
 

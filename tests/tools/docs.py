@@ -29,7 +29,7 @@ from mockserver.faults.catalogue import FAULTS, FaultKind
 from mockserver.faults.parse_faults import SCENARIOS, Act
 from mockserver.faults.rules import PLACE_KEYS, FaultSetting
 from mockserver.latency.profiles import presets as known_presets
-from mockserver.server.admin.api import admin_document
+from mockserver.server.admin import admin_document
 from mockserver.state.settings import Settings
 from mockserver.state.settings.options import LIVE, OPTIONS, OWN
 from tests.tools.conformance import RESULTS

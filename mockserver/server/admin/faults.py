@@ -7,7 +7,7 @@ from mockserver.core.messages import short_repr
 from mockserver.faults.catalogue import FAULTS
 from mockserver.faults.parse_faults import FaultError, read_table
 from mockserver.faults.rules import PLACE_KEYS
-from mockserver.server.admin.endpoint import AdminError, AdminRequest, endpoint, per_namespace
+from mockserver.server.admin.endpoints import AdminError, AdminRequest, endpoint, per_namespace
 from mockserver.server.admin.schemas import (
     ANY,
     NUMBER,

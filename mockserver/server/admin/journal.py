@@ -13,7 +13,7 @@ from starlette.responses import Response, StreamingResponse
 from mockserver.core.dialects import EDITIONS
 from mockserver.core.matching.values import CriteriaError
 from mockserver.core.messages import unknown_name
-from mockserver.server.admin.endpoint import AdminError, AdminRequest, QueryParameter, endpoint, per_namespace
+from mockserver.server.admin.endpoints import AdminError, AdminRequest, QueryParameter, endpoint, per_namespace
 from mockserver.server.admin.schemas import (
     ANY,
     FLAG,

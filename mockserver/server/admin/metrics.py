@@ -12,7 +12,7 @@ from starlette.responses import Response
 
 from mockserver.core.caches import resident_memory
 from mockserver.core.version import __version__
-from mockserver.server.admin.endpoint import AdminRequest, endpoint, per_server
+from mockserver.server.admin.endpoints import AdminRequest, endpoint, per_server
 from mockserver.server.app_state import AppState
 from mockserver.server.metrics import Histogram
 from mockserver.server.scheduling import in_slices

@@ -5,7 +5,7 @@ from math import inf
 
 from mockserver.core.caches import forget_large
 from mockserver.core.messages import unknown_name
-from mockserver.server.admin.endpoint import AdminError, AdminRequest, endpoint, per_namespace, per_server
+from mockserver.server.admin.endpoints import AdminError, AdminRequest, endpoint, per_namespace, per_server
 from mockserver.server.admin.schemas import (
     FLAG,
     NUMBER,

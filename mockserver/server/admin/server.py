@@ -14,7 +14,7 @@ from mockserver.core.messages import short_repr
 from mockserver.core.version import __version__
 from mockserver.dialects.conformance import conformance_document
 from mockserver.dialects.openapi import openapi_document
-from mockserver.server.admin.endpoint import AdminError, AdminRequest, QueryParameter, admin_json, endpoint, per_server
+from mockserver.server.admin.endpoints import AdminError, AdminRequest, QueryParameter, admin_json, endpoint, per_server
 from mockserver.server.admin.schemas import CONFORMANCE, DOCUMENT, TEXT, described, one_of, rows, table
 from mockserver.server.asgi import WELL
 from mockserver.server.urls import ADMIN, HEALTH, live_page_from

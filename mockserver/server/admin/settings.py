@@ -16,7 +16,7 @@ from mockserver.faults.rules import PLACE_KEYS
 from mockserver.latency.parse_latency import NotationError, read_profile
 from mockserver.latency.profiles import OFF, presets
 from mockserver.latency.timing import draw_timing
-from mockserver.server.admin.endpoint import (
+from mockserver.server.admin.endpoints import (
     AdminError,
     AdminRequest,
     QueryParameter,

@@ -9,7 +9,7 @@ import orjson
 from starlette.responses import Response
 
 from mockserver.core.messages import short_repr, unknown_name
-from mockserver.server.admin.endpoint import AdminError, AdminRequest, QueryParameter, endpoint, per_namespace
+from mockserver.server.admin.endpoints import AdminError, AdminRequest, QueryParameter, endpoint, per_namespace
 from mockserver.server.admin.schemas import (
     ANY,
     FLAG,

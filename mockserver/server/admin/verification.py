@@ -8,7 +8,7 @@ from typing import Any, get_args
 
 from mockserver.core.matching.values import CriteriaError
 from mockserver.core.messages import short_repr
-from mockserver.server.admin.endpoint import (
+from mockserver.server.admin.endpoints import (
     AdminError,
     AdminRequest,
     QueryParameter,

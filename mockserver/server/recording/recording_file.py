@@ -18,7 +18,7 @@ from mockserver.core.json_values import nests_absurdly
 from mockserver.core.matching.whole_requests import whole_request
 from mockserver.core.regexes import renew_patience
 from mockserver.core.secrets import is_secret, masked_body, masked_text
-from mockserver.recordings.recorded import CIRCUMSTANCES, Lost, Recorded, events_of, has_output
+from mockserver.recordings import CIRCUMSTANCES, Lost, Recorded, events_of, has_output
 from mockserver.recordings.traffic import exchanges_in
 from mockserver.server.logs import log
 from mockserver.server.recording.exchanges import BODILESS, RecordedExchange, Replay, by_vendor, exchange_of

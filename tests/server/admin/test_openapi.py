@@ -18,7 +18,7 @@ from schemathesis.specs.openapi.checks import (
 )
 
 from mockserver import MockServer
-from mockserver.server.admin.api import ENDPOINTS, SCHEMAS, admin_document
+from mockserver.server.admin import ENDPOINTS, SCHEMAS, admin_document
 from mockserver.server.app import create_app
 from mockserver.state.settings import Settings
 from tests.support.http import exchange
