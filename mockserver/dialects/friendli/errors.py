@@ -14,13 +14,7 @@ from functools import cache
 from typing import Any
 
 from mockserver.core.calls import Call
-from mockserver.core.dialects import (
-    Edition,
-    ErrorTable,
-    ErrorTemplate,
-    RequestScope,
-    error_event,
-)
+from mockserver.core.dialects import Edition, ErrorTable, ErrorTemplate, RequestScope, error_event
 from mockserver.core.failures import FailureKind, Refusal, Violation
 from mockserver.core.quotas import PERIODS, Allowance, Limit, LimitState, LimitUnit, QuotaPolicy, tightest
 from mockserver.core.seeding import hex_digits

@@ -17,15 +17,7 @@ import orjson
 from mockserver.core.calls import Call
 from mockserver.core.dialects import Broken, RequestScope
 from mockserver.core.failures import FailureKind, Refusal, Violation
-from mockserver.core.generation import (
-    Generation,
-    GenerationRequest,
-    Limits,
-    Output,
-    Sampling,
-    ToolChoice,
-    Usage,
-)
+from mockserver.core.generation import Generation, GenerationRequest, Limits, Output, Sampling, ToolChoice, Usage
 from mockserver.core.seeding import hex_digits, uuid4_text
 from mockserver.core.timeline import Reply, TokenTiming
 from mockserver.dialects.friendli.chats import REFUSALS, accepted, due_choice, media_in, read_prompt, shown

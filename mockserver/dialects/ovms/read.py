@@ -31,13 +31,7 @@ from mockserver.dialects.ovms.checks import (
 )
 from mockserver.dialects.ovms.endpoints import Admitted, Fields, enter, without_nulls
 from mockserver.dialects.ovms.errors import graph_fault
-from mockserver.dialects.ovms.guided_generation import (
-    Function,
-    offered,
-    read_choice,
-    read_format,
-    read_tools,
-)
+from mockserver.dialects.ovms.guided_generation import Function, offered, read_choice, read_format, read_tools
 from mockserver.dialects.ovms.models import EFFORTS, sees, thinking
 from mockserver.model.tokens import token_count
 

@@ -47,7 +47,7 @@ from mockserver.dialects.ovms.errors import JSON, STREAM_HEADERS, own_words
 from mockserver.dialects.ovms.guided_generation import chosen_tool, offered
 from mockserver.dialects.ovms.models import EFFORTS
 from mockserver.dialects.ovms.read import Asked, Message, accept, as_templated, pictures_fault, read_conversation
-from mockserver.dialects.ovms.write import as_told, begun, call_head, parts_of, runs
+from mockserver.dialects.ovms.write import as_told, call_head, parts_of, peeked, runs
 
 Item = Mapping[str, Any]
 
@@ -301,7 +301,7 @@ def _frames(answer: Responding, events: EventWriter) -> Iterator[FrameBatch]:
     yield events.together(TAKEN, [ResponseEvent("response.created", response)])
     yield events.together(0, [ResponseEvent("response.in_progress", response)])
     for each in parts_of(choice):
-        first, part = begun(each)
+        first, part = peeked(each)
         said = (Run(texts, steps, tokens) for texts, steps, tokens, _ in runs(part))
         if part.kind == "thought":
             yield from _thought_frames(

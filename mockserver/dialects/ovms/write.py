@@ -197,15 +197,11 @@ def by_delay(texts: Sequence[str], delay: int = _DELAY) -> Iterator[Flush]:
             continue
         ready = len(held) + 1 - delay
         # A slot whose own text was incomplete counts for nothing, and neither does anything before the last is whole.
-        if ready > 0 and ending and ending != _INCOMPLETE and not _incomplete(held[ready - 1]):
+        if ready > 0 and ending and ending != _INCOMPLETE and held[ready - 1][-1:] not in ("", _INCOMPLETE):
             text = held[0] if ready == 1 else "".join(held[:ready])
             del held[:ready]
             yield Flush(text, at, at + 1 - len(held))
     yield Flush("".join(held), max(len(texts) - 1, 0), len(texts), last=True)
-
-
-def _incomplete(text: str) -> bool:
-    return not text or text.endswith(_INCOMPLETE)
 
 
 # --- the parts of a choice -------------------------------------------------------------------------------------------
@@ -281,7 +277,7 @@ def parts_of(choice: Choice) -> list[AnswerPart]:
     return parts or [AnswerPart("text", by_delay(()), 0)]
 
 
-def begun(part: AnswerPart) -> tuple[int, AnswerPart]:
+def peeked(part: AnswerPart) -> tuple[int, AnswerPart]:
     """The decoding step after which the first of its flushes is sent, and the part."""
     first = next(part.flushes)
     return max(part.step + first.at, 0), part._replace(flushes=chain((first,), part.flushes))
@@ -329,7 +325,7 @@ def _frames(
         first, last = (finish, {}) if scope.edition == "documented" else ({}, finish)
         return envelope([{**first, "index": 0, "logprobs": None, **members, **last}], usage=None)
 
-    first, begins = begun(parts[0])
+    first, begins = peeked(parts[0])
     if opening is not None and (begins.kind == "call" or choice.thoughts or first > 0):
         # "no logprobs and no usage member".
         first_choice = {"index": 0, **opening, "finish_reason": None}
