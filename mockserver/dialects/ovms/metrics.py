@@ -19,7 +19,7 @@ from mockserver.dialects.ovms.errors import is_of_graph
 Method = Literal["Unary", "Stream", "ModelReady"]
 
 # "floor(10 x 1.8^i)", 33 of them, in microseconds.
-BORDERS = tuple(math.floor(10 * 1.8**power) for power in range(33))
+_BORDERS = tuple(math.floor(10 * 1.8**power) for power in range(33))
 
 _OF_GRAPHS = ("completions", "chat_completions", "responses", "embeddings", "rerank", "tokenize")
 _PROBE = "model_ready"
@@ -31,14 +31,14 @@ _LONGEST_READ = 1 << 20
 
 
 class GraphCounts:
-    """The counts of one graph and one method. `times` counts durations by BORDERS, `total` adds them up, both in
+    """The counts of one graph and one method. `times` counts durations by _BORDERS, `total` adds them up, both in
     microseconds."""
 
     __slots__ = ("accepted", "failed", "responses", "running", "times", "total")
 
     def __init__(self) -> None:
         self.accepted = self.failed = self.responses = self.running = self.total = 0
-        self.times = [0] * (len(BORDERS) + 1)
+        self.times = [0] * (len(_BORDERS) + 1)
 
 
 class Graphs:
@@ -67,10 +67,8 @@ class Graphs:
 
     def begin(self, served: ServedResponse) -> Callable[[Progress], None] | None:
         """Count a request that reaches a graph, and return what counts the end of its answer."""
-        name, method = _graph_of(served), _method_of(served)
-        if name is None or len(name) > _LONGEST_NAME:
-            return None
-        if name not in self._counts and len(self._counts) >= _MOST_GRAPHS:
+        name, method = _graph_of(served)
+        if not name or len(name) > _LONGEST_NAME or (name not in self._counts and len(self._counts) >= _MOST_GRAPHS):
             return None
         counts = self._counts.setdefault(name, {}).setdefault(method, GraphCounts())
         # "for V3 API, the LLM request is validated at graph node level meaning that packet creation always succeeds"
@@ -82,49 +80,35 @@ class Graphs:
         return partial(_end, counts, served)
 
 
+def _graph_of(served: ServedResponse) -> tuple[str, Method]:
+    """The graph that a request has reached, and how; no name if it has reached none, like one that a fault refuses."""
+    request, refusal = served.request, served.refusal
+    if served.operation == _PROBE:
+        return "" if refusal is not None else served.scope.variables["id"].partition("/versions/")[0], "ModelReady"
+    if served.status >= 400 if refusal is None else not is_of_graph(refusal):
+        return "", "Unary"
+    if request is not None:
+        return request.model, "Stream" if request.output.stream else "Unary"
+    body = served.call.body
+    fields = json_object(body) if len(body) <= _LONGEST_READ else {}
+    name = "" if isinstance(fields, Refusal) else fields.get("model")
+    return name if isinstance(name, str) else "", "Stream" if refusal is not None and refusal.streamed else "Unary"
+
+
 def _end(counts: GraphCounts, served: ServedResponse, extent: Progress) -> None:
     """Count the responses that a graph has generated, and how long that took if it got to its end."""
     counts.running -= 1
     if served.refusal is not None:
         return
-    counts.responses += _packets(served, extent.events)
+    request, packets = served.request, min(extent.events, 1)
+    if request is not None and request.output.stream:
+        # The usage and [DONE] come in one packet with the last chunk.
+        packets = max(extent.events - 1 - request.output.include_usage, 0)
+    counts.responses += packets
     if extent.complete:
         microseconds = round(extent.seconds * 1e6)
-        counts.times[bisect_left(BORDERS, microseconds)] += 1
+        counts.times[bisect_left(_BORDERS, microseconds)] += 1
         counts.total += microseconds
-
-
-def _packets(served: ServedResponse, events: int) -> int:
-    """How many packets of a graph these events are: the usage and [DONE] come in one packet with the last chunk."""
-    if served.request is None or not served.request.output.stream:
-        return min(events, 1)
-    return max(events - 1 - served.request.output.include_usage, 0)
-
-
-def _graph_of(served: ServedResponse) -> str | None:
-    """The name of the graph that a request has reached; None if it has reached none, like one that a fault refuses."""
-    refusal = served.refusal
-    if served.operation == _PROBE:
-        return None if refusal is not None else served.scope.variables["id"].partition("/versions/")[0]
-    if served.status >= 400 and refusal is None:
-        return None
-    if refusal is not None and not is_of_graph(refusal):
-        return None
-    return served.request.model if served.request is not None else _named(served.call.body)
-
-
-def _named(body: bytes) -> str | None:
-    fields = json_object(body) if len(body) <= _LONGEST_READ else {}
-    name = None if isinstance(fields, Refusal) else fields.get("model")
-    return name if isinstance(name, str) and name else None
-
-
-def _method_of(served: ServedResponse) -> Method:
-    if served.operation == _PROBE:
-        return "ModelReady"
-    if served.request is not None:
-        return "Stream" if served.request.output.stream else "Unary"
-    return "Stream" if served.refusal is not None and served.refusal.streamed else "Unary"
 
 
 # --- metrics ---------------------------------------------------------------------------------------------------------
@@ -188,7 +172,7 @@ def _of_times(name: str, labels: str, counts: GraphCounts) -> Iterator[str]:
     """The lines of a histogram."""
     upto = [*accumulate(counts.times)]
     yield f"{name}_count{{{labels}}} {upto[-1]}\n{name}_sum{{{labels}}} {counts.total}\n"
-    for border, count in zip((*BORDERS, "+Inf"), upto, strict=True):
+    for border, count in zip((*_BORDERS, "+Inf"), upto, strict=True):
         yield f'{name}_bucket{{{labels},le="{border}"}} {count}\n'
 
 
