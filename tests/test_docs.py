@@ -39,7 +39,7 @@ from mockserver.state.settings.options import OPTIONS, from_environment, from_te
 from mockserver.state.stubs.parse_replies import REPLY_KEYS, read_header_reply
 from mockserver.state.stubs.parse_stubs import STUB_KEYS, read_stubs
 from mockserver.state.stubs.parse_stubs import check_names as check_stub_names
-from mockserver.state.verify.checks import CHECKS
+from mockserver.state.verify import CHECKS
 from mockserver.testing.handle import Handle
 from mockserver.testing.verify import Verifier
 from tests.clients.environments import javascript

@@ -15,7 +15,7 @@ from mockserver.state.deliveries import Delivered
 from mockserver.state.journal.views import PASSING, Past, View, explain_misses, explain_stale, journal_lines, loss
 from mockserver.state.namespaces import BAD_NAME, check_advance, is_name
 from mockserver.state.settings import ConfigError
-from mockserver.state.verify.checks import read_seconds, read_whole
+from mockserver.state.verify import read_seconds, read_whole
 from mockserver.state.verify.client_review import Verdict, client_facts_of
 from mockserver.state.verify.expectations import all_matched, all_used, contract, no_trouble
 from mockserver.state.verify.selection import everyone

@@ -5,8 +5,15 @@ from typing import TYPE_CHECKING, Any, Self
 
 from mockserver.core.messages import attribute_of
 from mockserver.state.journal.views import journal_lines
-from mockserver.state.verify import expectations
-from mockserver.state.verify.checks import read_amount, read_bounds, read_matches, read_prices, read_seconds, read_whole
+from mockserver.state.verify import (
+    expectations,
+    read_amount,
+    read_bounds,
+    read_matches,
+    read_prices,
+    read_seconds,
+    read_whole,
+)
 from mockserver.state.verify.client_review import Handling, Outcome, Verdict, client_facts_of, review_client
 from mockserver.state.verify.expectations import Bounds
 from mockserver.state.verify.selection import Match, Selector

@@ -7,8 +7,7 @@ import pytest
 
 import mockserver
 from mockserver import pytest_plugin
-from mockserver.state.verify import client_review
-from mockserver.state.verify.checks import CHECKS
+from mockserver.state.verify import CHECKS, client_review
 from mockserver.testing.handle import Handle
 from mockserver.testing.stubs import StubBuilder
 from mockserver.testing.verify import Verifier

@@ -38,7 +38,7 @@ from mockserver.server.scheduling import in_slices
 from mockserver.state.journal.exchanges import Exchange
 from mockserver.state.journal.transcripts import Transcript
 from mockserver.state.journal.views import View
-from mockserver.state.verify.checks import CHECKS, CheckError, Evidence, run_checks
+from mockserver.state.verify import CHECKS, CheckError, Evidence, run_checks
 from mockserver.state.verify.client_review import (
     REVIEWS,
     ClientFactsError,

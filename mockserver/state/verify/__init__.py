@@ -1,1 +1,269 @@
-"""Verification from a journal: whether expectations are met, and how the client has behaved."""
+"""Checks in text form, for tests in any language: a list of tables, each with one check and the match of its subject.
+
+    [ { "calls": 3, "match": { "dialect": "cerebras", "status": 429 } },      # or { "at_least": 1, "at_most": 3 }
+      { "never": true, "match": { "model": "gpt-4" } },
+      { "spaced_at_least": 0.2 }, { "concurrency": 4 }, { "tokens": 5000 }, { "cached_tokens": 512 },
+      { "cost": 0.01, "prices": { "*": [0.1, 0.4] } },
+      { "in_order": [ { "turn": 1 }, { "turn": 2 } ] },
+      { "tool_called": "get_weather", "arguments": { "city": "Oslo" } },
+      { "tool_answered": "get_weather", "result": { "contains": "rain" } },
+      { "schema": { ... } }, { "contract": true }, { "cancelled": 1 },
+      { "all_used": true }, { "all_matched": true },
+      { "resilience": { "handles": "retry", "outcome": "answer", "patience": 2 } } ]
+
+The match selects the exchanges; without it, all requests to a model are checked. A check is validated before it runs:
+an error names the invalid key.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from math import inf
+from typing import Any, NamedTuple, TypeGuard
+
+from mockserver.core.messages import short_repr, unknown_name
+from mockserver.state.journal.exchanges import NOTHING, Forgotten
+from mockserver.state.journal.views import Past, View
+from mockserver.state.verify import expectations
+from mockserver.state.verify.client_review import CLIENT_FACTS, ClientFacts, review_client
+from mockserver.state.verify.expectations import Bounds, Price
+from mockserver.state.verify.selection import Match, RequestFilter, Selector
+
+Table = Mapping[str, Any]
+
+_BOUNDS = ("at_least", "at_most")
+
+
+class CheckError(ValueError):
+    """A check that is invalid; the message says what would have been valid."""
+
+
+def read_bounds(value: object, place: str) -> Bounds:
+    """Bounds from a number, from true for at least one, or from a table of `at_least` and `at_most`."""
+    if value is True:
+        return Bounds(1)
+    given = [name for name in _BOUNDS if value.get(name) is not None] if isinstance(value, Mapping) else []
+    if isinstance(value, Mapping) and given and not value.keys() - set(_BOUNDS):
+        least, most = (_bound(value[name], place) if name in given else None for name in _BOUNDS)
+        if least is not None and most is not None and least > most:
+            raise CheckError(f"{place}: at_least {least} is more than at_most {most}")
+        return Bounds(least or 0, most)
+    number = _bound(value, place)
+    return Bounds(number, number)
+
+
+def read_whole(value: object, place: str) -> int:
+    """A whole number from 0 on."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise _strange(value, place, "a whole number of at least 0")
+    return value
+
+
+def read_amount(value: object, place: str) -> float:
+    """A number from 0 on."""
+    if not _is_amount(value):
+        raise _strange(value, place, "a number of at least 0")
+    return value
+
+
+def read_seconds(value: object, place: str) -> float:
+    """A number of seconds."""
+    if not _is_amount(value):
+        raise CheckError(f"{place}: {short_repr(value)} is not a number of seconds of at least 0")
+    return value
+
+
+def read_prices(value: object, place: str) -> Mapping[str, Price]:
+    """The prices by model, '*' being all others: lists of two or three numbers."""
+    if isinstance(value, Mapping) and value and all(map(_is_price, value.values())):
+        return {str(model): Price(*price) for model, price in value.items()}
+    example = 'such as {"*": [0.1, 0.4]}'
+    raise _strange(value, place, f"a table with the prices of a million prompt and answer tokens by model, {example}")
+
+
+def read_name(value: object, place: str) -> str:
+    """A non-empty string."""
+    if not isinstance(value, str) or not value:
+        raise _strange(value, place, "a name")
+    return value
+
+
+def read_table(value: object, place: str) -> Mapping[str, Any]:
+    """A table."""
+    if not isinstance(value, Mapping):
+        raise CheckError(f"{place}: must be a table")
+    return value
+
+
+def read_matches(value: object, place: str) -> Sequence[Mapping[str, Any]]:
+    """A non-empty list of matches."""
+    if not isinstance(value, list | tuple) or not value:
+        raise CheckError(f'{place}: must be a list of matches, such as [{{"turn": 1}}, {{"turn": 2}}]')
+    return [read_table(match, f"{place}[{number}]") for number, match in enumerate(value)]
+
+
+def read_keys(table: Mapping[str, Any], known: Sequence[str], place: str) -> Mapping[str, Any]:
+    """A table with known keys only."""
+    for name in table:
+        if name not in known:
+            raise CheckError(f"{place}: {unknown_name('key', name, known)}")
+    return table
+
+
+def _bound(value: object, place: str) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise CheckError(
+            f'{place}: {short_repr(value)} is not a whole number, or a table such as {{"at_least": 1, "at_most": 3}}'
+        )
+    return value
+
+
+def _is_amount(value: object) -> TypeGuard[float]:
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < inf
+
+
+def _is_price(value: object) -> bool:
+    return isinstance(value, list | tuple) and len(value) in (2, 3) and all(map(_is_amount, value))
+
+
+def _strange(value: object, place: str, valid: str) -> CheckError:
+    return CheckError(f"{place}: {short_repr(value)} is not {valid}")
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """The evidence for checks: the exchanges, what matches, the stubs with their counts, and the clock."""
+
+    views: Sequence[View]
+    filter_exchanges: RequestFilter
+    stubs: Sequence[Table] = ()
+    now: float | None = None
+    ahead: float = 0.0
+    forgotten: Forgotten = NOTHING
+
+    def subject(self, match: Match) -> Selector:
+        """The subject of a check with this match."""
+        everybody = Selector(lambda: Past(self.views, self.forgotten), self.filter_exchanges)
+        return everybody.narrowed(match) if match else everybody
+
+
+class Check(NamedTuple):
+    """A check: `read` makes arguments of its table, and `run` checks the subject with them.
+
+    The result of `run` describes what is wrong, if anything. `beside` are the keys that a table may have besides the
+    check and its match.
+    """
+
+    read: Callable[[object, Table, str], tuple[Any, ...]]
+    run: Callable[..., str | None]
+    beside: tuple[str, ...] = ()
+
+
+def run_checks(checks: object, evidence: Evidence) -> list[dict[str, Any]]:
+    """The result of each check: `check`, `passed`, and `problem` if it has failed. Raises CheckError, CriteriaError."""
+    if not isinstance(checks, list) or not checks:
+        raise CheckError("checks: must be a list of tables, with at least one")
+    return [_run(table, f"checks[{number}]", evidence) for number, table in enumerate(checks)]
+
+
+def _run(value: object, place: str, evidence: Evidence) -> dict[str, Any]:
+    table = read_table(value, place)
+    name = _name(table, place)
+    check = CHECKS[name]
+    arguments = check.read(table[name], table, f"{place}.{name}")
+    subject = evidence.subject(read_table(table.get("match", {}), f"{place}.match"))
+    problem = check.run(subject, evidence, *arguments)
+    return {"check": name, "passed": problem is None, **({"problem": problem} if problem is not None else {})}
+
+
+def _name(table: Table, place: str) -> str:
+    named = [name for name in table if name in CHECKS]
+    stray = next((name for name in table if name not in (*CHECKS, *_BESIDE)), None)
+    if stray is not None:
+        raise CheckError(f"{place}: {unknown_name('check', stray, (*CHECKS, *_BESIDE) if named else CHECKS)}")
+    if len(named) != 1:
+        raise CheckError(f"{place}: must have exactly one check: {', '.join(CHECKS)}")
+    [name] = named
+    idle = next((key for key in table if key not in (name, "match", *CHECKS[name].beside)), None)
+    if idle is not None:
+        raise CheckError(f"{place}: {name} cannot be combined with {idle}")
+    return name
+
+
+def _alone(read: Callable[[object, str], Any]) -> Callable[[object, Table, str], tuple[Any]]:
+    """A reader of the check's value without other keys."""
+    return lambda value, table, place: (read(value, place),)
+
+
+def _flag(value: object, table: Table, place: str) -> tuple[()]:
+    if value is not True:
+        raise CheckError(f"{place}: must be true, or be left out")
+    return ()
+
+
+def _priced(value: object, table: Table, place: str) -> tuple[float, Mapping[str, Price]]:
+    most = read_amount(value, place)
+    if "prices" not in table:
+        raise CheckError(f'{place}: needs prices beside it, such as "prices": {{"*": [0.1, 0.4]}}')
+    return most, read_prices(table["prices"], f"{place}.prices")
+
+
+def _schema(value: object, place: str) -> object:
+    if value is None:
+        raise CheckError(f'{place}: must be a JSON Schema; for the vendor\'s contract use {{"contract": true}}')
+    return value
+
+
+def _declaration(value: object, place: str) -> ClientFacts:
+    fields = {} if value is True else value
+    if not isinstance(fields, Mapping):
+        raise CheckError(f"{place}: {short_repr(value)} is not true or a table of {', '.join(CLIENT_FACTS)}")
+    return ClientFacts(**read_keys(fields, CLIENT_FACTS, place))
+
+
+def _about(expectation: Callable[..., str | None]) -> Callable[..., str | None]:
+    """A runner for an expectation of the subject's exchanges."""
+    return lambda subject, evidence, *arguments: expectation(subject.select(), *arguments)
+
+
+def _resilience(subject: Selector, evidence: Evidence, declared: ClientFacts) -> str | None:
+    found = subject.select()
+    verdict = review_client(found.matching, declared, now=evidence.now, ahead=evidence.ahead, forgotten=found.forgotten)
+    return None if verdict.is_proven else verdict.as_text()
+
+
+CHECKS: Mapping[str, Check] = {
+    "calls": Check(_alone(read_bounds), _about(expectations.calls)),
+    "never": Check(_flag, _about(expectations.never)),
+    "spaced_at_least": Check(_alone(read_seconds), _about(expectations.spaced_at_least)),
+    "in_order": Check(
+        _alone(read_matches),
+        lambda subject, evidence, matches: expectations.in_order(
+            [subject.narrowed(match).select() for match in matches], subject.select()
+        ),
+    ),
+    "concurrency": Check(_alone(read_whole), _about(expectations.concurrency)),
+    "tokens": Check(_alone(read_amount), _about(expectations.tokens)),
+    "cached_tokens": Check(_alone(read_amount), _about(expectations.cached_tokens)),
+    "cost": Check(_priced, _about(expectations.cost), beside=("prices",)),
+    "tool_called": Check(
+        lambda value, table, place: (
+            read_name(value, place),
+            read_table(table.get("arguments", {}), f"{place}.arguments"),
+        ),
+        _about(expectations.tool_called),
+        beside=("arguments",),
+    ),
+    "tool_answered": Check(
+        lambda value, table, place: (read_name(value, place), table.get("result")),
+        _about(expectations.tool_answered),
+        beside=("result",),
+    ),
+    "schema": Check(_alone(_schema), _about(expectations.schema)),
+    "contract": Check(_flag, _about(expectations.contract)),
+    "cancelled": Check(_alone(read_bounds), _about(expectations.cancelled)),
+    "all_used": Check(_flag, lambda subject, evidence: expectations.all_used(evidence.stubs)),
+    "all_matched": Check(_flag, _about(expectations.all_matched)),
+    "resilience": Check(_alone(_declaration), _resilience),
+}
+# All keys that may be given besides a check.
+_BESIDE = ("match", *(key for check in CHECKS.values() for key in check.beside))

@@ -8,7 +8,7 @@ import pytest
 from mockserver.core.matching.values import CriteriaError
 from mockserver.state.journal.exchanges import Forgotten
 from mockserver.state.journal.views import View, journal_lines, line
-from mockserver.state.verify.checks import CHECKS, CheckError, Evidence, run_checks
+from mockserver.state.verify import CHECKS, CheckError, Evidence, run_checks
 from mockserver.state.verify.expectations import contract
 from mockserver.state.verify.selection import Selection
 from tests.support.journals import exchange
