@@ -171,7 +171,7 @@ def _outcome(name: str) -> Path | str:
         return f"The clients' environment {name!r} cannot be made. {problem}"
 
 
-def built(name: str, recipe: str, build: Callable[[Path], None]) -> Path:
+def built(name: str, recipe: str, build: Callable[[Path], object]) -> Path:
     """The folder that `build` fills; another recipe gets another folder. The marker is written last."""
     folder = SHELF / f"{name}-{sha256(recipe.encode()).hexdigest()[:12]}"
     marker = folder / ".ready"

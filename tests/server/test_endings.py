@@ -12,6 +12,7 @@ import pytest
 
 from tests.support.printing import printed_until
 from tests.support.sockets import LOOPS
+from tests.support.waiting import until
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="processes are watched on Unix")
 
@@ -40,8 +41,8 @@ PLACES = {
     "a thread": "loop.call_later(0.3, threading.Thread(target=work).start)",
     "the loop's threads": "loop.call_later(0.3, loop.run_in_executor, None, work)",
 }
-# With leave for a busy machine.
-SECONDS = 1.5
+# With leave for a busy machine, which gets some tries, too.
+SECONDS, TRIES = 1.5, 3
 
 
 @pytest.mark.parametrize(
@@ -59,19 +60,24 @@ SECONDS = 1.5
 def test_a_signal_ends_a_busy_server(busy: str, place: str, number: int, options: tuple[str, ...]) -> None:
     code = BUSY.replace("BUSY", busy).replace("PLACE", PLACES[place])
     command = [sys.executable, "-c", code, "serve", "--port", "0", *options]
+    assert any(seconds_to_end(command, number, 2 if options else 1) < SECONDS for _ in range(TRIES))
+
+
+def seconds_to_end(command: list[str], number: int, processes: int) -> float:
+    """How long a server and its processes, all of them busy, live after a signal."""
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         try:
             said = printed_until(process, "busy")
-            while said.count("busy\n") < (2 if options else 1):
+            while said.count("busy\n") < processes:
                 said += printed_until(process, "busy")
             assert re.search(r"http://\S+", "".join(said))
             before = children_of(process.pid)
             began = time.monotonic()
             process.send_signal(number)
             process.wait(10)
-            assert time.monotonic() - began < SECONDS
-            time.sleep(0.05)
-            assert not [pid for pid in before if is_running(pid)]
+            seconds = time.monotonic() - began
+            until(lambda: not any(map(is_running, before)))
+            return seconds
         finally:
             process.kill()
 

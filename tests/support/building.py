@@ -2,13 +2,13 @@
 
 import re
 import shutil
-import subprocess
 import sys
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+from tests.clients.environments import BUILD_SECONDS, built, run_in
 from tests.support import bare_root
 from tests.support.dockerfile import Stage, Step, context, read_stages
 
@@ -73,7 +73,7 @@ class _Build:
 
 def build(folder: Path, scratch: Path) -> Image:
     """Build the Dockerfile of a folder in bare roots within a scratch folder."""
-    packages = _packages(folder, scratch / "packages")
+    packages = _packages(folder)
     source = scratch / "context"
     for path in context(folder, (folder / ".dockerignore").read_text()):
         (source / path).parent.mkdir(parents=True, exist_ok=True)
@@ -85,18 +85,17 @@ def build(folder: Path, scratch: Path) -> Image:
         root.mkdir()
         root.chmod(0o755)
         bare_root.make_base(root)
-        built = _Build(root, source, made, packages)
+        container = _Build(root, source, made, packages)
         for step in stage.steps:
-            built.perform(step)
+            container.perform(step)
         shutil.rmtree(root / "packages")
-    return Image(root, built.variables, stages[-1])
+    return Image(root, container.variables, stages[-1])
 
 
-def _packages(folder: Path, target: Path) -> Path:
-    """A folder with all packages that the project needs to be built and to run, downloaded by pip."""
+def _packages(folder: Path) -> Path:
+    """A folder with all packages that the project needs to be built and to run, downloaded by pip and kept."""
     project = tomllib.loads((folder / "pyproject.toml").read_text())
     wanted = [*project["build-system"]["requires"], *project["project"]["dependencies"]]
     wanted += [each for extra in ("tls", "record") for each in project["project"]["optional-dependencies"][extra]]
-    command = [sys.executable, "-m", "pip", "download", "--quiet", "--dest", str(target), *wanted]
-    subprocess.run(command, check=True, capture_output=True)
-    return target
+    command = [sys.executable, "-m", "pip", "download", "--quiet", *wanted]
+    return built("packages", "\n".join((sys.version, *wanted)), lambda target: run_in(command, target, BUILD_SECONDS))
