@@ -98,32 +98,27 @@ def _listed(values: Sequence[object]) -> str:
     return f"{', '.join(most)}{',' * (len(most) > 1)} and {last}" if most else last
 
 
-_DECIMALS = ("temperature", "top_p", "frequency_penalty", "presence_penalty")
+_DECIMALS = ("temperature", "top_p", "frequency_penalty", "presence_penalty", "logit_bias")
 
 
-def _bound(word: str, sign: str) -> Callable[[Violation], Refusal]:
-    def wording(v: Violation) -> Refusal:
-        kind = "decimal" if v.path[0] in (*_DECIMALS, "logit_bias") else "integer"
-        words = f"{kind} {word} {'minimum' if word == 'below' else 'maximum'} value"
-        expected = f"Expected a value {sign} {v.expected}, but got {str(v.found)[:LONGEST_ECHO]} instead."
-        return refused(
-            f"Invalid '{v.field}': {words}. {expected}", v.field, f"{kind}_{word}_{words.split()[2][:3]}_value"
-        )
-
-    return wording
+def _bound(v: Violation) -> Refusal:
+    word, sign, limit = ("below", ">=", "minimum") if v.rule == "minimum" else ("above", "<=", "maximum")
+    kind = "decimal" if v.path[0] in _DECIMALS else "integer"
+    expected = f"Expected a value {sign} {v.expected}, but got {str(v.found)[:LONGEST_ECHO]} instead."
+    words = f"Invalid '{v.field}': {kind} {word} {limit} value. {expected}"
+    return refused(words, v.field, f"{kind}_{word}_{limit[:3]}_value")
 
 
-def _size(noun: str, word: str, limit: str, code: str) -> Callable[[Violation], Refusal]:
-    def wording(v: Violation) -> Refusal:
-        article = "an" if noun[0] in "ao" else "a"
-        found = f"{article} {noun} with length {len(v.found)}" if isinstance(v.found, str | list) else ""
-        if word == "empty":
-            found = f"an empty {noun}"
-        expected = f"Expected {article} {noun} with {limit} length {v.expected}, but got {found} instead."
-        fault = f"empty {noun}" if word == "empty" else f"{noun} too {word}"
-        return refused(f"Invalid '{v.field}': {fault}. {expected}", v.field, code)
-
-    return wording
+def _size(v: Violation) -> Refusal:
+    article, noun = ("an", "array") if v.rule.endswith("Items") else ("a", "string")
+    if v.rule.startswith("min"):
+        fault, limit, code, found = f"empty {noun}", "minimum", f"empty_{noun}", f"an empty {noun}"
+    else:
+        length = len(v.found) if isinstance(v.found, str | list) else 0
+        fault, limit, code = f"{noun} too long", "maximum", f"{noun}_above_max_length"
+        found = f"{article} {noun} with length {length}"
+    expected = f"Expected {article} {noun} with {limit} length {v.expected}, but got {found} instead."
+    return refused(f"Invalid '{v.field}': {fault}. {expected}", v.field, code)
 
 
 def _pattern(v: Violation) -> Refusal:
@@ -155,12 +150,12 @@ _WORDINGS: Mapping[str, Callable[[Violation], Refusal]] = {
     "additionalProperties": _unknown,
     "type": _mistyped,
     "enum": _not_supported,
-    "minimum": _bound("below", ">="),
-    "maximum": _bound("above", "<="),
-    "minItems": _size("array", "empty", "minimum", "empty_array"),
-    "maxItems": _size("array", "long", "maximum", "array_above_max_length"),
-    "minLength": _size("string", "empty", "minimum", "empty_string"),
-    "maxLength": _size("string", "long", "maximum", "string_above_max_length"),
+    "minimum": _bound,
+    "maximum": _bound,
+    "minItems": _size,
+    "maxItems": _size,
+    "minLength": _size,
+    "maxLength": _size,
     "pattern": _pattern,
     "maxProperties": _too_many_members,
 }
