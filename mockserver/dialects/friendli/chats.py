@@ -125,7 +125,6 @@ def read_chat(place: Place, call: Call, scope: RequestScope) -> GenerationReques
 def _request(
     body: Body, name: str, model: Model, edition: Edition, thought: Reasoning, media: Sequence[Medium]
 ) -> GenerationRequest:
-    """A valid chat as a request to its model."""
     prompt = read_prompt(body["messages"], body.get("tools"), media)
     prompts = (prompt,)
     tools, choice = NO_OFFER

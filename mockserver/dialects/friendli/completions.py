@@ -92,7 +92,6 @@ def read_completion(place: Place, call: Call, scope: RequestScope) -> Generation
 
 
 def _request(body: Body, name: str, model: Model, edition: Edition) -> GenerationRequest:
-    """A valid body as a request to its model."""
     prompt = body.get("prompt")
     prompts = (text_prompt(ints(body["tokens"])),) if prompt is None else text_prompts(prompt)
     if any(map(body.get, _VECTORS)):

@@ -306,7 +306,6 @@ def _streamed_item(response: Responding, generated: GeneratedItem, text: str | N
 
 
 def _output(response: Responding) -> list[Members]:
-    """The items in the form of a whole response."""
     items = list[Members]()
     for generated in _generated(response):
         id_ = f"{_PREFIXES[generated.kind]}_{_digits(response, 'whole', generated.kind, generated.place)}"

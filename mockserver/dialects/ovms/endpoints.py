@@ -112,7 +112,6 @@ def _named_by(path: str) -> str:
 
 
 def _depth(body: bytes) -> int:
-    """How deeply the body nests."""
     depth = deepest = 0
     for token in _NESTING.finditer(body):
         depth += {b"[": 1, b"{": 1, b"]": -1, b"}": -1}.get(token[0], 0)
@@ -130,7 +129,6 @@ def _first_of_equals(body: bytes, fields: dict[str, Any]) -> dict[str, Any]:
 
 
 def _first(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object with the first of duplicate keys, in order."""
     return dict(reversed(dict(reversed(pairs)).items()))
 
 
@@ -183,7 +181,6 @@ def enter(call: Call, scope: RequestScope, kind: Kind) -> Admitted | Refusal:
 
 
 def _wrong_endpoint(fields: Fields, kind: Kind) -> Refusal:
-    """The refusal of a graph at an endpoint that it does not serve."""
     return fields_fault(fields, kind) or graph_fault(_WRONG_ENDPOINT, stream=fields.get("stream") is True)
 
 

@@ -169,7 +169,6 @@ def _lines(graphs: Graphs, scope: RequestScope) -> Iterator[str]:
 
 
 def _of_times(name: str, labels: str, counts: GraphCounts) -> Iterator[str]:
-    """The lines of a histogram."""
     upto = [*accumulate(counts.times)]
     yield f"{name}_count{{{labels}}} {upto[-1]}\n{name}_sum{{{labels}}} {counts.total}\n"
     for border, count in zip((*_BORDERS, "+Inf"), upto, strict=True):

@@ -271,6 +271,10 @@ def _request(
     effort, shown = None, False
     if parsed:
         effort, shown = reasoning_of(fields["model"], fields.get("chat_template_kwargs", _NOTHING))
+    stops = _NO_STOPS
+    if fields.get("stop"):
+        # "default: `false` if `stream=false`, `true` if `stream=true`"
+        stops = Stops(stop_texts(fields["stop"]), include=fields.get("include_stop_str_in_output", stream))
     if edition == "documented" and ignore_eos and most is None:
         # "unset becomes 4000"
         most = IGNORE_EOS_LIMIT
@@ -291,7 +295,7 @@ def _request(
             # The older server ignores the model's context window.
             context=model.context if edition == "observed" else prompt.token_count + _NO_WINDOW,
         ),
-        stops=_read_stops(fields, kept=stream) if fields.get("stop") else _NO_STOPS,
+        stops=stops,
         sampling=_USUAL[edition] if _SAMPLING_FIELDS.isdisjoint(fields) else _read_sampling(fields, edition),
         constraint=read_format(fields["response_format"])
         if "response_format" in fields and edition == "observed"
@@ -328,11 +332,6 @@ def reasoning_of(model: str, template: Mapping[str, Any]) -> tuple[Effort | None
     if family is None or (family.switch and not template.get("enable_thinking", family.unasked)):
         return None, template.get("enable_thinking") is not False
     return EFFORTS.get(asked, _DEFAULT_EFFORT) if isinstance(asked, str) else _DEFAULT_EFFORT, True
-
-
-def _read_stops(fields: Fields, *, kept: bool) -> Stops:
-    """The texts that end the answer. "default: `false` if `stream=false`, `true` if `stream=true`"."""
-    return Stops(stop_texts(fields["stop"]), include=fields.get("include_stop_str_in_output", kept))
 
 
 # "Random seed [...] default: 0" in the one; the other draws one, here from the request itself. Of `top_k` "default: all
