@@ -17,6 +17,7 @@ from starlette.routing import Match, Route
 
 from mockserver.core.calls import Headers
 from mockserver.core.installed import load_dialects
+from mockserver.core.matching.values import CriteriaError
 from mockserver.core.messages import unknown_name
 from mockserver.core.version import __version__
 from mockserver.server.admin import faults, journal, metrics, namespaces, server, settings, stubs, verification
@@ -34,8 +35,9 @@ from mockserver.server.app_state import AppState
 from mockserver.server.cors import is_own, open_to_pages
 from mockserver.server.multi_process import needs_one_process
 from mockserver.server.urls import ADMIN
-from mockserver.state.settings import Settings
+from mockserver.state.settings import ConfigError, Settings
 from mockserver.state.settings.origins import is_loopback
+from mockserver.state.verify.client_review import ClientFactsError
 
 _CLOSED = (
     "The admin API is closed, as the server listens beyond loopback and has no admin token. Start it with one: "
@@ -47,6 +49,8 @@ _LOCKED = (
 )
 _WRONG = "The admin token is not the server's (its --admin-token, or MOCKSERVER_ADMIN_TOKEN)."
 _FOREIGN = "The admin API serves pages of other origins only with the admin token (--admin-token)."
+# What an endpoint raises for a request that is invalid; each message says what would have been valid.
+_REFUSALS = (AdminError, ConfigError, CriteriaError, ClientFactsError)
 _VARIABLE = re.compile(r"{(\w+)(?::\w+)?}")
 
 
@@ -95,7 +99,7 @@ def admin_api(app_state: AppState) -> Starlette:
     return Starlette(
         routes=routes,
         middleware=[Middleware(open_to_pages, lambda: app_state.setup.settings)],
-        exception_handlers={404: _not_found, 405: _wrong_method, AdminError: _refused},
+        exception_handlers={404: _not_found, 405: _wrong_method, **dict.fromkeys(_REFUSALS, _refused)},
     )
 
 
@@ -132,8 +136,7 @@ def _refusal(settings: Settings, request: Request) -> Response | None:
 
 
 async def _refused(request: Request, error: Exception) -> Response:
-    assert isinstance(error, AdminError), "only these are handled here"
-    return admin_error(error.status, str(error))
+    return admin_error(error.status if isinstance(error, AdminError) else 400, str(error))
 
 
 async def _wrong_method(request: Request, error: Exception) -> Response:

@@ -114,7 +114,7 @@ def admin_error(status: int, message: str) -> Response:
     return admin_json({"error": {"message": message, "type": "mockserver_admin"}}, status)
 
 
-# Gives a response, or a value that is written as JSON. Raises AdminError.
+# Gives a response, or a value that is written as JSON. Raises AdminError, or what says that a value is invalid.
 AdminHandler = Callable[[AdminRequest], Awaitable[object]]
 
 

@@ -24,7 +24,6 @@ from mockserver.server.admin.schemas import (
     rows,
     table,
 )
-from mockserver.state.settings import ConfigError
 from mockserver.state.settings.checks import check_matches
 
 _ARMED = table(
@@ -82,10 +81,7 @@ async def arm(request: AdminRequest) -> object:
         faults = read_table({key: value for key, value in table.items() if key != "name"})
     except FaultError as error:
         raise AdminError(f"{error}. An example: {_EXAMPLE}") from None
-    try:
-        check_matches(faults, request.app_state.operations)
-    except ConfigError as error:
-        raise AdminError(str(error)) from None
+    check_matches(faults, request.app_state.operations)
     # A scenario has several faults. By default the kind is the name.
     name = str(table.get("name") or table.get("scenario") or table["kind"])
     rules, now = request.namespace.faults, request.now

@@ -11,7 +11,6 @@ import orjson
 from starlette.responses import Response, StreamingResponse
 
 from mockserver.core.dialects import EDITIONS
-from mockserver.core.matching.values import CriteriaError
 from mockserver.core.messages import unknown_name
 from mockserver.server.admin.endpoints import AdminError, AdminRequest, QueryParameter, endpoint, per_namespace
 from mockserver.server.admin.schemas import (
@@ -267,12 +266,9 @@ async def filter_exchanges(request: AdminRequest) -> object:
     for name in wanted.keys() - {"match"}:
         raise AdminError(unknown_name("key", name, ("match",)))
     journal, operations = request.namespace.journal, request.app_state.operations
-    forgotten = journal.forgotten
-    try:
-        match, before = wanted.get("match", {}), forgotten.questions
-        found = await asyncio.to_thread(partial(differences_of, journal.exchanges(), match, operations, before))
-    except CriteriaError as error:
-        raise AdminError(str(error)) from None
+    forgotten, match = journal.forgotten, wanted.get("match", {})
+    sift = partial(differences_of, journal.exchanges(), match, operations, forgotten.questions)
+    found = await asyncio.to_thread(sift)
     matching = [number for number, differences in found.items() if not differences]
     by_number = {str(number): differences for number, differences in found.items()}
     return {"matching": matching, "differences": by_number, "forgotten": forgotten._asdict()}

@@ -42,7 +42,7 @@ from mockserver.server.admin.schemas import (
 )
 from mockserver.server.urls import ADMIN
 from mockserver.state.quotas import quota_in_words
-from mockserver.state.settings import ConfigError, Settings
+from mockserver.state.settings import Settings
 from mockserver.state.settings.checks import read_namespace_settings
 from mockserver.state.settings.options import LIVE, OPTIONS, OWN, from_texts
 
@@ -163,10 +163,7 @@ async def change_settings(request: AdminRequest) -> object:
         if name not in LIVE:
             raise AdminError(f"settings: {unknown_name('setting', name, LIVE)}. {_NOT_LIVE}")
     settings = request.app_state.setup.settings
-    try:
-        request.app_state.adopt(replace(settings, **from_texts(changes, "settings:", settings.traces)))
-    except ConfigError as error:
-        raise AdminError(str(error)) from None
+    request.app_state.adopt(replace(settings, **from_texts(changes, "settings:", settings.traces)))
     return {"changed": list(changes)}
 
 
@@ -189,10 +186,7 @@ async def settle(request: AdminRequest) -> object:
     wanted = await request.json("The settings", '{"seed": 7, "latency": "off"}')
     app_state, space = request.app_state, request.namespace
     kept = space.own if request.is_set("merge") else {}
-    try:
-        space.own = {**kept, **read_namespace_settings(wanted, app_state.dialects, app_state.setup.settings.traces)}
-    except ConfigError as error:
-        raise AdminError(str(error)) from None
+    space.own = {**kept, **read_namespace_settings(wanted, app_state.dialects, app_state.setup.settings.traces)}
     return await own_settings.handle(request)
 
 

@@ -9,6 +9,7 @@ import orjson
 from starlette.responses import Response
 
 from mockserver.core.messages import short_repr, unknown_name
+from mockserver.recordings.stubs import read_replaying, replay_from
 from mockserver.server.admin.endpoints import AdminError, AdminRequest, QueryParameter, endpoint, per_namespace
 from mockserver.server.admin.schemas import (
     ANY,
@@ -25,7 +26,6 @@ from mockserver.server.admin.schemas import (
     table,
 )
 from mockserver.server.urls import ADMIN
-from mockserver.state.settings import ConfigError
 from mockserver.state.stub_support import check_abilities
 from mockserver.state.stubs.parse_stubs import NOTES, check_names, read_stub
 from mockserver.state.stubs.saving import WRITERS
@@ -139,17 +139,10 @@ async def replay(request: AdminRequest) -> object:
     text, name = given.pop("recording", None), given.pop("name", "recorded")
     if not isinstance(text, str) or not isinstance(name, str) or given.keys() - _REPLAYING:
         raise AdminError(f"A recording must be a JSON object such as {_RECORDING}, of which the text is needed")
-    # Imported when first needed: a server starts sooner without.
-    from mockserver.recordings.stubs import read_replaying, replay_from
-
     space = request.namespace
     settings, dialects = request.app_state.setup_of(space).settings, request.app_state.dialects
-    try:
-        how = read_replaying(**given)
-        read = partial(replay_from, text.encode("utf-8", "replace"), name, settings, dialects, how)
-        found = await asyncio.to_thread(read)
-    except ConfigError as error:
-        raise AdminError(str(error)) from None
+    read = partial(replay_from, text.encode("utf-8", "replace"), name, settings, dialects, read_replaying(**given))
+    found = await asyncio.to_thread(read)
     return {"added": _added(request, found.stubs), "left_out": found.left_out}
 
 

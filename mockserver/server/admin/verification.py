@@ -194,11 +194,7 @@ async def report(request: AdminRequest) -> object:
         # What is no number is refused with the rest.
         with suppress(ValueError):
             declared[name] = float(declared[name])
-    try:
-        facts = client_facts_of(declared)
-    except ClientFactsError as error:
-        raise AdminError(str(error)) from None
-    space = request.namespace
+    facts, space = client_facts_of(declared), request.namespace
     exchanges, forgotten = space.journal.exchanges(), space.journal.forgotten.questions
     seen = await _views(exchanges)
     judged = partial(review_client, seen, facts, now=request.now, ahead=space.shift, forgotten=forgotten)
