@@ -69,10 +69,11 @@ def test_its_routes_hold_every_operation_under_each_name() -> None:
     assert {("GET", "/_mockserver/journal"), ("GET", "/_mockserver/ui"), ("*", "/cerebras/openapi.json")} <= served
 
 
-def test_a_start_pays_neither_for_the_admin_api_nor_for_patterns() -> None:
+def test_a_start_pays_for_neither_patterns_nor_schemas_nor_the_admin_api() -> None:
     program = (
         "import sys, mockserver; mockserver.create_app(); import mockserver.server.server; "
-        "print(*{'regex', 'mockserver.server.admin'} & sys.modules.keys())"
+        "import mockserver.testing.server; "
+        "print(*{'regex', 'mockserver.server.admin', 'jsonschema_rs'} & sys.modules.keys())"
     )
     told = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert told.stdout == "\n"

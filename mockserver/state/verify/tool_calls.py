@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import orjson
-from jsonschema_rs import Draft202012Validator, ValidationErrorKind
 
 from mockserver.core.json_values import step_text
 from mockserver.model.schema import SchemaLimitError, UnsatisfiableSchemaError
@@ -103,10 +102,13 @@ def read_schema(schema: object) -> Callable[[object], Breach | None]:
     """A function that finds a value's first breach of a schema. Raises SchemaError; references are never fetched."""
     if not isinstance(schema, dict | bool):
         raise SchemaError("it must be an object or a boolean")
-    try:
-        # Loaded with the first schema, since it takes long. What a check costs is known before a validator is made.
-        from mockserver.model.schema.documents import PATTERNS, Document
+    # Loaded with the first schema, since it takes long.
+    from jsonschema_rs import Draft202012Validator, ValidationErrorKind
 
+    from mockserver.model.schema.documents import PATTERNS, Document
+
+    try:
+        # What a check costs is known before a validator is made.
         allows = Document(schema, 2020).reach.allows
         validator = Draft202012Validator(schema, retriever=_refuse, pattern_options=PATTERNS)
     except SchemaLimitError as error:
