@@ -70,7 +70,8 @@ class Graphs:
         name, method = _graph_of(served)
         if not name or len(name) > _LONGEST_NAME or (name not in self._counts and len(self._counts) >= _MOST_GRAPHS):
             return None
-        counts = self._counts.setdefault(name, {}).setdefault(method, GraphCounts())
+        methods = self._counts.setdefault(name, {})
+        counts = methods.get(method) or methods.setdefault(method, GraphCounts())
         # "for V3 API, the LLM request is validated at graph node level meaning that packet creation always succeeds"
         counts.accepted += 1
         if method == "ModelReady":

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from mockserver.core.calls import Call
-from mockserver.core.dialects import Edition, Model, RequestScope
+from mockserver.core.dialects import Edition, RequestScope
 from mockserver.core.failures import FailureKind, Refusal
 from mockserver.core.generation import Effort, GenerationRequest, Limits, Output, Prompt, Sampling, Stops, ToolChoice
 from mockserver.dialects.openai.read import chat_prompt, image_urls, stop_texts, with_images
@@ -51,18 +51,9 @@ def read_chat(call: Call, scope: RequestScope) -> GenerationRequest | Refusal:
     accepted = accept(call, scope, _CHAT_CHECKS)
     if isinstance(accepted, Refusal):
         return accepted
-    messages = accepted.fields["messages"]
-    return read_conversation(accepted, as_templated(messages), messages, _token_limit(accepted.fields))
-
-
-def _token_limit(fields: Fields) -> int | None:
-    """The maximum length that a chat requests: `max_completion_tokens` takes precedence over `max_tokens`."""
-    asked: int | None = fields.get("max_completion_tokens", fields.get("max_tokens"))
-    return asked
-
-
-def _a_token_to_say(value: object, fields: Fields) -> str | None:
-    return "max_tokens value should be greater than 0" if _token_limit(fields) == 0 else None
+    fields, messages = accepted.fields, accepted.fields["messages"]
+    most = fields.get("max_completion_tokens", fields.get("max_tokens"))
+    return read_conversation(accepted, as_templated(messages), messages, most)
 
 
 # --- the messages of a chat ------------------------------------------------------------------------------------------
@@ -182,6 +173,12 @@ def as_templated(messages: Sequence[Message]) -> list[Message]:
     return templated
 
 
+def _a_token_to_say(value: object, fields: Fields) -> str | None:
+    # `max_completion_tokens` takes precedence over `max_tokens`.
+    most = fields.get("max_completion_tokens", value)
+    return "max_tokens value should be greater than 0" if most == 0 else None
+
+
 _CHAT_CHECKS: tuple[Check, ...] = (
     *STREAM,
     whole_limit("max_tokens"),
@@ -260,9 +257,11 @@ def _request(
     Its parsers find tools and reasoning; "skip_special_tokens=false turns them off".
     """
     fields, model = accepted
-    fault = _window_fault(prompt, most or 0, model) if edition == "observed" else None
-    if fault is not None:
-        return _refused(fault, fields, FailureKind.CONTEXT_LENGTH)
+    found, window = prompt.token_count, model.context
+    if edition == "observed" and found + (most or 0) > window:
+        asked = "" if found > window else f" + max tokens value: {most}"
+        message = f"Number of prompt tokens: {found}{asked} exceeds model max length: {window}"
+        return _refused(message, fields, FailureKind.CONTEXT_LENGTH)
     fault = first_fault(ENGINE_CHECKS[edition], fields)
     if fault is not None:
         return _refused(fault, fields)
@@ -310,16 +309,6 @@ def _request(
 
 
 _NO_STOPS, _NO_WINDOW = Stops(), 131_072
-
-
-def _window_fault(prompt: Prompt, most: int, model: Model) -> str | None:
-    """Why a prompt, with the most tokens that may follow it, does not fit into the model's window."""
-    found, window = prompt.token_count, model.context
-    if found > window:
-        return f"Number of prompt tokens: {found} exceeds model max length: {window}"
-    if found + most > window:
-        return f"Number of prompt tokens: {found} + max tokens value: {most} exceeds model max length: {window}"
-    return None
 
 
 _DEFAULT_EFFORT: Effort = "medium"
