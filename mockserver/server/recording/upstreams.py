@@ -38,20 +38,9 @@ class Upstream(NamedTuple):
         return self.origin + self.base
 
     @property
-    def host(self) -> str:
-        """Its host name or address."""
-        return urlsplit(self.origin).hostname or ""
-
-    @property
-    def port(self) -> int:
-        """Its port."""
-        parts = urlsplit(self.origin)
-        return parts.port or {"http": 80, "https": 443}[parts.scheme]
-
-    @property
     def is_local(self) -> bool:
         """Whether it is on this machine, where no proxy leads."""
-        return _LOOPBACK.fullmatch(self.host) is not None
+        return _LOOPBACK.fullmatch(urlsplit(self.origin).hostname or "") is not None
 
 
 class Upstreams(NamedTuple):
@@ -84,7 +73,8 @@ class Upstreams(NamedTuple):
     def check_loops(self, port: int) -> None:
         """Raise ConfigError if an upstream is this recorder itself, which listens on the port."""
         for name, upstream in self.given.items():
-            if upstream.is_local and upstream.port == port:
+            parts = urlsplit(upstream.origin)
+            if upstream.is_local and port == (parts.port or {"http": 80, "https": 443}[parts.scheme]):
                 raise ConfigError(
                     f"upstream: {name}: {upstream.url} is the recorder itself; --port chooses another port"
                 )
@@ -161,7 +151,10 @@ class Targets:
         host = (headers.get("host") or "").partition(":")[0].lower()
         route = self._router.find(method, own, host) if not own.startswith(ADMIN) else None
         if route is None:
-            return self._unserved(method, own)
+            names = ", ".join(f"/{name}/..." for name in self._dialects)
+            what = "The recorder has no admin API." if own.startswith(ADMIN) else "No dialect has it."
+            message = f"Nothing is recorded at {method} {own}. {what} Put a dialect's name in front: {names}"
+            return SimulatorError(404, "no_route", message, tuple(self._router.nearest(own)))
         dialect = route.dialect
         if route.rivals and not route.chosen_by:
             names = ", ".join(f"/{each.dialect.name}{own}" for each in (route, *route.rivals))
@@ -171,12 +164,6 @@ class Targets:
             return SimulatorError(502, "no_upstream", self._upstreams.missing(dialect))
         native = _native(route, own, raw, path, host in dialect.hosts)
         return Target(route, upstream, native + (b"?" + query if query else b""), namespace, own)
-
-    def _unserved(self, method: str, path: str) -> SimulatorError:
-        names = ", ".join(f"/{name}/..." for name in self._dialects)
-        what = "The recorder has no admin API." if path.startswith(ADMIN) else "No dialect has it."
-        message = f"Nothing is recorded at {method} {path}. {what} Put a dialect's name in front: {names}"
-        return SimulatorError(404, "no_route", message, tuple(self._router.nearest(path)))
 
 
 def _native(route: RouteMatch, own: str, raw: bytes, path: str, by_host: bool) -> bytes:
