@@ -124,16 +124,12 @@ def _begun(name: str, issuer: str, key: ec.EllipticCurvePrivateKey) -> x509.Cert
 
 
 def _usage(*, signs: bool) -> x509.KeyUsage:
+    others = ("content_commitment", "key_encipherment", "data_encipherment", "key_agreement")
     return x509.KeyUsage(
         digital_signature=not signs,
         key_cert_sign=signs,
         crl_sign=signs,
-        content_commitment=False,
-        key_encipherment=False,
-        data_encipherment=False,
-        key_agreement=False,
-        encipher_only=False,
-        decipher_only=False,
+        **dict.fromkeys((*others, "encipher_only", "decipher_only"), False),
     )
 
 
@@ -143,17 +139,10 @@ def _general(host: str) -> x509.GeneralName:
         return x509.IPAddress(ip_address(host))
     except ValueError:
         pass
-    try:
-        return x509.DNSName(_checked(host))
-    except ValueError:
-        raise ConfigError(f"certs: {host!r} is not a host name such as api.cerebras.ai or *.upstash.io") from None
-
-
-def _checked(host: str) -> str:
     labels = host.removeprefix("*.").split(".")
     if not all(label and label.replace("-", "").isalnum() and label.isascii() for label in labels):
-        raise ValueError(host)
-    return host
+        raise ConfigError(f"certs: {host!r} is not a host name such as api.cerebras.ai or *.upstash.io")
+    return x509.DNSName(host)
 
 
 def _write(path: Path, data: bytes, mode: int) -> None:

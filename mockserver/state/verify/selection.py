@@ -78,7 +78,10 @@ class Selector:
     def narrowed(self, match: Match, words: Sequence[str] = ()) -> "Selector":
         """The subset that matches this too. Raises CriteriaError if it names a field of neither requests nor answers;
         `words` are other names that may have been meant."""
-        check_fields(match, words)
+        known = (*words, *FIELDS, *COMPOUND, *ANSWER_FIELDS)
+        for name in match:
+            if name not in known:
+                raise CriteriaError(f"match: {unknown_name('field', name, known)}")
         return Selector(self.look, self.filter_exchanges, (*self.matches, match))
 
     def select(self) -> Selection:
@@ -111,14 +114,6 @@ class Selector:
             0 if requests or answers else forgotten,
             asked_for(*self.matches),
         )
-
-
-def check_fields(match: Match, words: Sequence[str]) -> None:
-    """Raise CriteriaError if a match names an unknown field; `words` are other names that may have been meant."""
-    known = (*words, *FIELDS, *COMPOUND, *ANSWER_FIELDS)
-    for name in match:
-        if name not in known:
-            raise CriteriaError(f"match: {unknown_name('field', name, known)}")
 
 
 def everyone(past: Past) -> Selection:
