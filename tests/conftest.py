@@ -4,15 +4,18 @@ import gc
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
 
 from mockserver import MockServer
 from mockserver.state.settings import Settings
 from tests.support.asking import FROZEN
 
-# A busy machine fails no test: none is timed.
-hypothesis_settings.register_profile("untimed", deadline=None)
-hypothesis_settings.load_profile("untimed")
+# A busy machine fails no test: none is timed. Nor does chance: every run tries the same.
+hypothesis_settings.register_profile(
+    "repeatable", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
+)
+hypothesis_settings.load_profile("repeatable")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

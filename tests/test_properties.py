@@ -53,7 +53,7 @@ def fields_of(dialect: str, path: str, edition: Edition) -> list[str]:
 
 
 @pytest.mark.parametrize("dialect, path, edition", OPERATIONS)
-@settings(max_examples=20, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=20)
 @given(data=st.data())
 def test_no_body_breaks_a_dialect(dialect: str, path: str, edition: Edition, data: st.DataObject) -> None:
     model = data.draw(st.sampled_from([*MODELS.get(dialect, []), "m"]))
@@ -70,7 +70,7 @@ def test_no_body_breaks_a_dialect(dialect: str, path: str, edition: Edition, dat
 
 
 @pytest.mark.parametrize("dialect, path, edition", OPERATIONS)
-@settings(max_examples=20, deadline=None, derandomize=True)
+@settings(max_examples=20)
 @given(
     raw=st.binary(max_size=40) | st.sampled_from([b"[" * 100_000, b'{"a":' * 5000, b"", b"null", b"NaN", b'{"a":1}x'])
 )
@@ -89,7 +89,7 @@ def test_every_answer_is_one_that_our_openapi_document_describes(dialect: str, e
     checks = CHECKS[1:] if dialect == "ovms" else CHECKS
     for found in described.get_all_operations():
 
-        @settings(max_examples=4, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+        @settings(max_examples=4, suppress_health_check=list(HealthCheck))
         @given(case=found.ok().as_strategy())  # type: ignore[union-attr]
         def check(case: Any) -> None:
             case.call_and_validate(headers={"authorization": "Bearer test"}, checks=checks)

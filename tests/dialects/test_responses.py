@@ -158,7 +158,7 @@ FIELDS = [
 ]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.lists(ITEMS, max_size=3), st.dictionaries(st.sampled_from(FIELDS), JSON, max_size=2))
 @EVERY
 def test_no_request_at_all_is_the_servers_own_fault(

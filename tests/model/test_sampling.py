@@ -70,7 +70,7 @@ samplings = st.builds(
 questions = st.sampled_from(QUESTIONS).map(prompt)
 
 
-@settings(max_examples=150, deadline=None, derandomize=True)
+@settings(max_examples=150)
 @given(questions, samplings, st.integers(0, 60))
 def test_a_limit_gives_a_prefix_under_any_controls(asked: Prompt, sampling: Sampling, limit: int) -> None:
     whole, cut = (
@@ -81,7 +81,7 @@ def test_a_limit_gives_a_prefix_under_any_controls(asked: Prompt, sampling: Samp
     assert whole == say(prompts=(asked,), sampling=sampling, limits=Limits(max_tokens=200), n=2).choices[0]
 
 
-@settings(max_examples=150, deadline=None, derandomize=True)
+@settings(max_examples=150)
 @given(questions, samplings)
 def test_what_is_banned_never_comes(asked: Prompt, sampling: Sampling) -> None:
     sampling = sampling._replace(logit_bias=tuple(row for row in sampling.logit_bias if row[1] < 0))
@@ -98,7 +98,7 @@ def test_what_is_banned_never_comes(asked: Prompt, sampling: Sampling) -> None:
         assert len({*fresh}) == len(fresh)
 
 
-@settings(max_examples=100, deadline=None, derandomize=True)
+@settings(max_examples=100)
 @given(questions, samplings, st.sampled_from([0, 1, 5, 20]), st.sampled_from([1, 3]))
 def test_log_probabilities_hold_together_under_any_controls(
     asked: Prompt, sampling: Sampling, alternatives: int, candidates: int
@@ -128,7 +128,7 @@ def test_log_probabilities_hold_together_under_any_controls(
             assert position.rank == 0
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=60)
 @given(questions, samplings)
 def test_a_seed_stated_in_an_answer_gives_that_answer_again_under_controls(asked: Prompt, sampling: Sampling) -> None:
     limits = Limits(max_tokens=80)

@@ -50,11 +50,15 @@ REPLAYED = """
 """
 
 
-@pytest.mark.parametrize("arguments", [(), ("-n", "2")])
-def test_a_cassette_answers_in_tests_of_every_kind(pytester: pytest.Pytester, arguments: tuple[str, ...]) -> None:
-    write_cassette(pytester.path / "below" / "cassettes" / "weather.jsonl", ("Oslo?", "Rain."), ("Rome?", "Sun."))
-    (pytester.path / "below" / "test_it.py").write_text(dedent(REPLAYED))
-    run(pytester, *arguments).assert_outcomes(passed=7)
+def write_replayed(folder: Path) -> None:
+    """Write tests of every kind into a folder, and the cassette that answers in them."""
+    write_cassette(folder / "cassettes" / "weather.jsonl", ("Oslo?", "Rain."), ("Rome?", "Sun."))
+    (folder / "test_replayed.py").write_text(dedent(REPLAYED))
+
+
+def test_a_cassette_answers_in_tests_of_every_kind(pytester: pytest.Pytester) -> None:
+    write_replayed(pytester.path / "below")
+    run(pytester).assert_outcomes(passed=7)
 
 
 def test_what_a_cassette_does_not_know_is_told_and_so_is_what_nobody_asked(pytester: pytest.Pytester) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from mockserver import MockServer
+from tests.plugin.test_cassettes import write_replayed
 from tests.server.test_workers import served
 from tests.support.pages import page
 from tests.support.suites import LEAN, run, run_apart, write_documented_cassette
@@ -22,7 +23,7 @@ SHUFFLED = """
 import random
 
 def pytest_collection_modifyitems(items):
-    random.Random({seed}).shuffle(items)
+    random.Random(1).shuffle(items)
 """
 
 
@@ -32,12 +33,18 @@ def shared() -> Iterator[MockServer]:
         yield running
 
 
-@pytest.mark.parametrize("seed, arguments", [(1, ("-n", "2")), (2, ("--mockserver-strict",))])
-def test_what_the_documentation_promises_runs_as_written(
-    pytester: pytest.Pytester, seed: int, arguments: tuple[str, ...]
-) -> None:
+def test_what_the_documentation_promises_runs_as_written(pytester: pytest.Pytester) -> None:
     write_documented_cassette(pytester.path)
-    run(pytester, *arguments, test_it=PROMISED, conftest=SHUFFLED.format(seed=seed)).assert_outcomes(passed=8)
+    run(pytester, "--mockserver-strict", test_it=PROMISED, conftest=SHUFFLED).assert_outcomes(passed=8)
+
+
+def test_all_kinds_of_tests_run_in_several_processes(pytester: pytest.Pytester) -> None:
+    write_documented_cassette(pytester.path)
+    write_replayed(pytester.path / "below")
+    modules = {"test_promised": PROMISED, "test_it": MARKED, "test_fails": FAILS}
+    result = run(pytester, "-n", "2", **modules, conftest=SHUFFLED)
+    result.assert_outcomes(passed=8 + 7 + 7, failed=1)
+    result.stdout.fnmatch_lines(FAILURE)
 
 
 def test_workers_and_repetitions_share_one_server_and_never_meet(pytester: pytest.Pytester, shared: MockServer) -> None:
@@ -475,22 +482,22 @@ MARKED = """
 """
 
 
-@pytest.mark.parametrize("arguments", [(), ("-n", "2")])
-def test_a_marker_brings_the_fixture_before_other_fixtures_make_clients(
-    pytester: pytest.Pytester, arguments: tuple[str, ...]
-) -> None:
-    fails = """
-        import my_app, pytest
+FAILS = """
+    import my_app, pytest
 
-        pytestmark = pytest.mark.mockserver(seed=7)
+    pytestmark = pytest.mark.mockserver(seed=7)
 
-        def test_of_a_marked_module():
-            my_app.ask_plainly("hello")
-            assert False
-    """
-    result = run(pytester, *arguments, test_it=MARKED, test_fails=fails)
+    def test_of_a_marked_module():
+        my_app.ask_plainly("hello")
+        assert False
+"""
+FAILURE = ["*- mockserver journal -*", "*cerebras completions llama3.1-8b 'hello' -> 200*"]
+
+
+def test_a_marker_brings_the_fixture_before_other_fixtures_make_clients(pytester: pytest.Pytester) -> None:
+    result = run(pytester, test_it=MARKED, test_fails=FAILS)
     result.assert_outcomes(passed=7, failed=1)
-    result.stdout.fnmatch_lines(["*- mockserver journal -*", "*cerebras completions llama3.1-8b 'hello' -> 200*"])
+    result.stdout.fnmatch_lines(FAILURE)
 
 
 def test_a_report_that_cannot_be_written_is_told_before_anything_runs(pytester: pytest.Pytester) -> None:

@@ -118,7 +118,7 @@ def test_the_parser_knows_every_root() -> None:
 
 
 @pytest.mark.parametrize("root", READ)
-@settings(max_examples=120, deadline=None, derandomize=True)
+@settings(max_examples=120)
 @given(topic=st.sampled_from(TOPICS) | st.text(max_size=30), key=st.integers(0, 2**64 - 1))
 def test_a_root_gives_exactly_its_production(root: str, topic: str, key: int) -> None:
     reader = Reader(told(root, topic, key))

@@ -511,7 +511,7 @@ def test_of_few_numbers_each_comes_up(name: str, most: int) -> None:
     assert most in found
 
 
-@settings(max_examples=150, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@settings(max_examples=150, suppress_health_check=list(HealthCheck))
 @given(
     name=st.sampled_from(["score", "age", "year", "confidence", "temperature", "price", "x", "percent", "whatever"]),
     kind=st.sampled_from(["integer", "number"]),

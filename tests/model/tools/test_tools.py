@@ -648,7 +648,7 @@ PROMPTS = (
 )
 
 
-@settings(max_examples=150, deadline=None, derandomize=True)
+@settings(max_examples=150)
 @given(sets=st.lists(parameter_sets, min_size=1, max_size=4), prompt=st.sampled_from(PROMPTS), key=st.integers(0, 99))
 def test_arguments_keep_to_the_schema_of_any_set_of_tools(sets: list[Schema], prompt: str, key: int) -> None:
     tools = tuple(Tool(f"tool_{place}", "weather search mail", schema) for place, schema in enumerate(sets))

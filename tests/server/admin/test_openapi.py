@@ -236,7 +236,7 @@ def test_whatever_fits_the_document_is_answered_as_it_says() -> None:
         if operation.path.endswith(_PATIENT):
             continue
 
-        @settings(max_examples=3, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+        @settings(max_examples=3, suppress_health_check=list(HealthCheck))
         @given(case=operation.as_strategy())
         def check(case: Any) -> None:
             case.call_and_validate(checks=CHECKS)
