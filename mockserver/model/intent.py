@@ -224,7 +224,7 @@ _LABELS = frozenset((
     "текст", "frage", "aufgabe", "thema", "sujet", "tema", "pregunta", "domanda", "soru", "konu",
 ))  # fmt: skip
 # What numbers a prompt, as load tests do, or an item in it: `[req-17]`, `#4711`, `000123`, `2.`
-_NUMBERING = re.compile(r"\W*(?:\[[^\]\n]{1,40}\]|#\d+|0\d+|\d{5,}|\(?\d{1,3}[.):])[\s:.)|-]+(?=\S)")
+_NUMBERING = re.compile(r"\W{0,20}(?:\[[^\[\]\n]{1,40}\]|#\d++|0\d++|\d{5,}+|\(?\d{1,3}[.):])[\s:.)|-]+(?=\S)")
 _FORMED = re.compile(
     rf"(?<=\w)\s+(?:as (?:(?:an?|valid|raw|plain|strict|compact)\s+){{0,2}}(?:{'|'.join(sorted(_FORMATS))})\b"
     rf"|in (?:valid )?(?:{'|'.join(sorted(_FORMATS))}) (?:format|form|with)\b).*",

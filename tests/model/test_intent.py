@@ -1,6 +1,7 @@
 """What a prompt asks for: language, subject, the kind and length of the answer; and whose turn it is in a dialogue."""
 
 from itertools import takewhile
+from time import process_time
 
 import pytest
 
@@ -164,3 +165,11 @@ def test_a_last_turn_that_says_nothing_leaves_the_whole_text() -> None:
 
 def test_a_dialogue_of_a_megabyte_is_read_at_its_end() -> None:
     assert last_turn("User: filler\nAssistant: more\n" * 40_000 + f"User: {ASKED}\nAssistant:") == ASKED
+
+
+@pytest.mark.parametrize("piece", ["[[ ", "0", "12345", "- ", "Task: ", "St. ", "about "])
+def test_the_subject_of_the_most_hostile_text_is_found_in_some_milliseconds(piece: str) -> None:
+    text = ("1" + piece * 1200)[:1200]
+    began = process_time()
+    assert detect_intent(text).subject
+    assert process_time() - began < 0.05
