@@ -77,14 +77,14 @@ def generate(request: GenerationRequest, seed: int) -> Generation:
     if request.n < 1:
         # The model only reads.
         return Generation(request, (), Usage(request.prompt_tokens, 0))
-    names = [*map(name_of, map(_text_of, request.prompts))]
     form = repr(None) if request.constraint is None else _form_of(request.constraint)
     choices: list[Choice] = []
     occurrences: dict[str, int] = {}
-    for prompt, name in zip(request.prompts, names, strict=True):
+    for prompt in request.prompts:
+        name = name_of(prompt.text)
         time = occurrences.get(name, 0)
-        drafts = _drafts(request, prompt, (form, name), time, seed)
         occurrences[name] = time + 1
+        drafts = _drafts(request, prompt, (form, name), time, seed)
         # A prompt is not sampled, so all of its choices have the same echo.
         echo_key = derive(drafts[0].key, "echo") if request.output.echo else 0
         for draft in drafts if request.best_of == 1 else _best(drafts, request, prompt):
@@ -93,7 +93,7 @@ def generate(request: GenerationRequest, seed: int) -> Generation:
     if request.effort is not None or request.prediction is not None:
         hidden = unseen(request, choices)
         completion += hidden.reasoning + hidden.rejected
-    return Generation(request, tuple(choices), Usage(request.prompt_tokens, completion, unseen=hidden))
+    return Generation(request, tuple(choices), Usage(request.prompt_tokens, completion, 0, hidden))
 
 
 def fingerprint_of(request: GenerationRequest, seed: int) -> int:
