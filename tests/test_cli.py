@@ -29,7 +29,8 @@ from mockserver.state.settings.options import BY_NAME, OPTIONS
 from tests.support.certificates import write_certificate
 from tests.support.http import exchange
 from tests.support.printing import printed_until
-from tests.support.sockets import LOOPS
+from tests.support.sockets import LOOPS, kept_port
+from tests.support.waiting import until
 
 LOADED: dict[str, Command] = {name: load_command(name) for name in COMMANDS}
 
@@ -244,13 +245,16 @@ def test_serve_prints_its_address_and_ends_cleanly_when_told_to() -> None:
     assert (process.returncode in (0, -signal.SIGTERM), errors) == (True, "")
 
 
+@pytest.fixture
+def port() -> Iterator[int]:
+    with kept_port() as kept:
+        yield kept
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="there is no /dev/full, and one process alone serves")
 @pytest.mark.parametrize("workers", ["1", "2"])
 @pytest.mark.parametrize("output", ["| head -1", ">&-", ">/dev/full", "2>&-", "2>/dev/full"])
-def test_serve_serves_on_where_nobody_reads_what_it_says(
-    output: str, workers: str, tmp_path: Path, request: pytest.FixtureRequest
-) -> None:
-    port = _kept_port(request)
+def test_serve_serves_on_where_nobody_reads_what_it_says(output: str, workers: str, tmp_path: Path, port: int) -> None:
     told = [sys.executable, "-u", "-m", "mockserver", "serve", "--port", str(port), "--workers", workers]
     pid = tmp_path / "pid"
     script = f"(echo $BASHPID >{pid}; exec {shlex.join(told)}) {output}"
@@ -294,16 +298,6 @@ def test_serve_takes_more_connections_than_a_shell_lets_it_at_first(workers: str
     assert "Too many" not in errors
 
 
-def _kept_port(request: pytest.FixtureRequest) -> int:
-    """A port that is given to nobody who asks for any until the test is over: it is bound, but not listened at."""
-    kept = socket.socket()
-    request.addfinalizer(kept.close)
-    kept.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    kept.bind(("127.0.0.1", 0))
-    port: int = kept.getsockname()[1]
-    return port
-
-
 def _is_well(port: int) -> bool:
     """Whether a server answers, once it has come up."""
     deadline = time.monotonic() + 20
@@ -342,9 +336,7 @@ def test_a_changed_config_with_a_mistake_is_not_ready(tmp_path: Path, capsys: py
             "Quota: free\n",
         ]
         config.write_text("seed = [")
-        deadline = time.monotonic() + 10
-        while main(["health", "--ready", url]) == 0:
-            assert time.monotonic() < deadline
+        until(lambda: main(["health", "--ready", url]) != 0)
         assert f"{url}: {config}: " in capsys.readouterr().err
         assert main(["health", url]) == 0
 
@@ -354,10 +346,7 @@ def test_stub_files_that_change_are_noticed_without_a_config(tmp_path: Path) -> 
     with _serving("--stubs", str(tmp_path)) as (process, said):
         url = said[0].split()[3]
         (tmp_path / "b.toml").write_text('[[stub]]\nname = "second"\nreply = "two"\n')
-        deadline = time.monotonic() + 10
-        while b"second" not in exchange(url, "GET", "/_mockserver/stubs").body:
-            assert time.monotonic() < deadline
-            time.sleep(0.05)
+        until(lambda: b"second" in exchange(url, "GET", "/_mockserver/stubs").body)
         assert process.stdout is not None
         assert process.stdout.readline() == f"Stubs: 1, including those in {tmp_path} (reloaded when they change)\n"
 

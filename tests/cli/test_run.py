@@ -2,7 +2,6 @@
 
 import os
 import signal
-import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any
 import pytest
 
 from mockserver.cli import main
+from tests.support.sockets import kept_port
 
 # A client that finds the server by its environment alone, as a test suite would; the arguments are paths to ask.
 ASKING = """
@@ -78,11 +78,9 @@ print(b"It rains." in urlopen(Request(url + "/completions", body, headers)).read
 
 
 def test_a_port_that_is_told_is_taken_and_the_log_goes_to_the_standard_error() -> None:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
     code = ASKING.replace("for variable", "print(os.environ['MOCKSERVER_URL'])\nfor variable")
-    ran = run("--log-level", "info", *python(code, "CEREBRAS_BASE_URL"), MOCKSERVER_PORT=str(port))
+    with kept_port() as port:
+        ran = run("--log-level", "info", *python(code, "CEREBRAS_BASE_URL"), MOCKSERVER_PORT=str(port))
     assert ran.stdout == f"http://127.0.0.1:{port}\n200\n"
     first, line = ran.stderr.splitlines()
     assert first.endswith(f" serving on http://127.0.0.1:{port}")

@@ -15,6 +15,7 @@ from mockserver.server.player import Playback
 from mockserver.server.sockets.connection import Answer, HttpProtocol
 from mockserver.state.settings import Settings
 from tests.support.sockets import connected, post
+from tests.support.waiting import until
 
 # Four for each fault.
 CLIENTS = 4 * len(FAULTS)
@@ -53,10 +54,7 @@ def test_a_crowd_with_every_fault_leaves_nothing_behind() -> None:
         with ThreadPoolExecutor(50) as pool:
             list(pool.map(lambda number: context(server, number), range(CLIENTS)))
         state = server.state
-        deadline = time.monotonic() + 20
-        while (state.connections or state.tasks) and time.monotonic() < deadline:
-            time.sleep(0.01)
-        assert (len(state.connections), len(state.tasks)) == (0, 0)
+        until(lambda: not state.connections and not state.tasks)
         assert open_files() <= before
 
 
@@ -74,10 +72,7 @@ def test_who_leaves_is_let_go_of_before_the_garbage_collector_comes(sent: str) -
                     # Until the stream is steady.
                     while sent == "a stream" and received.count(b"data: ") < 5:
                         received += client.recv(65536)
-            deadline = time.monotonic() + 5
-            while alive() > known and time.monotonic() < deadline:
-                time.sleep(0.01)
-            assert alive() <= known
+            until(lambda: alive() <= known)
         finally:
             gc.enable()
 

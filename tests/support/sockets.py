@@ -34,6 +34,15 @@ def quiet_settings(request: pytest.FixtureRequest, tmp_path_factory: pytest.Temp
 
 
 @contextmanager
+def kept_port() -> Iterator[int]:
+    """A port that is given to nobody who asks for any meanwhile: it is bound, but not listened at."""
+    with socket.socket() as kept:
+        kept.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        kept.bind(("127.0.0.1", 0))
+        yield kept.getsockname()[1]
+
+
+@contextmanager
 def connected(server: MockServer) -> Iterator[socket.socket]:
     """A connection to a server, under TLS if it speaks that."""
     target = urlsplit(server.url)

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable
 
-_SECONDS = 10.0
+_SECONDS = 30.0
 
 
 def until(holds: Callable[[], bool]) -> None:
@@ -11,3 +11,4 @@ def until(holds: Callable[[], bool]) -> None:
     deadline = time.monotonic() + _SECONDS
     while not holds():
         assert time.monotonic() < deadline
+        time.sleep(0.001)
