@@ -349,6 +349,12 @@ def test_an_effort_says_how_long_a_model_thinks_and_changes_nothing_that_it_says
     assert len({message(answer)["content"] for answer in answers}) == 1
 
 
+@pytest.mark.parametrize("effort", ["none", "low", "high"])
+def test_a_model_that_never_thinks_accepts_an_effort_without_effect(effort: str) -> None:
+    answer, usual = chat(LLAMA, reasoning_effort=effort).json(), chat(LLAMA).json()
+    assert (answer["choices"], answer["usage"]) == (usual["choices"], usual["usage"])
+
+
 def test_gpt_oss_thinks_as_briefly_as_recorded() -> None:
     def counts(**fields: Any) -> list[int]:
         bodies = [chat(OSS, seed=seed, **fields).json() for seed in range(8)]
@@ -681,6 +687,30 @@ def test_keywords_that_only_strict_mode_does_not_take_are_kept_to_elsewhere(stri
     assert len(json.loads(message(chat(response_format=form))["content"])["city"]) <= 3
     answer = ask("cerebras", sent(response_format=form), path=PATH, method="POST", edition="observed")
     assert answer.status == (400 if strict else 200)
+
+
+LEVELS: dict[str, Any] = {"type": "string"}
+for _ in range(11):
+    LEVELS = {"type": "object", "properties": {"a": LEVELS}, "required": ["a"], "additionalProperties": False}
+
+
+@pytest.mark.parametrize(
+    "properties, fault",
+    [
+        ({"a": {"type": "string", "description": "a" * 5_000}}, "maximum length of 5000 characters"),
+        ({str(n): {} for n in range(501)}, "maximum of 500 object properties"),
+        ({"a": {"enum": [*range(501)]}}, "maximum of 500 enum values"),
+        (LEVELS["properties"], "maximum nesting depth of 10 levels"),
+    ],
+    ids=["characters", "properties", "values", "levels"],
+)
+def test_strict_schemas_beyond_a_limit_are_refused_of_formats_and_tools(properties: dict[str, Any], fault: str) -> None:
+    schema = {"type": "object", "properties": properties, "additionalProperties": False}
+    form = {"type": "json_schema", "json_schema": {"name": "a", "strict": True, "schema": schema}}
+    tool = {"type": "function", "function": {"name": "a", "strict": True, "parameters": schema}}
+    for fields in ({"response_format": form}, {"tools": [tool]}):
+        answer = ask("cerebras", sent(**fields), path=PATH, method="POST", edition="observed")
+        assert (answer.status, answer.json()["message"]) == (400, f"Schema exceeds the {fault}.")
 
 
 # --- images ------------------------------------------------------------------------------------------------------

@@ -27,8 +27,6 @@ MINI, HI = "gpt-5-mini", {"role": "user", "content": "Hi"}
 WEATHER = {"type": "function", "function": {"name": "weather", "parameters": {"type": "object", "properties": {}}}}
 CALL = {"id": "call_1", "type": "function", "function": {"name": "weather", "arguments": "{}"}}
 ASKS = {"role": "assistant", "content": None, "tool_calls": [CALL]}
-
-
 PATHS = {
     "chat": "/v1/chat/completions",
     "completions": "/v1/completions",
@@ -85,6 +83,7 @@ ACCEPTED: list[tuple[str, dict[str, Any]]] = [
     ("chat", {"response_format": {"type": "json_object"}, **messages({"role": "user", "content": "Some JSON"})}),
     ("chat", {"response_format": strict(nested({"type": ["string", "null"], "pattern": "^a"}))}),
     ("chat", {"tools": [WEATHER], "tool_choice": {"type": "function", "function": {"name": "weather"}}}),
+    ("chat", {"tools": [WEATHER] * 128}),
     ("responses", {"model": "gpt-5.6", "tools": [tool(nested({"type": "string"}), flat=True)], "top_p": 0.98}),
     (
         "responses",
@@ -141,6 +140,12 @@ def test_prompts_are_refused_that_do_not_fit() -> None:
         "for the completion). Please reduce your prompt; or completion length.",
         None,
         None,
+    )
+    assert words("embeddings", "text-embedding-3-small", 8_000, altogether=300_001) == (
+        400,
+        "Requested 300001 tokens, max 300000 tokens per request",
+        None,
+        "max_tokens_per_request",
     )
     assert too_long(128_000, Model("gpt-4o", context=128_000), family_of("gpt-4o"), "chat") is None
 
@@ -241,6 +246,16 @@ def test_models_have_families_and_snapshots() -> None:
     assert {model.id: (model.context, model.max_output) for model in MODELS}["gpt-5.4-mini"] == (400_000, 128_000)
 
 
+def test_a_chat_may_offer_128_tools() -> None:
+    error = asked("chat", {"tools": [WEATHER] * 129}).json()["error"]
+    words = "Expected an array with maximum length 128, but got an array with length 129 instead."
+    assert (error["message"], error["param"], error["code"]) == (
+        f"Invalid 'tools': array too long. {words}",
+        "tools",
+        "array_above_max_length",
+    )
+
+
 STRANGE: list[dict[str, Any]] = [
     {"type": "object", "properties": {"a": 3}, "required": 5, "additionalProperties": False},
     {"type": "object", "properties": [1], "required": [1, {}], "additionalProperties": False},
@@ -255,3 +270,27 @@ def test_schemas_that_are_none_are_refused(schema: dict[str, Any]) -> None:
     refused = asked("chat", {"response_format": strict(schema)})
     message = refused.json()["error"]["message"]
     assert (refused.status, message[:43]) == (400, "Invalid schema for response_format 'plan': ")
+
+
+LARGE: list[tuple[dict[str, Any], str]] = [
+    (
+        {"type": "object", "properties": {f"p{n}": {"type": "string"} for n in range(5_001)}},
+        "Expected at most 5000 object properties total within a schema, but got 5001.",
+    ),
+    (nested({"enum": [*range(1_001)]}), "Expected at most 1000 enum values in total within a schema, but got 1001."),
+    (
+        nested({"const": "a" * 120_000}),
+        "Expected at most 120000 characters in names and values in total within a schema, but got 120001.",
+    ),
+    (
+        nested({"enum": [f"{n:060}" for n in range(251)]}),
+        "In context=('properties', 'x'), an enum of more than 250 strings may have at most 15000 characters in total, "
+        "but got 15060.",
+    ),
+]
+
+
+@pytest.mark.parametrize("schema, fault", LARGE, ids=["properties", "values", "characters", "texts"])
+def test_strict_schemas_beyond_a_limit_are_refused_with_both_numbers(schema: dict[str, Any], fault: str) -> None:
+    refused = asked("chat", {"response_format": strict(schema)}).json()["error"]
+    assert refused["message"] == f"Invalid schema for response_format 'plan': {fault}"
