@@ -170,6 +170,10 @@ def test_a_burst_leaves_with_the_last_of_its_events_and_has_the_tokens_of_all() 
     assert (run.due, run.tokens) == ((0.2, 0.3), (3, 1))
 
 
+def test_a_stall_holds_back_a_whole_body_too() -> None:
+    assert dues(struck(PLAIN, "stall", seconds=3)) == [3.5]
+
+
 def test_a_drip_is_one_byte_at_a_time_and_a_bandwidth_so_many_on_any_answer() -> None:
     dripped = struck(PLAIN, "drip", bytes_per_second=10)
     assert sent(dripped) == [bytes([byte]) for byte in b'{"text":"hello"}']
