@@ -127,8 +127,10 @@ def _entries_in(folder: str) -> Iterator[tuple[str, str]]:
             yield from _ENTRY.findall(group)
 
 
+# --- values of a wrong type ---------------------------------------------------------------------------------------
+
 _NOUNS = {tuple: "a tuple", Mapping: "a mapping", Callable: "a function", re.Pattern: "a compiled pattern"}
-# The most characters of a value that are told.
+# How many characters of a value are told.
 _LONGEST = 80
 
 

@@ -28,8 +28,6 @@ _ANSWER_HEADERS = ("request-id", "seed", "dialect", "rule", "hint")
 # How many characters the value of such a header may have. Every other way to say the same has room for more.
 _LONGEST_OVERRIDE = 8192
 _WHOLE = re.compile(r"[+-]?[0-9]{1,30}")
-
-
 _NONE: Mapping[str, str] = MappingProxyType({})
 
 

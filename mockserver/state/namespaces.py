@@ -34,12 +34,8 @@ _KEY_HEADERS = ("x-api-key", "api-key")
 _MOST_NAMESPACES = 4096
 # When the journals together exceed the budget, this fraction of it is freed: some dozens of exchanges.
 _ROOM = 128
-
-
 # How far a clock can be advanced: a century, which is enough for any test.
 _FURTHEST = 3.2e9
-
-
 # How many requests that have failed are remembered.
 _REMEMBERED = 4096
 
@@ -113,7 +109,7 @@ class AttemptCounter:
         self._failed: OrderedDict[int, int] = OrderedDict()
 
     def count(self, plan: Plan) -> None:
-        """Number a question, and the attempts of a request."""
+        """Give a plan its number, if it asks a model, and that of its attempt."""
         if plan.request is not None and plan.refusal is None:
             self._asked += 1
             plan.number = self._asked

@@ -75,14 +75,14 @@ _CHAT_REQUESTS, _CHAT_TOKENS = Limit("requests", _MINUTE, 60), Limit("tokens", _
 _CHAT_PERIODS = ("minute", "hour")
 
 
-def _refuse(refused: Refused, now: float) -> Refusal:
+def _refuse(exceeding: Refused, now: float) -> Refusal:
     """The 429 of the exhausted quota, with the headers that name it; too many concurrent requests count as a burst."""
-    worst = exceeded(refused.standings)
+    worst = exceeded(exceeding.standings)
     if worst is None:
-        return Refusal(FailureKind.OVERLOADED, headers=_left(b"burst-ratelimit-", refused.crowd or 0, 0))
+        return Refusal(FailureKind.OVERLOADED, headers=_left(b"burst-ratelimit-", exceeding.crowd or 0, 0))
     limit = worst.limit
     if limit.measure == "tokens" or limit.period in _CHAT_PERIODS:
-        return Refusal(FailureKind.RATE_LIMIT, headers=chat_limits(refused.standings))
+        return Refusal(FailureKind.RATE_LIMIT, headers=chat_limits(exceeding.standings))
     daily = limit.period == "day"
     kind, name = (
         (FailureKind.PAYMENT_REQUIRED, b"ratelimit-") if daily else (FailureKind.OVERLOADED, b"burst-ratelimit-")

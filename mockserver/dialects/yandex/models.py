@@ -1,5 +1,5 @@
-"""The models: their URIs (vendor note A1), the engines behind them (A3, A4), their headers and speed, and
-the list of those on offer."""
+"""The models: their URIs (vendor note A1), the engines behind them (A3, A4), their headers and speed, and the list of
+those on offer."""
 
 import re
 from collections.abc import Iterator

@@ -1,4 +1,5 @@
-"""`POST /v1/chat/completions` becomes a request to a model: what the page allows, refuses and ignores."""
+"""`POST /v1/chat/completions` becomes a request to a model: what the page allows, refuses and ignores; and what the
+other operations read alike: credentials, bodies, messages and tools."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -29,8 +30,6 @@ from mockserver.model.schema import schema_fault
 
 CONTRACT = editions(__package__)
 _REQUEST = by_edition(CONTRACT, "ChatCompletionRequest")
-
-
 # "An image = 256 prompt tokens"
 IMAGE_TOKENS = 256
 _TOOL_FIELDS = {"tools", "tool_choice", "functions", "function_call"}

@@ -21,6 +21,11 @@ from mockserver.server.sockets.protocol import LimitedProtocol
 from mockserver.server.sockets.wire import LISTENER, WIRE
 
 _ASGI = {"version": "3.0", "spec_version": "2.3"}
+_LAST_CHUNK = b"0\r\n\r\n"
+_BODILESS = (204, 304)
+# How many bytes of an answer fit into a TLS record, and into 64 KiB together with the head.
+_RECORD = 16_384
+_READ = 61_440
 
 
 class HttpProtocol(LimitedProtocol):
@@ -117,13 +122,6 @@ class HttpProtocol(LimitedProtocol):
             "state": self.app_state.copy(),
             "extensions": {LISTENER: getattr(self.config, "listener", None), WIRE: self.wire},
         }
-
-
-_LAST_CHUNK = b"0\r\n\r\n"
-_BODILESS = (204, 304)
-# How many bytes of an answer fit into a TLS record, and into 64 KiB together with the head.
-_RECORD = 16_384
-_READ = 61_440
 
 
 class _Ignored:

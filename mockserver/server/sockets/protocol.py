@@ -50,17 +50,6 @@ _OTHER_PROTOCOLS = (
 _CHECKED = frozenset((b"host", b"transfer-encoding", b"expect"))
 
 
-def _without_offer(headers: Iterable[tuple[bytes, bytes]]) -> Iterator[bytes]:
-    """The lines of headers, without the `upgrade` token of `Connection` that makes an `Upgrade` header an offer."""
-    for name, value in headers:
-        if name == b"connection":
-            options = [word.strip() for word in value.split(b",") if word.strip().lower() != b"upgrade"]
-            if not options:
-                continue
-            value = b", ".join(options)
-        yield name + b": " + value
-
-
 class _Flow(FlowControl):
     """uvicorn's flow control, which does not read on while a connection has something to process."""
 
@@ -436,3 +425,14 @@ class LimitedProtocol(HttpToolsProtocol):
         first = b"%b %b HTTP/%b" % (parser.get_method(), self.url, parser.get_http_version().encode())
         self._reduced_head = b"\r\n".join((first, *_without_offer(self.headers), b"", b""))
         return True
+
+
+def _without_offer(headers: Iterable[tuple[bytes, bytes]]) -> Iterator[bytes]:
+    """The lines of headers, without the `upgrade` token of `Connection` that makes an `Upgrade` header an offer."""
+    for name, value in headers:
+        if name == b"connection":
+            options = [word.strip() for word in value.split(b",") if word.strip().lower() != b"upgrade"]
+            if not options:
+                continue
+            value = b", ".join(options)
+        yield name + b": " + value
