@@ -145,7 +145,7 @@ def _remembered(messages: Sequence[Body], *, forget: bool) -> Iterator[str]:
             yield content_text(message["reasoning"])
 
 
-# --- what no schema says ---------------------------------------------------------------------------------------------
+# --- what no schema says -----------------------------------------------------------------------------------------
 
 
 def _conflict(body: Body, edition: Edition, version: int) -> Refusal | None:
@@ -209,7 +209,7 @@ def _history_fault(messages: Sequence[Body], version: int) -> Refusal | None:
     return refused(unanswered(open_calls), "messages") if open_calls and version > 1 else None
 
 
-# --- tools -----------------------------------------------------------------------------------------------------------
+# --- tools -------------------------------------------------------------------------------------------------------
 
 
 def _read_tools(body: Body, family: ModelFamily, edition: Edition, version: int) -> Offer | Refusal:
@@ -242,7 +242,7 @@ def _read_tools(body: Body, family: ModelFamily, edition: Edition, version: int)
     return Offer(tools, choice._replace(compact=family.compact))
 
 
-# --- the format of the answer ----------------------------------------------------------------------------------------
+# --- the format of the answer ------------------------------------------------------------------------------------
 
 
 def _format_fault(form: Body, edition: Edition, version: int) -> Refusal | None:
@@ -260,7 +260,7 @@ def _format_fault(form: Body, edition: Edition, version: int) -> Refusal | None:
     return refused(f"No answer could keep to the JSON schema: {reason}", "response_format") if reason else None
 
 
-# --- images ----------------------------------------------------------------------------------------------------------
+# --- images ------------------------------------------------------------------------------------------------------
 
 # By the documentation: an image is scaled to so many pixels, then each side is cut to a multiple of the patch.
 _PIXELS, _PATCH, _MOST = 645_120, 48, 280

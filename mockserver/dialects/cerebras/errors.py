@@ -127,7 +127,7 @@ def stream_error(status: int, body: object) -> bytes:
     return event({"status_code": status, "error": error})
 
 
-# --- what is wrong with a request -------------------------------------------------------------------------------------
+# --- what is wrong with a request --------------------------------------------------------------------------------
 
 _ROLES = ("system", "developer", "user", "assistant", "tool")
 _MOST_STOPS = 4

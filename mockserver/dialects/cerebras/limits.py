@@ -65,7 +65,7 @@ def _refuse(refused: Refused, now: float) -> Refusal:
 # "charged up front: estimated prompt tokens + max_tokens (or the model maximum when unset)".
 QUOTAS = QuotaPolicy({"free": _FREE, "developer": _DEVELOPER, "free-2026": _FREE_2026}, refuse=_refuse, up_front=True)
 
-# --- headers ---------------------------------------------------------------------------------------------------------
+# --- headers -----------------------------------------------------------------------------------------------------
 
 # Recorded in 2025 and in 2026.
 _TRANSPORT: Mapping[Edition, bytes] = {
@@ -145,7 +145,7 @@ def _stated(limits: Sequence[tuple[Limit, int]]) -> RawHeaders:
     )
 
 
-# --- latency ---------------------------------------------------------------------------------------------------------
+# --- latency -----------------------------------------------------------------------------------------------------
 
 PRESETS = {
     "cerebras": Preset(

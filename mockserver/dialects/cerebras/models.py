@@ -12,7 +12,7 @@ from mockserver.core.timeline import Reply
 from mockserver.dialects.openai.read import Body
 from mockserver.dialects.openai.replies import body_reply
 
-# --- families --------------------------------------------------------------------------------------------------------
+# --- families ----------------------------------------------------------------------------------------------------
 
 Shown = Literal["parsed", "text_parsed", "raw", "hidden"]
 
@@ -137,7 +137,7 @@ def shown_of(body: Body, family: ModelFamily, *, structured: bool) -> Shown:
     return "hidden" if structured and family.shown == "raw" else family.shown
 
 
-# --- on offer --------------------------------------------------------------------------------------------------------
+# --- on offer ----------------------------------------------------------------------------------------------------
 
 # Models that the shared endpoints no longer have: the coder since November 2025, `llama-3.3-70b` and `qwen-3-32b` since
 # 16 February 2026, `llama3.1-8b` and the 235B instruct since 27 May, `zai-glm-4.7` since 17 August.
@@ -190,7 +190,7 @@ def _model(model: Model) -> dict[str, object]:
     return {"id": model.id, "object": "model", "created": 0, "owned_by": model.owned_by or "Cerebras"}
 
 
-# --- public catalogue ------------------------------------------------------------------------------------------------
+# --- public catalogue --------------------------------------------------------------------------------------------
 
 _WEIGHTS_ONLY = "FP16/8 (weights only)"
 

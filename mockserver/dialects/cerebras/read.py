@@ -1,4 +1,5 @@
-"""The bodies of requests, JSON or MessagePack, either of them optionally gzipped (vendor note A1); and completions."""
+"""`POST /v1/completions` becomes a request to a model, or is refused; and what chats read alike: headers, lengths, and
+bodies in JSON or MessagePack, either of them optionally gzipped (vendor note A1)."""
 
 import json
 from io import BytesIO
@@ -97,7 +98,7 @@ def fitting(request: GenerationRequest) -> GenerationRequest | Refusal:
     )
 
 
-# --- bodies ----------------------------------------------------------------------------------------------------------
+# --- bodies ------------------------------------------------------------------------------------------------------
 
 _MESSAGE_PACK = "application/vnd.msgpack"
 _PLAIN = ("", "identity")

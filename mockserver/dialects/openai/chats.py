@@ -1,4 +1,5 @@
-"""`POST /v1/chat/completions`: requests (facts B), answers (E3) and streams (E4)."""
+"""`POST /v1/chat/completions`: requests (facts B), answers (E3) and streams (E4), also as Azure's deployments lay them
+out (I)."""
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
@@ -58,7 +59,7 @@ from mockserver.dialects.openai.replies import (
     whole_calls,
 )
 
-REQUEST = Contract(components(__package__, "openai"), "ChatCompletionRequest")
+_REQUEST = Contract(components(__package__, "openai"), "ChatCompletionRequest")
 
 
 class ChatOptions(NamedTuple):
@@ -73,14 +74,14 @@ class ChatOptions(NamedTuple):
 
 # --- requests ----------------------------------------------------------------------------------------------------
 
-
+# Of a vendor that differs a little: makes of a body, and of the request that it would be of OpenAI, its own request.
 Adapt = Callable[[Body, GenerationRequest], GenerationRequest | Refusal]
 
 
 def read_chat(
     call: Call,
     scope: RequestScope,
-    contract: Contract = REQUEST,
+    contract: Contract = _REQUEST,
     family_of: Callable[[str], Family] = family_of,
     adapt: Adapt | None = None,
     translate: Translate | None = None,

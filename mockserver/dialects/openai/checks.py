@@ -1,4 +1,4 @@
-"""Which chats, completions and requests for embeddings OpenAI accepts, and what it refuses though it keeps to the
+"""Which chats, completions and requests for embeddings OpenAI accepts, and which it refuses though they keep to the
 contract."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -24,12 +24,12 @@ from mockserver.dialects.openai.refusals import (
 )
 from mockserver.dialects.openai.strict_schemas import schema_refusal
 
-# How many tokens a request for embeddings may have.
-_MOST_EMBEDDED = 300_000
 # Why a model refuses a body, None if it does not.
 Check = Callable[[Body, Family, str], Refusal | None]
 # Checks, each with the fields that it is about: most requests have few.
 Checks = Sequence[tuple[set[str], Check]]
+# Of a vendor that differs a little: puts a valid body into OpenAI's words.
+Translate = Callable[[Body], Body]
 
 
 class Accepted(NamedTuple):
@@ -38,9 +38,6 @@ class Accepted(NamedTuple):
     body: Body
     model: Model
     family: Family
-
-
-Translate = Callable[[Body], Body]
 
 
 def accept(
@@ -105,6 +102,12 @@ def conflict(endpoint: Endpoint, checks: Checks, body: Body, family: Family, mod
     return None
 
 
+# --- prompts that do not fit -------------------------------------------------------------------------------------
+
+# How many tokens a request for embeddings may have.
+_MOST_EMBEDDED = 300_000
+
+
 def too_long(
     tokens: int, model: Model, family: Family, endpoint: Endpoint, *, wanted: int = 0, altogether: int = 0
 ) -> Refusal | None:
@@ -135,6 +138,9 @@ def too_long(
     )
     words += f" resulted in {tokens} tokens. Please reduce the length of the messages."
     return Refusal(FailureKind.CONTEXT_LENGTH, words)
+
+
+# --- chats, and what others share with them ----------------------------------------------------------------------
 
 
 def reasons(body: Body, family: Family) -> bool:
@@ -339,6 +345,9 @@ def _media(body: Body, family: Family, model: str) -> Refusal | None:
     return next(filter(None, map(image_refusal, urls)), None)
 
 
+# --- completions and embeddings ----------------------------------------------------------------------------------
+
+
 def _completion_options(body: Body, family: Family, model: str) -> Refusal | None:
     if body.get("suffix") is not None and family is not UNKNOWN and "instruct" not in model[:64]:
         return unsupported("suffix")
@@ -362,6 +371,8 @@ def _dimensions(body: Body, family: Family, model: str) -> Refusal | None:
         return refused(words)
     return None
 
+
+# --- which fields are checked by what ----------------------------------------------------------------------------
 
 SERVICES: tuple[set[str], Check] = (
     {

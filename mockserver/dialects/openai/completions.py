@@ -19,7 +19,7 @@ from mockserver.dialects.openai.models import Family, family_of, snapshot_of
 from mockserver.dialects.openai.read import sampling, stop_texts, text_prompts, whole
 from mockserver.dialects.openai.replies import NOTHING, Members, legacy_logprobs, pretty, usage_object
 
-REQUEST = Contract(components(__package__, "openai"), "CompletionRequest")
+_REQUEST = Contract(components(__package__, "openai"), "CompletionRequest")
 # What a request without a prompt continues, and how long its answer is, in tokens.
 _NO_PROMPT, _USUAL_LENGTH = "<|endoftext|>", 16
 
@@ -27,7 +27,7 @@ _NO_PROMPT, _USUAL_LENGTH = "<|endoftext|>", 16
 def read_completion(
     call: Call,
     scope: RequestScope,
-    contract: Contract = REQUEST,
+    contract: Contract = _REQUEST,
     family_of: Callable[[str], Family] = family_of,
     adapt: Adapt | None = None,
     translate: Translate | None = None,

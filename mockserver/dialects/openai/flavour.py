@@ -88,6 +88,7 @@ class Flavour(NamedTuple):
     - `usage`: which chunk has the usage: one of its `own` if the request wants it, the `last` one of a choice always.
     - `opening_step`: the decoding step after which a choice is opened.
     - `encoding` of all JSON; `plain` writes bodies, if these have a layout of their own.
+    - `content_type` of a body; `stream_headers`: those of a stream, its content type among them.
 
     The functions are given the answer that is written (`Rendering`), and the choice that it is about:
 
@@ -103,6 +104,7 @@ class Flavour(NamedTuple):
     - `closing`: the members of the part that ends a choice, but for its finish reason; None if its last token ends it,
       and none if nothing does.
     - `headers`: of an answer, beside those that every answer of the vendor has; it is also given what is `around`.
+    - `obfuscates`: whether chunks are padded, so that their lengths tell nothing of their texts.
     """
 
     around: "Callable[[Rendering], Members]"

@@ -158,6 +158,9 @@ def family_of(model: str) -> Family:
     return family
 
 
+# --- the models on offer -----------------------------------------------------------------------------------------
+
+
 class _Release(NamedTuple):
     created: int
     snapshot: str = ""

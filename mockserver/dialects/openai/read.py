@@ -188,6 +188,12 @@ def _call_text(call: Body) -> str:
     return written if isinstance(written, str) else orjson.dumps(written).decode()
 
 
+def parts(message: Body) -> Sequence[Body]:
+    """The content parts of a message; plain text has none."""
+    content = message.get("content")
+    return content if isinstance(content, list) else ()
+
+
 def content_text(content: object) -> str:
     """The text of a message's content, or the texts of its parts."""
     if not isinstance(content, list):
@@ -218,12 +224,6 @@ def with_media(prompt: Prompt, media: Sequence[tuple[str, str, int]]) -> Prompt:
     seen = "\n".join(f"{kind}: {fingerprint(url.encode())}" for kind, url, _ in media)
     count = prompt.token_count + sum(tokens for _, _, tokens in media)
     return prompt._replace(text=f"{prompt.text}\n{seen}", token_count=count)
-
-
-def parts(message: Body) -> Sequence[Body]:
-    """The content parts of a message; plain text has none."""
-    content = message.get("content")
-    return content if isinstance(content, list) else ()
 
 
 def image_of(part: Body) -> str | None:

@@ -196,7 +196,7 @@ def misplaced(family: Family, endpoint: Endpoint, model: str) -> Refusal:
     return refused(words, "model", status=404)
 
 
-# --- what several endpoints refuse ----------------------------------------------------------------------------------
+# --- what several endpoints refuse -------------------------------------------------------------------------------
 
 
 def unsupported(name: str, hint: str = "", code: str | None = "unsupported_parameter") -> Refusal:

@@ -106,16 +106,16 @@ def _wrong_order(order: str) -> Refusal:
     return explain([Violation(("order",), "enum", "", ["asc", "desc"], order)], responses=True)
 
 
-OPERATIONS = StoredOperations(
+_OPERATIONS = StoredOperations(
     lambda id_: no_stored("Response", id_),
     lambda: refused("Cannot cancel a synchronous response."),
     _wrong_limit,
     _wrong_order,
     plain,
 )
-_CHATS = OPERATIONS._replace(plain=pretty)
-get_response, delete_response = OPERATIONS.get, OPERATIONS.delete
-cancel_response, list_input_items = OPERATIONS.cancel, OPERATIONS.list_input
+_CHATS = _OPERATIONS._replace(plain=pretty)
+get_response, delete_response = _OPERATIONS.get, _OPERATIONS.delete
+cancel_response, list_input_items = _OPERATIONS.cancel, _OPERATIONS.list_input
 
 # --- conversations -----------------------------------------------------------------------------------------------
 
@@ -149,7 +149,7 @@ def create_items(call: Call, scope: RequestScope, found: Conversation) -> Reply 
 @_CONVERSATION.found
 def list_items(call: Call, scope: RequestScope, found: Conversation) -> Reply | Refusal:
     """The items of a conversation, the latest first unless the `order` is `asc`."""
-    return OPERATIONS.page(_store(scope).with_items(found.items(call.received_at)), call)
+    return _OPERATIONS.page(_store(scope).with_items(found.items(call.received_at)), call)
 
 
 @_CONVERSATION.found

@@ -33,7 +33,7 @@ PREFIXES = {
 }  # fmt: skip
 # And those of items of requests, by their types.
 _GIVEN_PREFIXES = {"function_call": "fc", "custom_tool_call": "ctc", "reasoning": "rs", "compaction": "cmp"}
-ENCRYPTED = "reasoning.encrypted_content"
+_ENCRYPTED = "reasoning.encrypted_content"
 _BEYOND_ASCII = re.compile(r"[^\x00-\x7f]+")
 _IMAGE_TOKENS = {"image_tokens": 0, "text_tokens": 0}
 # What the vendor's own tools have used, which are never called here.
@@ -285,7 +285,7 @@ def input_item(scope: RequestScope, item: Members, *place: str | int, version: i
 
 def _encrypted(response: Responding, text: str | None) -> Members:
     """The reasoning as only the vendor can read it, if the request includes that; it grows while the model reasons."""
-    if ENCRYPTED not in (response.body.get("include") or ()):
+    if _ENCRYPTED not in (response.body.get("include") or ()):
         return NOTHING
     length = 4 * min(45 + (0 if text is None else 2 * response.reasoning_tokens), 8_192)
     return {"encrypted_content": f"gAAAAAB{alphanumerics(response.scope.identity, length - 9, 'encrypted')}=="}

@@ -242,8 +242,7 @@ class ResponseFlavour(NamedTuple):
     - `output`: all items as a whole response has them, and `status` its status.
     - `runs`: the texts of an item's deltas.
     - `pad`: makes the `obfuscation` of deltas, None if they have none.
-    - `opening`: the events with which a stream begins; `frames`: all of its events,
-      given what writes them.
+    - `opening`: the events with which a stream begins; `frames`: all of its events, given what writes them.
     - `forms`: the types of events; `first`: the number of the first one; `done`: whether `[DONE]` is the last.
     - `stream_headers`, `content_type`: of an answer.
     - `waits`: whether the answer to a request in the background waits for it.

@@ -53,12 +53,12 @@ from mockserver.dialects.openai.responses.items import (
 from mockserver.dialects.openai.responses.store import Conversation, ResponseStore, Stored
 from mockserver.dialects.openai.strict_schemas import schema_refusal
 
-REQUEST = Contract(components("mockserver.dialects.openai", "openai"), "ResponseRequest")
+_REQUEST = Contract(components("mockserver.dialects.openai", "openai"), "ResponseRequest")
 Items = Sequence[Mapping[str, Any]]
 
-LOGPROBS = "message.output_text.logprobs"
+_LOGPROBS = "message.output_text.logprobs"
 # The form of the id of a response to be continued.
-ID = re.compile(r"[A-Za-z0-9_-]*\Z")
+_ID = re.compile(r"[A-Za-z0-9_-]*\Z")
 # The model of a prompt template that the vendor keeps, if the request names none.
 _OF_TEMPLATES = "gpt-4.1"
 # The effort of a model that nobody knows, if its reasoning is to be summarised.
@@ -72,8 +72,8 @@ def read_response(call: Call, scope: RequestScope, *, compacts: bool = False) ->
     body = json_object(call.body)
     if isinstance(body, Refusal):
         return body
-    if not REQUEST.accepts(body):
-        return explain(REQUEST.violations(body), responses=True)
+    if not _REQUEST.accepts(body):
+        return explain(_REQUEST.violations(body), responses=True)
     name = body.get("model", _OF_TEMPLATES)
     model = scope.model(name)
     if model is None:
@@ -131,7 +131,7 @@ def _earlier(body: Body, store: ResponseStore | None, now: float) -> Items | Ref
         if store is None or conversation is None:
             return no_stored("Conversation", name)
         return store.with_items(conversation.items(now))
-    if name is not None or id_ is None or store is None or not ID.match(id_):
+    if name is not None or id_ is None or store is None or not _ID.match(id_):
         return ()
     found = store.get(Stored, id_)
     if found is None:
@@ -174,7 +174,7 @@ def _request(body: Body, name: str, prompt: Prompt, context: int, family: Family
     effort = None if asked is None else EFFORTS[asked]
     if effort is None and summary and family is UNKNOWN:
         effort = _USUAL
-    scored, parallel = LOGPROBS in (body.get("include") or ()), body.get("parallel_tool_calls") is not False
+    scored, parallel = _LOGPROBS in (body.get("include") or ()), body.get("parallel_tool_calls") is not False
     return GenerationRequest(
         model=name,
         prompts=(prompt,),
@@ -203,7 +203,7 @@ def _continuation(body: Body, family: Family, model: str) -> Refusal | None:
             "Mutually exclusive parameters: ''. Ensure you are only providing one of: 'pre..._id' or 'conversation'."
         )
         return refused(words, code="mutually_exclusive_parameters")
-    if earlier is not None and not ID.match(earlier):
+    if earlier is not None and not _ID.match(earlier):
         words = "Expected an ID that contains letters, numbers, underscores, or dashes, but this value contained"
         name = "previous_response_id"
         words = f"Invalid '{name}': '{earlier[:LONGEST_ECHO]}'. {words} additional characters."
