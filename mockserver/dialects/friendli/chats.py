@@ -26,9 +26,9 @@ from mockserver.core.generation import Choice, Generation, GenerationRequest, Ou
 from mockserver.core.seeding import hex_digits, uuid4_text
 from mockserver.core.timeline import Reply, TokenTiming
 from mockserver.dialects.friendli.checks import CHAT_CHECKS, CHAT_FIELDS, conflicts
-from mockserver.dialects.friendli.errors import invalid, unknown_model
+from mockserver.dialects.friendli.errors import in_one_message, invalid, unknown_model
 from mockserver.dialects.friendli.formats import constraint
-from mockserver.dialects.friendli.models import Place, traits_of
+from mockserver.dialects.friendli.models import Place, Traits, traits_of
 from mockserver.dialects.friendli.read import (
     FriendliOptions,
     Reasoning,
@@ -43,7 +43,6 @@ from mockserver.dialects.friendli.read import (
     read_sampling,
     read_stops,
     read_timeout,
-    worded,
 )
 from mockserver.dialects.openai.flavour import Encoding, Flavour, Rendering, Segment
 from mockserver.dialects.openai.flavour import write as write_answer
@@ -62,9 +61,9 @@ Messages = Sequence[Mapping[str, Any]]
 # A part that is not text: the places of the message and of the part, its kind, and its URL.
 Medium = tuple[int, int, str, str]
 # The tokens of each medium: figures of our own, since the vendor states none.
-_TOKENS = {"image_url": 256, "audio_url": 128, "video_url": 1024}
+_MEDIA_TOKENS = {"image_url": 256, "audio_url": 128, "video_url": 1024}
 # How models that only read text refuse each medium.
-REFUSALS = {
+MEDIA_REFUSALS = {
     "image_url": "This model does not support image/video inputs.",
     "video_url": "This model does not support image/video inputs.",
     "audio_url": "This model does not support audio inputs.",
@@ -74,7 +73,7 @@ REFUSALS = {
 _NO_THOUGHT = Reasoning(None, "hidden")
 
 
-@worded
+@in_one_message
 def read_chat(place: Place, call: Call, scope: RequestScope) -> GenerationRequest | Refusal:
     """The request to a place, or its refusal."""
     body, edition = json_body(call.body), scope.edition
@@ -108,18 +107,23 @@ def read_chat(place: Place, call: Call, scope: RequestScope) -> GenerationReques
         # The limit under the older of its two names.
         body["max_tokens"] = body["max_completion_tokens"]
     media, traits = media_in(messages), traits_of(asked.name)
-    for at, number, kind, url in media:
-        sense = kind.removesuffix("_url")
-        if sense not in traits.senses:
-            found.append(Violation(("messages", at, "content", number), "conflict", REFUSALS[kind]))
-        elif url.startswith("data:") and not url.startswith(f"data:{sense}/"):
-            # Recorded of a PDF in the place of an image.
-            found.append(Violation(("messages", at, "content", number), "conflict", "Failed to load media"))
-    if found:
-        return invalid(found)
+    unread = [*_unread(media, traits)] if media else ()
+    if unread:
+        return invalid(unread)
     thought = read_reasoning(body, traits.mind) if edition == "observed" else _NO_THOUGHT
     request = _request(body, asked.name, asked.model, edition, thought, media)
     return misfits(body, request, asked.model) or request
+
+
+def _unread(media: Sequence[Medium], traits: Traits) -> Iterator[Violation]:
+    """The media that a model does not read, or that are not of the kind which they are said to be."""
+    for at, number, kind, url in media:
+        where, sense = ("messages", at, "content", number), kind.removesuffix("_url")
+        if sense not in traits.senses:
+            yield Violation(where, "conflict", MEDIA_REFUSALS[kind])
+        elif url.startswith("data:") and not url.startswith(f"data:{sense}/"):
+            # Recorded of a PDF in the place of an image.
+            yield Violation(where, "conflict", "Failed to load media")
 
 
 def _request(
@@ -135,7 +139,8 @@ def _request(
         choice = due_choice(tool_choice(body.get("tool_choice"), parallel=parallel), prompt)
     counts: dict[str, int] = {}
     for *_, kind, _ in media:
-        counts[kind.removesuffix("_url")] = counts.get(kind.removesuffix("_url"), 0) + _TOKENS[kind]
+        medium = kind.removesuffix("_url")
+        counts[medium] = counts.get(medium, 0) + _MEDIA_TOKENS[kind]
     timeout = read_timeout(body) if edition == "documented" else None
     return GenerationRequest(
         model=name,
@@ -166,7 +171,7 @@ def media_in(messages: Messages) -> list[Medium]:
         content = message.get("content")
         for number, part in enumerate(content if isinstance(content, list) else ()):
             kind = part["type"]
-            if kind in _TOKENS:
+            if kind in _MEDIA_TOKENS:
                 found.append((place, number, kind, part[kind]["url"]))
     return found
 
@@ -174,7 +179,7 @@ def media_in(messages: Messages) -> list[Medium]:
 def read_prompt(messages: Messages, tools: object, media: Sequence[Medium]) -> Prompt:
     """The conversation as a prompt, with the `tools` on offer; each medium changes the answer by its URL."""
     prompt = chat_prompt(messages, tools)
-    return with_media(prompt, [(kind, url, _TOKENS[kind]) for *_, kind, url in media]) if media else prompt
+    return with_media(prompt, [(kind, url, _MEDIA_TOKENS[kind]) for *_, kind, url in media]) if media else prompt
 
 
 def due_choice(choice: ToolChoice, prompt: Prompt) -> ToolChoice:
@@ -242,13 +247,13 @@ def _choice_members(rendering: Rendering, choice: Choice) -> Members:
     return {"message": message, "logprobs": None} if rendering.flavour is _VLLM_CHAT else {"message": message}
 
 
-def _segments(rendering: Rendering, choice: Choice) -> Sequence[Segment]:
+def _with_role(rendering: Rendering, choice: Choice) -> Sequence[Segment]:
     """Thoughts, text and calls; the first chunk has the role too."""
-    said = [segment for segment in _told(rendering, choice) if segment.steps]
+    said = [segment for segment in _segments(rendering, choice) if segment.steps]
     return [said[0]._replace(first={"role": "assistant"}), *said[1:]] if said else ()
 
 
-def _told(rendering: Rendering, choice: Choice) -> Iterator[Segment]:
+def _segments(rendering: Rendering, choice: Choice) -> Iterator[Segment]:
     request, slot = rendering.generation.request, rendering.flavour.encoding.slot
     apart, thoughts, texts = shown(choice, options_of(request).thoughts)
     yield Segment({"reasoning": slot, "reasoning_content": slot} if apart else {"content": slot}, thoughts)
@@ -300,7 +305,7 @@ _CHAT = Flavour(
     around=_around,
     counts=_counts,
     choice_members=_choice_members,
-    segments=_segments,
+    segments=_with_role,
     encoding=_TODAY,
 )
 
@@ -361,7 +366,7 @@ _VLLM_CHAT = Flavour(
     closing_around=lambda rendering: {"service_tier": None, "system_fingerprint": None},
     choice_members=_choice_members,
     opening=lambda rendering, choice: ({"delta": {"role": "assistant", "content": ""}},),
-    segments=lambda rendering, choice: [*_told(rendering, choice)],
+    segments=lambda rendering, choice: [*_segments(rendering, choice)],
     groups=_vllm_groups,
     # Recorded of a call in a response.
     call_id=lambda rendering, choice, place: (

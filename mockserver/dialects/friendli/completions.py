@@ -22,7 +22,7 @@ from mockserver.core.seeding import derive, fingerprint, hex_digits
 from mockserver.core.timeline import FrameBatch, LazyFrames, Reply, TokenTiming
 from mockserver.dialects.friendli.chats import is_late, spaced
 from mockserver.dialects.friendli.checks import CHECKS, conflicts
-from mockserver.dialects.friendli.errors import invalid, unknown_model
+from mockserver.dialects.friendli.errors import in_one_message, invalid, unknown_model
 from mockserver.dialects.friendli.formats import constraint
 from mockserver.dialects.friendli.models import Place
 from mockserver.dialects.friendli.read import (
@@ -39,7 +39,6 @@ from mockserver.dialects.friendli.read import (
     read_stops,
     read_timeout,
     valid_body,
-    worded,
 )
 from mockserver.dialects.openai.flavour import Flavour, Rendering, Segment
 from mockserver.dialects.openai.flavour import write as write_answer
@@ -131,7 +130,7 @@ def _alone(value: Any) -> Any:
     return value[0] if isinstance(value, list) and len(value) == 1 and isinstance(value[0], list) else value
 
 
-# --- write -----------------------------------------------------------------------------------------------------------
+# --- answers ---------------------------------------------------------------------------------------------------------
 
 
 def write_completion(generation: Generation, pace: TokenTiming, scope: RequestScope) -> Reply | Refusal:
@@ -171,21 +170,21 @@ def _enforced(choice: Choice, forced: tuple[int, ...], request: GenerationReques
 # --- answers of today ------------------------------------------------------------------------------------------------
 
 
-def _text_around(rendering: Rendering) -> Members:
+def _around(rendering: Rendering) -> Members:
     """A body has no `created`, a chunk no `model`. A container is called without a model's name, and states none."""
     model, scope = rendering.generation.request.model, rendering.scope
     around = {"id": f"cmpl-{hex_digits(scope.identity, 32, 'id')}", "created": int(scope.now)}
     return {**around, "model": model} if model else around
 
 
-def _whole_text(rendering: Rendering, choice: Choice) -> Members:
+def _choice_members(rendering: Rendering, choice: Choice) -> Members:
     scored = rendering.generation.request.output.logprobs is not None
     # "The starting character position of each token in the generated text."
     logprobs = {"logprobs": legacy_logprobs(choice.texts, choice.positions, 0)} if scored else NOTHING
     return {**logprobs, "seed": choice.seed, "text": choice.text, "tokens": list(choice.ids)}
 
 
-def _sampled(rendering: Rendering, choice: Choice) -> Sequence[Segment]:
+def _segments(rendering: Rendering, choice: Choice) -> Sequence[Segment]:
     """A chunk for each token, with its id."""
     offsets = [*accumulate(map(len, choice.texts), initial=0)]
 
@@ -201,10 +200,10 @@ def _sampled(rendering: Rendering, choice: Choice) -> Sequence[Segment]:
 
 
 _COMPLETION = Flavour(
-    around=_text_around,
+    around=_around,
     counts=lambda rendering: dict(sorted(usage_object(rendering.generation.usage).items())),
-    choice_members=_whole_text,
-    segments=_sampled,
+    choice_members=_choice_members,
+    segments=_segments,
     # The finish reason comes alone: "text":"" and no `token`.
     closing=lambda rendering, choice: {"logprobs": None, "text": ""},
     kind="text_completion",
@@ -256,21 +255,21 @@ def _answer(generation: Generation) -> Members:
 # --- texts and token ids -------------------------------------------------------------------------------------------
 
 
-@worded
+@in_one_message
 def tokenize(place: Place, call: Call, scope: RequestScope) -> Reply | Refusal:
     """The token ids of a text."""
     found = valid_body(place, call, scope, "TokenizationRequest")
     return found if isinstance(found, Refusal) else body_reply({"tokens": tokens.encode(found[0]["prompt"])})
 
 
-@worded
+@in_one_message
 def detokenize(place: Place, call: Call, scope: RequestScope) -> Reply | Refusal:
     """The text of token ids."""
     found = valid_body(place, call, scope, "DetokenizationRequest")
     return found if isinstance(found, Refusal) else body_reply({"text": tokens.decode(ints(found[0]["tokens"]))})
 
 
-@worded
+@in_one_message
 def render(place: Place, call: Call, scope: RequestScope) -> Reply | Refusal:
     """The text that a chat is to the model, up to where the answer begins."""
     found = valid_body(place, call, scope, "ChatRenderRequest")

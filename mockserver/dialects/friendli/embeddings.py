@@ -10,9 +10,9 @@ from mockserver.core.failures import FailureKind, Refusal, Violation
 from mockserver.core.generation import Generation, GenerationRequest
 from mockserver.core.seeding import hex_digits
 from mockserver.core.timeline import Reply, TokenTiming
-from mockserver.dialects.friendli.errors import invalid
+from mockserver.dialects.friendli.errors import in_one_message, invalid
 from mockserver.dialects.friendli.models import Place
-from mockserver.dialects.friendli.read import beyond_window, valid_body, worded
+from mockserver.dialects.friendli.read import beyond_window, valid_body
 from mockserver.dialects.openai.embeddings import EmbeddingForm, embedding_request, embeddings
 from mockserver.dialects.openai.replies import body_reply, usage_object
 
@@ -20,7 +20,7 @@ from mockserver.dialects.openai.replies import body_reply, usage_object
 _DIMENSIONS = 1_024
 
 
-@worded
+@in_one_message
 def read_embedding(place: Place, call: Call, scope: RequestScope) -> GenerationRequest | Refusal:
     """The request, or its refusal."""
     found = valid_body(place, call, scope, "EmbeddingRequest")

@@ -9,9 +9,9 @@ with 500. Guessed: by the page, and in completions to this day, what breaks the 
 `{"message": ..., "error": {}}` that the vendor's provider for Vercel reads (vendor note B4).
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import cache
-from typing import Any
+from typing import Any, TypeVar
 
 from mockserver.core.calls import Call
 from mockserver.core.dialects import Edition, ErrorTable, ErrorTemplate, RequestScope, error_event
@@ -20,9 +20,11 @@ from mockserver.core.quotas import PERIODS, Allowance, Limit, LimitState, LimitU
 from mockserver.core.seeding import hex_digits
 from mockserver.core.timeline import RawHeaders
 from mockserver.dialects.contracts import Words, custom_words, pydantic_words
+from mockserver.dialects.friendli.models import Place
 from mockserver.dialects.openai.read import bearer
 from mockserver.dialects.openai.replies import date_header
 
+Made = TypeVar("Made")
 # The code of refusals by the Messages API, which have Anthropic's form.
 INVALID_MESSAGE = "invalid_request_error"
 # Pydantic's prefix of the messages of custom checks.
@@ -140,7 +142,20 @@ def invalid(violations: Iterable[Violation], kind: FailureKind = FailureKind.INV
     return Refusal(kind, violations=tuple(violations))
 
 
-def in_one_message(refusal: Refusal) -> Refusal:
+def in_one_message(read: Callable[[Place, Call, RequestScope], Made | Refusal]) -> Callable[..., Made | Refusal]:
+    """Let a reader of calls refuse them as today's engine does all but completions: for the first violation alone, in
+    one message."""
+
+    def reading(place: Place, call: Call, scope: RequestScope) -> Made | Refusal:
+        made = read(place, call, scope)
+        if isinstance(made, Refusal) and made.violations and scope.edition == "observed":
+            return _of_first_violation(made)
+        return made
+
+    return reading
+
+
+def _of_first_violation(refusal: Refusal) -> Refusal:
     first = refusal.violations[0]
     if first.field == "reasoning_effort" and isinstance(first.found, str):
         # Recorded: the engine knows the efforts as an enumeration.

@@ -56,7 +56,7 @@ def _fault_of(pattern: str) -> str:
 _BRANCHES = "oneOf with several branches is not supported"
 
 
-def as_obeyed(schema: Any) -> Any:
+def _obeyed(schema: Any) -> Any:
     """The schema as the service obeys it: "`additionalProperties` ignored (false)", unless that is unsatisfiable."""
     closed: Any = deepcopy(schema)
     part: Any
@@ -109,7 +109,7 @@ def constraint(body: Mapping[str, Any], edition: Edition) -> Constraint | None:
     if kind == "regex":
         return Constraint("regex", written)
     if kind == "json_schema":
-        return Constraint("json_schema", as_obeyed(wanted["json_schema"]["schema"]))
+        return Constraint("json_schema", _obeyed(wanted["json_schema"]["schema"]))
     if edition == "observed" or written is None:
         return Constraint("json_object")
     schema = orjson.loads(written)

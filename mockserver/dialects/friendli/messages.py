@@ -19,10 +19,10 @@ from mockserver.dialects.anthropic.models import UNKNOWN
 from mockserver.dialects.anthropic.read import MessageOptions, message_request
 from mockserver.dialects.anthropic.write import MessageFlavour, Writing, write
 from mockserver.dialects.friendli.checks import tool_conflicts
-from mockserver.dialects.friendli.errors import INVALID_MESSAGE
+from mockserver.dialects.friendli.errors import INVALID_MESSAGE, in_one_message
 from mockserver.dialects.friendli.formats import schema_violations
 from mockserver.dialects.friendli.models import Place, traits_of
-from mockserver.dialects.friendli.read import read_reasoning, valid_body, worded
+from mockserver.dialects.friendli.read import read_reasoning, valid_body
 from mockserver.dialects.openai.read import Body
 from mockserver.dialects.openai.replies import Members
 
@@ -35,7 +35,7 @@ def read_message(place: Place, call: Call, scope: RequestScope) -> GenerationReq
     return made._replace(code=INVALID_MESSAGE) if isinstance(made, Refusal) else made
 
 
-@worded
+@in_one_message
 def _read(place: Place, call: Call, scope: RequestScope) -> GenerationRequest | Refusal:
     found = valid_body(place, call, scope, "MessagesRequest", _conflicts)
     if isinstance(found, Refusal):

@@ -10,7 +10,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from types import MappingProxyType
-from typing import Any, Literal, NamedTuple, TypeVar
+from typing import Any, Literal, NamedTuple
 
 from mockserver.core.calls import Call
 from mockserver.core.dialects import Edition, Model, RequestScope
@@ -18,12 +18,11 @@ from mockserver.core.failures import FailureKind, Refusal, Violation
 from mockserver.core.generation import Effort, GenerationRequest, Limits, Prompt, Sampling, Stops
 from mockserver.core.json_values import is_shallow
 from mockserver.dialects.contracts import Contract, editions
-from mockserver.dialects.friendli.errors import in_one_message, invalid, unknown_model
+from mockserver.dialects.friendli.errors import invalid, unknown_model
 from mockserver.dialects.friendli.models import Mind, Place, container, traits_of
 from mockserver.dialects.openai.read import Body, json_object, token_biases
 
 _CONTRACT = editions(__package__)
-Made = TypeVar("Made")
 
 
 @cache
@@ -36,19 +35,6 @@ def contract_of(schema: str, place: Place, edition: Edition) -> Contract:
 def known_fields(edition: Edition, schema: str) -> frozenset[str]:
     """The names of the fields that an edition knows: those of a schema, and the model's."""
     return frozenset(("model", *_CONTRACT[edition]()["schemas"][schema]["properties"]))
-
-
-def worded(read: Callable[[Place, Call, RequestScope], Made | Refusal]) -> Callable[..., Made | Refusal]:
-    """What reads calls or answers them, with refusals as chats, responses and token ids word them: today's engine tells
-    its violations in one message."""
-
-    def reworded(place: Place, call: Call, scope: RequestScope) -> Made | Refusal:
-        made = read(place, call, scope)
-        if isinstance(made, Refusal) and made.violations and scope.edition == "observed":
-            return in_one_message(made)
-        return made
-
-    return reworded
 
 
 def json_body(data: bytes) -> dict[str, Any] | Refusal:
@@ -216,29 +202,6 @@ def _misfit(name: str, message: str) -> Violation:
 # Where thoughts go: apart from the content, inside it, or nowhere; or the content has their empty tags. Those that are
 # `leaked` are inside it with only the closing tag.
 Thoughts = Literal["apart", "inside", "leaked", "hidden", "empty"]
-
-
-class FriendliOptions(NamedTuple):
-    """What the neutral request has no field for.
-
-    `timeout` is in seconds, None for none; `forced` are the tokens of a prescribed answer, empty for none;
-    `logprobs` and `logits` are what each choice of the documented edition shows of its tokens; `thoughts` is where the
-    thoughts of a chat go; `media` are how many tokens of a chat's prompt each medium counts.
-    """
-
-    timeout: float | None = None
-    forced: tuple[int, ...] = ()
-    logprobs: bool = False
-    logits: bool = False
-    thoughts: Thoughts = "apart"
-    media: Mapping[str, int] = MappingProxyType({})
-
-
-def options_of(request: GenerationRequest) -> FriendliOptions:
-    """The options of a request; the defaults for one that another dialect has read."""
-    return request.extra if isinstance(request.extra, FriendliOptions) else FriendliOptions()
-
-
 # The vendor's words for reasoning efforts, and our own.
 _EFFORTS: Mapping[str, Effort] = {
     "minimal": "minimal",
@@ -250,7 +213,13 @@ _EFFORTS: Mapping[str, Effort] = {
     "ultracode": "xhigh",
 }
 
-_FIELDS = {"reasoning_effort", "reasoning_budget", "chat_template_kwargs", "parse_reasoning", "include_reasoning"}
+_REASONING_FIELDS = {
+    "reasoning_effort",
+    "reasoning_budget",
+    "chat_template_kwargs",
+    "parse_reasoning",
+    "include_reasoning",
+}
 
 
 class Reasoning(NamedTuple):
@@ -264,7 +233,7 @@ class Reasoning(NamedTuple):
 def read_reasoning(body: Mapping[str, Any], mind: Mind) -> Reasoning:
     """The reasoning that a valid body asks of a model."""
     thinks = mind in ("always", "toggle", "leaks")
-    if _FIELDS.isdisjoint(body):
+    if _REASONING_FIELDS.isdisjoint(body):
         return Reasoning("medium" if thinks else None, "apart")
     # The variables that the request sets in the chat template.
     variables, effort = body.get("chat_template_kwargs") or {}, body.get("reasoning_effort")
@@ -293,3 +262,27 @@ def read_reasoning(body: Mapping[str, Any], mind: Mind) -> Reasoning:
     level = _EFFORTS.get(named, "medium") if isinstance(named, str) else "medium"
     # "`-1` means the model reasons without a budget limit."
     return Reasoning(level if thinks else None, thoughts, None if asked is None or asked < 0 else int(asked))
+
+
+# --- options ---------------------------------------------------------------------------------------------------------
+
+
+class FriendliOptions(NamedTuple):
+    """What the neutral request has no field for.
+
+    `timeout` is in seconds, None for none; `forced` are the tokens of a prescribed answer, empty for none;
+    `logprobs` and `logits` are what each choice of the documented edition shows of its tokens; `thoughts` is where the
+    thoughts of a chat go; `media` are how many tokens of a chat's prompt each medium counts.
+    """
+
+    timeout: float | None = None
+    forced: tuple[int, ...] = ()
+    logprobs: bool = False
+    logits: bool = False
+    thoughts: Thoughts = "apart"
+    media: Mapping[str, int] = MappingProxyType({})
+
+
+def options_of(request: GenerationRequest) -> FriendliOptions:
+    """The options of a request; the defaults for one that another dialect has read."""
+    return request.extra if isinstance(request.extra, FriendliOptions) else FriendliOptions()

@@ -20,12 +20,12 @@ from mockserver.core.failures import FailureKind, Refusal, Violation
 from mockserver.core.generation import Generation, GenerationRequest, Limits, Output, Sampling, ToolChoice, Usage
 from mockserver.core.seeding import hex_digits, uuid4_text
 from mockserver.core.timeline import Reply, TokenTiming
-from mockserver.dialects.friendli.chats import REFUSALS, accepted, due_choice, media_in, read_prompt, shown
+from mockserver.dialects.friendli.chats import MEDIA_REFUSALS, accepted, due_choice, media_in, read_prompt, shown
 from mockserver.dialects.friendli.checks import tool_conflicts
-from mockserver.dialects.friendli.errors import invalid, unknown_model
+from mockserver.dialects.friendli.errors import in_one_message, invalid, unknown_model
 from mockserver.dialects.friendli.formats import branch_violations, constraint, schema_violations
 from mockserver.dialects.friendli.models import Place, traits_of
-from mockserver.dialects.friendli.read import Thoughts, beyond_window, contract_of, json_body, read_reasoning, worded
+from mockserver.dialects.friendli.read import Thoughts, beyond_window, contract_of, json_body, read_reasoning
 from mockserver.dialects.openai.read import Body, function_tool, number_or, tool_choice
 from mockserver.dialects.openai.replies import EVENT_STREAM, Members
 from mockserver.dialects.openai.responses.flavour import (
@@ -62,7 +62,7 @@ class Wanted(NamedTuple):
     thoughts: Thoughts = "apart"
 
 
-@worded
+@in_one_message
 def read_response(place: Place, call: Call, scope: RequestScope) -> GenerationRequest | Refusal:
     """The request to a place, or its refusal."""
     body = json_body(call.body)
@@ -141,7 +141,7 @@ def _images(body: Body) -> Iterator[Violation]:
     for place, item in _objects(body["input"]):
         for number, part in _objects(item.get("content")):
             if part.get("type") == "input_image":
-                yield Violation(("input", place, "content", number), "conflict", REFUSALS["image_url"])
+                yield Violation(("input", place, "content", number), "conflict", MEDIA_REFUSALS["image_url"])
 
 
 _NOTHING_TO_CALL = Violation(("tool_choice",), "conflict", "tool_choice asks for a call, but there are no tools")
