@@ -67,8 +67,9 @@ def test_the_pages_answer_has_choices_and_usage_in_the_spacing_of_its_stream() -
     assert answer.headers["content-type"] == "application/json"
 
 
-def test_the_pages_stream_has_one_event_for_each_token_then_the_whole_answer_on_one_line() -> None:
-    plain, stream = legacy(seed=42, max_tokens=7), legacy(seed=42, max_tokens=7, stream=True)
+@pytest.mark.parametrize("shown", [{}, {"include_output_logprobs": True, "include_output_logits": True}])
+def test_the_pages_stream_has_one_event_for_each_token_then_the_whole_answer_on_one_line(shown: dict[str, Any]) -> None:
+    plain, stream = (legacy(seed=42, max_tokens=7, **shown, **streamed) for streamed in ({}, {"stream": True}))
     told = choice(plain)
     texts = tokens.texts(told["tokens"])
     lines = [
