@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mockserver.core.dialects import Edition
+from mockserver.core.installed import load_dialects
 from mockserver.dialects.openai.responses.items import messages_of
-from mockserver.dialects.ovms.dialect import CONTRACT
 from mockserver.dialects.yandex.read import request_fields
 from mockserver.state.namespaces import Namespace
 from mockserver.state.settings import Settings
@@ -154,7 +154,7 @@ ITEMS = _tables(
 )
 FIELDS = [
     *request_fields("documented", "ResponsesRequest"),
-    *CONTRACT["observed"]()["schemas"]["ResponsesRequest"]["properties"],
+    *load_dialects()["ovms"].contract["observed"]()["schemas"]["ResponsesRequest"]["properties"],
 ]
 
 

@@ -19,9 +19,6 @@ from mockserver.dialects.ovms.models import (
     server_metadata,
 )
 
-CONTRACT = editions(__package__)
-
-
 # The page that the documented edition follows is of completions alone; all else is today's server in both editions.
 _today = partial(Operation, edition="observed")
 
@@ -36,8 +33,8 @@ COMPLETIONS = _of_graphs(
     "completions",
     "completions",
     Schemas("CompletionRequest", "CompletionResponse", "CompletionChunk"),
-    "read:read",
-    "write:write",
+    "read:read_completion",
+    "write:write_completion",
     "Continue a text",
 )._replace(edition=None)
 CHAT_COMPLETIONS = _of_graphs(
@@ -60,16 +57,16 @@ EMBEDDINGS = _of_graphs(
     "embeddings",
     "embeddings",
     Schemas("EmbeddingRequest", "EmbeddingResponse"),
-    "measures:read_embedding",
-    "measures:write_embedding",
+    "embeddings:read_embedding",
+    "embeddings:write_embedding",
     "Embed texts",
 )._replace(generates=False, measure="embedding")
 RERANK = _of_graphs(
     "rerank",
     "rerank",
     Schemas("RerankRequest", "RerankResponse"),
-    "measures:read_rerank",
-    "measures:write_rerank",
+    "embeddings:read_rerank",
+    "embeddings:write_rerank",
     "Score documents by a query",
 )._replace(generates=False, measure="scores")
 TOKENIZE = _today(
@@ -115,7 +112,7 @@ OVMS = Dialect(
         )._replace(remembers=True),
     ),
     errors=ERRORS,
-    contract=CONTRACT,
+    contract=editions(__package__),
     models=MODELS,
     headers=every_answer,
     unrouted=unrouted,

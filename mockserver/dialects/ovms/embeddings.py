@@ -18,7 +18,7 @@ from mockserver.core.timeline import Reply, TokenTiming
 from mockserver.dialects.openai.embeddings import EmbeddingForm, embedding_request, embeddings, read_usage
 from mockserver.dialects.openai.read import text_prompt
 from mockserver.dialects.openai.replies import body_reply
-from mockserver.dialects.ovms.endpoints import Fields, enter
+from mockserver.dialects.ovms.endpoints import enter
 from mockserver.dialects.ovms.errors import JSON, graph_fault
 
 # The dimensions of a model's vectors, by a part of its name; the first that is found counts.
@@ -66,18 +66,9 @@ def _size_of(model: str) -> int:
 
 # "max_allowed_chunks [...] default = 10000": no reranker takes more documents.
 _MOST_DOCUMENTS = 10_000
-
-
-def too_many(fields: Fields) -> Refusal | None:
-    """The refusal of too many documents by a reranker's graph, which only counts those that are texts."""
-    texts = sum(isinstance(document, str) for document in fields["documents"])
-    if texts <= _MOST_DOCUMENTS:
-        return None
-    return graph_fault("Number of documents exceeds max_allowed_chunks", graph="scores", status="INTERNAL")
-
-
-# The scores of texts about the same subjects, and of texts without a common subject.
-_SIZE = 256
+# The dimensions in which a query and a document are compared.
+_COMPARED = 256
+# The logits of texts about the same subjects, and of texts without a common subject.
 _SURE, _UNSURE = 10.0, -4.0
 
 
@@ -92,10 +83,10 @@ def read_rerank(call: Call, scope: RequestScope) -> GenerationRequest | Refusal:
     if isinstance(admitted, Refusal):
         return admitted
     fields = admitted.fields
-    failed = too_many(fields)
-    if failed is not None:
-        return failed
     documents, returned = fields["documents"], fields.get("return_documents") is True
+    # The graph only counts documents that are texts.
+    if sum(isinstance(document, str) for document in documents) > _MOST_DOCUMENTS:
+        return graph_fault("Number of documents exceeds max_allowed_chunks", graph="scores", status="INTERNAL")
     if documents and isinstance(documents[0], Mapping):
         # "add support for document map": the server reads them, and scores none.
         if returned:
@@ -130,6 +121,6 @@ def _scores(generation: Generation) -> list[float]:
     from mockserver.model.embeddings import embed, likeness
 
     key = derive(0, "rerank", generation.request.model)
-    *documents, query = (embed(prompt.text, _SIZE, key) for prompt in generation.request.prompts)
+    *documents, query = (embed(prompt.text, _COMPARED, key) for prompt in generation.request.prompts)
     logits = (_UNSURE + (_SURE - _UNSURE) * likeness(query, document) for document in documents)
     return array("f", [1 / (1 + exp(-logit)) for logit in logits]).tolist()

@@ -177,11 +177,11 @@ def enter(call: Call, scope: RequestScope, kind: Kind) -> Admitted | Refusal:
     made = kind_of(admitted.fields["model"])
     if made != kind:
         return _wrong_endpoint(admitted.fields, made)
-    return admitted if kind == "texts" else fields_fault(admitted.fields, kind) or admitted
+    return admitted if kind == "texts" else _fields_fault(admitted.fields, kind) or admitted
 
 
 def _wrong_endpoint(fields: Fields, kind: Kind) -> Refusal:
-    return fields_fault(fields, kind) or graph_fault(_WRONG_ENDPOINT, stream=fields.get("stream") is True)
+    return _fields_fault(fields, kind) or graph_fault(_WRONG_ENDPOINT, stream=fields.get("stream") is True)
 
 
 def unrouted(call: Call, scope: RequestScope, allowed: tuple[str, ...]) -> Reply | Refusal:
@@ -214,14 +214,14 @@ def unrouted(call: Call, scope: RequestScope, allowed: tuple[str, ...]) -> Reply
 # --- graphs of embeddings and scores ---------------------------------------------------------------------------------
 
 
-def fields_fault(fields: Fields, kind: Kind) -> Refusal | None:
+def _fields_fault(fields: Fields, kind: Kind) -> Refusal | None:
     """Why a graph that does not generate text refuses a request; None if it accepts it, or if it generates text."""
     fault = _FAULTS[kind](fields) if kind in _FAULTS else None
     return None if fault is None else graph_fault(fault, graph=kind)
 
 
 def _embedding_fault(fields: Fields) -> str | None:
-    fault, form = texts_fault(fields, "input"), fields.get("encoding_format", "float")
+    fault, form = _texts_fault(fields, "input"), fields.get("encoding_format", "float")
     if fault is not None:
         return fault
     if not isinstance(form, str):
@@ -229,7 +229,7 @@ def _embedding_fault(fields: Fields) -> str | None:
     return None if form in ("float", "base64") else "encoding_format should either base64 or float"
 
 
-def texts_fault(fields: Fields, name: str) -> str | None:
+def _texts_fault(fields: Fields, name: str) -> str | None:
     """What is wrong with the field of that name, which has a text or several, each as it is or in tokens."""
     if name not in fields:
         return f"{name} field is required"
@@ -341,7 +341,7 @@ def _padded(lists: Sequence[tuple[int, ...]], fields: Fields) -> list[tuple[int,
 
 def _tokens_fault(fields: Fields) -> str | None:
     """What is wrong, in the server's order, except for texts that are token ids already: it refuses these last."""
-    fault = texts_fault(fields, "text")
+    fault = _texts_fault(fields, "text")
     if fault is not None:
         return fault
     text, length, side = fields["text"], fields.get("max_length", 1), fields.get("padding_side", "right")

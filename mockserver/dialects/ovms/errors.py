@@ -17,8 +17,6 @@ STREAM_HEADERS: RawHeaders = (
     (b"connection", b"keep-alive"),
 )
 
-# --- errors ----------------------------------------------------------------------------------------------------------
-
 ErrorBody = Callable[[Refusal, str], object]
 
 # Graphs by what their model makes.

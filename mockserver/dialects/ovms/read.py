@@ -36,7 +36,7 @@ from mockserver.dialects.ovms.models import EFFORTS, sees, thinking
 from mockserver.model.tokens import token_count
 
 
-def read(call: Call, scope: RequestScope) -> GenerationRequest | Refusal:
+def read_completion(call: Call, scope: RequestScope) -> GenerationRequest | Refusal:
     """A completion, or why the server or its graph refuses it."""
     accepted = accept(call, scope, COMPLETION_CHECKS[scope.edition])
     if isinstance(accepted, Refusal):
@@ -199,14 +199,15 @@ _CHAT_CHECKS: tuple[Check, ...] = (
 # --- requests --------------------------------------------------------------------------------------------------------
 
 
-class Asked(NamedTuple):
+class OvmsOptions(NamedTuple):
     """What a writer has to know: whether thoughts and calls are parsed out of the text, and the fields it repeats."""
 
     parsed: bool
     fields: Mapping[str, Any] = {}
 
 
-_PARSED, _AUTO, _NOTHING = Asked(parsed=True), ToolChoice(), dict[str, Any]()
+_PARSED, _AUTO, _NOTHING = OvmsOptions(parsed=True), ToolChoice(), dict[str, Any]()
+_NO_STOPS, _NO_WINDOW = Stops(), 131_072
 
 
 def accept(call: Call, scope: RequestScope, checks: Iterable[Check]) -> Admitted | Refusal:
@@ -306,9 +307,6 @@ def _request(
         effort=effort,
         extra=_PARSED if parsed else None,
     )
-
-
-_NO_STOPS, _NO_WINDOW = Stops(), 131_072
 
 
 _DEFAULT_EFFORT: Effort = "medium"

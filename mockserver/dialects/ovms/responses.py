@@ -46,8 +46,8 @@ from mockserver.dialects.ovms.endpoints import UINT32, Fields, is_whole
 from mockserver.dialects.ovms.errors import JSON, STREAM_HEADERS, own_words
 from mockserver.dialects.ovms.guided_generation import chosen_tool, offered
 from mockserver.dialects.ovms.models import EFFORTS
-from mockserver.dialects.ovms.read import Asked, Message, accept, as_templated, pictures_fault, read_conversation
-from mockserver.dialects.ovms.write import as_told, call_head, parts_of, peeked, runs
+from mockserver.dialects.ovms.read import Message, OvmsOptions, accept, as_templated, pictures_fault, read_conversation
+from mockserver.dialects.ovms.write import call_head, parsed_output, parts_of, peeked, runs
 
 Item = Mapping[str, Any]
 
@@ -63,7 +63,7 @@ def read_response(call: Call, scope: RequestScope) -> GenerationRequest | Refusa
     request = read_conversation(accepted._replace(fields=_as_chat(fields)), templated, messages, most)
     if isinstance(request, Refusal):
         return request
-    return request._replace(extra=Asked(request.extra is not None, fields))
+    return request._replace(extra=OvmsOptions(request.extra is not None, fields))
 
 
 def _as_chat(fields: Fields) -> dict[str, Any]:
@@ -189,8 +189,8 @@ _MESSAGE, _REASONING = "msg-0", "rs-0"
 def write_response(generation: Generation, pace: TokenTiming, scope: RequestScope) -> Reply:
     """The generation as one body, or as a stream of events."""
     asked = generation.request.extra
-    options = ResponseOptions(asked.fields if isinstance(asked, Asked) else {})
-    return write(responding(_RESPONSE, as_told(generation), pace, scope)._replace(options=options))
+    options = ResponseOptions(asked.fields if isinstance(asked, OvmsOptions) else {})
+    return write(responding(_RESPONSE, parsed_output(generation), pace, scope)._replace(options=options))
 
 
 def fail(broken: Broken) -> bytes:

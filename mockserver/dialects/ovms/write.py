@@ -30,13 +30,13 @@ from mockserver.dialects.openai.replies import (
 )
 from mockserver.dialects.ovms.errors import JSON, STREAM_HEADERS
 from mockserver.dialects.ovms.models import thinking
-from mockserver.dialects.ovms.read import Asked
+from mockserver.dialects.ovms.read import OvmsOptions
 
 # The `object` of bodies. The page has it for chunks too, whose name has a `.chunk` more in every version of the server.
 _TEXT, _CHAT = "text_completion", "chat.completion"
 
 
-def write(generation: Generation, pace: TokenTiming, scope: RequestScope) -> Reply:
+def write_completion(generation: Generation, pace: TokenTiming, scope: RequestScope) -> Reply:
     """A completion as one body, or as a stream of chunks."""
     output = generation.request.output
     if output.stream:
@@ -86,7 +86,7 @@ def _completion_frames(generation: Generation, scope: RequestScope) -> Iterator[
 
 def write_chat(generation: Generation, pace: TokenTiming, scope: RequestScope) -> Reply:
     """An answer to a conversation as one body, or as a stream of chunks."""
-    generation = as_told(generation)
+    generation = parsed_output(generation)
     if generation.request.output.stream:
         return stream_reply(LazyFrames(partial(_chat_frames, generation, scope)), STREAM_HEADERS)
     choices = [
@@ -207,14 +207,14 @@ def by_delay(texts: Sequence[str], delay: int = _DELAY) -> Iterator[Flush]:
 # --- the parts of a choice -------------------------------------------------------------------------------------------
 
 
-def as_told(generation: Generation) -> Generation:
+def parsed_output(generation: Generation) -> Generation:
     """The generation as the server tells it: its parsers separate thoughts and calls from the text, if they are on."""
     options, model = generation.request.extra, generation.request.model
-    parsed = isinstance(options, Asked) and options.parsed
-    return generation._replace(choices=tuple([_told(choice, model, parsed=parsed) for choice in generation.choices]))
+    parsed = isinstance(options, OvmsOptions) and options.parsed
+    return generation._replace(choices=tuple([_parsed(choice, model, parsed=parsed) for choice in generation.choices]))
 
 
-def _told(choice: Choice, model: str, *, parsed: bool) -> Choice:
+def _parsed(choice: Choice, model: str, *, parsed: bool) -> Choice:
     texts, thoughts, is_cut = choice.texts, choice.thoughts, choice.finish_reason == "length"
     if choice.calls and not parsed:
         texts = [*texts, *(text for call in choice.calls for text in _written(call))]
