@@ -1,4 +1,4 @@
-"""Webhooks: makes the requests that the outboxes of namespaces hand out, when they are due on the namespace's clock.
+"""Webhooks: makes the requests that the queues of namespaces hand out, when they are due on the namespace's clock.
 
 A request to an application goes out over HTTP and becomes a delivery; one to the dialect itself is received like any
 other, so that stubs, faults, quotas and latency apply to it and the journal has it. A reset of the namespace, and the
@@ -27,7 +27,7 @@ from mockserver.state.namespaces import DEFAULT, Namespace
 
 # How many requests of a namespace are under way at once, at most: a simple server has room for few connections.
 _MOST = 16
-# An alarm is set for a moment later than the outbox asks: two clocks are involved, which differ by microseconds.
+# An alarm is set for a moment later than the queue asks: two clocks are involved, which differ by microseconds.
 _LATER = 0.000_1
 
 
@@ -40,9 +40,9 @@ class WebhookSender:
         self._dispatchers: dict[tuple[str, str], _Dispatcher] = {}
 
     def take(self, namespace: Namespace, dialect: Dialect, orders: tuple[object, ...]) -> None:
-        """Give orders to the outbox of a dialect, and begin what is due."""
+        """Give orders to the webhook queue of a dialect, and begin what is due."""
         webhooks = namespace.deliveries.webhooks(dialect)
-        assert webhooks is not None, "only dialects with an outbox give orders"
+        assert webhooks is not None, "only dialects with a webhook queue give orders"
         clock, key = self.app_state.clocks.of(namespace), (namespace.name, dialect.name)
         dispatcher = self._dispatchers.get(key)
         # An application that is called in process may run on several loops in turn, with a clock for each.
@@ -60,7 +60,7 @@ class WebhookSender:
 
 
 class _Dispatcher:
-    """The requests of one outbox: those under way, with their deadlines, and the alarm for what comes next."""
+    """The requests of one webhook queue: those under way, with their deadlines, and the alarm for what comes next."""
 
     def __init__(
         self, sender: WebhookSender, namespace: Namespace, dialect: Dialect, webhooks: WebhookQueue, clock: ShiftedClock
@@ -69,7 +69,7 @@ class _Dispatcher:
         self._sender = sender
         self._namespace = namespace
         self._dialect = dialect
-        self._outbox = webhooks
+        self._queue = webhooks
         # The two clocks are apart by a constant: the namespace's counts from an arbitrary instant.
         self._epoch = time.time() + namespace.shift - clock.now()
         self._alarm: Alarm = clock.alarm(self._wake)
@@ -94,7 +94,7 @@ class _Dispatcher:
             del self._deadlines[limit]
             limit.reschedule(asyncio.get_running_loop().time())
         room = _MOST - len(self._under_way)
-        for task in self._outbox.due(Timing(instant + self._epoch, time.time()), room) if room else ():
+        for task in self._queue.due(Timing(instant + self._epoch, time.time()), room) if room else ():
             request = asyncio.ensure_future(self._make(task))
             self._under_way.add(request)
             request.add_done_callback(self._under_way.discard)
@@ -102,7 +102,7 @@ class _Dispatcher:
 
     def _next(self) -> float | None:
         """The instant at which there is something to do."""
-        due = self._outbox.next_due() if len(self._under_way) < _MOST else None
+        due = self._queue.next_due() if len(self._under_way) < _MOST else None
         instants = [*self._deadlines.values(), *(() if due is None else (due - self._epoch + _LATER,))]
         return min(instants, default=None)
 
@@ -127,7 +127,7 @@ class _Dispatcher:
             return
         now = self.clock.now()
         try:
-            self._outbox.done(task, outcome, now + self._epoch)
+            self._queue.done(task, outcome, now + self._epoch)
         except Exception as error:
             log.error("an error in mockserver itself, after a request to %s", task.url, exc_info=error)
         # What follows is settled by now, so that whoever waits for the delivery can advance the clock.

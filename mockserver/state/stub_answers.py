@@ -24,7 +24,7 @@ from mockserver.state.stubs.values import StubError
 _OF_CREDENTIALS = (FailureKind.MISSING_CREDENTIALS, FailureKind.UNAUTHORIZED)
 
 
-def choose(plan: Plan, book: StubRegistry, standing: Sequence[Stub] = ()) -> None:
+def choose(plan: Plan, registry: StubRegistry, standing: Sequence[Stub] = ()) -> None:
     """Choose the prepared answer of a request; `standing` are the stubs of the settings.
 
     The vendor's own refusals are replaced only by what it was recorded to answer to this very request, for instance
@@ -32,7 +32,7 @@ def choose(plan: Plan, book: StubRegistry, standing: Sequence[Stub] = ()) -> Non
     """
     if plan.refusal is not None:
         if plan.refusal.kind not in _OF_CREDENTIALS:
-            found = book.take(plan.facts, standing, is_refused=True)
+            found = registry.take(plan.facts, standing, is_refused=True)
             if found is not None and found.prepared is not None:
                 plan.rule, plan.prepared, plan.criteria = found.stub.name, found.prepared, found.criteria
         return
@@ -44,16 +44,16 @@ def choose(plan: Plan, book: StubRegistry, standing: Sequence[Stub] = ()) -> Non
         plan.prepared = requested
         return
     try:
-        found = book.take(plan.facts, standing, fits)
+        found = registry.take(plan.facts, standing, fits)
         if found is not None and found.prepared is None:
             plan.nearest = (exhausted(found.stub),)
             plan.refusal = unmatched(plan.nearest)
         elif found is not None:
             plan.rule, plan.prepared, plan.criteria = found.stub.name, found.prepared, found.criteria
             plan.stale = found.stale
-        elif plan.asks_model and (standing or book.added or plan.context.settings.unmatched == "refuse"):
+        elif plan.asks_model and (standing or registry.added or plan.context.settings.unmatched == "refuse"):
             # If only stubs may answer, having no stubs at all also counts as no match.
-            plan.nearest = book.explain(plan.facts, standing, fits)
+            plan.nearest = registry.explain(plan.facts, standing, fits)
     except HandlerError as error:
         plan.trouble = str(error)
 

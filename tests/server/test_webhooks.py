@@ -466,7 +466,7 @@ def test_it_is_called_if_the_settings_say_so(handle: Handle) -> None:
 
 
 class Hooks:
-    """The outbox of a vendor that tells an application what its model has said, once and without retries."""
+    """The webhook queue of a vendor that tells an application what its model has said, once and without retries."""
 
     def __init__(self) -> None:
         self.waiting: list[WebhookRequest] = []

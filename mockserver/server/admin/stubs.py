@@ -102,13 +102,13 @@ _FORMATS = {"toml": "application/toml", "json": "application/json"}
 )
 async def stubs(request: AdminRequest) -> object:
     """All stubs in their order of precedence, with how often each was used; or the added ones as a stub file."""
-    book, wanted = request.namespace.stubs, request.query.get("format")
+    registry, wanted = request.namespace.stubs, request.query.get("format")
     if wanted is not None:
         if wanted not in _FORMATS:
             raise AdminError(f"format: {unknown_name('format', wanted[:40], _FORMATS)}")
-        return Response(WRITERS[wanted](stub for stub, _ in book.listed()), media_type=_FORMATS[wanted])
-    listed = book.listed(request.app_state.setup.stubs)
-    hint = {} if book.listed() else {"hint": _NOTHING_ADDED}
+        return Response(WRITERS[wanted](stub for stub, _ in registry.listed()), media_type=_FORMATS[wanted])
+    listed = registry.listed(request.app_state.setup.stubs)
+    hint = {} if registry.listed() else {"hint": _NOTHING_ADDED}
     return {"stubs": [_shown(stub, used) for stub, used in listed], **hint}
 
 
@@ -121,9 +121,9 @@ async def add_stubs(request: AdminRequest) -> object:
 
 def _added(request: AdminRequest, stubs: Sequence[Stub]) -> list[str]:
     """Add stubs, if there is room for them."""
-    book = request.namespace.stubs
-    _check_room(len(book.added) + len(stubs))
-    return [book.add(stub) for stub in stubs]
+    registry = request.namespace.stubs
+    _check_room(len(registry.added) + len(stubs))
+    return [registry.add(stub) for stub in stubs]
 
 
 def _check_room(count: int) -> None:
@@ -172,10 +172,10 @@ async def remove_stubs(request: AdminRequest) -> object:
 @endpoint("DELETE", per_namespace("/stubs/{stub:path}"), {200: table({"removed": TEXT})}, refuses=(404,))
 async def remove_stub(request: AdminRequest) -> object:
     """Remove one stub."""
-    book, name = request.namespace.stubs, request.variable("stub")
-    if book.remove(name):
+    registry, name = request.namespace.stubs, request.variable("stub")
+    if registry.remove(name):
         return {"removed": name}
-    known = ", ".join(stub.name for stub, _ in book.listed()) or "none"
+    known = ", ".join(stub.name for stub, _ in registry.listed()) or "none"
     raise AdminError(f"No stub {short_repr(name)} was added here. Added: {known}", 404)
 
 

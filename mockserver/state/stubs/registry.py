@@ -1,4 +1,4 @@
-"""The book in which each namespace keeps its own stubs, and chooses the one that answers a request."""
+"""The registry in which each namespace keeps its own stubs, and chooses the one that answers a request."""
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence

@@ -17,7 +17,7 @@ from mockserver.state.stubs.values import json_of
 
 # A reply may nest as deeply as JSON, within the levels of its stub.
 _DEEPEST = DEEPEST + 8
-# Names that the book has given: in a file they would be taken for those of later stubs.
+# Names that a registry has given: in a file they would be taken for those of later stubs.
 _GIVEN_NAME = re.compile(r"stub-\d+")
 
 

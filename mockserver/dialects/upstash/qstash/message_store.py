@@ -1,8 +1,8 @@
 """The message store of a namespace: what has become of every message, and what has to be sent next.
 
-It is QStash's outbox: answers order changes (`values`), and a sender performs the tasks that are due. An attempt that
-fails is repeated later, or the message goes to the dead letter queue. Every attempt of a message with a callback makes
-a message of its own, whose outcome nobody is told. Messages and queues belong to their publisher, the bearer of a
+It is QStash's webhook queue: answers order changes (`values`), and a sender makes the requests that are due. An attempt
+that fails is repeated later, or the message goes to the dead letter queue. Every attempt of a message with a callback
+makes a message of its own, whose outcome nobody is told. Messages and queues belong to their publisher, the bearer of a
 token, and are shown to nobody else.
 """
 
