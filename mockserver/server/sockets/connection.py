@@ -266,7 +266,7 @@ class Answer(Transport):
         bodiless = status in _BODILESS
         if length is not None and not bodiless:
             lines.append(b"content-length: %d" % length)
-        elif not bodiless and not any(name == b"content-length" for name, _ in headers):
+        elif not bodiless and b"content-length" not in dict(headers):
             if self._old:
                 self.keep_alive = False
             else:
