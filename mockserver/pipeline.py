@@ -98,25 +98,24 @@ def resolve(plan: Plan, namespace: Namespace, now: float, since: float = 0.0, st
 
     Raises HeaderError if a header of our own cannot be obeyed; whoever calls gives back (`release`) what was counted.
     """
-    context = plan.context
-    settings, overrides = context.settings, context.overrides
+    context, settings = plan.context, plan.context.settings
     namespace.attempts.count(plan)
-    requested: tuple[TriggeredFault, ...] = ()
-    if overrides:
-        requested = tuple(TriggeredFault(fault, "header") for fault in requested_faults(plan))
-        if plan.asks_model:
-            requested_reply(context)
+    faults: tuple[TriggeredFault, ...] = ()
+    reply: Prepared | None = None
+    if context.overrides:
+        faults = tuple(TriggeredFault(fault, "header") for fault in requested_faults(plan))
+        reply = requested_reply(plan)
     if settings.quota and plan.asks_model:
         admit(plan, namespace.quotas, now)
         if plan.refusal is not None:
             return
-    if stubs or namespace.stubs.added or overrides or settings.unmatched == "refuse":
-        choose(plan, namespace.stubs, stubs)
+    if stubs or namespace.stubs.added or reply is not None or settings.unmatched == "refuse":
+        choose(plan, namespace.stubs, stubs, reply)
         if plan.prepared is not None:
             _override(plan, plan.prepared)
-    plan.meant = requested
+    plan.meant = faults
     if settings.fault or namespace.faults.armed or context.route.configured is not None:
-        plan.meant = (*namespace.faults.pick(plan, now, since), *requested)
+        plan.meant = (*namespace.faults.pick(plan, now, since), *faults)
     if plan.request is not None and not (plan.prepared is not None and isinstance(plan.prepared.content, Raw)):
         dialect, profile = plan.context.route.dialect, plan.context.profile
         cacheable = plan.request.cacheable

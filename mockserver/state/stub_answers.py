@@ -13,7 +13,7 @@ from mockserver.core.matching.requests import groups_of
 from mockserver.core.timeline import FrameBatch, RawHeaders, Reply
 from mockserver.faults.catalogue import FAULTS
 from mockserver.model.prepared import ScriptedOutput
-from mockserver.state.context import HeaderError, RequestContext
+from mockserver.state.context import HeaderError
 from mockserver.state.plan import Plan
 from mockserver.state.stubs.parse_replies import events_in, is_stream, read_header_reply, read_prepared
 from mockserver.state.stubs.registry import HandlerError, NearMiss, StubRegistry, exhausted, raised
@@ -24,11 +24,14 @@ from mockserver.state.stubs.values import StubError
 _OF_CREDENTIALS = (FailureKind.MISSING_CREDENTIALS, FailureKind.UNAUTHORIZED)
 
 
-def choose(plan: Plan, registry: StubRegistry, standing: Sequence[Stub] = ()) -> None:
-    """Choose the prepared answer of a request; `standing` are the stubs of the settings.
+def choose(
+    plan: Plan, registry: StubRegistry, standing: Sequence[Stub] = (), requested: Prepared | None = None
+) -> None:
+    """Choose the prepared answer of a request: the `requested` one, else a stub's; `standing` are the stubs of the
+    settings. If only stubs may answer, having no stubs at all also counts as no match.
 
     The vendor's own refusals are replaced only by what it was recorded to answer to this very request, for instance
-    since it knew of an earlier one. Raises HeaderError if the request's own header cannot be obeyed.
+    since it knew of an earlier one. Raises HeaderError if what the request's own header asks for does not fit it.
     """
     if plan.refusal is not None:
         if plan.refusal.kind not in _OF_CREDENTIALS:
@@ -36,7 +39,6 @@ def choose(plan: Plan, registry: StubRegistry, standing: Sequence[Stub] = ()) ->
             if found is not None and found.prepared is not None:
                 plan.rule, plan.prepared, plan.criteria = found.stub.name, found.prepared, found.criteria
         return
-    requested = requested_reply(plan.context) if plan.context.overrides else None
     fits = partial(_fits, generates=plan.generates, measure=None if plan.generates else measure_of(plan))
     if requested is not None:
         if not fits(requested):
@@ -51,8 +53,7 @@ def choose(plan: Plan, registry: StubRegistry, standing: Sequence[Stub] = ()) ->
         elif found is not None:
             plan.rule, plan.prepared, plan.criteria = found.stub.name, found.prepared, found.criteria
             plan.stale = found.stale
-        elif plan.asks_model and (standing or registry.added or plan.context.settings.unmatched == "refuse"):
-            # If only stubs may answer, having no stubs at all also counts as no match.
+        elif plan.asks_model:
             plan.nearest = registry.explain(plan.facts, standing, fits)
     except HandlerError as error:
         plan.trouble = str(error)
@@ -70,10 +71,11 @@ def check_faults(prepared: Prepared, plan: Plan) -> None:
             )
 
 
-def requested_reply(context: RequestContext) -> Prepared | None:
-    """The answer that a request's own header prescribes. Raises HeaderError if it cannot be read."""
-    text = context.overrides.get("reply")
-    if text is None:
+def requested_reply(plan: Plan) -> Prepared | None:
+    """The answer that a request's own header prescribes, unless the vendor refuses the request. Raises HeaderError if
+    it cannot be read."""
+    text = plan.context.overrides.get("reply")
+    if text is None or plan.refusal is not None:
         return None
     # Most clients send non-ASCII text in UTF-8.
     with suppress(UnicodeDecodeError):
