@@ -423,7 +423,9 @@ def test_an_answer_in_a_schema_conforms_to_it() -> None:
 
 def test_friendli_ignores_marks_blocks_and_fields_that_it_does_not_know() -> None:
     unknown = [{"type": "document", "source": {}}, {"type": "search_result"}, text("Rain", cache_control=5)]
+    # A beta of Anthropic's, and fields of chats.
+    strange = ("output_format", "seed", "logit_bias", "frequency_penalty", "presence_penalty")
     for content in (unknown, [result(content=unknown)]):
-        body = {"model": "meta-llama-3.1-8b-instruct", "messages": messages(content), "output_format": {"schema": 5}}
+        body = {"model": "meta-llama-3.1-8b-instruct", "messages": messages(content), **dict.fromkeys(strange, "x")}
         answer = ask("friendli", body, path="/serverless/v1/messages")
         assert (answer.status, answer.body if answer.status != 200 else b"") == (200, b"")

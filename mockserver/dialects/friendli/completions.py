@@ -31,7 +31,6 @@ from mockserver.dialects.friendli.read import (
     contract_of,
     ints,
     json_body,
-    known_fields,
     misfits,
     options_of,
     read_limits,
@@ -39,6 +38,7 @@ from mockserver.dialects.friendli.read import (
     read_stops,
     read_timeout,
     valid_body,
+    without_unknown,
 )
 from mockserver.dialects.openai.flavour import Flavour, Rendering, Segment
 from mockserver.dialects.openai.flavour import write as write_answer
@@ -70,11 +70,9 @@ def read_completion(place: Place, call: Call, scope: RequestScope) -> Generation
     sent = json_body(call.body)
     if isinstance(sent, Refusal):
         return sent
-    body, known = sent, known_fields(edition, "CompletionFields")
-    if not sent.keys() <= known:
-        body = {name: value for name, value in sent.items() if name in known}
+    body = without_unknown(sent, edition, "CompletionFields")
     if edition == "documented":
-        body |= {name: _alone(body[name]) for name in _IN_BATCHES if name in body}
+        body = {**body, **{name: _alone(body[name]) for name in _IN_BATCHES if name in body}}
     violations = [*contract_of("CompletionRequest", place, edition).violations(body)]
     if not violations:
         violations = conflicts(body, CHECKS[edition])

@@ -22,7 +22,7 @@ from mockserver.dialects.friendli.checks import tool_conflicts
 from mockserver.dialects.friendli.errors import INVALID_MESSAGE, in_one_message
 from mockserver.dialects.friendli.formats import schema_violations
 from mockserver.dialects.friendli.models import Place, traits_of
-from mockserver.dialects.friendli.read import read_reasoning, valid_body
+from mockserver.dialects.friendli.read import read_reasoning, valid_body, without_unknown
 from mockserver.dialects.openai.read import Body
 from mockserver.dialects.openai.replies import Members
 
@@ -40,10 +40,10 @@ def _read(place: Place, call: Call, scope: RequestScope) -> GenerationRequest | 
     found = valid_body(place, call, scope, "MessagesRequest", _conflicts)
     if isinstance(found, Refusal):
         return found
-    body, name, model = found
+    sent, name, model = found
+    body = without_unknown(sent, scope.edition, "MessagesFields")
     messages = [{**each, "content": _known(each["content"])} for each in body["messages"]]
-    # The last is a beta of Anthropic's.
-    read = message_request({**body, "messages": messages, "output_format": None}, name, UNKNOWN, model.context)
+    read = message_request({**body, "messages": messages}, name, UNKNOWN, model.context)
     if isinstance(read, Refusal):
         return Refusal(FailureKind.CONTEXT_LENGTH, read.message)
     thinking, config = body.get("thinking") or {}, body.get("output_config") or {}

@@ -37,6 +37,12 @@ def known_fields(edition: Edition, schema: str) -> frozenset[str]:
     return frozenset(("model", *_CONTRACT[edition]()["schemas"][schema]["properties"]))
 
 
+def without_unknown(body: Body, edition: Edition, schema: str) -> Body:
+    """The body without the fields that an edition ignores, since it does not know them."""
+    known = known_fields(edition, schema)
+    return body if body.keys() <= known else {name: value for name, value in body.items() if name in known}
+
+
 def json_body(data: bytes) -> dict[str, Any] | Refusal:
     """The body, or why it is not a JSON object; as in FastAPI, an empty body and `null` count as missing."""
     body = json_object(data or b"null")
