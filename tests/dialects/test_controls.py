@@ -295,7 +295,7 @@ def prompt_and_answer_have_so_many_tokens_at_most(shape: Shape) -> None:
     assert usage["total_tokens"] == 30
 
 
-@control("ignore_eos", OVMS)
+@control("ignore_eos", OVMS | OVMS_CHATS)
 def an_answer_goes_on_to_its_limit(shape: Shape) -> None:
     answer = shape.plain(QUESTION, ignore_eos=True, max_tokens=900, presence_penalty=0.5)
     choice = answer.json()["choices"][0]
