@@ -85,6 +85,7 @@ _TYPES = {"token_quota_exceeded": "too_many_tokens_error"}
 
 def _object(row: ErrorRow, message: str, refusal: Refusal) -> dict[str, str]:
     param, code = refusal.param or row.param or "", refusal.code or row.code or ""
+    # Of which limit a refusal is, its message says, be it that of a quota or of a fault.
     if code == "request_quota_exceeded" and message.startswith("Tokens per "):
         code = "token_quota_exceeded"
     return {"message": message, "type": _TYPES.get(code, row.type), "param": param, "code": code}

@@ -41,10 +41,7 @@ _FREE_2026 = Allowance(
 # The two limits whose resets are documented; today's answers state only limit and remaining of the others.
 _WITH_RESET = {("requests", "day"), ("tokens", "minute")}
 
-_PAST: dict[LimitUnit, tuple[str, str]] = {
-    "requests": ("too many requests sent.", "request_quota_exceeded"),
-    "tokens": ("too many tokens processed.", "token_quota_exceeded"),
-}
+_PAST: dict[LimitUnit, str] = {"requests": "too many requests sent.", "tokens": "too many tokens processed."}
 
 
 def _refuse(refused: Refused, now: float) -> Refusal:
@@ -56,10 +53,10 @@ def _refuse(refused: Refused, now: float) -> Refusal:
     worst = exceeded(refused.standings)
     if worst is None:
         return Refusal(FailureKind.OVERLOADED)
-    past, code = _PAST[worst.limit.measure]
-    message = f"{worst.limit.measure.capitalize()} per {worst.limit.period} limit exceeded - {past}"
+    measure = worst.limit.measure
+    message = f"{measure.capitalize()} per {worst.limit.period} limit exceeded - {_PAST[measure]}"
     headers = ((b"retry-after", b"%d" % worst.full_at()),) if isfinite(worst.wait) else ()
-    return Refusal(FailureKind.RATE_LIMIT, message, code=code, headers=headers)
+    return Refusal(FailureKind.RATE_LIMIT, message, headers=headers)
 
 
 # "charged up front: estimated prompt tokens + max_tokens (or the model maximum when unset)".
