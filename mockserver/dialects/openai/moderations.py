@@ -11,8 +11,7 @@ from mockserver.core.seeding import Draws, derive, hex_digits
 from mockserver.core.timeline import Reply
 from mockserver.dialects.contracts import Contract, components
 from mockserver.dialects.openai.models import snapshot_of
-from mockserver.dialects.openai.read import json_object
-from mockserver.dialects.openai.refusals import explain, unknown_model
+from mockserver.dialects.openai.refusals import unknown_model, valid_body
 from mockserver.dialects.openai.replies import body_reply, pretty
 
 _REQUEST = Contract(components(__package__, "openai"), "ModerationRequest")
@@ -40,11 +39,9 @@ _CATEGORIES: Mapping[str, re.Pattern[str]] = {
 
 def moderate(call: Call, scope: RequestScope) -> Reply | Refusal:
     """A result for each text; parts, which may be images too, have one together."""
-    body = json_object(call.body)
+    body = valid_body(call, _REQUEST)
     if isinstance(body, Refusal):
         return body
-    if not _REQUEST.accepts(body):
-        return explain(_REQUEST.violations(body))
     name, given = body.get("model") or _USUAL_MODEL, body["input"]
     if scope.model(name) is None:
         return unknown_model(name, "moderations")

@@ -4,10 +4,12 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from mockserver.core.calls import Call
 from mockserver.core.failures import FailureKind, Refusal, Violation
+from mockserver.dialects.contracts import Contract
 from mockserver.dialects.openai.errors import NO_MODEL
 from mockserver.dialects.openai.models import EFFORTS, Endpoint, Family
-from mockserver.dialects.openai.read import content_text
+from mockserver.dialects.openai.read import Body, content_text, json_object
 
 _REFERENCE = "Please check the API reference: https://platform.openai.com/docs/api-reference."
 # The most characters of a value that a message repeats.
@@ -20,6 +22,14 @@ def refused(message: str, param: str | None = None, code: str | None = None, sta
 
 
 # --- what breaks the contract ------------------------------------------------------------------------------------
+
+
+def valid_body(call: Call, contract: Contract, *, responses: bool = False) -> Body | Refusal:
+    """The body of a call that keeps to a contract, or why it is refused."""
+    body = json_object(call.body)
+    if isinstance(body, Refusal) or contract.accepts(body):
+        return body
+    return explain(contract.violations(body), responses=responses)
 
 
 def explain(violations: Sequence[Violation], *, responses: bool = False) -> Refusal:

@@ -18,8 +18,8 @@ from mockserver.dialects.contracts import Contract, components
 from mockserver.dialects.openai.chats import chat_id, whole_chat
 from mockserver.dialects.openai.limits import request_id
 from mockserver.dialects.openai.models import snapshot_of
-from mockserver.dialects.openai.read import Body, json_object
-from mockserver.dialects.openai.refusals import explain, no_stored, refused
+from mockserver.dialects.openai.read import Body
+from mockserver.dialects.openai.refusals import explain, no_stored, refused, valid_body
 from mockserver.dialects.openai.replies import Members, body_reply, pretty
 from mockserver.dialects.openai.responses.answers import RESPONSE, input_item, made_id, plain
 from mockserver.dialects.openai.responses.store import (
@@ -46,13 +46,6 @@ def _store(scope: RequestScope) -> ResponseStore:
     return scope.history if isinstance(scope.history, ResponseStore) else make_store()
 
 
-def _read(call: Call, contract: Contract) -> Body | Refusal:
-    body = json_object(call.body)
-    if isinstance(body, Refusal) or contract.accepts(body):
-        return body
-    return explain(contract.violations(body), responses=True)
-
-
 class _Kind(NamedTuple):
     """A kind of object with metadata, what it is called, and how its bodies are laid out."""
 
@@ -76,7 +69,7 @@ class _Kind(NamedTuple):
             return body_reply(self.plain(found.view()))
 
         def update(call: Call, scope: RequestScope, found: Any) -> Reply | Refusal:
-            body = _read(call, _CHANGED)
+            body = valid_body(call, _CHANGED, responses=True)
             if isinstance(body, Refusal):
                 return body
             metadata = body["metadata"] or {}
@@ -125,7 +118,7 @@ get_conversation, update_conversation, delete_conversation = _CONVERSATION.opera
 
 def create_conversation(call: Call, scope: RequestScope) -> Reply | Refusal:
     """Begin a conversation, which may have items already."""
-    body = _read(call, _NEW)
+    body = valid_body(call, _NEW, responses=True)
     if isinstance(body, Refusal):
         return body
     # The same request begins another conversation each time.
@@ -138,7 +131,7 @@ def create_conversation(call: Call, scope: RequestScope) -> Reply | Refusal:
 @_CONVERSATION.found
 def create_items(call: Call, scope: RequestScope, found: Conversation) -> Reply | Refusal:
     """Append items to a conversation."""
-    body = _read(call, _MORE)
+    body = valid_body(call, _MORE, responses=True)
     if isinstance(body, Refusal):
         return body
     items = [input_item(scope, item, found.turn, place) for place, item in enumerate(body["items"])]

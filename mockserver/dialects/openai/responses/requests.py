@@ -18,7 +18,6 @@ from mockserver.dialects.openai.read import (
     Body,
     any_tool,
     chat_prompt,
-    json_object,
     parts,
     sampling,
     tool_choice,
@@ -28,7 +27,6 @@ from mockserver.dialects.openai.read import (
 )
 from mockserver.dialects.openai.refusals import (
     LONGEST_ECHO,
-    explain,
     image_refusal,
     mentions_json,
     no_stored,
@@ -36,6 +34,7 @@ from mockserver.dialects.openai.refusals import (
     supported_efforts,
     unknown_model,
     unsupported,
+    valid_body,
 )
 from mockserver.dialects.openai.replies import body_reply
 from mockserver.dialects.openai.responses.answers import echoed_tool, plain
@@ -69,11 +68,9 @@ _SUMMARIZE = {"role": "user", "content": "Summarize the conversation so far for 
 
 def read_response(call: Call, scope: RequestScope, *, compacts: bool = False) -> GenerationRequest | Refusal:
     """The request, or why OpenAI refuses it: its form, its model, what it continues, its fields, its length."""
-    body = json_object(call.body)
+    body = valid_body(call, _REQUEST, responses=True)
     if isinstance(body, Refusal):
         return body
-    if not _REQUEST.accepts(body):
-        return explain(_REQUEST.violations(body), responses=True)
     name = body.get("model", _OF_TEMPLATES)
     model = scope.model(name)
     if model is None:
