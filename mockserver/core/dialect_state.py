@@ -4,9 +4,9 @@ A dialect may have a history, for operations that tell of earlier responses: the
 It is told of every response that begins, in the server's thread; the dialect's operations read it. A response may carry
 `orders` that change it, functions to be called then.
 
-With a webhook queue, `orders` are values of the dialect's own: messages and callbacks to deliver. The
-dialect's queue of webhooks takes them and decides which requests are due and what follows from their results. It never
-waits and never sends anything: a sender (in `server`) makes the requests that it hands out. Times are Unix seconds.
+With a webhook queue, `orders` are values of the dialect's own: messages and callbacks to deliver. The queue takes them
+and decides which requests are due and what follows from their results. It never waits and never sends anything: a
+sender (in `server`) makes the requests that it hands out. Times are Unix seconds.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -50,8 +50,8 @@ class Progress(NamedTuple):
 
 
 class ResponseHistory(Protocol):
-    """What a dialect remembers in a namespace: of the answers of these `operations`, to requests whose bodies have the
-    text that stands beside the operation's name, and of those with orders."""
+    """What a dialect remembers in a namespace: of the answers of these `operations`, each with a text that the body of
+    the request must have (`b""` if any will do), and of all answers with orders."""
 
     operations: Mapping[str, bytes]
 
@@ -86,7 +86,7 @@ class WebhookRequest(NamedTuple):
 
 
 class WebhookResult(NamedTuple):
-    """The answer to a task; without a `status` there was none, and `error` says why."""
+    """The answer to a request; without a `status` there was none, and `error` says why."""
 
     status: int | None = None
     headers: RawHeaders = ()
@@ -108,10 +108,10 @@ class WebhookQueue(Protocol):
         """Carry out what an answer has ordered."""
 
     def due(self, times: Timing, most: int) -> Sequence[WebhookRequest]:
-        """The tasks to begin now, `most` at most. Each is handed out once, and its outcome is reported later."""
+        """The requests to begin now, `most` at most. Each is handed out once, and its result is reported later."""
 
     def next_due(self) -> float | None:
-        """When the next task is due; None if none is waiting."""
+        """When the next request is due; None if none is waiting."""
 
     def done(self, task: WebhookRequest, outcome: WebhookResult, now: float) -> None:
-        """Take note of the outcome of a task."""
+        """Take note of the result of a request."""
