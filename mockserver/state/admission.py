@@ -12,9 +12,7 @@ from mockserver.state.settings import Settings
 def standings_of(
     call: Call, route: RouteMatch, settings: Settings, limiter: RateLimiter, now: float
 ) -> tuple[LimitState, ...]:
-    """The standings of a caller's limits while the model is unknown; none if quotas are off."""
-    if not settings.quota:
-        return ()
+    """The standings of a caller's limits while the model is unknown; none if no quota applies."""
     asker = _asker(call, route, "")
     allowance = allowance_of(settings.quota, route.dialect, asker.model, asker.key)
     return () if allowance is None else limiter.standings(asker, allowance, now)
@@ -23,11 +21,10 @@ def standings_of(
 def admit(plan: Plan, limiter: RateLimiter, now: float) -> None:
     """Admit a request to a model, with its standings and a reservation that must leave later; or refuse it.
 
-    There is no reservation if nothing is counted, because quotas are off or the request is refused.
+    There is no reservation if nothing is counted, because no quota applies or the request is refused.
     """
     context, request = plan.context, plan.request
-    if not context.settings.quota or request is None:
-        return
+    assert request is not None, "the request asks a model"
     dialect = context.route.dialect
     asker = _asker(context.call, context.route, request.model)
     allowance = allowance_of(context.settings.quota, dialect, asker.model, asker.key)
