@@ -386,11 +386,11 @@ def test_a_budget_leaves_the_rest_of_the_limit_to_what_is_said() -> None:
 @pytest.mark.parametrize("model", [model.id for model in MODELS])
 def test_who_thinks_and_who_can_leave_it(model: str) -> None:
     off = {"chat_template_kwargs": {"enable_thinking": False}}
-    mind = traits_of(model).mind
-    assert ("reasoning" in message(today(model))) == (mind != "plain")
-    assert ("reasoning" in message(today(model, **off))) == (mind == "always")
+    mode = traits_of(model).reasoning_mode
+    assert ("reasoning" in message(today(model))) == (mode != "plain")
+    assert ("reasoning" in message(today(model, **off))) == (mode == "always")
     assert "reasoning" not in message(today(model, reasoning_budget=0))
-    assert ("reasoning" in message(today(model, reasoning_effort="low"))) == (mind != "plain")
+    assert ("reasoning" in message(today(model, reasoning_effort="low"))) == (mode != "plain")
 
 
 def test_a_model_that_nobody_knows_thinks_when_it_is_asked_to() -> None:

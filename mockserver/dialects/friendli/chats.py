@@ -1,6 +1,6 @@
 """The three chat endpoints: requests and answers.
 
-    body -> unknown fields -> schema -> checks between fields -> model -> its senses -> request -> checks against both
+    body -> unknown fields -> schema -> checks between fields -> model -> its media -> request -> checks against both
 
 By the page each station refuses with all the faults that it finds; today only the first is reported, in one message.
 By the page answers also have fewer members around their choices than today (vendor note B3). Today's keys are in
@@ -110,7 +110,7 @@ def read_chat(place: Place, call: Call, scope: RequestScope) -> GenerationReques
     unread = [*_unread(media, traits)] if media else ()
     if unread:
         return invalid(unread)
-    thought = read_reasoning(body, traits.mind) if edition == "observed" else _NO_THOUGHT
+    thought = read_reasoning(body, traits.reasoning_mode) if edition == "observed" else _NO_THOUGHT
     request = _request(body, asked.name, asked.model, edition, thought, media)
     return misfits(body, request, asked.model) or request
 
@@ -118,10 +118,10 @@ def read_chat(place: Place, call: Call, scope: RequestScope) -> GenerationReques
 def _unread(media: Sequence[Medium], traits: Traits) -> Iterator[Violation]:
     """The media that a model does not read, or that are not of the kind which they are said to be."""
     for at, number, kind, url in media:
-        where, sense = ("messages", at, "content", number), kind.removesuffix("_url")
-        if sense not in traits.senses:
+        where, modality = ("messages", at, "content", number), kind.removesuffix("_url")
+        if modality not in traits.modalities:
             yield Violation(where, "conflict", MEDIA_REFUSALS[kind])
-        elif url.startswith("data:") and not url.startswith(f"data:{sense}/"):
+        elif url.startswith("data:") and not url.startswith(f"data:{modality}/"):
             # Recorded of a PDF in the place of an image.
             yield Violation(where, "conflict", "Failed to load media")
 

@@ -52,7 +52,7 @@ def _read(place: Place, call: Call, scope: RequestScope) -> GenerationRequest | 
     wanted = {"reasoning_budget": budget, "reasoning_effort": config.get("effort")}
     if thinking.get("type") in ("enabled", "adaptive"):
         wanted["chat_template_kwargs"] = {"enable_thinking": True}
-    thought = read_reasoning(wanted, traits_of(name).mind)
+    thought = read_reasoning(wanted, traits_of(name).reasoning_mode)
     thinks = thought.effort is not None
     return read._replace(
         output=read.output._replace(reasoning=thinks),

@@ -22,13 +22,13 @@ def _budget(most: int) -> Mapping[str, object]:
 
 # Whether a model reasons: always, unless switched off, or never; one that `leaks` writes its thoughts into the content
 # if it is told not to think. `unknown` if it is not listed.
-Mind = Literal["always", "toggle", "leaks", "plain", "unknown"]
+ReasoningMode = Literal["always", "toggle", "leaks", "plain", "unknown"]
 
 
 class Traits(NamedTuple):
     """A model: context window and longest answer in tokens, prices in US dollars per million tokens.
 
-    `controls` are those of its reasoning, if it has any; `senses` are the modalities of what it reads. With `by_vllm`
+    `controls` are those of its reasoning, if it has any; `modalities` are those of its input. With `by_vllm`
     vLLM serves it instead of the vendor's own engine, and answers chats in another form: recorded of GLM-5.3-Flash,
     which also accepts an effort that the vendor's own engine refuses for every other model.
     """
@@ -43,11 +43,11 @@ class Traits(NamedTuple):
     served_since: int = 1_740_000_000
     cache_price: float | None = None
     controls: tuple[Mapping[str, object], ...] = (_TOGGLE,)
-    senses: tuple[str, ...] = ("text",)
+    modalities: tuple[str, ...] = ("text",)
     by_vllm: bool = False
 
     @property
-    def mind(self) -> Mind:
+    def reasoning_mode(self) -> ReasoningMode:
         """Whether the model reasons."""
         if not (self.id and self.reasoning):
             return "plain" if self.id else "unknown"
@@ -103,7 +103,7 @@ _RETIRED = (
     Traits("mixtral-8x7b-instruct-v0-1", 32_768, 32_768, 32_000, 0.4, 0.4),
 )
 _ROWS = {row.id: row for row in (*_RETIRED, *_CATALOGUE)}
-_UNLISTED = Traits("", 131_072, 131_072, 128_256, 0.1, 0.1, senses=("text", "image", "video", "audio"))
+_UNLISTED = Traits("", 131_072, 131_072, 128_256, 0.1, 0.1, modalities=("text", "image", "video", "audio"))
 
 MODELS = tuple(Model(row.id, context=row.context, max_output=row.max_output) for row in _ROWS.values())
 
@@ -153,7 +153,7 @@ def _item(model: Model) -> dict[str, object]:
         "deprecation_date": None,
         "reasoning": row.reasoning,
         "reasoning_options": row.controls if row.reasoning else None,
-        "input_modalities": row.senses if row.id else ("text",),
+        "input_modalities": row.modalities if row.id else ("text",),
         "output_modalities": ["text"],
         # Reported to be false for this model, which answers with the field nevertheless.
         "interleaved": "reasoning_content" if row.reasoning and row.id != "deepseek-ai/DeepSeek-V3.2" else False,

@@ -19,7 +19,7 @@ from mockserver.core.generation import Effort, GenerationRequest, Limits, Prompt
 from mockserver.core.json_values import is_shallow
 from mockserver.dialects.contracts import Contract, editions
 from mockserver.dialects.friendli.errors import invalid, unknown_model
-from mockserver.dialects.friendli.models import Mind, Place, container, traits_of
+from mockserver.dialects.friendli.models import Place, ReasoningMode, container, traits_of
 from mockserver.dialects.openai.read import Body, json_object, token_biases
 
 _CONTRACT = editions(__package__)
@@ -236,9 +236,9 @@ class Reasoning(NamedTuple):
     budget: int | None = None
 
 
-def read_reasoning(body: Mapping[str, Any], mind: Mind) -> Reasoning:
+def read_reasoning(body: Mapping[str, Any], mode: ReasoningMode) -> Reasoning:
     """The reasoning that a valid body asks of a model."""
-    thinks = mind in ("always", "toggle", "leaks")
+    thinks = mode in ("always", "toggle", "leaks")
     if _REASONING_FIELDS.isdisjoint(body):
         return Reasoning("medium" if thinks else None, "apart")
     # The variables that the request sets in the chat template.
@@ -246,20 +246,20 @@ def read_reasoning(body: Mapping[str, Any], mind: Mind) -> Reasoning:
     wanted, asked = variables.get("enable_thinking"), body.get("reasoning_budget")
     # Whether the model is told not to think.
     off = effort == "none" or wanted is False
-    if mind == "toggle" and off:
+    if mode == "toggle" and off:
         thinks = False
-    elif mind == "unknown" and not off:
+    elif mode == "unknown" and not off:
         # What runs at an endpoint of one's own is unknown: a client that asks for reasoning knows that the model can.
         thinks = bool(effort is not None or asked) if wanted is None else bool(wanted)
     thinks = thinks and asked != 0
     thoughts: Thoughts = "apart"
-    if thinks and off and mind == "leaks":
+    if thinks and off and mode == "leaks":
         thoughts = "leaked"
     elif thinks and effort == "none":
         thoughts = "hidden"
     elif body.get("parse_reasoning") is False:
         # "Setting it to [...] false returns empty <think></think> tags."
-        thoughts = "empty" if off and not thinks and mind != "plain" else "inside"
+        thoughts = "empty" if off and not thinks and mode != "plain" else "inside"
     elif body.get("include_reasoning") is False:
         # "Decides whether the parsed reasoning content is included in the response."
         thoughts = "hidden"

@@ -53,7 +53,7 @@ _ITEMS = frozenset((
 ))  # fmt: skip
 
 
-class Wanted(NamedTuple):
+class EffectiveOptions(NamedTuple):
     """The sampling and token limit that are in effect, which the answer states, and where the thoughts go."""
 
     temperature: float
@@ -78,7 +78,7 @@ def read_response(place: Place, call: Call, scope: RequestScope) -> GenerationRe
     if model is None:
         return unknown_model(name, "observed")
     traits, messages = traits_of(name), messages_of(body["input"], body.get("instructions"))
-    if "image" not in traits.senses:
+    if "image" not in traits.modalities:
         unseen = [*_images(body)]
         if unseen:
             return invalid(unseen)
@@ -93,7 +93,7 @@ def read_response(place: Place, call: Call, scope: RequestScope) -> GenerationRe
     asked = {"reasoning_effort": reasoning.get("effort")}
     if isinstance(reasoning.get("chat_template_kwargs"), Mapping):
         asked["chat_template_kwargs"] = reasoning["chat_template_kwargs"]
-    thought = read_reasoning(asked, traits.mind)
+    thought = read_reasoning(asked, traits.reasoning_mode)
     # The default as recorded of GLM-5.3-Flash, whose own advice it is, for the models of its maker.
     top_p = number_or(body.get("top_p"), 0.95 if name.startswith("zai-org/") else 1.0)
     temperature, count, window = number_or(body.get("temperature"), 1.0), prompt.token_count, model.context
@@ -111,7 +111,7 @@ def read_response(place: Place, call: Call, scope: RequestScope) -> GenerationRe
         tools=tuple(map(function_tool, functions)),
         tool_choice=due_choice(_choice(body), prompt) if offered else ToolChoice("none"),
         effort=thought.effort,
-        extra=ResponseOptions(body, Wanted(temperature, top_p, limit, thought.thoughts)),
+        extra=ResponseOptions(body, EffectiveOptions(temperature, top_p, limit, thought.thoughts)),
     )
 
 
@@ -192,7 +192,7 @@ def _written(kind: str, number: Any, fields: Members) -> bytes:
 
 def _response(response: Responding, output: Sequence[Members] | None, status: str) -> Members:
     body, over = response.body, output is not None
-    wanted = response.options.more or Wanted(1.0, 1.0, 0)
+    effective = response.options.more or EffectiveOptions(1.0, 1.0, 0)
     reason = incomplete_reason(response.choice) if over else None
     return {
         "id": _id(response),
@@ -204,12 +204,12 @@ def _response(response: Responding, output: Sequence[Members] | None, status: st
         "object": "response",
         "output": output or [],
         "parallel_tool_calls": body.get("parallel_tool_calls") is not False,
-        "temperature": wanted.temperature,
+        "temperature": effective.temperature,
         "tool_choice": _members(body.get("tool_choice"), "name", "type") or "auto",
         "tools": [_tool(tool) for tool in body.get("tools") or ()],
-        "top_p": wanted.top_p,
+        "top_p": effective.top_p,
         "background": False,
-        "max_output_tokens": wanted.limit,
+        "max_output_tokens": effective.limit,
         "max_tool_calls": body.get("max_tool_calls"),
         "previous_response_id": body.get("previous_response_id"),
         "prompt": body.get("prompt"),
