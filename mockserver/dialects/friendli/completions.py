@@ -1,4 +1,4 @@
-"""The three completions endpoints, and the token ids of texts, which may be sent as the `tokens` of a completion.
+"""The three completions endpoints; and what their `prompt` may be made of: token ids of texts, texts of chats.
 
     body -> schema -> checks between fields -> model -> request -> checks against model and prompt -> timeout
 
@@ -250,7 +250,7 @@ def _answer(generation: Generation) -> Members:
     return {"choices": choices, "usage": usage_object(generation.usage)}
 
 
-# --- texts and token ids -------------------------------------------------------------------------------------------
+# --- token ids, and the texts of chats -------------------------------------------------------------------------------
 
 
 @in_one_message

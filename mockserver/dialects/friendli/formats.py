@@ -30,7 +30,7 @@ _LOOKS = {"^", "$", r"\A", r"\a", r"\Z", r"\z", "(?=", "(?!", "(?<=", "(?<!"}
 
 
 @lru_cache(maxsize=256)
-def _fault_of(pattern: str) -> str:
+def _fault_of_pattern(pattern: str) -> str:
     """Why the vendor refuses a pattern; empty if it accepts it."""
     # Imported with the first pattern: most servers never see one.
     from mockserver.model.regex import fault_in
@@ -125,7 +125,7 @@ def format_violations(body: Mapping[str, Any], edition: Edition) -> list[Violati
     wanted = body.get("response_format") or {}
     kind, written = wanted.get("type"), wanted.get("schema")
     if kind == "regex":
-        fault = _fault_of(written)
+        fault = _fault_of_pattern(written)
         return [Violation(_SCHEMA, "conflict", fault)] if fault else []
     if kind == "json_object" and written is not None and edition == "documented":
         # "For { "type": "json_object" }, schema should be a serialized string of JSON schema."

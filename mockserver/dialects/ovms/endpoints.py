@@ -1,6 +1,7 @@
 """How a request enters a graph: its body, its model, its path; and what is refused on the way (vendor notes 1 and 7).
 
-Graphs that do not generate text "do not look at the path": they require their own fields at every endpoint.
+Graphs that do not generate text "do not look at the path": they require their own fields at every endpoint. Every path
+that ends with `tokenize` tokenizes, which is why this is here as well.
 """
 
 import json

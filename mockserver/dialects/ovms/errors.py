@@ -1,4 +1,4 @@
-"""OVMS' errors, all in one format: `{"error": "<text>"}` (vendor note 4)."""
+"""OVMS' errors, all in one format: `{"error": "<text>"}` (vendor note 4); and the content types of all answers."""
 
 from collections.abc import Callable, Mapping
 from typing import Literal
