@@ -3,12 +3,13 @@
 import base64
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from mockserver.state.namespaces import Namespace
-from tests.support.asking import Answer, ask
+from tests.support.asking import QUIET, Answer, ask
 
 OLD, NEW = {"anthropic-version": "2023-06-01"}, {"anthropic-version": "2026-10-21"}
 HI = {"role": "user", "content": "Hello"}
@@ -193,6 +194,14 @@ THINKING: Any = {"type": "enabled", "budget_tokens": 1024}
             },
             "tools.0.custom: For 'integer' type, property 'minimum' is not supported",
         ),
+        (
+            {"tools": [{**TOOL, "input_schema": {"type": "object", "properties": {"city": {"type": "town"}}}}]},
+            "tools.0.custom.input_schema: JSON schema is invalid. It must match JSON Schema draft 2020-12",
+        ),
+        (
+            {"model": OPUS_4_8, "messages": [HI, {"role": "system", "content": "Be brief."}, HI]},
+            "messages.1: role 'system' must precede an 'assistant' message or end the array",
+        ),
         # Caching.
         (
             {"messages": messages([text("a", cache_control=MARK)] * 5)},
@@ -236,6 +245,20 @@ def test_headers_are_looked_at_before_the_body(headers: dict[str, str], status: 
     for path in ("/v1/messages", "/v1/messages/count_tokens", "/v1/models"):
         answer = ask("anthropic", {} if "messages" in path else None, path=path, headers=headers)
         assert (answer.status, answer.json()["error"]["message"][: len(message)]) == (status, message)
+
+
+def test_threads_models_and_keys_that_are_not_there_are_refused_with_codes_and_words_of_their_own() -> None:
+    thread = asked({"thread": {"type": "new"}}, {**OLD, "anthropic-beta": "threads-2026-01-01"})
+    assert (thread.status, thread.json()["error"]["details"]) == (400, {"error_code": "thread_unsupported_request"})
+    closed = replace(QUIET, models={"anthropic": (OPUS_4_8,)}, auth=("sk-ant-api03-mine",))
+    for key, model, status, words in (
+        ("sk-ant-api03-mine", OPUS_4_8, 200, None),
+        ("sk-ant-api03-mine", FABLE, 404, f"model: {FABLE}"),
+        ("sk-ant-api03-yours", OPUS_4_8, 401, "invalid x-api-key"),
+        ("sk-ant-oat01-yours", OPUS_4_8, 401, "Invalid bearer token"),
+    ):
+        answer = asked({"model": model}, {**OLD, "authorization": f"Bearer {key}"}, settings=closed)
+        assert (answer.status, answer.json().get("error", {}).get("message")) == (status, words)
 
 
 @pytest.mark.parametrize("field", ["temperature", "top_p", "top_k"])
@@ -332,6 +355,24 @@ def _accumulated(events: list[Any]) -> dict[str, Any]:
     for place, said in inputs.items():
         message["content"][place]["input"] = json.loads(said or "{}")
     return message
+
+
+@pytest.mark.parametrize(
+    "tools, first",
+    [
+        ([{**TOOL, "description": LONG, "cache_control": MARK}], "a"),
+        ([], [text(LONG, cache_control=MARK), text("a")]),
+        ([], [{"type": "search_result", "source": "s", "title": LONG, "content": []}, text("a", cache_control=MARK)]),
+    ],
+    ids=["a tool", "a text", "a text after a search result"],
+)
+def test_a_mark_keeps_what_stands_before_it_wherever_it_is(tools: list[Any], first: Any) -> None:
+    space, counts = Namespace(""), []
+    for question in ("One?", "Two?"):
+        body = {"model": "claude-sonnet-4-5", "tools": tools, "messages": messages(first, "b", question)}
+        usage = asked(body, namespace=space).json()["usage"]
+        counts.append((usage["cache_creation_input_tokens"] > 1024, usage["cache_read_input_tokens"] > 1024))
+    assert counts == [(True, False), (False, True)]
 
 
 @pytest.mark.parametrize("ttl, after", [("5m", 299), ("1h", 3_599)])
