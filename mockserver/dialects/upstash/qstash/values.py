@@ -11,7 +11,7 @@ Fields = tuple[tuple[str, str], ...]
 # "QStash offers an HTTP timeout of 2 hours"
 LONGEST_TIMEOUT = 7_200.0
 # "If it is not provided, the default of 3 retries is used."
-USUAL_RETRIES = 3
+_USUAL_RETRIES = 3
 
 
 class Options(NamedTuple):
@@ -19,7 +19,7 @@ class Options(NamedTuple):
 
     method: str = "POST"
     headers: Fields = ()
-    retries: int = USUAL_RETRIES
+    retries: int = _USUAL_RETRIES
     retry_delay: str | None = None
     timeout: float = LONGEST_TIMEOUT
     delay: float = 0.0
