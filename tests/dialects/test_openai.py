@@ -265,6 +265,20 @@ STRANGE: list[dict[str, Any]] = [
 ]
 
 
+def test_an_image_alone_has_no_score_in_categories_of_texts() -> None:
+    image = {"type": "image_url", "image_url": {"url": "https://example.com/harbour.png"}}
+    result = ask("openai", {"input": [image]}, path="/v1/moderations").json()["results"][0]
+    assert result["category_applied_input_types"]["hate"] == [] == result["category_applied_input_types"]["illicit"]
+    assert result["category_applied_input_types"]["violence"] == ["image"]
+    assert (result["category_scores"]["hate"], result["category_scores"]["violence"] > 0) == (0, True)
+
+
+def test_the_first_token_of_an_echoed_prompt_has_no_log_probability() -> None:
+    echoed = asked("completions", {"echo": True, "logprobs": 2, "max_tokens": 2}).json()["choices"][0]["logprobs"]
+    assert [row is None for row in echoed["token_logprobs"]] == [row is None for row in echoed["top_logprobs"]]
+    assert (echoed["token_logprobs"][0], None in echoed["token_logprobs"][1:]) == (None, False)
+
+
 @pytest.mark.parametrize("schema", STRANGE)
 def test_schemas_that_are_none_are_refused(schema: dict[str, Any]) -> None:
     refused = asked("chat", {"response_format": strict(schema)})

@@ -3,11 +3,12 @@
 from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import accumulate
+from typing import Any
 
 from mockserver.core.calls import Call
 from mockserver.core.dialects import RequestScope
 from mockserver.core.failures import Refusal
-from mockserver.core.generation import Choice, Generation, GenerationRequest, Limits, Output, Stops
+from mockserver.core.generation import Choice, Generation, GenerationRequest, Limits, Output, Position, Stops
 from mockserver.core.seeding import alphanumerics
 from mockserver.core.timeline import Reply, TokenTiming
 from mockserver.dialects.contracts import Contract, components
@@ -83,8 +84,10 @@ def _choice_members(rendering: Rendering, choice: Choice) -> Members:
     members = {"text": (choice.prompt.text if output.echo else "") + choice.text}
     if output.logprobs is None:
         return {**members, "logprobs": None}
+    if not output.echo:
+        return {**members, "logprobs": legacy_logprobs(choice.texts, choice.positions, len(choice.prompt.text))}
     texts, positions = [*choice.echo_texts, *choice.texts], [*choice.echo_positions, *choice.positions]
-    return {**members, "logprobs": legacy_logprobs(texts, positions, 0 if output.echo else len(choice.prompt.text))}
+    return {**members, "logprobs": _echoed_logprobs(texts, positions)}
 
 
 def _opening(rendering: Rendering, choice: Choice) -> Sequence[Members]:
@@ -95,7 +98,15 @@ def _opening(rendering: Rendering, choice: Choice) -> Sequence[Members]:
     members = {"text": choice.prompt.text}
     if output.logprobs is None:
         return (members,)
-    return ({**members, "logprobs": legacy_logprobs(choice.echo_texts, choice.echo_positions, 0)},)
+    return ({**members, "logprobs": _echoed_logprobs(choice.echo_texts, choice.echo_positions)},)
+
+
+def _echoed_logprobs(texts: Sequence[str], positions: Sequence[Position]) -> dict[str, Any]:
+    """Log-probabilities from the beginning of the prompt on, whose first token has none: nothing predicts it."""
+    rows = legacy_logprobs(texts, positions, 0)
+    if texts:
+        rows["token_logprobs"][0] = rows["top_logprobs"][0] = None
+    return rows
 
 
 def _segments(rendering: Rendering, choice: Choice) -> Sequence[Segment]:

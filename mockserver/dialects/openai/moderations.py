@@ -35,6 +35,10 @@ _CATEGORIES: Mapping[str, re.Pattern[str]] = {
         "violence/graphic": "dismember|gore\\b|behead",
     }.items()
 }
+# An image is only looked at for these (the SDK's types); what nothing is looked at for has the score 0 (the guide).
+_SEEN_IN_IMAGES = frozenset(
+    ("sexual", "self-harm", "self-harm/intent", "self-harm/instructions", "violence", "violence/graphic")
+)
 
 
 def moderate(call: Call, scope: RequestScope) -> Reply | Refusal:
@@ -60,11 +64,14 @@ def _result(text: str, kinds: list[str], scope: RequestScope) -> dict[str, Any]:
     found = {category: words.search(text) is not None for category, words in _CATEGORIES.items()}
     draws = Draws(derive(scope.seed, "moderation", text[:65_536]))
     scores = {category: _score(draws, flagged=flagged) for category, flagged in found.items()}
+    applied = {
+        category: [kind for kind in kinds if kind == "text" or category in _SEEN_IN_IMAGES] for category in found
+    }
     return {
         "flagged": any(found.values()),
         "categories": found,
-        "category_scores": scores,
-        "category_applied_input_types": dict.fromkeys(found, kinds),
+        "category_scores": {category: scores[category] if kinds else 0 for category, kinds in applied.items()},
+        "category_applied_input_types": applied,
     }
 
 
