@@ -169,7 +169,7 @@ def read_regex(text: str) -> Regex:
     if _size(pieces) > _MOST_PIECES:
         most = f"{_MOST_PIECES} characters or {_MOST_PIECES // _GROUP} groups"
         raise RegexError(f"it is too long: at most {most} may follow one another")
-    return Regex(escaped, literals_of(text, pieces), caseless=ignores_case(text))
+    return Regex(escaped, _literals_of(text, pieces), caseless=_ignores_case(text))
 
 
 def _complaint(text: str) -> str:
@@ -233,7 +233,7 @@ _LONG_ESCAPES = tuple("\\" + character for character in "xuU0123456789")
 _SHORTEST = 2
 
 
-def literals_of(text: str, pieces: Iterable[re.Match[str]]) -> tuple[str, ...]:
+def _literals_of(text: str, pieces: Iterable[re.Match[str]]) -> tuple[str, ...]:
     """Texts of which one is in whatever a pattern matches, given its text and pieces; empty if there may be none.
 
     Only what is outside of groups counts: the longest literal of each alternative.
@@ -261,7 +261,7 @@ def literals_of(text: str, pieces: Iterable[re.Match[str]]) -> tuple[str, ...]:
     return tuple(found) if min(map(len, found)) >= _SHORTEST else ()
 
 
-def ignores_case(text: str) -> bool:
+def _ignores_case(text: str) -> bool:
     """Whether a pattern begins with a flag by which upper and lower case are the same."""
     return "i" in _flags(text)
 

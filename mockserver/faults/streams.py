@@ -141,7 +141,7 @@ def over_events(change: _Change) -> Apply:
     return lambda timeline, fault, vendor: changed(timeline, lambda events: change(events, fault))
 
 
-def at_place(change: _Change) -> Apply:
+def _at_place(change: _Change) -> Apply:
     """A fault that changes the events from its place on; those before it stay as they are."""
 
     def apply(events: StreamEvents, fault: Fault) -> StreamEvents:
@@ -171,7 +171,7 @@ def cut(timeline: Timeline, fault: Fault, vendor: Vendor) -> Timeline:
     return ended(timeline, fault.place)
 
 
-@at_place
+@_at_place
 def half_event(after: StreamEvents, fault: Fault) -> StreamEvents:
     """Half of the event at the place, and nothing after it."""
     for event in islice(after, 1):
@@ -179,7 +179,7 @@ def half_event(after: StreamEvents, fault: Fault) -> StreamEvents:
         yield StreamEvent(event.data[: len(event.data) // 2], due, 0)
 
 
-@at_place
+@_at_place
 def malformed(after: StreamEvents, fault: Fault) -> StreamEvents:
     """The event at the place is cut within its JSON, but properly terminated."""
     for event in islice(after, 1):
@@ -187,13 +187,13 @@ def malformed(after: StreamEvents, fault: Fault) -> StreamEvents:
     yield from after
 
 
-@at_place
+@_at_place
 def drop(after: StreamEvents, fault: Fault) -> StreamEvents:
     """The event at the place is missing."""
     return islice(after, 1, None)
 
 
-@at_place
+@_at_place
 def duplicate(after: StreamEvents, fault: Fault) -> StreamEvents:
     """The event at the place comes twice."""
     for event in islice(after, 1):
@@ -201,7 +201,7 @@ def duplicate(after: StreamEvents, fault: Fault) -> StreamEvents:
     yield from after
 
 
-@at_place
+@_at_place
 def swap(after: StreamEvents, fault: Fault) -> StreamEvents:
     """The event at the place trades places with the next one."""
     pair = list(islice(after, 2))
@@ -210,13 +210,13 @@ def swap(after: StreamEvents, fault: Fault) -> StreamEvents:
     yield from after
 
 
-@at_place
+@_at_place
 def stall(after: StreamEvents, fault: Fault) -> StreamEvents:
     """Everything from the place on is late."""
     return (event._replace(due=event.due + fault.settings["seconds"]) for event in after)
 
 
-@at_place
+@_at_place
 def keep_alive(after: StreamEvents, fault: Fault) -> StreamEvents:
     """At the place there are only comment lines for a while."""
     text, gap, count = _comment(fault), fault.settings["seconds"], fault.settings["count"]

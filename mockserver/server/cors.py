@@ -57,7 +57,7 @@ class AccessGuard:
         # No browser leaves out the host.
         if host is not None and (self._is_local or settings.allow_host):
             allowed = self._vendors + settings.allow_host
-            simulator_error = None if allows_host(host, allowed) else host_refusal(host)
+            simulator_error = None if allows_host(host, allowed) else _host_refusal(host)
         if simulator_error is None and ("origin" in headers or "sec-fetch-site" in headers):
             simulator_error = page_refusal(method, headers, settings.cors)
         if simulator_error is not None:
@@ -158,7 +158,7 @@ def page_refusal(method: str, headers: Headers, cors: str | tuple[str, ...]) -> 
     return SimulatorError(403, "foreign_origin", message)
 
 
-def host_refusal(host: str) -> SimulatorError:
+def _host_refusal(host: str) -> SimulatorError:
     """The refusal of a request to a name that is not the server's."""
     message = (
         f"This server does not answer to the host {short_repr(host)}: a web page could have led that name to this "

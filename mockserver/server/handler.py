@@ -157,7 +157,7 @@ class Handler:
             message = f"{' and '.join(plan.faults)}: needs a socket, which a server in process does not have."
             return self._deny(incoming, SimulatorError(501, "no_wire", message), route)
         if plan.refusal is not None and not setup.settings.strict:
-            add_hint(plan, incoming.path, setup.routes)
+            _add_hint(plan, incoming.path, setup.routes)
         return self._play(incoming, pipeline.record(plan, namespace, incoming.path, incoming.arrived))
 
     def _context(self, incoming: _Incoming, route: RouteMatch) -> RequestContext:
@@ -184,7 +184,7 @@ class Handler:
     def _elsewhere(self, incoming: _Incoming, requested: str) -> PlayedResponse:
         """The answer at a path that nothing serves; a browser at the root is led to the live page."""
         if not incoming.setup.settings.strict:
-            led = to_live_page(incoming.method, incoming.path, incoming.headers, requested)
+            led = _to_live_page(incoming.method, incoming.path, incoming.headers, requested)
             if led is not None:
                 return _aside(incoming, led)
         simulator_error = no_route(incoming.method, incoming.path, self.app_state.dialects, incoming.setup.routes)
@@ -288,7 +288,7 @@ def no_route(method: str, path: str, dialects: Iterable[str], routes: Routes) ->
     return SimulatorError(404, "no_route", message, tuple(routes.nearest(path)))
 
 
-def to_live_page(method: str, path: str, headers: Headers, requested: str) -> Timeline | None:
+def _to_live_page(method: str, path: str, headers: Headers, requested: str) -> Timeline | None:
     """A redirect to the live page if a browser requests the root; else None.
 
     The `path` is the requested one without the namespace.
@@ -299,7 +299,7 @@ def to_live_page(method: str, path: str, headers: Headers, requested: str) -> Ti
     return Timeline(307, (location, (b"cache-control", b"no-store")), ())
 
 
-def add_hint(plan: Plan, path: str, routes: Routes) -> None:
+def _add_hint(plan: Plan, path: str, routes: Routes) -> None:
     """Add a header of our own to the refusal of a request at a path, if another path would work."""
     hint = _hint(plan, path, routes)
     if hint:

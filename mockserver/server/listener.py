@@ -47,7 +47,7 @@ def bind(settings: Settings) -> socket.socket:
 
 def bound_socket(settings: Settings) -> socket.socket:
     """A socket bound to the settings' address but not listening yet. Raises ConfigError if it is not available."""
-    check_tls(settings)
+    _check_tls(settings)
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     try:
         return bind_socket(family, (settings.host, settings.port))
@@ -59,7 +59,7 @@ def bound_socket(settings: Settings) -> socket.socket:
         raise ConfigError(f"Cannot listen on {settings.host}:{settings.port}: {error.strerror or error}") from None
 
 
-def check_tls(settings: Settings) -> None:
+def _check_tls(settings: Settings) -> None:
     """Raise ConfigError if the settings' certificate and key cannot be used."""
     certificate, key = settings.tls_cert, settings.tls_key
     if certificate is None:

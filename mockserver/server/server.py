@@ -55,7 +55,7 @@ _DEADLINE = 10.0
 # The longest time in seconds until a server in a thread has ended; the thread is left alone if something keeps it busy.
 _LONGEST_STOP = 1.5
 # How long a process may take from a signal to its end, in seconds, if Python still runs, and if it does not.
-END_SECONDS = 0.8
+_END_SECONDS = 0.8
 KILL_SECONDS = 0.86
 _WATCHER = Path(__file__).with_name("watcher.py")
 
@@ -104,7 +104,7 @@ class _Server(uvicorn.Server):
         if self.should_exit:
             self.force_exit = True
         else:
-            end_in_time()
+            _end_in_time()
         super().handle_exit(sig, frame)
 
     def _cut_off(self) -> None:
@@ -331,14 +331,14 @@ class ServerThread(AppThread):
         return self._app.app_state
 
 
-def end_in_time() -> None:
+def _end_in_time() -> None:
     """End this process at its deadline, if it has not ended by then."""
     # Not a `Thread`, whose locks may be held by what a signal has interrupted; so may those of the log.
     start_new_thread(_end_at_deadline, ())
 
 
 def _end_at_deadline() -> NoReturn:
-    time.sleep(END_SECONDS)
+    time.sleep(_END_SECONDS)
     with suppress(OSError):
         os.write(2, STUCK)
     os._exit(0)

@@ -39,7 +39,7 @@ def choose(
             if found is not None and found.prepared is not None:
                 plan.rule, plan.prepared, plan.criteria = found.stub.name, found.prepared, found.criteria
         return
-    fits = partial(_fits, generates=plan.generates, measure=None if plan.generates else measure_of(plan))
+    fits = partial(_fits, generates=plan.generates, measure=None if plan.generates else _measure_of(plan))
     if requested is not None:
         if not fits(requested):
             raise HeaderError(f"X-Mockserver-Reply: {_misfit(plan)}")
@@ -86,7 +86,7 @@ def requested_reply(plan: Plan) -> Prepared | None:
         raise HeaderError(f"X-Mockserver-Reply: {error}") from None
 
 
-def measure_of(plan: Plan) -> Measure | None:
+def _measure_of(plan: Plan) -> Measure | None:
     """What the model that a request asks measures; None if it asks none, or one that generates text."""
     operation = plan.context.route.operation
     return operation.measure if plan.asks_model and operation is not None else None
@@ -105,7 +105,7 @@ def _misfit(plan: Plan) -> str:
     """Why a reply does not fit a request, and which would."""
     if plan.generates:
         return "this request asks for a text, so the reply cannot be an embedding or scores"
-    measure = measure_of(plan)
+    measure = _measure_of(plan)
     other = f" or {{ {measure} = [...] }}" if measure is not None else ""
     return f"this request does not ask a model, so the reply must be a body{other}"
 
@@ -165,11 +165,11 @@ def rule_headers(plan: Plan) -> RawHeaders:
 def unmatched(nearest: Sequence[NearMiss]) -> Refusal:
     """The refusal with status 404 of a request without a matching stub, if only stubs may answer."""
     return Refusal(
-        FailureKind.INVALID_REQUEST, f"No stub matches this request. {describe_near_misses(nearest)}", status=404
+        FailureKind.INVALID_REQUEST, f"No stub matches this request. {_describe_near_misses(nearest)}", status=404
     )
 
 
-def describe_near_misses(nearest: Sequence[NearMiss]) -> str:
+def _describe_near_misses(nearest: Sequence[NearMiss]) -> str:
     """The stubs that are nearest to a request and how they differ, as a sentence."""
     stubs = (f"{near.name!r} ({'; '.join(map(str, near.differences))})" for near in nearest)
     return f"Nearest: {', '.join(stubs)}." if nearest else "There are no stubs."
@@ -179,7 +179,7 @@ def checked_measures(measures: Measures, plan: Plan) -> Measures:
     """One measure for each text of a request. Raises HeaderError if it has another number of texts, or asks none."""
     kind, given = measures.kind, len(measures.values)
     what = MEASURED[kind]
-    if measure_of(plan) != kind or plan.request is None:
+    if _measure_of(plan) != kind or plan.request is None:
         raise HeaderError(f"{plan.by}: {kind}: this request does not ask for {what}")
     wanted = len(plan.request.prompts) - (kind == "scores")
     if kind == "embedding" and given == 1:

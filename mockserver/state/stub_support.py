@@ -32,7 +32,7 @@ def check_abilities(stub: Stub, dialects: Mapping[str, Dialect], settings: Setti
     for step in stub.steps:
         criteria = RequestMatcher(all=(stub.criteria, step.criteria))
         for need in _needs(step.prepared):
-            able = (each for each in _places(dialects) if is_able(each[1], need, each[2]))
+            able = (each for each in _places(dialects) if _is_able(each[1], need, each[2]))
             if any(_is_reached(each, settings) and _matches(criteria, each) for each in able):
                 continue
             matched = [each for each in _places(dialects) if _matches(criteria, each)]
@@ -40,7 +40,7 @@ def check_abilities(stub: Stub, dialects: Mapping[str, Dialect], settings: Setti
                 raise StubError(f"{label}{need}: {_explained(need, matched, dialects)}")
 
 
-def is_able(operation: Operation, need: str, edition: Edition) -> bool:
+def _is_able(operation: Operation, need: str, edition: Edition) -> bool:
     """Whether an operation's answers can have something in an edition."""
     if operation.handler is not None or need in operation.lacks.get(edition, ()):
         return False
@@ -109,14 +109,14 @@ def _is_reached(place: _Place, settings: Settings) -> bool:
 
 def _explained(need: str, matched: Sequence[_Place], dialects: Mapping[str, Dialect]) -> str:
     """Why an answer is impossible, and what would work."""
-    able = [each for each in matched if is_able(each[1], need, each[2])]
+    able = [each for each in matched if _is_able(each[1], need, each[2])]
     nothing = f"nothing that the stub matches {_WORDS[need]} ({_listed(matched)})"
     if able:
         editions = ", ".join(dict.fromkeys(edition for *_, edition in able))
         return f"in this edition {nothing}; with the edition {editions} some does"
     if all(operation.handler is not None for _, operation, _ in matched):
         return f"{nothing}. A body can be answered there: {{ body = {{...}} }}, in Python raw({{...}})"
-    others = [place for place in _places(dialects) if is_able(place[1], need, place[2])]
+    others = [place for place in _places(dialects) if _is_able(place[1], need, place[2])]
     return f"{nothing}. Possible with: {_listed(others)}"
 
 

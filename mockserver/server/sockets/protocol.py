@@ -19,7 +19,7 @@ _MOST_FIELDS = 256
 _MOST_EXCESS = 131_072
 _FRAMING = 16
 # The longest time between two looks at a connection, in seconds; no deadline is nearer when it begins.
-LOOK_SECONDS = 30.0
+_LOOK_SECONDS = 30.0
 # The seconds that a head may take to arrive, and a body; a body gets a second more for each so many of its bytes.
 HEAD_SECONDS = 30.0
 BODY_SECONDS = 60.0
@@ -121,7 +121,7 @@ class LimitedProtocol(HttpToolsProtocol):
         self.flow = _Flow(self)
         self.wire = Wire(transport)
         self.become_idle()
-        self._look_after(LOOK_SECONDS)
+        self._look_after(_LOOK_SECONDS)
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Cancel the timer."""
@@ -410,9 +410,9 @@ class LimitedProtocol(HttpToolsProtocol):
         if self.transport.is_closing():
             return
         deadline = self.deadline()
-        left = LOOK_SECONDS if deadline is None else deadline - self.loop.time()
+        left = _LOOK_SECONDS if deadline is None else deadline - self.loop.time()
         if left > 0:
-            self._look_after(min(left, LOOK_SECONDS))
+            self._look_after(min(left, _LOOK_SECONDS))
         else:
             self.expire()
 

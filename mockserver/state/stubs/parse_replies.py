@@ -42,7 +42,7 @@ from mockserver.state.stubs.values import (
 Files = Callable[[str], bytes]
 
 _BODIES = ("body", "body_base64", "file")
-RAW = (*_BODIES, "status", "content_type", "event_times")
+_RAW = (*_BODIES, "status", "content_type", "event_times")
 _TYPES = {
     ".json": "application/json",
     ".sse": "text/event-stream",
@@ -56,7 +56,7 @@ SHARED = ("error", "faults", "latency", "output_tokens", "seed", "headers")
 _CONTENTS = ("text", "chunks", "json", "refusal")
 _SPEECH = (*_CONTENTS, "tool_calls", "reasoning", "finish_reason", "usage")
 _MEASURES = get_args(Measure)
-REPLY_KEYS = (*_SPEECH, *_MEASURES, *RAW, *SHARED, "template")
+REPLY_KEYS = (*_SPEECH, *_MEASURES, *_RAW, *SHARED, "template")
 _WHOLE = (
     "A whole response body is { body = {...} }, in Python raw({...}); JSON that the model writes is { json = {...} }, "
     "in Python as_json({...})"
@@ -192,7 +192,7 @@ def _content(table: Table, place: str) -> ScriptedOutput | Measures | Raw | None
     if measures is not None:
         return measures
     spoken = [key for key in _SPEECH if key in table]
-    raw = [key for key in RAW if key in table]
+    raw = [key for key in _RAW if key in table]
     if spoken and raw:
         raise StubError(
             f"{place}: {raw[0]} belongs to a body and cannot be combined with {spoken[0]}, which is written in the "
@@ -211,7 +211,7 @@ def _measures(table: Table, place: str) -> Measures | None:
     if kind is None:
         return None
     other = next(
-        (key for key in ("error", *_SPEECH, *_MEASURES, *RAW, "template") if key in table and key != kind), None
+        (key for key in ("error", *_SPEECH, *_MEASURES, *_RAW, "template") if key in table and key != kind), None
     )
     if other is not None:
         raise StubError(f"{place}: {kind} is a whole answer and cannot be combined with {other}")

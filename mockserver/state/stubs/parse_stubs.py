@@ -86,7 +86,7 @@ _REQUEST = 'request = { dialect = "cerebras", operation = "completions", body = 
 # Keys of a stub file that are for editors and people.
 NOTES = ("$schema", "$comment")
 STUB_KEYS = ("name", "match", "request", *_ANSWERS, "priority", "times", "exhausted", *SHARED)
-REQUEST_KEYS = (*WHERE, "last_user", "query", "body", "file", "volatile")
+_REQUEST_KEYS = (*WHERE, "last_user", "query", "body", "file", "volatile")
 EXHAUSTED: tuple[Exhausted, ...] = get_args(Exhausted)
 EXACT = "exact"
 
@@ -207,7 +207,7 @@ def _matched(table: Table, place: str, files: Files | None) -> tuple[RequestMatc
             raise StubError(f"{place}.match: {EXACT!r} needs the request that was recorded: {_REQUEST}")
         return _criteria(match, f"{place}.match"), None
     where = f"{place}.request"
-    given = with_files(table_of(table["request"], where, REQUEST_KEYS, _REQUEST), where, files)
+    given = with_files(table_of(table["request"], where, _REQUEST_KEYS, _REQUEST), where, files)
     # What is no text is compared as its base64.
     body, query = given.get("body_base64", given.get("body", "")), text_of(given.get("query", ""), f"{where}.query")
     body = text_of(body, f"{where}.body") if isinstance(body, str) else json_of(body, f"{where}.body")

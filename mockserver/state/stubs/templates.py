@@ -40,7 +40,7 @@ _Gap = tuple[str, Path, tuple[str, ...]]
 
 
 @lru_cache(maxsize=256)
-def read_template(text: str) -> tuple[str | _Gap, ...]:
+def _read_template(text: str) -> tuple[str | _Gap, ...]:
     """The alternating texts and gaps of a template. Raises TemplateError."""
     parts = _GAP.split(text)
     return tuple(_read_gap(part) if number % 2 else part for number, part in enumerate(parts))
@@ -48,7 +48,7 @@ def read_template(text: str) -> tuple[str | _Gap, ...]:
 
 def fill(text: str, facts: Facts, groups: Mapping[str, str] = _NO_GROUPS) -> str:
     """A template with its gaps filled. Raises TemplateError."""
-    return "".join(part if isinstance(part, str) else _filling(part, facts, groups) for part in read_template(text))
+    return "".join(part if isinstance(part, str) else _filling(part, facts, groups) for part in _read_template(text))
 
 
 def fill_all(value: Any, facts: Facts, groups: Mapping[str, str] = _NO_GROUPS) -> Any:
@@ -63,7 +63,7 @@ def fill_all(value: Any, facts: Facts, groups: Mapping[str, str] = _NO_GROUPS) -
 def groups_in(value: Any) -> Iterator[str]:
     """The names of the groups in the gaps of all strings within a value. Raises TemplateError if one is no template."""
     if isinstance(value, str):
-        gaps = (part for part in read_template(value) if not isinstance(part, str))
+        gaps = (part for part in _read_template(value) if not isinstance(part, str))
         yield from (str(path[0]) for field, path, _ in gaps if field == _GROUPS)
     elif isinstance(value, Mapping):
         for item in value.values():

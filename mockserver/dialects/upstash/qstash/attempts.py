@@ -158,8 +158,8 @@ _TOO_MANY = 429
 # The backoff has reached its limit after so many retries.
 _LAST_STEP = 5
 # "Each delay is capped at 1 day."
-DAY = 86_400.0
-_UNITS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3_600.0, "d": DAY}
+_DAY = 86_400.0
+_UNITS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3_600.0, "d": _DAY}
 _PART = re.compile(r"(\d{1,12}(?:\.\d{1,9})?)(ns|us|µs|ms|s|m|h|d)")
 _WHOLE = re.compile(rf"(?:{_PART.pattern})+")
 _NUMBER = re.compile(r"\d{1,12}(?:\.\d{1,9})?")
@@ -195,9 +195,9 @@ def wait_before(message: QueuedMessage, outcome: WebhookResult, retried: int, no
         # "The `retried` is 0 for the first retry."
         own = milliseconds(message.options.retry_delay, retried)
         if own is not None:
-            return min(max(own / 1_000, 0.0), DAY)
+            return min(max(own / 1_000, 0.0), _DAY)
     # "min(86400, e ** (2.5*n)) // in seconds"
-    return min(DAY, math.exp(2.5 * min(retried + 1, _LAST_STEP)))
+    return min(_DAY, math.exp(2.5 * min(retried + 1, _LAST_STEP)))
 
 
 # --- durations ---------------------------------------------------------------------------------------------------
@@ -219,7 +219,7 @@ def wanted_wait(headers: RawHeaders, now: float) -> float | None:
     for name in _RESETS:
         wait = _wait(found[name], now) if name in found else None
         # "If you specify a value beyond this limit, the backoff algorithm will be applied."
-        if wait is not None and wait <= DAY:
+        if wait is not None and wait <= _DAY:
             return max(wait, 0.0)
     return None
 

@@ -138,7 +138,7 @@ def _checked(parcel: _Parcel) -> PublishOptions:
         raise refused("Upstash-Not-Before/Upstash-Delay can not be used with enqueue")
     if parcel.destination != LLM:
         try:
-            checked_url(parcel.destination)
+            _checked_url(parcel.destination)
         except ValueError as error:
             raise refused(f"invalid destination url: {error}") from None
         return asked
@@ -313,7 +313,7 @@ def _redacted(text: str) -> tuple[str, ...]:
     return tuple(field[0].replace("headers", "header", 1) for field in found if field)
 
 
-def checked_url(text: str) -> str:
+def _checked_url(text: str) -> str:
     """An absolute URL. Raises ValueError in QStash's words."""
     if len(text) > _LONGEST_URL:
         raise ValueError(f"endpoint is longer than {_LONGEST_URL} characters")
@@ -366,7 +366,7 @@ def read_options(fields: Mapping[str, str], usual: Options | None = None) -> Pub
 def _callback(fields: Mapping[str, str], name: str, source: Options) -> Callback | None:
     """A callback, with its source's retries unless it has its own: "Callbacks will use the retry setting from the
     original request."."""
-    to = _read(fields, name, checked_url)
+    to = _read(fields, name, _checked_url)
     if to is None:
         return None
     usual = Options(
