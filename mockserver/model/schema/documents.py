@@ -6,7 +6,7 @@ can also be made: for schemas that the document does not contain, such as the op
 
 import re
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, cached_property
 from typing import Any
 from urllib.parse import quote, unquote, urldefrag, urljoin
 
@@ -162,7 +162,7 @@ class Document:
         other = _metaschema(uri)
         return None if other is None or other is self else other.resolve(f"#{fragment}", other.base)
 
-    @property
+    @cached_property
     def is_recursive(self) -> bool:
         """Whether a subschema contains a reference, direct or indirect, to itself or a schema around it."""
         return lead_back(self.node(schema, place, base) for place, schema, base in self._walk(self.base))
