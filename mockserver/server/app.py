@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 from starlette.applications import Starlette
@@ -114,6 +115,8 @@ class _Admin:
     def __init__(self, app_state: AppState) -> None:
         self._app_state = app_state
         self._api: Starlette | None = None
+        # A page's first requests come together.
+        self._lock = Lock()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one ASGI scope."""
@@ -121,12 +124,13 @@ class _Admin:
         await api(scope, receive, send)
 
     def load(self) -> Starlette:
-        """The application."""
-        if self._api is None:
-            from mockserver.server.admin import admin_api
+        """The application, loaded once."""
+        with self._lock:
+            if self._api is None:
+                from mockserver.server.admin import admin_api
 
-            self._api = admin_api(self._app_state)
-        return self._api
+                self._api = admin_api(self._app_state)
+            return self._api
 
 
 class _Literal:

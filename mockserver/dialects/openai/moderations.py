@@ -70,7 +70,7 @@ def _result(text: str, kinds: list[str], scope: RequestScope) -> dict[str, Any]:
     return {
         "flagged": any(found.values()),
         "categories": found,
-        "category_scores": {category: scores[category] if kinds else 0 for category, kinds in applied.items()},
+        "category_scores": {category: scores[category] if looked_at else 0 for category, looked_at in applied.items()},
         "category_applied_input_types": applied,
     }
 
