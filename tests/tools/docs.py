@@ -350,9 +350,9 @@ def admin() -> str:
     subjects: dict[str, list[Row]] = {}
     for path, operations in document["paths"].items():
         short = path.removeprefix("/_mockserver")
-        if not short.startswith("/ns/{namespace}") or short == "/ns/{namespace}/settings":
+        if not short.startswith("/ns/{namespace}"):
             for method, operation in operations.items():
-                many = f"/_mockserver/ns/{{namespace}}{short}" in document["paths"]
+                many = method in document["paths"].get(f"/_mockserver/ns/{{namespace}}{short}", {})
                 subjects.setdefault(operation["tags"][0], []).append(_operation(method, path, operation, many=many))
     heads = ("operation", "per namespace", "what it does", "parameters", "responses")
     return "\n\n".join(f"### {tag.capitalize()}\n\n{table(heads, rows)}" for tag, rows in sorted(subjects.items()))

@@ -51,6 +51,8 @@ _WRONG = "The admin token is not the server's (its --admin-token, or MOCKSERVER_
 _FOREIGN = "The admin API serves pages of other origins only with the admin token (--admin-token)."
 # What an endpoint raises for a request that is invalid; each message says what would have been valid.
 _REFUSALS = (AdminError, ConfigError, CriteriaError, ClientFactsError)
+# What comes after the prefix in a path: that it is of a namespace, and which resource.
+_PLACE = re.compile(rf"{ADMIN}/?(ns(?:/[^/]*)?(?:/|$))?(.*)", re.DOTALL)
 _VARIABLE = re.compile(r"{(\w+)(?::\w+)?}")
 
 
@@ -88,6 +90,15 @@ SCHEMAS: Mapping[str, Schema] = {
 }
 
 
+# How a request without a namespace in its path can name one, apart from an API key.
+_NAMESPACE = {
+    "name": "X-Mockserver-Namespace",
+    "in": "header",
+    "schema": TEXT,
+    "description": "a namespace; the default one without it",
+}
+
+
 def admin_api(app_state: AppState) -> Starlette:
     """The ASGI application behind `/_mockserver/...` and `/<dialect>/openapi.json` and its like."""
     # Within the mount, but for the few that are beside it.
@@ -96,11 +107,14 @@ def admin_api(app_state: AppState) -> Starlette:
         for each in ENDPOINTS
         for path in (*each.paths, *each.also)
     ]
-    return Starlette(
+    api = Starlette(
         routes=routes,
         middleware=[Middleware(open_to_pages, lambda: app_state.setup.settings)],
         exception_handlers={404: _not_found, 405: _wrong_method, **dict.fromkeys(_REFUSALS, _refused)},
     )
+    # `DELETE /stubs/` may be meant for a stub whose name is missing, not for all.
+    api.router.redirect_slashes = False
+    return api
 
 
 async def _answer(app_state: AppState, endpoint: AdminEndpoint, request: Request) -> Response:
@@ -110,9 +124,10 @@ async def _answer(app_state: AppState, endpoint: AdminEndpoint, request: Request
     if app_state.worker is not None and endpoint.name not in _STATELESS:
         return admin_error(409, f"{needs_one_process(f'{request.method} {request.url.path}')}.")
     known = [parameter.name for parameter in endpoint.query]
-    for name in request.query_params if known else ():
+    # What is open to everybody is also asked by pages, probes and the like, which may add anything.
+    for name in request.query_params if known or not endpoint.opens else ():
         if name not in known:
-            return admin_error(400, unknown_name("parameter", name, known))
+            return admin_error(400, f"{unknown_name('parameter', name, known)}{_of_namespace(endpoint)}")
     try:
         answer = await endpoint.handle(AdminRequest(app_state, request))
     except asyncio.CancelledError:
@@ -148,11 +163,18 @@ async def _wrong_method(request: Request, error: Exception) -> Response:
     return refusal
 
 
+def _of_namespace(endpoint: AdminEndpoint) -> str:
+    return f". A namespace is named in the path: {endpoint.paths[1]}" if endpoint.is_per_namespace else ""
+
+
 async def _not_found(request: Request, error: Exception) -> Response:
-    paths = (endpoint.paths[0].removeprefix(f"{ADMIN}/") for endpoint in ENDPOINTS)
-    known = ", ".join(dict.fromkeys(path for path in paths if "{" not in path))
-    target = f"{request.method} {request.url.path}"
-    return admin_error(404, f"The admin API has no {target}. Under /_mockserver/ it has: {known}.")
+    path = request.url.path
+    of_one, sought = _PLACE.search(path).groups()  # type: ignore[union-attr]
+    names = {each.paths[0].removeprefix(f"{ADMIN}/"): each.is_per_namespace for each in ENDPOINTS}
+    known = [name for name, in_each in names.items() if "{" not in name and (in_each or not of_one)]
+    whole = f". For the whole server there is {ADMIN}/{sought}" if of_one and sought.rstrip("/") in names else ""
+    said = unknown_name("path of the admin API", sought, known)
+    return admin_error(404, f"{request.method} {path}: {said}{whole}")
 
 
 def admin_document() -> dict[str, Any]:
@@ -181,28 +203,29 @@ def _operation(endpoint: AdminEndpoint, subject: str, variables: list[str]) -> d
         "tags": [subject],
         "summary": endpoint.summary,
         "parameters": [
+            *([_NAMESPACE] if endpoint.is_per_namespace and "namespace" not in variables else ()),
             *({"name": name, "in": "path", "required": True, "schema": known.get(name, TEXT)} for name in variables),
             *(
                 {"name": it.name, "in": "query", "schema": it.schema, "description": it.summary}
                 for it in endpoint.query
             ),
         ],
-        "responses": _responses(endpoint, named="namespace" in variables),
+        "responses": _responses(endpoint),
     }
     if endpoint.takes is not None:
         written["requestBody"] = {"required": True, "content": _json(endpoint.takes)}
     return written if endpoint.opens else written | {"security": [{"token": []}, {}]}
 
 
-def _responses(endpoint: AdminEndpoint, *, named: bool) -> dict[str, Any]:
+def _responses(endpoint: AdminEndpoint) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for status, schema in endpoint.gives.items():
         content = _json(schema) if not isinstance(schema, str) else {schema: {"schema": TEXT}} if schema else {}
         content |= {kind: {"schema": TEXT} for kind in endpoint.writes}
         found[str(status)] = {"description": "The answer.", **({"content": content} if content else {})}
     refusals = set(endpoint.refuses if endpoint.opens else (*endpoint.refuses, 401))
-    if named:
-        # Not every path segment is a valid namespace name.
+    if endpoint.is_per_namespace:
+        # Not everything is a valid name of a namespace.
         refusals.add(400)
     error = {"description": "What is wrong, and what would have been valid.", "content": _json(reference("Error"))}
     return found | {str(status): error for status in sorted(refusals)}

@@ -10,14 +10,16 @@ from starlette.datastructures import QueryParams
 from starlette.requests import Request
 from starlette.responses import Response
 
+from mockserver.core.calls import Headers
 from mockserver.core.json_values import MOST_VALUES, has_more_values
+from mockserver.core.messages import short_repr
 from mockserver.server.admin.schemas import Schema
 from mockserver.server.app_state import AppState
 from mockserver.server.asgi import ClientLeftError, read_body
 from mockserver.server.listener import Listener
 from mockserver.server.sockets.wire import LISTENER
 from mockserver.server.urls import ADMIN
-from mockserver.state.namespaces import BAD_NAME, Namespace, is_name
+from mockserver.state.namespaces import BAD_NAME, DEFAULT, Namespace, is_name, namespace_of
 
 # How many characters a message may have: names and alternatives that are listed take the most.
 _LONGEST_MESSAGE = 8192
@@ -44,16 +46,25 @@ class AdminRequest(NamedTuple):
 
     @property
     def namespace_name(self) -> str:
-        """The name of the namespace in the path; empty without one."""
-        return str(self.http.path_params.get("namespace", ""))
+        """The name of the namespace in the path, else in the header or the API key that vendors' requests have, too;
+        empty without any. Raises AdminError for an invalid name, and if they differ: what is meant for one namespace
+        must not happen to another."""
+        in_path = str(self.http.path_params.get("namespace", ""))
+        named, _ = namespace_of("/", Headers(self.http.headers.raw), self.http.url.query)
+        if in_path and named not in (in_path, DEFAULT):
+            raise AdminError(
+                f"The path is of the namespace {short_repr(in_path)}, but the header X-Mockserver-Namespace or the API "
+                f"key names {short_repr(named)}. Send only one of them"
+            )
+        name = in_path or named
+        if not is_name(name):
+            raise AdminError(BAD_NAME)
+        return name
 
     @property
     def namespace(self) -> Namespace:
-        """The namespace that the path names, else the default one. Raises AdminError for an invalid name."""
-        name = self.namespace_name
-        if not is_name(name):
-            raise AdminError(BAD_NAME)
-        return self.app_state.namespaces.get(name)
+        """The namespace with that name, by default the default one."""
+        return self.app_state.namespaces.get(self.namespace_name)
 
     @property
     def now(self) -> float:
@@ -152,6 +163,11 @@ class AdminEndpoint:
     opens: bool = False
     also: tuple[str, ...] = ()
 
+    @property
+    def is_per_namespace(self) -> bool:
+        """Whether it is there for each namespace."""
+        return len(self.paths) > 1
+
 
 def endpoint(
     method: str, paths: tuple[str, ...], gives: Mapping[int, Schema | str], **more: Any
@@ -173,5 +189,5 @@ def per_server(path: str) -> tuple[str]:
 
 
 def per_namespace(path: str) -> tuple[str, str]:
-    """The two paths of a resource of each namespace: without a name for the default namespace, and with one."""
+    """The two paths of a resource of each namespace: without a name, which a header or a key may give, and with one."""
     return f"{ADMIN}{path}", f"{ADMIN}/ns/{{namespace}}{path}"

@@ -106,7 +106,7 @@ async def disarm_all(request: AdminRequest) -> object:
     return {"faults": []}
 
 
-@endpoint("DELETE", per_namespace("/faults/{rule:path}"), {200: table({"disarmed": TEXT})}, refuses=(404,))
+@endpoint("DELETE", per_namespace("/faults/{rule:any}"), {200: table({"disarmed": TEXT})}, refuses=(404,))
 async def disarm(request: AdminRequest) -> object:
     """Remove one fault or scenario."""
     rules, name = request.namespace.faults, request.variable("rule")

@@ -8,7 +8,6 @@ from pathlib import Path
 import orjson
 from starlette.responses import RedirectResponse, Response
 
-from mockserver.core.calls import Headers
 from mockserver.core.dialects import EDITIONS
 from mockserver.core.messages import short_repr
 from mockserver.core.version import __version__
@@ -18,7 +17,6 @@ from mockserver.server.admin.endpoints import AdminError, AdminRequest, QueryPar
 from mockserver.server.admin.schemas import CONFORMANCE, DOCUMENT, TEXT, described, one_of, rows, table
 from mockserver.server.asgi import WELL
 from mockserver.server.urls import ADMIN, HEALTH, live_page_from
-from mockserver.state.namespaces import BAD_NAME, is_name, namespace_of
 
 _STATE = table(
     {"status": TEXT, "dialects": rows(TEXT)}, {"error": described(TEXT, "why it is not ready, if it is not")}
@@ -88,10 +86,7 @@ async def dialect(request: AdminRequest) -> Response:
     """The OpenAPI 3.1 document of a dialect."""
     app_state = request.app_state
     # The path is next to the dialect's own routes, and may have a namespace like them.
-    name = request.namespace_name or namespace_of("/", Headers(request.http.headers.raw))[0]
-    if not is_name(name):
-        raise AdminError(BAD_NAME)
-    usual = app_state.setup_of(app_state.namespaces.get(name)).settings.edition
+    usual = app_state.setup_of(request.namespace).settings.edition
     wanted = request.query.get("edition", usual)
     edition = next((edition for edition in EDITIONS if edition == wanted), None)
     if edition is None:

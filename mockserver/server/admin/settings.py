@@ -34,6 +34,7 @@ from mockserver.server.admin.schemas import (
     by_name,
     closed,
     described,
+    either,
     maybe,
     one_of,
     reference,
@@ -41,6 +42,7 @@ from mockserver.server.admin.schemas import (
     table,
 )
 from mockserver.server.urls import ADMIN
+from mockserver.state.namespaces import Namespace
 from mockserver.state.quotas import quota_in_words
 from mockserver.state.settings import Settings
 from mockserver.state.settings.checks import read_namespace_settings
@@ -131,17 +133,17 @@ SCHEMAS: Mapping[str, Schema] = {
 }
 
 
-_NOT_LIVE = (
-    "The others are fixed when the server starts; fault, auth and unmatched can be set for one namespace by "
-    f"PUT {ADMIN}/ns/<name>/settings"
-)
+_FOR_ONE = f"Those of one namespace are set by PUT {ADMIN}/ns/<name>/settings?merge=1"
+_NOT_LIVE = f"The others are fixed when the server starts. {_FOR_ONE}; they are {', '.join(OWN)}"
 # Settings that are shown as text.
 _WORDS: Mapping[str, Callable[[Any], str]] = {"fault": fault_in_words, "quota": quota_in_words}
 
 
-@endpoint("GET", per_server("/settings"), {200: reference("Settings")})
+@endpoint("GET", per_namespace("/settings"), {200: either(reference("Settings"), reference("OwnSettings"))})
 async def settings(request: AdminRequest) -> object:
-    """The settings in force, without secrets."""
+    """The server's settings, without secrets; with a namespace's name that namespace's own."""
+    if request.namespace_name:
+        return _own(request.namespace)
     settings = request.app_state.setup.settings
     shown: dict[str, Any] = {item.name: _shown(item.name, getattr(settings, item.name)) for item in fields(settings)}
     shown["admin_token"] = "set" if settings.admin_token else None
@@ -157,7 +159,9 @@ async def settings(request: AdminRequest) -> object:
     "PATCH", per_server("/settings"), {200: table({"changed": rows(TEXT)})}, takes=reference("Changes"), refuses=(400,)
 )
 async def change_settings(request: AdminRequest) -> object:
-    """Change settings for all further requests."""
+    """Change the server's settings for all further requests."""
+    if request.namespace_name:
+        raise AdminError(f"PATCH changes the settings of the whole server. {_FOR_ONE}")
     changes = await request.json("The body", '{"seed": 7, "latency": "slow"}')
     for name in changes:
         if name not in LIVE:
@@ -165,12 +169,6 @@ async def change_settings(request: AdminRequest) -> object:
     settings = request.app_state.setup.settings
     request.app_state.adopt(replace(settings, **from_texts(changes, "settings:", settings.traces)))
     return {"changed": list(changes)}
-
-
-@endpoint("GET", (f"{ADMIN}/ns/{{namespace}}/settings",), {200: reference("OwnSettings")})
-async def own_settings(request: AdminRequest) -> object:
-    """The namespace's own settings."""
-    return {name: _shown(name, value) for name, value in request.namespace.own.items()}
 
 
 @endpoint(
@@ -187,7 +185,11 @@ async def settle(request: AdminRequest) -> object:
     app_state, space = request.app_state, request.namespace
     kept = space.own if request.is_set("merge") else {}
     space.own = {**kept, **read_namespace_settings(wanted, app_state.dialects, app_state.setup.settings.traces)}
-    return await own_settings.handle(request)
+    return _own(space)
+
+
+def _own(space: Namespace) -> dict[str, Any]:
+    return {name: _shown(name, value) for name, value in space.own.items()}
 
 
 def _shown(name: str, value: Any) -> Any:
@@ -294,4 +296,4 @@ def _quantiles(values: list[float]) -> list[float]:
 
 # What can be named is the same in every process.
 CATALOGUE = (catalogue, latency)
-ENDPOINTS = (settings, own_settings, change_settings, settle, quotas, *CATALOGUE)
+ENDPOINTS = (settings, change_settings, settle, quotas, *CATALOGUE)

@@ -154,11 +154,13 @@ async def put_stubs(request: AdminRequest) -> object:
     return {"added": request.namespace.stubs.put(stubs)}
 
 
-@endpoint("PUT", per_namespace("/stubs/{stub:path}"), {200: _ADDED}, takes=reference("Stub"), refuses=(400, 404))
+@endpoint("PUT", per_namespace("/stubs/{stub:any}"), {200: _ADDED}, takes=reference("Stub"), refuses=(400, 404))
 async def put_stub(request: AdminRequest) -> object:
     """Add or replace the stub with this name."""
-    table = await request.json("A stub", _EXAMPLE)
-    stub = await asyncio.to_thread(partial(_read, request, {**table, "name": request.variable("stub")}))
+    table, name = await request.json("A stub", _EXAMPLE), request.variable("stub")
+    if table.get("name", name) != name:
+        raise AdminError(f"name: {short_repr(table['name'])} is not the name in the path, {short_repr(name)}")
+    stub = await asyncio.to_thread(partial(_read, request, {**table, "name": name}))
     return {"added": _added(request, (stub,))}
 
 
@@ -169,7 +171,7 @@ async def remove_stubs(request: AdminRequest) -> object:
     return {"stubs": []}
 
 
-@endpoint("DELETE", per_namespace("/stubs/{stub:path}"), {200: table({"removed": TEXT})}, refuses=(404,))
+@endpoint("DELETE", per_namespace("/stubs/{stub:any}"), {200: table({"removed": TEXT})}, refuses=(404,))
 async def remove_stub(request: AdminRequest) -> object:
     """Remove one stub."""
     registry, name = request.namespace.stubs, request.variable("stub")

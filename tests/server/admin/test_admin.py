@@ -174,6 +174,66 @@ def test_faults_are_armed_listed_and_taken_back_by_namespace(server: MockServer)
     assert "Armed: none" in json.loads(exchange(server.url, "DELETE", f"{here}/busy").body)["error"]["message"]
 
 
+@pytest.mark.parametrize(
+    ("prefix", "headers", "meant"),
+    [
+        ("", {}, ""),
+        ("/ns/a", {}, "a"),
+        ("", {"x-mockserver-namespace": "a"}, "a"),
+        ("", {"authorization": "Bearer mock-ns-a"}, "a"),
+        ("", {"x-api-key": "mock-ns-a"}, "a"),
+        ("", {"x-mockserver-namespace": "a", "authorization": "Bearer mock-ns-b"}, "a"),
+        ("", {"x-mockserver-namespace": "", "authorization": "Bearer sk-1"}, ""),
+        ("/ns/a", {"x-mockserver-namespace": "a", "api-key": "mock-ns-a"}, "a"),
+        ("/ns/a", {"x-mockserver-namespace": "b"}, "The path is of the namespace 'a', but"),
+        ("/ns/a", {"authorization": "Bearer mock-ns-b"}, "names 'b'. Send only one of them"),
+        ("", {"x-mockserver-namespace": "a b"}, "cannot contain slashes or spaces"),
+    ],
+)
+def test_a_request_acts_on_the_namespace_that_it_names_and_on_no_other(
+    server: MockServer, prefix: str, headers: dict[str, str], meant: str
+) -> None:
+    def advanced(name: str) -> float:
+        answer = exchange(server.url, "GET", f"/_mockserver{name and f'/ns/{name}'}/clock")
+        return float(json.loads(answer.body)["ahead"])
+
+    names = ("", "a", "b")
+    before = [advanced(name) for name in names]
+    answer = exchange(server.url, "POST", f"/_mockserver{prefix}/clock", {"advance": 5}, headers)
+    moved = [advanced(name) - old for name, old in zip(names, before, strict=True)]
+    if meant in names:
+        assert (answer.status, moved) == (200, [5.0 * (name == meant) for name in names])
+    else:
+        assert (answer.status, moved) == (400, [0.0] * 3)
+        assert meant in json.loads(answer.body)["error"]["message"]
+    for method, path in (("DELETE", "stubs"), ("DELETE", "faults"), ("DELETE", "journal"), ("POST", "reset")):
+        assert exchange(server.url, method, f"/_mockserver{prefix}/{path}", None, headers).status == answer.status
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status", "said"),
+    [
+        ("PATCH", "/settings", 400, "PATCH changes the settings of the whole server. Those of one namespace"),
+        ("DELETE", "/stubs?namespace=a", 400, "unknown parameter 'namespace'. Known: none. A namespace is named in"),
+        ("DELETE", "/stubs/", 404, "unknown path of the admin API 'stubs/'. Did you mean 'stubs'?"),
+        ("PUT", "/stubs/", 404, "unknown path of the admin API 'stubs/'. Did you mean 'stubs'?"),
+        ("GET", "/ns/a/fault", 404, "unknown path of the admin API 'fault'. Did you mean 'faults'?"),
+        ("GET", "/ns/a/routes", 404, "For the whole server there is /_mockserver/routes"),
+    ],
+)
+def test_what_is_not_clearly_meant_changes_nothing(
+    server: MockServer, method: str, path: str, status: int, said: str
+) -> None:
+    exchange(server.url, "PUT", "/_mockserver/stubs", {"name": "kept", "reply": "x"})
+    answer = exchange(server.url, method, f"/_mockserver{path}", {}, {"x-mockserver-namespace": "a"})
+    assert (answer.status, said in json.loads(answer.body)["error"]["message"]) == (status, True)
+    [kept] = json.loads(exchange(server.url, "GET", "/_mockserver/stubs").body)["stubs"]
+    assert kept["name"] == "kept"
+    elsewhere = exchange(server.url, method, f"/ns/a/_mockserver{path}")
+    assert (elsewhere.status, b"is at /_mockserver/ns/<name>/" in elsewhere.body) == (404, True)
+    exchange(server.url, "DELETE", "/_mockserver/stubs")
+
+
 def test_a_reset_forgets_what_a_namespace_has_armed_and_counted(server: MockServer) -> None:
     here, body = "/_mockserver/ns/again/faults", {"model": "m", "prompt": "hi"}
     exchange(server.url, "POST", here, {"kind": "html"})

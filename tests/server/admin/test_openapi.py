@@ -55,7 +55,7 @@ ASKED: tuple[tuple[str, str, Any], ...] = (
     ("namespaces", "/_mockserver/namespaces", None),
     ("settle", "/_mockserver/ns/told/settings", {"quota": "requests=9/min", "latency": "off"}),
     ("settle", "/_mockserver/ns/told/settings", {"sead": 7}),
-    ("ownSettings", "/_mockserver/ns/told/settings", None),
+    ("settings", "/_mockserver/ns/told/settings", None),
     (
         "addStubs",
         "/_mockserver/ns/told/stubs",
