@@ -20,7 +20,8 @@ def unknown_name(what: str, name: object, known: Iterable[object]) -> str:
     """An error message that suggests the nearest known name, and lists all of them."""
     names = [str(each) for each in known]
     near = _nearest(name, names) if isinstance(name, str) and len(name) <= _MOST_SHOWN else None
-    return f"unknown {what} {short_repr(name)}.{f' Did you mean {near!r}?' if near else ''} Known: {', '.join(names) or 'none'}"
+    meant = f" Did you mean {near!r}?" if near else ""
+    return f"unknown {what} {short_repr(name)}.{meant} Known: {', '.join(names) or 'none'}"
 
 
 def attribute_of(owner: object, name: str) -> Any:

@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 
 import httpx
 import pytest
+from starlette.testclient import TestClient
 
 from mockserver import MockServer, __version__, create_app
 from mockserver.core.dialects import EDITIONS
@@ -191,23 +192,19 @@ def test_faults_are_armed_listed_and_taken_back_by_namespace(server: MockServer)
     ],
 )
 def test_a_request_acts_on_the_namespace_that_it_names_and_on_no_other(
-    server: MockServer, prefix: str, headers: dict[str, str], meant: str
+    prefix: str, headers: dict[str, str], meant: str
 ) -> None:
-    def advanced(name: str) -> float:
-        answer = exchange(server.url, "GET", f"/_mockserver{name and f'/ns/{name}'}/clock")
-        return float(json.loads(answer.body)["ahead"])
-
-    names = ("", "a", "b")
-    before = [advanced(name) for name in names]
-    answer = exchange(server.url, "POST", f"/_mockserver{prefix}/clock", {"advance": 5}, headers)
-    moved = [advanced(name) - old for name, old in zip(names, before, strict=True)]
+    client, names = TestClient(create_app()), ("", "a", "b")
+    answer = client.post(f"/_mockserver{prefix}/clock", json={"advance": 5}, headers=headers)
+    ahead = [client.get(f"/_mockserver{name and f'/ns/{name}'}/clock").json()["ahead"] for name in names]
     if meant in names:
-        assert (answer.status, moved) == (200, [5.0 * (name == meant) for name in names])
+        assert (answer.status_code, ahead) == (200, [5.0 * (name == meant) for name in names])
     else:
-        assert (answer.status, moved) == (400, [0.0] * 3)
-        assert meant in json.loads(answer.body)["error"]["message"]
+        assert (answer.status_code, ahead) == (400, [0.0] * 3)
+        assert meant in answer.json()["error"]["message"]
     for method, path in (("DELETE", "stubs"), ("DELETE", "faults"), ("DELETE", "journal"), ("POST", "reset")):
-        assert exchange(server.url, method, f"/_mockserver{prefix}/{path}", None, headers).status == answer.status
+        other = client.request(method, f"/_mockserver{prefix}/{path}", headers=headers)
+        assert other.status_code == answer.status_code
 
 
 @pytest.mark.parametrize(
@@ -221,17 +218,15 @@ def test_a_request_acts_on_the_namespace_that_it_names_and_on_no_other(
         ("GET", "/ns/a/routes", 404, "For the whole server there is /_mockserver/routes"),
     ],
 )
-def test_what_is_not_clearly_meant_changes_nothing(
-    server: MockServer, method: str, path: str, status: int, said: str
-) -> None:
-    exchange(server.url, "PUT", "/_mockserver/stubs", {"name": "kept", "reply": "x"})
-    answer = exchange(server.url, method, f"/_mockserver{path}", {}, {"x-mockserver-namespace": "a"})
-    assert (answer.status, said in json.loads(answer.body)["error"]["message"]) == (status, True)
-    [kept] = json.loads(exchange(server.url, "GET", "/_mockserver/stubs").body)["stubs"]
+def test_what_is_not_clearly_meant_changes_nothing(method: str, path: str, status: int, said: str) -> None:
+    client = TestClient(create_app())
+    client.put("/_mockserver/stubs", json={"name": "kept", "reply": "x"})
+    answer = client.request(method, f"/_mockserver{path}", headers={"x-mockserver-namespace": "a"}, json={})
+    assert (answer.status_code, said in answer.json()["error"]["message"]) == (status, True)
+    [kept] = client.get("/_mockserver/stubs").json()["stubs"]
     assert kept["name"] == "kept"
-    elsewhere = exchange(server.url, method, f"/ns/a/_mockserver{path}")
-    assert (elsewhere.status, b"is at /_mockserver/ns/<name>/" in elsewhere.body) == (404, True)
-    exchange(server.url, "DELETE", "/_mockserver/stubs")
+    elsewhere = client.request(method, f"/ns/a/_mockserver{path}")
+    assert (elsewhere.status_code, "is at /_mockserver/ns/<name>/" in elsewhere.text) == (404, True)
 
 
 def test_a_reset_forgets_what_a_namespace_has_armed_and_counted(server: MockServer) -> None:
