@@ -173,6 +173,8 @@ def test_a_url_with_the_wrong_scheme_is_told_with_the_right_one(
         (["serve", "--host", "[::1]:9000"], "option host: '[::1]:9000' is not an address alone"),
         (["serve", "--auth", " ,"], "option auth: ' ,' names no key; write any, off, or the accepted keys"),
         (["serve", "--auth", "none"], "option auth: 'none' names no key; write any, off, or the accepted keys"),
+        (["--verison"], "unknown option '--verison'. Did you mean '--version'? Known: --help, --version. All others "),
+        (["--port", "9000"], "unknown option '--port'. Known: --help, --version. All others follow a command, as in "),
         (["serv"], "unknown command 'serv'. Did you mean 'serve'? Known: serve, dev, run, "),
         (["health", "--prot", "8000"], "unknown option '--prot'. Did you mean '--port'? Known: --ready, --config, "),
         (["serve", "--config", "no-such.toml"], "no-such.toml: No such file or directory"),
@@ -195,6 +197,22 @@ def test_a_mistake_is_one_line_that_names_the_way_out(
     assert printed.count("\n") == 1
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="there is no /dev/full")
+@pytest.mark.parametrize("buffering", [1, 1 << 20])
+def test_what_cannot_be_written_is_told_and_nobody_reading_is_no_mistake(
+    buffering: int, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    with open("/dev/full", "w", buffering) as full, open(writer, "w", buffering) as unread:
+        codes = []
+        for output in (full, unread):
+            monkeypatch.setattr(sys, "stdout", output)
+            codes.append(main(["routes"]))
+    assert codes == [1, 141]
+    assert capfd.readouterr().err == "mockserver: No space left on device\n"
+
+
 def helped(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
     """What a command's help says."""
     with pytest.raises(SystemExit) as ended:
@@ -214,6 +232,8 @@ def test_help_tells_every_setting_in_one_of_its_groups(command: str, capsys: pyt
     assert [told.count(f"\n  {option.flag} ") for option in OPTIONS] == [1] * len(OPTIONS)
     assert [title for title in GROUPS if f"\n{title}:\n" not in told] == []
     assert [word for option in OPTIONS for word in option.choices if not re.search(rf"\b{word}\b", told)] == []
+    latency = "off" if command == "run" else "realistic"
+    assert f"'ttft=180ms, rate=50 tok/s' (default: {latency})" in " ".join(told.split())
 
 
 @pytest.mark.parametrize("name", [name for name, each in LOADED.items() if each.matter])

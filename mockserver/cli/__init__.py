@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from io import TextIOWrapper
 from typing import TextIO
 
-from mockserver.cli.command import COMMANDS, Command, load_command, print_error
+from mockserver.cli.command import COMMANDS, Command, discard_output, load_command, print_error
 from mockserver.core.installed import DialectError
 from mockserver.core.messages import unknown_name
 from mockserver.core.version import __version__
@@ -15,7 +15,7 @@ from mockserver.state.settings import ConfigError
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command; the exit code is 0, or 2 for invalid arguments or settings."""
+    """Run a command; the exit code is 0, 2 for invalid arguments or settings, or 1 if a file cannot be written."""
     if arguments is None:
         _open_standard_files()
         _take_any_text(sys.stdout)
@@ -24,10 +24,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _overview().print_help(sys.stderr)
         return 2
     name = arguments[0]
+    if name in ("-h", "--help", "--version"):
+        _overview().parse_args(arguments[:1])
     if name.startswith("-"):
-        parser = _overview()
-        parser.parse_args(arguments)
-        parser.error("the command comes first")
+        complaint = unknown_name("option", name, ("--help", "--version"))
+        print_error(f"{complaint}. All others follow a command, as in mockserver serve --port 9000")
+        return 2
     if name not in COMMANDS:
         print_error(unknown_name("command", name, COMMANDS))
         return 2
@@ -38,16 +40,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
         options.child = child
         if strange:
             raise ConfigError(_complaint_of(strange[0], name, command))
-        return command.run(options)
+        code = command.run(options)
+        if sys.stdout is not None:
+            sys.stdout.flush()
+        return code
     except (ConfigError, DialectError) as error:
         print_error(str(error))
         return 2
     except KeyboardInterrupt:
         return 130
-    except BrokenPipeError:
-        # The reader of the output has stopped reading; nothing may be written at exit either.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 141
+    except OSError as error:
+        # What could not be written must not be written at exit either.
+        discard_output()
+        if isinstance(error, BrokenPipeError):
+            return 141
+        print_error(": ".join(filter(None, (error.filename, error.strerror or str(error)))))
+        return 1
 
 
 def _open_standard_files() -> None:

@@ -5,6 +5,7 @@ import os
 import sys
 from collections.abc import Callable, Container, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from types import MappingProxyType
@@ -64,8 +65,8 @@ Argument = tuple[tuple[str, ...], Mapping[str, Any]]
 class Command(NamedTuple):
     """A command: the function that runs it, its own arguments, and whether it also takes all settings.
 
-    `about` is the description in its help, which lists the settings that `matter`, or all. `words` are the possible
-    values of its first positional argument.
+    Its help has `about` after its line, and lists the settings that `matter`, or all, with their defaults, of which
+    `usual` are its own. `words` are the possible values of its first positional argument.
     """
 
     run: Callable[[argparse.Namespace], int]
@@ -73,6 +74,7 @@ class Command(NamedTuple):
     takes_settings: bool = False
     about: str = ""
     matter: tuple[str, ...] = ()
+    usual: Mapping[str, Any] = MappingProxyType({})
     words: tuple[str, ...] = ()
 
     @property
@@ -86,11 +88,13 @@ class Command(NamedTuple):
         places = (how for names, how in self.arguments if not names[0].startswith("-"))
         words = (_MANY.get(how.get("nargs", ""), "{}").format(how["metavar"]) for how in places)
         usage = " ".join(("mockserver", name, "[options]", *words))
-        parser = argparse.ArgumentParser(prog=f"mockserver {name}", usage=usage, description=self.about or None)
+        line = COMMANDS[name]
+        description = f"{line[0].upper()}{line[1:]}. {self.about}"
+        parser = argparse.ArgumentParser(prog=f"mockserver {name}", usage=usage, description=description)
         for names, how in self.arguments:
             parser.add_argument(*names, **how)
         if self.takes_settings:
-            _add_settings(parser, self.matter)
+            _add_settings(parser, self.matter, replace(Settings(), **self.usual))
         return parser
 
 
@@ -105,14 +109,17 @@ def argument(*names: str, **how: Any) -> Argument:
     return names, how
 
 
-def _add_settings(parser: argparse.ArgumentParser, matter: Container[str]) -> None:
+def _add_settings(parser: argparse.ArgumentParser, matter: Container[str], defaults: Settings) -> None:
     settings = parser.add_argument_group("settings", _OTHERS if matter else _SETTINGS)
     settings.add_argument("--config", type=Path, metavar="FILE", help="a TOML file with settings")
     for title, names in GROUPS.items():
         group = settings if matter else parser.add_argument_group(title)
         for name in names:
             option = BY_NAME[name]
-            text = option.help if not matter or name in matter else argparse.SUPPRESS
+            default = getattr(defaults, name)
+            # A switch is off, and a list empty.
+            text = f"{option.help} (default: {default})" if default else option.help
+            text = text if not matter or name in matter else argparse.SUPPRESS
             action = "append" if option.often else "store"
             argument = group.add_argument(option.flag, action=action, dest=name, metavar=option.metavar, help=text)
             if option.switch:
@@ -190,7 +197,12 @@ def print_message(words: str) -> None:
     except OSError as error:
         if not isinstance(error, BrokenPipeError):
             print_error(f"cannot write to standard output: {error.strerror}")
-        # What could not be written must not be written at exit either.
+        discard_output()
+
+
+def discard_output() -> None:
+    """Write no more to standard output, nor what it still holds at exit."""
+    if sys.stdout is not None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 

@@ -183,7 +183,7 @@ COMMAND = Command(
             help="forward only requests that the recording has no answer to, and answer the others from it",
         ),
         argument("--force", action="store_true", help="begin an existing recording anew"),
-        argument("words", nargs="*", metavar="-- COMMAND", help="record only while this command runs"),
+        argument("words", nargs="*", metavar="[-- COMMAND]", help="record only while this command runs"),
     ),
     takes_settings=True,
     matter=(

@@ -152,7 +152,7 @@ COMMAND = Command(
         *DECLARED,
     ),
     takes_settings=True,
-    about="Serves on a free port while a command runs, by default without latency. Clients in the command find the "
-    "server through environment variables (OPENAI_BASE_URL, CEREBRAS_BASE_URL, MOCKSERVER_URL, ...). Signals are "
-    "passed on. The exit code is the command's, or 127 or 126 if the command cannot be run.",
+    about="Clients in it find the server through environment variables (OPENAI_BASE_URL, CEREBRAS_BASE_URL, "
+    "MOCKSERVER_URL, ...). Signals are passed on. The exit code is 127 or 126 if the command cannot be run.",
+    usual=_DEFAULTS,
 )

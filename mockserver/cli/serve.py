@@ -45,10 +45,13 @@ def _greeting(app: App, url: str, config: Path | None) -> str:
     how = f"(latency {settings.latency}{speed}{length}, edition {settings.edition}, seed {settings.seed})"
     speaks = f" serves {settings.dialect}" if settings.dialect else ""
     first = f"mockserver {__version__} on {url}{speaks} {how}"
-    kept = (
-        "nothing from before. Stubs, faults and settings that are added at run time last until the server ends; "
-        f"GET {url}{ADMIN}/stubs?format=toml gives the added stubs as a file for --stubs"
-    )
+    is_open = bool(is_loopback(settings.host) or settings.admin_token)
+    kept = "nothing from before"
+    if is_open and settings.workers == 1:
+        kept += (
+            ". Stubs, faults and settings that are added at run time last until the server ends; "
+            f"GET {url}{ADMIN}/stubs?format=toml gives the added stubs as a file for --stubs"
+        )
     faults, quotas = [*_faults(settings)], [quota_in_words(quota) for quota in settings.quota]
     if settings.log_format == "json":
         line = {
@@ -65,7 +68,6 @@ def _greeting(app: App, url: str, config: Path | None) -> str:
             "workers": settings.workers,
         }
         return orjson.dumps(line).decode()
-    is_open = is_loopback(settings.host) or settings.admin_token
     lines = [
         first,
         *(f"  {url}/{name}" for name in ([] if settings.dialect else dialects)),

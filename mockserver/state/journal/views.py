@@ -296,9 +296,11 @@ def short(text: str) -> str:
 
 
 def _why(view: View) -> str:
-    """Our own hint, or the vendor's error body if the request breaks its contract, on one line; else nothing."""
-    body = view.hint or (view.breaks_contract and view.answer.get("body"))
-    if not body:
-        return ""
-    text = body if isinstance(body, str) else orjson.dumps(body).decode()
-    return f" ({' '.join(text.split())[:_MOST_SHOWN]})"
+    """The vendor's error body if the request's own breaks its contract, and our hint, on one line; else nothing."""
+    hint, body = view.hint, view.answer.get("body") if view.breaks_contract else None
+    if hint and view.refused != "invalid_request":
+        # Of a path, the hint says more than the vendor does.
+        body = None
+    text = body if isinstance(body, str) or not body else orjson.dumps(body).decode()
+    reasons = [" ".join(each.split())[:_MOST_SHOWN] for each in (text, hint) if each]
+    return f" ({'; '.join(reasons)})" if reasons else ""

@@ -316,5 +316,8 @@ def test_a_breach_of_the_contract_is_told_in_the_vendors_words() -> None:
     broken = exchange(1, 0, status=400, answer={"body": body}, decision={"kind": "invalid_request"})
     assert '-> 400 invalid_request ({"error":{"message":"temperature: 9 is too much"}}), ' in line(broken)
     assert "temperature: 9 is too much" in str(contract(Selection([broken])))
+    hinted = {"headers": {"x-mockserver-hint": "/v1 is openai's"}, "body": body}
+    bare = exchange(1, 0, status=400, answer=hinted, decision={"kind": "invalid_request"})
+    assert """temperature: 9 is too much"}}; /v1 is openai's), """ in line(bare)
     limited = exchange(1, 0, status=429, answer={"body": body}, decision={"kind": "rate_limit"})
     assert "temperature" not in line(limited)
