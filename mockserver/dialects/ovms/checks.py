@@ -12,7 +12,7 @@ from typing import Any
 from mockserver.core.dialects import Edition
 from mockserver.dialects.ovms.endpoints import INT32, UINT32, UINT64, Fields, is_number, is_whole
 from mockserver.dialects.ovms.guided_generation import choice_fault, tools_fault
-from mockserver.dialects.ovms.models import DRAFTED, sees
+from mockserver.dialects.ovms.models import sees
 
 Check = tuple[str, Callable[[Any, Fields], str | None]]
 
@@ -61,16 +61,13 @@ def whole_limit(name: str) -> Check:
     return name, fault
 
 
-# The graph's options at their defaults: `max_tokens_limit` of the older server, `best_of_limit` of both.
-_MAX_TOKENS_LIMIT = 4096
+# The graph's option `best_of_limit` at its default.
 _BEST_OF_LIMIT = 20
 IGNORE_EOS_LIMIT = 4000
 
 
-def _graph_limit(value: int, fields: Fields) -> str | None:
-    # "strictly below the graph's max_tokens_limit".
-    if value >= _MAX_TOKENS_LIMIT:
-        return f"max_tokens exceeds limit provided in graph config: {_MAX_TOKENS_LIMIT}"
+def _endless(value: int, fields: Fields) -> str | None:
+    # "If set to `true`, the maximum allowed `max_tokens` value is `4000`."
     if value > IGNORE_EOS_LIMIT and fields.get("ignore_eos") is True:
         return f"when ignore_eos is true max_tokens can not be greater than {IGNORE_EOS_LIMIT}"
     return None
@@ -145,20 +142,11 @@ def _several(value: Any, fields: Fields) -> str | None:
     return "n value cannot be greater than best_of" if value > fields.get("best_of", 1) else None
 
 
-def _speculation(model: str, fields: Fields) -> str | None:
-    requested = fields.keys() & {"num_assistant_tokens", "assistant_confidence_threshold"}
-    if model not in DRAFTED:
-        only = "num_assistant_tokens and assistant_confidence_threshold are only supported "
-        return only + "when speculative decoding is enabled." if requested else None
-    if not requested:
-        return "Speculative decoding requires either num_assistant_tokens or assistant_confidence_threshold to be set."
-    if len(requested) == 2:
+def _assistant_tokens(value: object, fields: Fields) -> str | None:
+    # "Cannot be used with `assistant_confidence_threshold`."
+    if "assistant_confidence_threshold" in fields:
         both = "num_assistant_tokens and assistant_confidence_threshold are mutually exclusive "
         return both + "and cannot both be set."
-    return None
-
-
-def _assistant_tokens(value: object, fields: Fields) -> str | None:
     fit = is_whole(value, UINT32) and value != 0
     return None if fit else "num_assistant_tokens must be an unsigned integer greater than 0"
 
@@ -187,15 +175,17 @@ def _logprobs(value: object, fields: Fields) -> str | None:
         return None
     if not is_whole(value, INT32):
         return "logprobs accepts integer values"
-    if value != 1:
-        return "accepted logprobs value is currently 1 only"
-    return "logprobs are not supported in streaming mode." if fields.get("stream") is True else None
+    return None if value == 1 else "accepted logprobs value is currently 1 only"
+
+
+def _streamed_logprobs(value: object, fields: Fields) -> str | None:
+    return "logprobs are not supported in streaming mode." if value and fields.get("stream") is True else None
 
 
 def _chat_logprobs(value: object, fields: Fields) -> str | None:
     if not isinstance(value, bool):
         return "logprobs accepts values true or false"
-    return "logprobs are not supported in streaming mode." if value and fields.get("stream") is True else None
+    return _streamed_logprobs(value, fields)
 
 
 def _something_to_say(value: int, fields: Fields) -> str | None:
@@ -227,16 +217,12 @@ def _positive(name: str, condition: str, *, always: bool = False) -> Check:
     return name, fault
 
 
-# "Must be in (0, 1]": the range check of top_p lets 0 through.
-_ASSERTED = (
-    _positive("top_p", "!do_sample || top_p > 0"),
-    _positive("repetition_penalty", "repetition_penalty > 0", always=True),
-)
-
+_REPEATING = _positive("repetition_penalty", "repetition_penalty > 0", always=True)
 # After the prompt is tokenised.
 ENGINE_CHECKS: Mapping[Edition, tuple[Check, ...]] = {
-    "documented": (_positive("top_k", "!do_sample || top_k > 0"), *_ASSERTED),
-    "observed": _ASSERTED,
+    "documented": (_positive("top_k", "!do_sample || top_k > 0"), _REPEATING),
+    # The range check of top_p lets 0 through.
+    "observed": (_positive("top_p", "!do_sample || top_p > 0"), _REPEATING),
 }
 
 # --- the tables ------------------------------------------------------------------------------------------------------
@@ -250,15 +236,13 @@ _PENALTIES = (
 )
 
 _SAMPLING = (_number("length_penalty"), _number("temperature", 0.0, 2.0), _number("top_p", 0.0, 1.0))
+# "Must be in (0, 1]."
+_TOP_P: Check = ("top_p", lambda value, fields: None if value else "top_p out of range(0.0, 1.0)")
 _TOP_K = _integer("top_k", INT32, "top_k is not an integer")
 _BEAMS: tuple[Check, ...] = (("include_stop_str_in_output", _kept_stop), ("best_of", _best_of))
 
-_TEXT: tuple[Check, ...] = (
-    ("model", _prompt),
-    ("logprobs", _logprobs),
-    _boolean("echo"),
-    ("max_tokens", _something_to_say),
-)
+_PROMPT: tuple[Check, ...] = (("model", _prompt), ("logprobs", _logprobs))
+_OUTPUT: tuple[Check, ...] = (_boolean("echo"), ("max_tokens", _something_to_say))
 
 # Of the newer server.
 SAMPLING: tuple[Check, ...] = (
@@ -283,19 +267,20 @@ COMPLETION_CHECKS: Mapping[Edition, tuple[Check, ...]] = {
     "documented": (
         *STREAM,
         whole_limit("max_tokens"),
-        ("max_tokens", _graph_limit),
+        ("max_tokens", _endless),
         *_PENALTIES,
         _number("diversity_penalty"),
         *_SAMPLING,
+        _TOP_P,
         _TOP_K,
         _integer("seed", UINT32, "seed is not an unsigned integer"),
         _stop(4),
         *_BEAMS,
         SEVERAL,
-        ("model", _speculation),
         ("num_assistant_tokens", _assistant_tokens),
         ("assistant_confidence_threshold", _assistant_confidence),
-        *_TEXT,
+        *_PROMPT,
+        *_OUTPUT,
     ),
     "observed": (
         ("model", _reads_texts),
@@ -305,6 +290,8 @@ COMPLETION_CHECKS: Mapping[Edition, tuple[Check, ...]] = {
         SEVERAL,
         SPECIAL,
         FORMAT,
-        *_TEXT,
+        *_PROMPT,
+        ("logprobs", _streamed_logprobs),
+        *_OUTPUT,
     ),
 }

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from mockserver.core.calls import Call
-from mockserver.core.dialects import Model, RequestScope
+from mockserver.core.dialects import Edition, Model, RequestScope
 from mockserver.core.failures import FailureKind, Refusal
 from mockserver.core.json_values import may_nest_deeper
 from mockserver.core.timeline import RawHeaders, Reply
@@ -40,8 +40,11 @@ def is_number(value: object) -> bool:
 _NULL_IS_A_VALUE = ("stream", "max_tokens", "prompt", "model", "messages")
 
 
-def without_nulls(fields: Fields) -> Fields:
-    """The fields that the newer server takes as sent: those that are not null. For the older one null is a value."""
+def without_nulls(fields: Fields, edition: Edition) -> Fields:
+    """The fields that the server takes as sent: the newer one those that are not null. For the older one null is a
+    value, but for `top_k`, of which the page says: "Set to empty or -1 to consider all tokens"."""
+    if edition == "documented":
+        return {name: value for name, value in fields.items() if value is not None or name != "top_k"}
     return {name: value for name, value in fields.items() if value is not None or name in _NULL_IS_A_VALUE}
 
 

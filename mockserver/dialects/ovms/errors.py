@@ -87,22 +87,12 @@ def _row(status: int, message: str) -> ErrorTemplate:
     return ErrorTemplate(status, message, _object, content_type=JSON)
 
 
-def _graph(message: str, streamed_status: int, body: ErrorBody = _object) -> ErrorTemplate:
-    """A graph's refusal; of a stream it is the bare JSON, without `data:` and without [DONE]."""
+def _graph(message: str, body: ErrorBody = _object) -> ErrorTemplate:
+    """A graph's refusal; of a stream it is the bare JSON, without `data:` and without [DONE]. "HTTP 400 with
+    content-type still text/event-stream"."""
     (_, content_type), *headers = STREAM_HEADERS
-    streamed = ErrorTemplate(streamed_status, _GRAPH + message, body, tuple(headers), content_type)
+    streamed = ErrorTemplate(400, _GRAPH + message, body, tuple(headers), content_type)
     return ErrorTemplate(400, _GRAPH + message, body, content_type=JSON, streamed=streamed)
-
-
-def _graph_rows(streamed_status: int) -> ErrorTable:
-    return {
-        FailureKind.INVALID_REQUEST: _graph("Response generation failed", streamed_status),
-        # One token too many for a Llama 3: clients search the message for these words.
-        FailureKind.CONTEXT_LENGTH: _graph(
-            "Number of prompt tokens: 8193 exceeds model max length: 8192", streamed_status
-        ),
-        FailureKind.CHAT_TEMPLATE: _graph(ROLES_ALTERNATE, streamed_status, _template_object),
-    }
 
 
 # The vendor has "no 401, 422, 429 anywhere": 401 to 403, 408 and 429 are only for faults that request them.
@@ -115,6 +105,10 @@ _COMMON: ErrorTable = {
     FailureKind.UNSUPPORTED_MEDIA_TYPE: _row(404, "Mediapipe graph definition with requested name is not found"),
     # "from the HTTP library", which then closes the connection.
     FailureKind.BODY_TOO_LARGE: ErrorTemplate(413, "", lambda *_: b"", content_type=b"text/html; charset=utf-8"),
+    FailureKind.INVALID_REQUEST: _graph("Response generation failed"),
+    # One token too many for a Llama 3: clients search the message for these words.
+    FailureKind.CONTEXT_LENGTH: _graph("Number of prompt tokens: 8193 exceeds model max length: 8192"),
+    FailureKind.CHAT_TEMPLATE: _graph(ROLES_ALTERNATE, _template_object),
     FailureKind.CONTENT_FILTER: _row(400, _FAILED),
     FailureKind.FORBIDDEN: _row(403, "Forbidden"),
     FailureKind.PAYMENT_REQUIRED: _row(402, "Payment required"),
@@ -129,18 +123,15 @@ _COMMON: ErrorTable = {
 _KEY = "Unauthorized request due to invalid or missing api-key"
 
 ERRORS: dict[Edition, ErrorTable] = {
-    # "A answers HTTP 200, text/event-stream, and the bare JSON error as body". It knows no keys.
+    # The older server knows no keys.
     "documented": {
         **_COMMON,
-        **_graph_rows(200),
         FailureKind.MISSING_CREDENTIALS: _row(401, _KEY),
         FailureKind.UNAUTHORIZED: _row(401, _KEY),
     },
-    # "HTTP 400 with content-type still text/event-stream"; a bad key is "HTTP 500 because UNAUTHORIZED is missing
-    # from the status map".
+    # "HTTP 500 because UNAUTHORIZED is missing from the status map".
     "observed": {
         **_COMMON,
-        **_graph_rows(400),
         FailureKind.MISSING_CREDENTIALS: _row(500, _KEY),
         FailureKind.UNAUTHORIZED: _row(500, _KEY),
     },

@@ -115,11 +115,8 @@ MODELS = (
     # The page's own example.
     Model("llama3", "OVMS", context=8_192),
     Model("meta-llama/Meta-Llama-3-8B-Instruct", "OVMS", context=8_192),
-    # One with a draft model beside it, for the parameters of speculative decoding.
-    Model("llama3-speculative", "OVMS", context=8_192),
 )
 
-DRAFTED = frozenset({"llama3-speculative"})
 _VERSION = "2026.4.1"
 _STATUS = {
     "model_version_status": [

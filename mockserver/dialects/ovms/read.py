@@ -216,8 +216,8 @@ def accept(call: Call, scope: RequestScope, checks: Iterable[Check]) -> Admitted
     if isinstance(admitted, Refusal):
         return admitted
     fields = admitted.fields
-    if scope.edition == "observed" and None in fields.values():
-        fields = without_nulls(fields)
+    if None in fields.values():
+        fields = without_nulls(fields, scope.edition)
     fault = first_fault(checks, fields)
     return Admitted(fields, admitted.model) if fault is None else _refused(fault, fields)
 
@@ -286,7 +286,8 @@ def _request(
             include_usage=stream and fields.get("stream_options", _NOTHING).get("include_usage") is True,
             echo=not chats and fields.get("echo") is True,
             # "Only value 1 is accepted which returns [the] logarithm [of] the chosen token": no alternatives.
-            logprobs=0 if fields.get("logprobs") else None,
+            # "In stream mode logprobs are not returned."
+            logprobs=0 if fields.get("logprobs") and not stream else None,
             reasoning=shown,
         ),
         limits=Limits(

@@ -32,7 +32,7 @@ from mockserver.dialects.ovms.errors import JSON, STREAM_HEADERS
 from mockserver.dialects.ovms.models import thinking
 from mockserver.dialects.ovms.read import OvmsOptions
 
-# The `object` of bodies. The page has it for chunks too, whose name has a `.chunk` more in every version of the server.
+# The `object` of bodies.
 _TEXT, _CHAT = "text_completion", "chat.completion"
 
 
@@ -81,7 +81,9 @@ def _completion_frames(generation: Generation, scope: RequestScope) -> Iterator[
     flushes = by_delay(texts) if newer else by_words(texts)
     parts = [AnswerPart("text", flushes, len(choice.ids), -len(echo) if newer else 0)]
     opening = {"text": ""} if newer else None
-    return _frames(_TEXT, generation, scope, parts, lambda part, text: {"text": text}, opening)
+    # The page: "always `text_completion`".
+    kind = f"{_TEXT}.chunk" if newer else _TEXT
+    return _frames(kind, generation, scope, parts, lambda part, text: {"text": text}, opening)
 
 
 def write_chat(generation: Generation, pace: TokenTiming, scope: RequestScope) -> Reply:
@@ -122,8 +124,8 @@ def _chat_logprobs(choice: Choice) -> list[dict[str, Any]]:
 def _chat_frames(generation: Generation, scope: RequestScope) -> Iterator[FrameBatch]:
     (choice,) = generation.choices
     opening = {"delta": {"role": "assistant", "content": None}} if choice.steps > 1 else None
-    parts = parts_of(choice)
-    return _frames(_CHAT, generation, scope, parts, lambda part, text: {"delta": _delta(part, text)}, opening)
+    kind, parts = f"{_CHAT}.chunk", parts_of(choice)
+    return _frames(kind, generation, scope, parts, lambda part, text: {"delta": _delta(part, text)}, opening)
 
 
 def _delta(part: "AnswerPart", text: Any) -> dict[str, Any]:
@@ -143,8 +145,14 @@ def _envelope(choices: list[Any], kind: str, generation: Generation, scope: Requ
 
 def _body(choices: list[Any], kind: str, generation: Generation, scope: RequestScope) -> Reply:
     body = _envelope(choices, kind, generation, scope)
-    body["usage"] = usage_object(generation.usage)
+    body["usage"] = _usage(generation, scope)
     return body_reply(body, generation, content_type=JSON)
+
+
+def _usage(generation: Generation, scope: RequestScope) -> dict[str, Any]:
+    """The counts; the page's example lists them by name."""
+    usage = usage_object(generation.usage)
+    return dict(sorted(usage.items())) if scope.edition == "documented" else usage
 
 
 # --- groups of tokens ------------------------------------------------------------------------------------------------
@@ -317,7 +325,7 @@ def _frames(
     (choice,), asked = generation.choices, generation.request.output.include_usage
 
     def envelope(choices: list[Any], **usage: Any) -> dict[str, Any]:
-        return _envelope(choices, f"{kind}.chunk", generation, scope) | (usage if asked else {})
+        return _envelope(choices, kind, generation, scope) | (usage if asked else {})
 
     def chunk(members: Members, finish_reason: str | None = None) -> dict[str, Any]:
         finish = {"finish_reason": finish_reason}
@@ -329,7 +337,7 @@ def _frames(
     if opening is not None and (begins.kind == "call" or choice.thoughts or first > 0):
         # "no logprobs and no usage member".
         first_choice = {"index": 0, **opening, "finish_reason": None}
-        yield at_step(0, (event(_envelope([first_choice], f"{kind}.chunk", generation, scope)),))
+        yield at_step(0, (event(_envelope([first_choice], kind, generation, scope)),))
     for number, part in enumerate((begins, *parts[1:]), start=1):
         if part.kind == "call":
             # "first tool delta" with its name, then its arguments.
@@ -341,7 +349,7 @@ def _frames(
             data = [before + dumps(text) + after for text in texts]
             if over and closes:
                 # "all of these go out in one write"
-                usage = (event(envelope([], usage=usage_object(generation.usage))),) if asked else ()
+                usage = (event(envelope([], usage=_usage(generation, scope))),) if asked else ()
                 data[-1:] = closing = (event(chunk(said(part, texts[-1]), choice.finish_reason)), *usage, DONE)
                 steps += [steps[-1]] * (len(closing) - 1)
                 tokens += [0] * (len(closing) - 1)
