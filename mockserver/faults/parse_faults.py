@@ -90,6 +90,8 @@ def read_fault(table: object) -> Fault:
         return read_fault({**table, "kind": "error", "error": name})
     kind = FAULTS.get(name) if isinstance(name, str) else None
     if kind is None or not isinstance(name, str):
+        if name is None:
+            raise FaultError(f"kind: is missing, and so is scenario. Known kinds: {', '.join(FAULTS)}")
         raise FaultError(f"kind: {unknown_name('fault', name, FAULTS)}")
     chosen = WINDOW_KEYS if kind.listens else (*_CHANCE_KEYS, "share", "match")
     _check_keys(name, table, ("kind", *kind.settings, *kind.places, *chosen))

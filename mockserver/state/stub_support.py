@@ -1,15 +1,15 @@
 """Whether the answers of a stub can come from any of the operations that it is for, in the edition in force."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from mockserver.core.dialects import EDITIONS, Dialect, Edition, Operation
 from mockserver.core.generation import Measures
-from mockserver.core.matching.requests import RequestMatcher
+from mockserver.core.matching.requests import FieldMatcher, RequestMatcher
 from mockserver.core.matching.values import ValueMatcher
 from mockserver.model.prepared import ScriptedOutput
 from mockserver.state.settings import Settings
-from mockserver.state.stubs.stub import Prepared, Stub
+from mockserver.state.stubs.stub import WHERE, Prepared, Stub
 from mockserver.state.stubs.values import StubError
 
 # An operation of a dialect, by name, in an edition.
@@ -31,13 +31,34 @@ def check_abilities(stub: Stub, dialects: Mapping[str, Dialect], settings: Setti
     label = f"stub {stub.name!r}: " if stub.name else "stub: "
     for step in stub.steps:
         criteria = RequestMatcher(all=(stub.criteria, step.criteria))
+        complaint = nowhere(criteria, dialects, settings)
+        if complaint is not None:
+            raise StubError(f"{label}{complaint}")
+        where = [*_where(criteria)]
         for need in _needs(step.prepared):
-            able = (each for each in _places(dialects) if _is_able(each[1], need, each[2]))
-            if any(_is_reached(each, settings) and _matches(criteria, each) for each in able):
+            able = (each for each in _places(dialects, where) if _is_able(each[1], need, each[2]))
+            if any(_is_reached(each, settings) and _matches(where, each, settings) for each in able):
                 continue
-            matched = [each for each in _places(dialects) if _matches(criteria, each)]
-            if matched:
-                raise StubError(f"{label}{need}: {_explained(need, matched, dialects)}")
+            matched = [each for each in _places(dialects, where) if _matches(where, each, settings)]
+            raise StubError(f"{label}{need}: {_explained(need, matched, dialects)}")
+
+
+def nowhere(criteria: RequestMatcher, dialects: Mapping[str, Dialect], settings: Settings) -> str | None:
+    """The error message for criteria that no request can meet, wherever it goes; None if one can."""
+    where = [*_where(criteria)]
+    if any(_matches(where, each, settings) for each in _places(dialects, where)):
+        return None
+    paths = [str(value) for each in where if each.field == "path" for value in each.matcher.equal_to]
+    longer = next((f"/{name}" for path in paths for name in dialects if path.startswith(f"/{name}/")), None)
+    hint = f". A dialect's own path has no {longer} in front; name the dialect instead" if longer else ""
+    return f"match: no operation has {' and '.join(f'{each.label} {each.matcher.wanted}' for each in where)}{hint}"
+
+
+def _where(criteria: RequestMatcher) -> Iterator[FieldMatcher]:
+    """What criteria say, without alternatives, of where requests go."""
+    yield from (each for each in criteria.fields if each.field in WHERE)
+    for each in criteria.all:
+        yield from _where(each)
 
 
 def _is_able(operation: Operation, need: str, edition: Edition) -> bool:
@@ -62,26 +83,29 @@ def _needs(prepared: Prepared) -> Iterator[str]:
             yield "reasoning"
 
 
-def _places(dialects: Mapping[str, Dialect]) -> Iterator[_Place]:
+def _places(dialects: Mapping[str, Dialect], where: Sequence[FieldMatcher] = ()) -> Iterator[_Place]:
+    """Every operation, or those of the dialects that are meant."""
+    wanted = [each.matcher for each in where if each.field == "dialect"]
     for name, dialect in dialects.items():
+        if not all(_meets(name, matcher) for matcher in wanted):
+            continue
         for operation in dialect.operations:
             for edition in (operation.edition,) if operation.edition is not None else EDITIONS:
                 yield name, operation, edition
 
 
-def _matches(criteria: RequestMatcher, place: _Place) -> bool:
-    """Whether requests to an operation may meet criteria, by what these say of where the requests go."""
+def _matches(where: Iterable[FieldMatcher], place: _Place, settings: Settings) -> bool:
+    """Whether requests to an operation may go where it is said."""
+    return all(any(_meets(value, each.matcher) for value in _values(each.field, place, settings)) for each in where)
+
+
+def _values(field: str, place: _Place, settings: Settings) -> Sequence[str]:
+    """The values that requests to an operation may have in a field that says where they go."""
     name, operation, _ = place
-    known: dict[str, tuple[str, ...]] = {
-        "dialect": (name,),
-        "operation": (operation.name,),
-        "method": (operation.method,),
-        "path": operation.paths,
-    }
-    own = (each for each in criteria.fields if each.field in known and not each.path)
-    if not all(any(_meets(value, each.matcher) for value in known[each.field]) for each in own):
-        return False
-    return all(_matches(each, place) for each in criteria.all)
+    if field == "path":
+        routes = (each.path for each in settings.routes if (each.dialect, each.operation) == (name, operation.name))
+        return (*operation.paths, *routes)
+    return ({"dialect": name, "operation": operation.name, "method": operation.method}[field],)
 
 
 def _meets(value: str, matcher: ValueMatcher) -> bool:
@@ -89,10 +113,12 @@ def _meets(value: str, matcher: ValueMatcher) -> bool:
 
     A function of the user's is not called: whether it accepts a request is for it to say when there is one.
     """
-    if _asks_function(matcher) or matcher.holds((_VARIABLE.sub("x", value),)):
+    if _asks_function(matcher) or matcher.holds((_VARIABLE.sub("x", value) if "{" in value else value,)):
         return True
+    if "{" not in value:
+        return False
     pattern = ".+".join(map(re.escape, _VARIABLE.split(value)))
-    return "{" in value and re.fullmatch(pattern, str(matcher.operand), re.DOTALL) is not None
+    return re.fullmatch(pattern, str(matcher.operand), re.DOTALL) is not None
 
 
 def _asks_function(matcher: ValueMatcher) -> bool:

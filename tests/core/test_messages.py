@@ -28,7 +28,7 @@ HEADERS = [f"x-mockserver-{name}" for name in ("seed", "latency", "fault", "edit
 def test_the_nearest_name_is_suggested_where_one_is_near(name: object, known: list[str], near: str | None) -> None:
     said = unknown_name("name", name, known)
     suggested = f" Did you mean {near!r}?" if near is not None else ""
-    assert said == f"unknown name {name!r}.{suggested} Known: {', '.join(known)}"
+    assert said == f"unknown name {name!r}.{suggested} Known: {', '.join(known) or 'none'}"
 
 
 class Shop:

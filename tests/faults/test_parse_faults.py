@@ -101,6 +101,7 @@ def test_every_kind_can_be_written_by_its_name(kind: str) -> None:
     [
         ("rst", "kind: unknown fault 'rst'. Did you mean 'reset'? Known: error, status, html,"),
         ("cutt", "kind: unknown fault 'cutt'. Did you mean 'cut'?"),
+        ('{ error = "rate_limit" }', "kind: is missing, and so is scenario. Known kinds: error, status"),
         ('{ kind = "cut", after = 5 }', "cut: unknown key 'after'. Did you mean 'after_"),
         ('{ kind = "html", after_event = 5 }', "html: unknown key 'after_event'. Known: times, every"),
         ('{ kind = "cut", after_event = -1 }', "cut.after_event: -1 is not a whole number of at least 0"),

@@ -62,10 +62,20 @@ def read_matcher(value: object, place: str, type: type = object) -> ValueMatcher
             if word not in MATCHERS:
                 raise CriteriaError(f"{place}: {unknown_name('matcher', word, MATCHERS)}")
             matchers.append(MATCHERS[word](operand, f"{place}.{word}", type))
+        _check_possible(value, place)
         return matchers[0] if len(matchers) == 1 else _every(tuple(matchers))
     if isinstance(value, list | tuple):
         raise CriteriaError(f"{place}: for a list use {{ one_of = [...] }}, or {{ equals = [...] }}")
     return _equals(value, place, type)
+
+
+def _check_possible(words: Mapping[str, Any], place: str) -> None:
+    """Raise CriteriaError if no value can meet all words."""
+    if words.get("exists") is False and len(words) > 1:
+        raise CriteriaError(f"{place}: a field that does not exist has no value; leave out exists, or all the others")
+    least, most = words.get("at_least"), words.get("at_most")
+    if least is not None and most is not None and least > most:
+        raise CriteriaError(f"{place}: at_least {least} is more than at_most {most}")
 
 
 def conjunction(decisions: Iterable[Decision]) -> Decision:

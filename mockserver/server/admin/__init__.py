@@ -127,7 +127,7 @@ async def _answer(app_state: AppState, endpoint: AdminEndpoint, request: Request
     # What is open to everybody is also asked by pages, probes and the like, which may add anything.
     for name in request.query_params if known or not endpoint.opens else ():
         if name not in known:
-            return admin_error(400, f"{unknown_name('parameter', name, known)}{_of_namespace(endpoint)}")
+            return admin_error(400, f"{unknown_name('parameter', name, known)}{_of_namespace(endpoint, name)}")
     try:
         answer = await endpoint.handle(AdminRequest(app_state, request))
     except asyncio.CancelledError:
@@ -163,8 +163,10 @@ async def _wrong_method(request: Request, error: Exception) -> Response:
     return refusal
 
 
-def _of_namespace(endpoint: AdminEndpoint) -> str:
-    return f". A namespace is named in the path: {endpoint.paths[1]}" if endpoint.is_per_namespace else ""
+def _of_namespace(endpoint: AdminEndpoint, parameter: str) -> str:
+    """What helps who names a namespace by a parameter."""
+    is_meant = endpoint.is_per_namespace and parameter in ("namespace", "ns")
+    return f". A namespace is named in the path: {endpoint.paths[1]}" if is_meant else ""
 
 
 async def _not_found(request: Request, error: Exception) -> Response:

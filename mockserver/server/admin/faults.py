@@ -25,6 +25,7 @@ from mockserver.server.admin.schemas import (
     table,
 )
 from mockserver.state.settings.checks import check_matches
+from mockserver.state.stub_support import nowhere
 
 _ARMED = table(
     {
@@ -81,9 +82,16 @@ async def arm(request: AdminRequest) -> object:
         faults = read_table({key: value for key, value in table.items() if key != "name"})
     except FaultError as error:
         raise AdminError(f"{error}. An example: {_EXAMPLE}") from None
-    check_matches(faults, request.app_state.operations)
+    app_state = request.app_state
+    check_matches(faults, app_state.operations)
+    for fault in faults:
+        complaint = nowhere(fault.match, app_state.dialects, app_state.setup.settings)
+        if complaint is not None:
+            raise AdminError(f"{complaint}. An example: {_EXAMPLE}")
     # A scenario has several faults. By default the kind is the name.
-    name = str(table.get("name") or table.get("scenario") or table["kind"])
+    name = table.get("name") or table.get("scenario") or table["kind"]
+    if not isinstance(name, str):
+        raise AdminError(f"name: {short_repr(name)} is not a string")
     rules, now = request.namespace.faults, request.now
     for number, fault in enumerate(faults):
         if not FAULTS[fault.kind].listens:

@@ -11,7 +11,7 @@ import orjson
 from starlette.responses import Response, StreamingResponse
 
 from mockserver.core.dialects import EDITIONS
-from mockserver.core.messages import unknown_name
+from mockserver.core.messages import short_repr, unknown_name
 from mockserver.server.admin.endpoints import AdminError, AdminRequest, QueryParameter, endpoint, per_namespace
 from mockserver.server.admin.schemas import (
     ANY,
@@ -248,7 +248,8 @@ async def exchange(request: AdminRequest) -> Response:
     number = request.variable("number")
     exchange = request.namespace.journal.find(int(number)) if _is_whole(number) else None
     if exchange is None:
-        raise AdminError(f"The journal has no exchange {number}: it was forgotten, or has not happened yet", 404)
+        why = "it was forgotten, or has not happened yet" if _is_whole(number) else "exchanges have numbers"
+        raise AdminError(f"The journal has no exchange {short_repr(number)}: {why}", 404)
     [body] = await _whole([exchange], option=orjson.OPT_INDENT_2)
     return Response(body, media_type="application/json")
 

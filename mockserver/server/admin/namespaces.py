@@ -1,7 +1,6 @@
 """The admin API of the namespaces: listing and resetting them, their clocks, and the deliveries to applications."""
 
 from collections.abc import Mapping
-from math import inf
 
 from mockserver.core.caches import forget_large
 from mockserver.core.messages import unknown_name
@@ -90,8 +89,10 @@ async def advance(request: AdminRequest) -> object:
     body = await request.json("The body", '{"advance": 60}')
     for name in body.keys() - {"advance"}:
         raise AdminError(unknown_name("key", name, ("advance",)))
+    if "advance" not in body:
+        raise AdminError('advance: is missing, as in {"advance": 60}')
     try:
-        return {"ahead": request.app_state.clocks.advance(request.namespace, body.get("advance", inf))}
+        return {"ahead": request.app_state.clocks.advance(request.namespace, body["advance"])}
     except ValueError as error:
         raise AdminError(f'{error}; as in {{"advance": 60}}') from None
 

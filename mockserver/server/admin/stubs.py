@@ -137,8 +137,10 @@ async def replay(request: AdminRequest) -> object:
     """Add stubs that answer as a recording says."""
     given = await request.json("A recording", _RECORDING)
     text, name = given.pop("recording", None), given.pop("name", "recorded")
-    if not isinstance(text, str) or not isinstance(name, str) or given.keys() - _REPLAYING:
-        raise AdminError(f"A recording must be a JSON object such as {_RECORDING}, of which the text is needed")
+    for key in given.keys() - _REPLAYING:
+        raise AdminError(unknown_name("key", key, ("recording", "name", *_REPLAYING)))
+    if not isinstance(text, str) or not isinstance(name, str):
+        raise AdminError(f"recording and name: must be texts, as in {_RECORDING}")
     space = request.namespace
     settings, dialects = request.app_state.setup_of(space).settings, request.app_state.dialects
     read = partial(replay_from, text.encode("utf-8", "replace"), name, settings, dialects, read_replaying(**given))
@@ -182,7 +184,7 @@ async def remove_stub(request: AdminRequest) -> object:
 
 
 async def _several(request: AdminRequest) -> tuple[Stub, ...]:
-    body = await request.json("A stub", _EXAMPLE)
+    body = await request.json("A stub", f'{_EXAMPLE}, and several {{"stubs": [...]}}')
     # A pattern may take 0.1 s to be compiled.
     return await asyncio.to_thread(partial(_read_several, request, body))
 

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any, get_args
 
 from mockserver.core.matching.values import CriteriaError
-from mockserver.core.messages import short_repr
+from mockserver.core.messages import short_repr, unknown_name
 from mockserver.server.admin.endpoints import (
     AdminError,
     AdminRequest,
@@ -138,8 +138,8 @@ _CHECKED = table(
     per_namespace("/wait"),
     {200: table({"happened": described(FLAG, "false if the time was over first"), "opened": WHOLE})},
     query=(
-        QueryParameter("requests", NUMBER, "how many requests to a model"),
-        QueryParameter("deliveries", NUMBER, "how many deliveries that have ended"),
+        QueryParameter("requests", WHOLE, "how many requests to a model"),
+        QueryParameter("deliveries", WHOLE, "how many deliveries that have ended"),
         QueryParameter("seconds", NUMBER, "the longest wait in seconds; 5 by default, at most 600"),
     ),
     refuses=(400,),
@@ -151,10 +151,10 @@ async def wait(request: AdminRequest) -> object:
     if wanted is not None and delivered is not None:
         raise AdminError("requests and deliveries: wait for one, and then for the other")
     if delivered is not None:
-        deliveries, number = request.namespace.deliveries, int(_number(delivered, "deliveries", 1e9))
+        deliveries, number = request.namespace.deliveries, _whole(delivered, "deliveries")
         happened = await wait_for_deliveries(deliveries, number, seconds)
         return {"happened": happened, "opened": request.namespace.journal.opened}
-    journal, count = request.namespace.journal, None if wanted is None else int(_number(wanted, "requests", 1e9))
+    journal, count = request.namespace.journal, None if wanted is None else _whole(wanted, "requests")
     return {"happened": await wait_for_requests(journal, count, seconds), "opened": journal.opened}
 
 
@@ -168,6 +168,8 @@ async def wait(request: AdminRequest) -> object:
 async def verify(request: AdminRequest) -> object:
     """Check what clients have done; status 417 if a check fails."""
     body = await request.json("The body", _EXAMPLE)
+    for name in body.keys() - {"checks"}:
+        raise AdminError(f"{unknown_name('key', name, ('checks',))}. An example: {_EXAMPLE}")
     space = request.namespace
     exchanges, forgotten, stubs = space.journal.exchanges(), space.journal.forgotten, space.stubs.uses()
     find = partial(filter_exchanges, exchanges, operations=request.app_state.operations, before=forgotten.questions)
@@ -213,6 +215,13 @@ def _number(text: str, name: str, most: float) -> float:
     if not 0 <= number <= most:
         raise AdminError(f"{name}: {short_repr(text)} is not a number from 0 to {most:g}")
     return number
+
+
+def _whole(text: str, name: str) -> int:
+    number = _number(text, name, 1e9)
+    if not number.is_integer():
+        raise AdminError(f"{name}: {short_repr(text)} is not a whole number")
+    return int(number)
 
 
 ENDPOINTS = (wait, verify, report)

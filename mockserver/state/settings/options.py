@@ -123,7 +123,7 @@ _NO_KEYS = ("none", "no", "false", "disabled", "on", "yes", "true", "all", "*")
 
 
 def _auth(value: Any) -> str | tuple[str, ...]:
-    if isinstance(value, list | tuple):
+    if isinstance(value, list | tuple) and value:
         return tuple(_text(key) for key in value)
     if value in ("any", "off"):
         return str(value)

@@ -273,6 +273,8 @@ def _calls(value: object, place: str) -> tuple[tuple[str, str], ...]:
         name = text_of(table.get("name", ""), f"{where}.name")
         if not name:
             raise StubError(f"{where}.name: is missing or empty")
+        if not isinstance(arguments, str | Mapping):
+            raise StubError(f"{where}.arguments: {short_repr(arguments)} is neither a table nor a text")
         text = text_of(arguments, where) if isinstance(arguments, str) else json_of(arguments, f"{where}.arguments")
         found.append((name, text))
     return tuple(found)

@@ -16,7 +16,7 @@ import orjson
 
 from mockserver.core.json_values import Path, read_path
 from mockserver.core.matching.requests import FIELDS, Facts
-from mockserver.core.messages import unknown_name
+from mockserver.core.messages import short_repr, unknown_name
 
 _GAP = re.compile(r"\{\{(.*?)\}\}", re.DOTALL)
 
@@ -43,6 +43,9 @@ _Gap = tuple[str, Path, tuple[str, ...]]
 def _read_template(text: str) -> tuple[str | _Gap, ...]:
     """The alternating texts and gaps of a template. Raises TemplateError."""
     parts = _GAP.split(text)
+    for part in parts[::2]:
+        if "{{" in part:
+            raise TemplateError(f"{short_repr(part[part.index('{{') :])}: has no }}}} at its end")
     return tuple(_read_gap(part) if number % 2 else part for number, part in enumerate(parts))
 
 
@@ -85,7 +88,7 @@ def _read_gap(text: str) -> _Gap:
         return field, (rest.lower(),), tuple(filters)
     if field == _GROUPS and rest.isidentifier():
         return field, (rest,), tuple(filters)
-    if re.match(r"body(?:[.\[]|\Z)", name):
+    if re.match(r"body(?:\.\S|\[|\Z)", name):
         try:
             return "body", read_path(name.removeprefix("body").removeprefix(".")), tuple(filters)
         except ValueError as error:

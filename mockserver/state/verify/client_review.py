@@ -55,6 +55,8 @@ class ClientFacts:
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int | float) or not value > 0:
                 raise ClientFactsError(f"{name}: {short_repr(value)} is not a number greater than 0")
+            if name != "patience" and value % 1:
+                raise ClientFactsError(f"{name}: {short_repr(value)} is not a whole number")
 
 
 # The fields that can be declared.

@@ -152,6 +152,8 @@ def test_an_explanation_names_each_field_that_differs_what_was_wanted_and_what_c
         ({"prompt": {"one_of": [1]}}, "match.prompt.one_of: 1 is not a string"),
         ({"prompt": {"regex": "("}}, "match.prompt.regex: '(' is not a valid regular expression"),
         ({"prompt": {"regex": "((a{999}){999}){999}"}}, "is not a valid regular expression: it is too long"),
+        ({"turn": {"at_least": 3, "at_most": 2}}, "match.turn: at_least 3 is more than at_most 2"),
+        ({"prompt": {"contains": "a", "exists": False}}, "match.prompt: a field that does not exist has no value"),
         ({"prompt": {"exists": "no"}}, "match.prompt.exists: must be true or false"),
         ({"prompt": {"not": {"regex": "("}}}, "match.prompt.not.regex"),
         ({"headers": "x"}, "match.headers: must be a table"),

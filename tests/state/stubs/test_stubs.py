@@ -609,6 +609,8 @@ def test_a_template_is_filled_from_the_request(template: str, filled: str) -> No
         ("{{}}", "unknown field ''"),
         ("{{ groups }}", "unknown field 'groups'"),
         ("{{ groups.a b }}", "unknown field 'groups.a b'"),
+        ("{{ body. }}", "unknown field 'body.'"),
+        ("so {{ model }", "'{{ model }': has no }} at its end"),
     ],
 )
 def test_a_template_that_cannot_be_filled_is_refused_when_it_is_read(template: str, complaint: str) -> None:
