@@ -51,6 +51,8 @@ ORPHAN = "`tool_use` ids were found without `tool_result` blocks immediately aft
 PAIR = ". Each `tool_use` block must have a corresponding `tool_result` block in the next message."
 UNEXPECTED = "unexpected `tool_use_id` found in `tool_result` blocks: "
 BACK = ". Each `tool_result` block must have a corresponding `tool_use` block in the previous message."
+ANYWHERE = "the array; the directive-only form (content: [] with output_config) is accepted at any position"
+RESULT = ANYWHERE.replace("the array", "a server tool result")
 THINKING: Any = {"type": "enabled", "budget_tokens": 1024}
 
 
@@ -88,7 +90,22 @@ THINKING: Any = {"type": "enabled", "budget_tokens": 1024}
         ),
         ({"messages": messages([text("")])}, "messages: text content blocks must be non-empty"),
         ({"messages": messages([text(" ")])}, "messages: text content blocks must contain non-whitespace text"),
+        (
+            {"messages": messages([text(" "), text("\n")])},
+            "messages: text content blocks must contain non-whitespace text",
+        ),
+        ({"system": [text("")]}, "system: text content blocks must be non-empty"),
+        ({"system": [text(" ")]}, "system: text content blocks must contain non-whitespace text"),
         ({"messages": messages("")}, "messages.0: user messages must have non-empty content"),
+        ({"messages": messages(""), "container": "c"}, "messages.0: user messages must have non-empty content"),
+        ({"messages": ["Hello"]}, "messages.0: Input does not match the expected shape."),
+        ({"messages": messages([7])}, "messages.0.content.0: Input should be an object"),
+        ({"system": [7]}, "system.0: Input does not match the expected shape."),
+        ({"metadata": "x"}, "metadata: Input does not match the expected shape."),
+        ({"output_config": None}, "output_config: Input does not match the expected shape."),
+        ({"container": 7}, "container.ContainerParams: Input does not match the expected shape."),
+        ({"cache_control": "x"}, "cache_control: Input should be an object"),
+        ({"service_tier": None}, "service_tier: Input should be 'auto' or 'standard_only'"),
         (
             {"messages": messages([{"type": "x"}])},
             "messages.0.content.0: Input tag 'x' found using 'type' does not match",
@@ -112,6 +129,12 @@ THINKING: Any = {"type": "enabled", "budget_tokens": 1024}
         # Tools.
         ({"tool_choice": {"type": "any"}}, "tool_choice.any may only be specified while providing tools"),
         ({"tools": [TOOL], "tool_choice": {"type": "tool", "name": "x"}}, "Tool 'x' not found in provided tools"),
+        ({"tool_choice": {"type": "tool", "name": "x"}}, "Tool 'x' not found in provided tools"),
+        ({"tools": [{**TOOL, "name": ""}]}, "tools.0.custom.name: String should have at least 1 character"),
+        (
+            {"tools": [{**TOOL, "input_schema": True}]},
+            "tools.0.custom.input_schema: Input does not match the expected shape.",
+        ),
         ({"tools": [TOOL, TOOL]}, "tools: Tool names must be unique."),
         ({"tools": [{"input_schema": SCHEMA}]}, "tools.0.custom.name: Field required"),
         (
@@ -198,10 +221,6 @@ THINKING: Any = {"type": "enabled", "budget_tokens": 1024}
             {"tools": [{**TOOL, "input_schema": {"type": "object", "properties": {"city": {"type": "town"}}}}]},
             "tools.0.custom.input_schema: JSON schema is invalid. It must match JSON Schema draft 2020-12",
         ),
-        (
-            {"model": OPUS_4_8, "messages": [HI, {"role": "system", "content": "Be brief."}, HI]},
-            "messages.1: role 'system' must precede an 'assistant' message or end the array",
-        ),
         # Caching.
         (
             {"messages": messages([text("a", cache_control=MARK)] * 5)},
@@ -226,6 +245,89 @@ def test_a_request_is_refused_in_the_vendors_words(body: dict[str, Any], message
         counted = {"model": FORTY_FIVE, "messages": [HI], **{key: body[key] for key in fields if key in body}}
         if counted.keys() >= body.keys():
             assert ask("anthropic", counted, path="/v1/messages/count_tokens").json()["error"] == said["error"]
+
+
+@pytest.mark.parametrize(
+    "said, message",
+    [
+        ([[]], "messages.1: system content must contain at least one block"),
+        ([[], HI], "messages.1: system content must contain at least one block"),
+        ([[result()], HI], "messages.1: role 'system' supports text, tool_addition, and tool_removal blocks only"),
+        (
+            ["Be brief.", "Be kind.", HI],
+            f"messages.2: role 'system' must precede an 'assistant' message or end {ANYWHERE}",
+        ),
+        ([" ", HI], f"messages.1: role 'system' must precede an 'assistant' message or end {ANYWHERE}"),
+        ([[text("Be brief."), text("")]], "messages.1: system text blocks must contain non-whitespace text"),
+        (
+            [{"role": "assistant", "content": "a"}, "Be brief."],
+            f"messages.2: role 'system' must follow a 'user' message or an 'assistant' message ending in {RESULT}",
+        ),
+    ],
+)
+def test_a_system_message_stands_between_the_user_and_the_assistant(said: list[Any], message: str) -> None:
+    conversation = [HI, *(each if isinstance(each, dict) else {"role": "system", "content": each} for each in said)]
+    answer = asked({"model": OPUS_4_8, "messages": conversation})
+    assert (answer.status, answer.json()["error"]["message"]) == (400, message)
+
+
+def closed(**properties: Any) -> dict[str, Any]:
+    return {"type": "object", "properties": properties, "required": [*properties], "additionalProperties": False}
+
+
+STRING, NULLABLE = {"type": "string"}, {"type": ["string", "null"]}
+LINKED = {"$ref": "#/$defs/Node"}
+
+
+@pytest.mark.parametrize(
+    "schemas, message",
+    [
+        ([closed(city={"title": "City"})], "Empty schema ({}) that accepts any JSON value is not supported."),
+        ([closed(city=True)], "For 'object' type, property 'properties' is not supported"),
+        ([closed(city={"oneOf": [STRING, NULLABLE]})], "Schema type 'oneOf' is not supported"),
+        ([closed(city={**STRING, "not": {"const": ""}})], "Schema keyword 'not' is not supported"),
+        ([closed(city={**STRING, "anyOf": [STRING], "discriminator": {}})], "For 'anyOf', 'discriminator, type'"),
+        ([closed(city={**STRING, "format": "phone"})], "For 'string' type, format 'phone' is not supported"),
+        ([closed(city={**STRING, "enum": []})], "Enum must be a non-empty array"),
+        (
+            [closed(count={"type": ["null", "integer"], "minimum": 1, "maximum": 2})],
+            "For 'integer' type, properties maximum, minimum are not supported",
+        ),
+        (
+            [closed(cities={"type": "array", "items": STRING, "maxItems": 2})],
+            "For 'array' type, property 'maxItems' is not supported",
+        ),
+        (
+            [closed(cities={"type": "array", "items": STRING, "minItems": 2})],
+            "For 'array' type, 'minItems' values other than 0 or 1 are not supported",
+        ),
+        (
+            [closed(pair={"type": "array", "items": [STRING, STRING]})],
+            "Invalid schema: Array types must be specified with a single object schema for 'items'.",
+        ),
+        (
+            [{**closed(head=LINKED), "$defs": {"Node": closed(next={"anyOf": [LINKED, {"type": "null"}]})}}],
+            "Invalid schema: Circular reference detected in schema definitions: Node -> Node. Self-referencing or",
+        ),
+        ([closed()] * 21, "Too many strict tools (21). The maximum number of strict tools supported is 20."),
+        ([{**closed(a=STRING, b=STRING, c=STRING), "required": ["a"]}] * 13, "Schemas contains too many optional"),
+        ([closed(city=NULLABLE)] * 17, "Schemas contains too many parameters with union types (17 parameters with"),
+        ([{**closed(a=STRING, b=STRING), "required": []}] * 12, ""),
+        ([closed(city={**STRING, "minLength": 1, "format": "email"}, zone={"anyOf": [STRING], "title": "Zone"})], ""),
+    ],
+)
+def test_a_strict_schema_keeps_to_what_the_grammar_supports(schemas: list[Any], message: str) -> None:
+    tools = [{**TOOL, "name": f"tool_{n}", "strict": True, "input_schema": schema} for n, schema in enumerate(schemas)]
+    asking: list[tuple[Any, str]] = [
+        ({"tools": tools}, "" if message.startswith(("Schemas", "Too")) else "tools.0.custom: ")
+    ]
+    if len(schemas) == 1:
+        form = {"format": {"type": "json_schema", "schema": schemas[0]}}
+        asking.append(({"output_config": form}, "output_config.format.schema: "))
+    for body, place in asking:
+        answer = asked(body)
+        said = answer.json().get("error", {}).get("message", "")
+        assert (answer.status, said[: len(place + message)]) == ((400, place + message) if message else (200, ""))
 
 
 @pytest.mark.parametrize(
@@ -279,6 +381,9 @@ def test_the_version_of_2026_has_no_sampling(field: str) -> None:
         {"messages": [{**HI, "content": ""}, HI]},
         {"messages": messages("a", "")},
         {"messages": messages("a", "So")},
+        # Whitespace that stands beside anything else (recorded).
+        {"messages": messages("a", [text(" "), call()], [result()])},
+        {"messages": messages("a", [text(" "), text("b")], "c")},
         {"messages": messages("a", [call()], [result(content=[text("Rain")]), text("And?")])},
         {"messages": messages("a", [call("x"), call("y")], [result("y"), result("x", content=...)])},
         {"messages": messages("a", [{"type": "thinking", "thinking": "", "signature": SIGNATURE}, text("b")], "c")},

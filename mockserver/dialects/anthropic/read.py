@@ -1,13 +1,12 @@
 """`POST /v1/messages` and `/v1/messages/count_tokens`: requests (facts A2, A3), what the model reads of their blocks
 (A5), which counts tokens (A14), and which are refused (A4, A10): bodies that break the contract, or ask for what a
-version of the API or a family of models does not support (`contract/support.json`), fields that exclude each other, and
-conversations that no model could go on with. `contract/refusals.json` has the words.
+version of the API or a family of models does not support (`contract/support.json`). `contract/refusals.json` has the
+words.
 """
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
-from itertools import chain, pairwise
 from typing import Any, NamedTuple
 
 from mockserver.core.calls import Call
@@ -15,6 +14,7 @@ from mockserver.core.dialects import RequestScope
 from mockserver.core.failures import FailureKind, Refusal, Violation
 from mockserver.core.generation import Cacheable, Constraint, GenerationRequest, Limits, Output, Stops
 from mockserver.core.timeline import Reply
+from mockserver.dialects.anthropic.checks import CacheMark, answer_format, blocks_of, cache_marks, faults
 from mockserver.dialects.anthropic.errors import WORDS, headers_fault, refused
 from mockserver.dialects.anthropic.models import ClaudeFamily, family_of
 from mockserver.dialects.contracts import Contract, components, pydantic_words
@@ -25,7 +25,6 @@ from mockserver.dialects.openai.read import (
     function_tool,
     image_size,
     json_object,
-    parameters_fault,
     sampling,
     tool_choice,
     whole,
@@ -33,7 +32,6 @@ from mockserver.dialects.openai.read import (
 )
 from mockserver.dialects.openai.replies import body_reply
 from mockserver.dialects.openai.responses.items import Thoughts
-from mockserver.model.schema import schema_fault, subschemas
 
 # Whoever sends this gets thoughts that are encrypted (the vendor's page on extended thinking).
 _REDACT = (
@@ -42,14 +40,6 @@ _REDACT = (
 # What counts tokens beside the texts: tools of any number, a call that is forced, a schema, thinking, a document whose
 # pages are not read; an image has so many pixels for each token, if their number is unknown those of a square.
 _TOOLS, _FORCED, _SCHEMA, _THINKING, _DOCUMENT, _PIXELS, _SIDES = 430, 100, 190, 20, 1_500, 750, (1_092, 1_092)
-
-
-class CacheMark(NamedTuple):
-    """A mark of a prompt's caching: where its block is, and whether the beginning up to there is to be kept for an hour
-    rather than for five minutes."""
-
-    path: tuple[str | int, ...]
-    hour: bool
 
 
 class MessageOptions(NamedTuple):
@@ -81,9 +71,8 @@ def read_message(call: Call, scope: RequestScope, schema: str = "MessageRequest"
     model = scope.model(body["model"])
     if model is None:
         return Refusal(FailureKind.UNKNOWN_MODEL, model=body["model"])
-    family, marks = family_of(model.id), [*_cache_marks(body)]
-    faults = chain(_field_faults(body, marks), _turn_faults(body, family))
-    refusal = _broken(body, "support", family.supports) or next(faults, None)
+    family, marks = family_of(model.id), [*cache_marks(body)]
+    refusal = _broken(body, "support", family.supports) or next(faults(body, marks, family), None)
     return refusal or message_request(body, model.id, family, min(model.context, family.context), marks)
 
 
@@ -98,7 +87,7 @@ def message_request(
 ) -> GenerationRequest | Refusal:
     """A valid body as a request to a model of a family with a context of so many tokens; the beginning of its prompt up
     to the last of the marks may be cached."""
-    form, tools, choice = _answer_format(body), body.get("tools") or (), body.get("tool_choice") or {"type": "auto"}
+    form, tools, choice = answer_format(body), body.get("tools") or (), body.get("tool_choice") or {"type": "auto"}
     thinking, kind = body.get("thinking") or {}, choice["type"]
     thinks = thinking.get("type") in ("enabled", "adaptive")
     prompt = chat_prompt(_chat(body), tools)
@@ -133,11 +122,6 @@ def message_request(
     )
 
 
-def _answer_format(body: Body) -> Body | None:
-    """The format of the answer, in today's field or in that of a beta; None if any text will do."""
-    return (body.get("output_config") or {}).get("format") or body.get("output_format")
-
-
 def _marked(body: Body, path: Sequence[str | int]) -> int:
     """How many characters of the prompt's text stand before the end of a block with a mark."""
     if path[0] == "tools":
@@ -155,14 +139,14 @@ def _chat(body: Body) -> list[dict[str, Any]]:
     """The conversation as OpenAI's chats have it: results of tools are messages of their own."""
     found: list[dict[str, Any]] = []
     if body.get("system"):
-        found.append({"role": "system", "content": _text(_blocks(body["system"]))})
+        found.append({"role": "system", "content": _text(blocks_of(body["system"]))})
     for message in body["messages"]:
         if isinstance(message["content"], str):
             found.append({"role": message["role"], "content": message["content"]})
             continue
-        blocks = _blocks(message["content"])
+        blocks = blocks_of(message["content"])
         results = [
-            {"role": "tool", "tool_call_id": block["tool_use_id"], "content": _text(_blocks(block.get("content")))}
+            {"role": "tool", "tool_call_id": block["tool_use_id"], "content": _text(blocks_of(block.get("content")))}
             for block in blocks
             if block["type"] == "tool_result"
         ]
@@ -178,13 +162,6 @@ def _chat(body: Body) -> list[dict[str, Any]]:
     return found
 
 
-def _blocks(content: object) -> Sequence[Body]:
-    """The blocks of a content; a text stands for one, unless it is empty."""
-    if isinstance(content, str):
-        return ({"type": "text", "text": content},) if content else ()
-    return [block for block in content if isinstance(block, dict)] if isinstance(content, list) else ()
-
-
 def _text(blocks: Sequence[Body]) -> str:
     """What blocks say, documents included; of earlier thoughts and of the vendor's own tools nothing."""
     said = []
@@ -193,9 +170,9 @@ def _text(blocks: Sequence[Body]) -> str:
         if block["type"] == "text":
             said.append(block["text"])
         elif block["type"] == "search_result":
-            said.append(f"{block['title']}\n{_text(_blocks(block['content']))}\n")
+            said.append(f"{block['title']}\n{_text(blocks_of(block['content']))}\n")
         elif block["type"] == "document" and isinstance(source, Mapping) and source["type"] in ("text", "content"):
-            text = source.get("data") or _text(_blocks(source.get("content")))
+            text = source.get("data") or _text(blocks_of(source.get("content")))
             said.append(f"{block.get('title') or ''}\n{text}\n")
     return "".join(said)
 
@@ -205,9 +182,9 @@ def _media(blocks: Sequence[Body], most: int) -> Iterator[tuple[str, str, int]]:
     for block in blocks:
         kind, source = block["type"], block.get("source")
         if kind == "tool_result":
-            yield from _media(_blocks(block.get("content")), most)
+            yield from _media(blocks_of(block.get("content")), most)
         elif kind in ("image", "document") and isinstance(source, Mapping):
-            yield from _media(_blocks(source.get("content")), most)
+            yield from _media(blocks_of(source.get("content")), most)
             place = next((str(source[key]) for key in ("data", "url", "file_id") if source.get(key)), "")
             if kind == "image":
                 width, height = image_size(f"data:;base64,{place}" if "data" in source else place) or _SIDES
@@ -271,114 +248,3 @@ def _located(body: Any, path: Sequence[str | int]) -> str:
             tag = value.get("type") or ("custom" if path[0] == "tools" else None)
             names += [tag] if isinstance(tag, str) else []
     return ".".join(names)
-
-
-def _cache_marks(body: Body) -> Iterator[CacheMark]:
-    """The marks in the order of the prompt, the automatic one last."""
-    placed: dict[tuple[str | int, ...], Any] = {("tools",): body.get("tools"), ("system",): body.get("system")}
-    placed |= {("messages", number, "content"): each["content"] for number, each in enumerate(body["messages"])}
-    for path, blocks in placed.items():
-        for place, block in enumerate(blocks if isinstance(blocks, list) else ()):
-            if block.get("cache_control"):
-                yield CacheMark((*path, place, "cache_control"), block["cache_control"].get("ttl") == "1h")
-    if body.get("cache_control"):
-        yield CacheMark(("cache_control",), body["cache_control"].get("ttl") == "1h")
-
-
-def _field_faults(body: Body, marks: Sequence[CacheMark]) -> Iterator[Refusal]:
-    """Fields that exclude each other, and schemas that no answer could be made to conform to."""
-    tools, choice = body.get("tools") or (), body.get("tool_choice")
-    form, names = _answer_format(body), [tool.get("name") for tool in tools]
-    if choice and choice["type"] == "tool" and choice["name"] not in names:
-        yield refused("unknown_tool", name=choice["name"])
-    if len({*names}) < len(names):
-        yield refused("equal_names")
-    for number, tool in enumerate(tools):
-        # The vendor's own tools have none.
-        schema = tool["input_schema"] if isinstance(tool.get("input_schema"), Mapping) else {}
-        fault = _strict_fault(schema) if tool.get("strict") else None
-        if fault is not None:
-            yield refused("tool_not_strict", number=number, fault=fault.message)
-        if parameters_fault({"parameters": schema}) is not None:
-            yield refused("tool_schema", number=number)
-    budget, most = (body.get("thinking") or {}).get("budget_tokens"), body.get("max_tokens")
-    if budget is not None and most is not None and budget >= most:
-        yield refused("budget")
-    if form is not None:
-        fault = _strict_fault(form["schema"])
-        said = schema_fault(form["schema"]) if fault is None else fault.message
-        if said is not None:
-            yield refused("format_schema", fault=said)
-    if len(marks) > 4:
-        yield refused("marks", found=len(marks))
-    for before, mark in pairwise(marks):
-        if mark.hour and not before.hour:
-            yield refused("mark_order", path=".".join(map(str, mark.path)))
-    for number, (message, after) in enumerate(pairwise(body["messages"])):
-        directive = not message["content"] and message.get("output_config")
-        if message["role"] == "system" and after["role"] == "user" and not directive:
-            yield refused("system_place", path=f"messages.{number}")
-
-
-def _strict_fault(schema: Body) -> Refusal | None:
-    found = (_broken(part, "support", "StrictSchema") for part in subschemas(schema))
-    return next(filter(None, found), None)
-
-
-class Turn(NamedTuple):
-    """What one side says before the other does: the path of its first message, and its blocks by their paths."""
-
-    role: str
-    path: str
-    blocks: dict[str, Body]
-
-
-def _turns_of(messages: Sequence[Body]) -> list[Turn]:
-    """The turns of a conversation, without its system messages."""
-    turns: list[Turn] = []
-    for number, message in enumerate(messages):
-        if message["role"] == "system":
-            continue
-        if not turns or turns[-1].role != message["role"]:
-            turns.append(Turn(message["role"], f"messages.{number}", {}))
-        for place, block in enumerate(_blocks(message["content"])):
-            turns[-1].blocks[f"messages.{number}.content.{place}"] = block
-    return turns
-
-
-def _turn_faults(body: Body, family: ClaudeFamily) -> Iterator[Refusal]:
-    """Turns that are empty, calls of tools without a result each in the next turn, and what cannot be gone on with."""
-    turns, known, called = _turns_of(body["messages"]), set[str](), set[str]()
-    for turn, after in zip(turns, (*turns[1:], None), strict=True):
-        if not turn.blocks and (turn.role == "user" or after is not None):
-            yield refused(f"{turn.role}_empty", path=turn.path)
-        calls, answered = dict[str, str](), set[str]()
-        for path, block in turn.blocks.items():
-            if block["type"] == "tool_use":
-                if block["id"] in known:
-                    yield refused("equal_ids", path=path)
-                known.add(block["id"])
-                calls[block["id"]] = path.partition(".content")[0]
-            elif block["type"] == "tool_result":
-                id_ = block["tool_use_id"]
-                if id_ not in called or id_ in answered:
-                    yield refused("doubled_result" if id_ in answered else "orphaned_result", path=path, id=id_)
-                answered.add(id_)
-        if calls:
-            results = after.blocks.values() if after is not None else ()
-            found = {block["tool_use_id"] for block in results if block["type"] == "tool_result"}
-            missing = [id_ for id_ in calls if id_ not in found]
-            if missing:
-                yield refused("missing_result", path=calls[missing[0]], ids=", ".join(missing))
-        called = {*calls}
-    *_, before, last = Turn("", "", {}), Turn("", "", {}), *turns
-    said = [*last.blocks.values()]
-    if last.role == "assistant" and said and said[-1]["type"] == "text":
-        if not family.prefilled:
-            yield refused("prefill")
-        if said[-1]["text"] != said[-1]["text"].rstrip():
-            yield refused("prefill_blank")
-    if (body.get("thinking") or {}).get("type") == "enabled" and any(block["type"] == "tool_result" for block in said):
-        path, first = next(iter(before.blocks.items()))
-        if first["type"] not in ("thinking", "redacted_thinking"):
-            yield refused("thought_missing", path=path, kind=first["type"])

@@ -1,0 +1,197 @@
+"""Which Messages are refused though they keep to the contract (facts A4, A10): fields that exclude each other, schemas
+that no answer could conform to, and conversations that no model could go on with. `contract/refusals.json` has the
+words."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain, pairwise
+from typing import Any, NamedTuple
+
+from mockserver.core.failures import Refusal
+from mockserver.dialects.anthropic.errors import refused
+from mockserver.dialects.anthropic.models import ClaudeFamily
+from mockserver.dialects.anthropic.strict_schemas import limits_fault, strict_fault
+from mockserver.dialects.openai.read import Body, parameters_fault
+from mockserver.model.schema import schema_fault
+
+
+class CacheMark(NamedTuple):
+    """A mark of a prompt's caching: where its block is, and whether the beginning up to there is to be kept for an hour
+    rather than for five minutes."""
+
+    path: tuple[str | int, ...]
+    hour: bool
+
+
+def answer_format(body: Body) -> Body | None:
+    """The format of the answer, in today's field or in that of a beta; None if any text will do."""
+    return (body.get("output_config") or {}).get("format") or body.get("output_format")
+
+
+def blocks_of(content: object) -> Sequence[Body]:
+    """The blocks of a content; a text stands for one, unless it is empty."""
+    if isinstance(content, str):
+        return ({"type": "text", "text": content},) if content else ()
+    return [block for block in content if isinstance(block, dict)] if isinstance(content, list) else ()
+
+
+def faults(body: Body, marks: Sequence[CacheMark], family: ClaudeFamily) -> Iterator[Refusal]:
+    """Why a body is refused, in the order in which the service finds out."""
+    return chain(_field_faults(body, marks), _said_faults(body), _turn_faults(body, family), _container_faults(body))
+
+
+def cache_marks(body: Body) -> Iterator[CacheMark]:
+    """The marks in the order of the prompt, the automatic one last."""
+    placed: dict[tuple[str | int, ...], Any] = {("tools",): body.get("tools"), ("system",): body.get("system")}
+    placed |= {("messages", number, "content"): each["content"] for number, each in enumerate(body["messages"])}
+    for path, blocks in placed.items():
+        for place, block in enumerate(blocks if isinstance(blocks, list) else ()):
+            if block.get("cache_control"):
+                yield CacheMark((*path, place, "cache_control"), block["cache_control"].get("ttl") == "1h")
+    if body.get("cache_control"):
+        yield CacheMark(("cache_control",), body["cache_control"].get("ttl") == "1h")
+
+
+def _field_faults(body: Body, marks: Sequence[CacheMark]) -> Iterator[Refusal]:
+    """Fields that exclude each other, and schemas that no answer could be made to conform to."""
+    tools, choice = body.get("tools") or (), body.get("tool_choice")
+    form, names, strict = answer_format(body), [tool.get("name") for tool in tools], list[Body]()
+    if choice and choice["type"] == "tool" and choice["name"] not in names:
+        yield refused("unknown_tool", name=choice["name"])
+    if len({*names}) < len(names):
+        yield refused("equal_names")
+    for number, tool in enumerate(tools):
+        # The vendor's own tools have none.
+        schema = tool["input_schema"] if isinstance(tool.get("input_schema"), Mapping) else {}
+        if schema and tool.get("strict"):
+            strict.append(schema)
+            fault = strict_fault(schema)
+            if fault is not None:
+                yield refused("tool_not_strict", number=number, fault=fault)
+        if parameters_fault({"parameters": schema}) is not None:
+            yield refused("tool_schema", number=number)
+    budget, most = (body.get("thinking") or {}).get("budget_tokens"), body.get("max_tokens")
+    if budget is not None and most is not None and budget >= most:
+        yield refused("budget")
+    if form is not None:
+        fault = strict_fault(form["schema"]) or schema_fault(form["schema"])
+        if fault is not None:
+            yield refused("format_schema", fault=fault)
+    fault = limits_fault(strict, form and form["schema"])
+    if fault is not None:
+        yield refused("strict_limits", fault=fault)
+    if len(marks) > 4:
+        yield refused("marks", found=len(marks))
+    for before, mark in pairwise(marks):
+        if mark.hour and not before.hour:
+            yield refused("mark_order", path=".".join(map(str, mark.path)))
+
+
+def _container_faults(body: Body) -> Iterator[Refusal]:
+    """A container is for code alone; this is found out last."""
+    types = [str(tool.get("type")) for tool in body.get("tools") or ()]
+    if body.get("container") is not None and not any("code_execution" in type_ for type_ in types):
+        yield refused("container")
+
+
+def _said_faults(body: Body) -> Iterator[Refusal]:
+    """Contents without any text to read, and system messages that are out of place."""
+    messages, system = body["messages"], body.get("system")
+    if isinstance(system, list):
+        yield from _text_faults("system", system)
+    for number, message in enumerate(messages):
+        if message["role"] != "system":
+            yield from _text_faults("messages", message["content"])
+        elif message["content"] or not message.get("output_config"):
+            yield from _system_faults(messages, number)
+
+
+def _text_faults(field: str, content: object) -> Iterator[Refusal]:
+    """No text may be empty; whitespace is let pass beside anything else (measured in April 2026)."""
+    blocks = blocks_of(content)
+    texts = [block["text"] for block in blocks if block["type"] == "text"]
+    if "" in texts:
+        yield refused("text_empty", field=field)
+    if texts and len(texts) == len(blocks) and not "".join(texts).strip():
+        yield refused("text_blank", field=field)
+
+
+def _system_faults(messages: Sequence[Body], number: int) -> Iterator[Refusal]:
+    """A system message stands, alone or among others, after the user's, and before the assistant's or at the end."""
+    path, content = f"messages.{number}", messages[number]["content"]
+    blocks = blocks_of(content)
+    if not content:
+        yield refused("system_empty", path=path)
+    if any(block["type"] not in ("text", "tool_addition", "tool_removal") for block in blocks):
+        yield refused("system_blocks", path=path)
+    if number == 0:
+        yield refused("system_first", path=path)
+    elif messages[number - 1]["role"] == "assistant" and not _ends_in_result(messages[number - 1]):
+        yield refused("system_after", path=path)
+    if number + 1 < len(messages) and messages[number + 1]["role"] == "user":
+        yield refused("system_before", path=path)
+    if not all(block["text"].strip() for block in blocks if block["type"] == "text"):
+        yield refused("system_blank", path=path)
+
+
+def _ends_in_result(message: Body) -> bool:
+    """Whether a message ends in what a tool of the vendor's own has found."""
+    return any(block["type"].endswith("_tool_result") for block in blocks_of(message["content"])[-1:])
+
+
+class Turn(NamedTuple):
+    """What one side says before the other does: the path of its first message, and its blocks by their paths."""
+
+    role: str
+    path: str
+    blocks: dict[str, Body]
+
+
+def _turns_of(messages: Sequence[Body]) -> list[Turn]:
+    """The turns of a conversation, without its system messages."""
+    turns: list[Turn] = []
+    for number, message in enumerate(messages):
+        if message["role"] == "system":
+            continue
+        if not turns or turns[-1].role != message["role"]:
+            turns.append(Turn(message["role"], f"messages.{number}", {}))
+        for place, block in enumerate(blocks_of(message["content"])):
+            turns[-1].blocks[f"messages.{number}.content.{place}"] = block
+    return turns
+
+
+def _turn_faults(body: Body, family: ClaudeFamily) -> Iterator[Refusal]:
+    """Turns that are empty, calls of tools without a result each in the next turn, and what cannot be gone on with."""
+    turns, known, called = _turns_of(body["messages"]), set[str](), set[str]()
+    for turn, after in zip(turns, (*turns[1:], None), strict=True):
+        if not turn.blocks and (turn.role == "user" or after is not None):
+            yield refused(f"{turn.role}_empty", path=turn.path)
+        calls, answered = dict[str, str](), set[str]()
+        for path, block in turn.blocks.items():
+            if block["type"] == "tool_use":
+                if block["id"] in known:
+                    yield refused("equal_ids", path=path)
+                known.add(block["id"])
+                calls[block["id"]] = path.partition(".content")[0]
+            elif block["type"] == "tool_result":
+                id_ = block["tool_use_id"]
+                if id_ not in called or id_ in answered:
+                    yield refused("doubled_result" if id_ in answered else "orphaned_result", path=path, id=id_)
+                answered.add(id_)
+        if calls:
+            results = after.blocks.values() if after is not None else ()
+            found = {block["tool_use_id"] for block in results if block["type"] == "tool_result"}
+            missing = [id_ for id_ in calls if id_ not in found]
+            if missing:
+                yield refused("missing_result", path=calls[missing[0]], ids=", ".join(missing))
+        called = {*calls}
+    *_, before, last = Turn("", "", {}), Turn("", "", {}), *turns
+    said = [*last.blocks.values()]
+    if last.role == "assistant" and said and said[-1]["type"] == "text":
+        if not family.prefilled:
+            yield refused("prefill")
+        if said[-1]["text"] != said[-1]["text"].rstrip():
+            yield refused("prefill_blank")
+    if (body.get("thinking") or {}).get("type") == "enabled" and any(block["type"] == "tool_result" for block in said):
+        path, first = next(iter(before.blocks.items()))
+        if first["type"] not in ("thinking", "redacted_thinking"):
+            yield refused("thought_missing", path=path, kind=first["type"])
