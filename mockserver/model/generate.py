@@ -45,6 +45,7 @@ from mockserver.model.sampling import (
     cut_at_stop,
     drawn_length,
     freedom,
+    stops_early,
 )
 from mockserver.model.tokens import name_of
 
@@ -225,7 +226,12 @@ def _draft(request: GenerationRequest, prompt: Prompt, source: ChoiceSeeds, seed
         least = limit
     elif length is not None:
         least = most = min(max(length, least), limit)
-    ids, texts, ended = choice_tokens(prompt, request.constraint, request.sampling, source, own, most, least)
+    sampling = request.sampling
+    ids, texts, ended = choice_tokens(prompt, request.constraint, sampling, source, own, most, least)
+    if stops.texts and stops_early(texts, stops, limits.min_tokens):
+        # "The stop phrases are excluded from the result", but must not end it yet: the model says something else.
+        sampling = sampling._replace(bad_words=(*sampling.bad_words, *stops.texts))
+        ids, texts, ended = choice_tokens(prompt, request.constraint, sampling, source, own, most, least)
     likeliest = source.free == 0 and own == GREEDY
     key = derive(source.content, "likeliest") if likeliest else own
     reason: FinishReason = "stop" if ended or most < limit else "length"

@@ -236,6 +236,14 @@ def cut_at_stop(ids: Sequence[int], texts: Sequence[str], stops: Stops, min_toke
     return Stopped(ids[:count], left, stop)
 
 
+def stops_early(texts: Sequence[str], stops: Stops, min_tokens: int) -> bool:
+    """Whether a text that stops, but is not to be part of the answer, is among its first `min_tokens` tokens."""
+    if not min_tokens or stops.include:
+        return False
+    first = _first_text(texts, stops.texts, 0)
+    return first is not None and first[1] < sum(map(len, texts[:min_tokens]))
+
+
 def _first_text(texts: Sequence[str], stops: Sequence[str], min_tokens: int) -> tuple[int, int, str] | None:
     """The text that is complete first: where it ends and begins, in characters."""
     first: tuple[int, int, str] | None = None

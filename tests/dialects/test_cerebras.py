@@ -74,7 +74,8 @@ def test_a_stream_opens_empty_and_closes_with_finish_reason_usage_and_times(edit
         '"object":"text_completion"'
     )
     closing = orjson.dumps({"usage": plain["usage"], "time_info": plain["time_info"]}).decode().removeprefix("{")
-    written = [f'{head}{{"index":0,"text":{json.dumps(said)}}}{tail}}}\n\n' for said in texts[:-1]]
+    unset = '"finish_reason":null,' if edition == "documented" else ""
+    written = [f'{head}{{{unset}"index":0,"text":{json.dumps(said)}}}{tail}}}\n\n' for said in texts[:-1]]
     written.append(f'{head}{{"finish_reason":"length","index":0,"text":""}}{tail},{closing}\n\n')
     assert stream.body.decode() == "".join([*written, "data: [DONE]\n\n"])
 
@@ -159,7 +160,7 @@ def test_max_tokens_cuts_the_answer_to_a_prefix_and_none_are_allowed() -> None:
 
 def test_a_stream_of_no_tokens_still_opens_and_closes() -> None:
     opening, closing, done = complete(max_tokens=0, stream=True).events()
-    assert opening["choices"] == [{"index": 0, "text": ""}]
+    assert opening["choices"] == [{"finish_reason": None, "index": 0, "text": ""}]
     assert closing["choices"] == [{"finish_reason": "length", "index": 0, "text": ""}]
     assert (closing["usage"]["completion_tokens"], done) == (0, "[DONE]")
 
@@ -180,7 +181,7 @@ def test_echo_puts_the_prompt_before_the_same_text_and_into_the_first_chunk() ->
     whole = text(complete())
     assert text(complete(echo=True)) == PROMPT + whole
     events = complete(echo=True, stream=True).events()
-    assert events[0]["choices"][0] == {"index": 0, "text": PROMPT}
+    assert events[0]["choices"][0] == {"finish_reason": None, "index": 0, "text": PROMPT}
     assert "".join(event["choices"][0]["text"] for event in events[:-1]) == PROMPT + whole
 
 
@@ -217,7 +218,7 @@ def test_each_chunk_has_the_logprobs_of_its_token() -> None:
     opening, *middle, closing, _ = complete(max_tokens=6, logprobs=2, stream=True).events()
     parts = [event["choices"][0]["logprobs"] for event in middle]
     assert {name: [part[name][0] for part in parts] for name in whole} == whole
-    assert [list(event["choices"][0]) for event in middle] == [["index", "logprobs", "text"]] * 6
+    assert [list(event["choices"][0]) for event in middle] == [["finish_reason", "index", "logprobs", "text"]] * 6
     assert "logprobs" not in opening["choices"][0] | closing["choices"][0]
 
 
@@ -231,7 +232,9 @@ def test_raw_tokens_stand_beside_an_empty_text_and_say_the_same() -> None:
 def test_each_chunk_has_the_id_of_its_token_when_raw_ones_are_wanted() -> None:
     told = choice(complete(max_tokens=6, return_raw_tokens=True))["tokens"]
     _, *middle, closing, _ = complete(max_tokens=6, return_raw_tokens=True, stream=True).events()
-    assert [event["choices"] for event in middle] == [[{"index": 0, "text": "", "tokens": [token]}] for token in told]
+    assert [event["choices"] for event in middle] == [
+        [{"finish_reason": None, "index": 0, "text": "", "tokens": [token]}] for token in told
+    ]
     assert closing["choices"] == [{"finish_reason": "length", "index": 0, "text": ""}]
 
 
@@ -254,7 +257,8 @@ def test_a_prompt_of_token_ids_is_continued_like_its_text() -> None:
 def test_a_stream_of_several_prompts_opens_them_all_and_tells_the_usage_once() -> None:
     plain = complete(prompt=[PROMPT, "Over"], max_tokens=4).json()
     events = complete(prompt=[PROMPT, "Over"], max_tokens=4, stream=True).events()[:-1]
-    assert [event["choices"][0] for event in events[:2]] == [{"index": 0, "text": ""}, {"index": 1, "text": ""}]
+    opening = {"finish_reason": None, "text": ""}
+    assert [event["choices"][0] for event in events[:2]] == [opening | {"index": 0}, opening | {"index": 1}]
     assert [("usage" in event, "time_info" in event) for event in events] == [(False, False)] * (len(events) - 1) + [
         (True, True)
     ]

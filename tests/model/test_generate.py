@@ -168,11 +168,14 @@ def test_a_stop_text_cuts_at_its_first_place() -> None:
     assert stopped.usage.completion_tokens == len(stopped.choices[0].texts)
 
 
-def test_a_stop_does_not_count_before_the_least_length() -> None:
+def test_a_stop_neither_ends_an_answer_before_its_least_length_nor_is_part_of_it() -> None:
     whole = say().choices[0]
-    stop = whole.text[0]
-    later = say(stops=Stops(texts=(stop,)), limits=Limits(min_tokens=10)).choices[0]
-    assert len(later.ids) >= 10
+    for stop in (whole.text[0], whole.texts[5], "".join(whole.texts[8:12])):
+        later = say(stops=Stops(texts=(stop,)), limits=Limits(min_tokens=10)).choices[0]
+        assert (len(later.ids) >= 10, stop in later.text) == (True, False)
+    late = whole.texts[-2]
+    stopped = say(stops=Stops(texts=(late,)), limits=Limits(min_tokens=1)).choices[0]
+    assert (stopped.text, stopped.stop) == (whole.text[: whole.text.index(late)], late)
 
 
 def test_a_sequence_of_stop_tokens_cuts_before_it() -> None:

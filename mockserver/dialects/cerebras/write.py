@@ -168,7 +168,8 @@ _COMPLETION = Flavour(
     opening=_opening_text,
     segments=_texts,
     closing=lambda rendering, choice: {"text": ""},
-    unset=lambda rendering: NOTHING,
+    # The page requires it of a choice, as a text or null.
+    unset=lambda rendering: {"finish_reason": None} if rendering.scope.edition == "documented" else NOTHING,
     headers=lambda rendering, around: ((b"inference-id", around["id"].encode()),),
     kind="text_completion",
     chunk_kind="text_completion",
@@ -368,6 +369,7 @@ _CHAT = _COMPLETION._replace(
     opening=_opening,
     segments=_segments,
     closing=lambda rendering, choice: {"delta": {}},
+    unset=lambda rendering: NOTHING,
     kind="chat.completion",
     chunk_kind="chat.completion.chunk",
     choice=("finish_reason", "index", "logprobs", "message", "reasoning_logprobs"),
