@@ -287,6 +287,22 @@ def test_a_dialect_of_openais_wire_is_one_short_file(built: Callable[..., str]) 
     assert (refusal[:4], json.loads(refusal[4:])["says"]) == ("422 ", words)
     assert limited.startswith('429 {"problem":"rate_limit","says":"Rate limit reached for birch-1')
     assert "/birch/v1/chat/completions " in built("-m", "mockserver", "routes")
+    # What is changed of the operations that there are.
+    changed = """
+import json, birch.dialect, birch.more, urllib.request
+birch.dialect.BIRCH = birch.more.BIRCH
+from mockserver import MockServer
+def get(path, body=None):
+    data = None if body is None else json.dumps(body).encode()
+    request = urllib.request.Request(server.url + "/birch" + path, data, {"authorization": "Bearer k"})
+    with urllib.request.urlopen(request) as answer:
+        return json.load(answer)
+with MockServer(dialect="birch") as server:
+    chat = {"model": "birch-1", "messages": [{"role": "user", "content": "Say hello"}]}
+    reasons = [get(path, chat)["choices"][0]["finish_reason"] for path in ("/v1/chat/completions", "/v2/chat")]
+    print(json.dumps([reasons, [model["id"] for model in get("/v1/models")]]))
+"""
+    assert json.loads(built("-c", changed)) == [["eos", "eos"], ["birch-1", "birch-1-large"]]
 
 
 def test_what_a_dialect_is_told_to_set_can_be_set() -> None:

@@ -10,13 +10,16 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from importlib import import_module
+from inspect import signature
 from operator import attrgetter
 from pathlib import Path
 from types import UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from mockserver.core.dialects import EDITIONS, Dialect, Edition, no_read, no_write
+from mockserver.core.calls import Call, Headers
+from mockserver.core.dialects import EDITIONS, Dialect, Edition, RequestScope, no_read, no_write
 from mockserver.core.failures import FailureKind, Refusal
+from mockserver.core.timeline import RawHeaders
 
 GROUP = "mockserver.dialects"
 _ENTRIES = re.compile(rf"^\[{re.escape(GROUP)}\]$(.*?)(?=^\[|\Z)", re.MULTILINE | re.DOTALL)
@@ -50,6 +53,8 @@ def load_dialect(name: str) -> Dialect:
     return dialect
 
 
+_ROUTE = re.compile(r"[A-Z]+ /(?:[^/{}]|{\w+}|(?<!/)/)*")
+_VARIABLE = re.compile(r"{\w+}")
 # One mistake may show in many places.
 _MOST_DEFECTS = 3
 
@@ -61,20 +66,41 @@ def defects_of(dialect: Dialect) -> Iterator[str]:
     yield from mistyped
     if mistyped:
         return
-    seen = set()
+    seen = set[object]()
     for operation in dialect.operations:
         said, reads = f"operation {operation.name}", operation.read is not no_read
         if (operation.handler is None, operation.write is not no_write) != (reads, reads):
             yield f"{said} needs a handler, or else both a read and a write"
+        if operation.name in seen:
+            yield f"two operations are named {operation.name}"
+        seen.add(operation.name)
         for path in operation.paths:
-            route = (operation.method, path)
-            if operation.method != operation.method.upper() or not path.startswith("/"):
-                yield f"{said} is {' '.join(route)!r}, which no request can be"
-            if route in seen:
-                yield f"two operations are {' '.join(route)}"
-            seen.add(route)
+            route = f"{operation.method} {path}"
+            if not _ROUTE.fullmatch(route):
+                yield f"{said} is {route!r}, which no request can be"
+            served = _VARIABLE.sub("{}", route)
+            if served in seen:
+                yield f"two operations are {served}"
+            seen.add(served)
     for edition in EDITIONS:
         yield from _defects_in(dialect, edition)
+    # Every call and every failing stream asks these.
+    call = Call("GET", "/", Headers(()), b"", "", 0.0)
+    yield from _given(lambda: dialect.headers(call, RequestScope("observed", 0.0, 0)), RawHeaders, "headers gives")
+    yield from _given(lambda: dialect.stream_error(500, {}), bytes, "stream_error gives")
+    if dialect.credentials is not None:
+        credentials = dialect.credentials
+        yield from _given(lambda: credentials(call), str | None, "credentials gives")
+
+
+def _given(function: Callable[[], object], hint: Any, place: str) -> Iterator[str]:
+    """Where what a function gives is not of its type."""
+    try:
+        found = function()
+    except Exception as error:
+        yield f"what {place} cannot be made: {type(error).__name__}: {error}"
+    else:
+        yield from mismatches(found, hint, f"what {place}")
 
 
 def _defects_in(dialect: Dialect, edition: Edition) -> Iterator[str]:
@@ -129,7 +155,14 @@ def _entries_in(folder: str) -> Iterator[tuple[str, str]]:
 
 # --- values of a wrong type ---------------------------------------------------------------------------------------
 
-_NOUNS = {tuple: "a tuple", Mapping: "a mapping", Callable: "a function", re.Pattern: "a compiled pattern"}
+_NOUNS = {
+    tuple: "a tuple",
+    Sequence: "a sequence",
+    Mapping: "a mapping",
+    Callable: "a function",
+    re.Pattern: "a compiled pattern",
+    bytes: "bytes",
+}
 # How many characters of a value are told.
 _LONGEST = 80
 
@@ -137,7 +170,8 @@ _LONGEST = 80
 def mismatches(value: object, hint: Any, place: str = "") -> Iterator[str]:
     """Where a value is not of a type: `models[0] is 'm-1', not a Model`.
 
-    The members of named tuples are looked at, and those of tuples and mappings; of functions only that they are any.
+    The members of named tuples are looked at, and those of sequences and mappings; of functions only that they take
+    what they are given.
     """
     kind, arguments = get_origin(hint) or hint, get_args(hint)
     if kind in (Union, UnionType):
@@ -147,7 +181,9 @@ def mismatches(value: object, hint: Any, place: str = "") -> Iterator[str]:
         if value not in arguments:
             yield f"{place} is {_shown(value)}, not one of {', '.join(map(repr, arguments))}"
     elif not _is_a(value, kind, arguments):
-        named = _NOUNS.get(kind) or f"{'an' if kind.__name__[0] in 'AEIO' else 'a'} {kind.__name__}"
+        named = _NOUNS.get(kind) or f"{'an' if kind.__name__[0] in 'AEIOi' else 'a'} {kind.__name__}"
+        if kind is re.Pattern:
+            named += f" of {arguments[0].__name__}"
         yield f"{place or 'it'} is {_shown(value)}, not {named}"
     elif hasattr(kind, "_fields"):
         for name, each in get_type_hints(kind).items():
@@ -156,8 +192,10 @@ def mismatches(value: object, hint: Any, place: str = "") -> Iterator[str]:
         for key, each in value.items():
             yield from mismatches(key, arguments[0], f"a key of {place}")
             yield from mismatches(each, arguments[1], f"{place}[{_shown(key)}]")
-    elif isinstance(value, tuple) and arguments:
-        hints = arguments[:1] * len(value) if arguments[-1] is ... else arguments
+    elif kind is Callable:
+        yield from _misfits(value, arguments[0], place)
+    elif isinstance(value, Sequence) and arguments:
+        hints = arguments[:1] * len(value) if kind is not tuple or arguments[-1] is ... else arguments
         if len(hints) != len(value):
             yield f"{place} has {len(value)} members, not {len(hints)}"
         for index, (each, own) in enumerate(zip(value, hints, strict=False)):
@@ -167,9 +205,26 @@ def mismatches(value: object, hint: Any, place: str = "") -> Iterator[str]:
 def _is_a(value: object, kind: Any, arguments: Sequence[Any]) -> bool:
     if kind is Callable:
         return callable(value)
+    if kind is Sequence:
+        return isinstance(value, Sequence) and not isinstance(value, str)
     if kind is re.Pattern:
         return isinstance(value, re.Pattern) and isinstance(value.pattern, tuple(arguments))
     return kind in (Any, object) or isinstance(value, (int, float) if kind is float else kind)
+
+
+def _misfits(function: Any, given: Any, place: str) -> Iterator[str]:
+    """That a function cannot be called with values of the given types, if these are known."""
+    try:
+        taken = signature(function)
+    except ValueError:
+        # Some functions that are not written in Python do not tell.
+        return
+    if isinstance(given, list):
+        try:
+            taken.bind(*given)
+        except TypeError:
+            names = ", ".join(getattr(each, "__name__", str(each)) for each in given)
+            yield f"{place} takes ({', '.join(taken.parameters)}), but is called with ({names})"
 
 
 def _shown(value: object) -> str:

@@ -149,8 +149,8 @@ class Handler:
                 pipeline.release(plan, namespace)
             if isinstance(error, HeaderError):
                 raise
-            message = "an error in mockserver itself, answered as a server error: %s %s"
-            log.error(message, incoming.method, route.path, exc_info=error)
+            message = "an error in mockserver or in its dialect %s, answered as a server error: %s %s"
+            log.error(message, route.dialect.name, incoming.method, route.path, exc_info=error)
             return self._refuse(incoming, route, FailureKind.SERVER_ERROR)
         if plan.timeline.ending is not None and not incoming.has_transport:
             pipeline.release(plan, namespace)

@@ -167,8 +167,8 @@ class Playback:
         return True
 
     def _fail(self) -> None:
-        """Drop the client because of an error of our own."""
-        log.exception("an error in mockserver itself, in the middle of an answer")
+        """Drop the client because of an error of our own, or of a dialect."""
+        log.exception("an error in mockserver or in a dialect, in the middle of an answer: the connection is closed")
         self.leave("server")
         self._writer.abort()
 

@@ -13,7 +13,7 @@ from mockserver.core.failures import FailureKind, Refusal
 from mockserver.core.installed import DialectError, defects_of, load_dialect
 from mockserver.core.seeding import alphanumerics
 from mockserver.dialects.openai.errors import error_table
-from mockserver.dialects.openai.flavour import Flavour
+from mockserver.dialects.openai.flavour import Segment
 from mockserver.dialects.openai.read import Body
 from mockserver.dialects.openai.variant import CHAT, variant
 from mockserver.pipeline import answer
@@ -68,7 +68,7 @@ CHATTED = {"model": "oak-1", "messages": [{"role": "user", "content": "Say hello
 
 @pytest.fixture(autouse=True)
 def _installed(monkeypatch: pytest.MonkeyPatch) -> None:
-    known = {**installed.entries(), "oak": f"{__name__}:OAK"}
+    known = {**installed.entries(), "oak": f"{__name__}:OAK", "yew": f"{__name__}:YEW"}
     monkeypatch.setattr(installed, "entries", lambda: known)
 
 
@@ -119,6 +119,49 @@ def test_models_and_errors_are_told_in_the_vendors_words() -> None:
     assert unknown.json()["code"] == "model_not_found"
 
 
+YEW = variant(
+    "yew",
+    title="Yew",
+    models=(Model("yew-1"),),
+    errors=error_table(lambda refusal, message: {"code": refusal.status, "says": message}),
+    adapt=lambda body, request: request._replace(effort="low", output=request.output._replace(reasoning=True)),
+    chats=CHAT._replace(
+        usage="each",
+        delta={"role": "assistant", "content": None},
+        thoughts="reasoning",
+        opening=lambda rendering, choice: (),
+        closing=lambda rendering, choice: None,
+        whole_calls=True,
+    ),
+    completions=None,
+)
+
+
+@pytest.mark.parametrize("more", [{}, {"tools": [TOOL], "tool_choice": "required"}], ids=["text", "call"])
+def test_a_chunk_can_have_the_usage_so_far_and_a_delta_its_role_and_its_thoughts(more: dict[str, object]) -> None:
+    body = {**CHATTED, "model": "yew-1", **more}
+    *chunks, done = ask("yew", {**body, "stream": True}).events()
+    parts = [chunk["choices"][0] for chunk in chunks]
+    counted = [chunk["usage"]["completion_tokens"] for chunk in chunks]
+    assert counted == sorted({*counted})
+    assert chunks[-1]["usage"]["total_tokens"] == chunks[-1]["usage"]["prompt_tokens"] + counted[-1]
+    assert [part["finish_reason"] for part in parts] == [None] * (len(parts) - 1) + ["tool_calls" if more else "stop"]
+    assert {tuple(part["delta"])[:2] for part in parts} == {("role", "content")}
+    message = ask("yew", body).json()["choices"][0]["message"]
+    thought = "".join(part["delta"].get("reasoning", "") for part in parts)
+    said = "".join(part["delta"]["content"] or "" for part in parts)
+    assert (thought, said) == (message["reasoning"], message["content"] or "")
+    assert (bool(thought), bool(said), done) == (True, not more, "[DONE]")
+
+
+def test_a_vendor_may_have_no_completions_and_state_the_status() -> None:
+    assert [operation.name for operation in YEW.operations] == ["chat_completions", "models", "model"]
+    limited = ask(
+        "yew", {**CHATTED, "model": "yew-1"}, headers={"x-mockserver-fault": "{ kind = 'error', error = 'rate_limit' }"}
+    )
+    assert limited.json() == {"code": 429, "says": "Rate limit reached for yew-1."}
+
+
 # --- mistakes ----------------------------------------------------------------------------------------------------
 
 READING = Operation("ask", "POST", ("/ask",), Schemas("CompletionRequest"), read=lambda call, scope: Refusal(None))  # type: ignore[arg-type]
@@ -127,6 +170,11 @@ MISTAKES: list[tuple[dict[str, Any], str]] = [
     ({"hosts": "oak.example"}, "hosts is 'oak.example', not a tuple"),
     ({"claims": "oak-.+"}, "claims is 'oak-.+', not a compiled pattern"),
     ({"credentials": "authorization"}, "credentials is 'authorization', not a function"),
+    ({"finishes": re.compile("end")}, "finishes is re.compile('end'), not a compiled pattern of bytes"),
+    ({"unrouted": lambda call: None}, "unrouted takes (call), but is called with (Call, RequestScope, tuple)"),
+    ({"headers": lambda call, scope: {"x-oak": "1"}}, "what headers gives is {'x-oak': '1'}, not a tuple"),
+    ({"credentials": lambda call: call.headers["key"]}, "what credentials gives cannot be made: KeyError: 'key'"),
+    ({"stream_error": lambda status, body: "{}"}, "what stream_error gives is '{}', not bytes"),
     ({"finish_reasons": ("end",)}, "finish_reasons[0] is 'end', not one of 'stop', 'length', 'content_filter', "),
     ({"contract": {"documented": {}, "observed": OAK.contract["observed"]}}, "contract['documented'] is {}, not a fun"),
     ({"contract": {"documented": OAK.contract["documented"]}}, "contract must have the edition 'observed' too"),
@@ -138,10 +186,18 @@ MISTAKES: list[tuple[dict[str, Any], str]] = [
         "the body of an error cannot be made: TypeError: ",
     ),
     ({"operations": (READING,)}, "operation ask needs a handler, or else both a read and a write"),
-    ({"operations": OAK.operations[:1] * 2}, "two operations are POST /v1/chat/completions"),
+    ({"operations": OAK.operations[:1] * 2}, "two operations are named chat_completions"),
     (
         {"operations": (OAK.operations[0]._replace(paths=("chat",)),)},
         "operation chat_completions is 'POST chat', which no request can be",
+    ),
+    (
+        {"operations": (OAK.operations[3]._replace(paths=("/v1/models/{id",)),)},
+        "operation model is 'GET /v1/models/{id', which no request can be",
+    ),
+    (
+        {"operations": (OAK.operations[3]._replace(paths=("/m/{id}", "/m/{name}")),)},
+        "two operations are GET /m/{}",
     ),
     (
         {"operations": (OAK.operations[0]._replace(schemas=Schemas("Chat")),)},
@@ -175,11 +231,58 @@ def test_what_cannot_be_loaded_is_told_with_its_entry_point(
     assert re.search(words, capsys.readouterr().err)
 
 
-def test_a_flavour_is_looked_at_as_well() -> None:
-    wrong: Flavour = CHAT._replace(usage="first", closing_around={"speed": 1})  # type: ignore[arg-type]
-    told = r"chats.closing_around is {'speed': 1}, not a function; chats.usage is 'first', not one of 'own', 'last'"
-    with pytest.raises(TypeError, match=told):
-        variant("oak", title="Oak", models=MODELS, chats=wrong)
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({"chats": CHAT._replace(closing_around={"speed": 1})}, "chats.closing_around is {'speed': 1}, not a function"),  # type: ignore[arg-type]
+        ({"chats": CHAT._replace(usage="first")}, "chats.usage is 'first', not one of 'own', 'last', 'each'"),  # type: ignore[arg-type]
+        (
+            {"chats": CHAT._replace(call_id=lambda rendering: "")},  # type: ignore[arg-type,misc]
+            "chats.call_id takes (rendering), but is called with (Rendering, Choice, int)",
+        ),
+        ({"models": ["oak-1"]}, "models[0] is 'oak-1', not a Model"),
+        ({"hosts": "oak.example"}, "hosts is 'oak.example', not a sequence"),
+        ({"fields": ["seed"]}, "fields is ['seed'], not a mapping"),
+        ({"translate": {"seed": "random_seed"}}, "translate is {'seed': 'random_seed'}, not a function"),
+        ({"adapt": lambda request: request}, "adapt takes (request), but is called with (Mapping, GenerationRequest)"),
+        ({"row": lambda model: model.id}, "what row gives is 'oak-1', not a mapping"),
+        ({"fields": {"top": None}}, "fields: OpenAI has no top that could be removed"),
+        ({"fields": {"top": {"type": "int"}}}, "fields: 'top' is no JSON Schema: \"int\" is not valid"),
+    ],
+)
+def test_what_a_variant_is_made_of_is_looked_at_as_well(given: dict[str, Any], told: str) -> None:
+    with pytest.raises((TypeError, ValueError), match=re.escape(told)):
+        variant("oak", **{"title": "Oak", "models": MODELS, **given}).contract["documented"]()
+
+
+def test_an_error_table_has_rows_for_kinds_alone() -> None:
+    with pytest.raises(ValueError, match=r"'too_slow' is no kind of failure: malformed_json, .*timeout"):
+        error_table(error_body, {"too_slow": 429})  # type: ignore[dict-item]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        ({"around": lambda rendering: None}, "what around gives is None, not a mapping"),
+        ({"opening": lambda rendering, choice: {"delta": {}}}, "what opening gives is {'delta': {}}, not a sequence"),
+        (
+            {"opening": lambda rendering, choice: [{"role": "bot"}]},
+            "what opening gives has no 'delta': {'role': 'bot'}",
+        ),
+        ({"closing": lambda rendering, choice: {"content": ""}}, "what closing gives has no 'delta': {'content': ''}"),
+        ({"segments": lambda rendering, choice: [{"text": 1}]}, "what segments gives[0] is {'text': 1}, not a Segment"),
+        (
+            {"segments": lambda rendering, choice: [Segment({"content": "Hi"}, choice.texts)]},
+            "what segments gives has no SLOT for the texts: {'content': 'Hi'}",
+        ),
+    ],
+)
+def test_what_a_function_of_a_flavour_gives_wrongly_is_named(wrong: dict[str, Any], told: str) -> None:
+    oak = variant("oak", title="Oak", models=MODELS, chats=CHAT._replace(**wrong))
+    given = ask("oak", {**CHATTED, "stream": True}).plan
+    assert given.generation is not None
+    with pytest.raises(TypeError, match=re.escape(told)):
+        [*oak.operations[0].write(given.generation, given.pace, given.context.scope).frames]
 
 
 @pytest.mark.parametrize("function", ["read", "write", "handler"])

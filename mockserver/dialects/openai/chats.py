@@ -213,10 +213,11 @@ def _refuses(rendering: Rendering, choice: Choice) -> bool:
 
 
 def _choice_members(rendering: Rendering, choice: Choice) -> Members:
-    text, refuses = choice.text, _refuses(rendering, choice)
+    text, refuses, thoughts = choice.text, _refuses(rendering, choice), rendering.flavour.thoughts
     message = {
         "role": "assistant",
         "content": None if refuses or (choice.calls and not text) else text,
+        **({thoughts: "".join(choice.thoughts)} if thoughts and choice.thoughts else NOTHING),
         **(_whole_calls(rendering, choice) if choice.calls else NOTHING),
         "refusal": text if refuses else None,
         "annotations": [],
@@ -258,13 +259,14 @@ def _opening(rendering: Rendering, choice: Choice) -> Sequence[Members]:
 
 
 def _segments(rendering: Rendering, choice: Choice) -> Sequence[Segment]:
-    """The text, then the calls."""
-    slot = rendering.flavour.encoding.slot
+    """The thoughts, the text, then the calls."""
+    slot, shown = rendering.flavour.encoding.slot, rendering.flavour.thoughts
     scored = rendering.generation.request.output.logprobs is not None
     beside = partial(_logprobs, rendering, choice) if scored else None
     text = Segment({"refusal" if _refuses(rendering, choice) else "content": slot}, choice.texts, beside=beside)
     calls = _calls(rendering, choice, alone=not rendering.flavour.opening(rendering, choice))
-    return (text, *calls)
+    thoughts = (Segment({shown: slot}, choice.thoughts),) if shown and choice.thoughts else ()
+    return (*thoughts, text, *calls)
 
 
 def _calls(rendering: Rendering, choice: Choice, *, alone: bool) -> Iterator[Segment]:

@@ -64,6 +64,8 @@ def accept(
         body = kept
     if translate is not None:
         body = translate(body)
+        if not isinstance(body, Mapping):
+            raise TypeError(f"translate must give the body in OpenAI's words, not {body!r:.80}")
     model = scope.model(body["model"])
     if model is None:
         return unknown_model(body["model"], endpoint)

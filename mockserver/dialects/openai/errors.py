@@ -117,6 +117,19 @@ _ROWS: dict[FailureKind, ErrorRow] = {
 }
 
 
+# What those rows say for another vendor which speak of OpenAI.
+_FOR_OTHERS: Mapping[FailureKind, str] = {
+    FailureKind.MALFORMED_JSON: "The body is not valid JSON.",
+    FailureKind.NOT_AN_OBJECT: "The body is not a JSON object.",
+    FailureKind.INVALID_REQUEST: "The request is not valid.",
+    FailureKind.UNSUPPORTED_MEDIA_TYPE: "The content type is not supported.",
+    FailureKind.MISSING_CREDENTIALS: "No API key was provided.",
+    FailureKind.UNAUTHORIZED: "Incorrect API key provided: {key}.",
+    FailureKind.PAYMENT_REQUIRED: "The account has no credit left.",
+    FailureKind.RATE_LIMIT: "Rate limit reached for {model}.",
+}
+
+
 def _refusal(row: ErrorRow, make: ErrorBody | None = None, model: str = "gpt-4o") -> ErrorTemplate:
     def body(refusal: Refusal, words: str) -> object:
         # Only in wordings of ours do names in braces stand for anything.
@@ -124,7 +137,8 @@ def _refusal(row: ErrorRow, make: ErrorBody | None = None, model: str = "gpt-4o"
             words = words.replace("{key}", _masked(refusal.key or "")).replace("{model}", refusal.model or model)
         code = refusal.code or row.code
         if make is not None:
-            return make(refusal._replace(param=refusal.param or row.param, code=code), words)
+            status = refusal.status or row.status
+            return make(refusal._replace(param=refusal.param or row.param, code=code, status=status), words)
         kind = "tokens" if row.type == "requests" and "tokens per" in words else row.type
         if code == "max_tokens_per_request":
             kind = code
@@ -153,10 +167,15 @@ def error_table(
     statuses: Mapping[FailureKind, int] = MappingProxyType({}),
     messages: Mapping[FailureKind, str] = MappingProxyType({}),
 ) -> ErrorTable:
-    """The table of a vendor with error bodies of its own: `body` makes one of a refusal and its message. Statuses and
-    messages that are not given are OpenAI's, as are the bodies without `body`."""
+    """The table of a vendor with error bodies of its own: `body` makes one of a refusal, which has the status, and its
+    message. Statuses that are not given are OpenAI's, as are bodies and messages without `body`. ValueError if there is
+    no such kind."""
+    for kind in (*statuses, *messages):
+        if kind not in _ROWS:
+            raise ValueError(f"{kind!r} is no kind of failure: {', '.join(_ROWS)}")
+    said = {**({} if body is None else _FOR_OTHERS), **messages}
     rows = {
-        kind: row._replace(status=statuses.get(kind, row.status), message=messages.get(kind, row.message))
+        kind: row._replace(status=statuses.get(kind, row.status), message=said.get(kind, row.message))
         for kind, row in _ROWS.items()
     }
     return {kind: _refusal(row, body, "the model") for kind, row in rows.items()}

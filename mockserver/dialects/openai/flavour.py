@@ -9,13 +9,14 @@ A chunk costs what its text costs: everything around the text is encoded once pe
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args, get_type_hints
 from zlib import crc32
 
 import orjson
 
 from mockserver.core.dialects import RequestScope
 from mockserver.core.generation import Choice, Generation
+from mockserver.core.installed import mismatches
 from mockserver.core.seeding import alphanumerics
 from mockserver.core.timeline import (
     OPENING,
@@ -85,7 +86,10 @@ class Flavour(NamedTuple):
     - `body`, `chunk`, `choice`, `part`: the members of a body, of a chunk, of a choice in a body and in a chunk, in
       their order; those that have no value are left out. `message`: those of a message and its deltas, if these are
       fewer, or in another order, than the functions below give.
-    - `usage`: which chunk has the usage: one of its `own` if the request wants it, the `last` one of a choice always.
+    - `usage`: which chunk has the usage: one of its `own` if the request wants it, the `last` one of a choice always,
+      or `each` one, up to its tokens.
+    - `delta`: what every delta has, unless it says otherwise. `thoughts`: the member of messages and deltas that shows
+      the model's thoughts; without it nothing does.
     - `opening_step`: the decoding step after which a choice is opened.
     - `encoding` of all JSON; `plain` writes bodies, if these have a layout of their own.
     - `content_type` of a body; `stream_headers`: those of a stream, its content type among them.
@@ -132,7 +136,9 @@ class Flavour(NamedTuple):
     part: tuple[str, ...] = ("index", "delta", "logprobs", "finish_reason")
     message: tuple[str, ...] | None = None
     whole_calls: bool = False
-    usage: Literal["own", "last", "none"] = "own"
+    usage: Literal["own", "last", "each", "none"] = "own"
+    delta: Members = NOTHING
+    thoughts: str | None = None
     opening_step: int = OPENING
     encoding: Encoding = Encoding()
     plain: Callable[[object], bytes] | None = None
@@ -151,15 +157,55 @@ class Rendering(NamedTuple):
 
 
 def write(flavour: Flavour, generation: Generation, pace: TokenTiming, scope: RequestScope) -> Reply:
-    """The generation as one body, or as a stream of chunks."""
+    """The generation as one body, or as a stream of chunks. TypeError, for its author, if a function of the flavour
+    gives what it must not."""
     rendering = Rendering(flavour, generation, pace, scope)
-    around = flavour.around(rendering)
-    headers = flavour.headers(rendering, around)
-    if generation.request.output.stream:
-        frames = LazyFrames(partial(_frames, rendering, around))
-        return Reply(200, (*flavour.stream_headers, *headers), frames, streamed=True)
-    encoded = (flavour.plain or flavour.encoding.dump)(whole_body(rendering, around))
+    try:
+        around = flavour.around(rendering)
+        headers = flavour.headers(rendering, around)
+        if generation.request.output.stream:
+            frames = LazyFrames(partial(_frames, rendering, around))
+            return Reply(200, (*flavour.stream_headers, *headers), frames, streamed=True)
+        encoded = (flavour.plain or flavour.encoding.dump)(whole_body(rendering, around))
+    except Exception:
+        _look_at(rendering)
+        raise
     return body_reply(encoded, generation, headers=headers, content_type=flavour.content_type)
+
+
+def _look_at(rendering: Rendering) -> None:
+    """Raise TypeError if functions of the flavour give what they must not."""
+    faults = [*_faults(rendering)]
+    if faults:
+        raise TypeError("; ".join(faults))
+
+
+def _faults(rendering: Rendering) -> Iterator[str]:
+    """What is wrong with what the functions of the flavour give. Those that raise say so themselves."""
+    flavour, encoding = rendering.flavour, rendering.flavour.encoding
+    given = {Rendering: rendering, Choice: rendering.generation.choices[0], int: 0}
+    for name, hint in get_type_hints(Flavour).items():
+        taken, *kind = get_args(hint) or (None,)
+        if not isinstance(taken, list) or not set(taken) <= given.keys():
+            continue
+        try:
+            found = getattr(flavour, name)(*map(given.__getitem__, taken))
+        except Exception:
+            continue
+        place = f"what {name} gives"
+        faults = [*mismatches(found, kind[0], place)]
+        yield from faults
+        if faults:
+            continue
+        if name == "segments":
+            texts = [each.delta for each in found if each.texts and not callable(each.delta)]
+            slot = encoding.dump(encoding.slot)
+            yield from (
+                f"{place} has no SLOT for the texts: {each!r:.80}" for each in texts if slot not in encoding.dump(each)
+            )
+        elif "delta" in flavour.part and name in ("opening", "closing"):
+            parts = [each for each in (found if name == "opening" else (found,)) if each]
+            yield from (f"{place} has no 'delta': {each!r:.80}" for each in parts if "delta" not in each)
 
 
 def whole_body(rendering: Rendering, around: Members) -> dict[str, Any]:
@@ -184,10 +230,18 @@ def whole_body(rendering: Rendering, around: Members) -> dict[str, Any]:
 
 def _frames(rendering: Rendering, around: Members) -> Iterator[FrameBatch]:
     """The stream of all choices, step by step."""
+    try:
+        yield from _batches(rendering, around)
+    except Exception:
+        _look_at(rendering)
+        raise
+
+
+def _batches(rendering: Rendering, around: Members) -> Iterator[FrameBatch]:
     flavour, generation, _, scope = rendering
     around, unset = {**around, "object": flavour.chunk_kind}, flavour.unset(rendering)
     closing = {**flavour.closing_around(rendering), "usage": flavour.counts(rendering)}
-    ends = closing if flavour.usage == "last" else NOTHING
+    ends = closing if flavour.usage in ("last", "each") else NOTHING
     pad = _padding(scope.identity) if flavour.obfuscates(rendering) else None
     first_choice, last_choice, begins = generation.choices[0], generation.last_choice, flavour.opening_around(rendering)
     streams = [
@@ -229,7 +283,7 @@ class _Stream(NamedTuple):
         opening, closing = flavour.opening(rendering, choice), flavour.closing(rendering, choice)
         ending = {"finish_reason": choice.finish_reason}
         if opening:
-            first = self.event({**self.chunk({**self.unset, **opening[0]}), **self.begins})
+            first = self.part(opening[0], around=self.begins)
             yield at_step(flavour.opening_step, [first, *map(self.part, opening[1:])])
         segments, step = flavour.segments(rendering, choice), 0
         for segment in segments:
@@ -242,15 +296,18 @@ class _Stream(NamedTuple):
         """Its head, and a chunk for each text or group of texts; the last one has the members of the `ending`."""
         delta, texts, head, head_tokens, first, beside = segment
         if head is not None:
-            members = {"delta": {**first, **head}, **(NOTHING if texts else ending)}
-            yield FrameBatch((self.part(members),), (step + head_tokens - 1,), (head_tokens,))
+            members, ends = {"delta": {**first, **head}}, bool(ending) and not texts
+            if ends:
+                members |= ending
             step, first = step + head_tokens, NOTHING
+            data = self.part(members, step, self.ends if ends else NOTHING)
+            yield FrameBatch((data,), (step - 1,), (head_tokens,))
         if not texts:
             return
         flavour, size = self.rendering.flavour, len(texts)
         written, slot = flavour.encoding.texts, flavour.encoding.slot
         parts = [] if callable(delta) else self.template(delta)
-        is_plain = beside is None and not callable(delta)
+        is_plain = beside is None and not callable(delta) and flavour.usage != "each"
 
         def chunk(group: range) -> bytes:
             begins, ends = bool(first) and group.start == 0, bool(ending) and group.stop == size
@@ -258,8 +315,9 @@ class _Stream(NamedTuple):
             if is_plain and not (begins or ends):
                 return self.sealed(written[text].join(parts))
             members = delta(group) if callable(delta) else _filled(delta, slot, text)
-            said = {"delta": {**first, **members} if begins else members}
-            return self.part({**said, **(beside(group) if beside else NOTHING), **(ending if ends else NOTHING)})
+            said: dict[str, Any] = {"delta": {**first, **members} if begins else members}
+            said |= {**(beside(group) if beside else NOTHING), **(ending if ends else NOTHING)}
+            return self.part(said, step + group.stop, self.ends if ends else NOTHING)
 
         if flavour.groups is not None:
             groups = flavour.groups(self.rendering, self.choice, texts, step)
@@ -294,9 +352,20 @@ class _Stream(NamedTuple):
                 data = [*map(self.pad, data)]
             yield FrameBatch(data, range(step + start, step + start + len(pieces)), (1,) * len(pieces))
 
-    def part(self, members: Members) -> bytes:
-        """The chunk with a part of the choice."""
-        return self.event(self.chunk({**self.unset, **members}))
+    def part(self, members: Members, steps: int = 0, around: Members = NOTHING) -> bytes:
+        """The chunk with a part of the choice, after so many decoding steps, and what else stands around it."""
+        chunk = self.chunk({**self.unset, **members})
+        if self.rendering.flavour.usage == "each":
+            chunk["usage"] = self.counted(steps)
+        return self.event({**chunk, **around})
+
+    def counted(self, steps: int) -> Members:
+        """The usage after so many decoding steps."""
+        rendering = self.rendering
+        generation = rendering.generation
+        left = sum(max(choice.steps - steps, 0) for choice in generation.choices)
+        usage = generation.usage._replace(completion_tokens=generation.usage.completion_tokens - left)
+        return rendering.flavour.counts(rendering._replace(generation=generation._replace(usage=usage)))
 
     def template(self, delta: Members) -> list[bytes]:
         """The event of the chunk with this delta, split where the slot is."""
@@ -306,11 +375,13 @@ class _Stream(NamedTuple):
 
     def chunk(self, members: Members) -> dict[str, Any]:
         """The chunk around a part; where parts have no `delta`, its members are their own."""
-        names, shown = self.rendering.flavour.part, self.rendering.flavour.message
+        flavour = self.rendering.flavour
+        names, shown = flavour.part, flavour.message
         if "delta" not in names:
             members = {**members, **members.get("delta", NOTHING)}
-        elif shown is not None:
-            members = {**members, "delta": ordered(shown, members["delta"])}
+        else:
+            delta = {**flavour.delta, **members["delta"]}
+            members = {**members, "delta": delta if shown is None else ordered(shown, delta)}
         return {**self.around, "choices": [ordered(names, {**members, "index": self.choice.index})]}
 
     def event(self, chunk: Members) -> bytes:

@@ -7,7 +7,7 @@ of its own, with the functions of this package.
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
 from types import MappingProxyType
-from typing import Any
+from typing import Any, get_type_hints
 
 from mockserver.core.calls import Call
 from mockserver.core.dialects import Clients, Dialect, ErrorTable, Model, RequestScope
@@ -61,7 +61,7 @@ def variant(
     adapt: Adapt | None = None,
     row: Row = model_row,
     chats: flavour.Flavour = CHAT,
-    completions: flavour.Flavour = COMPLETION,
+    completions: flavour.Flavour | None = COMPLETION,
     hosts: Sequence[str] = (),
     prefix: str = "/v1",
     strict: bool = False,
@@ -77,13 +77,21 @@ def variant(
       `adapt` makes of the body, and of the request that it would be without fields that OpenAI has not, the request to
       a model, or a refusal.
     - `row`: what is told of a model in the list of models.
-    - `chats`, `completions`: how answers are written.
+    - `chats`, `completions`: how answers are written; None for a vendor without completions.
     - `strict`: whether unknown fields are refused, rather than ignored.
     - `prefix`: what the paths begin with; `members` are further members of `Dialect`.
+
+    Raises TypeError if something is not of its type.
     """
-    faults = [*mismatches(chats, flavour.Flavour, "chats"), *mismatches(completions, flavour.Flavour, "completions")]
+    given, hints = dict(locals()), get_type_hints(variant)
+    faults = [fault for each, value in given.items() for fault in mismatches(value, hints[each], each)]
+    for model in models if not faults else ():
+        faults += mismatches(row(model), Mapping[str, object], "what row gives")
     if faults:
         raise TypeError("; ".join(faults))
+    shown, named = chats.thoughts, chats.message
+    if shown and named and shown not in named:
+        chats = chats._replace(message=(*named[:2], shown, *named[2:]))
     contract = cache(lambda: _contract(fields, error_schema, strict=strict))
     asked: dict[str, Any] = {"family_of": lambda model: UNKNOWN, "translate": translate, "adapt": adapt}
     listed: dict[str, Any] = {"row": row, "dump": chats.encoding.dump}
@@ -95,7 +103,7 @@ def variant(
     completion_operation = COMPLETIONS._replace(
         paths=(f"{prefix}/completions",),
         read=partial(read_completion, contract=Contract(contract, "CompletionRequest"), **asked),
-        write=partial(flavour.write, completions),
+        write=partial(flavour.write, completions or COMPLETION),
     )
     usual = {
         "credentials": bearer,
@@ -107,7 +115,7 @@ def variant(
         hosts=tuple(hosts),
         operations=(
             chat_operation,
-            completion_operation,
+            *((completion_operation,) if completions else ()),
             LIST_MODELS._replace(paths=(f"{prefix}/models",), handler=partial(list_models, **listed)),
             GET_MODEL._replace(paths=(f"{prefix}/models/{{id}}",), handler=partial(get_model, **listed)),
         ),
@@ -120,12 +128,26 @@ def variant(
 
 
 def _contract(fields: Mapping[str, Any], error_schema: Mapping[str, Any] | None, *, strict: bool) -> Components:
-    """OpenAI's contract with further fields, and without what only its own answers always or never have."""
+    """OpenAI's contract with further fields, and without what only its own answers always or never have. Raises
+    ValueError."""
+    from jsonschema_rs import meta  # slow to import
+
     schemas = CONTRACT()["schemas"]
     requests = [{"$ref": name} for name in schemas if name.endswith("Request")]
     asked = {"ErrorResponse", *reachable(schemas, requests)}
     schemas = {name: schema if name in asked else _open(schema) for name, schema in schemas.items()}
-    for name in ("ChatCompletionRequest", "CompletionRequest"):
+    named = ("ChatCompletionRequest", "CompletionRequest")
+    unknown = {name for name, schema in fields.items() if schema is None}.difference(
+        *(schemas[name]["properties"] for name in named)
+    )
+    if unknown:
+        raise ValueError(f"fields: OpenAI has no {' and no '.join(sorted(unknown))} that could be removed")
+    for name, schema in fields.items():
+        try:
+            meta.validate({} if schema is None else schema)
+        except ValueError as error:
+            raise ValueError(f"fields: {name!r} is no JSON Schema: {getattr(error, 'message', error)}") from None
+    for name in named:
         known = {**schemas[name]["properties"], **fields}
         known = {field: schema for field, schema in known.items() if schema is not None}
         schemas[name] = {**schemas[name], "properties": known, "additionalProperties": not strict}
