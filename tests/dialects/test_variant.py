@@ -12,8 +12,9 @@ from mockserver.core.dialects import Model, Operation, Schemas
 from mockserver.core.failures import FailureKind, Refusal
 from mockserver.core.installed import DialectError, defects_of, load_dialect
 from mockserver.core.seeding import alphanumerics
+from mockserver.core.timeline import TokenTiming
 from mockserver.dialects.openai.errors import error_table
-from mockserver.dialects.openai.flavour import Segment
+from mockserver.dialects.openai.flavour import Segment, write
 from mockserver.dialects.openai.read import Body
 from mockserver.dialects.openai.variant import CHAT, variant
 from mockserver.pipeline import answer
@@ -278,11 +279,10 @@ def test_an_error_table_has_rows_for_kinds_alone() -> None:
     ],
 )
 def test_what_a_function_of_a_flavour_gives_wrongly_is_named(wrong: dict[str, Any], told: str) -> None:
-    oak = variant("oak", title="Oak", models=MODELS, chats=CHAT._replace(**wrong))
-    given = ask("oak", {**CHATTED, "stream": True}).plan
-    assert given.generation is not None
+    plan = ask("oak", {**CHATTED, "stream": True}).plan
+    assert plan.generation is not None
     with pytest.raises(TypeError, match=re.escape(told)):
-        [*oak.operations[0].write(given.generation, given.pace, given.context.scope).frames]
+        [*write(CHAT._replace(**wrong), plan.generation, TokenTiming(), plan.context.scope).frames]
 
 
 @pytest.mark.parametrize("function", ["read", "write", "handler"])
