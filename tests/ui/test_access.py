@@ -24,6 +24,7 @@ PICTURED = (("wide", "light"), ("wide", "dark"), ("narrow", "light"))
 
 def have_some_traffic(url: str) -> None:
     """What a page looks like that is in use."""
+    ask(url, "ovms", {"x-mockserver-namespace": "checkout-" * 9})
     for dialect in QUESTIONS:
         ask(url, dialect, stream=True)
     ask(url, "cerebras", {"x-mockserver-fault": "{ kind = 'error', error = 'rate_limit' }"})

@@ -84,8 +84,11 @@ def test_every_latency_is_hastened_by_the_speed(open_page: Open, mock: MockServe
     assert b'"speed": 50.0' in exchange(mock.url, "GET", "/_mockserver/settings").body
 
 
-def test_what_is_changed_can_be_downloaded_as_a_config(open_page: Open, tmp_path: Path) -> None:
+def test_what_is_changed_can_be_downloaded_as_a_config(open_page: Open, mock: MockServer, tmp_path: Path) -> None:
+    elsewhere = {"name": "elsewhere", "kind": "reset", "match": {"model": {"contains": "other"}}}
+    exchange(mock.url, "POST", "/_mockserver/faults", elsewhere)
     page = open_page("controls")
+    expect(page.locator("[data-fault=elsewhere]")).to_contain_text("for model containing 'other'")
     page.get_by_label("Seed").fill("7")
     page.get_by_label("Seed").press("Tab")
     page.get_by_label("Edition").select_option("observed")
@@ -102,7 +105,9 @@ def test_what_is_changed_can_be_downloaded_as_a_config(open_page: Open, tmp_path
     with page.expect_download() as download:
         page.get_by_role("button", name="Download").click()
     download.value.save_as(tmp_path / "mockserver.toml")
-    settings = settle(from_toml((tmp_path / "mockserver.toml").read_text(), "downloaded"))
+    written = (tmp_path / "mockserver.toml").read_text()
+    assert "# Add the match of this fault, model containing 'other':\n# [[fault]]\n# kind = \"reset\"" in written
+    settings = settle(from_toml(written, "downloaded"))
     [fault] = settings.fault
     assert (settings.seed, settings.edition, settings.latency) == (7, "observed", "slow, speed=20")
     assert (settings.speed, settings.prompt_cache, settings.output_tokens) == (2.5, True, "normal(128, 20)")

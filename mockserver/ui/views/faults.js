@@ -38,6 +38,14 @@ function faultTable({ kind, settings, place, chance }) {
   };
 }
 
+/**
+ * Whether a fault has a match that is known only in words.
+ * @param {Map<string, any>} tables @param {any} fault
+ */
+function hasOtherMatch(tables, fault) {
+  return !tables.has(fault.name) && fault.match !== "anything";
+}
+
 export class Faults {
   /** @type {any[]} */
   armed = [];
@@ -139,7 +147,7 @@ export class Faults {
     const { kind, ...rest } = this.#tables.get(fault.name) ?? faultTable(fault);
     const left = this.#left(fault);
     return h("li", { data: { fault: fault.name } },
-      h("span", { class: "badge bad" }, kind), h("strong", null, fault.name), h("code", { class: "spread" }, tomlValue(rest)),
+      h("span", { class: "badge bad" }, kind), h("strong", null, fault.name), h("code", { class: "spread" }, tomlValue(rest), hasOtherMatch(this.#tables, fault) && ` for ${fault.match}`),
       h("span", { class: "badge" }, `struck ${fault.struck} of ${fault.matched}`), left && h("span", { class: "badge warn" }, left),
       h("button", { onclick: () => this.#takeBack(`/${encodeURIComponent(fault.name)}`), "aria-label": `Remove ${fault.name}` }, "Remove"),
     );
@@ -148,9 +156,9 @@ export class Faults {
   /** The armed faults, as in a config file. */
   toml() {
     return this.armed.map((fault) => {
-      const known = this.#tables.get(fault.name);
-      const match = !known && typeof fault.match === "string" && fault.match;
-      return `\n[[fault]]\n${match ? `# for: ${match}\n` : ""}${tomlLines(known ?? faultTable(fault))}`;
+      const lines = `[[fault]]\n${tomlLines(this.#tables.get(fault.name) ?? faultTable(fault))}`;
+      // Without its match it would strike all requests.
+      return hasOtherMatch(this.#tables, fault) ? `\n# Add the match of this fault, ${fault.match}:\n${lines.replace(/^(?=.)/gm, "# ")}` : `\n${lines}`;
     }).join("");
   }
 
