@@ -20,16 +20,16 @@ _SHORT = 120
 _BEGIN = r"(?:^|[.!?;]\s{0,4}|\n[ \t]{0,8}|\bthen )(?:(?:please|now|just|simply|always|kindly|пожалуйста),? )*"
 _SAY = (
     r"(?:say|reply|respond|answer|return|output|print|echo|repeat|write|скажи(?:те)?|ответь(?:те)?|повтори(?:те)?|"
-    r"напиши(?:те)?|выведи(?:те)?)"
+    r"напиши(?:те)?|выведи(?:те)?)(?: again)?"
 )
 _EXACTLY = (
-    r"(?: (?:with|by|only|just|exactly|simply|back|verbatim|this|the|a|single|one|following|word|words|text|phrase|"
-    r"sentence|string|number|letter|token|message|saying|after me|только|ровно|точно|одним|слово|словом|фразу|за мной|"
-    r"следующее))*"
+    r"(?:,? (?:with|by|only|just|exactly|simply|back|verbatim|this|these|the|a|single|one per line|one|two|three|four|"
+    r"five|\d{1,2}|following|words?|text|phrase|sentence|string|number|letter|character|line|token|message|saying|"
+    r"after me|and nothing else|только|ровно|точно|одним|слово|словом|фразу|за мной|следующее))*"
 )
 _END = (
     r"(?=[ \t]*(?:$|[.!?\n]|,? (?:and|but) (?:nothing|no|do not|don't|only)\b|,? (?:nothing else|only|exactly|verbatim|"
-    r"back|please|without|и ничего|и больше|пожалуйста)\b))"
+    r"back|once|please|without|и ничего|и больше|пожалуйста)\b))"
 )
 _QUOTED = re.compile(
     rf"{_BEGIN}{_SAY}{_EXACTLY}:?\s*(?:\"([^\"\n]{{1,500}})\"|'((?:[^'\n]|'(?=\w)){{1,500}})'|`([^`\n]{{1,500}})`|"
@@ -45,7 +45,7 @@ _AFTER_COLON = re.compile(
 )
 # A word without quotes: after "word" or the like; or one in capitals, or one that health checks often ask for.
 _WORD = re.compile(
-    rf"{_BEGIN}{_SAY}{_EXACTLY} (?:word|number|letter|token|string|слово|словом) ([^\W_][\w'+-]*|\d[\d.,]*){_END}",
+    rf"{_BEGIN}{_SAY}{_EXACTLY} (?:word|number|letter|token|string|слово|словом) (?!and\b|but\b)([^\W_][\w'+-]*|\d[\d.,]*){_END}",
     re.IGNORECASE,
 )
 _USUAL = re.compile(
@@ -224,7 +224,7 @@ def _dictated(text: str) -> str | None:
     # A question is not dictated but to be answered, and a choice is to be made.
     if rest is None or rest[1].rstrip().endswith("?") or _CHOICE_ALONE.match(rest[1]):
         return None
-    return rest[1].strip()
+    return "\n".join(rest[1].split()) if "one per line" in rest[0].lower() else rest[1].strip()
 
 
 def _verdicts(text: str) -> tuple[str, ...]:
