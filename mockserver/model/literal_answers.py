@@ -45,7 +45,8 @@ _AFTER_COLON = re.compile(
 )
 # A word without quotes: after "word" or the like; or one in capitals, or one that health checks often ask for.
 _WORD = re.compile(
-    rf"{_BEGIN}{_SAY}{_EXACTLY} (?:word|number|letter|token|string|слово|словом) (?!and\b|but\b)([^\W_][\w'+-]*|\d[\d.,]*){_END}",
+    rf"{_BEGIN}{_SAY}{_EXACTLY} (?:word|number|letter|token|string|слово|словом) "
+    rf"(?!(?:and|but)\b)([^\W_][\w'+-]*|\d[\d.,]*){_END}",
     re.IGNORECASE,
 )
 _USUAL = re.compile(

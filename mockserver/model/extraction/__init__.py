@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from mockserver.model.extraction.mentions import is_clear, texts_for
+from mockserver.model.extraction.mentions import assigned_to, is_clear, texts_for
 from mockserver.model.intent import STRETCH
 from mockserver.model.literal_answers import sentiment
 from mockserver.model.schema import schema_fault
@@ -236,7 +236,8 @@ def _filled(
     instance = _counted(base, shape, filling, accepts)
     taken: list[Any] = []
     for name, own, vague in shape.clear_first:
-        offers = _offers(name, own, filling) if filling.guessing or not vague else []
+        offers = [*assigned_to(name, filling.topic[:STRETCH])][:_TRIED]
+        offers += _offers(name, own, filling) if filling.guessing or not vague else []
         for offer in offers:
             # A prompt may list the keys of an object, which are no values.
             key = isinstance(offer, str) and offer.lower() in shape.keys and "enum" not in own

@@ -8,6 +8,9 @@ by the schema that it has to satisfy.
 import re
 from collections.abc import Callable, Iterator
 from functools import lru_cache
+from json import JSONDecoder
+from math import isfinite
+from typing import Any
 
 from mockserver.model import languages
 from mockserver.model.intent import STRETCH, detect_intent
@@ -16,7 +19,7 @@ from mockserver.model.terms import ADDRESS, names, opens, phones, words_in
 # Reads texts from a prompt; some terms, those about the request itself, are no names.
 _Read = Callable[[str, frozenset[str]], Iterator[str]]
 
-_DESCRIPTION = 80
+_DESCRIPTION, _LONGEST_NUMBER = 80, 15
 # How many characters before a name are looked at for a preposition.
 _LEAD = 24
 # Three backticks fence code and are no quotation marks.
@@ -164,6 +167,22 @@ _FROM_TO = re.compile(r"\bfrom (?:the |my )?([\w-]+)(?: account)? to (?:the |my 
 # "acme/web"
 _REPOSITORY = re.compile(r"(?<![\w/.:-])[\w.-]+/[\w.-]*\w(?![\w/])")
 
+
+def _finite(text: str) -> int | float:
+    """A number that fits in JSON of any reader; other texts raise a ValueError."""
+    value = float(text)
+    if len(text) > _LONGEST_NUMBER or not isfinite(value):
+        raise ValueError(text)
+    return value if text.strip("-0123456789") else int(text)
+
+
+# What an assignment gives, and what may follow it.
+_JSON = JSONDecoder(parse_int=_finite, parse_float=_finite, parse_constant=_finite)
+_AFTER_VALUE = re.compile(r"(?=[,;)]|\.?(?:\s|$))")
+_ASSIGNED = re.compile(
+    r"([^\s\"',;()][^\n,;()]{0,200}?)(?= (?:and|exactly|in parallel)\b|[,;()]|\.(?:\s|$)|\s*(?:\n|$))"
+)
+
 # What follows the subject of a sentence, and never an imperative.
 _SPOKEN_OF = re.compile(r"[ ](?:is|was|has|had|and|lives|works|wants|likes)\b|,? (?:aged )?\d{1,3}(?:[ ,.]|$)")
 
@@ -190,6 +209,22 @@ def texts_for(parameter: str, topic: str, about: frozenset[str] = frozenset(), d
     yield from _named_value(parameter.strip(), stretch)
     for _, read in _meant(parameter) or _meant(description[:_DESCRIPTION]):
         yield from read(stretch, about)
+
+
+def assigned_to(parameter: str, topic: str) -> Iterator[Any]:
+    """The values that an assignment such as "city = Oslo" or "sizes=[1, 2]" has for a parameter: as JSON, as text."""
+    if "=" not in topic or not parameter.isidentifier():
+        return
+    for match in re.finditer(rf"(?<!\w){parameter} ?=(?![=>]) ?", topic, re.IGNORECASE):
+        try:
+            value, end = _JSON.raw_decode(topic, match.end())
+            if _AFTER_VALUE.match(topic, end):
+                yield value
+        except (ValueError, RecursionError):
+            pass
+        text = _ASSIGNED.match(topic, match.end())
+        if text is not None:
+            yield text[1]
 
 
 def is_clear(parameter: str, description: str) -> bool:

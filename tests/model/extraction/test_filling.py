@@ -51,6 +51,8 @@ HOME = whole(city=TEXT, state=TEXT, zip=TEXT)
 PRODUCT = whole(name=TEXT, price={"type": "number"}, in_stock={"type": "boolean"})
 TASK = whole(title=TEXT, priority={"type": "integer"})
 CONTACT = whole(name=TEXT, phone_number=TEXT)
+SIZES = {"type": "array", "items": {"type": "array", "items": {"type": "integer"}}}
+ASSIGNED = whole(label=TEXT, note=TEXT, sizes=SIZES, deep={"type": "boolean"}, none={"type": ["string", "null"]})
 CALLER = whole(name=TEXT, age={"type": "integer"}, phone=TEXT)
 NAMED: Schema = {"type": "array", "items": whole(name=TEXT)}
 
@@ -118,6 +120,11 @@ def written(kind: str, prompt: str, schema: Schema | None, key: int = 7) -> Any:
         ("Describe John F. Kennedy", whole(name=TEXT), {"name": "John F. Kennedy"}),
         ("A. Paris B. Rome", whole(cities={"type": "array", "items": TEXT}), {"cities": ["Paris", "Rome"]}),
         ("Plan a journey to Rome and Florence", STOPS, {"stops": [{"city": "Rome"}, {"city": "Florence"}]}),
+        (
+            'Record label = The Long Way, note = "a, b" and sizes = [[1, 2], [3]], deep = true, none=null.',
+            ASSIGNED,
+            {"label": "The Long Way", "note": "a, b", "sizes": [[1, 2], [3]], "deep": True, "none": None},
+        ),
     ],
 )
 @pytest.mark.parametrize("kind", ["json_schema", "json_complete"])
