@@ -8,15 +8,17 @@ import pytest
 
 from mockserver.cli import main
 from mockserver.core import installed
-from mockserver.core.dialects import Model, Operation, Schemas
+from mockserver.core.dialects import Model, Operation, RequestScope, Schemas
 from mockserver.core.failures import FailureKind, Refusal
 from mockserver.core.installed import DialectError, defects_of, load_dialect
+from mockserver.core.quotas import Limit, LimitState
 from mockserver.core.seeding import alphanumerics
 from mockserver.core.timeline import TokenTiming
+from mockserver.dialects.openai.chats import CHAT as OPENAI
 from mockserver.dialects.openai.errors import error_table
 from mockserver.dialects.openai.flavour import Segment, write
 from mockserver.dialects.openai.read import Body
-from mockserver.dialects.openai.variant import CHAT, variant
+from mockserver.dialects.openai.variant import CHAT, usual_headers, variant
 from mockserver.pipeline import answer
 from mockserver.routes import Routes
 from mockserver.state.namespaces import Namespace
@@ -128,6 +130,7 @@ YEW = variant(
     adapt=lambda body, request: request._replace(effort="low", output=request.output._replace(reasoning=True)),
     chats=CHAT._replace(
         usage="each",
+        counts=OPENAI.counts,
         delta={"role": "assistant", "content": None},
         thoughts="reasoning",
         opening=lambda rendering, choice: (),
@@ -145,6 +148,8 @@ def test_a_chunk_can_have_the_usage_so_far_and_a_delta_its_role_and_its_thoughts
     parts = [chunk["choices"][0] for chunk in chunks]
     counted = [chunk["usage"]["completion_tokens"] for chunk in chunks]
     assert counted == sorted({*counted})
+    thought_so_far = [chunk["usage"]["completion_tokens_details"]["reasoning_tokens"] for chunk in chunks]
+    assert thought_so_far == [min(count, thought_so_far[-1]) for count in counted]
     assert chunks[-1]["usage"]["total_tokens"] == chunks[-1]["usage"]["prompt_tokens"] + counted[-1]
     assert [part["finish_reason"] for part in parts] == [None] * (len(parts) - 1) + ["tool_calls" if more else "stop"]
     assert {tuple(part["delta"])[:2] for part in parts} == {("role", "content")}
@@ -161,6 +166,18 @@ def test_a_vendor_may_have_no_completions_and_state_the_status() -> None:
         "yew", {**CHATTED, "model": "yew-1"}, headers={"x-mockserver-fault": "{ kind = 'error', error = 'rate_limit' }"}
     )
     assert limited.json() == {"code": 429, "says": "Rate limit reached for yew-1."}
+
+
+def test_a_vendor_with_quotas_states_them_as_openai_does() -> None:
+    call = ask("yew", {**CHATTED, "model": "yew-1"}).plan.context.call
+    scope = RequestScope("observed", 0.0, 0, standings=(LimitState(Limit("requests", 60, 30), spent=1),))
+    assert [name for name, _ in usual_headers(call, RequestScope("observed", 0.0, 0))] == [b"date"]
+    assert dict(usual_headers(call, scope)) == {
+        b"date": b"Thu, 01 Jan 1970 00:00:00 GMT",
+        b"x-ratelimit-limit-requests": b"30",
+        b"x-ratelimit-remaining-requests": b"29",
+        b"x-ratelimit-reset-requests": b"2s",
+    }
 
 
 # --- mistakes ----------------------------------------------------------------------------------------------------

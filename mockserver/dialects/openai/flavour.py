@@ -365,6 +365,9 @@ class _Stream(NamedTuple):
         generation = rendering.generation
         left = sum(max(choice.steps - steps, 0) for choice in generation.choices)
         usage = generation.usage._replace(completion_tokens=generation.usage.completion_tokens - left)
+        if usage.unseen is not None:
+            thoughts = sum(max(len(choice.thoughts) - steps, 0) for choice in generation.choices)
+            usage = usage._replace(unseen=usage.unseen._replace(reasoning=usage.unseen.reasoning - thoughts))
         return rendering.flavour.counts(rendering._replace(generation=generation._replace(usage=usage)))
 
     def template(self, delta: Members) -> list[bytes]:

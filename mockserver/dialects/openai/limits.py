@@ -142,8 +142,8 @@ def _cookie(scope: RequestScope) -> tuple[bytes, bytes]:
     return b"set-cookie", b"__cf_bm=" + token.encode() + b"; " + where
 
 
-def _stated(standings: tuple[LimitState, ...]) -> RawHeaders:
-    """The tightest limits on requests and on tokens."""
+def limit_headers(standings: tuple[LimitState, ...]) -> RawHeaders:
+    """The tightest limits on requests and on tokens; empty if there are none."""
     found = [(m.encode(), s) for m in ("requests", "tokens") if (s := tightest(standings, m, tuple(PERIODS)))]
     return (
         *((b"x-ratelimit-limit-" + measure, b"%d" % each.limit.amount) for measure, each in found),
@@ -154,8 +154,8 @@ def _stated(standings: tuple[LimitState, ...]) -> RawHeaders:
 
 _REQUESTS, _TOKENS = Limit("requests", _MINUTE, 10_000), Limit("tokens", _MINUTE, 250_000)
 # Those of a recorded account after one short request, and when it is refused for them.
-_RECORDED = _stated((LimitState(_REQUESTS, 1), LimitState(_TOKENS, 9)))
-_RECORDED_REFUSAL = _stated((LimitState(_REQUESTS, _REQUESTS.amount), LimitState(_TOKENS, 9)))
+_RECORDED = limit_headers((LimitState(_REQUESTS, 1), LimitState(_TOKENS, 9)))
+_RECORDED_REFUSAL = limit_headers((LimitState(_REQUESTS, _REQUESTS.amount), LimitState(_TOKENS, 9)))
 
 
 def _limits(call: Call, scope: RequestScope, responses: bool) -> RawHeaders:
@@ -165,7 +165,7 @@ def _limits(call: Call, scope: RequestScope, responses: bool) -> RawHeaders:
             return ()
         return _RECORDED if scope.refused is None else _RECORDED_REFUSAL
     # Reported: a response that is refused for its limits states none of them.
-    return () if responses and scope.refused is not None else _stated(scope.standings)
+    return () if responses and scope.refused is not None else limit_headers(scope.standings)
 
 
 # By what users measure: first tokens after half a second, the smallest models some 150 tokens a second.

@@ -4,13 +4,15 @@
 of its own, with the functions of this package.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from functools import cache, partial
 from types import MappingProxyType
 from typing import Any, get_type_hints
 
 from mockserver.core.calls import Call
 from mockserver.core.dialects import Clients, Dialect, ErrorTable, Model, RequestScope
+from mockserver.core.failures import Refusal
+from mockserver.core.generation import GenerationRequest
 from mockserver.core.installed import mismatches
 from mockserver.core.timeline import RawHeaders
 from mockserver.dialects.contracts import Components, Contract, reachable
@@ -22,17 +24,19 @@ from mockserver.dialects.openai.completions import COMPLETION as _OPENAI_COMPLET
 from mockserver.dialects.openai.completions import read_completion
 from mockserver.dialects.openai.dialect import CHAT_COMPLETIONS, COMPLETIONS, CONTRACT, GET_MODEL, LIST_MODELS
 from mockserver.dialects.openai.errors import ERRORS
+from mockserver.dialects.openai.limits import limit_headers
 from mockserver.dialects.openai.models import UNKNOWN, Row, get_model, list_models, model_row
-from mockserver.dialects.openai.read import bearer
-from mockserver.dialects.openai.replies import date_header
+from mockserver.dialects.openai.read import bearer, json_object
+from mockserver.dialects.openai.replies import date_header, usage_object
 
 _MEMBERS = ("id", "object", "created", "model", "choices", "usage")
-# What most of these vendors write: compact bodies without OpenAI's tiers, fingerprints, refusals, annotations and
-# padding, and first of all the role.
+# What most of these vendors write: compact bodies without OpenAI's tiers, fingerprints, refusals, annotations, details
+# of the usage and padding, and first of all the role.
 CHAT = _OPENAI_CHAT._replace(
     opening=lambda rendering, choice: (
         _OPENAI_CHAT.opening(rendering, choice) or ({"delta": {"role": "assistant", "content": None}},)
     ),
+    counts=lambda rendering: usage_object(rendering.generation.usage),
     body=_MEMBERS,
     chunk=_MEMBERS,
     message=("role", "content", "tool_calls", "function_call"),
@@ -44,9 +48,9 @@ COMPLETION = _OPENAI_COMPLETION._replace(
 )
 
 
-def dated(call: Call, scope: RequestScope) -> RawHeaders:
-    """The headers of every answer: its date."""
-    return (date_header(scope.now),)
+def usual_headers(call: Call, scope: RequestScope) -> RawHeaders:
+    """The headers of every answer: its date, and how the caller's quotas stand, if there are any."""
+    return (date_header(scope.now), *limit_headers(scope.standings))
 
 
 def variant(
@@ -65,7 +69,7 @@ def variant(
     hosts: Sequence[str] = (),
     prefix: str = "/v1",
     strict: bool = False,
-    headers: Callable[[Call, RequestScope], RawHeaders] = dated,
+    headers: Callable[[Call, RequestScope], RawHeaders] = usual_headers,
     **members: Any,
 ) -> Dialect:
     """A dialect that differs from OpenAI's in these parts.
@@ -93,16 +97,17 @@ def variant(
     if shown and named and shown not in named:
         chats = chats._replace(message=(*named[:2], shown, *named[2:]))
     contract = cache(lambda: _contract(fields, error_schema, strict=strict))
+    own = frozenset(fields)
     asked: dict[str, Any] = {"family_of": lambda model: UNKNOWN, "translate": translate, "adapt": adapt}
     listed: dict[str, Any] = {"row": row, "dump": chats.encoding.dump}
     chat_operation = CHAT_COMPLETIONS._replace(
         paths=(f"{prefix}/chat/completions",),
-        read=partial(read_chat, contract=Contract(contract, "ChatCompletionRequest"), **asked),
+        read=partial(_read, read_chat, Contract(contract, "ChatCompletionRequest"), own, asked),
         write=partial(flavour.write, chats),
     )
     completion_operation = COMPLETIONS._replace(
         paths=(f"{prefix}/completions",),
-        read=partial(read_completion, contract=Contract(contract, "CompletionRequest"), **asked),
+        read=partial(_read, read_completion, Contract(contract, "CompletionRequest"), own, asked),
         write=partial(flavour.write, completions or COMPLETION),
     )
     usual = {
@@ -125,6 +130,30 @@ def variant(
         headers=headers,
         **{**usual, **members},
     )
+
+
+def _read(
+    read: Callable[..., GenerationRequest | Refusal],
+    contract: Contract,
+    own: Set[str],
+    asked: Mapping[str, Any],
+    call: Call,
+    scope: RequestScope,
+) -> GenerationRequest | Refusal:
+    """The request of a call. Raises TypeError, for the author, if it cannot be read for what fields of the vendor's
+    `own` hold, which `translate` should have put into OpenAI's words."""
+    try:
+        return read(call, scope, contract=contract, **asked)
+    except Exception:
+        body, translate = json_object(call.body), asked["translate"]
+        body = body if translate is None or isinstance(body, Refusal) else translate(body)
+        found = [
+            each for each in Contract(CONTRACT, contract.name).violations(body) if each.path and each.path[0] in own
+        ]
+        if found:
+            told = "; ".join(f"{each.field}: {each.message}" for each in found)
+            raise TypeError(f"translate must put what OpenAI has not into its words: {told}") from None
+        raise
 
 
 def _contract(fields: Mapping[str, Any], error_schema: Mapping[str, Any] | None, *, strict: bool) -> Components:
