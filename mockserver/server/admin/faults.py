@@ -1,12 +1,13 @@
 """The admin API of the faults: list, arm, disarm."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from itertools import chain, count
 
 from mockserver.core.matching.requests import in_words
 from mockserver.core.messages import short_repr
 from mockserver.faults.catalogue import FAULTS
 from mockserver.faults.parse_faults import FaultError, read_table
-from mockserver.faults.rules import PLACE_KEYS
+from mockserver.faults.rules import PLACE_KEYS, Fault
 from mockserver.server.admin.endpoints import AdminError, AdminRequest, endpoint, per_namespace
 from mockserver.server.admin.schemas import (
     ANY,
@@ -24,6 +25,7 @@ from mockserver.server.admin.schemas import (
     rows,
     table,
 )
+from mockserver.state.fault_rules import FaultRules
 from mockserver.state.settings.checks import check_matches
 from mockserver.state.stub_support import nowhere
 
@@ -76,7 +78,8 @@ async def faults(request: AdminRequest) -> object:
 
 @endpoint("POST", per_namespace("/faults"), {201: table({"armed": TEXT})}, takes=reference("Fault"), refuses=(400,))
 async def arm(request: AdminRequest) -> object:
-    """Arm a fault or a scenario."""
+    """Arm a fault or a scenario, which replaces the one of its name. Without a name it has that of its kind, with a
+    number if there is another."""
     table = await request.json("A fault", _EXAMPLE)
     try:
         faults = read_table({key: value for key, value in table.items() if key != "name"})
@@ -88,22 +91,38 @@ async def arm(request: AdminRequest) -> object:
         complaint = nowhere(fault.match, app_state.dialects, app_state.setup.settings)
         if complaint is not None:
             raise AdminError(f"{complaint}. An example: {_EXAMPLE}")
-    # A scenario has several faults. By default the kind is the name.
-    name = table.get("name") or table.get("scenario") or table["kind"]
+    if any(FAULTS[fault.kind].listens for fault in faults):
+        return _fail(request, faults)
+    rules, now, name = request.namespace.faults, request.now, table.get("name", "")
     if not isinstance(name, str):
         raise AdminError(f"name: {short_repr(name)} is not a string")
-    rules, now = request.namespace.faults, request.now
+    name = name or _unused(rules, table.get("scenario") or table["kind"], faults)
+    rules.disarm(name)
+    # A scenario has several faults.
     for number, fault in enumerate(faults):
-        if not FAULTS[fault.kind].listens:
-            own = name if len(faults) == 1 else f"{name} {number + 1}"
-            rules.arm(own, fault, now, scenario=name)
-        elif request.namespace_name:
-            raise AdminError("A fault of the listener affects all namespaces; arm it without a namespace")
-        elif request.listener is None:
-            raise AdminError("A fault of the listener needs a socket, which a server in process does not have")
-        else:
-            request.listener.apply(fault)
+        own = name if len(faults) == 1 else f"{name} {number + 1}"
+        rules.arm(own, fault, now, scenario=name)
     return {"armed": name}
+
+
+def _fail(request: AdminRequest, faults: Sequence[Fault]) -> Mapping[str, str]:
+    """Let the listener fail, which takes one fault."""
+    if request.namespace_name:
+        raise AdminError("A fault of the listener affects all namespaces; arm it without a namespace")
+    if request.listener is None:
+        raise AdminError("A fault of the listener needs a socket, which a server in process does not have")
+    [fault] = faults
+    request.listener.apply(fault)
+    return {"armed": fault.kind}
+
+
+def _unused(rules: FaultRules, usual: str, faults: Sequence[Fault]) -> str:
+    """The usual name, with a number if other faults have it: whoever arms a second fault wants both."""
+    armed: dict[str, list[Fault]] = {}
+    for rule in rules.armed.values():
+        armed.setdefault(rule.scenario, []).append(rule.fault)
+    names = chain([usual], (f"{usual}-{number}" for number in count(2)))
+    return next(name for name in names if armed.get(name) in (None, [*faults]))
 
 
 @endpoint("DELETE", per_namespace("/faults"), {200: table({"faults": rows({})})})

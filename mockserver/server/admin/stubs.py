@@ -27,7 +27,7 @@ from mockserver.server.admin.schemas import (
 )
 from mockserver.server.urls import ADMIN
 from mockserver.state.stub_support import check_abilities
-from mockserver.state.stubs.parse_stubs import NOTES, check_names, read_stub
+from mockserver.state.stubs.parse_stubs import NOTES, check_names, check_unique, read_stub
 from mockserver.state.stubs.saving import WRITERS
 from mockserver.state.stubs.stub import Stub, use_of
 from mockserver.state.stubs.values import StubError
@@ -114,7 +114,7 @@ async def stubs(request: AdminRequest) -> object:
 
 @endpoint("POST", per_namespace("/stubs"), {201: _ADDED}, takes=_STUBS, refuses=(400,))
 async def add_stubs(request: AdminRequest) -> object:
-    """Add stubs."""
+    """Add stubs; one of a known name replaces that."""
     stubs = await _several(request)
     return {"added": _added(request, stubs)}
 
@@ -197,7 +197,12 @@ def _read_several(request: AdminRequest, body: Mapping[str, Any]) -> tuple[Stub,
         return (_read(request, table),)
     if not isinstance(table[key], list):
         raise AdminError(f'{key}: must be a list of stubs, such as {{"stubs": [{_EXAMPLE}]}}')
-    return tuple(_read(request, each, f"{key}[{number}]") for number, each in enumerate(table[key]))
+    stubs = tuple(_read(request, each, f"{key}[{number}]") for number, each in enumerate(table[key]))
+    try:
+        check_unique(stubs)
+    except StubError as error:
+        raise AdminError(str(error)) from None
+    return stubs
 
 
 def _read(request: AdminRequest, table: object, place: str = "stub") -> Stub:

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from itertools import count
 from operator import itemgetter
 from pathlib import PurePath
 from threading import Lock
@@ -152,8 +153,9 @@ class StubRegistry:
 
     def _add(self, stub: Stub) -> str:
         if not stub.name:
-            self._made += 1
-            stub = stub._replace(name=f"stub-{self._made}")
+            names = (f"stub-{number}" for number in count(self._made + 1))
+            stub = stub._replace(name=next(name for name in names if name not in self.added))
+            self._made = int(stub.name.removeprefix("stub-"))
         self.added[stub.name] = stub
         self._used.pop(stub.name, None)
         self._indexed = None

@@ -273,6 +273,21 @@ def test_a_scenario_is_armed_act_by_act_and_taken_back_with_the_rest(server: Moc
     assert json.loads(exchange(server.url, "GET", path).body) == {"faults": []}
 
 
+def test_faults_without_names_do_not_replace_one_another_but_themselves_and_what_has_their_name(
+    server: MockServer,
+) -> None:
+    here = "/_mockserver/ns/unnamed/faults"
+    busy, late = ({"kind": "error", "error": error, "match": {"model": error}} for error in ("rate_limit", "timeout"))
+    storm = {"scenario": "retry-storm"}
+    armed = [busy, late, busy, storm, {**storm, "for": 5}, storm, {**late, "name": "retry-storm"}]
+    names = [json.loads(exchange(server.url, "POST", here, each).body)["armed"] for each in armed]
+    assert names == ["error", "error-2", "error", "retry-storm", "retry-storm-2", "retry-storm", "retry-storm"]
+    listed = {each["name"] for each in json.loads(exchange(server.url, "GET", here).body)["faults"]}
+    assert listed == {"error", "error-2", "retry-storm-2 1", "retry-storm-2 2", "retry-storm"}
+    refused = exchange(server.url, "POST", here, {"name": "error", "kind": "refuse"})
+    assert (refused.status, exchange(server.url, "DELETE", f"{here}/error").status) == (400, 200)
+
+
 def test_a_scenario_is_taken_back_by_its_name(server: MockServer) -> None:
     here = "/_mockserver/ns/staged/faults"
     name = json.loads(exchange(server.url, "POST", here, {"scenario": "retry-storm"}).body)["armed"]

@@ -68,6 +68,8 @@ def test_stubs_are_added_listed_replaced_and_taken_back(
     )
     assert admin("PUT", "/stubs", {"stubs": [{"reply": "four"}]}) == (200, {"added": ["stub-2"]})
     assert text(ask(server, here)) == "four"
+    assert admin("POST", "/stubs", {"name": "stub-3", "reply": "five"}) == (201, {"added": ["stub-3"]})
+    assert admin("POST", "/stubs", {"reply": "six"}) == (201, {"added": ["stub-4"]})
     assert admin("DELETE", "/stubs") == (200, {"stubs": []})
     assert text(ask(server, here)) == text(ask(server, f"{here}-elsewhere"))
 

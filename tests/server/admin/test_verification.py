@@ -109,6 +109,12 @@ def test_what_is_forgotten_is_told_wherever_it_is_missing() -> None:
         ),
         ("POST", "/faults", {"kind": "reset", "name": 5}, "name: 5 is not a string"),
         ("PUT", "/stubs/a", {"name": "b", "reply": "x"}, "name: 'b' is not the name in the path, 'a'"),
+        (
+            "PUT",
+            "/stubs",
+            {"stubs": [{"name": "a", "reply": "x"}, {"name": "a", "reply": "y"}]},
+            "two stubs are named 'a'",
+        ),
         ("PUT", "/settings", {"auth": []}, "setting auth: [] is not a string"),
         ("PUT", "/settings", {"port": 1}, "A namespace has no setting 'port'."),
         ("PUT", "/settings", {"latency": "fats"}, "latency"),
