@@ -35,6 +35,8 @@ LIBRARIES: Mapping[str, str] = MappingProxyType(
         "llama_index.llms.anthropic": "",
     }
 )
+# The modules whose clients can be given another `base_url` after they are made.
+_SETTABLE = ("openai", "anthropic", "cerebras.cloud.sdk")
 # Clients of vendors that are not simulated.
 STRANGERS = (
     "google.genai",
@@ -110,7 +112,8 @@ def _departure(module: str, name: str, variables: Mapping[str, str]) -> str:
         return f"{module} goes to its vendor without {name}, which something has removed from the environment."
     if value != variables.get(name):
         return f"{module} goes where {name} says, which something has changed: it is {masked_text(value)}."
-    return f"{module} reads {name} when a client is made: one that was made before goes to its vendor."
+    other = " unless its base_url is set" if module in _SETTABLE else ""
+    return f"{module} reads {name} when a client is made: one that was made before goes to its vendor{other}."
 
 
 def _bases(url: str, clients: Clients) -> dict[str, str]:

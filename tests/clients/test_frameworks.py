@@ -1,7 +1,11 @@
 """Frameworks over a real socket: the examples of their page, those that `mockserver dev` prints, and the AI SDK."""
 
+from typing import Any
+
+import anthropic
 import openai
 import pytest
+from cerebras.cloud.sdk import Cerebras
 
 from mockserver import MockServer
 from mockserver.cli.dev import EXAMPLES, Example
@@ -37,6 +41,21 @@ def test_chats_are_answered_at_the_bases_of_frameworks(variable: str) -> None:
         client = openai.OpenAI(base_url=f"{mock.url}{base}", api_key=mock.api_key)
         answer = client.chat.completions.create(model="m", messages=[{"role": "user", "content": "Hi"}])
     assert answer.choices[0].message.content
+
+
+@pytest.mark.parametrize(
+    "client, dialect",
+    [
+        (openai.OpenAI(api_key="any-key"), "openai"),
+        (anthropic.Anthropic(api_key="any-key"), "anthropic"),
+        (Cerebras(api_key="any-key", warm_tcp_connection=False), "cerebras"),
+    ],
+)
+def test_a_client_made_before_can_be_given_another_base_url(
+    client: Any, dialect: str, server: MockServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(client, "base_url", server.base_url(dialect))
+    assert client.models.list().data
 
 
 @pytest.mark.parametrize("block", blocks("js packages"), ids=_first_import)
