@@ -55,7 +55,7 @@ def test_files_may_begin_with_a_byte_order_mark_and_have_the_line_ends_of_window
     (tmp_path / "stubs" / name).write_text(text, encoding="utf-8-sig", newline=line_end)
     (tmp_path / "mock.toml").write_text('seed = 7\nstubs = "stubs"\n', encoding="utf-8-sig", newline=line_end)
     assert main(["check", str(tmp_path / "mock.toml")]) == 0
-    assert "and 1 stub\n" in capsys.readouterr().out
+    assert "with 1 stub\n" in capsys.readouterr().out
 
 
 def test_what_is_piped_is_utf_8_in_every_locale() -> None:
