@@ -87,3 +87,6 @@ if not TYPE_CHECKING:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         value = globals()[name] = getattr(import_module(home), name)
         return value
+
+    def __dir__() -> list[str]:
+        return __all__

@@ -132,15 +132,16 @@ def _check_keys(name: str, table: Mapping[str, Any], known: Sequence[str]) -> No
 
 
 def _settings(name: str, kind: FaultKind, table: Mapping[str, Any]) -> dict[str, Any]:
+    if isinstance(table.get("error"), str):
+        table = {**table, "error": OTHER_WORDS.get(table["error"], table["error"])}
+    for key, setting in kind.settings.items():
+        if setting.choices and key in table and table[key] not in setting.choices:
+            raise FaultError(f"{name}.{key}: {unknown_name(key, table[key], setting.choices)}")
     given = _typed(name, table, {key: setting.type for key, setting in kind.settings.items()})
-    if "error" in given:
-        given["error"] = OTHER_WORDS.get(given["error"], given["error"])
     for key, value in given.items():
         setting, place = kind.settings[key], f"{name}.{key}"
         if isinstance(value, str) and key != "body" and not value.isprintable():
             raise FaultError(f"{place}: {short_repr(value)} contains line breaks or control characters")
-        if setting.choices and value not in setting.choices:
-            raise FaultError(f"{place}: {unknown_name(key, value, setting.choices)}")
         if isinstance(value, int | float) and value < setting.least:
             raise FaultError(f"{place}: must be a number of at least {setting.least}")
     settings = {key: setting.default for key, setting in kind.settings.items()} | given

@@ -25,7 +25,7 @@ from mockserver.server.handler import Handler
 from mockserver.server.urls import ADMIN
 from mockserver.state.settings import Settings
 from mockserver.state.settings.checks import DIALECT_DOCUMENTS
-from mockserver.state.settings.options import checked, from_names
+from mockserver.state.settings.options import checked, from_names, settings_or
 
 _DISGUISED = SimulatorError(
     404, "no_route", f"The admin API is only at {ADMIN}/, without any percent-encoding in that."
@@ -159,7 +159,7 @@ def create_app(settings: Settings | None = None, reader: SettingsReader | None =
     Options are settings by name, over the `settings`: `create_app(seed=7)`. Without settings, latency is off. With a
     `reader` of the settings, all source files of settings and stubs are watched while the application runs.
     """
-    given = settings or Settings(latency="off")
+    given = settings_or(Settings(latency="off"), settings, "create_app(seed=7)")
     traces = TraceFiles(Path(), given.traces)
     settled = checked(replace(given, **from_names(options, "create_app", traces)), traces)
     return App(replace(settled, traces=traces.traces()), load_dialects(), reader)

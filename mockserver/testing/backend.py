@@ -306,8 +306,8 @@ class OverHttp:
         if self._token:
             headers["authorization"] = f"Bearer {self._token}"
         data = None if body is None else _json(body)
-        request = Request(f"{self.server}{prefix}{path}", data, headers, method=method)
         try:
+            request = Request(f"{self.server}{prefix}{path}", data, headers, method=method)
             with self._open(request, timeout=seconds + _DEADLINE) as answer:
                 return json.load(answer)
         except HTTPError as error:
@@ -331,6 +331,8 @@ def _over_http() -> OpenerDirector:
 def _with_way_out(reason: object) -> str:
     if isinstance(reason, ConnectionRefusedError):
         return "Connection refused. Nothing listens there: start the server (`mockserver serve`), or correct the URL"
+    if "unknown url type" in str(reason):
+        return "is not a URL such as http://127.0.0.1:8000"
     if "CERTIFICATE_VERIFY_FAILED" not in str(reason):
         return str(reason)
     # It must not be trusted blindly: its owner would get the token.

@@ -10,7 +10,7 @@ from uvicorn.server import ServerState
 from mockserver.server.files import TraceFiles, settings_by
 from mockserver.server.server import Loop, ServerThread
 from mockserver.state.settings import ConfigError, Settings
-from mockserver.state.settings.options import from_names, settle
+from mockserver.state.settings.options import from_names, settings_or, settle
 from mockserver.testing.backend import InProcess, OverHttp
 from mockserver.testing.handle import Handle
 
@@ -40,7 +40,8 @@ class MockServer(Handle):
         **options: Any,
     ) -> None:
         if config is None:
-            base = settings or settle(_DEFAULTS)
+            example = 'MockServer(seed=7) or MockServer(config="mock.toml")'
+            base = settings_or(settle(_DEFAULTS), settings, example)
             traces = TraceFiles(Path(), base.traces)
             settled = replace(base, **from_names(options, "MockServer", traces), traces=traces.traces())
         elif settings is None:

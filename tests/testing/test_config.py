@@ -106,3 +106,6 @@ def test_an_application_in_process_takes_settings_by_name_and_waits_for_nothing(
     assert (settings.latency, settings.speed) == ("fast", 2)
     with pytest.raises(ConfigError, match=r"create_app: unknown setting 'sed'\. Did you mean 'seed'\?"):
         create_app(sed=7)
+    for make in (create_app, MockServer):
+        with pytest.raises(ConfigError, match=r"'mock.toml' is no Settings\(...\); name what you set, as in "):
+            make("mock.toml")  # type: ignore[arg-type]

@@ -323,6 +323,9 @@ def test_only_values_go_to_a_server_elsewhere(server: MockServer) -> None:
     remote = RemoteServer(server.url).in_namespace("values")
     with pytest.raises(BackendError, match="can get only values, not functions"):
         remote.on(last_user=lambda text: True).reply("no")
+    for url in ("localhost:8000", ""):
+        with pytest.raises(BackendError, match="is not a URL such as http:"):
+            RemoteServer(url).stubs  # noqa: B018
     with pytest.raises(BackendError, match="Connection refused"):
         RemoteServer("http://127.0.0.1:9").journal()
 

@@ -322,7 +322,7 @@ say([plain.url, plain.apiKey, await plain.requests()]);
         ('(async () => server.namespace("x", { dialect: "y" }))()', 'unknown dialect "y". Known: anthropic, '),
         ('(async () => server.namespace("a/b"))()', "a namespace's name cannot contain slashes or spaces"),
         ('MockServer.connect({ url: server.url, token: "wrong" })', "token"),
-        ('MockServer.connect({ url: "http://127.0.0.1:1" })', "Is it running? Start it with: mockserver serve"),
+        ('MockServer.connect({ url: "http://127.0.0.1:1" })', "Run the tests with mockserver run -- npm test, or"),
         ("MockServer.connect({ url: `${server.url}/ovms` })", "/ovms/_mockserver/catalogue is not a mockserver: 400"),
     ],
 )  # fmt: skip

@@ -11,7 +11,7 @@ from math import inf
 from typing import Any, NamedTuple, get_args
 
 from mockserver.core.dialects import Edition
-from mockserver.core.messages import unknown_name
+from mockserver.core.messages import short_repr, unknown_name
 from mockserver.core.seeding import SEEDS
 from mockserver.faults.parse_faults import read_faults, read_table
 from mockserver.faults.rules import Fault
@@ -353,6 +353,15 @@ def settle(*layers: Mapping[str, Any]) -> Settings:
     for layer in layers:
         settings = replace(settings, **layer)
     return settings
+
+
+def settings_or(default: Settings, given: object, example: str) -> Settings:
+    """The settings that are given in Python, or the default ones. Raises ConfigError with an example."""
+    if given is None:
+        return default
+    if not isinstance(given, Settings):
+        raise ConfigError(f"{short_repr(given)} is no Settings(...); name what you set, as in {example}")
+    return given
 
 
 def checked(settings: Settings, traces: Tracing | None = None) -> Settings:

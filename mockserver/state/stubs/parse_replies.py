@@ -157,8 +157,10 @@ def _check_faults(prepared: Prepared, place: str) -> None:
 
 
 def _latency(value: object, place: str) -> str:
+    if not isinstance(value, Mapping | str):
+        raise StubError(f"{place}: {short_repr(value)} is not a latency such as 'slow' or 'ttft=180ms, rate=50 tok/s'")
     try:
-        return read_latency(value if isinstance(value, Mapping) else text_of(value, place))
+        return read_latency(value)
     except NotationError as error:
         raise StubError(f"{place}: {error}") from None
 

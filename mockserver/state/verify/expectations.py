@@ -60,7 +60,8 @@ def calls(selection: Selection, bounds: Bounds) -> str | None:
     if _are_certain(count, uncertain, bounds):
         return None
     found = f"{count} in the journal" if uncertain else f"{count}"
-    lines = [f"Expected {bounds} request{'' if str(bounds) == '1' else 's'}{selection.asked}, found {found}."]
+    plural = "" if str(bounds).split()[-1] == "1" else "s"
+    lines = [f"Expected {bounds} request{plural}{selection.asked}, found {found}."]
     if selection.matching:
         lines += ["Found:", *_lines(selection.matching)]
     if selection.others and count < bounds.least:

@@ -78,7 +78,7 @@ export class MockServer {
       answer = await fetch(url, { method, headers, body: body === undefined ? undefined : JSON.stringify(body) });
     } catch (error) {
       const why = error.cause?.message || error.cause?.code || error.message;
-      throw new MockServerError(`No mockserver at ${this.url}: ${why}. Is it running? Start it with: mockserver serve`, { cause: error });
+      throw new MockServerError(`No mockserver at ${this.url}: ${why}. Run the tests with mockserver run -- npm test, or start a server: mockserver serve`, { cause: error });
     }
     const text = await answer.text();
     const told = parsed(text);

@@ -75,7 +75,7 @@ PASSING: list[dict[str, Any]] = [
 FAILING: list[tuple[dict[str, Any], str]] = [
     ({"calls": 3, "match": {"model": "n"}}, "Expected 3 requests with model='n', found 1.\nFound:\n  #3 cerebras"),
     ({"calls": 1, "match": {"model": "o"}}, "found 0.\nNearest others:\n  #1 cerebras completions m 'hello'"),
-    ({"calls": {"at_most": 1}}, "Expected at most 1 requests, found 6."),
+    ({"calls": {"at_most": 1}}, "Expected at most 1 request, found 6."),
     ({"never": True, "match": {"model": "n"}}, "Expected no request with model='n', found 1:\n  #3"),
     (
         {"spaced_at_least": 0.4},
