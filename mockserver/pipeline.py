@@ -7,7 +7,7 @@
     generate    model                    -> generation, pace
     write       dialect.write            -> reply           status, headers, frames, each after a decoding step
     schedule    latency                  -> timeline        absolute due times
-    faults      a fold over those meant  -> timeline
+    faults      a fold over triggered    -> timeline
     record      journal                  -> exchange        before the first byte is sent
 
 One `Plan` goes through them all. Parse and everything from generate to faults is pure, and so may run in a thread;
@@ -113,9 +113,9 @@ def resolve(plan: Plan, namespace: Namespace, now: float, since: float = 0.0, st
         choose(plan, namespace.stubs, stubs, reply)
         if plan.prepared is not None:
             _override(plan, plan.prepared)
-    plan.meant = faults
+    plan.triggered = faults
     if settings.fault or namespace.faults.armed or context.route.configured is not None:
-        plan.meant = (*namespace.faults.pick(plan, now, since), *faults)
+        plan.triggered = (*namespace.faults.pick(plan, now, since), *faults)
     if plan.request is not None and not (plan.prepared is not None and isinstance(plan.prepared.content, Raw)):
         dialect, profile = plan.context.route.dialect, plan.context.profile
         cacheable = plan.request.cacheable
@@ -129,7 +129,7 @@ def complete(plan: Plan) -> None:
     generate(plan)
     write(plan)
     schedule(plan)
-    if plan.meant:
+    if plan.triggered:
         apply_faults(plan)
     if plan.rule is not None and not plan.context.settings.strict:
         plan.timeline = plan.timeline._replace(headers=(*plan.timeline.headers, *rule_headers(plan)))
@@ -138,19 +138,19 @@ def complete(plan: Plan) -> None:
 def generate(plan: Plan) -> None:
     """Let the model say what is prepared, or its own words; or take the prepared body as it is."""
     try:
-        if plan.trouble is not None:
-            raise HandlerError(plan.trouble)
+        if plan.handler_error is not None:
+            raise HandlerError(plan.handler_error)
         if plan.prepared is not None:
             plan.prepared = render(plan.prepared, plan)
     except HandlerError as error:
-        plan.trouble = str(error)
-        plan.refusal = Refusal(FailureKind.SERVER_ERROR, plan.trouble)
+        plan.handler_error = str(error)
+        plan.refusal = Refusal(FailureKind.SERVER_ERROR, plan.handler_error)
         return
     prepared = plan.prepared
     if prepared is not None and prepared.faults:
         check_faults(prepared, plan)
         own = (TriggeredFault(fault, "header" if plan.rule is None else "stub") for fault in prepared.faults)
-        plan.meant = (*own, *plan.meant)
+        plan.triggered = (*own, *plan.triggered)
     content = prepared.content if prepared is not None else None
     if isinstance(content, Raw):
         plan.refusal, plan.reply = None, reply_of(content)
@@ -200,8 +200,8 @@ def record(plan: Plan, namespace: Namespace, path: str, now: float) -> Exchange:
         settle(plan, namespace.quotas, now)
     if plan.reuse is not None and plan.visible_generation is not None:
         plan.reuse.keep()
-    if plan.meant:
-        refund_counts(plan.meant, plan.struck)
+    if plan.triggered:
+        refund_counts(plan.triggered, plan.applied)
     namespace.attempts.record(plan)
     return namespace.journal.open(namespace.name, path, plan.context.call, plan, arrived=now, ahead=namespace.shift)
 
@@ -210,7 +210,7 @@ def release(plan: Plan, namespace: Namespace) -> None:
     """Give back what a request has been counted for, since it gets no answer after all."""
     if plan.reservation is not None:
         namespace.quotas.release(plan.reservation)
-    refund_counts(plan.meant)
+    refund_counts(plan.triggered)
 
 
 # --- what the stations need --------------------------------------------------------------------------------------
@@ -262,9 +262,9 @@ def _generate(plan: Plan, content: ScriptedOutput | Measures | None) -> None:
         generation = generate_text(request, context.scope.seed)
     if isinstance(content, Measures):
         generation = generation._replace(measures=checked_measures(content, plan), prepared=True)
-    if plan.meant:
+    if plan.triggered:
         generation = _with_model_faults(plan, generation)
-    if plan.meant or scripted is not None:
+    if plan.triggered or scripted is not None:
         # The model itself refuses nothing.
         generation = word_refusals(generation)
     if engine is not None and engine.prompts is not None:
@@ -286,16 +286,16 @@ def _generate(plan: Plan, content: ScriptedOutput | Measures | None) -> None:
 
 
 def _with_model_faults(plan: Plan, generation: Generation) -> Generation:
-    """The generation after the faults of the model itself; those that have changed it have struck."""
-    struck = []
-    for strike in plan.meant:
-        if strike.kind.says is None:
+    """The generation after the faults of the model itself; those that have changed it were applied."""
+    applied = []
+    for triggered in plan.triggered:
+        if triggered.kind.says is None:
             continue
-        changed = with_prediction_recounted(with_changed_choices(generation, strike.fault, strike.kind.says))
+        changed = with_prediction_recounted(with_changed_choices(generation, triggered.fault, triggered.kind.says))
         if not give_the_same_answer(generation, changed):
-            struck.append(strike)
+            applied.append(triggered)
         generation = changed
-    plan.struck = tuple(struck)
+    plan.applied = tuple(applied)
     return generation
 
 

@@ -1,7 +1,7 @@
 """The routes of a server: Starlette's own, a `Route` for every operation.
 
 A dialect answers under its name (`/cerebras/v1/completions`), under the vendor's own host name, and at its bare path.
-Where several dialects share a bare path the request decides (`choose_rival`), unless the setting `bare` does. Routes
+Where several dialects share a bare path the request decides (`choose_dialect`), unless the setting `bare` does. Routes
 of the user's own take precedence. All of them exist once more under `/ns/{namespace}`.
 """
 
@@ -231,7 +231,7 @@ class Routes:
                 endpoint = Endpoint(match._replace(allowed=allowed), self._serve)
                 assert match.operation is not None, "only operations have routes"
                 routes.append(Route(pattern, endpoint, methods=[method], name=match.operation.name))
-            other = next(iter(methods.values()))._replace(operation=None, allowed=allowed, rivals=())
+            other = next(iter(methods.values()))._replace(operation=None, allowed=allowed, others=())
             routes.append(Route(pattern, Endpoint(other, self._serve), name="wrong method"))
         return routes
 
@@ -240,7 +240,7 @@ def _served(routes: Iterable[Route]) -> Iterator[Served]:
     for route in routes:
         match = cast(Endpoint, route.endpoint).match
         if match is not None and match.operation is not None:
-            path, others = route.path.replace(":any}", "}"), tuple(rival.dialect.name for rival in match.rivals)
+            path, others = route.path.replace(":any}", "}"), tuple(other.dialect.name for other in match.others)
             yield Served(match.operation.method, path, match.dialect, match.operation, others)
 
 
@@ -265,33 +265,33 @@ def _bare(dialects: Mapping[str, Dialect], settings: Settings) -> Iterator[tuple
         for operation, path in _paths(dialects[name]):
             match = RouteMatch(dialects[name], operation, path)
             sharing.setdefault((path, operation.method), {}).setdefault(name, match)
-    for (path, _), (first, *rivals) in ((place, [*matches.values()]) for place, matches in sharing.items()):
-        is_set = rivals and first.dialect.name == settings.bare
-        yield path, first._replace(rivals=tuple(rivals), chosen_by="setting" if is_set else "")
+    for (path, _), (first, *others) in ((place, [*matches.values()]) for place, matches in sharing.items()):
+        is_set = others and first.dialect.name == settings.bare
+        yield path, first._replace(others=tuple(others), chosen_by="setting" if is_set else "")
 
 
-def choose_rival(
+def choose_dialect(
     match: RouteMatch,
     headers: Mapping[str, str],
     body: bytes,
     models: Mapping[str, Collection[str]],
-    recalls: Callable[[Dialect, str], bool] = lambda dialect, id_: False,
+    has_stored: Callable[[Dialect, str], bool] = lambda dialect, id_: False,
 ) -> RouteMatch:
     """The match for the dialect that a request is meant for, of those that have its bare path.
 
-    It is the one whose clients alone send such a header; else the one that `recalls` the answer with the path's id;
+    It is the one whose clients alone send such a header; else the one that `has_stored` the answer with the path's id;
     else the one whose `models` in the settings have the name, or which claims it; else the usual one.
     """
-    if match.chosen_by or not match.rivals:
+    if match.chosen_by or not match.others:
         return match
-    everyone = (match, *match.rivals)
+    everyone = (match, *match.others)
     chosen = match
     by: ChosenBy = "default"
     id_ = match.variables.get("id")
     marked = [each for each in everyone if _is_marked(each.dialect, headers)]
     if marked:
         chosen, by = marked[0], "header"
-    elif id_ is not None and (knowing := [each for each in everyone if recalls(each.dialect, id_)]):
+    elif id_ is not None and (knowing := [each for each in everyone if has_stored(each.dialect, id_)]):
         chosen, by = knowing[0], "id"
     elif model := id_ or _model_in(body):
         listing = [each for each in everyone if model in models.get(each.dialect.name, ())]
@@ -300,7 +300,7 @@ def choose_rival(
             chosen, by = claiming[0], "model"
     others = tuple(each for each in everyone if each is not chosen)
     return match._replace(
-        dialect=chosen.dialect, operation=chosen.operation, path=chosen.path, rivals=others, chosen_by=by
+        dialect=chosen.dialect, operation=chosen.operation, path=chosen.path, others=others, chosen_by=by
     )
 
 

@@ -49,7 +49,7 @@ def operations() -> dict[tuple[str, str, str, Edition], list[dict[str, Any]]]:
         if request.get("body"):
             headers = request.get("headers") or {}
             edition = headers.pop("x-mockserver-edition", "documented")
-            # What strikes an answer is refused beside a body that has none.
+            # What changes an answer is refused beside a body that has none.
             headers.pop("x-mockserver-fault", None)
             found.setdefault((path.parent.parent.name, request["method"], request["path"], edition), []).append(request)
     return found

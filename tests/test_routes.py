@@ -8,7 +8,7 @@ import pytest
 from mockserver import MockServer
 from mockserver.core.calls import Headers
 from mockserver.core.installed import load_dialects
-from mockserver.routes import Routes, choose_rival
+from mockserver.routes import Routes, choose_dialect
 from mockserver.state.context import RouteMatch
 from mockserver.state.settings import RouteSettings, Settings
 from tests.support.http import exchange
@@ -58,8 +58,8 @@ def chosen(router: Routes, path: str, body: bytes, settings: Settings, headers: 
     match = router.find("POST" if body else "GET", path)
     assert match is not None
     sent = Headers((name.encode(), value.encode()) for name, value in (headers or {}).items())
-    found = choose_rival(match, sent, body, settings.models)
-    assert {found.dialect.name, *(each.dialect.name for each in found.rivals)} == {
+    found = choose_dialect(match, sent, body, settings.models)
+    assert {found.dialect.name, *(each.dialect.name for each in found.others)} == {
         name for name, each in DIALECTS.items() if _has(each.operations, match)
     }
     return f"{found.dialect.name} {found.chosen_by}"
@@ -161,14 +161,14 @@ def test_one_dialect_alone_owns_the_root() -> None:
 def chosen_alone(router: Routes) -> tuple[Any, str]:
     match = router.find("POST", CHATS)
     assert match is not None
-    return match.rivals, match.chosen_by
+    return match.others, match.chosen_by
 
 
 def test_a_route_of_the_users_own_comes_first() -> None:
     route = RouteSettings("/v1/completions", "ovms", "completions", edition="observed")
     match = Routes(DIALECTS, Settings(routes=(route,))).find("POST", "/v1/completions")
     assert match is not None
-    assert (match.dialect.name, match.path, match.configured, match.rivals) == ("ovms", "/v3/completions", route, ())
+    assert (match.dialect.name, match.path, match.configured, match.others) == ("ovms", "/v3/completions", route, ())
 
 
 def test_a_path_that_nobody_serves_is_told_its_neighbours() -> None:

@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from mockserver.core.installed import load_dialects
-from mockserver.server.files import Sources, settings_by, standing_stubs
+from mockserver.server.files import Sources, configured_stubs, settings_by
 from mockserver.server.logs import log, set_up_logs
 from mockserver.state.settings import ConfigError, Settings
 from mockserver.state.settings.checks import check_all
@@ -153,7 +153,7 @@ def checked_names(settings: Settings) -> tuple[Stub, ...]:
     """Check the names in settings; return the stubs of the settings."""
     dialects = load_dialects()
     check_all(settings, dialects)
-    return standing_stubs(settings, dialects)
+    return configured_stubs(settings, dialects)
 
 
 def begin_to_log(settings: Settings) -> None:

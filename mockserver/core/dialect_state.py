@@ -55,7 +55,7 @@ class ResponseHistory(Protocol):
 
     operations: Mapping[str, bytes]
 
-    def recalls(self, id_: str) -> bool:
+    def has_stored(self, id_: str) -> bool:
         """Whether it has an answer with this id."""
 
     def begin(self, served: ServedResponse) -> Callable[[Progress], None] | None:

@@ -37,7 +37,7 @@ class RequestScope(NamedTuple):
     - `identity`: determines the ids in the answer, which differ from call to call.
     - `models`: the models on offer; with `closed_catalogue` no others exist.
     - `variables`: what stands for the names in the operation's path.
-    - `standings`: how the caller's quotas stand, none if quotas are off.
+    - `limit_states`: how the caller's quotas stand, none if quotas are off.
     - `refused`: why the call is refused, when the headers of its answer are made; otherwise None.
     - `webhooks`: what the dialect still has to send in the namespace, to be read only; None if it sends nothing, and
       for operations that ask a model.
@@ -52,7 +52,7 @@ class RequestScope(NamedTuple):
     models: tuple[Model, ...] = ()
     closed_catalogue: bool = False
     variables: Mapping[str, str] = MappingProxyType({})
-    standings: tuple[LimitState, ...] = ()
+    limit_states: tuple[LimitState, ...] = ()
     refused: FailureKind | None = None
     webhooks: WebhookQueue | None = None
     history: ResponseHistory | None = None
@@ -146,7 +146,7 @@ class Operation(NamedTuple):
     measure: Measure | None = None
 
     def needs_history(self, call: Call) -> bool:
-        """Whether the answer to a call may depend on earlier ones: it asks no model, or recalls an answer."""
+        """Whether the answer to a call may depend on earlier ones: it asks no model, or has_stored an answer."""
         return self.handler is not None or (
             bool(self.history_markers) and any(text in call.body for text in self.history_markers)
         )

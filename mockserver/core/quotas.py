@@ -102,35 +102,36 @@ class LimitState(NamedTuple):
         return self._replace(wait=inf if cost > limit.amount else wait, cost=cost)
 
 
-def exceeded(standings: tuple[LimitState, ...]) -> LimitState | None:
+def exceeded(limit_states: tuple[LimitState, ...]) -> LimitState | None:
     """The limit for which a refused request has to wait longest; None if none of them refuses it."""
-    worst = max(standings, key=lambda standing: standing.wait, default=None)
+    worst = max(limit_states, key=lambda state: state.wait, default=None)
     return worst if worst is not None and worst.wait > 0 else None
 
 
 def tightest(
-    standings: tuple[LimitState, ...], measure: LimitUnit, periods: Collection[str] = PERIODS
+    limit_states: tuple[LimitState, ...], measure: LimitUnit, periods: Collection[str] = PERIODS
 ) -> LimitState | None:
     """The limit with the least left, of those with this measure and one of these periods; None if there is none."""
-    fitting = [each for each in standings if each.limit.measure == measure and each.limit.period in periods]
+    fitting = [each for each in limit_states if each.limit.measure == measure and each.limit.period in periods]
     if len(fitting) > 1:
-        return min(fitting, key=lambda standing: (-standing.wait, standing.remaining))
+        return min(fitting, key=lambda state: (-state.wait, state.remaining))
     return fitting[0] if fitting else None
 
 
 class Refused(NamedTuple):
     """Why quotas refuse a request, independent of any vendor's format.
 
-    Either `standings`, one of which makes the request wait, or `crowd`, the number of generations that may run at once.
+    Either `limit_states`, one of which makes the request wait, or `crowd`, the number of generations that may run at
+    once.
     """
 
-    standings: tuple[LimitState, ...] = ()
+    limit_states: tuple[LimitState, ...] = ()
     crowd: int | None = None
 
     @property
     def wait(self) -> float | None:
         """After how many seconds the same request would be let in: None if that is unknown, infinite if never."""
-        worst = exceeded(self.standings)
+        worst = exceeded(self.limit_states)
         return worst.wait if worst is not None else None
 
 

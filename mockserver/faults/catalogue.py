@@ -1,7 +1,7 @@
 """The catalogue: every kind of fault with its settings and the function that applies it.
 
-A kind that needs a stream strikes only streams. `error` and `error_event` answer as the vendor would, and `no_finish`
-has to know how it says why an answer has ended; all other kinds know no vendor.
+A kind that needs a stream is applied to streams only. `error` and `error_event` answer as the vendor would, and
+`no_finish` has to know how it says why an answer has ended; all other kinds know no vendor.
 """
 
 from collections.abc import Callable, Mapping
@@ -27,12 +27,12 @@ class FaultKind:
     """A kind of fault: a function over timelines (`apply`), or over what the model says (`says`), or neither.
 
     - `settings`: its own keys in a fault's table.
-    - `places`: the keys that say where in the answer it strikes.
+    - `places`: the keys that say where in the answer it is applied.
     - `within`: whether a place is within an answer, None if it always is. For most kinds something must follow the
       place; kinds that add an end of their own only need the answer to reach it.
-    - `streams`: it strikes only streams; `calls`: only answers that call a tool; `removes`: only those that have
+    - `streams`: it is only for streams; `calls`: only answers that call a tool; `removes`: only those that have
       what it takes out of events.
-    - `listens`: it strikes no answer but the listener, which then fails for everybody.
+    - `listens`: it concerns no answer but the listener, which then fails for everybody.
     - `ends`: nothing of the answer is sent after its place; without a place, nothing at all.
     - `head`: it changes status or headers, and so shows even if no events are left.
     - `harm`: the damage that a client can notice in an answer with a status of success: it is truncated, or spoilt.
@@ -60,7 +60,7 @@ _FAILURE = {
     "message": FaultSetting(TEXT, "", "a message instead of the vendor's"),
 }
 
-# Kinds that strike a stream at a place which something follows; and kinds that break an answer off at a place.
+# Kinds that change a stream at a place which something follows; and kinds that break an answer off at a place.
 _at_an_event = partial(FaultKind, streams=True, places=_ANYWHERE, within=goes_on)
 _broken_off = partial(FaultKind, places=_ANYWHERE, within=reaches, ends=True, harm="truncates")
 

@@ -134,7 +134,7 @@ def _stuck(items: Sequence[Item], start: int) -> Sequence[Item]:
 
 
 def _place_in_text(choice: Choice, fault: Fault) -> int:
-    """After how many tokens of its text a choice is struck; its thoughts come first."""
+    """After how many tokens of its text a choice is changed; its thoughts come first."""
     return max((fault.place.after_token or 0) - len(choice.thoughts), 0)
 
 

@@ -10,9 +10,9 @@ from mockserver.core.matching.requests import ANYTHING, RequestMatcher
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a fault strikes: after so many events, tokens or bytes of the body, or `at` so many seconds.
+    """Where a fault is applied: after so many events, tokens or bytes of the body, or `at` so many seconds.
 
-    Without any of these it strikes at the beginning.
+    Without any of these it is applied at the beginning.
     """
 
     after_event: int | None = None
@@ -28,10 +28,10 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Chance:
-    """Which of the requests that match are struck.
+    """Which of the requests that match trigger the fault.
 
     The rule's window opens `start` seconds after it was armed and lasts `seconds` (None: without end). Of the requests
-    that match in this window the first `skip` are spared, then every `every`-th is struck, at most `times` times; and
+    that match in this window the first `skip` are spared, then every `every`-th triggers it, at most `times` times; and
     of these only a `share`: a probability, whose draw is derived from the request and how often it has come. With a
     `share_end` it changes linearly to that by the end of the window.
     """
@@ -61,13 +61,14 @@ def holds(chance: Chance, elapsed: float) -> bool:
     return elapsed >= chance.start and (chance.seconds is None or elapsed < chance.start + chance.seconds)
 
 
-def strikes(chance: Chance, matched: int, struck: int, elapsed: float, draw: float) -> bool:
-    """Whether a rule strikes a request.
+def triggers(chance: Chance, matched: int, applied: int, elapsed: float, draw: float) -> bool:
+    """Whether a request triggers the fault of a rule.
 
-    The request is the `matched`-th (from 1 on) to match while the window was open, and `struck` others have been
-    struck; the rule was armed `elapsed` seconds ago; `draw` is the request's draw, from 0 (included) to 1 (excluded).
+    The request is the `matched`-th (from 1 on) to match while the window was open, and `applied` others have
+    triggered it; the rule was armed `elapsed` seconds ago; `draw` is the request's draw, from 0 (included) to 1
+    (excluded).
     """
-    if not holds(chance, elapsed) or (chance.times is not None and struck >= chance.times):
+    if not holds(chance, elapsed) or (chance.times is not None and applied >= chance.times):
         return False
     turn = matched - chance.skip - 1
     return turn >= 0 and turn % chance.every == 0 and draw < _share(chance, elapsed)
@@ -89,7 +90,7 @@ NUMBER: ValueType = "number"
 
 _PYTHON_TYPES: Mapping[ValueType, type | tuple[type, ...]] = {TEXT: str, WHOLE: int, NUMBER: (int, float)}
 
-# Keys of any fault's table: where in an answer it strikes, when, and how often.
+# Keys of any fault's table: where in an answer it is applied, when, and how often.
 PLACE_KEYS: Mapping[str, ValueType] = {"after_event": WHOLE, "after_token": WHOLE, "after_bytes": WHOLE, "at": NUMBER}
 WINDOW_KEYS: Mapping[str, ValueType] = {"from": NUMBER, "for": NUMBER}
 COUNT_KEYS: Mapping[str, ValueType] = {"times": WHOLE, "every": WHOLE, "skip": WHOLE}

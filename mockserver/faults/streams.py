@@ -30,14 +30,14 @@ StreamEvents = Iterator[StreamEvent]
 
 
 class Vendor(NamedTuple):
-    """What faults know of the vendor whose answer they strike: `words` is its wording of a failure, its answer or the
+    """What faults know of the vendor whose answer they change: `words` is its wording of a failure, its answer or the
     event that ends a stream; `finish_keys` are the members of events with a finish reason."""
 
     words: Callable[[Fault], Timeline]
     finish_keys: tuple[str, ...]
 
 
-# What a fault makes of the answer that it strikes, and of its events, or of those after its place.
+# What a fault makes of the answer to which it is applied, and of its events, or of those after its place.
 Apply = Callable[[Timeline, Fault, Vendor], Timeline]
 _Change = Callable[[StreamEvents, Fault], StreamEvents]
 

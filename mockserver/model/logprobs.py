@@ -4,7 +4,7 @@ Each position has a shape: the log-probabilities of the first 21 ranks, whose pr
 greedily chosen token has the first rank. A sampled one usually has it too, and never a rank that `top_k`, `top_p` or
 `min_p` exclude; at high temperatures it sometimes has a rank beyond the twentieth. Rivals (alternatives) are common
 tokens of the language. A position does not depend on how many alternatives are requested. Biases move the shape as they
-move logits, and banned tokens are not among the rivals.
+move logits, and banned tokens are not among the alternatives.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -32,7 +32,7 @@ Row = tuple[int, str, float]
 
 
 class Scale(NamedTuple):
-    """What the ranks and rivals of a choice's tokens depend on."""
+    """What the ranks and alternatives of a choice's tokens depend on."""
 
     sampling: Sampling
     greedy: bool
@@ -61,10 +61,10 @@ def positions(
 ) -> tuple[Position, ...]:
     """One position per token, each with its `alternatives` likeliest tokens, best first."""
     draws = Draws(key)
-    rivals = _rivals(scale.language, banned_tokens(scale.sampling))
+    candidates = _candidates(scale.language, banned_tokens(scale.sampling))
     likely = _ranker(scale)
     count = min(alternatives, RANKS)
-    # Banned tokens are not among the rivals, so they need no further change.
+    # Banned tokens are not among the candidates, so they need no further change.
     biases = {token: bias for token, bias in scale.sampling.logit_bias if bias > NEVER}
     favoured = _favoured(scale.sampling.logit_bias)
     rows = []
@@ -72,7 +72,7 @@ def positions(
         bits = draws.bits()
         shape = _shapes()[bits % _SHAPES]
         rank = likely(bits, shape)
-        top = _top(bits, (token, text), RANKS if biases else count, rank, shape, rivals)
+        top = _top(bits, (token, text), RANKS if biases else count, rank, shape, candidates)
         if biases:
             rows.append(_biased(top, (token, text, shape[rank]), biases, favoured, count, greedy=scale.greedy))
         else:
@@ -147,24 +147,24 @@ def _top(
     count: int,
     rank: int,
     shape: Sequence[float],
-    rivals: Sequence[tuple[int, str]],
+    candidates: Sequence[tuple[int, str]],
 ) -> tuple[Row, ...]:
-    """The `count` likeliest tokens by rank: the chosen one at its rank, rivals at the others."""
+    """The `count` likeliest tokens by rank: the chosen one at its rank, candidates at the others."""
     if count == 0:
         return ()
     token, text = chosen
     top: list[Row] = []
-    start = (bits >> 16) % len(rivals) if rivals else 0
+    start = (bits >> 16) % len(candidates) if candidates else 0
     step = 0
     for place in range(count):
         if place == rank:
             top.append((token, text, shape[rank]))
             continue
-        while step < len(rivals):
-            rival = rivals[(start + step) % len(rivals)]
+        while step < len(candidates):
+            candidate = candidates[(start + step) % len(candidates)]
             step += 1
-            if rival[0] != token and rival[1] != text:
-                top.append((*rival, shape[place]))
+            if candidate[0] != token and candidate[1] != text:
+                top.append((*candidate, shape[place]))
                 break
     return tuple(top)
 
@@ -228,14 +228,16 @@ def _shapes() -> tuple[tuple[float, ...], ...]:
 
 
 @lru_cache(maxsize=64)
-def _rivals(language: str, forbidden: BannedTokens) -> tuple[tuple[int, str], ...]:
+def _candidates(language: str, forbidden: BannedTokens) -> tuple[tuple[int, str], ...]:
     """Tokens of the language's own sentences in a fixed mixed order, without duplicate texts and forbidden tokens."""
-    rivals = _all_rivals(language)
-    return tuple(rival for rival in rivals if not forbidden.forbid_token(*rival)) if forbidden else rivals
+    candidates = _all_candidates(language)
+    if not forbidden:
+        return candidates
+    return tuple(candidate for candidate in candidates if not forbidden.forbid_token(*candidate))
 
 
 @cache
-def _all_rivals(language: str) -> tuple[tuple[int, str], ...]:
+def _all_candidates(language: str) -> tuple[tuple[int, str], ...]:
     seen: dict[str, int] = {}
     for sentence in languages.sentences(language)["body"]:
         for token, text in zip(*phrase(sentence), strict=True):

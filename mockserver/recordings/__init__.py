@@ -13,7 +13,7 @@ from mockserver.core.generation import FinishReason
 from mockserver.core.json_values import nests_absurdly
 from mockserver.core.secrets import is_secret
 from mockserver.model.prepared import Counts, ScriptedOutput
-from mockserver.routes import Routes, choose_rival
+from mockserver.routes import Routes, choose_dialect
 from mockserver.state.context import RouteMatch
 
 # Statuses that are due to the state of the vendor or the caller, not to the request.
@@ -95,8 +95,8 @@ def route_of(recorded: Recorded, router: Routes) -> RouteMatch | None:
         route = router.find(recorded.method, path, host)
         if route is None or route.operation is None:
             continue
-        if route.rivals and recorded.dialect is None:
-            return choose_rival(route, call_of(recorded, route).headers, recorded.body, {})
+        if route.others and recorded.dialect is None:
+            return choose_dialect(route, call_of(recorded, route).headers, recorded.body, {})
         if route.configured is not None or recorded.dialect in (None, route.dialect.name):
             return route
     return None

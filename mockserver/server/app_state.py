@@ -15,7 +15,7 @@ from mockserver.core.dialects import Dialect
 from mockserver.routes import Routes, Serve
 from mockserver.server.clock import Clocks, Monotonic
 from mockserver.server.cors import AccessGuard
-from mockserver.server.files import Sources, standing_stubs
+from mockserver.server.files import Sources, configured_stubs
 from mockserver.server.logs import log
 from mockserver.server.metrics import Metrics
 from mockserver.server.multi_process import check_processes
@@ -58,7 +58,7 @@ class AppState:
         self._serve = serve
         # Called when other routes come into force.
         self.on_change: Callable[[Routes], object] = lambda routes: None
-        self.setup = self._set_up(settings, standing_stubs(settings, dialects, self.stub_sources))
+        self.setup = self._set_up(settings, configured_stubs(settings, dialects, self.stub_sources))
         self.config_fault: str | None = None
         self.worker: int | None = None
         self.started = time.time()
@@ -180,11 +180,11 @@ class Watcher:
         self._settings_from, self._stubs_from = Sources(), await asyncio.to_thread(self._stubs_from.anew)
         settings = await asyncio.to_thread(self._read, self._settings_from)
         self._stubs_from = Sources()
-        stubs = await asyncio.to_thread(standing_stubs, settings, self._app_state.dialects, self._stubs_from)
+        stubs = await asyncio.to_thread(configured_stubs, settings, self._app_state.dialects, self._stubs_from)
         self._app_state.adopt(settings, stubs)
 
     async def _take_up_stubs(self) -> None:
         """Reload only the stubs: settings changed through the admin API stay, and so do the counts of rules."""
         settings, self._stubs_from = self._app_state.setup.settings, Sources()
-        stubs = await asyncio.to_thread(standing_stubs, settings, self._app_state.dialects, self._stubs_from)
+        stubs = await asyncio.to_thread(configured_stubs, settings, self._app_state.dialects, self._stubs_from)
         self._app_state.restock(stubs)

@@ -194,24 +194,24 @@ async def answer_preflight(method: str, headers: Headers, send: Send) -> bool:
     return True
 
 
-def reader_of(headers: Headers, settings: Settings) -> str | None:
+def allowed_origin(headers: Headers, settings: Settings) -> str | None:
     """The origin of the page that may read the answer by our headers; None if there is none."""
     origin = headers.get("origin")
     may_read = origin is not None and settings.cors != VENDOR and allows_origin(settings.cors, origin)
     return origin if may_read else None
 
 
-def shared(timeline: Timeline, origin: str) -> Timeline:
+def with_cors(timeline: Timeline, origin: str) -> Timeline:
     """The timeline with headers that let a page of that origin read everything."""
     ending = timeline.ending
     if ending is not None and ending.raw.startswith(HEAD):
         # The raw bytes begin with a complete head.
         lines = b"".join(b"%b: %b\r\n" % header for header in _opened(origin))
         ending = ending._replace(raw=HEAD + lines + ending.raw[len(HEAD) :])
-    return timeline._replace(headers=shared_headers(timeline.headers, origin), ending=ending)
+    return timeline._replace(headers=with_cors_headers(timeline.headers, origin), ending=ending)
 
 
-def shared_headers(headers: RawHeaders, origin: str) -> RawHeaders:
+def with_cors_headers(headers: RawHeaders, origin: str) -> RawHeaders:
     """Headers that let a page of that origin read everything, including all header names.
 
     They replace such headers of the vendor, since browsers reject duplicates.

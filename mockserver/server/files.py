@@ -182,7 +182,7 @@ def read_config(path: Path, traces: TraceFiles, sources: Sources | None = None) 
 # stub file.
 
 
-def standing_stubs(
+def configured_stubs(
     settings: Settings, dialects: Mapping[str, Dialect], sources: Sources | None = None
 ) -> tuple[Stub, ...]:
     """The stubs of the settings: those of the config file, then those of the folder. Raises ConfigError."""

@@ -17,7 +17,7 @@ from mockserver.core.calls import Call, Headers
 from mockserver.core.failures import FailureKind, Refusal, SimulatorError
 from mockserver.core.json_values import MOST_VALUES, has_more_values
 from mockserver.core.timeline import TimedFrames, Timeline
-from mockserver.routes import Routes, choose_rival
+from mockserver.routes import Routes, choose_dialect
 from mockserver.server.app_state import AppState, Setup
 from mockserver.server.asgi import (
     HEADERS,
@@ -29,11 +29,11 @@ from mockserver.server.asgi import (
     refuse_websocket,
 )
 from mockserver.server.clock import ShiftedClock
-from mockserver.server.cors import preflight, reader_of, shared
+from mockserver.server.cors import allowed_origin, preflight, with_cors
 from mockserver.server.logs import log, log_access
 from mockserver.server.multi_process import needs_one_process, stateful_call, stateful_context
 from mockserver.server.urls import ADMIN, live_page_from
-from mockserver.state.admission import standings_of
+from mockserver.state.admission import limit_states_of
 from mockserver.state.context import HeaderError, RequestContext, RouteMatch, make_context
 from mockserver.state.costs import answers_long, reads_long
 from mockserver.state.journal.exchanges import Exchange
@@ -63,8 +63,8 @@ class _Incoming:
         self.arrived = self.clock.now()
         self.body = b""
         self.has_transport = Transport.EXTENSION in scope.get("extensions", {})
-        # The page that may read the answer.
-        self.reader = reader_of(headers, self.setup.settings) if "origin" in headers else None
+        # The origin of the page that may read the answer.
+        self.origin = allowed_origin(headers, self.setup.settings) if "origin" in headers else None
 
     def call(self, path: str) -> Call:
         """The call under the dialect's native path."""
@@ -102,7 +102,7 @@ class Handler:
         name, path = _namespace_of(scope, headers)
         is_known = name == DEFAULT or is_name(name)
         incoming = _Incoming(scope, self.app_state, name if is_known else DEFAULT, path, headers)
-        allowed = preflight(incoming.method, headers) if incoming.reader is not None else None
+        allowed = preflight(incoming.method, headers) if incoming.origin is not None else None
         if allowed is not None:
             return _aside(incoming, allowed)
         body = await read_body(scope, receive, incoming.setup.settings.max_body)
@@ -113,10 +113,10 @@ class Handler:
             return self._elsewhere(incoming, scope["path"])
         is_long = len(incoming.body) > MOST_VALUES and route.operation is not None
         is_too_large = body is None or (is_long and await asyncio.to_thread(has_more_values, body))
-        if route.rivals:
+        if route.others:
             # A long body may have to be parsed for that; one that is too large is not read.
             known, models = b"" if is_too_large else incoming.body, incoming.setup.settings.models
-            choose = partial(choose_rival, route, headers, known, models, incoming.namespace.histories.recalls)
+            choose = partial(choose_dialect, route, headers, known, models, incoming.namespace.histories.has_stored)
             route = await asyncio.to_thread(choose) if is_long else choose()
         try:
             if is_too_large:
@@ -165,8 +165,10 @@ class Handler:
         settings, namespace = incoming.setup.settings, incoming.namespace
         call = incoming.call(route.path)
         salt = next(self._calls) if settings.ids == "unique" else 0
-        standings = standings_of(call, route, settings, namespace.quotas, incoming.arrived) if settings.quota else ()
-        context = make_context(call, route, settings, salt, standings)
+        limit_states = (
+            limit_states_of(call, route, settings, namespace.quotas, incoming.arrived) if settings.quota else ()
+        )
+        context = make_context(call, route, settings, salt, limit_states)
         operation, dialect = route.operation, route.dialect
         if operation is None or not operation.needs_history(call):
             return context
@@ -213,12 +215,12 @@ class Handler:
             self._send(incoming, plan)
         app_state.namespaces.trim()
         app_state.metrics.in_flight += 1
-        noted = namespace.histories.begin(exchange)
-        ended = partial(_ended, exchange, namespace, app_state, noted)
+        close_history = namespace.histories.begin(exchange)
+        ended = partial(_ended, exchange, namespace, app_state, close_history)
         timeline = plan.timeline if plan is not None else _error_timeline(exchange)
-        if incoming.reader is not None:
+        if incoming.origin is not None:
             # With headers that let pages of other origins read it.
-            timeline = shared(timeline, incoming.reader)
+            timeline = with_cors(timeline, incoming.origin)
         joined = incoming.setup.settings.writes == "joined"
         return PlayedResponse(timeline, incoming.clock, incoming.arrived, exchange.record, ended, joined=joined)
 
@@ -257,8 +259,10 @@ def _error_timeline(exchange: Exchange) -> Timeline:
     )
 
 
-def _ended(exchange: Exchange, namespace: Namespace, app_state: AppState, noted: Callable[[], None] | None) -> None:
-    """Settle an exchange that has ended: quotas, slots, metrics, the dialect's own ledger, journal and log."""
+def _ended(
+    exchange: Exchange, namespace: Namespace, app_state: AppState, close_history: Callable[[], None] | None
+) -> None:
+    """Settle an exchange that has ended: quotas, slots, metrics, history, journal and log."""
     plan = exchange.plan
     if plan is not None and plan.reservation is not None:
         namespace.quotas.release(plan.reservation)
@@ -267,8 +271,8 @@ def _ended(exchange: Exchange, namespace: Namespace, app_state: AppState, noted:
             plan.slot.release()
         namespace.attempts.record_cancel(plan)
     app_state.metrics.ended(exchange)
-    if noted is not None:
-        noted()
+    if close_history is not None:
+        close_history()
     namespace.journal.notify(exchange)
     log_access(exchange)
 
@@ -321,5 +325,5 @@ def _hint(plan: Plan, path: str, routes: Routes) -> str:
         return f"nearest: {', '.join(routes.nearest(path))}"
     if plan.refusal.kind not in (FailureKind.INVALID_REQUEST, FailureKind.UNKNOWN_MODEL):
         return ""
-    others = [f"/{rival.dialect.name}{path}" for rival in route.rivals]
+    others = [f"/{other.dialect.name}{path}" for other in route.others]
     return f"{path} is {route.dialect.name}'s; others: {', '.join(others)}" if others else ""

@@ -71,8 +71,8 @@ class AccessLine:
         # Why the answer is not simply what the model would say.
         if plan is not None and plan.rule is not None:
             parts.append(f"by stub {plan.rule}")
-        if plan is not None and plan.struck:
-            parts.append(f"struck by {' and '.join(plan.faults)}")
+        if plan is not None and plan.applied:
+            parts.append(f"with fault {' and '.join(plan.faults)}")
         if record.closed_by == "client":
             parts.append(f"client left after {record.events_sent} events")
         if record.given_up:
@@ -227,8 +227,8 @@ def _usage(exchange: Exchange) -> Usage | None:
     plan = exchange.plan
     if plan is None:
         return None
-    # Few answers are struck by faults.
-    generation = plan.visible_generation if plan.struck else plan.generation
+    # Few answers have faults.
+    generation = plan.visible_generation if plan.applied else plan.generation
     return None if generation is None else generation.usage
 
 
@@ -243,8 +243,8 @@ def _reason(exchange: Exchange) -> str | None:
         )
     if plan is None or plan.refusal is None:
         return None
-    if plan.trouble is not None:
-        return plan.trouble
+    if plan.handler_error is not None:
+        return plan.handler_error
     if plan.nearest is not None and plan.refusal.status == HTTPStatus.NOT_FOUND:
         # In which fields the request differs, without what was asked.
         fields = (", ".join(dict.fromkeys(each.field for each in near.differences)) for near in plan.nearest)

@@ -99,8 +99,8 @@ class Metrics:
         route = plan.context.route
         dialect, operation = route.dialect.name, route.operation
         tally = self._note(dialect, "" if operation is None else operation.name, plan.timeline.status, record)
-        # Few answers are struck by faults.
-        visible = plan.visible_generation if plan.struck else plan.generation
+        # Few answers have faults.
+        visible = plan.visible_generation if plan.applied else plan.generation
         if visible is not None:
             usage = visible.usage
             tally.prompt_tokens += usage.prompt_tokens
@@ -108,7 +108,7 @@ class Metrics:
             tally.completion_tokens += usage.completion_tokens
         if plan.refusal is not None:
             self.failures[dialect, plan.refusal.kind] += 1
-        if plan.struck:
+        if plan.applied:
             self.faults.update((dialect, kind) for kind in plan.faults)
         if plan.timeline.streamed and record.tokens_sent:
             _note_times(self.streams[dialect], plan, record)

@@ -47,10 +47,10 @@ def _stateful(settings: Settings, stubs: Sequence[Stub]) -> Iterator[str]:
             yield _of_slots(latency)
     for fault in settings.fault:
         if _counts(fault):
-            yield f"a fault ({fault.kind}) that strikes some of the requests"
+            yield f"a fault ({fault.kind}) that applies to some of the requests"
     for route in settings.routes:
         if any(map(_counts, route.faults)):
-            yield f"a fault at {route.path} that strikes some of the requests"
+            yield f"a fault at {route.path} that applies to some of the requests"
     for stub in stubs:
         several = len(stub.steps) > 1 or stub.most is not None
         if several or any(map(_asks_counts, (stub.criteria, *(step.criteria for step in stub.steps)))):
@@ -61,7 +61,7 @@ def _stateful(settings: Settings, stubs: Sequence[Stub]) -> Iterator[str]:
 
 
 def _counts(fault: Fault) -> bool:
-    """Whether earlier requests decide if a fault strikes; a share draws anew each time that a request is repeated."""
+    """Whether earlier requests decide if a fault is triggered; a share draws anew when a request is repeated."""
     windowed = Chance(start=fault.chance.start, seconds=fault.chance.seconds)
     return fault.chance != windowed or _asks_counts(fault.match)
 

@@ -9,17 +9,17 @@ from mockserver.state.rate_limiter import BucketKey, RateLimiter, cost_of
 from mockserver.state.settings import Settings
 
 
-def standings_of(
+def limit_states_of(
     call: Call, route: RouteMatch, settings: Settings, limiter: RateLimiter, now: float
 ) -> tuple[LimitState, ...]:
-    """The standings of a caller's limits while the model is unknown; none if no quota applies."""
+    """The limit_states of a caller's limits while the model is unknown; none if no quota applies."""
     asker = _asker(call, route, "")
     allowance = allowance_of(settings.quota, route.dialect, asker.model, asker.key)
-    return () if allowance is None else limiter.standings(asker, allowance, now)
+    return () if allowance is None else limiter.limit_states(asker, allowance, now)
 
 
 def admit(plan: Plan, limiter: RateLimiter, now: float) -> None:
-    """Admit a request to a model, with its standings and a reservation that must leave later; or refuse it.
+    """Admit a request to a model, with its limit_states and a reservation that must leave later; or refuse it.
 
     There is no reservation if nothing is counted, because no quota applies or the request is refused.
     """
@@ -32,7 +32,7 @@ def admit(plan: Plan, limiter: RateLimiter, now: float) -> None:
         return
     charge = cost_of(request, context.scope.model(request.model), dialect.quotas)
     verdict = limiter.reserve(asker, allowance, charge, now)
-    plan.context = context._replace(scope=context.scope._replace(standings=verdict.standings))
+    plan.context = context._replace(scope=context.scope._replace(limit_states=verdict.limit_states))
     if isinstance(verdict, Refused):
         plan.refusal = dialect.quotas.refuse(verdict, context.scope.now)._replace(model=request.model)
     else:

@@ -42,7 +42,7 @@ class RouteMatch(NamedTuple):
     """The target of a request: a dialect, and its operation for the path and the method, None if it has none.
 
     `path` is the dialect's own path, `allowed` the methods that it supports there, `configured` the user's settings for
-    it. `rivals` are the other dialects that have the same bare path, and `chosen_by` is what decided between them.
+    it. `others` are the other dialects that have the same bare path, and `chosen_by` is what decided between them.
     """
 
     dialect: Dialect
@@ -51,7 +51,7 @@ class RouteMatch(NamedTuple):
     variables: Mapping[str, str] = MappingProxyType({})
     allowed: tuple[str, ...] = ()
     configured: RouteSettings | None = None
-    rivals: "tuple[RouteMatch, ...]" = ()
+    others: "tuple[RouteMatch, ...]" = ()
     chosen_by: ChosenBy = ""
 
 
@@ -73,7 +73,7 @@ class RequestContext(NamedTuple):
 
 
 def make_context(
-    call: Call, route: RouteMatch, settings: Settings, salt: int = 0, standings: tuple[LimitState, ...] = ()
+    call: Call, route: RouteMatch, settings: Settings, salt: int = 0, limit_states: tuple[LimitState, ...] = ()
 ) -> RequestContext:
     """The context of a call, as the request's own headers prescribe, else its route, else the server's settings.
 
@@ -103,7 +103,7 @@ def make_context(
         models=models,
         closed_catalogue=catalogue is not None,
         variables=variables,
-        standings=standings,
+        limit_states=limit_states,
     )
     lengths = lengths_of(output_tokens, settings.traces)
     return RequestContext(call, route, settings, scope, profile, latency, lengths, overrides)

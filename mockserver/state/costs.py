@@ -43,21 +43,21 @@ def too_much(request: GenerationRequest) -> Refusal | None:
     endless name; None for others."""
     if len(request.model) > _LONGEST_MODEL:
         return Refusal(FailureKind.UNKNOWN_MODEL, model=request.model[:_LONGEST_MODEL])
-    limits, rivals = request.limits, request.output.logprobs or 0
+    limits, alternatives = request.limits, request.output.logprobs or 0
     most = limits.context if limits.max_tokens is None else limits.max_tokens
     drawn = ceil(limits.lengths.quantile(1)) if limits.lengths is not None else 0
     length = min(most, limits.context if limits.ignore_eos else max(_USUAL_ANSWER, limits.min_tokens, drawn))
     choices = max(request.n, request.best_of, request.sampling.beams) * len(request.prompts)
     echoed = request.prompt_tokens * request.n if request.output.echo else 0
-    if (length * choices + echoed) * (_CARE + rivals) <= _HEAVIEST:
+    if (length * choices + echoed) * (_CARE + alternatives) <= _HEAVIEST:
         return None
     care = 1 if is_plain(request.sampling) else _CARE
-    weight = (length * choices + echoed) * (care + rivals)
+    weight = (length * choices + echoed) * (care + alternatives)
     if not request.generates or weight <= _HEAVIEST:
         return None
     message = (
-        f"The request asks for too much: {choices} choices of up to {length} tokens, with {rivals} alternatives each, "
-        f"weigh more than {_HEAVIEST} tokens. Reduce the number of prompts or choices, max_tokens or logprobs."
+        f"The request asks for too much: {choices} choices of up to {length} tokens, with {alternatives} alternatives "
+        f"each, weigh more than {_HEAVIEST} tokens. Reduce the number of prompts or choices, max_tokens or logprobs."
     )
     field, found = ("prompt", len(request.prompts)) if len(request.prompts) > 1 else ("n", request.n)
     violation = Violation((field,), "maximum", message, max(_HEAVIEST * found // weight, 1), found)
@@ -102,6 +102,6 @@ def weight(request: GenerationRequest) -> int:
         most = limits.context if limits.ignore_eos else min(limits.context, max(_USUAL_ANSWER, 2 * words, drawn))
     choices = max(request.n, request.best_of) * len(request.prompts)
     care = 1 if is_plain(request.sampling) else _CARE
-    rivals = request.output.logprobs or 0
-    echoed = request.prompt_tokens * request.n * (1 + rivals) if request.output.echo else 0
-    return max(most, limits.min_tokens) * choices * (care + rivals) + echoed
+    alternatives = request.output.logprobs or 0
+    echoed = request.prompt_tokens * request.n * (1 + alternatives) if request.output.echo else 0
+    return max(most, limits.min_tokens) * choices * (care + alternatives) + echoed

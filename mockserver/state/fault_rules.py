@@ -1,8 +1,8 @@
-"""The fault rules of a namespace, and which of them strike a request.
+"""The fault rules of a namespace, and which of them a request triggers.
 
-Each namespace counts what its rules have seen. If a rule strikes only a share of the requests, the draw is derived from
-the request and how often it has come before, so that the same requests are struck in any order of arrival, retries can
-succeed, and the share is also that of a load test which repeats one request.
+Each namespace counts what its rules have seen. If a rule applies to only a share of the requests, the draw is derived
+from the request and how often it has come before, so that the same requests trigger it in any order of arrival,
+retries can succeed, and the share is also that of a load test which repeats one request.
 """
 
 from collections.abc import Iterator, Sequence
@@ -18,7 +18,7 @@ from mockserver.core.seeding import Draws, derive
 from mockserver.core.timeline import RawHeaders, TimedFrames, Timeline
 from mockserver.faults.catalogue import FAULTS
 from mockserver.faults.parse_faults import FaultError, read_faults
-from mockserver.faults.rules import Chance, Fault, holds, strikes
+from mockserver.faults.rules import Chance, Fault, holds, triggers
 from mockserver.faults.streams import Vendor, differ, events_of, parted
 from mockserver.latency.timing import instant, to_timeline
 from mockserver.state.context import HeaderError, RequestContext
@@ -81,12 +81,12 @@ class FaultRules:
         return [(name, rule.fault, self._counts.get(rule.name, RuleCount())) for name, rule in self.armed.items()]
 
     def pick(self, plan: Plan, now: float, since: float = 0.0) -> tuple[TriggeredFault, ...]:
-        """The faults with which rules strike a request: those of its route, of the settings, and armed ones.
+        """The faults that a request triggers by rules: those of its route, of the settings, and armed ones.
 
-        They count as having struck; only the answer shows which of them have no effect (`refund_counts`). The windows
+        They count as applied; only the answer shows which of them have no effect (`refund_counts`). The windows
         of the settings' and the routes' rules are counted from `since`.
         """
-        rules = (*_standing(plan.context, since), *self.armed.values())
+        rules = (*_configured(plan.context, since), *self.armed.values())
         triggered = []
         for rule, met in [(rule, _met(rule, plan)) for rule in rules if fits(rule.fault, plan)]:
             chance, elapsed = rule.fault.chance, now - rule.armed_at
@@ -97,25 +97,25 @@ class FaultRules:
                 count.undecided += 1
                 continue
             count.matched += 1
-            # A rule that strikes every request needs no draw.
+            # A rule for every request needs no draw.
             draw = 0.0 if chance.share == 1 and chance.share_end is None else _draw(plan.context, rule.name, count)
-            if strikes(chance, count.matched, count.struck, elapsed, draw):
-                count.struck += 1
+            if triggers(chance, count.matched, count.applied, elapsed, draw):
+                count.applied += 1
                 name = rule.name.removeprefix(_ARMED) if rule.by == "armed" else ""
                 triggered.append(TriggeredFault(rule.fault, rule.by, name, count))
         return tuple(triggered)
 
 
 def _met(rule: FaultRule, plan: Plan) -> Decision:
-    """Whether a request meets the match of a rule; False if a function of the user's fails, which is `trouble`."""
+    """Whether a request meets the match of a rule; False if a function of the user's fails (`handler_error`)."""
     try:
         return decided(rule.fault.match, plan.facts)
     except Exception as error:
-        plan.trouble = f"fault {rule.fault.kind!r}: its predicate {raised(error)}"
+        plan.handler_error = f"fault {rule.fault.kind!r}: its predicate {raised(error)}"
         return False
 
 
-def _standing(context: RequestContext, since: float) -> Iterator[FaultRule]:
+def _configured(context: RequestContext, since: float) -> Iterator[FaultRule]:
     """The rules of the request's route and those of the settings."""
     route = context.route.configured
     if route is not None:
@@ -153,7 +153,7 @@ def requested_faults(plan: Plan) -> tuple[Fault, ...]:
 
 
 def fits(fault: Fault, plan: Plan) -> bool:
-    """Whether a fault is applicable to the answer: some strike only streams, some only what a model says."""
+    """Whether a fault is applicable to the answer: some are only for streams, some only for what a model says."""
     kind = FAULTS[fault.kind]
     if kind.listens or not _knows_the_end(fault, plan.context):
         return False
@@ -190,29 +190,29 @@ def _demand(fault: Fault, plan: Plan) -> str:
 
 
 def apply_faults(plan: Plan) -> None:
-    """Change the timeline by each fault that is meant, in turn, and keep those that had an effect."""
-    timeline, struck = plan.timeline, list[TriggeredFault]()
+    """Change the timeline by each triggered fault, in turn, and keep those that had an effect."""
+    timeline, applied = plan.timeline, list[TriggeredFault]()
     vendor = Vendor(partial(_words, plan), plan.context.route.dialect.finish_keys)
-    for each in plan.meant:
-        if not _takes_effect(each, timeline, plan, struck):
+    for each in plan.triggered:
+        if not _takes_effect(each, timeline, plan, applied):
             continue
         apply = each.kind.apply
         after = timeline if apply is None else apply(timeline, each.fault, vendor)
         if each.kind.removes and not differ(timeline, after):
             continue
         if each.leaves_nothing:
-            struck = _still_seen(struck, timeline, after)
-        struck.append(each)
+            applied = _still_seen(applied, timeline, after)
+        applied.append(each)
         timeline = after
-    plan.timeline, plan.struck = timeline, tuple(struck)
+    plan.timeline, plan.applied = timeline, tuple(applied)
 
 
-def _takes_effect(each: TriggeredFault, timeline: Timeline, plan: Plan, struck: Sequence[TriggeredFault]) -> bool:
-    """Whether a fault has an effect on an answer, after those that have struck it before."""
+def _takes_effect(each: TriggeredFault, timeline: Timeline, plan: Plan, applied: Sequence[TriggeredFault]) -> bool:
+    """Whether a fault has an effect on an answer, after those that were applied to it before."""
     kind, ending = each.kind, timeline.ending
     if kind.says is not None:
         # What the model says was changed before it was written; a later fault may have replaced all of it.
-        return is_among(each, plan.struck) and not any(other.leaves_nothing for other in struck)
+        return is_among(each, plan.applied) and not any(other.leaves_nothing for other in applied)
     # An earlier fault may have turned the stream into a plain answer.
     if kind.streams and not timeline.streamed:
         return False
@@ -222,11 +222,11 @@ def _takes_effect(each: TriggeredFault, timeline: Timeline, plan: Plan, struck: 
     return kind.within is None or kind.within(timeline, each.fault.place)
 
 
-def _still_seen(struck: list[TriggeredFault], before: Timeline, after: Timeline) -> list[TriggeredFault]:
+def _still_seen(applied: list[TriggeredFault], before: Timeline, after: Timeline) -> list[TriggeredFault]:
     """The earlier faults that still show when no events are left: those that changed the head."""
     if after.headers is not before.headers or (after.ending is not None and not after.ending.head):
         return []
-    return [each for each in struck if each.kind.head]
+    return [each for each in applied if each.kind.head]
 
 
 def _words(plan: Plan, fault: Fault) -> Timeline:
@@ -236,10 +236,10 @@ def _words(plan: Plan, fault: Fault) -> Timeline:
     refusal = Refusal(kind)
     if settings.get("limit") and dialect.quotas is not None:
         cost = 1 if plan.request is None else sum(prompt.token_count for prompt in plan.request.prompts)
-        refused = used_up(dialect.quotas, settings["limit"], context.scope.standings, cost)
+        refused = used_up(dialect.quotas, settings["limit"], context.scope.limit_states, cost)
         refusal = dialect.quotas.refuse(refused, context.scope.now)
         # The headers of the answer state the same limits.
-        context = context._replace(scope=context.scope._replace(standings=refused.standings))
+        context = context._replace(scope=context.scope._replace(limit_states=refused.limit_states))
     refusal = refusal._replace(
         message=settings["message"] or refusal.message,
         param=settings.get("param") or refusal.param,

@@ -57,10 +57,10 @@ class Histories:
             known = self._histories[dialect.name] = dialect.history()
         return known
 
-    def recalls(self, dialect: Dialect, id_: str) -> bool:
+    def has_stored(self, dialect: Dialect, id_: str) -> bool:
         """Whether a dialect has an answer with this id."""
         known = self._histories.get(dialect.name)
-        return known is not None and known.recalls(id_)
+        return known is not None and known.has_stored(id_)
 
     def begin(self, exchange: Exchange) -> Callable[[], None] | None:
         """Note an answer that begins, and return what notes its end; None if nothing does."""
@@ -119,9 +119,9 @@ class AttemptCounter:
     def record(self, plan: Plan) -> None:
         """Record how a request is answered: it may have failed even for a client that reads the answer to its end."""
         succeeds = 200 <= plan.timeline.status < 300
-        if not self._failed and not plan.struck and succeeds:
+        if not self._failed and not plan.applied and succeeds:
             return
-        failed = not succeeds or any(strike.kind.harm != "none" for strike in plan.struck)
+        failed = not succeeds or any(each.kind.harm != "none" for each in plan.applied)
         key = _key(plan.context.route.dialect.name, plan.context.call)
         count = self._failed.pop(key, 0)
         if failed:

@@ -1,5 +1,5 @@
 """The plan of an answer: the one value of a request's way, which each station of `mockserver/pipeline.py` adds to; and
-the faults that are meant for it, where they come from, and what their rules have counted."""
+the faults that are triggered by it, where they come from, and what their rules have counted."""
 
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
@@ -22,18 +22,18 @@ from mockserver.state.stubs.stub import Prepared
 # Where a fault comes from: a rule (armed, of the settings or of the route), a stub, or the request's own header.
 Origin = Literal["armed", "settings", "route", "stub", "header"]
 
-# A rule that strikes a share counts the repetitions of this many different requests, those that came last.
+# A rule that applies to a share counts the repetitions of this many different requests, those that came last.
 _REMEMBERED = 4096
 
 
 @dataclass(slots=True)
 class RuleCount:
-    """What a rule has seen in a namespace: the requests that matched, and those that it struck. Requests whose match is
-    `undecided`, because a search was given up, are neither.
+    """What a rule has seen in a namespace: the requests that matched, and those that it was applied to. Requests whose
+    match is `undecided`, because a search was given up, are neither.
     """
 
     matched: int = 0
-    struck: int = 0
+    applied: int = 0
     undecided: int = 0
     _seen: OrderedDict[int, int] = field(default_factory=OrderedDict, repr=False, compare=False)
 
@@ -46,7 +46,7 @@ class RuleCount:
 
 
 class TriggeredFault(NamedTuple):
-    """A fault that is meant for one request. `rule` is the name of the armed rule that asks for it; where any rule
+    """A fault that one request triggers. `rule` is the name of the armed rule that asks for it; where any rule
     does, `seen` is what it has counted.
     """
 
@@ -62,20 +62,20 @@ class TriggeredFault(NamedTuple):
 
     @property
     def leaves_nothing(self) -> bool:
-        """Whether nothing is sent of an answer that it strikes."""
+        """Whether nothing is sent of an answer to which it is applied."""
         return self.kind.ends and self.fault.place.is_beginning
 
 
-def refund_counts(meant: Iterable[TriggeredFault], struck: Sequence[TriggeredFault] = ()) -> None:
-    """Undo the counts of faults that were intended for a request and have not struck it after all."""
-    for strike in meant:
-        if strike.seen is not None and not is_among(strike, struck):
-            strike.seen.struck -= 1
+def refund_counts(triggered: Iterable[TriggeredFault], applied: Sequence[TriggeredFault] = ()) -> None:
+    """Undo the counts of faults that a request has triggered and that were not applied to its answer after all."""
+    for fault in triggered:
+        if fault.seen is not None and not is_among(fault, applied):
+            fault.seen.applied -= 1
 
 
-def is_among(strike: TriggeredFault, others: Iterable[TriggeredFault]) -> bool:
-    """Whether this strike is one of the others, by identity: equal faults may be intended for one request."""
-    return any(strike is other for other in others)
+def is_among(fault: TriggeredFault, others: Iterable[TriggeredFault]) -> bool:
+    """Whether this fault is one of the others, by identity: one request may trigger equal faults."""
+    return any(fault is other for other in others)
 
 
 # What is known of an answer before it is scheduled: no status, and no event.
@@ -90,10 +90,10 @@ class Plan:
     - resolve: the `number` of the request among the questions of its namespace, 0 if it asks no model, and which
       `attempt` it is after failures, from 1 on; the stub named `rule` with its `prepared` answer and the `criteria`
       that the request has met, and where it is `stale`, since it was recorded for another request; or the `nearest`
-      stubs if there are some and none matches; the faults `meant` for it; the state of its `engine`, and the
-      `reservation` of its quotas. `trouble` is what a function of the user's has raised.
+      stubs if there are some and none matches; the faults that are `triggered`; the state of its `engine`, and the
+      `reservation` of its quotas. `handler_error` is what a function of the user's has raised.
     - generate: the `generation` with its `pace`; the `slot` and the part of the prompt for `reuse` that the engine had.
-    - write, schedule, apply faults: the `reply`, its `timeline`, and the faults that have `struck` it.
+    - write, schedule, apply faults: the `reply`, its `timeline`, and the faults that were `applied` to it.
     """
 
     context: RequestContext
@@ -107,8 +107,8 @@ class Plan:
     criteria: tuple[RequestMatcher, ...] = ()
     nearest: tuple[NearMiss, ...] | None = None
     stale: tuple[Mismatch, ...] = ()
-    trouble: str | None = None
-    meant: tuple[TriggeredFault, ...] = ()
+    handler_error: str | None = None
+    triggered: tuple[TriggeredFault, ...] = ()
     engine: EngineState | None = None
     reservation: Reservation | None = None
     generation: Generation | None = None
@@ -116,7 +116,7 @@ class Plan:
     slot: Slot | None = None
     reuse: Reuse | None = None
     timeline: Timeline = NOTHING_YET
-    struck: Sequence[TriggeredFault] = ()
+    applied: Sequence[TriggeredFault] = ()
     _facts: RequestFacts | None = field(default=None, init=False)
 
     @property
@@ -138,8 +138,8 @@ class Plan:
 
     @property
     def faults(self) -> tuple[str, ...]:
-        """The kinds of the faults that have struck."""
-        return tuple(strike.fault.kind for strike in self.struck)
+        """The kinds of the faults that were applied."""
+        return tuple(each.fault.kind for each in self.applied)
 
     @property
     def orders(self) -> tuple[object, ...]:
@@ -149,7 +149,7 @@ class Plan:
     @property
     def visible_generation(self) -> Generation | None:
         """What the model generates, unless a fault keeps all of it from the client."""
-        return None if any(strike.leaves_nothing for strike in self.struck) else self.generation
+        return None if any(each.leaves_nothing for each in self.applied) else self.generation
 
     @property
     def by(self) -> str:

@@ -74,17 +74,17 @@ def allowance_of(quotas: Iterable[Quota], dialect: Dialect, model: str, key: str
     return Allowance(tuple(limits.values()), concurrent, base.answer)
 
 
-def used_up(policy: QuotaPolicy, what: str, standings: tuple[LimitState, ...], cost: int) -> Refused:
+def used_up(policy: QuotaPolicy, what: str, limit_states: tuple[LimitState, ...], cost: int) -> Refused:
     """Why a request that costs so many tokens is refused when `what` is used up: "requests", "tokens" or "queue".
 
-    `standings` are the caller's, without which those of the vendor's first tier with such a limit count.
+    `limit_states` are the caller's, without which those of the vendor's first tier with such a limit count.
     """
     if what == "queue":
         return Refused(crowd=next((tier.concurrent for tier in policy.tiers.values() if tier.concurrent), 1))
     measure: LimitUnit = "tokens" if what == "tokens" else "requests"
     usual = Limit(measure, PERIODS["minute"], 60_000 if what == "tokens" else 60)
     tiers = (tuple(map(LimitState, tier.limits)) for tier in policy.tiers.values())
-    known = (standings, *tiers, (LimitState(usual),))
+    known = (limit_states, *tiers, (LimitState(usual),))
     states = next(states for states in known if any(each.limit.measure == measure for each in states))
     full = next(each for each in states if each.limit.measure == measure)
     spent = full._replace(spent=full.limit.amount, left=full.limit.window)

@@ -78,7 +78,7 @@ class Reservation:
     key: BucketKey
     allowance: Allowance
     cost: Cost
-    standings: tuple[LimitState, ...] = ()
+    limit_states: tuple[LimitState, ...] = ()
     settled: bool = False
 
 
@@ -88,7 +88,7 @@ class _Bucket(NamedTuple):
     spent: float
     at: float
 
-    def standing(self, limit: Limit, now: float) -> LimitState:
+    def state(self, limit: Limit, now: float) -> LimitState:
         """How the limit stands."""
         spent = limit.still_spent(self.spent, max(now - self.at, 0.0))
         return LimitState(limit, spent, left=limit.window - max(now - self.at, 0.0) if limit.fixed and spent else 0.0)
@@ -110,15 +110,15 @@ class RateLimiter:
         """Charge a request, which then runs until it is released; or refuse it without a charge."""
         cost = cost.within(allowance)
         running = self._running.get(key[:2], ())
-        before = self.standings(key, allowance, now)
+        before = self.limit_states(key, allowance, now)
         if allowance.concurrent is not None and len(running) >= allowance.concurrent:
             return Refused(before, crowd=allowance.concurrent)
-        before = tuple(standing.faced_with(cost.of(standing.limit)) for standing in before)
-        if any(standing.wait > 0 for standing in before):
+        before = tuple(state.faced_with(cost.of(state.limit)) for state in before)
+        if any(state.wait > 0 for state in before):
             return Refused(before)
-        for standing in before:
-            self._take(key, standing.limit, cost.of(standing.limit), now)
-        reservation = Reservation(key, allowance, cost, self.standings(key, allowance, now))
+        for state in before:
+            self._take(key, state.limit, cost.of(state.limit), now)
+        reservation = Reservation(key, allowance, cost, self.limit_states(key, allowance, now))
         if allowance.concurrent is not None:
             self._running.setdefault(key[:2], set()).add(reservation)
         return reservation
@@ -143,14 +143,14 @@ class RateLimiter:
             if not running:
                 del self._running[reservation.key[:2]]
 
-    def standings(self, key: BucketKey, allowance: Allowance, now: float) -> tuple[LimitState, ...]:
-        """The standings of a key's limits; without a model, those of the model that has used most of each limit."""
+    def limit_states(self, key: BucketKey, allowance: Allowance, now: float) -> tuple[LimitState, ...]:
+        """The limit_states of a key's limits; without a model, those of the model that has used most of each limit."""
         buckets = self._buckets.get(key[:2], {})
         models = {key.model} if key.model else {model for model, _ in buckets} | {""}
         return tuple(
             max(
-                (buckets.get((model, limit), _FULL).standing(limit, now) for model in models),
-                key=lambda standing: standing.spent,
+                (buckets.get((model, limit), _FULL).state(limit, now) for model in models),
+                key=lambda state: state.spent,
             )
             for limit in allowance.limits
         )
@@ -161,9 +161,9 @@ class RateLimiter:
         limits: list[dict[str, object]] = []
         for (dialect, key), buckets in self._buckets.items():
             for (model, limit), bucket in buckets.items():
-                standing = bucket.standing(limit, now)
+                state = bucket.state(limit, now)
                 shown = {"limit": f"{limit.measure} per {limit.period}", "amount": limit.amount}
-                left = {"remaining": standing.remaining, "reset": standing.reset}
+                left = {"remaining": state.remaining, "reset": state.reset}
                 limits.append({"dialect": dialect, "key": masked_key(key), "model": model, **shown, **left})
         running: list[dict[str, object]] = [
             {"dialect": dialect, "key": masked_key(key), "running": len(reservations)}
@@ -191,7 +191,7 @@ class RateLimiter:
     def _take(self, key: BucketKey, limit: Limit, amount: int, now: float) -> None:
         buckets = self._buckets.setdefault(key[:2], {})
         before = buckets.get((key.model, limit), _FULL)
-        spent = before.standing(limit, now).spent
+        spent = before.state(limit, now).spent
         # A window that is fixed goes on from its beginning.
         at = before.at if limit.fixed and spent > 0 else max(before.at, now)
         buckets[key.model, limit] = _Bucket(spent + amount, at)
@@ -203,7 +203,7 @@ class RateLimiter:
     def _sweep(self, now: float) -> None:
         """Forget the buckets that are full again."""
         for account, buckets in list(self._buckets.items()):
-            left = {place: each for place, each in buckets.items() if each.standing(place[1], now).spent > 0}
+            left = {place: each for place, each in buckets.items() if each.state(place[1], now).spent > 0}
             self._buckets[account] = left
             if not left:
                 del self._buckets[account]

@@ -25,9 +25,9 @@ _OF_CREDENTIALS = (FailureKind.MISSING_CREDENTIALS, FailureKind.UNAUTHORIZED)
 
 
 def choose(
-    plan: Plan, registry: StubRegistry, standing: Sequence[Stub] = (), requested: Prepared | None = None
+    plan: Plan, registry: StubRegistry, configured: Sequence[Stub] = (), requested: Prepared | None = None
 ) -> None:
-    """Choose the prepared answer of a request: the `requested` one, else a stub's; `standing` are the stubs of the
+    """Choose the prepared answer of a request: the `requested` one, else a stub's; `configured` are the stubs of the
     settings. If only stubs may answer, having no stubs at all also counts as no match.
 
     The vendor's own refusals are replaced only by what it was recorded to answer to this very request, for instance
@@ -35,7 +35,7 @@ def choose(
     """
     if plan.refusal is not None:
         if plan.refusal.kind not in _OF_CREDENTIALS:
-            found = registry.take(plan.facts, standing, is_refused=True)
+            found = registry.take(plan.facts, configured, is_refused=True)
             if found is not None and found.prepared is not None:
                 plan.rule, plan.prepared, plan.criteria = found.stub.name, found.prepared, found.criteria
         return
@@ -46,7 +46,7 @@ def choose(
         plan.prepared = requested
         return
     try:
-        found = registry.take(plan.facts, standing, fits)
+        found = registry.take(plan.facts, configured, fits)
         if found is not None and found.prepared is None:
             plan.nearest = (exhausted(found.stub),)
             plan.refusal = unmatched(plan.nearest)
@@ -54,13 +54,13 @@ def choose(
             plan.rule, plan.prepared, plan.criteria = found.stub.name, found.prepared, found.criteria
             plan.stale = found.stale
         elif plan.asks_model:
-            plan.nearest = registry.explain(plan.facts, standing, fits)
+            plan.nearest = registry.explain(plan.facts, configured, fits)
     except HandlerError as error:
-        plan.trouble = str(error)
+        plan.handler_error = str(error)
 
 
 def check_faults(prepared: Prepared, plan: Plan) -> None:
-    """Raise HeaderError if a fault of a prepared answer cannot strike it."""
+    """Raise HeaderError if a fault of a prepared answer cannot be applied to it."""
     for fault in prepared.faults:
         kind = FAULTS[fault.kind]
         if kind.streams and not (plan.request is not None and plan.request.output.stream):

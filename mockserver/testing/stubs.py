@@ -99,7 +99,7 @@ class StubBuilder:
         return self._answer(reply={"status": status, "body": body, **settings})
 
     def fault(self, kind: str, **settings: Any) -> Self:
-        """Let a fault of the catalogue strike the answer; several faults strike in order."""
+        """Apply a fault of the catalogue to the answer; several are applied in order."""
         return self._put(faults=[*self._table.get("faults", ()), {"kind": kind, **settings}])
 
     def latency(self, latency: str) -> Self:

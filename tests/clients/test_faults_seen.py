@@ -226,7 +226,7 @@ ERRORS += ("context_length", "content_filter", "timeout")
 
 
 def rows(stream: bool) -> Iterator[str]:
-    """Every fault that strikes such an answer, in the usual notation."""
+    """Every fault of such an answer, in the usual notation."""
     for name, kind in FAULTS.items():
         if kind.calls or (kind.streams and not stream):
             continue
@@ -252,7 +252,7 @@ def table(server: MockServer, stream: bool, pool: ThreadPoolExecutor, known: Con
     yield f"| --- |{' --- |' * (len(CLIENTS) + 1)}"
 
     def line_of(fault: str) -> str:
-        with struck(server, fault) as url:
+        with faulted(server, fault) as url:
             for _ in range(TRIES if known else 1):
                 line = f"| `{fault}` | {' | '.join(row(url, well, stream, pool))} |"
                 if line in known:
@@ -265,8 +265,8 @@ def table(server: MockServer, stream: bool, pool: ThreadPoolExecutor, known: Con
 
 
 @contextmanager
-def struck(server: MockServer, fault: str) -> Iterator[str]:
-    """A base URL where every request is struck by a fault: in a namespace of its own, or at a server of its own."""
+def faulted(server: MockServer, fault: str) -> Iterator[str]:
+    """A base URL where every request has a fault: in a namespace of its own, or at a server of its own."""
     [read] = read_faults(fault)
     if FAULTS[read.kind].listens:
         failing = read_faults(f'{{ kind = "{read.kind}", for = 600 }}')

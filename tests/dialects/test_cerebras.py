@@ -200,7 +200,7 @@ def test_logprobs_are_four_lists_whose_offsets_count_from_the_start_of_the_promp
         assert len(top) in (3, 4)  # one more where the token itself is not among the three
 
 
-def test_logprobs_of_0_are_told_without_rivals() -> None:
+def test_logprobs_of_0_are_told_without_alternatives() -> None:
     rows = choice(complete(max_tokens=6, logprobs=0))["logprobs"]
     assert list(rows) == ["text_offset", "token_logprobs", "tokens"]
     assert rows["token_logprobs"] == choice(complete(max_tokens=6, logprobs=20))["logprobs"]["token_logprobs"]

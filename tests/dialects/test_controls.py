@@ -517,8 +517,8 @@ def bytes_are_those_of_the_text_and_unlikely_tokens_are_told_as_the_page_says(sh
             listed = row["token"] in [top["token"] for top in row["top_logprobs"]]
             assert listed == (row["logprob"] != -9999.0)
             unlikely += not listed
-            rivals = [top for top in row["top_logprobs"] if top["token"] != row["token"]]
-            assert all(bytes(top["bytes"]) == top["token"].encode() for top in rivals)
+            alternatives = [top for top in row["top_logprobs"] if top["token"] != row["token"]]
+            assert all(bytes(top["bytes"]) == top["token"].encode() for top in alternatives)
     assert unlikely
 
 

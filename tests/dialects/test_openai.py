@@ -204,9 +204,9 @@ LIMITED = [
 ]
 
 
-@pytest.mark.parametrize("standing, kind, message", LIMITED)
-def test_a_request_beyond_a_limit_is_told_which(standing: LimitState, kind: str, message: str) -> None:
-    refusal = QUOTAS.refuse(Refused((standing,)), 0.0)._replace(model="gpt-4.1")
+@pytest.mark.parametrize("state, kind, message", LIMITED)
+def test_a_request_beyond_a_limit_is_told_which(state: LimitState, kind: str, message: str) -> None:
+    refusal = QUOTAS.refuse(Refused((state,)), 0.0)._replace(model="gpt-4.1")
     row = ERRORS[refusal.kind]
     body: Any = row.body(refusal, refusal.message)
     error = orjson.loads(body)["error"]

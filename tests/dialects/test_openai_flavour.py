@@ -61,5 +61,5 @@ def test_log_probabilities_of_a_stream_are_written_as_it_goes(
     while next(runs, None) is not None:
         most = max(most, len(rows))
         rows.clear()
-    # A few chunks, of all choices together: hundreds of tokens with their rivals take many milliseconds.
+    # A few chunks, of all choices together: hundreds of tokens with their alternatives take many milliseconds.
     assert 0 < most <= 200

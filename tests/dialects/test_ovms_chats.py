@@ -105,7 +105,7 @@ def test_a_plain_answer_is_these_bytes_around_its_text() -> None:
     )
 
 
-def test_a_row_of_logprobs_is_these_bytes_whatever_rivals_are_asked_for() -> None:
+def test_a_row_of_logprobs_is_these_bytes_whatever_alternatives_are_asked_for() -> None:
     answer = chat("Напиши о море 😀", max_tokens=9, temperature=1.9, logprobs=True, top_logprobs=5)
     rows = choice(answer)["logprobs"]["content"]
     assert [list(row) for row in rows] == [["token", "logprob", "bytes", "top_logprobs"]] * 9
@@ -671,10 +671,10 @@ def test_variables_of_a_template_must_not_be_its_own(variables: dict[str, Any], 
     "fault", ["chat_template", '{ kind = "chat_template" }', '{ kind = "error", error = "chat_template" }']
 )
 def test_a_fault_lets_any_template_raise(fault: str) -> None:
-    def struck(fault: str) -> tuple[int, object]:
+    def faulted(fault: str) -> tuple[int, object]:
         body = {"model": "llama3", "messages": user(QUESTION)}
         answer = ask("ovms", body, path=PATH, method="POST", headers={"x-mockserver-fault": fault})
         return answer.status, answer.json()["error"]
 
-    assert struck(fault) == (400, f"{GRAPH}C{ALTERNATE}")
-    assert struck('{ kind = "chat_template", message = "No tools." }') == (400, f"{GRAPH}No tools.")
+    assert faulted(fault) == (400, f"{GRAPH}C{ALTERNATE}")
+    assert faulted('{ kind = "chat_template", message = "No tools." }') == (400, f"{GRAPH}No tools.")

@@ -14,7 +14,7 @@ from mockserver.core.installed import load_dialect
 from mockserver.core.seeding import Draws, derive
 from mockserver.pipeline import complete, parse
 from mockserver.routes import Routes
-from mockserver.state.admission import admit, settle, standings_of
+from mockserver.state.admission import admit, limit_states_of, settle
 from mockserver.state.context import make_context
 from mockserver.state.quotas import allowance_of, read_quotas
 from mockserver.state.rate_limiter import RateLimiter, Reservation
@@ -453,6 +453,6 @@ def test_a_caller_without_a_model_learns_how_he_stands() -> None:
     route = Routes({"cerebras": client.dialect}, settings).find("GET", "/cerebras/v1/models")
     assert route is not None
     call = Call("GET", route.path, Headers([(b"authorization", b"Bearer me")]))
-    [standing] = standings_of(call, route, settings, client.limiter, 0.0)
-    assert (standing.remaining, standing.limit.amount) == (8, 9)
-    assert standings_of(call, route, replace(settings, quota=()), client.limiter, 0.0) == ()
+    [state] = limit_states_of(call, route, settings, client.limiter, 0.0)
+    assert (state.remaining, state.limit.amount) == (8, 9)
+    assert limit_states_of(call, route, replace(settings, quota=()), client.limiter, 0.0) == ()

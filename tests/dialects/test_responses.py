@@ -314,7 +314,7 @@ def _steps(run: Any) -> Iterator[tuple[float, int]]:
 @EVERY
 @pytest.mark.parametrize("fault", ["no_finish", "no_usage", "malformed", "cut", "error_event", "broken_tool_call"])
 @pytest.mark.parametrize("place_of_it", ["", ", after_event = 0", ", after_event = 4"])
-def test_faults_strike_typed_streams_as_any_other(place: Place, fault: str, place_of_it: str) -> None:
+def test_faults_hit_typed_streams_as_any_other(place: Place, fault: str, place_of_it: str) -> None:
     fields = ASKED["calls"] if fault == "broken_tool_call" else {}
     wish = f'{{ kind = "{fault}"{place_of_it if fault in ("cut", "error_event") else ""} }}'
     answer = place.ask(wish, stream=True, **fields)

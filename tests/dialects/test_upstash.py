@@ -156,7 +156,7 @@ def test_the_usage_is_in_the_last_chunk_even_when_a_choice_is_empty() -> None:
     assert [b'"usage"' in event for event in events] == [False] * (len(events) - 2) + [True, False]
 
 
-def test_logprobs_tell_each_token_with_its_bytes_and_rivals() -> None:
+def test_logprobs_tell_each_token_with_its_bytes_and_alternatives() -> None:
     choice = chat(max_tokens=5, logprobs=True, top_logprobs=3).json()["choices"][0]
     rows = choice["logprobs"]["content"]
     assert list(choice["logprobs"]) == ["content"]
@@ -166,12 +166,12 @@ def test_logprobs_tell_each_token_with_its_bytes_and_rivals() -> None:
         assert list(row) == ["token", "logprob", "bytes", "top_logprobs"]
         assert row["bytes"] == list(row["token"].encode())
         assert row["logprob"] < 0
-        assert [list(rival) for rival in row["top_logprobs"]] == [["token", "logprob", "bytes"]] * 3
-        assert row["top_logprobs"] == sorted(row["top_logprobs"], key=lambda rival: -rival["logprob"])
+        assert [list(alternative) for alternative in row["top_logprobs"]] == [["token", "logprob", "bytes"]] * 3
+        assert row["top_logprobs"] == sorted(row["top_logprobs"], key=lambda alternative: -alternative["logprob"])
 
 
 @pytest.mark.parametrize("fields", [{}, {"top_logprobs": 0}, {"top_logprobs": None}])
-def test_logprobs_without_rivals_have_an_empty_list_of_them(fields: Mapping[str, Any]) -> None:
+def test_logprobs_without_alternatives_have_an_empty_list_of_them(fields: Mapping[str, Any]) -> None:
     rows = chat(max_tokens=3, logprobs=True, **fields).json()["choices"][0]["logprobs"]["content"]
     assert [row["top_logprobs"] for row in rows] == [[], [], []]
 

@@ -170,7 +170,7 @@ def test_a_vendor_may_have_no_completions_and_state_the_status() -> None:
 
 def test_a_vendor_with_quotas_states_them_as_openai_does() -> None:
     call = ask("yew", {**CHATTED, "model": "yew-1"}).plan.context.call
-    scope = RequestScope("observed", 0.0, 0, standings=(LimitState(Limit("requests", 60, 30), spent=1),))
+    scope = RequestScope("observed", 0.0, 0, limit_states=(LimitState(Limit("requests", 60, 30), spent=1),))
     assert [name for name, _ in usual_headers(call, RequestScope("observed", 0.0, 0))] == [b"date"]
     assert dict(usual_headers(call, scope)) == {
         b"date": b"Thu, 01 Jan 1970 00:00:00 GMT",

@@ -388,10 +388,12 @@ def test_logprobs_stand_before_the_finish_reason_with_a_row_per_token(model: str
     assert "".join(row["token"] for row in rows) == choice["message"]["content"]
     assert all(list(row) == ["token", "logprob", "bytes", "top_logprobs"] for row in rows)
     assert [len(row["top_logprobs"]) for row in rows] == [3] * 4
-    assert all(list(rival) == ["token", "logprob", "bytes"] for row in rows for rival in row["top_logprobs"])
+    assert all(
+        list(alternative) == ["token", "logprob", "bytes"] for row in rows for alternative in row["top_logprobs"]
+    )
 
 
-def test_without_top_logprobs_no_rivals_are_named() -> None:
+def test_without_top_logprobs_no_alternatives_are_named() -> None:
     rows = chat(logprobs=True, max_tokens=3).json()["choices"][0]["logprobs"]["content"]
     assert [row["top_logprobs"] for row in rows] == [[], [], []]
 

@@ -29,7 +29,7 @@ def words(fault: Fault) -> Timeline:
     return Timeline(500, (), (TimedFrames((FAILURE,), (0.0,), (0,)),))
 
 
-def struck(timeline: Timeline, kind: str, **table: Any) -> Timeline:
+def faulted(timeline: Timeline, kind: str, **table: Any) -> Timeline:
     apply = FAULTS[kind].apply
     return apply(timeline, read_fault({"kind": kind, **table}), Vendor(words, ())) if apply else timeline
 
@@ -72,7 +72,7 @@ A, B, C, D, DONE = EVENTS
     ],
 )
 def test_a_stream_is_left_as_the_fault_says(kind: str, table: dict[str, Any], left: list[bytes]) -> None:
-    assert sent(struck(STREAM, kind, **table)) == left
+    assert sent(faulted(STREAM, kind, **table)) == left
 
 
 @pytest.mark.parametrize(
@@ -88,20 +88,20 @@ def test_a_stream_is_left_as_the_fault_says(kind: str, table: dict[str, Any], le
     ],
 )
 def test_a_stream_is_due_when_the_fault_says(kind: str, table: dict[str, Any], due: list[float]) -> None:
-    assert dues(struck(STREAM, kind, **table)) == due
+    assert dues(faulted(STREAM, kind, **table)) == due
 
 
 @pytest.mark.parametrize("kind", ["reset", "close", "hang", "half_open", "cut", "bad_chunk", "half_chunk"])
 def test_what_ends_an_answer_at_an_instant_waits_for_it_though_nothing_else_is_due_then(kind: str) -> None:
-    made = struck(STREAM, kind, at=0.15)
+    made = faulted(STREAM, kind, at=0.15)
     assert (sent(made), made.until) == ([A, B], 0.15)
-    assert struck(STREAM, kind, after_event=2).until == 0.0
+    assert faulted(STREAM, kind, after_event=2).until == 0.0
 
 
 @pytest.mark.parametrize("kind", ["reset", "close", "hang", "half_open"])
 def test_what_breaks_an_answer_off_at_an_instant_sends_no_head_of_its_own(kind: str) -> None:
     for place, head in (({"at": 0.15}, False), ({"after_event": 0}, True), ({"after_bytes": 1}, True), ({}, False)):
-        ending = struck(STREAM, kind, **place).ending
+        ending = faulted(STREAM, kind, **place).ending
         assert ending is not None
         assert ending.head is head
 
@@ -131,13 +131,13 @@ def test_an_answer_comes_as_far_as_its_end_and_goes_on_before_it(
 
 def test_an_answer_that_hangs_lasts_for_ever_and_one_that_is_broken_off_until_then() -> None:
     later = read_fault({"kind": "reset", "at": 3.0}).place
-    assert reaches(struck(STREAM, "hang", at=0.15), later)
-    assert not reaches(struck(STREAM, "close", at=2.9), later)
-    assert reaches(struck(STREAM, "close", at=3.1), later)
+    assert reaches(faulted(STREAM, "hang", at=0.15), later)
+    assert not reaches(faulted(STREAM, "close", at=2.9), later)
+    assert reaches(faulted(STREAM, "close", at=3.1), later)
 
 
 def test_a_malformed_event_is_closed_but_is_no_json() -> None:
-    events = sent(struck(STREAM, "malformed", after_event=2))
+    events = sent(faulted(STREAM, "malformed", after_event=2))
     assert events[:2] + events[3:] == [A, B, D, DONE]
     assert events[2].startswith(b"data: ")
     assert events[2].endswith(b"\n\n")
@@ -146,17 +146,17 @@ def test_a_malformed_event_is_closed_but_is_no_json() -> None:
 
 
 def test_split_events_come_whole_in_pieces_of_their_own_moment() -> None:
-    parts = struck(STREAM, "split", pieces=3, gap=0.01)
+    parts = faulted(STREAM, "split", pieces=3, gap=0.01)
     assert b"".join(sent(parts)) == b"".join(EVENTS)
     assert len(sent(parts)) == 3 * len(EVENTS)
     assert len(set(dues(parts))) == 2 * len(EVENTS) + 4
-    cut_in_a_character = [data for data in sent(struck(STREAM, "split", pieces=30)) if data == b"\xc3"]
+    cut_in_a_character = [data for data in sent(faulted(STREAM, "split", pieces=30)) if data == b"\xc3"]
     assert len(cut_in_a_character) == 4
 
 
 @pytest.mark.parametrize("pieces", [2, 3, 7])
 def test_split_cuts_a_character_in_every_event_that_has_one_of_many_bytes(pieces: int) -> None:
-    parts = sent(struck(STREAM, "split", pieces=pieces))
+    parts = sent(faulted(STREAM, "split", pieces=pieces))
     assert b"".join(parts) == b"".join(EVENTS)
     assert [part for part in parts if part.endswith(b"\xc3")] == [
         part for part in parts if b"\xc3" in part and b"\xc3\xa9" not in part
@@ -166,43 +166,43 @@ def test_split_cuts_a_character_in_every_event_that_has_one_of_many_bytes(pieces
 
 
 def test_a_burst_leaves_with_the_last_of_its_events_and_has_the_tokens_of_all() -> None:
-    [run] = struck(STREAM, "burst", events=3).runs
+    [run] = faulted(STREAM, "burst", events=3).runs
     assert (run.due, run.tokens) == ((0.2, 0.3), (3, 1))
 
 
 def test_a_stall_holds_back_a_whole_body_too() -> None:
-    assert dues(struck(PLAIN, "stall", seconds=3)) == [3.5]
+    assert dues(faulted(PLAIN, "stall", seconds=3)) == [3.5]
 
 
 def test_a_drip_is_one_byte_at_a_time_and_a_bandwidth_so_many_on_any_answer() -> None:
-    dripped = struck(PLAIN, "drip", bytes_per_second=10)
+    dripped = faulted(PLAIN, "drip", bytes_per_second=10)
     assert sent(dripped) == [bytes([byte]) for byte in b'{"text":"hello"}']
     assert dues(dripped) == pytest.approx([0.5 + (number + 1) / 10 for number in range(16)])
-    carried = struck(PLAIN, "bandwidth", bytes_per_second=8, piece=10)
+    carried = faulted(PLAIN, "bandwidth", bytes_per_second=8, piece=10)
     assert (sent(carried), dues(carried)) == ([b'{"text":"h', b'ello"}'], [0.5 + 10 / 8, 0.5 + 16 / 8])
 
 
 def test_half_a_chunk_is_announced_whole() -> None:
-    made = struck(STREAM, "half_chunk", after_event=2)
+    made = faulted(STREAM, "half_chunk", after_event=2)
     assert sent(made) == [A, B]
     assert made.ending == ConnectionFault("close", b"%x\r\n%b" % (len(C), C[: len(C) // 2]), head=True)
-    assert struck(STREAM, "half_chunk", after_event=99).ending == ConnectionFault("close", b"6\r\ndat", head=True)
+    assert faulted(STREAM, "half_chunk", after_event=99).ending == ConnectionFault("close", b"6\r\ndat", head=True)
 
 
 @pytest.mark.parametrize("then", ["hang", "reset", "close"])
 def test_half_a_head_is_followed_by_what_the_fault_says(then: How) -> None:
-    assert struck(PLAIN, "half_head", then=then).ending == ConnectionFault(then, b"HTTP/1.1 200 OK\r\ncontent-type: a")
+    assert faulted(PLAIN, "half_head", then=then).ending == ConnectionFault(then, b"HTTP/1.1 200 OK\r\ncontent-type: a")
 
 
 def test_answers_become_what_the_fault_says() -> None:
-    page = struck(PLAIN, "html")
+    page = faulted(PLAIN, "html")
     assert (page.status, page.headers) == (200, ((b"content-type", b"text/html; charset=utf-8"),))
-    assert sent(struck(PLAIN, "empty")) == [b""]
-    assert sent(struck(PLAIN, "truncated")) == [b'{"text":']
-    teapot = struck(STREAM, "status", status=418, body="short and stout")
+    assert sent(faulted(PLAIN, "empty")) == [b""]
+    assert sent(faulted(PLAIN, "truncated")) == [b'{"text":']
+    teapot = faulted(STREAM, "status", status=418, body="short and stout")
     assert (teapot.status, sent(teapot), teapot.streamed) == (418, [b"short and stout"], False)
-    assert struck(PLAIN, "content_type", value="text/xml").headers == ((b"content-type", b"text/xml"),)
-    assert sent(struck(PLAIN, "error")) == [FAILURE]
+    assert faulted(PLAIN, "content_type", value="text/xml").headers == ((b"content-type", b"text/xml"),)
+    assert sent(faulted(PLAIN, "error")) == [FAILURE]
 
 
 def choice(*texts: str) -> Generation:
@@ -234,7 +234,7 @@ def test_the_model_itself_says_otherwise(table: dict[str, Any], texts: list[str]
 
 @pytest.mark.parametrize("kind", FAULTS)
 def test_no_fault_brings_more_tokens_than_there_were_or_goes_back_in_time(kind: str) -> None:
-    made = struck(STREAM, kind)
+    made = faulted(STREAM, kind)
     assert sum(sum(run.tokens) for run in made.runs) <= 4
     assert dues(made) == sorted(dues(made))
     assert sent(made) == sent(made), "a timeline can be walked again"

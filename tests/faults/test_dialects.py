@@ -27,7 +27,7 @@ def answer(shape: Shape) -> Plan:
     return shape.stream("Tell me about tides", max_tokens=16).plan
 
 
-def struck(plan: Plan, kind: str) -> Timeline:
+def faulted(plan: Plan, kind: str) -> Timeline:
     apply = FAULTS[kind].apply
     assert apply
 
@@ -53,13 +53,13 @@ def usage_of(event: dict[str, Any]) -> object:
 def test_a_fault_knows_in_which_streams_there_is_something_to_take_out(shape: Shape, kind: str) -> None:
     plan = answer(shape)
     assert FAULTS[kind].removes
-    assert differ(plan.timeline, struck(plan, kind)) is (shape.id not in WITHOUT[kind])
+    assert differ(plan.timeline, faulted(plan, kind)) is (shape.id not in WITHOUT[kind])
 
 
 @every_shape
 def test_a_stream_without_its_finish_reason_says_all_else(shape: Shape) -> None:
     plan = answer(shape)
-    whole, left = events_of(plan.timeline), events_of(struck(plan, "no_finish"))
+    whole, left = events_of(plan.timeline), events_of(faulted(plan, "no_finish"))
     if shape.responds:
         # A typed event says it by being there, so it is not.
         assert left == [event for event in whole if event == "[DONE]" or event["type"] != "response.incomplete"]
@@ -82,7 +82,7 @@ def test_a_stream_without_its_finish_reason_says_all_else(shape: Shape) -> None:
 @every_shape
 def test_a_stream_without_its_usage_says_all_else(shape: Shape) -> None:
     plan = answer(shape)
-    whole, left = events_of(plan.timeline), events_of(struck(plan, "no_usage"))
+    whole, left = events_of(plan.timeline), events_of(faulted(plan, "no_usage"))
     rest = [event for event in whole if event == "[DONE]" or event.get("choices", ...) != [] or not event.get("usage")]
     assert len(left) == len(rest)
     for event, other in zip(left, rest, strict=True):

@@ -17,8 +17,8 @@ def stream(*events: bytes) -> Timeline:
     return Timeline(200, (), (TimedFrames(events, (0.0,) * len(events), (1,) * len(events)),), streamed=True)
 
 
-def struck(kind: str, *events: bytes) -> tuple[list[bytes], bool]:
-    """What is left of a stream, and whether the fault has anything to strike in it."""
+def faulted(kind: str, *events: bytes) -> tuple[list[bytes], bool]:
+    """What is left of a stream, and whether the fault has anything to change in it."""
     apply, timeline = FAULTS[kind].apply, stream(*events)
     assert apply
 
@@ -42,24 +42,24 @@ def struck(kind: str, *events: bytes) -> tuple[list[bytes], bool]:
 )
 def test_a_finish_reason_goes_with_its_comma(said: bytes, left: bytes) -> None:
     events = [TEXT, b"data: " + said + b"\n\n", DONE]
-    assert struck("no_finish", *events) == ([TEXT, b"data: " + left + b"\n\n", DONE], True)
+    assert faulted("no_finish", *events) == ([TEXT, b"data: " + left + b"\n\n", DONE], True)
 
 
 @pytest.mark.parametrize("separator", [b":", b": "])
 def test_where_others_say_null_it_becomes_null(separator: bytes) -> None:
     null, stop = (b'data: {"a":1,"finish_reason"' + separator + word + b"}\n\n" for word in (b"null", b'"stop"'))
-    assert struck("no_finish", null, stop, DONE) == ([null, null, DONE], True)
+    assert faulted("no_finish", null, stop, DONE) == ([null, null, DONE], True)
 
 
 def test_usage_goes_from_an_event_that_says_more() -> None:
     last = b'data: {"choices":[{"index":0}],"usage":{"prompt_tokens":1,"details":{"x":[1,"}"]}},"object":"c"}\n\n'
-    assert struck("no_usage", TEXT, last) == ([TEXT, b'data: {"choices":[{"index":0}],"object":"c"}\n\n'], True)
+    assert faulted("no_usage", TEXT, last) == ([TEXT, b'data: {"choices":[{"index":0}],"object":"c"}\n\n'], True)
 
 
 def test_an_event_that_says_nothing_but_usage_is_missing() -> None:
     null = b'data: {"choices":[{"index":0}],"usage":null}\n\n'
     last = b'data: {"choices": [], "usage": {"prompt_tokens": 1}}\n\n'
-    assert struck("no_usage", null, last, DONE) == ([null, DONE], True)
+    assert faulted("no_usage", null, last, DONE) == ([null, DONE], True)
 
 
 @pytest.mark.parametrize("kind", ["no_finish", "no_usage"])
@@ -68,4 +68,4 @@ def test_an_event_that_says_nothing_but_usage_is_missing() -> None:
 )
 def test_a_stream_without_it_is_left_alone(kind: str, broken: bytes) -> None:
     events: list[Any] = [TEXT, broken, DONE]
-    assert struck(kind, *events) == (events, False)
+    assert faulted(kind, *events) == (events, False)

@@ -1,15 +1,15 @@
-"""Which requests a rule strikes: by count, by share, and by the time since it was armed."""
+"""Which requests trigger the fault of a rule: by count, by share, and by the time since it was armed."""
 
 import pytest
 
-from mockserver.faults.rules import Chance, strikes
+from mockserver.faults.rules import Chance, triggers
 
 
-def struck(chance: Chance, requests: int, *, elapsed: float = 0.0, draw: float = 0.0) -> list[int]:
-    """The numbers (from 1 on) of the requests that a rule strikes."""
+def faulted(chance: Chance, requests: int, *, elapsed: float = 0.0, draw: float = 0.0) -> list[int]:
+    """The numbers (from 1 on) of the requests that trigger the fault of a rule."""
     hit: list[int] = []
     for number in range(1, requests + 1):
-        if strikes(chance, number, len(hit), elapsed, draw):
+        if triggers(chance, number, len(hit), elapsed, draw):
             hit.append(number)
     return hit
 
@@ -26,7 +26,7 @@ def struck(chance: Chance, requests: int, *, elapsed: float = 0.0, draw: float =
     ],
 )
 def test_counts_choose_requests_by_their_turn(chance: Chance, hit: list[int]) -> None:
-    assert struck(chance, 7) == hit
+    assert faulted(chance, 7) == hit
 
 
 @pytest.mark.parametrize(
@@ -42,18 +42,18 @@ def test_counts_choose_requests_by_their_turn(chance: Chance, hit: list[int]) ->
     ],
 )
 def test_a_window_opens_with_its_start_and_is_closed_at_its_end(chance: Chance, elapsed: float, hit: bool) -> None:
-    assert strikes(chance, 1, 0, elapsed, 0.0) is hit
+    assert triggers(chance, 1, 0, elapsed, 0.0) is hit
 
 
 @pytest.mark.parametrize("draw, hit", [(0.0, True), (0.0999, True), (0.1, False), (0.9999, False)])
-def test_a_share_strikes_the_requests_whose_number_is_below_it(draw: float, hit: bool) -> None:
-    assert strikes(Chance(share=0.1), 1, 0, 0.0, draw) is hit
+def test_a_share_hits_the_requests_whose_number_is_below_it(draw: float, hit: bool) -> None:
+    assert triggers(Chance(share=0.1), 1, 0, 0.0, draw) is hit
 
 
-def test_a_share_of_all_strikes_every_request_and_one_of_none_strikes_none() -> None:
+def test_a_share_of_all_hits_every_request_and_one_of_none_hits_none() -> None:
     almost_one = 1 - 2.0**-53
-    assert strikes(Chance(share=1.0), 1, 0, 0.0, almost_one)
-    assert not strikes(Chance(share=0.0), 1, 0, 0.0, 0.0)
+    assert triggers(Chance(share=1.0), 1, 0, 0.0, almost_one)
+    assert not triggers(Chance(share=0.0), 1, 0, 0.0, 0.0)
 
 
 @pytest.mark.parametrize("share, share_end", [(0.0, 0.8), (0.8, 0.0), (0.5, 0.5)])
@@ -61,5 +61,5 @@ def test_a_share_of_all_strikes_every_request_and_one_of_none_strikes_none() -> 
 def test_a_ramp_moves_the_share_in_a_straight_line_over_the_window(share: float, share_end: float, part: float) -> None:
     chance = Chance(share=share, share_end=share_end, start=5, seconds=40)
     now = share + (share_end - share) * part
-    hit = [strikes(chance, 1, 0, 5 + 40 * part, number / 100) for number in range(100)]
+    hit = [triggers(chance, 1, 0, 5 + 40 * part, number / 100) for number in range(100)]
     assert hit == [number / 100 < now for number in range(100)]

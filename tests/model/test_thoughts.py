@@ -16,7 +16,7 @@ ALOUD = GenerationRequest("m", (TURKEY,), output=Output(reasoning=True), effort=
 SILENT = ALOUD._replace(output=Output())
 
 
-def struck(generation: Generation, fault: str) -> Generation:
+def faulted(generation: Generation, fault: str) -> Generation:
     (read,) = read_faults(fault)
     change = FAULTS[read.kind].says
     assert change is not None
@@ -99,7 +99,7 @@ def test_thoughts_of_a_stub_are_left_out_where_nobody_is_shown_any() -> None:
 
 
 def test_a_fault_within_the_thoughts_leaves_nothing_said() -> None:
-    cut = struck(generate(ALOUD, 42), '{ kind = "finish", reason = "length", after_token = 5 }')
+    cut = faulted(generate(ALOUD, 42), '{ kind = "finish", reason = "length", after_token = 5 }')
     (choice,) = cut.choices
     assert (len(choice.thoughts), choice.reasoning, choice.text) == (5, 5, "")
     assert cut.usage.unseen is not None
@@ -110,14 +110,14 @@ def test_a_fault_behind_the_thoughts_leaves_them_and_some_of_the_text() -> None:
     whole = generate(ALOUD, 42)
     (thinks,) = whole.choices
     place = len(thinks.thoughts) + 3
-    (choice,) = struck(whole, f'{{ kind = "finish", reason = "length", after_token = {place} }}').choices
+    (choice,) = faulted(whole, f'{{ kind = "finish", reason = "length", after_token = {place} }}').choices
     assert choice == thinks._replace(ids=thinks.ids[:3], texts=thinks.texts[:3], finish_reason="length", stop=None)
 
 
 @pytest.mark.parametrize("kind", ["silence", "refusal"])
 def test_who_says_nothing_has_thought_all_the_same(kind: str) -> None:
     whole = generate(ALOUD, 42)
-    (choice,) = struck(whole, f'{{ kind = "{kind}" }}').choices
+    (choice,) = faulted(whole, f'{{ kind = "{kind}" }}').choices
     assert (choice.thoughts, choice.text) == (whole.choices[0].thoughts, "")
 
 
@@ -126,7 +126,7 @@ def test_who_gets_stuck_has_thought_before(kind: str) -> None:
     whole = generate(ALOUD._replace(limits=Limits(max_tokens=300)), 42)
     (thinks,) = whole.choices
     place = len(thinks.thoughts) + 2
-    (choice,) = struck(whole, f'{{ kind = "{kind}", after_token = {place} }}').choices
+    (choice,) = faulted(whole, f'{{ kind = "{kind}", after_token = {place} }}').choices
     assert choice.thoughts == thinks.thoughts
     assert list(choice.texts[:2]) == list(thinks.texts[:2])
     assert len({*choice.texts[3:]}) == 1

@@ -144,7 +144,7 @@ def test_a_failing_test_explains_itself(pytester: pytest.Pytester) -> None:
         [
             "*AssertionError: Expected 1 request, found 2.",
             "*- mockserver journal -*",
-            "*#? cerebras completions llama3.1-8b 'hello' -> 429 by next-1, struck by error, 1 event, done after *",
+            "*#? cerebras completions llama3.1-8b 'hello' -> 429 by next-1, with fault error, 1 event, done after *",
             "*#? cerebras completions llama3.1-8b 'hello' -> 200, 1 event, *(client returned after 0.*",
             "Requests that no stub matched, with the nearest stubs:",
             "*stub 'stub-1':",

@@ -73,7 +73,7 @@ def test_a_crowd_comes_in_within_a_few_rounds_of_the_loop(server: ServerThread) 
         assert set(server.call(partial(_delays, server))) == {0}
 
 
-def test_everybody_of_a_crowd_is_served_and_struck_like_anybody_else(server: ServerThread) -> None:
+def test_everybody_of_a_crowd_is_served_and_hit_like_anybody_else(server: ServerThread) -> None:
     reset = request_with_fault("reset", stream=False)
     with Busy(server):
         answers: list[tuple[bytes, str]] = []

@@ -88,12 +88,12 @@ def test_an_exchange_is_one_line(server: MockServer, caplog: pytest.LogCaptureFi
     exchange(server.url, "POST", f"/ns/team{PATH}", {"prompt": 1})
     exchange(server.url, "GET", "/nowhere")
     exchange(server.url, "POST", PATH, QUESTION, {"x-mockserver-fault": "error"})
-    plain, refused, lost, struck = lines(caplog)
+    plain, refused, lost, faulted = lines(caplog)
     assert plain.startswith("cerebras completions 200, 1+8 tokens, in ")
     assert refused.startswith("[team] cerebras completions 400 invalid_request, in ")
     assert lost.startswith("GET /nowhere 404 no_route, in ")
-    assert struck.startswith("cerebras completions 500, in ")
-    assert struck.endswith(", struck by error")
+    assert faulted.startswith("cerebras completions 500, in ")
+    assert faulted.endswith(", with fault error")
 
 
 def test_a_stream_says_when_its_first_token_came_and_who_left(

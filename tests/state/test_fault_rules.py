@@ -1,4 +1,4 @@
-"""Which requests are struck: by match, by count, by share, in every dialect's own words."""
+"""Which requests trigger faults: by match, by count, by share, in every dialect's own words."""
 
 import json
 from typing import Any
@@ -36,21 +36,21 @@ def question(prompt: str = "hello", settings: Settings | None = None, **fields: 
     return parse(make_context(Call("POST", route.path, headers, body), route, settings))
 
 
-def strikes(text: str, count: int, *, now: float = 0.0, **fields: Any) -> list[bool]:
-    """Which of so many requests the rules of a text strike."""
+def triggers(text: str, count: int, *, now: float = 0.0, **fields: Any) -> list[bool]:
+    """Which of so many requests trigger the faults of a text."""
     settings = Settings(latency="off", fault=read_faults(text))
     rules = FaultRules()
     return [bool(rules.pick(question(f"p{n}", settings, **fields), now)) for n in range(count)]
 
 
 def test_times_every_and_skip_count_the_requests_that_match() -> None:
-    assert strikes('{ kind = "html", times = 2 }', 4) == [True, True, False, False]
-    assert strikes('{ kind = "html", every = 3 }', 7) == [True, False, False, True, False, False, True]
-    assert strikes('{ kind = "html", skip = 2, times = 1 }', 5) == [False, False, True, False, False]
-    assert strikes('{ kind = "html", times = 1, match = { prompt = "p2" } }', 4) == [False, False, True, False]
+    assert triggers('{ kind = "html", times = 2 }', 4) == [True, True, False, False]
+    assert triggers('{ kind = "html", every = 3 }', 7) == [True, False, False, True, False, False, True]
+    assert triggers('{ kind = "html", skip = 2, times = 1 }', 5) == [False, False, True, False, False]
+    assert triggers('{ kind = "html", times = 1, match = { prompt = "p2" } }', 4) == [False, False, True, False]
 
 
-def test_a_request_of_which_nobody_knows_whether_it_matches_is_neither_struck_nor_counted() -> None:
+def test_a_request_of_which_nobody_knows_whether_it_matches_is_neither_hit_nor_counted() -> None:
     slow = "{ regex = '(a|aa)+$' }"
     rule = "{ kind = 'html', %s, match = { %s } }"
     hostile = "a" * 5000 + "!"
@@ -65,7 +65,7 @@ def test_a_request_of_which_nobody_knows_whether_it_matches_is_neither_struck_no
                 renew_patience()
                 picked.append(bool(rules.pick(question(prompt), 1.0)))
             assert picked == [False, True, False]
-            assert rules.listed() == [("slow", fault, RuleCount(matched=1, struck=1, undecided=2))]
+            assert rules.listed() == [("slow", fault, RuleCount(matched=1, applied=1, undecided=2))]
 
 
 def test_namespaces_count_for_themselves() -> None:
@@ -77,32 +77,32 @@ def test_namespaces_count_for_themselves() -> None:
 
 
 def test_a_rule_ends_with_its_time() -> None:
-    assert strikes('{ kind = "html", for = 60 }', 1, now=59.0) == [True]
-    assert strikes('{ kind = "html", for = 60 }', 1, now=61.0) == [False]
+    assert triggers('{ kind = "html", for = 60 }', 1, now=59.0) == [True]
+    assert triggers('{ kind = "html", for = 60 }', 1, now=61.0) == [False]
 
 
-def test_a_share_strikes_as_many_and_the_same_in_any_order() -> None:
+def test_a_share_hits_as_many_and_the_same_in_any_order() -> None:
     settings = Settings(latency="off", fault=read_faults('{ kind = "html", share = 0.1 }'))
     asked = list(enumerate(question(f"prompt {number}", settings) for number in range(600)))
 
-    def struck(order: list[tuple[int, Plan]]) -> set[int]:
+    def faulted(order: list[tuple[int, Plan]]) -> set[int]:
         rules = FaultRules()
         return {number for number, plan in order if rules.pick(plan, 0.0)}
 
-    forward = struck(asked)
+    forward = faulted(asked)
     assert 0.07 * 600 <= len(forward) <= 0.13 * 600
-    assert struck(asked[::-1]) == forward
+    assert faulted(asked[::-1]) == forward
 
 
-def test_a_share_of_one_repeated_request_is_struck_and_the_same_again_in_another_namespace() -> None:
+def test_a_share_of_one_repeated_request_is_hit_and_the_same_again_in_another_namespace() -> None:
     settings = Settings(latency="off", fault=read_faults('{ kind = "html", share = 0.3 }'))
 
-    def struck(prompt: str) -> list[bool]:
+    def faulted(prompt: str) -> list[bool]:
         rules, asked = FaultRules(), question(prompt, settings)
         return [bool(rules.pick(asked, 0.0)) for _ in range(500)]
 
-    assert 0.25 * 500 <= sum(struck("hello")) <= 0.35 * 500
-    assert struck("hello") == struck("hello") != struck("good bye")
+    assert 0.25 * 500 <= sum(faulted("hello")) <= 0.35 * 500
+    assert faulted("hello") == faulted("hello") != faulted("good bye")
 
 
 def test_a_rule_forgets_how_often_the_oldest_requests_have_come() -> None:
@@ -166,13 +166,13 @@ def test_a_share_is_drawn_anew_for_retries_of_what_asks_no_model_too() -> None:
         ('headers = { x-tenant = { one_of = ["red", "green"] } }', False),
     ],
 )
-def test_a_rule_strikes_only_what_it_is_meant_for(match: str, fits: bool) -> None:
-    assert strikes(f'{{ kind = "html", match = {{ {match} }} }}', 1) == [fits]
+def test_a_rule_hits_only_what_it_is_meant_for(match: str, fits: bool) -> None:
+    assert triggers(f'{{ kind = "html", match = {{ {match} }} }}', 1) == [fits]
 
 
 def test_a_rule_for_streams_leaves_plain_answers_alone_but_a_wish_for_one_is_told() -> None:
-    assert strikes("cut", 1) == [False]
-    assert strikes("cut", 1, stream=True) == [True]
+    assert triggers("cut", 1) == [False]
+    assert triggers("cut", 1, stream=True) == [True]
     with pytest.raises(HeaderError, match="'cut' needs a stream, but this request does not ask for one"):
         SHAPES[0].plain("hi", fault="cut")
 
@@ -185,7 +185,7 @@ def test_a_wish_for_an_answer_to_what_is_refused_tells_why_it_is_refused(shape: 
         shape.stream("hi", fault=fault, temperature="warm")
 
 
-def test_a_wish_for_an_answer_where_no_model_answers_says_what_it_strikes() -> None:
+def test_a_wish_for_an_answer_where_no_model_answers_says_what_it_hits() -> None:
     with pytest.raises(HeaderError, match="'refusal' changes what a model says, but this request does not ask a model"):
         ask("cerebras", None, path="/v1/models", method="GET", headers={"x-mockserver-fault": "refusal"})
 
@@ -200,16 +200,16 @@ def test_every_failure_can_be_had_in_every_vendors_words(shape: Shape) -> None:
 
 
 @every_shape
-def test_every_placed_fault_strikes_every_dialects_streams_after_two_events(shape: Shape) -> None:
+def test_every_placed_fault_hits_every_dialects_streams_after_two_events(shape: Shape) -> None:
     whole = shape.stream("Tell me about tides", max_tokens=40)
     events = [event for run in whole.plan.timeline.runs for event in run.data]
     kinds = [name for name, kind in FAULTS.items() if kind.places and kind.says is None]
     assert kinds
     for kind in kinds:
-        struck = shape.stream("Tell me about tides", max_tokens=40, fault=f'{{ kind = "{kind}", after_event = 2 }}')
-        assert struck.plan.faults == (kind,)
-        assert struck.body.startswith(b"".join(events[:2])), kind
-        assert struck.body != whole.body or kind == "stall", kind
+        faulted = shape.stream("Tell me about tides", max_tokens=40, fault=f'{{ kind = "{kind}", after_event = 2 }}')
+        assert faulted.plan.faults == (kind,)
+        assert faulted.body.startswith(b"".join(events[:2])), kind
+        assert faulted.body != whole.body or kind == "stall", kind
 
 
 @every_shape
@@ -246,7 +246,7 @@ def test_a_failing_stream_says_so_in_the_vendors_shape() -> None:
     assert json.loads(said["upstash"].removeprefix(b"data: "))["error"]
 
 
-def test_a_models_list_is_struck_like_any_answer_but_no_model_speaks_in_it() -> None:
+def test_a_models_list_is_hit_like_any_answer_but_no_model_speaks_in_it() -> None:
     def models(fault: str) -> int:
         return ask("cerebras", path="/v1/models", headers={"x-mockserver-fault": fault}).status
 
@@ -282,8 +282,8 @@ def test_an_armed_rule_counts_apart_from_one_of_the_settings() -> None:
 def test_a_fault_whose_place_is_beyond_the_end_changes_nothing_and_is_not_noted(kind: str) -> None:
     body = {"model": "m", "prompt": "hello", "max_tokens": 8, "stream": True}
     plain = ask("cerebras", body)
-    struck = ask("cerebras", body, headers={"x-mockserver-fault": f'{{ kind = "{kind}", after_token = 900 }}'})
-    assert (struck.body, struck.plan.faults) == (plain.body, ())
+    faulted = ask("cerebras", body, headers={"x-mockserver-fault": f'{{ kind = "{kind}", after_token = 900 }}'})
+    assert (faulted.body, faulted.plan.faults) == (plain.body, ())
 
 
 _TOOL = {"type": "function", "function": {"name": "get_weather", "parameters": {"type": "object"}}}
@@ -294,7 +294,7 @@ _NONE_AFTER = '{ kind = "cut", after_event = 50, times = 1 }'
 
 
 @pytest.mark.parametrize(
-    "fault, dialect, spared, struck",
+    "fault, dialect, spared, faulted",
     [
         ('{ kind = "broken_tool_call", times = 1 }', "yandex", _CALLS_NONE, _CALLS),
         (_NONE_AFTER, "cerebras", _SHORT, {**_SHORT, "max_tokens": 90, "min_tokens": 90}),
@@ -304,20 +304,20 @@ _NONE_AFTER = '{ kind = "cut", after_event = 50, times = 1 }'
     ],
 )
 def test_a_fault_that_changes_nothing_is_kept_for_an_answer_that_it_can_change(
-    fault: str, dialect: str, spared: dict[str, Any], struck: dict[str, Any]
+    fault: str, dialect: str, spared: dict[str, Any], faulted: dict[str, Any]
 ) -> None:
     space = Namespace("")
     [rule] = read_faults(fault)
     space.faults.arm("late", rule, 0.0)
     path = "/serverless/v1/completions" if dialect == "friendli" else None
-    asked = [spared, spared, struck, struck]
+    asked = [spared, spared, faulted, faulted]
     plans = [ask(dialect, body, path=path, namespace=space).plan for body in asked]
     assert [plan.faults for plan in plans] == [(), (), (rule.kind,), ()]
-    assert space.faults.listed() == [("late", rule, RuleCount(matched=4, struck=1))]
+    assert space.faults.listed() == [("late", rule, RuleCount(matched=4, applied=1))]
 
 
 def test_of_faults_that_undo_one_another_only_those_count_that_can_be_seen() -> None:
-    """The rules, what strikes the first request, and what the second."""
+    """The rules, what the first request triggers, and what the second."""
     for rules, first, second in (
         ("error, cut", ["error"], ["cut"]),
         ("cut, error", ["error"], ["cut"]),
@@ -426,9 +426,9 @@ def test_an_answer_ends_only_as_its_vendor_can_say(dialect: str, status: int) ->
         assert "content_filter" in shape.plain("hello", fault=wish).body.decode()
 
 
-def test_a_fault_of_tool_calls_strikes_only_where_tools_are_offered() -> None:
+def test_a_fault_of_tool_calls_hits_only_where_tools_are_offered() -> None:
     fault = '{ kind = "broken_tool_call", times = 1 }'
-    assert strikes(fault, 2) == [False, False]
+    assert triggers(fault, 2) == [False, False]
     with pytest.raises(HeaderError, match="needs tool calls, but this request offers no tools"):
         ask("cerebras", {"model": "m", "prompt": "a"}, headers={"x-mockserver-fault": '{ kind = "broken_tool_call" }'})
 
@@ -438,16 +438,16 @@ def test_a_failure_of_a_streamed_request_is_told_as_the_vendor_tells_it() -> Non
     wish = {"x-mockserver-fault": '{ kind = "error", error = "invalid_request" }'}
     for stream in (True, False):
         refused = ask("ovms", body | {"stream": stream})
-        struck = ask("ovms", {"model": "llama3", "prompt": "a", "stream": stream}, headers=wish)
-        assert struck.status == refused.status
-        assert struck.headers["content-type"] == refused.headers["content-type"]
+        faulted = ask("ovms", {"model": "llama3", "prompt": "a", "stream": stream}, headers=wish)
+        assert faulted.status == refused.status
+        assert faulted.headers["content-type"] == refused.headers["content-type"]
 
 
 YANDEX = {"model": "gpt://f/q", "messages": [{"role": "user", "content": "The weather in Rome?"}]}
 TOOLS = [{"type": "function", "function": {"name": "get_weather"}}]
 
 
-def struck(body: dict[str, Any], fault: str, dialect: str = "yandex") -> Any:
+def faulted(body: dict[str, Any], fault: str, dialect: str = "yandex") -> Any:
     answer = ask(dialect, body, headers={"x-mockserver-fault": fault})
     assert answer.status == 200
     return answer.json()
@@ -462,26 +462,26 @@ def test_a_model_that_writes_line_ends_alone_tells_how_likely_they_are(dialect: 
         "upstash": {"model": "m", "messages": YANDEX["messages"], "stop": [",", " ", "a", "e"], "logprobs": True},
         "ovms": {"model": "m", "prompt": "x", "stop": [",", " ", "a", "e"], "logprobs": 1},
     }
-    [choice] = struck(bodies[dialect] | {"max_tokens": 5}, "whitespace", dialect)["choices"]
+    [choice] = faulted(bodies[dialect] | {"max_tokens": 5}, "whitespace", dialect)["choices"]
     told = choice["logprobs"]
     assert len(told.get("content") or told["tokens"]) == 5
 
 
 @pytest.mark.parametrize("fault", ["refusal", "whitespace"])
-def test_what_was_thought_before_counts_against_the_limit_of_a_struck_answer(fault: str) -> None:
-    usage = struck(YANDEX | {"max_completion_tokens": 5, "reasoning_effort": "high"}, fault)["usage"]
+def test_what_was_thought_before_counts_against_the_limit_of_a_hit_answer(fault: str) -> None:
+    usage = faulted(YANDEX | {"max_completion_tokens": 5, "reasoning_effort": "high"}, fault)["usage"]
     assert usage["completion_tokens"] == usage["completion_tokens_details"]["reasoning_tokens"] == 5
 
 
 @pytest.mark.parametrize(("fault", "accepted"), [("silence", 0), ('{ kind = "finish", after_token = 2 }', 2)])
-def test_of_a_prediction_only_what_a_struck_answer_says_came_true(fault: str, accepted: int) -> None:
+def test_of_a_prediction_only_what_a_hit_answer_says_came_true(fault: str, accepted: int) -> None:
     said = ask("yandex", YANDEX | {"max_tokens": 30}).json()["choices"][0]["message"]["content"]
     prediction = {"type": "content", "content": said}
-    details = struck(YANDEX | {"prediction": prediction}, fault)["usage"]["completion_tokens_details"]
+    details = faulted(YANDEX | {"prediction": prediction}, fault)["usage"]["completion_tokens_details"]
     assert details["accepted_prediction_tokens"] == accepted
     assert details["rejected_prediction_tokens"] == 30 - accepted
 
 
 def test_friendli_has_no_word_for_a_content_filter() -> None:
     with pytest.raises(HeaderError, match=r"content_filter, which friendli does not do\. Known: stop, length"):
-        struck({"model": "m", "prompt": "x"}, '{ kind = "finish", reason = "content_filter" }', "friendli")
+        faulted({"model": "m", "prompt": "x"}, '{ kind = "finish", reason = "content_filter" }', "friendli")

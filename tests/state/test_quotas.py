@@ -65,7 +65,7 @@ def test_requests_are_let_in_and_counted_as_by_an_exact_bucket(
         now += gap
         verdict = limiter.reserve(ME, Allowance(limits), Cost(tokens), now)
         assert isinstance(verdict, Reservation) == tanks.take(tokens, now)
-        stated = {(each.limit.measure, each.limit.period): each for each in verdict.standings}
+        stated = {(each.limit.measure, each.limit.period): each for each in verdict.limit_states}
         assert {place: each.remaining for place, each in stated.items()} == tanks.remaining(now)
         assert {place: each.reset for place, each in stated.items()} == pytest.approx(tanks.resets(now), abs=1e-6)
 
@@ -86,7 +86,7 @@ def test_whoever_waits_exactly_as_long_as_was_stated_is_let_in_and_a_moment_earl
             continue
         if verdict.wait > 1e-4:
             assert isinstance(limiter.reserve(ME, Allowance(limits), Cost(tokens), now + verdict.wait - 1e-4), Refused)
-        assert max(standing.reset for standing in verdict.standings) >= verdict.wait - 1e-5
+        assert max(state.reset for state in verdict.limit_states) >= verdict.wait - 1e-5
         now += verdict.wait
         admit(limiter, tokens, now, rule=Allowance(limits))
 
@@ -94,8 +94,8 @@ def test_whoever_waits_exactly_as_long_as_was_stated_is_let_in_and_a_moment_earl
 def test_a_refused_request_takes_nothing() -> None:
     limiter = RateLimiter()
     admit(limiter, 500)
-    assert [standing.remaining for standing in refused(limiter, 200).standings] == [29, 100]
-    assert [standing.remaining for standing in admit(limiter, 100).standings] == [28, 0]
+    assert [state.remaining for state in refused(limiter, 200).limit_states] == [29, 100]
+    assert [state.remaining for state in admit(limiter, 100).limit_states] == [28, 0]
 
 
 def test_the_limit_that_has_to_be_waited_for_the_longest_is_the_one_to_blame() -> None:
@@ -103,7 +103,7 @@ def test_the_limit_that_has_to_be_waited_for_the_longest_is_the_one_to_blame() -
     rule = Allowance((Limit("requests", 1, 1), TOKENS))
     admit(limiter, 600, rule=rule)
     verdict = refused(limiter, 300, rule=rule)
-    worst = exceeded(verdict.standings)
+    worst = exceeded(verdict.limit_states)
     assert worst is not None
     assert (worst.limit, verdict.wait) == (TOKENS, 30.0)
 
@@ -124,15 +124,15 @@ def test_who_asks_no_model_is_told_of_the_model_that_he_has_used_the_most() -> N
     admit(limiter, 10)
     admit(limiter, 400, asker=ME._replace(model="large"))
     nobody = ME._replace(model="")
-    assert [standing.remaining for standing in limiter.standings(nobody, BOTH, 0.0)] == [29, 200]
-    assert [standing.remaining for standing in limiter.standings(nobody._replace(key="you"), BOTH, 0.0)] == [30, 600]
+    assert [state.remaining for state in limiter.limit_states(nobody, BOTH, 0.0)] == [29, 200]
+    assert [state.remaining for state in limiter.limit_states(nobody._replace(key="you"), BOTH, 0.0)] == [30, 600]
 
 
 def test_a_clock_that_goes_back_refills_nothing() -> None:
     limiter = RateLimiter()
     admit(limiter, 300, now=100.0)
-    assert admit(limiter, 100, now=50.0).standings[1].remaining == 200
-    assert limiter.standings(ME, BOTH, 110.0)[1].remaining == 300
+    assert admit(limiter, 100, now=50.0).limit_states[1].remaining == 200
+    assert limiter.limit_states(ME, BOTH, 110.0)[1].remaining == 300
 
 
 def test_an_answer_is_charged_when_its_length_is_known_even_into_debt() -> None:
@@ -140,7 +140,7 @@ def test_an_answer_is_charged_when_its_length_is_known_even_into_debt() -> None:
     first = admit(limiter, 100)
     for _ in ("once", "and no more"):
         limiter.settle(first, 700, 0.0)
-        assert [standing.remaining for standing in limiter.standings(ME, BOTH, 0.0)] == [29, 0]
+        assert [state.remaining for state in limiter.limit_states(ME, BOTH, 0.0)] == [29, 0]
     verdict = refused(limiter, 100)
     assert verdict.wait == pytest.approx(20.0), "10 s to come out of debt, 10 s for the prompt"
     admit(limiter, 100, now=20.0)
@@ -149,7 +149,7 @@ def test_an_answer_is_charged_when_its_length_is_known_even_into_debt() -> None:
 def test_an_answer_shorter_than_its_charge_gives_nothing_back() -> None:
     limiter = RateLimiter()
     limiter.settle(admit(limiter, 300), 200, 0.0)
-    assert [standing.remaining for standing in limiter.standings(ME, BOTH, 0.0)] == [29, 300]
+    assert [state.remaining for state in limiter.limit_states(ME, BOTH, 0.0)] == [29, 300]
 
 
 def test_buckets_that_are_full_again_are_forgotten() -> None:
@@ -254,13 +254,13 @@ def test_up_front_a_request_costs_its_prompts_and_the_longest_answers(
 )
 def test_an_allowance_may_charge_an_answer_up_to_a_length(charge: Cost, spent: int) -> None:
     verdict = RateLimiter().reserve(ME, Allowance((TOKENS,), answer=30), charge, 0.0)
-    assert [standing.spent for standing in verdict.standings] == [spent]
+    assert [state.spent for state in verdict.limit_states] == [spent]
 
 
 def test_a_length_that_nobody_asked_for_makes_no_request_too_big_but_empties_the_bucket() -> None:
     limiter = RateLimiter()
     verdict = limiter.reserve(ME, BOTH, Cost(10, assumed=5_000), 0.0)
-    assert [standing.remaining for standing in verdict.standings] == [29, 0]
+    assert [state.remaining for state in verdict.limit_states] == [29, 0]
     verdict = limiter.reserve(ME, BOTH, Cost(10, assumed=5_000), 30.0)
     assert isinstance(verdict, Refused)
     assert verdict.wait == pytest.approx(30)

@@ -58,7 +58,7 @@ def ask(
     """The answer of a dialect to one request, which is for its first operation unless `path` is given.
 
     `body` is sent as JSON, bytes as they are. A bearer key and a content type are sent unless `headers` has others, or
-    empty ones. The answer must conform to the dialect's contract, unless a fault has struck it or a stub has given its
+    empty ones. The answer must conform to the dialect's contract, unless a fault has changed it or a stub has given its
     bytes. Without a `namespace` the request is for a new one.
     """
     dialect = load_dialect(name)

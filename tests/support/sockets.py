@@ -84,7 +84,7 @@ def chunks_of(answer: bytes) -> list[bytes]:
 
 
 def request_with_fault(fault: str, *, stream: bool, **fields: Any) -> bytes:
-    """The bytes of a request for a completion that is struck by a fault."""
+    """The bytes of a request for a completion that has a fault."""
     return post("/cerebras/v1/completions", BODY | {"stream": stream} | fields, f"x-mockserver-fault: {fault}")
 
 

@@ -240,7 +240,7 @@ def test_what_a_fault_has_kept_from_the_client_counts_for_nothing(handle: Handle
     last = handle.last
     assert (last.usage, last.finish_reasons, last.tool_calls, last.tokens) == ({}, (), (), 0)
     refusal = {"kind": "error", "error": "rate_limit", "retry_after": 2}
-    assert (last.faults, last.struck) == (["error"], [{"by": "stub", "fault": refusal}])
+    assert (last.faults, last.applied_faults) == (["error"], [{"by": "stub", "fault": refusal}])
     handle.verify.tokens(at_most=0).cost(at_most=0, prices={"*": (1, 1)}).calls(0, finish_reason="tool_calls")
     with pytest.raises(AssertionError, match=r"found 0 calls:\n  #1 yandex chat_completions .* -> 429"):
         handle.verify.tool_called("get_weather")
@@ -354,13 +354,15 @@ def test_a_function_that_fails_is_a_problem_of_the_test(server: MockServer) -> N
     handle.on().reply(lambda request: 1 / 0)
     assert Wire(handle).ask()[0] == 500
     told = r"stub 'stub-1': its function raised ZeroDivisionError: division by zero \(test_handle\.py:\d+\)"
-    assert re.fullmatch(told, handle.last.trouble or "")
+    assert re.fullmatch(told, handle.last.handler_error or "")
     [problem] = handle.problems()
     assert "ZeroDivisionError" in problem
     handle.reset()
     handle.settle(fault=[{"kind": "reset", "match": {"model": lambda model: 1 / 0}}])
     assert Wire(handle).ask()[0] == 500
-    assert (handle.last.trouble or "").startswith("fault 'reset': its predicate raised ZeroDivisionError: division by")
+    assert (handle.last.handler_error or "").startswith(
+        "fault 'reset': its predicate raised ZeroDivisionError: division by"
+    )
 
 
 def test_settings_and_seeds_are_the_namespaces_own(handle: Handle, server: MockServer) -> None:

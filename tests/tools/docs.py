@@ -240,13 +240,13 @@ def _names(subject: str, names: Sequence[str]) -> str:
 def faults() -> str:
     """The catalogue of faults."""
     rows = (
-        (code(name), kind.summary, _strikes(kind), "<br>".join(_key(key, it) for key, it in kind.settings.items()))
+        (code(name), kind.summary, _applies_to(kind), "<br>".join(_key(key, it) for key, it in kind.settings.items()))
         for name, kind in FAULTS.items()
     )
-    return table(("kind", "what happens", "strikes", "its own keys, with their defaults"), rows)
+    return table(("kind", "what happens", "for", "its own keys, with their defaults"), rows)
 
 
-def _strikes(kind: FaultKind) -> str:
+def _applies_to(kind: FaultKind) -> str:
     if kind.listens:
         return "the listener"
     whom = "answers that call a tool" if kind.calls else "what a model says" if kind.says else "any answer"

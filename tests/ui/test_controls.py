@@ -15,7 +15,7 @@ from tests.support.questions import ask
 from .conftest import Open
 
 
-def test_a_fault_armed_by_a_click_strikes_the_next_answer_until_it_is_taken_back(
+def test_a_fault_armed_by_a_click_hits_the_next_answer_until_it_is_taken_back(
     open_page: Open, mock: MockServer
 ) -> None:
     page = open_page("controls")
@@ -23,7 +23,7 @@ def test_a_fault_armed_by_a_click_strikes_the_next_answer_until_it_is_taken_back
     armed = page.locator("[data-fault=rate-limited]")
     expect(armed).to_contain_text("s left")
     assert ask(mock.url, "cerebras") == 429
-    expect(armed).to_contain_text("struck 1 of 1")
+    expect(armed).to_contain_text("applied to 1 of 1")
     page.get_by_role("link", name="Traffic").click()
     expect(page.locator(".exchange .badge.bad")).to_have_text("error")
     page.get_by_role("link", name="Controls").click()

@@ -326,7 +326,7 @@ def test_a_copied_refusal_by_a_quota_is_repeated_for_that_request(open_page: Ope
     assert exchange(mock.url, "POST", path, body).status == 429
 
 
-def test_a_fault_is_copied_for_the_request_that_it_struck(open_page: Open, mock: MockServer) -> None:
+def test_a_fault_is_copied_for_the_request_that_it_hit(open_page: Open, mock: MockServer) -> None:
     exchange(mock.url, "POST", "/_mockserver/faults", {"kind": "error", "error": "overloaded", "times": 2})
     assert ask(mock.url, "ovms") == exchange(mock.url, "GET", "/ovms/v3/models").status == 503
     page = open_page()

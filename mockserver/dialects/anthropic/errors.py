@@ -101,7 +101,7 @@ _RECORDED: Mapping[LimitUnit, tuple[int, int]] = {"requests": (4_000, 3_999), "t
 
 def _refuse(exceeding: Refused, now: float) -> Refusal:
     """The refusal of a request beyond a limit; the error table puts the model's name into it."""
-    worst, wait, words = exceeded(exceeding.standings), 1, refused("crowded")
+    worst, wait, words = exceeded(exceeding.limit_states), 1, refused("crowded")
     if worst is not None:
         limit, tokens = worst.limit, worst.limit.measure == "tokens"
         amount = f"{round(limit.amount * _INPUT):,} input tokens" if tokens else f"{limit.amount:,} requests"
@@ -135,8 +135,8 @@ def _limits(scope: RequestScope) -> RawHeaders:
     found: list[tuple[bytes, bytes]] = []
     for measure, shares in _SHARES.items():
         (amount, left), full = _RECORDED[measure], floor(scope.now) + 1
-        if scope.standings:
-            state = tightest(scope.standings, measure)
+        if scope.limit_states:
+            state = tightest(scope.limit_states, measure)
             if state is None:
                 continue
             amount, left, full = state.limit.amount, state.remaining, state.full_at(scope.now)

@@ -50,7 +50,7 @@ def _refuse(refused: Refused, now: float) -> Refusal:
     The client is told to wait until the limit is full again, in whole seconds (recorded: 58 for requests per minute,
     86400 for a day); a request that never fits is not told to wait.
     """
-    worst = exceeded(refused.standings)
+    worst = exceeded(refused.limit_states)
     if worst is None:
         return Refusal(FailureKind.OVERLOADED)
     measure = worst.limit.measure
@@ -97,7 +97,7 @@ def every_answer(call: Call, scope: RequestScope) -> RawHeaders:
     silent = scope.edition == "observed" and scope.refused in _WITHOUT_LIMITS
     return (
         date_header(scope.now),
-        *(() if silent else _limits_left(scope) if scope.standings else _unlimited(scope)),
+        *(() if silent else _limits_left(scope) if scope.limit_states else _unlimited(scope)),
         (b"cf-ray", f"{hex_digits(scope.identity, 16, 'cf-ray')}-FRA".encode()),
         *_EDGE[scope.edition],
     )
@@ -107,10 +107,10 @@ def _limits_left(scope: RequestScope) -> RawHeaders:
     """The caller's limits, what is left of them, and in how many seconds (a fraction) they are full again."""
     resets = [
         (f"x-ratelimit-reset-{limit.measure}-{limit.period}".encode(), b"%r" % reset)
-        for limit, reset in [(each.limit, each.reset) for each in scope.standings]
+        for limit, reset in [(each.limit, each.reset) for each in scope.limit_states]
         if scope.edition == "documented" or (limit.measure, limit.period) in _WITH_RESET
     ]
-    return (*_stated([(each.limit, each.remaining) for each in scope.standings]), *resets)
+    return (*_stated([(each.limit, each.remaining) for each in scope.limit_states]), *resets)
 
 
 def _unlimited(scope: RequestScope) -> RawHeaders:

@@ -217,8 +217,8 @@ def every_answer(call: Call, scope: RequestScope) -> RawHeaders:
     and endpoints of one's own are not limited, nor is what needs no key.
     """
     date = date_header(scope.now)
-    if scope.standings:
-        return (date, *_limits_left(scope.standings, scope.edition))
+    if scope.limit_states:
+        return (date, *_limits_left(scope.limit_states, scope.edition))
     used = _REQUESTS.amount if scope.refused is FailureKind.RATE_LIMIT else 1
     if scope.edition == "documented":
         return (date, *_after(used, "documented", _MINUTE - int(scope.now) % _MINUTE))
@@ -232,13 +232,13 @@ def _after(requests: int, edition: Edition, left: int) -> RawHeaders:
     return _limits_left((LimitState(_REQUESTS, requests, left=left), LimitState(_TOKENS, left=left)), edition)
 
 
-def _limits_left(standings: tuple[LimitState, ...], edition: Edition) -> RawHeaders:
+def _limits_left(limit_states: tuple[LimitState, ...], edition: Edition) -> RawHeaders:
     """The tightest limits on requests, and by the old pages on tokens, if any; resets are in whole seconds."""
     measures: tuple[LimitUnit, ...] = ("requests", "tokens") if edition == "documented" else ("requests",)
-    found = ((measure.encode(), tightest(standings, measure, tuple(PERIODS))) for measure in measures)
-    named = [(measure, standing) for measure, standing in found if standing is not None]
+    found = ((measure.encode(), tightest(limit_states, measure, tuple(PERIODS))) for measure in measures)
+    named = [(measure, state) for measure, state in found if state is not None]
     return (
-        *((b"x-ratelimit-limit-" + name, b"%d" % standing.limit.amount) for name, standing in named),
-        *((b"x-ratelimit-remaining-" + name, b"%d" % standing.remaining) for name, standing in named),
-        *((b"x-ratelimit-reset-" + name, b"%d" % standing.full_at()) for name, standing in named),
+        *((b"x-ratelimit-limit-" + name, b"%d" % state.limit.amount) for name, state in named),
+        *((b"x-ratelimit-remaining-" + name, b"%d" % state.remaining) for name, state in named),
+        *((b"x-ratelimit-reset-" + name, b"%d" % state.full_at()) for name, state in named),
     )

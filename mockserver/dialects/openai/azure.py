@@ -16,7 +16,7 @@ from mockserver.dialects.openai.replies import date_header, header_value
 DEPLOYMENTS = "/deployments/{name}"
 SAFE = {"filtered": False, "severity": "safe"}
 CATEGORIES = ("hate", "self_harm", "sexual", "violence")
-# What a filter states that has struck; the category and the severity are a guess.
+# What a filter states that has found something; the category and the severity are a guess.
 STRUCK = {"violence": {"filtered": True, "severity": "medium"}}
 _DENIED = {
     "code": "401",

@@ -44,7 +44,7 @@ _VISIT = "Visit https://platform.openai.com/account/rate-limits to learn more."
 def _refuse(refused: Refused, now: float) -> Refusal:
     """The refusal of a request beyond a limit, or of one that no limit would ever let in; the error table puts the
     model's name into it."""
-    worst = exceeded(refused.standings)
+    worst = exceeded(refused.limit_states)
     if worst is None:
         return Refusal(FailureKind.OVERLOADED)
     limit, cost = worst.limit, max(worst.cost, 1)
@@ -142,9 +142,9 @@ def _cookie(scope: RequestScope) -> tuple[bytes, bytes]:
     return b"set-cookie", b"__cf_bm=" + token.encode() + b"; " + where
 
 
-def limit_headers(standings: tuple[LimitState, ...]) -> RawHeaders:
+def limit_headers(limit_states: tuple[LimitState, ...]) -> RawHeaders:
     """The tightest limits on requests and on tokens; empty if there are none."""
-    found = [(m.encode(), s) for m in ("requests", "tokens") if (s := tightest(standings, m, tuple(PERIODS)))]
+    found = [(m.encode(), s) for m in ("requests", "tokens") if (s := tightest(limit_states, m, tuple(PERIODS)))]
     return (
         *((b"x-ratelimit-limit-" + measure, b"%d" % each.limit.amount) for measure, each in found),
         *((b"x-ratelimit-remaining-" + measure, b"%d" % each.remaining) for measure, each in found),
@@ -160,12 +160,12 @@ _RECORDED_REFUSAL = limit_headers((LimitState(_REQUESTS, _REQUESTS.amount), Limi
 
 def _limits(call: Call, scope: RequestScope, responses: bool) -> RawHeaders:
     """The limits that an answer states. Without a quota they are recorded ones, and most responses state none."""
-    if not scope.standings:
+    if not scope.limit_states:
         if responses or call.path not in _LIMITED or call.method != "POST":
             return ()
         return _RECORDED if scope.refused is None else _RECORDED_REFUSAL
     # Reported: a response that is refused for its limits states none of them.
-    return () if responses and scope.refused is not None else limit_headers(scope.standings)
+    return () if responses and scope.refused is not None else limit_headers(scope.limit_states)
 
 
 # By what users measure: first tokens after half a second, the smallest models some 150 tokens a second.

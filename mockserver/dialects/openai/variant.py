@@ -50,7 +50,7 @@ COMPLETION = _OPENAI_COMPLETION._replace(
 
 def usual_headers(call: Call, scope: RequestScope) -> RawHeaders:
     """The headers of every answer: its date, and how the caller's quotas stand, if there are any."""
-    return (date_header(scope.now), *limit_headers(scope.standings))
+    return (date_header(scope.now), *limit_headers(scope.limit_states))
 
 
 def variant(

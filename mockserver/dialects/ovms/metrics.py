@@ -61,7 +61,7 @@ class Graphs:
         """How many requests a graph is answering."""
         return sum(counts.running for counts in tuple(self._counts.get(name, {}).values()))
 
-    def recalls(self, id_: str) -> bool:
+    def has_stored(self, id_: str) -> bool:
         """Whether it has an answer with this id: it only counts them."""
         return False
 

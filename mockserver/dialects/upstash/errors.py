@@ -77,12 +77,12 @@ _CHAT_PERIODS = ("minute", "hour")
 
 def _refuse(exceeding: Refused, now: float) -> Refusal:
     """The 429 of the exhausted quota, with the headers that name it; too many concurrent requests count as a burst."""
-    worst = exceeded(exceeding.standings)
+    worst = exceeded(exceeding.limit_states)
     if worst is None:
         return Refusal(FailureKind.OVERLOADED, headers=_left(b"burst-ratelimit-", exceeding.crowd or 0, 0))
     limit = worst.limit
     if limit.measure == "tokens" or limit.period in _CHAT_PERIODS:
-        return Refusal(FailureKind.RATE_LIMIT, headers=chat_limits(exceeding.standings))
+        return Refusal(FailureKind.RATE_LIMIT, headers=chat_limits(exceeding.limit_states))
     daily = limit.period == "day"
     kind, name = (
         (FailureKind.PAYMENT_REQUIRED, b"ratelimit-") if daily else (FailureKind.OVERLOADED, b"burst-ratelimit-")
@@ -99,12 +99,12 @@ def _left(name: bytes, amount: int, remaining: int) -> RawHeaders:
     return ((name + b"limit", b"%d" % amount), (name + b"remaining", b"%d" % remaining))
 
 
-def chat_limits(standings: tuple[LimitState, ...]) -> RawHeaders:
+def chat_limits(limit_states: tuple[LimitState, ...]) -> RawHeaders:
     """The headers of the chat API's limits and of their remaining amounts; without a quota those of the assumed tier
     after one request."""
-    if not standings:
+    if not limit_states:
         return _ONE_TAKEN
-    requests, tokens = _chat(standings)
+    requests, tokens = _chat(limit_states)
     return (
         (b"x-ratelimit-limit-requests", b"%d" % requests.limit.amount),
         (b"x-ratelimit-limit-tokens", b"%d" % tokens.limit.amount),
@@ -113,13 +113,13 @@ def chat_limits(standings: tuple[LimitState, ...]) -> RawHeaders:
     )
 
 
-def _chat(standings: tuple[LimitState, ...]) -> tuple[LimitState, LimitState]:
+def _chat(limit_states: tuple[LimitState, ...]) -> tuple[LimitState, LimitState]:
     """The tightest of the chat API's limits on requests and on tokens, since the headers have room for one each.
 
     The SDKs recognise the chat's 429 by the first, so both are always there; one that is not configured is never used.
     """
-    requests = tightest(standings, "requests", _CHAT_PERIODS) or LimitState(_CHAT_REQUESTS)
-    return requests, tightest(standings, "tokens") or LimitState(_CHAT_TOKENS)
+    requests = tightest(limit_states, "requests", _CHAT_PERIODS) or LimitState(_CHAT_REQUESTS)
+    return requests, tightest(limit_states, "tokens") or LimitState(_CHAT_TOKENS)
 
 
 _ONE_TAKEN = chat_limits((LimitState(_CHAT_REQUESTS, 1),))
@@ -132,7 +132,9 @@ def every_answer(call: Call, scope: RequestScope) -> RawHeaders:
     if call.path != CHAT_PATH or token(call) is None:
         return general
     # Without a quota, the minute of the clock counts.
-    resets = [each.full_at(now) for each in _chat(scope.standings)] if scope.standings else [now // 60 * 60 + 60] * 2
+    resets = (
+        [each.full_at(now) for each in _chat(scope.limit_states)] if scope.limit_states else [now // 60 * 60 + 60] * 2
+    )
     requests, tokens = [go_duration(ceil(at - now)).encode() if observed else b"%d" % at for at in resets]
     return (*general, (b"x-ratelimit-reset-requests", requests), (b"x-ratelimit-reset-tokens", tokens))
 

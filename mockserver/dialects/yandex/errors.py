@@ -126,7 +126,7 @@ def in_session(kind: FailureKind, said: str, uri: ModelUri, call: Call, scope: R
 
 def _refuse(refused: Refused, now: float) -> Refusal:
     """The refusal for an exhausted quota: its name, its kind, and the amount that it allows."""
-    worst = exceeded(refused.standings)
+    worst = exceeded(refused.limit_states)
     if worst is None:
         name, kind, allowed = "SessionsCount.count", "gauge", f"{refused.crowd} requests"
     else:

@@ -40,7 +40,7 @@ _ARMED = table(
         ),
         "match": described(TEXT, "in words"),
         "matched": described(WHOLE, "how many requests it applied to"),
-        "struck": described(WHOLE, "how many of them it has struck"),
+        "applied": described(WHOLE, "to how many of them it was applied"),
         "undecided": described(
             WHOLE, "requests for which its match could not be decided, because a regular expression took too long"
         ),
@@ -57,7 +57,7 @@ _EXAMPLE = '{"kind": "cut", "after_event": 5}'
 
 @endpoint("GET", per_namespace("/faults"), {200: table({"faults": rows(reference("ArmedFault"))})})
 async def faults(request: AdminRequest) -> object:
-    """The armed faults, and how often they have struck."""
+    """The armed faults, and how often each was applied."""
     return {
         "faults": [
             {
@@ -68,7 +68,7 @@ async def faults(request: AdminRequest) -> object:
                 "chance": fault.chance,
                 "match": in_words(fault.match),
                 "matched": count.matched,
-                "struck": count.struck,
+                "applied": count.applied,
                 "undecided": count.undecided,
             }
             for name, fault, count in request.namespace.faults.listed()

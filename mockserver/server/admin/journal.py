@@ -44,7 +44,7 @@ from mockserver.state.plan import Origin
 from mockserver.state.verify.selection import filter_exchanges as differences_of
 
 _DIFFERENCE = table({"field": TEXT, "wanted": TEXT, "found": TEXT})
-_STRUCK = table(
+_APPLIED = table(
     {"by": described(one_of(get_args(Origin)), "where it was set"), "fault": reference("Fault")},
     {"rule": described(TEXT, "the name of the armed rule")},
 )
@@ -60,7 +60,7 @@ _DECISION = table(
             one_of(filter(None, get_args(ChosenBy))),
             "by what the dialect was chosen, at a path of several dialects",
         ),
-        "struck": described(rows(_STRUCK), "in a whole exchange: the same faults as tables"),
+        "applied_faults": described(rows(_APPLIED), "in a whole exchange: the same faults as tables"),
         "rule": described(maybe(TEXT), "the stub that decided the answer"),
         "attempt": WHOLE,
         "unmatched": described(FLAG, "whether there were stubs, but none matched"),

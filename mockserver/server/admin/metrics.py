@@ -98,8 +98,8 @@ def _of_answers(app_state: AppState) -> Iterator[Metric]:
         "Refusals in the vendor's words, and errors of the server itself (without a dialect), by kind.",
         _by("kind", counted.failures),
     )
-    struck = "Faults that struck answers, by kind."
-    yield Metric("mockserver_faults_total", "counter", struck, _by("kind", counted.faults))
+    applied = "Faults that were applied to answers, by kind."
+    yield Metric("mockserver_faults_total", "counter", applied, _by("kind", counted.faults))
     used = "Tokens of prompts and answers, as stated in their usage; the cached ones of prompts also by themselves."
     yield Metric("mockserver_tokens_total", "counter", used, _by("kind", tokens))
     streams = sorted(counted.streams.items())

@@ -101,7 +101,7 @@ _WINDOW = {"from": "after how many seconds it begins", "for": "how many seconds 
 # The settings of a latency that have a unit, and are therefore strings.
 _TIMES = ("network", "queue", "prefill", "prefill_per_token", "ttft", "itl", "stall")
 _COUNTS = {
-    "times": "how often it strikes at most",
+    "times": "how often it is applied at most",
     "every": "only every nth matching request",
     "skip": "how many matching requests it skips first",
 }

@@ -110,7 +110,7 @@ _KIND = table(
         "summary": TEXT,
         "settings": rows(_KIND_SETTING),
         "places": rows(one_of(PLACE_KEYS)),
-        "streams": described(FLAG, "whether it strikes only streams"),
+        "streams": described(FLAG, "whether it is only for streams"),
         "listens": described(FLAG, "whether it is the listener that fails"),
         "model": described(FLAG, "whether it changes what a model says"),
     }

@@ -52,7 +52,7 @@ from mockserver.state.verify.selection import filter_exchanges
 _OF_ANSWERS: Mapping[str, Schema] = {
     "status": described(reference("NumberMatcher"), "the answer's status"),
     "rule": described(reference("TextMatcher"), "the stub that decided the answer"),
-    "fault": described(reference("TextMatcher"), "a kind of fault that has struck it"),
+    "fault": described(reference("TextMatcher"), "a kind of fault that was applied to it"),
     "closed_by": described(reference("TextMatcher"), "server or client"),
     "finish_reason": described(reference("TextMatcher"), "why a choice ended"),
 }

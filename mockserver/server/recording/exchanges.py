@@ -200,7 +200,7 @@ def end_to_end(headers: Iterable[tuple[bytes, bytes]]) -> RawHeaders:
 def by_vendor(told: Mapping[str, Any]) -> dict[str, Any]:
     """What is told of an exchange, without what only a simulator can say of it."""
     known = {key: value for key, value in told.items() if key not in ("seed", "edition")}
-    return known | {"decision": {"by": "vendor", "faults": [], "struck": []}}
+    return known | {"decision": {"by": "vendor", "faults": [], "applied_faults": []}}
 
 
 def _arrivals(events: list[bytes], recorded: RecordedExchange) -> list[float]:

@@ -23,7 +23,7 @@ from mockserver.core.failures import SimulatorError
 from mockserver.core.secrets import masked_text
 from mockserver.core.timeline import ConnectionFault, RawHeaders
 from mockserver.server.asgi import WELL, ClientLeftError, live, read_body, refuse_websocket, send_json
-from mockserver.server.cors import VARY, AccessGuard, answer_preflight, reader_of, shared_headers
+from mockserver.server.cors import VARY, AccessGuard, allowed_origin, answer_preflight, with_cors_headers
 from mockserver.server.logs import duration, log, printable
 from mockserver.server.recording.exchanges import RecordedExchange, RecorderJournal, Replay, end_to_end
 from mockserver.server.recording.recording_file import RecordingFile, Replays
@@ -60,9 +60,9 @@ class _Peer(NamedTuple):
     wire: Wire | None
     origin: str | None
 
-    def shared(self, headers: RawHeaders = ()) -> RawHeaders:
+    def with_cors(self, headers: RawHeaders = ()) -> RawHeaders:
         """The headers of an answer, with those that let a page of another origin read it."""
-        return headers if self.origin is None else shared_headers(headers, self.origin)
+        return headers if self.origin is None else with_cors_headers(headers, self.origin)
 
 
 class Recorder:
@@ -112,7 +112,7 @@ class Recorder:
 
     async def _serve(self, scope: Any, headers: Headers, receive: Receive, send: Send) -> None:
         method, path, query = scope["method"], scope["path"], scope["query_string"]
-        origin = reader_of(headers, self.settings)
+        origin = allowed_origin(headers, self.settings)
         if origin is not None and await answer_preflight(method, headers, send):
             return
         peer = _Peer(send, scope.get("extensions", {}).get(WIRE), origin)
@@ -192,7 +192,7 @@ class Recorder:
         await _deny(peer, recorded.call.method, recorded.target.path, simulator_error)
 
     async def _pass(self, recorded: RecordedExchange, response: httpx.Response, peer: _Peer) -> None:
-        send, headers = peer.send, peer.shared(recorded.headers)
+        send, headers = peer.send, peer.with_cors(recorded.headers)
         await send({"type": "http.response.start", "status": recorded.status, "headers": list(headers)})
         async for piece in response.aiter_raw():
             data = recorded.add(piece, self._clock())
@@ -229,7 +229,7 @@ class Recorder:
 
 
 async def _replay(replay: Replay, peer: _Peer) -> None:
-    headers = [*peer.shared(replay.headers)]
+    headers = [*peer.with_cors(replay.headers)]
     await peer.send({"type": "http.response.start", "status": replay.status, "headers": headers})
     for piece in replay.pieces:
         await peer.send({"type": "http.response.body", "body": piece, "more_body": True})
@@ -266,7 +266,7 @@ async def _deny(peer: _Peer, method: str, path: str, simulator_error: SimulatorE
     """Answer in our own words, which are not recorded."""
     refusal = f"{method} {_shown(path)} -> {simulator_error.status}: {simulator_error.message}"
     log.warning("%s", printable(refusal))
-    await send_json(peer.send, simulator_error.status, simulator_error.body, peer.shared())
+    await send_json(peer.send, simulator_error.status, simulator_error.body, peer.with_cors())
 
 
 # --- the upstreams ------------------------------------------------------------------------------------------------

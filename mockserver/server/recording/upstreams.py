@@ -156,8 +156,8 @@ class Targets:
             message = f"Nothing is recorded at {method} {own}. {what} Put a dialect's name in front: {names}"
             return SimulatorError(404, "no_route", message, tuple(self._router.nearest(own)))
         dialect = route.dialect
-        if route.rivals and not route.chosen_by:
-            names = ", ".join(f"/{each.dialect.name}{own}" for each in (route, *route.rivals))
+        if route.others and not route.chosen_by:
+            names = ", ".join(f"/{each.dialect.name}{own}" for each in (route, *route.others))
             return SimulatorError(400, "ambiguous_path", f"{own} is a path of several vendors{_NAME_ONE}: {names}")
         upstream = self._upstreams.of(dialect, host)
         if upstream is None:

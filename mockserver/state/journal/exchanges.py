@@ -21,7 +21,7 @@ _OWN_WEIGHT = 4_096
 _VALUE_WEIGHT = 96
 _TOKEN_WEIGHT = 96
 _POSITION_WEIGHT = 256
-_RIVAL_WEIGHT = 88
+_ALTERNATIVE_WEIGHT = 88
 
 # Writing the transcript of an exchange of more weight, or with a longer head, takes some milliseconds.
 _LONG_WEIGHT = 128 * 1024
@@ -93,10 +93,10 @@ class Exchange:
         if not generation.choices:
             # Embeddings are many times as long as their texts, and have no completion tokens.
             return weight + self.plan.timeline.held
-        rivals = generation.request.output.logprobs
-        if rivals is not None:
+        alternatives = generation.request.output.logprobs
+        if alternatives is not None:
             positions = sum(len(choice.positions) + len(choice.echo_positions) for choice in generation.choices)
-            weight += (_POSITION_WEIGHT + _RIVAL_WEIGHT * rivals) * positions
+            weight += (_POSITION_WEIGHT + _ALTERNATIVE_WEIGHT * alternatives) * positions
         return weight + _TOKEN_WEIGHT * generation.usage.completion_tokens
 
     @property

@@ -103,9 +103,9 @@ class Transcript(Mapping[str, Any]):
         plan = exchange.plan
         self._exchange = exchange
         self._known = summary_of(exchange)
-        self._known["decision"]["struck"] = [
+        self._known["decision"]["applied_faults"] = [
             {"by": each.by, **({"rule": each.rule} if each.rule else {}), "fault": table_of(each.fault)}
-            for each in (plan.struck if plan is not None else ())
+            for each in (plan.applied if plan is not None else ())
         ]
 
     def __getitem__(self, key: str) -> Any:
@@ -174,7 +174,7 @@ def _planned(plan: Plan, record: Record) -> dict[str, Any]:
 
 
 def _decision(exchange: Exchange) -> dict[str, Any]:
-    """What decided the answer: a refusal or a generation, and the faults that struck it; or an error of our own."""
+    """What decided the answer: a refusal or a generation, and the faults that were applied; or an error of our own."""
     plan, simulator_error = exchange.plan, exchange.simulator_error
     if plan is None:
         assert simulator_error is not None, "an exchange without a plan has an error"
@@ -204,7 +204,7 @@ def _stubbed(plan: Plan) -> dict[str, Any]:
         ]
     if plan.stale:
         line["stale"] = [masked_difference(difference)._asdict() for difference in plan.stale]
-    return line if plan.trouble is None else {**line, "handler_error": masked_text(plan.trouble)}
+    return line if plan.handler_error is None else {**line, "handler_error": masked_text(plan.handler_error)}
 
 
 def masked_difference(difference: Mismatch) -> Mismatch:
@@ -283,7 +283,7 @@ def _sent_and_planned(plan: Plan, generation: Generation, record: Record) -> dic
             step += call.steps
             calls.append((call, step))
     planned = _output(generation, tokens, choices, [call for call, _ in calls])
-    breaks_off = any(each.kind.ends or each.kind.harm == "truncates" for each in plan.struck)
+    breaks_off = any(each.kind.ends or each.kind.harm == "truncates" for each in plan.applied)
     if record.closed_by == "server" and not record.given_up and not breaks_off:
         return {**planned, "planned": planned}
     sent, ended = record.tokens_sent, _ended(plan, generation, record)
@@ -308,7 +308,7 @@ def _output(generation: Generation, tokens: int, ended: Sequence[Choice], calls:
 
 def _ended(plan: Plan, generation: Generation, record: Record) -> Set[int]:
     """The indices of the choices whose ends have been sent; for a plain body all or none."""
-    unspoilt = all(strike.kind.ends for strike in plan.struck)
+    unspoilt = all(each.kind.ends for each in plan.applied)
     if unspoilt and record.tokens_sent < min((choice.steps for choice in generation.choices), default=0):
         # No end is sent before the tokens, so a long stream need not be searched.
         return frozenset()

@@ -98,15 +98,19 @@ class View:
         "planned", {}, "`usage`, `finish_reasons`, `tool_calls` as the model decided them."
     )
     tool_calls = ExchangeField[Sequence[Mapping[str, str]]]("tool_calls", (), "The completely sent calls, as written.")
-    faults = ExchangeField[Sequence[str]]("decision.faults", (), "The kinds of the faults that struck the answer.")
-    struck = ExchangeField[Sequence[Mapping[str, Any]]](
-        "decision.struck", (), "Each: by whom it was set, its `rule`, the `fault`."
+    faults = ExchangeField[Sequence[str]](
+        "decision.faults", (), "The kinds of the faults that were applied to the answer."
+    )
+    applied_faults = ExchangeField[Sequence[Mapping[str, Any]]](
+        "decision.applied_faults", (), "Each: by whom it was set, its `rule`, the `fault`."
     )
     rule = ExchangeField[str | None]("decision.rule", None, "The stub that decided the answer; None if none did.")
     refused = ExchangeField[str | None](
         "decision.kind", None, "Why it was refused, by the failure's name; None if it was not."
     )
-    trouble = ExchangeField[str | None]("decision.handler_error", None, "What a function of the test's own has raised.")
+    handler_error = ExchangeField[str | None](
+        "decision.handler_error", None, "What a function of the test's own has raised."
+    )
     stale = ExchangeField[Sequence[Mapping[str, str]]](
         "decision.stale", (), "Where it differs from the request that its answer was recorded for."
     )
@@ -246,10 +250,10 @@ def line(view: View) -> str:
     refused = (
         " as no stub matches" if view.is_for_want_of_a_stub else f" {view.refused}{_why(view)}" if view.refused else ""
     )
-    struck = f", struck by {' and '.join(view.faults)}" if view.faults else ""
+    faults = f", with fault {' and '.join(view.faults)}" if view.faults else ""
     end = {"client": "client left", "server": "done", None: "still open"}[view.closed_by]
     sent = pluralize(view.events_sent, "event")
-    answered = f"{view.status}{refused}{by}{struck}, {sent}, {end} after {view.seconds:.3f} s"
+    answered = f"{view.status}{refused}{by}{faults}, {sent}, {end} after {view.seconds:.3f} s"
     return f"#{view.number} {target}{model}{stream}{prompt} -> {answered}"
 
 

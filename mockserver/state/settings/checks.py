@@ -46,8 +46,8 @@ def check_matches(faults: Iterable[Fault], operations: Mapping[str, Iterable[str
             raise ConfigError(f"{place}fault.{complaint}")
 
 
-def check_strikes(faults: Iterable[Fault], place: str) -> None:
-    """Raise ConfigError if a fault strikes the listener rather than answers, since all requests share the listener."""
+def check_no_listener_faults(faults: Iterable[Fault], place: str) -> None:
+    """Raise ConfigError if a fault is one of the listener, which all requests share, rather than of answers."""
     for fault in faults:
         if FAULTS[fault.kind].listens:
             raise ConfigError(
@@ -128,7 +128,7 @@ def read_namespace_settings(
             raise ConfigError(_not_own(name))
     own = from_texts(given, "setting", traces)
     check_matches(own.get("fault", ()), operations_of(dialects))
-    check_strikes(own.get("fault", ()), "setting fault")
+    check_no_listener_faults(own.get("fault", ()), "setting fault")
     try:
         check_quotas(own.get("quota", ()), dialects)
     except QuotaError as error:

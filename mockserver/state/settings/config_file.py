@@ -9,7 +9,7 @@ from mockserver.core.messages import unknown_name
 from mockserver.core.toml import TomlError, read_toml
 from mockserver.latency.traces import NO_TRACES, Tracing
 from mockserver.state.settings import ConfigError, RouteSettings
-from mockserver.state.settings.checks import Operations, check_names, check_strikes
+from mockserver.state.settings.checks import Operations, check_names, check_no_listener_faults
 from mockserver.state.settings.options import BY_NAME, read_option, settle
 from mockserver.state.stubs.parse_replies import Files
 from mockserver.state.stubs.parse_stubs import check_names as check_stub_names
@@ -95,7 +95,7 @@ def _route(entry: dict[str, Any], place: str, traces: Tracing) -> RouteSettings:
         for key, option in options.items()
         if key in entry
     }
-    check_strikes(checked.get("faults", ()), f"{place}.faults")
+    check_no_listener_faults(checked.get("faults", ()), f"{place}.faults")
     return RouteSettings(**{**entry, **checked})
 
 

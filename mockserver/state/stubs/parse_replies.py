@@ -149,7 +149,7 @@ def _faults(value: object, place: str) -> tuple[Fault, ...]:
 
 
 def _check_faults(prepared: Prepared, place: str) -> None:
-    """Raise StubError for faults of a model's text, which cannot strike a given body."""
+    """Raise StubError for faults of a model's text, which cannot change a given body."""
     if isinstance(prepared.content, Raw):
         for fault in prepared.faults:
             if FAULTS[fault.kind].says is not None:

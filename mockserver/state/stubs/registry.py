@@ -193,12 +193,12 @@ class StubRegistry:
         """The added stubs, as checks need them: `name`, `match`, `used`, and `most` (None if unlimited)."""
         return [use_of(stub, used) for stub, used in self.listed()]
 
-    def listed(self, standing: Sequence[Stub] = ()) -> list[tuple[Stub, int]]:
+    def listed(self, configured: Sequence[Stub] = ()) -> list[tuple[Stub, int]]:
         """The stubs in the order in which they are tried, each with the number of its uses."""
-        return [(stub, self._used.get(stub.name, 0)) for stub in self._index(standing).stubs]
+        return [(stub, self._used.get(stub.name, 0)) for stub in self._index(configured).stubs]
 
     def take(
-        self, facts: Facts, standing: Sequence[Stub] = (), fits: Fits | None = None, *, is_refused: bool = False
+        self, facts: Facts, configured: Sequence[Stub] = (), fits: Fits | None = None, *, is_refused: bool = False
     ) -> StubMatch | None:
         """The answer to a request, counted as used: that of the first stub that matches and is not used up.
 
@@ -206,7 +206,7 @@ class StubRegistry:
         each once, then that to the most similar one. Answers that do not fit are skipped. A request that `is_refused`
         gets only what the vendor has all the same answered to it. Raises HandlerError if a user's function fails.
         """
-        while (chosen := self._chosen(facts, standing, fits, is_refused)) is not None:
+        while (chosen := self._chosen(facts, configured, fits, is_refused)) is not None:
             stub, step, used = chosen
             if step is None:
                 return StubMatch(stub, None)
@@ -219,10 +219,12 @@ class StubRegistry:
             return StubMatch(stub, step.prepared, (stub.criteria, step.criteria), stale)
         return None
 
-    def _chosen(self, facts: Facts, standing: Sequence[Stub], fits: Fits | None, is_refused: bool) -> _Candidate | None:
+    def _chosen(
+        self, facts: Facts, configured: Sequence[Stub], fits: Fits | None, is_refused: bool
+    ) -> _Candidate | None:
         """The first stub that matches, or if that is recorded, the best of those of its priority."""
         best, most = None, 0
-        for candidate in self._matching(facts, standing, fits, is_refused):
+        for candidate in self._matching(facts, configured, fits, is_refused):
             stub, step, _ = candidate
             if best is not None and (stub.recorded is None or stub.priority < best[0].priority):
                 break
@@ -237,10 +239,10 @@ class StubRegistry:
         return best
 
     def _matching(
-        self, facts: Facts, standing: Sequence[Stub], fits: Fits | None, is_refused: bool
+        self, facts: Facts, configured: Sequence[Stub], fits: Fits | None, is_refused: bool
     ) -> Iterator[_Candidate]:
         """The stubs that match, each with its next step and its uses; no step if it is exhausted and to refuse."""
-        for stub in self._index(standing).candidates(facts):
+        for stub in self._index(configured).candidates(facts):
             if is_refused and stub.exact is None:
                 continue
             used = self._used.get(stub.name, 0)
@@ -254,11 +256,11 @@ class StubRegistry:
             except Exception as error:
                 raise HandlerError(f"stub {stub.name!r}: its predicate {raised(error)}") from error
 
-    def explain(self, facts: Facts, standing: Sequence[Stub] = (), fits: Fits | None = None) -> tuple[NearMiss, ...]:
+    def explain(self, facts: Facts, configured: Sequence[Stub] = (), fits: Fits | None = None) -> tuple[NearMiss, ...]:
         """Why no stub matches a request: the nearest stubs, and how the request differs from what they want."""
         candidates: list[tuple[_Distance, Stub, int]] = []
         close = 0
-        for stub, used in self.listed(standing):
+        for stub, used in self.listed(configured):
             step = stub.step(used)
             if step is None or close < _NEAREST:
                 # A stub that is only used up is the nearest of all, unless it would have matched any request.
@@ -269,12 +271,12 @@ class StubRegistry:
         nearest = sorted(candidates, key=itemgetter(0))[:_NEAREST]
         return tuple(NearMiss(stub.name, tuple(_differences(stub, used, facts, fits))) for _, stub, used in nearest)
 
-    def _index(self, standing: Sequence[Stub]) -> _Index:
+    def _index(self, configured: Sequence[Stub]) -> _Index:
         kept = self._indexed
-        if kept is None or kept[0] is not standing:
+        if kept is None or kept[0] is not configured:
             with self._lock:
-                both = [*self.added.values(), *(stub for stub in standing if stub.name not in self.added)]
-                kept = self._indexed = standing, _Index(tuple(sorted(both, key=lambda stub: -stub.priority)))
+                both = [*self.added.values(), *(stub for stub in configured if stub.name not in self.added)]
+                kept = self._indexed = configured, _Index(tuple(sorted(both, key=lambda stub: -stub.priority)))
         return kept[1]
 
 

@@ -37,7 +37,7 @@ ReplyFunction = Callable[[Any], Any]
 
 
 class Prepared(NamedTuple):
-    """One answer: its content, or None if it is generated; the faults that strike it, its latency, seed and headers.
+    """One answer: its content, or None if it is generated; its faults, its latency, seed and headers.
 
     A `template` is the table that this was read from, to be filled and read again for each request. `headers` replace
     others of the same name. `output_tokens` are the lengths of generated answers, in their notation.

@@ -91,9 +91,9 @@ function setUp(exchange) {
   const { dialect, operation, decision, request, seed } = exchange;
   if (!dialect || !operation) return [];
   const on = `mockserver.on(dialect=${python(dialect)}, operation=${python(operation)})`;
-  const faults = decision.struck.filter(({ by }) => by !== "header");
+  const faults = decision.applied_faults.filter(({ by }) => by !== "header");
   if (faults.length) return [on + faults.map(({ fault: { kind, ...settings } }) => `.fault(${[python(kind), ...named(settings)].join(", ")})`).join("")];
-  if (decision.struck.length || request.headers["x-mockserver-reply"] || decision.by !== "generation" || isSilent(exchange)) return [];
+  if (decision.applied_faults.length || request.headers["x-mockserver-reply"] || decision.by !== "generation" || isSilent(exchange)) return [];
   if (differ(exchange)) return [VARIED, ...(Number.isSafeInteger(seed) ? [`${on}.seed(${seed}).reply()`] : [])];
   const { text, ...more } = replyOf(exchange);
   return [`${on}.reply(${[...(text === undefined ? [] : [python(text)]), ...named(more)].join(", ")})`];
@@ -146,7 +146,7 @@ function python(value, indent = 0) {
 export function asStub(exchange) {
   const { dialect, decision, seed } = exchange;
   if (!dialect || decision.by === "simulator_error") throw new Error("No stub can give this answer, which is mockserver's own.");
-  const faults = decision.struck.length ? decision.struck.map(({ fault }) => fault) : undefined;
+  const faults = decision.applied_faults.length ? decision.applied_faults.map(({ fault }) => fault) : undefined;
   const varied = !faults && differ(exchange);
   const table = {
     name: `${dialect}-${exchange.number}`,
@@ -169,7 +169,7 @@ const isMissed = ({ decision, status }) => decision.by === "refusal" && decision
 function matchOf(exchange) {
   const { dialect, operation, method, path, prompt, decision, request, status } = exchange;
   const known = { dialect, operation, ...(prompt && { last_user: prompt }) };
-  if (isMissed(exchange) || (decision.by !== "refusal" && !decision.struck.length && status < 400)) return { match: known };
+  if (isMissed(exchange) || (decision.by !== "refusal" && !decision.applied_faults.length && status < 400)) return { match: known };
   const { body = "", body_base64: packed } = request;
   if (body === "" && !packed) return { match: { dialect, method, path: path.startsWith(`/${dialect}/`) ? path.slice(dialect.length + 1) : path }, times: 1 };
   if (typeof body === "object" && isWritable(body)) return { match: { dialect, operation, body: { $: { equals: body } } } };

@@ -154,11 +154,11 @@ function verdict(exchange) {
     simulator_error: ["Answered by mockserver itself: ", h("strong", null, String(decision.message).replace(/\.$/, ""))],
     answer: ["Answered ", h("strong", null, decision.rule ? `by the stub ${decision.rule}` : "from a table, without a model")],
   }[decision.by] ?? [decision.by];
-  const struck = decision.faults.length ? [", struck by ", h("strong", null, decision.faults.join(", "))] : [];
+  const faults = decision.faults.length ? [", with fault ", h("strong", null, decision.faults.join(", "))] : [];
   const sent = `${outcome.events_sent} of ${counted((answer.events ?? []).length, "event")}`;
   const went = { server: ` Finished after ${duration(outcome.seconds)}.`, client: ` The client left after ${duration(outcome.seconds)}, with ${sent} sent.`, null: ` In progress: ${sent} sent.` }[String(outcome.closed_by)];
   const ended = answer.ending ? ` The connection is broken off: ${answer.ending}.` : "";
-  return [...by, ...struck, ".", ended, went];
+  return [...by, ...faults, ".", ended, went];
 }
 
 /** @param {any} exchange */

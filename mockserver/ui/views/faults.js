@@ -148,7 +148,7 @@ export class Faults {
     const left = this.#left(fault);
     return h("li", { data: { fault: fault.name } },
       h("span", { class: "badge bad" }, kind), h("strong", null, fault.name), h("code", { class: "spread" }, tomlValue(rest), hasOtherMatch(this.#tables, fault) && ` for ${fault.match}`),
-      h("span", { class: "badge" }, `struck ${fault.struck} of ${fault.matched}`), left && h("span", { class: "badge warn" }, left),
+      h("span", { class: "badge" }, `applied to ${fault.applied} of ${fault.matched}`), left && h("span", { class: "badge warn" }, left),
       h("button", { onclick: () => this.#takeBack(`/${encodeURIComponent(fault.name)}`), "aria-label": `Remove ${fault.name}` }, "Remove"),
     );
   }
@@ -157,7 +157,7 @@ export class Faults {
   toml() {
     return this.armed.map((fault) => {
       const lines = `[[fault]]\n${tomlLines(this.#tables.get(fault.name) ?? faultTable(fault))}`;
-      // Without its match it would strike all requests.
+      // Without its match it would be for all requests.
       return hasOtherMatch(this.#tables, fault) ? `\n# Add the match of this fault, ${fault.match}:\n${lines.replace(/^(?=.)/gm, "# ")}` : `\n${lines}`;
     }).join("");
   }

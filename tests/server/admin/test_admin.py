@@ -169,7 +169,7 @@ def test_faults_are_armed_listed_and_taken_back_by_namespace(server: MockServer)
     assert statuses == [429, 429, 200]
     assert exchange(server.url, "POST", "/ns/other/cerebras/v1/completions", body).status == 200
     [listed] = json.loads(exchange(server.url, "GET", here).body)["faults"]
-    assert (listed["name"], listed["kind"], listed["matched"], listed["struck"]) == ("busy", "error", 3, 2)
+    assert (listed["name"], listed["kind"], listed["matched"], listed["applied"]) == ("busy", "error", 3, 2)
     assert json.loads(exchange(server.url, "GET", "/_mockserver/faults").body) == {"faults": []}
     assert exchange(server.url, "DELETE", f"{here}/busy").status == 200
     assert "Armed: none" in json.loads(exchange(server.url, "DELETE", f"{here}/busy").body)["error"]["message"]
@@ -243,23 +243,23 @@ def test_a_fault_that_cannot_be_is_not_armed(server: MockServer, fault: object) 
     assert json.loads(answer.body)["error"]["message"].find('{"kind": "cut", "after_event": 5}') > 0
 
 
-def test_a_fault_that_could_not_strike_is_not_counted_as_struck(server: MockServer) -> None:
+def test_a_fault_that_could_not_hit_is_not_counted_as_hit(server: MockServer) -> None:
     here, path = "/_mockserver/ns/spared/faults", "/ns/spared/cerebras/v1/completions"
 
-    def struck(wish: dict[str, str] | None = None, **fields: object) -> tuple[int, int, int]:
-        """The status of a stream's answer, and how many requests have matched and been struck so far."""
+    def faulted(wish: dict[str, str] | None = None, **fields: object) -> tuple[int, int, int]:
+        """The status of a stream's answer, and how many requests have matched and have had the fault so far."""
         body = {"model": "m", "prompt": "hi", "stream": True, **fields}
         status = exchange(server.url, "POST", path, body, wish).status
         [listed] = json.loads(exchange(server.url, "GET", here).body)["faults"]
-        return status, listed["matched"], listed["struck"]
+        return status, listed["matched"], listed["applied"]
 
     assert exchange(server.url, "POST", here, {"kind": "cut", "after_event": 50, "times": 1}).status == 201
-    assert struck(max_tokens=5) == (200, 1, 0)
+    assert faulted(max_tokens=5) == (200, 1, 0)
     # Nor where a wish turns out to be none that can be obeyed, or the answer is planned in a thread.
-    assert struck({"x-mockserver-reply": '{ tool_calls = [ { name = "a" } ] }'}) == (400, 2, 0)
-    assert struck({"x-mockserver-fault": "error"}, max_tokens=5_000) == (500, 3, 0)
-    assert struck(max_tokens=5_000, min_tokens=5_000) == (200, 4, 1)
-    assert struck(max_tokens=5_000) == (200, 5, 1)
+    assert faulted({"x-mockserver-reply": '{ tool_calls = [ { name = "a" } ] }'}) == (400, 2, 0)
+    assert faulted({"x-mockserver-fault": "error"}, max_tokens=5_000) == (500, 3, 0)
+    assert faulted(max_tokens=5_000, min_tokens=5_000) == (200, 4, 1)
+    assert faulted(max_tokens=5_000) == (200, 5, 1)
 
 
 def test_a_scenario_is_armed_act_by_act_and_taken_back_with_the_rest(server: MockServer) -> None:

@@ -10,7 +10,7 @@ import pytest
 from mockserver import MockServer
 from mockserver.cli import main
 from mockserver.core.installed import load_dialects
-from mockserver.server.files import load_stubs, standing_stubs
+from mockserver.server.files import configured_stubs, load_stubs
 from mockserver.state.settings import ConfigError, Settings
 from tests.support.goldens import FIXTURES
 from tests.support.http import Transcript, exchange
@@ -257,7 +257,7 @@ def test_a_mistake_in_a_file_is_told_at_start_with_its_place(
         path.parent.mkdir(exist_ok=True)
         path.write_bytes(content if isinstance(content, bytes) else content.encode())
     with pytest.raises(ConfigError) as caught:
-        standing_stubs(Settings(stubs=str(tmp_path)), load_dialects())
+        configured_stubs(Settings(stubs=str(tmp_path)), load_dialects())
     assert str(caught.value).startswith(complaint)
 
 

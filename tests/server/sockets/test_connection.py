@@ -51,8 +51,8 @@ def test_answers_of_all_kinds_keep_their_order(server: MockServer) -> None:
 
 @pytest.mark.parametrize("fault, end", [("reset", "reset"), ('{ kind = "close", after_event = 2 }', "closed")])
 def test_what_is_answered_before_a_fault_arrives_before_it(server: MockServer, fault: str, end: str) -> None:
-    struck = post(COMPLETIONS, REQUEST | {"stream": True}, f"x-mockserver-fault: {fault}")
-    answers, ended = answers_to(server, *[post(COMPLETIONS, REQUEST)] * 3, struck)
+    faulted = post(COMPLETIONS, REQUEST | {"stream": True}, f"x-mockserver-fault: {fault}")
+    answers, ended = answers_to(server, *[post(COMPLETIONS, REQUEST)] * 3, faulted)
     assert ended == end
     assert len({undated(answer) for answer in answers[:3]}) == 1
     assert answers[2].endswith(b"}")

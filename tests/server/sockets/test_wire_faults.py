@@ -35,7 +35,7 @@ def server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
         yield running
 
 
-def struck(
+def faulted(
     server: MockServer, fault: str, *, stream: bool, silence: float | None = None, **fields: Any
 ) -> tuple[bytes, str]:
     """All that comes before the connection ends, or is silent for so many seconds, and how it ends."""
@@ -47,13 +47,13 @@ def struck(
 @pytest.mark.parametrize("kind, end", [("reset", "reset"), ("close", "closed")])
 @pytest.mark.parametrize("stream", [False, True])
 def test_a_connection_ends_before_any_head(server: MockServer, kind: str, end: str, stream: bool) -> None:
-    assert struck(server, kind, stream=stream) == (b"", end)
+    assert faulted(server, kind, stream=stream) == (b"", end)
 
 
 @pytest.mark.parametrize("kind, end", [("reset", "reset"), ("close", "closed")])
 @pytest.mark.parametrize("events", [0, 1, 3, 7])
 def test_a_stream_ends_after_exactly_so_many_events(server: MockServer, kind: str, end: str, events: int) -> None:
-    received, ended = struck(server, f'{{ kind = "{kind}", after_event = {events} }}', stream=True)
+    received, ended = faulted(server, f'{{ kind = "{kind}", after_event = {events} }}', stream=True)
     assert ended == end
     assert received.startswith(b"HTTP/1.1 200 OK\r\n")
     assert received.count(b"data: ") == events
@@ -61,7 +61,7 @@ def test_a_stream_ends_after_exactly_so_many_events(server: MockServer, kind: st
 
 
 def test_a_plain_answer_ends_after_so_many_bytes_of_the_length_it_promised(server: MockServer) -> None:
-    received, ended = struck(server, '{ kind = "reset", after_bytes = 20 }', stream=False)
+    received, ended = faulted(server, '{ kind = "reset", after_bytes = 20 }', stream=False)
     head, _, body = received.partition(b"\r\n\r\n")
     assert (ended, len(body)) == ("reset", 20)
     length = next(int(line.split(b": ")[1]) for line in head.split(b"\r\n") if line.startswith(b"content-length"))
@@ -69,7 +69,7 @@ def test_a_plain_answer_ends_after_so_many_bytes_of_the_length_it_promised(serve
 
 
 def test_a_hanging_answer_stays_open_and_says_nothing_more(server: MockServer) -> None:
-    received, ended = struck(server, '{ kind = "hang", after_event = 2 }', stream=True, silence=0.2)
+    received, ended = faulted(server, '{ kind = "hang", after_event = 2 }', stream=True, silence=0.2)
     assert (received.startswith(b"HTTP/1.1 200"), received.count(b"data: "), ended) == (True, 2, "silence")
 
 
@@ -92,13 +92,13 @@ def test_an_answer_that_hangs_from_the_start_says_nothing(server: MockServer) ->
     ],
 )
 def test_what_is_no_http_comes_as_it_is(server: MockServer, kind: str, contains: bytes, end: str) -> None:
-    received, ended = struck(server, kind, stream=False, silence=0.2 if end == "silence" else None)
+    received, ended = faulted(server, kind, stream=False, silence=0.2 if end == "silence" else None)
     assert ended == end
     assert contains in received
 
 
 def test_a_bad_chunk_follows_good_ones(server: MockServer) -> None:
-    received, ended = struck(server, '{ kind = "bad_chunk", after_event = 2 }', stream=True)
+    received, ended = faulted(server, '{ kind = "bad_chunk", after_event = 2 }', stream=True)
     assert ended == "closed"
     assert received.count(b"data: ") == 2
     assert received.endswith(b"XYZ\r\n")
@@ -107,8 +107,8 @@ def test_a_bad_chunk_follows_good_ones(server: MockServer) -> None:
 def test_other_requests_are_answered_while_one_hangs_and_after_one_was_reset(server: MockServer) -> None:
     with Line(server) as hanging:
         hanging.send(request_with_fault("hang", stream=False))
-        struck(server, "reset", stream=True)
-        received, ended = struck(server, '{ kind = "close", after_event = 4 }', stream=True)
+        faulted(server, "reset", stream=True)
+        received, ended = faulted(server, '{ kind = "close", after_event = 4 }', stream=True)
         assert (received.count(b"data: "), ended) == (4, "closed")
 
 
@@ -116,7 +116,7 @@ def test_a_chunk_is_cut_within(server: MockServer) -> None:
     with Line(server) as line:
         line.send(request_with_fault("bom", stream=True))
         whole, _ = line.read(until=b"0\r\n\r\n")
-    received, ended = struck(server, '{ kind = "half_chunk", after_event = 2 }', stream=True)
+    received, ended = faulted(server, '{ kind = "half_chunk", after_event = 2 }', stream=True)
     assert ended == "closed"
     head, _, rest = received.rpartition(b"\r\n")
     size = int(head.rpartition(b"\r\n")[2], 16)
@@ -214,7 +214,7 @@ def test_a_clock_that_is_put_forward_brings_the_instant_of_a_fault(server: MockS
 @pytest.mark.parametrize("kind, end", [("reset", "reset"), ("close", "closed")])
 def test_nothing_that_comes_before_the_end_is_lost(server: MockServer, kind: str, end: str) -> None:
     fields = {"max_tokens": 2000, "min_tokens": 2000}
-    received, ended = struck(server, f'{{ kind = "{kind}", after_event = 1500 }}', stream=True, **fields)
+    received, ended = faulted(server, f'{{ kind = "{kind}", after_event = 1500 }}', stream=True, **fields)
     assert (received.count(b"data: "), ended) == (1500, end)
 
 

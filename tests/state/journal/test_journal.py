@@ -160,10 +160,10 @@ def test_to_ask_a_long_journal_costs_no_more_than_a_short_one() -> None:
     assert lengths[100_000] < 20 * lengths[10]
 
 
-@pytest.mark.parametrize("rivals", [None, 0, 5, 20])
-def test_an_exchange_weighs_about_what_it_takes(rivals: int | None) -> None:
+@pytest.mark.parametrize("alternatives", [None, 0, 5, 20])
+def test_an_exchange_weighs_about_what_it_takes(alternatives: int | None) -> None:
     journal = Journal()
-    fields: dict[str, Any] = {"max_tokens": 100, "min_tokens": 100, "logprobs": rivals}
+    fields: dict[str, Any] = {"max_tokens": 100, "min_tokens": 100, "logprobs": alternatives}
     # What all answers share is there already.
     for number in range(20):
         exchange(journal, prompt=f"{number} at first", **fields)
@@ -276,13 +276,13 @@ def test_the_whole_of_an_exchange_tells_each_fault_as_it_would_be_written() -> N
     wish = '[{ kind = "stall", seconds = 5.0 }, { kind = "error", error = "rate_limit", retry_after = 2 }]'
     harsh = exchange(Journal(), namespace=space, stream=True, wish=wish)
     assert summary_of(calm)["decision"]["faults"] == ["stall", "crlf"]
-    assert "struck" not in summary_of(calm)["decision"]
-    assert transcript_of(calm)["decision"]["struck"] == [
+    assert "applied_faults" not in summary_of(calm)["decision"]
+    assert transcript_of(calm)["decision"]["applied_faults"] == [
         {"by": "armed", "rule": "slow", "fault": {"kind": "stall", "seconds": 2, "after_token": 1}},
         {"by": "header", "fault": {"kind": "crlf"}},
     ]
     refusal = {"kind": "error", "error": "rate_limit", "retry_after": 2}
-    assert transcript_of(harsh)["decision"]["struck"] == [{"by": "header", "fault": refusal}]
+    assert transcript_of(harsh)["decision"]["applied_faults"] == [{"by": "header", "fault": refusal}]
 
 
 _REPLACING = [name for name, kind in FAULTS.items() if kind.ends]
@@ -509,7 +509,7 @@ def test_an_answer_of_our_own_is_told_too() -> None:
         "kind": "no_route",
         "message": "Nothing is served",
         "faults": [],
-        "struck": [],
+        "applied_faults": [],
     }
 
 

@@ -128,19 +128,19 @@ def test_a_stub_of_the_same_name_takes_the_place_of_the_older_one_and_counts_ane
 
 
 def test_stubs_of_the_settings_come_after_those_that_were_added_and_survive_a_reset() -> None:
-    standing = read_stubs([{"reply": "file", "times": 1}, {"name": "b", "reply": "b"}], "stub", origin="a.toml")
+    configured = read_stubs([{"reply": "file", "times": 1}, {"name": "b", "reply": "b"}], "stub", origin="a.toml")
     book = space({"reply": "added", "times": 1}).stubs
-    found = [book.take(Given(), standing) for _ in range(4)]
+    found = [book.take(Given(), configured) for _ in range(4)]
     assert [each and each.stub.name for each in found] == ["stub-1", "a.toml-1", "b", "b"]
     book.reset()
-    assert [(stub.name, used) for stub, used in book.listed(standing)] == [("a.toml-1", 0), ("b", 0)]
+    assert [(stub.name, used) for stub, used in book.listed(configured)] == [("a.toml-1", 0), ("b", 0)]
 
 
 def test_a_stub_of_the_name_of_one_in_the_settings_stands_instead_of_it() -> None:
-    standing = read_stubs([{"name": "a", "reply": "file"}], "stub", origin="a.toml")
+    configured = read_stubs([{"name": "a", "reply": "file"}], "stub", origin="a.toml")
     book = space({"name": "a", "match": {"model": "x"}, "reply": "added"}).stubs
-    assert book.take(Given(model="y"), standing) is None
-    assert [stub.origin for stub, _ in book.listed(standing)] == [""]
+    assert book.take(Given(model="y"), configured) is None
+    assert [stub.origin for stub, _ in book.listed(configured)] == [""]
 
 
 def test_attempts_count_how_often_the_same_request_has_just_failed() -> None:
@@ -153,9 +153,9 @@ def test_attempts_count_how_often_the_same_request_has_just_failed() -> None:
 @pytest.mark.parametrize("kind", [name for name, it in FAULTS.items() if not (it.listens or it.calls)])
 def test_only_an_answer_that_a_fault_has_broken_is_asked_for_again(kind: str) -> None:
     here, body = Namespace(""), {"model": MODEL, "prompt": "a", "max_tokens": 9, "stream": True}
-    struck = ask("cerebras", body, namespace=here, headers={"x-mockserver-fault": kind})
+    faulted = ask("cerebras", body, namespace=here, headers={"x-mockserver-fault": kind})
     again = ask("cerebras", body, namespace=here)
-    assert again.plan.attempt == (2 if FAULTS[kind].harm != "none" or struck.status >= 400 else 1)
+    assert again.plan.attempt == (2 if FAULTS[kind].harm != "none" or faulted.status >= 400 else 1)
 
 
 def test_an_answer_that_the_client_has_left_is_asked_for_again_until_it_is_taken() -> None:
@@ -214,7 +214,7 @@ def test_a_stub_without_a_reply_decorates_the_generated_answer() -> None:
     )
 
 
-def test_faults_of_a_stub_strike_its_answers_and_one_that_cannot_is_an_error() -> None:
+def test_faults_of_a_stub_hit_its_answers_and_one_that_cannot_is_an_error() -> None:
     here = space({"faults": [{"kind": "cut", "after_event": 2}], "reply": "One two three"})
     answer = cerebras(here, stream=True)
     assert (answer.plan.faults, len(answer.events())) == (("cut",), 2)
@@ -405,7 +405,7 @@ def test_a_miss_says_that_words_are_for_models_that_speak() -> None:
 
 
 @pytest.mark.parametrize("kind", [name for name, kind in FAULTS.items() if kind.says is not None])
-def test_a_fault_of_what_is_said_cannot_strike_a_model_that_embeds(kind: str) -> None:
+def test_a_fault_of_what_is_said_cannot_hit_a_model_that_embeds(kind: str) -> None:
     with pytest.raises(HeaderError, match=r"(changes what a model says|needs tool calls), but"):
         ask("ovms", EMBED, path="/v3/embeddings", headers={"x-mockserver-fault": f"{{ kind = '{kind}' }}"})
 
@@ -478,7 +478,7 @@ def test_patterns_are_read_once_however_many_there_are() -> None:
 def test_a_predicate_is_only_asked_where_the_criteria_before_it_hold_and_breaks_no_explanation() -> None:
     here = space({"name": "x", "match": {"model": "other", "prompt": lambda said: 1 / 0}, "reply": "never"})
     plan = cerebras(here).plan
-    assert (plan.trouble, plan.timeline.status) == (None, 200)
+    assert (plan.handler_error, plan.timeline.status) == (None, 200)
     assert plan.nearest is not None
     assert [str(each) for each in plan.nearest[0].differences] == [
         f"model: expected 'other', found {MODEL!r}",
@@ -541,7 +541,7 @@ def _raises(request: Any) -> str:
 
 
 @pytest.mark.parametrize(
-    "table, trouble",
+    "table, message",
     [
         ({"reply": _raises}, "stub 'x': its function raised KeyError: 'city' (test_stubs.py:"),
         (
@@ -562,11 +562,11 @@ def _raises(request: Any) -> str:
         ),
     ],
 )
-def test_a_function_that_fails_is_a_server_error_which_the_plan_explains(table: dict[str, Any], trouble: str) -> None:
+def test_a_function_that_fails_is_a_server_error_which_the_plan_explains(table: dict[str, Any], message: str) -> None:
     answer = cerebras(space({"name": "x", **table}))
     assert answer.status == 500
-    assert (answer.plan.trouble or "").startswith(trouble)
-    assert trouble.partition(":")[0] in str(answer.json())
+    assert (answer.plan.handler_error or "").startswith(message)
+    assert message.partition(":")[0] in str(answer.json())
 
 
 async def _later(request: Any) -> str:
@@ -693,7 +693,7 @@ def test_a_header_has_no_match_and_thus_no_groups() -> None:
 def test_a_template_that_makes_no_header_is_a_handler_error() -> None:
     answer = cerebras(space({"reply": {"text": "x", "headers": {"x-p": "{{ prompt }}"}, "template": True}}), "a\nb")
     assert answer.status == 500
-    assert "contains characters that a header cannot have" in (answer.plan.trouble or "")
+    assert "contains characters that a header cannot have" in (answer.plan.handler_error or "")
 
 
 # --- the notation --------------------------------------------------------------------------------------------------

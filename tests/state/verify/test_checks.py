@@ -296,7 +296,7 @@ def test_what_is_no_schema_is_refused_and_nothing_is_fetched(schema: Any, words:
 
 def test_a_journal_has_a_line_for_each_exchange() -> None:
     assert journal_lines(VIEWS[:3]) == [
-        "   0.000 s  #1 cerebras completions m 'hello' -> 429 rate_limit by limit, struck by error, 1 event, "
+        "   0.000 s  #1 cerebras completions m 'hello' -> 429 rate_limit by limit, with fault error, 1 event, "
         "done after 0.010 s",
         "   0.500 s  #2 cerebras completions m 'hello' -> 200, 1 event, done after 0.010 s "
         "(client returned after 0.490 s)",

@@ -66,10 +66,10 @@ Pad = Callable[[str, int], str]
 
 
 class ResponseEvent(NamedTuple):
-    """An event without its number: its type, and its other fields (`told`)."""
+    """An event without its number: its type, and its other fields (`fields`)."""
 
     type: str
-    told: Members
+    fields: Members
 
 
 class Run(NamedTuple):
@@ -88,13 +88,13 @@ class EventWriter(NamedTuple):
 
     def together(self, step: int, events: Sequence[ResponseEvent], tokens: int = 0) -> FrameBatch:
         """Events that are sent together after a decoding step; the first of them counts the tokens, if any."""
-        data = [self.layout(event.type, next(self.numbers), event.told) for event in events]
+        data = [self.layout(event.type, next(self.numbers), event.fields) for event in events]
         return FrameBatch(data, (step,) * len(data), (tokens, *(0,) * (len(data) - 1)))
 
     def deltas(self, event: ResponseEvent, runs: Iterable[Run], pad: Pad | None = None) -> Iterator[FrameBatch]:
         """A copy of the event for each text, with the text in the place of SLOT."""
-        told = event.told if pad is None else {**event.told, "obfuscation": _PADDING}
-        before, *inner, after = _MARK.split(self.layout(event.type, _NUMBER, told))
+        fields = event.fields if pad is None else {**event.fields, "obfuscation": _PADDING}
+        before, *inner, after = _MARK.split(self.layout(event.type, _NUMBER, fields))
         between = b"".join([_FILLED.get(each) or each.replace(b"%", b"%%") for each in inner])
         for texts, steps, tokens in runs:
             numbers = [*islice(self.numbers, len(texts))]
@@ -115,8 +115,8 @@ class EventWriter(NamedTuple):
         for run in runs:
             for text, step, tokens in zip(*run, strict=True):
                 event, number = event_of(text, range(place, place + tokens)), next(self.numbers)
-                told = event.told if pad is None else {**event.told, "obfuscation": pad(text, number)}
-                yield FrameBatch((self.layout(event.type, number, told),), (step,), (tokens,))
+                fields = event.fields if pad is None else {**event.fields, "obfuscation": pad(text, number)}
+                yield FrameBatch((self.layout(event.type, number, fields),), (step,), (tokens,))
                 place += tokens
 
 
@@ -379,7 +379,7 @@ def failed(
     events = [ResponseEvent("response.failed", {"response": response})]
     if error is not None:
         events.insert(0, ResponseEvent("error", error(problem)))
-    return b"".join([layout(each.type, number + place, each.told) for place, each in enumerate(events)])
+    return b"".join([layout(each.type, number + place, each.fields) for place, each in enumerate(events)])
 
 
 def data_of(event: bytes) -> dict[str, Any]:

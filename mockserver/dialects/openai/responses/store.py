@@ -147,7 +147,7 @@ class ResponseStore:
         self._weight = 0
         _stores.add(self)
 
-    def recalls(self, id_: str) -> bool:
+    def has_stored(self, id_: str) -> bool:
         """Whether it has something with this id."""
         return id_ in self._stored
 
