@@ -121,7 +121,11 @@ THINKING: Any = {"type": "enabled", "budget_tokens": 1024}
         ({"system": [{"type": "text"}]}, "system.0.text.text: Field required"),
         ({"messages": messages("a", "b ")}, "messages: final assistant content cannot end with trailing whitespace"),
         ({"model": OPUS_4_8, "messages": messages("a", "b")}, "This model does not support assistant message prefill."),
-        ({"messages": [{"role": "system", "content": "x"}, HI]}, "role 'system' is not supported on this model"),
+        ({"messages": [HI, {"role": "system", "content": "x"}]}, "role 'system' is not supported on this model"),
+        (
+            {"messages": [{"role": "system", "content": "x"}, HI]},
+            "messages.0: use the top-level 'system' parameter for",
+        ),
         (
             {"model": OPUS_4_8, "messages": [{"role": "system", "content": "x"}, HI]},
             "messages.0: use the top-level 'system' parameter for the initial system prompt;",
