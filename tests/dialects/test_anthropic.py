@@ -118,7 +118,25 @@ THINKING: Any = {"type": "enabled", "budget_tokens": 1024}
             {"messages": messages([text("a", bogus=1)])},
             "messages.0.content.0.text.bogus: Extra inputs are not permitted",
         ),
-        ({"system": [{"type": "text"}]}, "system.0.text.text: Field required"),
+        ({"system": [{"type": "text"}]}, "system.0.text: Field required"),
+        ({"system": [{"type": "image"}]}, "system.0.type: Input should be 'text'"),
+        (
+            {"system": [text("a", cache_control={**MARK, "x": 1})]},
+            "system.0.cache_control.ephemeral.x: Extra inputs are",
+        ),
+        ({"system": [text("", cache_control=MARK)]}, "system.0: cache_control cannot be set for empty text blocks"),
+        (
+            {"messages": messages([text("a"), text("", cache_control=MARK)])},
+            "messages.0.content.1.text: cache_control cannot be set for empty text blocks",
+        ),
+        (
+            {
+                "messages": messages(
+                    "a", [{"type": "image", "source": {"type": "url", "url": "https://a.b/c.png"}}], "d"
+                )
+            },
+            "messages.1.content: 'image' blocks are not permitted within assistant turns.",
+        ),
         ({"messages": messages("a", "b ")}, "messages: final assistant content cannot end with trailing whitespace"),
         ({"model": OPUS_4_8, "messages": messages("a", "b")}, "This model does not support assistant message prefill."),
         ({"messages": [HI, {"role": "system", "content": "x"}]}, "role 'system' is not supported on this model"),
@@ -172,6 +190,12 @@ THINKING: Any = {"type": "enabled", "budget_tokens": 1024}
         ),
         ({"messages": messages([call()])}, "messages.0: `tool_use` blocks can only be in `assistant` messages"),
         # Thinking, effort, schemas.
+        ({"thinking": {"type": "adaptive"}}, "adaptive thinking is not supported on this model"),
+        ({"output_config": {"format": {"type": "json"}}}, "output_config.format.type: Input should be 'json_schema'"),
+        (
+            {"tools": [{**TOOL, "input_schema": {"type": "object", "anyOf": [SCHEMA]}}]},
+            "tools.0.custom.input_schema: input_schema does not support oneOf, allOf, or anyOf at the top level",
+        ),
         ({"thinking": THINKING}, "`max_tokens` must be greater than `thinking.budget_tokens`."),
         (
             {"thinking": {**THINKING, "budget_tokens": 5}},
@@ -351,6 +375,21 @@ def test_headers_are_looked_at_before_the_body(headers: dict[str, str], status: 
     for path in ("/v1/messages", "/v1/messages/count_tokens", "/v1/models"):
         answer = ask("anthropic", {} if "messages" in path else None, path=path, headers=headers)
         assert (answer.status, answer.json()["error"]["message"][: len(message)]) == (status, message)
+
+
+@pytest.mark.parametrize(
+    "sent, fault",
+    [
+        (b"", "Input is a zero-length, empty document: line 1 column 1 (char 0)"),
+        (b'{"model": ', "unexpected end of data: line 1 column 11 (char 10)"),
+        (b'{"a": "\\ud83d"}', "no low surrogate in string: line 1 column 8 (char 7)"),
+        (b'{"a": ' * 3_000, "depth limit exceeded: "),
+    ],
+)
+def test_a_body_that_is_no_json_is_refused_in_the_parsers_words(sent: bytes, fault: str) -> None:
+    answer = ask("anthropic", sent, headers=OLD)
+    assert answer.status == 400
+    assert answer.json()["error"]["message"].startswith(f"The request body is not valid JSON: {fault}")
 
 
 def test_threads_models_and_keys_that_are_not_there_are_refused_with_codes_and_words_of_their_own() -> None:

@@ -62,6 +62,8 @@ def _field_faults(body: Body, marks: Sequence[CacheMark]) -> Iterator[Refusal]:
     for number, tool in enumerate(tools):
         # The vendor's own tools have none.
         schema = tool["input_schema"] if isinstance(tool.get("input_schema"), Mapping) else {}
+        if schema.keys() & {"oneOf", "allOf", "anyOf"}:
+            yield refused("tool_combined", number=number)
         if schema and tool.get("strict"):
             strict.append(schema)
             fault = strict_fault(schema)
@@ -97,19 +99,21 @@ def _said_faults(body: Body) -> Iterator[Refusal]:
     """Contents without any text to read, and system messages that are out of place."""
     messages, system = body["messages"], body.get("system")
     if isinstance(system, list):
-        yield from _text_faults("system", system)
+        yield from _text_faults("system", system, "system.{}")
     for number, message in enumerate(messages):
         if message["role"] != "system":
-            yield from _text_faults("messages", message["content"])
+            yield from _text_faults("messages", message["content"], f"messages.{number}.content.{{}}.text")
         elif message["content"] or not message.get("output_config"):
             yield from _system_faults(messages, number)
 
 
-def _text_faults(field: str, content: object) -> Iterator[Refusal]:
+def _text_faults(field: str, content: object, path: str) -> Iterator[Refusal]:
     """No text may be empty; whitespace is let pass beside anything else (measured in April 2026)."""
     blocks = blocks_of(content)
     texts = [block["text"] for block in blocks if block["type"] == "text"]
     if "" in texts:
+        marked = (place for place, block in enumerate(blocks) if block.get("text") == "" and block.get("cache_control"))
+        yield from (refused("mark_empty", path=path.format(place)) for place in marked)
         yield refused("text_empty", field=field)
     if texts and len(texts) == len(blocks) and not "".join(texts).strip():
         yield refused("text_blank", field=field)

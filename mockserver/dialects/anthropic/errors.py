@@ -65,7 +65,7 @@ ERRORS: ErrorTable = {
 
 def stream_error(status: int, body: Any) -> bytes:
     """The event that ends a failing stream; within it `details` come before the type (recorded)."""
-    return b"event: error\ndata: %b\n\n" % orjson.dumps({**body, "error": {"details": None, **body["error"]}})
+    return b"event: error\ndata: %b\n\n" % orjson.dumps({**body, "error": {"details": None, **body.get("error", {})}})
 
 
 def api_key(call: Call) -> str | None:

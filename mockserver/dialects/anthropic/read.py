@@ -9,6 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
+import orjson
+
 from mockserver.core.calls import Call
 from mockserver.core.dialects import RequestScope
 from mockserver.core.failures import FailureKind, Refusal, Violation
@@ -54,7 +56,7 @@ def read_message(call: Call, scope: RequestScope, schema: str = "MessageRequest"
     """The request, or why Anthropic refuses it: headers, form, fields, model, what they exclude, length."""
     body = headers_fault(call) or json_object(call.body)
     if isinstance(body, Refusal):
-        return body
+        return _malformed(call.body) if body.kind is FailureKind.MALFORMED_JSON else body
     version = call.headers["anthropic-version"]
     of_betas = () if call.headers.get("anthropic-beta") else WORDS["unknown"]["without betas"]
     unknown = {*WORDS["unknown"][version], *of_betas}
@@ -74,6 +76,15 @@ def read_message(call: Call, scope: RequestScope, schema: str = "MessageRequest"
     family, marks = family_of(model.id), [*cache_marks(body)]
     refusal = _broken(body, "support", family.supports) or next(faults(body, marks, family), None)
     return refusal or message_request(body, model.id, family, min(model.context, family.context), marks)
+
+
+def _malformed(body: bytes) -> Refusal:
+    """Why a body is no JSON; the service reads it as we do, and tells its parser's words (users posted dozens)."""
+    try:
+        orjson.loads(body)
+    except orjson.JSONDecodeError as error:
+        return refused("malformed", fault=str(error))._replace(kind=FailureKind.MALFORMED_JSON)
+    return Refusal(FailureKind.MALFORMED_JSON)
 
 
 def count_tokens(call: Call, scope: RequestScope) -> Reply | Refusal:
@@ -197,8 +208,8 @@ def _media(blocks: Sequence[Body], most: int) -> Iterator[tuple[str, str, int]]:
 
 # Violations with words of their own, by their paths and rules; the others are told as pydantic does.
 _WORDINGS = {file: [(re.compile(path), *told) for path, *told in rows] for file, rows in WORDS["violations"].items()}
-# Whose members are told apart by a type, which paths name beside: those of lists, and these.
-_UNIONS = ("thinking", "tool_choice", "source")
+# Whose members are told apart by a type, which paths name beside: those of lists but `system`, and these.
+_UNIONS = ("thinking", "tool_choice", "source", "cache_control")
 
 
 def _broken(body: Body, file: str, schema: str) -> Refusal | None:
@@ -220,6 +231,8 @@ def _explained(body: Body, violations: Sequence[Violation], file: str) -> Refusa
         # Two validators read the contract, and the strict one alone is asked for reasons.
         return Refusal(FailureKind.INVALID_REQUEST)
     v = min(violations, key=lambda each: known.index(each.path[0]) if each.path[:1] and each.path[0] in known else 99)
+    # What kind of object it is comes before its other fields.
+    v = next((each for each in violations if each.path and each.path == (*v.path[:-1], "type")), v)
     plain, said = ".".join(map(str, v.path)), (pydantic_words(v) or ("", "Invalid value"))[1]
     usual = "{path}: " + said.replace("a valid list", "a valid array").replace("a valid dictionary", "an object")
     words = next((words for path, rules, words in _WORDINGS[file] if v.rule in rules and path.fullmatch(plain)), usual)
@@ -244,7 +257,8 @@ def _located(body: Any, path: Sequence[str | int]) -> str:
     for step, after in zip(path, (*path[1:], "type"), strict=False):
         names.append(str(step))
         value = value.get(step) if isinstance(value, Mapping) else value[int(step)] if isinstance(value, list) else None
-        if after != "type" and (isinstance(step, int) or step in _UNIONS) and isinstance(value, Mapping):
+        tagged = step in _UNIONS or (isinstance(step, int) and path[0] != "system")
+        if after != "type" and tagged and isinstance(value, Mapping):
             tag = value.get("type") or ("custom" if path[0] == "tools" else None)
             names += [tag] if isinstance(tag, str) else []
     return ".".join(names)
