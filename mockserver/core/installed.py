@@ -13,6 +13,7 @@ from importlib import import_module
 from inspect import signature
 from operator import attrgetter
 from pathlib import Path
+from traceback import walk_tb
 from types import UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
@@ -43,7 +44,8 @@ def load_dialect(name: str) -> Dialect:
     try:
         dialect: Dialect = attrgetter(place)(import_module(module))
     except Exception as error:
-        raise DialectError(f"dialect {name} ({entry}): {type(error).__name__}: {error}") from error
+        told = f"{type(error).__name__}: {error}{_where(error, module)}"
+        raise DialectError(f"dialect {name} ({entry}): {told}") from error
     # A test looks at the built-in ones, so that no start of the server has to.
     defects = [] if module.startswith("mockserver.") else [*dict.fromkeys(defects_of(dialect))]
     if not defects and dialect.name != name:
@@ -51,6 +53,12 @@ def load_dialect(name: str) -> Dialect:
     if defects:
         raise DialectError(f"dialect {name} ({entry}): " + "; ".join(defects[:_MOST_DEFECTS]))
     return dialect
+
+
+def _where(error: BaseException, module: str) -> str:
+    """The line of a module at which an error has arisen; empty if that is elsewhere."""
+    lines = [line for frame, line in walk_tb(error.__traceback__) if frame.f_globals.get("__name__") == module]
+    return f" (line {lines[-1]})" if lines else ""
 
 
 _ROUTE = re.compile(r"[A-Z]+ /(?:[^/{}]|{\w+}|(?<!/)/)*")

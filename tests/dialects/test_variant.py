@@ -1,7 +1,9 @@
 """Dialects that others write: what a variant of OpenAI's can say, and what is told of mistakes."""
 
+import json
 import re
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -168,6 +170,15 @@ def test_a_vendor_may_have_no_completions_and_state_the_status() -> None:
     assert limited.json() == {"code": 429, "says": "Rate limit reached for yew-1."}
 
 
+def test_what_translate_leaves_in_the_vendors_words_is_named() -> None:
+    own = variant("oak", title="Oak", models=MODELS, fields={"reasoning_effort": {"enum": ["default"]}})
+    call = ask("oak", {**CHATTED, "reasoning_effort": "low"}).plan.context.call
+    body = json.dumps({**CHATTED, "reasoning_effort": "default"}).encode()
+    told = "translate must put what OpenAI has not into its words: reasoning_effort: 'default' is not one of ["
+    with pytest.raises(TypeError, match=re.escape(told)):
+        own.operations[0].read(call._replace(body=body), RequestScope("observed", 0.0, 0, models=MODELS))
+
+
 def test_a_vendor_with_quotas_states_them_as_openai_does() -> None:
     call = ask("yew", {**CHATTED, "model": "yew-1"}).plan.context.call
     scope = RequestScope("observed", 0.0, 0, limit_states=(LimitState(Limit("requests", 60, 30), spent=1),))
@@ -247,6 +258,15 @@ def test_what_cannot_be_loaded_is_told_with_its_entry_point(
         load_dialect("beech")
     assert main(["routes"]) == 2
     assert re.search(words, capsys.readouterr().err)
+
+
+def test_what_a_dialect_raises_is_told_with_its_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "ash_dialect.py").write_text("from mockserver.core.dialects import Model\n\nASH = Model(window=8)\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(installed, "entries", lambda: {"ash": "ash_dialect:ASH"})
+    told = r"dialect ash \(ash_dialect:ASH\): TypeError: .+ unexpected keyword argument 'window' \(line 3\)"
+    with pytest.raises(DialectError, match=told):
+        load_dialect("ash")
 
 
 @pytest.mark.parametrize(

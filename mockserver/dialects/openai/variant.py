@@ -147,11 +147,9 @@ def _read(
     except Exception:
         body, translate = json_object(call.body), asked["translate"]
         body = body if translate is None or isinstance(body, Refusal) else translate(body)
-        found = [
-            each for each in Contract(CONTRACT, contract.name).violations(body) if each.path and each.path[0] in own
-        ]
-        if found:
-            told = "; ".join(f"{each.field}: {each.message}" for each in found)
+        found = Contract(CONTRACT, contract.name).violations(body)
+        told = "; ".join(f"{each.field}: {each.message}" for each in found if each.path and each.path[0] in own)
+        if told:
             raise TypeError(f"translate must put what OpenAI has not into its words: {told}") from None
         raise
 
