@@ -1,5 +1,6 @@
 """What OpenAI accepts, and what it says of models, keys and limits (what it refuses: refused/openai.json)."""
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -27,6 +28,11 @@ MINI, HI = "gpt-5-mini", {"role": "user", "content": "Hi"}
 WEATHER = {"type": "function", "function": {"name": "weather", "parameters": {"type": "object", "properties": {}}}}
 CALL = {"id": "call_1", "type": "function", "function": {"name": "weather", "arguments": "{}"}}
 ASKS = {"role": "assistant", "content": None, "tool_calls": [CALL]}
+RESULT = {"role": "tool", "content": "7", "tool_call_id": "call_1"}
+SOUND = {"type": "input_audio", "input_audio": {"data": "UklGRg==", "format": "wav"}}
+CALLED = {"type": "function_call", "call_id": "call_1", "name": "weather", "arguments": "{}"}
+RETURNED = {"type": "function_call_output", "call_id": "call_1", "output": "7"}
+MORE_TOOLS = {"type": "additional_tools", "role": "developer", "tools": [{"type": "function", "name": "plan"}]}
 PATHS = {
     "chat": "/v1/chat/completions",
     "completions": "/v1/completions",
@@ -79,6 +85,10 @@ ACCEPTED: list[tuple[str, dict[str, Any]]] = [
         "chat",
         {"tools": None, "tool_choice": None, **messages(HI, {"role": "assistant", "content": "a", "tool_calls": None})},
     ),
+    # What agno and crewAI send, and chunks of calls as they came.
+    ("chat", {"tools": [tool({}, external_execution=False)], "stop": [], "response_format": None}),
+    ("chat", messages(HI, {**ASKS, "tool_calls": [{**CALL, "index": 0}]}, RESULT)),
+    ("chat", {"model": "gpt-audio", **messages({"role": "user", "content": [SOUND]})}),
     ("chat", {"tools": [tool(nested({"type": "string", "default": "a"}), strict=True)]}),
     ("chat", {"response_format": {"type": "json_object"}, **messages({"role": "user", "content": "Some JSON"})}),
     ("chat", {"response_format": strict(nested({"type": ["string", "null"], "pattern": "^a"}))}),
@@ -89,6 +99,17 @@ ACCEPTED: list[tuple[str, dict[str, Any]]] = [
         "responses",
         {"input": [{"type": "reasoning", "id": "rs_1", "summary": []}, {"role": "assistant", "content": "Hi"}]},
     ),
+    (
+        "responses",
+        # Without an id, as of responses that are not stored; the fields that Codex sends.
+        {
+            "input": [HI, {"type": "reasoning", "summary": []}, {"role": "assistant", "content": "a"}, HI, MORE_TOOLS],
+            "client_metadata": {"session_id": "a"},
+            "tool_choice": {"type": "function", "name": "plan"},
+        },
+    ),
+    ("responses", {"input": [HI, {**CALLED, "status": None}, RETURNED], "tool_choice": None}),
+    ("embeddings", {"input": "", "encoding_format": None}),
     ("embeddings", {"input": [[1, 2], [3]], "encoding_format": "base64", "dimensions": 64}),
     ("completions", {"prompt": ["a", "b"], "logprobs": 5, "echo": True, "suffix": "end"}),
 ]
@@ -235,8 +256,24 @@ def test_headers_state_limits_and_durations() -> None:
         b"reset-tokens": b"2ms",
     }
     assert b"openai-processing-ms" in headers
-    missing = dict(every_answer(call, scope._replace(refused=FailureKind.UNKNOWN_MODEL)))
-    assert not {name for name in missing if name.startswith((b"x-ratelimit", b"openai-processing"))}
+
+
+@pytest.mark.parametrize(
+    "path, indent, present, absent",
+    [
+        ("chat/completions", 4, {"vary", "x-openai-proxy-wasm"}, {"openai-version", "www-authenticate"}),
+        ("responses", 2, {"openai-version", "www-authenticate"}, {"vary", "x-openai-proxy-wasm"}),
+        ("moderations", 2, {"www-authenticate", "x-openai-proxy-wasm"}, {"vary"}),
+    ],
+)
+def test_a_call_without_a_key_is_refused_ahead_of_chats_and_by_other_endpoints_themselves(
+    path: str, indent: int, present: set[str], absent: set[str]
+) -> None:
+    answer = ask("openai", {"model": "gpt-4o"}, path=f"/v1/{path}", headers={"authorization": ""}, method="POST")
+    names = set(answer.headers)
+    assert (answer.status, present <= names, absent & names) == (401, True, set())
+    assert "x-ratelimit-limit-requests" not in names
+    assert answer.body.decode() == json.dumps(answer.json(), indent=indent) + "\n" * (indent == 4)
 
 
 def test_models_have_families_and_snapshots() -> None:

@@ -2,6 +2,7 @@
 contract."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from itertools import chain
 from typing import Any, NamedTuple
 
 from mockserver.core.calls import Call
@@ -73,22 +74,35 @@ def accept(
     return conflict(endpoint, checks, body, family, model.id) or Accepted(body, model, family)
 
 
-# The members of messages of any role.
-_MEMBERS = frozenset((
-    "role", "content", "name", "refusal", "audio", "annotations", "tool_calls", "function_call", "tool_call_id",
-))  # fmt: skip
+# The members that objects in these fields may have, of messages those of any role.
+_KNOWN = {
+    "messages": {
+        *("role", "content", "name", "refusal", "audio", "annotations", "tool_calls", "function_call", "tool_call_id"),
+    },
+    "tool_calls": {"id", "type", "function", "custom"},
+    "tools": {"type", "function", "custom"},
+    "function": {"name", "description", "parameters", "strict", "arguments"},
+}
 
 
 def _without_unknown_members(body: Body, family_of: Callable[[str], Family]) -> Body | None:
-    """The body without members of messages that no role has, which models that do not reason ignore; None if there can
-    be none to ignore. Agents keep notes of their own in messages, such as the `sender` of OpenAI's Swarm."""
-    model, messages = body.get("model"), body.get("messages")
-    if not isinstance(model, str) or family_of(model).efforts or not isinstance(messages, list):
+    """The body without members that no message, call, tool or function has, which models that do not reason ignore;
+    None if they are not ignored. Agents keep notes of their own there, such as the `sender` of OpenAI's Swarm, or send
+    the `index` of a streamed call back."""
+    model = body.get("model")
+    if not isinstance(model, str) or family_of(model).efforts:
         return None
-    if not all(isinstance(message, dict) for message in messages):
-        return None
-    kept = [{name: value for name, value in message.items() if name in _MEMBERS} for message in messages]
-    return {**body, "messages": kept}
+    return {name: _known(name, value) for name, value in body.items()}
+
+
+def _known(field: str, value: object) -> object:
+    if field not in _KNOWN:
+        return value
+    if isinstance(value, list):
+        return [_known(field, each) if isinstance(each, dict) else each for each in value]
+    if not isinstance(value, dict):
+        return value
+    return {name: _known(name, each) for name, each in value.items() if name in _KNOWN[field]}
 
 
 def conflict(endpoint: Endpoint, checks: Checks, body: Body, family: Family, model: str) -> Refusal | None:
@@ -331,12 +345,12 @@ def _speaks_otherwise(message: Mapping[str, Any]) -> bool:
 
 
 def _media(body: Body, family: Family, model: str) -> Refusal | None:
-    urls = []
+    urls, hears = [], family is UNKNOWN or "-audio" in model[:64]
     for place, message in enumerate(body["messages"]):
         if not isinstance(message.get("content"), list):
             continue
         for number, part in enumerate(message["content"]):
-            if part["type"] == "input_audio":
+            if part["type"] == "input_audio" and not hears:
                 words = f"Invalid 'messages[{place}]'. Content blocks are expected to be either text or image_url type."
                 return refused(words, f"messages[{place}]", "invalid_value")
             if part["type"] == "image_url" and not family.sees:
@@ -348,6 +362,21 @@ def _media(body: Body, family: Family, model: str) -> Refusal | None:
 
 
 # --- completions and embeddings ----------------------------------------------------------------------------------
+
+
+# The ids of the tokens of the models that complete texts go so far.
+_LAST_TOKEN = 100_257
+
+
+def _prompt_tokens(body: Body, family: Family, model: str) -> Refusal | None:
+    prompt = body["prompt"]
+    if family is UNKNOWN or not isinstance(prompt, list):
+        return None
+    ids = chain.from_iterable(each if isinstance(each, list) else (each,) for each in prompt)
+    wrong = next((id_ for id_ in ids if not isinstance(id_, str) and not 0 <= id_ <= _LAST_TOKEN), None)
+    if wrong is None:
+        return None
+    return refused(f"Invalid token in prompt: {wrong}. Minimum value is 0, maximum value is {_LAST_TOKEN} (inclusive).")
 
 
 def _completion_options(body: Body, family: Family, model: str) -> Refusal | None:
@@ -397,5 +426,10 @@ CHAT_CHECKS: Checks = (
     ({"messages"}, _media),
     ({"response_format"}, _form),
 )
-COMPLETION_CHECKS: Checks = (_BIASES, _DEPENDENT, ({"suffix", "best_of"}, _completion_options))
+COMPLETION_CHECKS: Checks = (
+    _BIASES,
+    _DEPENDENT,
+    ({"prompt"}, _prompt_tokens),
+    ({"suffix", "best_of"}, _completion_options),
+)
 EMBEDDING_CHECKS: Checks = (({"dimensions"}, _dimensions),)

@@ -129,12 +129,12 @@ COMPLETION = Flavour(
     opening=_opening,
     # The last token has the finish reason.
     closing=lambda rendering, choice: None if choice.texts else {"text": "", "logprobs": None},
-    headers=lambda rendering, around: model_headers(rendering.generation.request.model, completions=True),
+    headers=lambda rendering, around: model_headers(rendering.generation.request.model),
     kind="text_completion",
     chunk_kind="text_completion",
     chunk=("id", "object", "created", "choices", "model", "usage"),
     choice=("text", "index", "logprobs", "finish_reason"),
     part=("text", "index", "logprobs", "finish_reason"),
     plain=pretty,
-    stream_headers=((b"content-type", b"text/event-stream; charset=utf-8"),),
+    stream_headers=((b"content-type", b"text/event-stream"),),
 )

@@ -15,7 +15,6 @@ from mockserver.core.seeding import derive
 from mockserver.core.timeline import Reply, TokenTiming
 from mockserver.dialects.contracts import Contract, components
 from mockserver.dialects.openai.checks import EMBEDDING_CHECKS, accept, too_long
-from mockserver.dialects.openai.limits import model_headers
 from mockserver.dialects.openai.models import snapshot_of
 from mockserver.dialects.openai.read import text_prompts, whole
 from mockserver.dialects.openai.replies import body_reply, pretty
@@ -64,7 +63,7 @@ def write_embedding(generation: Generation, pace: TokenTiming, scope: RequestSco
         for index, each in enumerate(embeddings(generation))
     ]
     body = {"object": "list", "data": data, "model": snapshot_of(model), "usage": read_usage(generation)}
-    return body_reply(pretty(body), generation, headers=model_headers(model))
+    return body_reply(pretty(body), generation)
 
 
 def _one_a_line(numbers: bytes) -> bytes:

@@ -3,6 +3,7 @@
 `{model}` and `{key}` in a wording of the table stand for the model that was asked for and the masked key that was sent.
 """
 
+import json
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import NamedTuple
@@ -146,12 +147,26 @@ def _refusal(row: ErrorRow, make: ErrorBody | None = None, model: str = "gpt-4o"
             own = AZURE_ERRORS[refusal.kind]
             given = refusal.message and refusal.kind is not FailureKind.UNKNOWN_MODEL
             return orjson.dumps({"error": {**own, "message": words} if given else own})
-        error = {"message": words, "type": kind, "param": refusal.param or row.param, "code": code}
-        return orjson.dumps({"error": error}, option=orjson.OPT_INDENT_2)
+        param = refusal.param or row.param
+        if refusal.kind is FailureKind.UNKNOWN_MODEL and refusal.call is not None and refusal.call.method != "POST":
+            words, param = f"The model '{refusal.model}' does not exist", "model"
+        told = {"error": {"message": words, "type": kind, "param": param, "code": code}}
+        if refusal.call is not None and is_ahead(refusal.call, refusal.kind):
+            return f"{json.dumps(told, indent=4, ensure_ascii=False)}\n".encode()
+        return orjson.dumps(told, option=orjson.OPT_INDENT_2)
 
-    # Recorded: the refusal of an unknown model alone comes from a part of the service that names the character set.
-    charset = b"; charset=utf-8" if row.code == "model_not_found" and make is None else b""
-    return ErrorTemplate(row.status, row.message, body, content_type=b"application/json" + charset)
+    return ErrorTemplate(row.status, row.message, body)
+
+
+# Recorded: at these paths, wrong keys and unknown models are refused by a part of the service that stands ahead of the
+# rest, whose bodies and headers are others.
+_PATHS_AHEAD = ("/v1/chat/completions", "/v1/completions", "/v1/embeddings")
+_KINDS_AHEAD = (FailureKind.MISSING_CREDENTIALS, FailureKind.UNAUTHORIZED, FailureKind.UNKNOWN_MODEL)
+
+
+def is_ahead(call: Call, kind: FailureKind | None) -> bool:
+    """Whether a call is refused before it comes to the part of the service that answers it."""
+    return kind in _KINDS_AHEAD and call.path in _PATHS_AHEAD
 
 
 def _masked(key: str) -> str:

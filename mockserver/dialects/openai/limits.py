@@ -19,7 +19,7 @@ from mockserver.core.quotas import (
 from mockserver.core.seeding import alphanumerics, derive, hex_digits
 from mockserver.core.timeline import RawHeaders
 from mockserver.dialects.openai.azure import azure_headers
-from mockserver.dialects.openai.errors import ORGANIZATION, PROJECT
+from mockserver.dialects.openai.errors import ORGANIZATION, PROJECT, is_ahead
 from mockserver.dialects.openai.models import snapshot_of
 from mockserver.dialects.openai.read import is_azure
 from mockserver.dialects.openai.replies import date_header, header_value
@@ -77,43 +77,53 @@ def go_duration(seconds: float) -> str:
 
 _EDGE: RawHeaders = (
     (b"cf-cache-status", b"DYNAMIC"),
+    (b"server", b"cloudflare"),
     (b"strict-transport-security", b"max-age=31536000; includeSubDomains; preload"),
     (b"x-content-type-options", b"nosniff"),
-    (b"server", b"cloudflare"),
-    (b"alt-svc", b'h3=":443"; ma=86400'),
 )
 _VERSION = (b"openai-version", b"2020-10-01")
-# Responses lack these.
-_PROXY: RawHeaders = ((b"x-openai-proxy-wasm", b"v0.1"), (b"access-control-expose-headers", b"X-Request-ID"))
+_EXPOSED = (b"access-control-expose-headers", b"X-Request-ID, CF-Ray, CF-Ray")
+# Responses lack this.
+_PROXY: RawHeaders = ((b"x-openai-proxy-wasm", b"v0.1"),)
 _RESPONSES = ("/v1/responses", "/v1/conversations")
-_LIMITED = ("/v1/chat/completions", "/v1/completions", "/v1/embeddings", "/v1/moderations")
+_LIMITED = ("/v1/chat/completions", "/v1/completions", "/v1/embeddings", "/v1/responses")
 # Refusals that no organization is known for, and those that come before a request is processed.
 _ANONYMOUS = (FailureKind.MISSING_CREDENTIALS, FailureKind.UNAUTHORIZED)
-_UNPROCESSED = (*_ANONYMOUS, FailureKind.UNKNOWN_MODEL, FailureKind.UNKNOWN_PATH, FailureKind.WRONG_METHOD)
-_STATE_LIMITS = (None, FailureKind.RATE_LIMIT)
+_UNPROCESSED = (FailureKind.UNKNOWN_PATH, FailureKind.WRONG_METHOD)
+_CHALLENGE = (b"www-authenticate", b'Bearer realm="OpenAI API"')
+# Refusals that state limits, but for responses.
+_STATE_LIMITS = (None, FailureKind.RATE_LIMIT, FailureKind.INVALID_REQUEST, FailureKind.CONTEXT_LENGTH)
 
 
 def every_answer(call: Call, scope: RequestScope) -> RawHeaders:
-    """The headers of each answer, errors included: of a refusal without rate limits, unless these are its reason."""
-    responses = call.path.startswith(_RESPONSES)
-    limits = () if scope.refused not in _STATE_LIMITS else _limits(call, scope, responses)
+    """The headers of each answer, errors included, in the order in which they were recorded in August 2026."""
+    responses, anonymous = call.path.startswith(_RESPONSES), scope.refused in _ANONYMOUS
+    limits = () if scope.refused not in _STATE_LIMITS else _limits(call, scope)
     if is_azure(call):
         return (*azure_headers(call, scope), *limits)
-    organization = call.headers.get("openai-organization") or ORGANIZATION
-    project = call.headers.get("openai-project") or PROJECT
-    caller = (b"openai-organization", organization.encode("latin-1")), (b"openai-project", project.encode("latin-1"))
-    milliseconds = 80 + derive(scope.identity, "processing") % 900
-    return (
-        date_header(scope.now),
-        *(() if scope.refused in _ANONYMOUS else caller),
-        *(() if scope.refused in _UNPROCESSED else ((b"openai-processing-ms", b"%d" % milliseconds),)),
-        _VERSION,
-        (b"x-request-id", request_id(scope).encode()),
+    ray = (b"cf-ray", f"{hex_digits(scope.identity, 16, 'cf-ray')}-FRA".encode())
+    first: RawHeaders = (date_header(scope.now), ray, *_EDGE)
+    last: RawHeaders = (
         *(() if responses else _PROXY),
         *limits,
-        *_EDGE,
-        (b"cf-ray", f"{hex_digits(scope.identity, 16, 'cf-ray')}-FRA".encode()),
+        (b"x-request-id", request_id(scope).encode()),
         _cookie(scope),
+        (b"alt-svc", b'h3=":443"; ma=86400'),
+    )
+    if is_ahead(call, scope.refused):
+        return (*first, (b"content-type", b"application/json; charset=utf-8"), (b"vary", b"Origin"), *last)
+    organization = call.headers.get("openai-organization") or ORGANIZATION
+    project = call.headers.get("openai-project") or PROJECT
+    milliseconds = 80 + derive(scope.identity, "processing") % 900
+    return (
+        *first,
+        *((_CHALLENGE,) if anonymous else ()),
+        _EXPOSED,
+        *(() if anonymous else ((b"openai-organization", organization.encode("latin-1")),)),
+        *(() if scope.refused in _UNPROCESSED else ((b"openai-processing-ms", b"%d" % milliseconds),)),
+        *(() if anonymous else ((b"openai-project", project.encode("latin-1")),)),
+        _VERSION,
+        *last,
     )
 
 
@@ -122,23 +132,20 @@ def request_id(scope: RequestScope) -> str:
     return f"req_{hex_digits(scope.identity, 32, 'request')}"
 
 
-def model_headers(model: str, *, completions: bool = False) -> RawHeaders:
-    """What answers of completions and embeddings state beside: the snapshot that answered."""
-    uncached: RawHeaders = ((b"cache-control", b"no-cache, must-revalidate"),) if completions else ()
+def model_headers(model: str) -> RawHeaders:
+    """What answers of completions state beside: the snapshot that answered."""
     return (
         (b"access-control-allow-origin", b"*"),
-        *uncached,
+        (b"cache-control", b"no-cache, must-revalidate"),
         (b"openai-model", header_value(snapshot_of(model))),
         (b"via", b"envoy-router-7d4c8b6f5-x2k9q"),
     )
 
 
 def _cookie(scope: RequestScope) -> tuple[bytes, bytes]:
-    token = (
-        f"{alphanumerics(scope.identity, 43, 'cookie')}-{int(scope.now)}-1.0.1.1-{alphanumerics(scope.identity, 86)}"
-    )
-    _, expires = date_header(scope.now + 1800)
-    where = b"path=/; expires=" + expires + b"; domain=.api.openai.com; HttpOnly; Secure; SameSite=None"
+    letters, (_, expires) = alphanumerics(scope.identity, 129, "cookie"), date_header(scope.now + 1800)
+    token = f"{letters[:43]}-{scope.now:.7f}-1.0.1.1-{letters[43:]}"
+    where = b"HttpOnly; SameSite=None; Secure; Path=/; Domain=api.openai.com; Expires=" + expires
     return b"set-cookie", b"__cf_bm=" + token.encode() + b"; " + where
 
 
@@ -158,14 +165,16 @@ _RECORDED = limit_headers((LimitState(_REQUESTS, 1), LimitState(_TOKENS, 9)))
 _RECORDED_REFUSAL = limit_headers((LimitState(_REQUESTS, _REQUESTS.amount), LimitState(_TOKENS, 9)))
 
 
-def _limits(call: Call, scope: RequestScope, responses: bool) -> RawHeaders:
-    """The limits that an answer states. Without a quota they are recorded ones, and most responses state none."""
-    if not scope.limit_states:
-        if responses or call.path not in _LIMITED or call.method != "POST":
-            return ()
-        return _RECORDED if scope.refused is None else _RECORDED_REFUSAL
-    # Reported: a response that is refused for its limits states none of them.
-    return () if responses and scope.refused is not None else limit_headers(scope.limit_states)
+def _limits(call: Call, scope: RequestScope) -> RawHeaders:
+    """The limits that an answer states; without a quota they are recorded ones."""
+    # Recorded and, of those that are refused for their limits, reported.
+    if scope.refused is not None and call.path.startswith(_RESPONSES):
+        return ()
+    if scope.limit_states:
+        return limit_headers(scope.limit_states)
+    if call.path not in _LIMITED or call.method != "POST":
+        return ()
+    return _RECORDED_REFUSAL if scope.refused is FailureKind.RATE_LIMIT else _RECORDED
 
 
 # By what users measure: first tokens after half a second, the smallest models some 150 tokens a second.

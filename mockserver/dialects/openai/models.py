@@ -184,12 +184,12 @@ _OFFERED: Mapping[str, _Release] = MappingProxyType({
     "gpt-5.6-sol": _Release(1_783_555_200),
     "gpt-5.6-terra": _Release(1_783_555_200),
     "gpt-5.6-luna": _Release(1_783_555_200),
-    "gpt-5.5": _Release(1_776_902_400, "gpt-5.5-2026-04-23"),
-    "gpt-5.5-pro": _Release(1_776_902_400, "gpt-5.5-pro-2026-04-23"),
-    "gpt-5.4": _Release(1_772_668_800, "gpt-5.4-2026-03-05"),
-    "gpt-5.4-pro": _Release(1_772_668_800, "gpt-5.4-pro-2026-03-05"),
-    "gpt-5.4-mini": _Release(1_773_705_600, "gpt-5.4-mini-2026-03-17"),
-    "gpt-5.4-nano": _Release(1_773_705_600, "gpt-5.4-nano-2026-03-17"),
+    "gpt-5.5": _Release(1_776_824_847, "gpt-5.5-2026-04-23"),
+    "gpt-5.5-pro": _Release(1_776_894_349, "gpt-5.5-pro-2026-04-23"),
+    "gpt-5.4": _Release(1_772_691_852, "gpt-5.4-2026-03-05"),
+    "gpt-5.4-pro": _Release(1_772_659_601, "gpt-5.4-pro-2026-03-05"),
+    "gpt-5.4-mini": _Release(1_773_451_123, "gpt-5.4-mini-2026-03-17"),
+    "gpt-5.4-nano": _Release(1_773_450_870, "gpt-5.4-nano-2026-03-17"),
     "gpt-5.2": _Release(1_765_313_051, "gpt-5.2-2025-12-11"),
     "gpt-5.2-pro": _Release(1_765_343_983, "gpt-5.2-pro-2025-12-11"),
     "gpt-5.1": _Release(1_762_800_673, "gpt-5.1-2025-11-13"),
@@ -281,7 +281,7 @@ def delete_model(call: Call, scope: RequestScope) -> Reply | Refusal:
     """The refusal to delete a model that is nobody's own; a fine-tuned one is said to be deleted, but stays."""
     name = scope.variables["id"]
     if name.startswith("ft:"):
-        return body_reply(pretty({"id": name, "object": "model", "deleted": True}))
+        return body_reply(pretty({"id": name, "object": "model", "deleted": True, "owned_by": "openai-internal"}))
     found = _found(scope)
     if isinstance(found, Refusal):
         return found

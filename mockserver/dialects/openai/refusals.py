@@ -52,7 +52,7 @@ def _told(violations: Sequence[Violation], *, responses: bool) -> Refusal:
         return refused(f"Unrecognized request argument{'s' * (len(unknown) > 1)} supplied: {names}")
     first = next((v for v in violations if v.rule == "additionalProperties" and len(v.path) == 1), violations[0])
     if first.path[-1:] == ("status",) and first.found is None:
-        # Clients send the null of an answer back, which requests do not know.
+        # Reported of the null of an answer's message or reasoning that clients send back; calls may have it.
         first = first._replace(rule="additionalProperties")
     return _WORDINGS.get(first.rule, _invalid)(first)
 

@@ -146,9 +146,16 @@ def _text(value: object) -> str:
 _CALLED = ("function", "custom")
 
 
+def offered_tools(body: Body) -> list[Body]:
+    """The tools on offer: those of the request, and those that items of its input add."""
+    given = body.get("input")
+    adding = [item for item in given if item.get("type") == "additional_tools"] if isinstance(given, list) else ()
+    return [*(body.get("tools") or ()), *(tool for item in adding for tool in item["tools"])]
+
+
 def chat_tools(body: Body) -> list[Body]:
     """The tools that can be called, in the form of chats."""
-    called = [tool for tool in body.get("tools") or () if tool["type"] in _CALLED]
+    called = [tool for tool in offered_tools(body) if tool["type"] in _CALLED]
     return [{"type": tool["type"], tool["type"]: _tool_fields(tool)} for tool in called]
 
 
@@ -165,7 +172,7 @@ def chat_choice(body: Body) -> str | Body:
     """The tool choice in the form of chats; `auto` instead of a tool that is never called."""
     choice = body.get("tool_choice") or "auto"
     # If only the service's own tools are on offer, a required call may be of one of them, so none is forced.
-    if choice == "required" and body.get("tools") and not chat_tools(body):
+    if choice == "required" and offered_tools(body) and not chat_tools(body):
         return "auto"
     if isinstance(choice, str):
         return choice

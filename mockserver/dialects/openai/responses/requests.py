@@ -48,6 +48,7 @@ from mockserver.dialects.openai.responses.items import (
     files_of,
     format_of,
     messages_of,
+    offered_tools,
 )
 from mockserver.dialects.openai.responses.store import Conversation, ResponseStore, Stored
 from mockserver.dialects.openai.strict_schemas import schema_refusal
@@ -82,7 +83,7 @@ def read_response(call: Call, scope: RequestScope, *, compacts: bool = False) ->
     given = _input(body, store)
     if isinstance(given, Refusal):
         return given
-    items = [*earlier, *given]
+    items = [*(earlier or ()), *given]
     refusal = conflict("responses", _CHECKS, body, family, model.id) or _items(given, earlier) or _form(body, given)
     if refusal is None and store is not None:
         refusal = _unreasoned(items, store.reasoning_of(items))
@@ -120,15 +121,16 @@ def count_tokens(call: Call, scope: RequestScope) -> Reply | Refusal:
     return body_reply(plain({"object": "response.input_tokens", "input_tokens": request.prompt_tokens}))
 
 
-def _earlier(body: Body, store: ResponseStore | None, now: float) -> Items | Refusal:
-    """The items of the stored responses, or of the conversation, that a request continues."""
+def _earlier(body: Body, store: ResponseStore | None, now: float) -> Items | Refusal | None:
+    """The items of the stored responses, or of the conversation, that a request continues; None if there is no store,
+    as when a recording is compared."""
     name, id_ = conversation_of(body), body.get("previous_response_id")
+    if store is None:
+        return () if name is None and id_ is None else None
     if name is not None and id_ is None:
-        conversation = None if store is None else store.get(Conversation, name)
-        if store is None or conversation is None:
-            return no_stored("Conversation", name)
-        return store.with_items(conversation.items(now))
-    if name is not None or id_ is None or store is None or not _ID.match(id_):
+        conversation = store.get(Conversation, name)
+        return no_stored("Conversation", name) if conversation is None else store.with_items(conversation.items(now))
+    if name is not None or id_ is None or not _ID.match(id_):
         return ()
     found = store.get(Stored, id_)
     if found is None:
@@ -161,7 +163,7 @@ def _prompt(body: Body, items: Items) -> Prompt:
         # Nobody but the vendor knows what it says.
         variables = "".join(f"\n{name}: {value}" for name, value in (template.get("variables") or {}).items())
         messages.insert(0, {"role": "developer", "content": template["id"] + variables})
-    prompt = with_images(chat_prompt(messages, body.get("tools")), messages)
+    prompt = with_images(chat_prompt(messages, offered_tools(body)), messages)
     return with_media(prompt, [("file", name, FILE_TOKENS) for name in files_of(messages)])
 
 
@@ -235,7 +237,7 @@ def _wrong_for(model: str, value: str, supported: str, param: str) -> Refusal:
 
 
 def _tools(body: Body, family: Family, model: str) -> Refusal | None:
-    tools, choice = body.get("tools") or (), body.get("tool_choice")
+    tools, choice = offered_tools(body), body.get("tool_choice")
     for place, tool in enumerate(tools):
         found = schema_refusal(tool, f"tools[{place}].parameters") if tool["type"] == "function" else None
         if found is not None:
@@ -263,27 +265,27 @@ _CALLS = {"function_call": "function call", "custom_tool_call": "custom tool cal
 _OUTPUTS = {f"{kind}_output": kind for kind in _CALLS}
 
 
-def _items(given: Items, earlier: Items) -> Refusal | None:
+def _items(given: Items, earlier: Items | None) -> Refusal | None:
     """The refusal of a call without an output, of an output without a call, or of reasoning that leads to nothing."""
     # References to stored items may be calls.
-    refers = any(item.get("type") == "item_reference" for item in given)
+    refers = earlier is None or any(item.get("type") == "item_reference" for item in given)
     called: dict[str, str] = {}
     answered: set[str] = set()
-    for item in chain(earlier, given):
-        kind, id_ = item.get("type"), item.get("call_id")
-        if kind in _CALLS:
-            called[str(id_)] = str(kind)
+    for item in chain(earlier or (), given):
+        kind, id_ = str(item.get("type")), item.get("call_id")
+        if kind.endswith("_call"):
+            called[str(id_)] = kind
         elif kind in _OUTPUTS:
             if str(id_) not in called and not refers:
                 words = f"No tool call found for {_CALLS[_OUTPUTS[kind]]} output with call_id {id_}."
                 return refused(words, "input")
             answered.add(str(id_))
     for id_, kind in called.items():
-        if id_ not in answered:
+        if kind in _CALLS and id_ not in answered:
             return refused(f"No tool output found for {_CALLS[kind]} {id_}.", "input")
     for place, item in enumerate(given):
         follower = given[place + 1] if place + 1 < len(given) else {}
-        if item.get("type") == "reasoning" and not _follows(follower):
+        if item.get("type") == "reasoning" and item.get("id") and not _follows(follower):
             words = f"Item '{item['id']}' of type 'reasoning' was provided without its required following item."
             return refused(words, "input")
         images = [part.get("image_url") for part in parts(item) if part.get("type") == "input_image"]
