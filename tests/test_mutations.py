@@ -15,7 +15,7 @@ from mockserver.core.dialects import Edition
 from tests.support.asking import ask
 from tests.support.goldens import FIXTURES
 
-ODD: tuple[Any, ...] = (None, True, 0, -1, 1.5, "", "x", [], [None], {}, {"type": None}, [{}], [["x"]])
+ODD: tuple[Any, ...] = (None, True, 0, -1, 1.5, "", "x", [], [None], {}, {"type": None}, [{}], [["x"]], "[" * 2000)
 # Members of one kind of object, which may stand in an object of any other kind.
 LOOKED_FOR = ("type", "format", "parameters", "content", "json_schema", "schema")
 ADDED: tuple[Any, ...] = (None, "x", {}, [None])
@@ -26,7 +26,7 @@ Change = tuple[str, Any]
 def mutations(value: Any, at: str = "") -> Iterator[Change]:
     """Copies of a JSON value, each with one change somewhere."""
     kind = type(value).__name__
-    yield from ((f"{at} {kind} is {odd}", odd) for odd in ODD)
+    yield from ((f"{at} {kind} is {str(odd)[:20]}", odd) for odd in ODD)
     if isinstance(value, dict):
         yield from ((f"{at} has {name} {new}", {**value, name: new}) for name in LOOKED_FOR for new in ADDED)
         for key, inner in value.items():

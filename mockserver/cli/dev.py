@@ -1,7 +1,6 @@
 """`mockserver dev`: a server beside a frontend, with the live page in a browser and examples for its frameworks."""
 
 import argparse
-import json
 import os
 import sys
 import threading
@@ -9,10 +8,11 @@ import webbrowser
 from collections.abc import Mapping
 from pathlib import Path
 from textwrap import indent
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from mockserver.cli.command import Command, argument, print_message
 from mockserver.cli.serve import serve_dialects
+from mockserver.core.json_values import read_json
 from mockserver.server.urls import ADMIN
 
 
@@ -98,7 +98,7 @@ def open_page(url: str) -> None:
 def _packages(file: Path) -> frozenset[str]:
     """The packages in a package.json; none if it does not exist or is invalid."""
     try:
-        document: Any = json.loads(file.read_text(encoding="utf-8-sig"))
+        document = read_json(file.read_text(encoding="utf-8-sig"))
     except (OSError, ValueError):
         return frozenset()
     tables = [document.get(key) for key in ("dependencies", "devDependencies")] if isinstance(document, dict) else []

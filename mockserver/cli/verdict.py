@@ -10,6 +10,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from mockserver.cli.command import Command, argument, read_input
+from mockserver.core.json_values import read_json
 from mockserver.core.messages import pluralize
 from mockserver.state.journal.views import View
 from mockserver.state.settings import ConfigError
@@ -61,7 +62,7 @@ def verdict_on(source: str, declared: ClientFacts, namespace: str, token: str | 
         except UnicodeDecodeError:
             raise ConfigError(f"verdict: {source}: is not UTF-8 text") from None
         with suppress(ValueError):
-            report = json.loads(text)
+            report = read_json(text)
             if isinstance(report, dict) and isinstance(report.get("tests"), list):
                 return _of_report(report)
         verdict = _of_journal(text, source, declared)
@@ -99,7 +100,7 @@ def _of_journal(text: str, source: str, declared: ClientFacts) -> Verdict:
             continue
         place = f"{source}, line {number}: is not an exchange"
         try:
-            exchange = json.loads(line)
+            exchange = read_json(line)
             views.append(View({"number": exchange["number"], "at": exchange["at"], **exchange}))
         except json.JSONDecodeError as error:
             unjudged.append(Unjudged("client", f"{place} ({error}); expected {_KINDS}"))

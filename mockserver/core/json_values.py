@@ -7,8 +7,10 @@ A parser blocks the whole process: tens of megabytes of prose take it some hundr
 small values take seconds, and a gigabyte of memory. So the values of a text can be estimated without parsing it.
 """
 
+import json
 import re
 from collections.abc import Hashable, Iterable, Iterator
+from typing import Any
 
 from mockserver.core.messages import short_repr
 
@@ -107,6 +109,19 @@ def is_shallow(value: object) -> bool:
         if not level:
             return True
     return False
+
+
+def read_json(text: str | bytes) -> Any:
+    """The value of a JSON text that somebody else has written. Raises ValueError if it is none, if it nests deeper than
+    DEEPEST levels, or if a number in it has thousands of digits."""
+    try:
+        value = json.loads(text)
+    except RecursionError:
+        value = None
+    else:
+        if is_shallow(value):
+            return value
+    raise ValueError(f"it nests deeper than {DEEPEST} levels")
 
 
 def without_blanks(text: str) -> str:

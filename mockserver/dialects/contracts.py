@@ -175,6 +175,8 @@ _TYPES = {
 def pydantic_words(violation: Violation) -> Words | None:
     """The code and the message of a violation; None if its rule is none of those that pydantic has of its own."""
     wording = _WORDINGS.get(violation.rule)
+    if violation.rule in ("type", "enum") and not _expected(violation):
+        return "none_required", "Input should be None"
     return wording(violation) if wording else None
 
 

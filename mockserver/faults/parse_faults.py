@@ -10,12 +10,12 @@ also be written in JSON. The name of a failure stands for the kind `error` with 
 `FaultError`, which names the key.
 """
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any, NamedTuple
 
 from mockserver.core.failures import FailureKind
+from mockserver.core.json_values import read_json
 from mockserver.core.matching.requests import ANYTHING, RequestMatcher, in_words, read_criteria
 from mockserver.core.matching.values import CriteriaError
 from mockserver.core.messages import short_repr, unknown_name
@@ -50,8 +50,8 @@ def read_faults(text: str) -> tuple[Fault, ...]:
     except TomlError as error:
         complaint = f"{short_repr(stripped)} is not a valid TOML table: {error}"
         try:
-            value = json.loads(stripped)
-        except (ValueError, RecursionError):
+            value = read_json(stripped)
+        except ValueError:
             raise FaultError(complaint) from None
     tables = value if isinstance(value, list) else [value]
     return tuple(fault for table in tables for fault in read_table(table))

@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import PurePath
 from typing import NamedTuple
 
+from mockserver.core.json_values import read_json
 from mockserver.core.messages import unknown_name
 from mockserver.latency.profiles import UNITS, seconds_of
 
@@ -136,8 +137,8 @@ def _json_cells(recording: TraceFile, text: str) -> _Cells:
         if not line.strip():
             continue
         try:
-            found = _reached(recording, json.loads(line))
-        except (ValueError, RecursionError):
+            found = _reached(recording, read_json(line))
+        except ValueError:
             raise TraceError(f"{recording.file}, line {number}: is not valid JSON") from None
         for cell in found if isinstance(found, list) else [found]:
             if isinstance(cell, dict):

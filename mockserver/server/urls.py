@@ -1,11 +1,11 @@
 """URLs of servers: where one is reached, and whether a healthy mockserver answers there, over HTTP or HTTPS."""
 
-import json
 import socket
 import ssl
 from http.client import BadStatusLine, HTTPConnection, HTTPException, HTTPSConnection
 from urllib.parse import urlsplit
 
+from mockserver.core.json_values import read_json
 from mockserver.state.settings.checks import ADMIN as ADMIN
 
 HEALTH = ADMIN + "/health"
@@ -34,7 +34,7 @@ def check_health(url: str, *, ready: bool) -> tuple[bool, str]:
     """Whether the server at a URL is healthy (or `ready`: listening, with its latest config), and its stated state."""
     try:
         status, body = _get(url.rstrip("/"), f"{ADMIN}/ready" if ready else HEALTH)
-        answer = json.loads(body)
+        answer = read_json(body)
         return status == 200, str(answer.get("error") or answer["status"])
     except (OSError, HTTPException) as error:
         advice = other_scheme(url, error)

@@ -214,6 +214,10 @@ THINKING: Any = {"type": "enabled", "budget_tokens": 1024}
             "`temperature` may only be set to 1 when thinking is enabled.",
         ),
         (
+            {"max_tokens": 2048, "thinking": THINKING, "top_k": 5},
+            "`top_k` must be unset when thinking is enabled or in adaptive mode",
+        ),
+        (
             {"max_tokens": 2048, "thinking": THINKING, "tools": [TOOL], "tool_choice": {"type": "any"}},
             "Thinking may not be enabled when tool_choice forces tool use.",
         ),

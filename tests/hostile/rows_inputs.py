@@ -24,6 +24,7 @@ ROWS: list[Attack] = [
     header("Fault", "4,000 parts of a key", "{ " + "a." * 4000 + "a = 1 }", b"more than 100 parts"),
     header("Fault", "a table with a number of 4,301 digits", f'{{ kind = "error", times = {DIGITS} }}', b"digits"),
     header("Reply", "a table with a number of 4,301 digits", f"{{ seed = {DIGITS} }}", b"digits"),
+    header("Reply", "an object with a number of 4,301 digits", f'{{"seed": {DIGITS}}}', b"not a valid table"),
     header("Fault", "a table nested 2,000 times", "{a=" * 2000, b"nested too deeply"),
     refused("a pattern of 12,000 alternatives", STUBS, lambda: stub("|".join(map(str, range(12_000)))), says=b"4096"),
     refused("a pattern that expands to millions", STUBS, lambda: stub("((a{300}){300}){300}"), says=b"too long"),

@@ -67,6 +67,7 @@ SCHEMAS: Mapping[str, Callable[[], Schema]] = {
     "minProperties": lambda: one(type="object", minProperties=LONG),
     "minContains": lambda: one(type="array", contains={"type": "integer"}, minContains=LONG),
     "uniqueItems": lambda: one(type="array", uniqueItems=True, minItems=3000, items={"enum": list(range(2999))}),
+    "references that are no addresses": lambda: one(anyOf=[{"$ref": "http://[::1"}, {"$ref": "http://a:b/"}]),
     "enum": lambda: one(enum=[f"value {n}" for n in range(20_000)]),
     "not an enum": lambda: nested(lambda s: {"not": s}, 40) | {"not": {"enum": list(range(20_000))}},
     "a catastrophic pattern": lambda: one(type="string", pattern="^(a|aa)+(?=b)c$", minLength=40),

@@ -5,11 +5,12 @@ those of the templates that the server tests with and recommends, and of the mod
 merely fail, as at the null in place of a text, the exception is that of Jinja.
 """
 
-import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
+
+from mockserver.core.json_values import read_json
 
 Message = Mapping[str, Any]
 # What a template raises for a conversation; whether tools are on offer.
@@ -176,7 +177,7 @@ def _arguments_fault(message: Message) -> str | None:
     for call in message.get("tool_calls", ()):
         arguments = call["function"].get("arguments", {})
         try:
-            arguments = json.loads(arguments) if isinstance(arguments, str) else arguments
+            arguments = read_json(arguments) if isinstance(arguments, str) else arguments
         except ValueError:
             return _NO_OBJECT
         if not isinstance(arguments, dict):
@@ -190,7 +191,7 @@ def _qwen_3_coder(message: Message) -> str | None:
         return _NO_TEXT if message["content"] is None and message["role"] != "tool" else None
     for call in message["tool_calls"]:
         try:
-            arguments = json.loads(call["function"].get("arguments", "{}"))
+            arguments = read_json(call["function"].get("arguments", "{}"))
         except (TypeError, ValueError) as error:
             return str(error)
         if not isinstance(arguments, dict):

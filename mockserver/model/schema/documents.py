@@ -154,7 +154,10 @@ class Document:
 
     def find(self, reference: str, base: str) -> SchemaNode | None:
         """The same, whether the target is a schema or not."""
-        uri, fragment = urldefrag(urljoin(base, reference))
+        try:
+            uri, fragment = urldefrag(urljoin(base, reference))
+        except ValueError:
+            return None
         pointer = not fragment or fragment.startswith("/")
         place = self._places.get(uri if pointer else f"{uri}#{unquote(fragment)}")
         if place is not None:

@@ -10,6 +10,7 @@ from functools import cache
 from typing import Any
 
 from mockserver.core.generation import Message, Prompt
+from mockserver.core.json_values import read_json
 from mockserver.model.languages import sections
 from mockserver.model.tokens import Phrase, fresh_phrase, phrase
 
@@ -73,7 +74,7 @@ def report(answers: Sequence[Message], wording: str) -> Iterator[Phrase]:
 def gist(text: str) -> str:
     """The first values of a JSON object with their names, or the beginning of any other text, on one line."""
     try:
-        value = json.loads(text)
+        value = read_json(text)
     except ValueError:
         value = text
     if isinstance(value, Mapping):

@@ -4,12 +4,12 @@ for in plain words is done ("Name should be uppercase", "must be at least 18"); 
 Pydantic's messages name the property; any other message is about an only property of the kind that it suits.
 """
 
-import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from mockserver.core.generation import Message, Prompt
+from mockserver.core.json_values import read_json
 
 _LONGEST = 4000
 _MOST_REFUSALS = 8
@@ -82,7 +82,7 @@ def _read(text: str) -> Iterator[ToolCallRefusal]:
 
 def _listed(text: str) -> Iterator[ToolCallRefusal]:
     try:
-        rows = json.loads(text)
+        rows = read_json(text)
     except ValueError:
         return
     for row in rows:

@@ -1,6 +1,5 @@
 """A REPLY in text form, from a string, a table or a function: see `parse_stubs`."""
 
-import json
 import re
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Collection, Mapping
@@ -11,6 +10,7 @@ from re import fullmatch
 from typing import get_args
 
 from mockserver.core.generation import FinishReason, Measure, Measures
+from mockserver.core.json_values import read_json
 from mockserver.core.matching.requests import ANYTHING
 from mockserver.core.messages import short_repr, unknown_name
 from mockserver.core.seeding import SEEDS
@@ -101,13 +101,13 @@ def read_header_reply(text: str) -> Prepared:
     if not stripped.startswith("{"):
         return read_prepared(text)
     try:
-        return read_prepared(json.loads(stripped))
-    except (json.JSONDecodeError, RecursionError):
-        pass
-    try:
-        return read_prepared(read_toml_value(stripped))
-    except TomlError as error:
-        raise StubError(f"{short_repr(text)} is not a valid table in JSON or TOML: {error}") from None
+        table = read_json(stripped)
+    except ValueError:
+        try:
+            table = read_toml_value(stripped)
+        except TomlError as error:
+            raise StubError(f"{short_repr(text)} is not a valid table in JSON or TOML: {error}") from None
+    return read_prepared(table)
 
 
 def read_shared(table: Table, place: str) -> Prepared:
