@@ -221,7 +221,7 @@ SHAPES = (
         "ovms-chat-observed", "ovms", _chat("llama3"), OVMS_CHAT, "observed", stream_extra=_USAGE, many=False, **_CHAT
     ),
     Shape("upstash", "upstash", _chat("meta-llama/Meta-Llama-3-8B-Instruct"), **_CHAT),
-    Shape("yandex-d1", "yandex", _chat("gpt://folder/yandexgpt/latest"), stream_usage=False, **_CHAT),
+    Shape("yandex-d1", "yandex", _chat("gpt://folder/yandexgpt/latest"), **_CHAT),
     Shape("yandex-d2", "yandex", _chat("gpt://folder/qwen3-235b-a22b-fp8/latest"), **_CHAT),
     Shape(
         "openai-responses",

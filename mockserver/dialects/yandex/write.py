@@ -6,13 +6,13 @@ The form of tool calls today is `tool_calls`; the older one, for `functions`, is
 has the full form of a custom tool's call: chunks only have calls of functions, so its input is sent as arguments.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
 import orjson
 
-from mockserver.core.dialects import RequestScope
+from mockserver.core.dialects import Edition, RequestScope
 from mockserver.core.generation import Choice, Generation
 from mockserver.core.json_values import without_blanks
 from mockserver.core.seeding import derive, hex_digits, uuid4_text
@@ -33,7 +33,7 @@ _HELD = 400
 
 def write(generation: Generation, pace: TokenTiming, scope: RequestScope) -> Reply:
     """The generation as one body, or as a stream of chunks, in the format of the model's engine."""
-    flavour = _LARGE_CHUNKS if _backend(generation).large_chunks else _TOKENS
+    flavour = _LARGE_CHUNKS[scope.edition] if _backend(generation).large_chunks else _TOKENS
     return write_answer(flavour, generation, pace, scope)
 
 
@@ -244,8 +244,10 @@ _TOKENS = Flavour(
     ),
     stream_headers=(),
 )
-_LARGE_CHUNKS = _TOKENS._replace(
+_LARGE = _TOKENS._replace(
     opening=lambda rendering, choice: (),
     closing=_large_closing,
     groups=lambda rendering, choice, texts, step: token_groups(texts, choice.seed),
 )
+# "usage [...] Required field": the vendor's own SDK reads it beside the finish reason. It was not there when recorded.
+_LARGE_CHUNKS: Mapping[Edition, Flavour] = {"documented": _LARGE._replace(usage="last"), "observed": _LARGE}
