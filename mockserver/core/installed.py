@@ -95,7 +95,10 @@ def defects_of(dialect: Dialect) -> Iterator[str]:
     # Every call and every failing stream asks these.
     call = Call("GET", "/", Headers(()), b"", "", 0.0)
     yield from _given(lambda: dialect.headers(call, RequestScope("observed", 0.0, 0)), RawHeaders, "headers gives")
-    yield from _given(lambda: dialect.stream_error(500, {}), bytes, "stream_error gives")
+    failed = Refusal(FailureKind.SERVER_ERROR)
+    row = dialect.errors.get("observed", {}).get(failed.kind)
+    if row is not None:
+        yield from _given(lambda: dialect.stream_error(500, row.body(failed, row.message)), bytes, "stream_error gives")
     if dialect.credentials is not None:
         credentials = dialect.credentials
         yield from _given(lambda: credentials(call), str | None, "credentials gives")

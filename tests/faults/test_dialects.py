@@ -15,7 +15,7 @@ from tests.support.shapes import SHAPES, Shape
 every_shape = pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: shape.id)
 
 # The documented container of FriendliAI says no reason in a stream, and Yandex' older backend no usage.
-WITHOUT = {"no_finish": ("friendli",), "no_usage": ("yandex-d1", "friendli-chat")}
+WITHOUT = {"no_finish": ("friendli",), "no_usage": ("friendli-chat",)}
 
 
 def events_of(timeline: Timeline) -> list[Any]:
