@@ -348,6 +348,7 @@ def test_a_model_may_think_only_when_it_is_asked_to() -> None:
 @pytest.mark.parametrize(
     "name, seeing",
     [("OpenGVLab/InternVL2-8B", True), ("Qwen2.5-VL-7B", True), ("llava-1.5", True), ("Phi-3.5-vision", True)]
+    + [("OpenVINO/Qwen3.6-35B-A3B-int4-ov", True), ("Phi-4-multimodal-instruct", True), ("Qwen3-8B", False)]
     + [(name, False) for name in ("llama3", "Qwen3-8B", "evlm", "velvet-2b")],
 )
 def test_a_models_name_tells_whether_it_sees(name: str, seeing: bool) -> None:

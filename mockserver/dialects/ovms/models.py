@@ -47,10 +47,10 @@ _FAMILIES: tuple[tuple[str, Thinking | None], ...] = (
     (r"gemma-?4", Thinking(unasked=False, end="")),
 )
 
-_SEEING = r"(?<![a-z])vlm?(?![a-z])|vision|llava|pixtral|internvl|minicpm-?v|gemma-?[34]"
+_SEEING = r"(?<![a-z])vlm?(?![a-z])|vision|multimodal|llava|pixtral|internvl|minicpm-?[ov]|gemma-?[34]|qwen-?3\.[5-9]"
 # Models whose tool parser has no builder of guided generation, so that nothing forces them to call; those of llama3,
 # hermes3 (Qwen), phi4 and devstral have one.
-_UNGUIDED = r"gpt-?oss|onyx|mistral|qwen-?3-?coder|gemma-?4|lfm-?2|minicpm"
+_UNGUIDED = r"gpt-?oss|onyx|mistral|qwen-?3(?:-?coder|\.[5-9])|gemma-?4|lfm-?2|minicpm"
 _GUIDED = r"devstral"
 
 
