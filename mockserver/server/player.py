@@ -13,6 +13,7 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from itertools import accumulate
 from typing import Protocol
 
+from mockserver.core.failures import SimulatorError
 from mockserver.core.timeline import (
     ClosedBy,
     ConnectionFault,
@@ -35,7 +36,8 @@ _TURN = 256
 _FRAME = 256
 # The bytes on the wire of a run with at most so many frames are computed at once.
 _MOST_STEADY = 512
-
+# The answer if none can be made.
+_FAILED = SimulatorError(500, "error", "An error in mockserver or in a dialect: see the traceback in the log.").body
 
 # A callback without arguments.
 Callback = Callable[[], None]
@@ -167,10 +169,16 @@ class Playback:
         return True
 
     def _fail(self) -> None:
-        """Drop the client because of an error of our own, or of a dialect."""
-        log.exception("an error in mockserver or in a dialect, in the middle of an answer: the connection is closed")
+        """End an answer because of an error of our own, or of a dialect: with our refusal, or by dropping a client that
+        has been sent a part of it."""
+        log.exception("an error in mockserver or in a dialect, in the middle of an answer")
         self.leave("server")
-        self._writer.abort()
+        if self._begun:
+            self._writer.abort()
+            return
+        self._begun, headers = True, [each for each in self._timeline.headers if each[0] != b"content-type"]
+        self._writer.begin(500, (*headers, (b"content-type", b"application/json")), len(_FAILED))
+        self._writer.write(_FAILED, last=True)
 
     def _is_steady(self) -> bool:
         """Whether the next frame is due alone, and has one after it in its run."""

@@ -1,7 +1,9 @@
 """The player with a virtual clock: what is sent, when, and in how many writes."""
 
 import asyncio
+import json
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -253,15 +255,21 @@ def test_a_plain_answer_states_its_length() -> None:
     assert outcome(record) == ("server", 1, 7, 0.3)
 
 
-def test_a_timeline_that_fails_in_the_middle_ends_the_answer_and_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+@pytest.mark.parametrize("begun", [False, True])
+def test_a_timeline_that_fails_ends_the_answer_and_is_logged(begun: bool, caplog: pytest.LogCaptureFixture) -> None:
     def runs() -> Iterator[TimedFrames]:
-        yield TimedFrames((b"a",), (0.1,), (1,))
+        yield TimedFrames((b"a", b"b"), (0.1, 0.2 if begun else 0.1), (1, 1))
         raise ZeroDivisionError
 
     client = Client()
-    with pytest.raises(RuntimeError, match="cannot continue"):
-        played_virtually(Timeline(200, (), LazyFrames(runs), streamed=True), client)
-    assert client.writes == []
+    timeline = Timeline(200, ((b"content-type", b"text/event-stream"),), LazyFrames(runs), streamed=True)
+    with pytest.raises(RuntimeError, match="cannot continue") if begun else nullcontext():
+        played_virtually(timeline, client)
+    if begun:
+        assert (client.status, client.writes) == (200, [(0.1, b"a")])
+    else:
+        [(_, body)] = client.writes
+        assert (client.status, json.loads(body)["error"]["type"]) == (500, "mockserver_error")
     assert "in the middle of an answer" in caplog.text
 
 
