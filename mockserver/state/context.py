@@ -24,7 +24,7 @@ from mockserver.state.settings import RouteSettings, Settings
 # The prefix of our own headers: those that requests may send, and those of answers, which a proxy may send back.
 _OWN = b"x-mockserver-"
 _REQUEST_HEADERS = ("seed", "latency", "output-tokens", "fault", "edition", "reply", "namespace")
-_ANSWER_HEADERS = ("request-id", "seed", "dialect", "rule", "hint")
+_ANSWER_HEADERS = ("request-id", "seed", "dialect", "rule", "stale", "hint")
 # How many characters the value of such a header may have. Every other way to say the same has room for more.
 _LONGEST_OVERRIDE = 8192
 _WHOLE = re.compile(r"[+-]?[0-9]{1,30}")
@@ -79,7 +79,7 @@ def make_context(
 
     Raises HeaderError for headers that cannot be obeyed.
     """
-    overrides = _overrides(call.headers)
+    overrides = overrides_of(call.headers)
     usual = settings if route.configured is None else _routed(settings, route.configured)
     seed, edition, latency, output_tokens = usual.seed, usual.edition, usual.latency, usual.output_tokens
     if overrides:
@@ -148,7 +148,7 @@ def with_lengths(request: GenerationRequest, lengths: Lengths | None) -> Generat
     return request._replace(limits=request.limits._replace(lengths=lengths))
 
 
-def _overrides(headers: Headers) -> Mapping[str, str]:
+def overrides_of(headers: Headers) -> Mapping[str, str]:
     """The values of the `X-Mockserver-...` headers by the rest of their names; the first of a name counts.
 
     Raises HeaderError for an unknown one, which misspelt would silently have no effect, and for one that is too long.

@@ -23,7 +23,7 @@ from urllib.parse import parse_qsl
 from mockserver.core.json_values import EVERY, Path, read_path, step_text
 from mockserver.core.matching.values import CriteriaError
 from mockserver.core.messages import short_repr
-from mockserver.core.regexes import Regex, read_regex
+from mockserver.core.regexes import Regex, RegexError, read_regex
 from mockserver.core.secrets import is_secret, masked_body, masked_query
 
 # The fields of a request's facts that are such a text, without its ids and with them; the path is what is volatile.
@@ -79,6 +79,8 @@ def _volatile(text: str) -> Volatile:
         if len(path) == 1 and not is_parameter:
             raise ValueError(f"{short_repr(text)} is the whole body; name a place in it, such as $.messages[0].name")
         return Volatile(path, read_regex(pattern) if sign else None)
+    except RegexError as error:
+        raise CriteriaError(f"volatile: {short_repr(pattern)} is not a valid regular expression: {error}") from None
     except ValueError as error:
         raise CriteriaError(f"volatile: {error}") from None
 

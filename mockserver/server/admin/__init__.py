@@ -35,6 +35,7 @@ from mockserver.server.app_state import AppState
 from mockserver.server.cors import is_own, open_to_pages
 from mockserver.server.multi_process import needs_one_process
 from mockserver.server.urls import ADMIN
+from mockserver.state.context import HeaderError
 from mockserver.state.settings import ConfigError, Settings
 from mockserver.state.settings.origins import is_loopback
 from mockserver.state.verify.client_review import ClientFactsError
@@ -50,7 +51,7 @@ _LOCKED = (
 _WRONG = "The admin token is not the server's (its --admin-token, or MOCKSERVER_ADMIN_TOKEN)."
 _FOREIGN = "The admin API serves pages of other origins only with the admin token (--admin-token)."
 # What an endpoint raises for a request that is invalid; each message says what would have been valid.
-_REFUSALS = (AdminError, ConfigError, CriteriaError, ClientFactsError)
+_REFUSALS = (AdminError, ConfigError, CriteriaError, ClientFactsError, HeaderError)
 # What comes after the prefix in a path: that it is of a namespace, and which resource.
 _PLACE = re.compile(rf"{ADMIN}/?(ns(?:/[^/]*)?(?:/|$))?(.*)", re.DOTALL)
 _VARIABLE = re.compile(r"{(\w+)(?::\w+)?}")

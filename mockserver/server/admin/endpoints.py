@@ -19,6 +19,7 @@ from mockserver.server.asgi import ClientLeftError, read_body
 from mockserver.server.listener import Listener
 from mockserver.server.sockets.wire import LISTENER
 from mockserver.server.urls import ADMIN
+from mockserver.state.context import overrides_of
 from mockserver.state.namespaces import BAD_NAME, DEFAULT, Namespace, is_name, namespace_of
 
 # How many characters a message may have: names and alternatives that are listed take the most.
@@ -47,10 +48,15 @@ class AdminRequest(NamedTuple):
     @property
     def namespace_name(self) -> str:
         """The name of the namespace in the path, else in the header or the API key that vendors' requests have, too;
-        empty without any. Raises AdminError for an invalid name, and if they differ: what is meant for one namespace
-        must not happen to another."""
+        empty without any.
+
+        What is meant for one namespace must not happen to another: raises AdminError for an invalid name and if they
+        differ, and HeaderError for a misspelt header.
+        """
         in_path = str(self.http.path_params.get("namespace", ""))
-        named, _ = namespace_of("/", Headers(self.http.headers.raw), self.http.url.query)
+        headers = Headers(self.http.headers.raw)
+        overrides_of(headers)
+        named, _ = namespace_of("/", headers, self.http.url.query)
         if in_path and named not in (in_path, DEFAULT):
             raise AdminError(
                 f"The path is of the namespace {short_repr(in_path)}, but the header X-Mockserver-Namespace or the API "

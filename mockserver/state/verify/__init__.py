@@ -20,11 +20,12 @@ from dataclasses import dataclass
 from math import inf
 from typing import Any, NamedTuple, TypeGuard
 
+from mockserver.core.matching.values import CriteriaError
 from mockserver.core.messages import short_repr, unknown_name
 from mockserver.state.journal.exchanges import NOTHING, Forgotten
 from mockserver.state.journal.views import Past, View
 from mockserver.state.verify import expectations
-from mockserver.state.verify.client_review import CLIENT_FACTS, ClientFacts, review_client
+from mockserver.state.verify.client_review import CLIENT_FACTS, ClientFacts, ClientFactsError, review_client
 from mockserver.state.verify.expectations import Bounds, Price
 from mockserver.state.verify.selection import Match, RequestFilter, Selector
 
@@ -171,7 +172,10 @@ def _run(value: object, place: str, evidence: Evidence) -> dict[str, Any]:
     check = CHECKS[name]
     arguments = check.read(table[name], table, f"{place}.{name}")
     subject = evidence.subject(read_table(table.get("match", {}), f"{place}.match"))
-    problem = check.run(subject, evidence, *arguments)
+    try:
+        problem = check.run(subject, evidence, *arguments)
+    except (CheckError, CriteriaError, ClientFactsError) as error:
+        raise CheckError(f"{place}: {error}") from None
     return {"check": name, "passed": problem is None, **({"problem": problem} if problem is not None else {})}
 
 

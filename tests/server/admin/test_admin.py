@@ -188,6 +188,7 @@ def test_faults_are_armed_listed_and_taken_back_by_namespace(server: MockServer)
         ("/ns/a", {"x-mockserver-namespace": "a", "api-key": "mock-ns-a"}, "a"),
         ("/ns/a", {"x-mockserver-namespace": "b"}, "The path is of the namespace 'a', but"),
         ("/ns/a", {"authorization": "Bearer mock-ns-b"}, "names 'b'. Send only one of them"),
+        ("", {"x-mockserver-namspace": "a"}, "Did you mean 'x-mockserver-namespace'?"),
         ("", {"x-mockserver-namespace": "a b"}, "cannot contain slashes or spaces"),
     ],
 )

@@ -74,7 +74,12 @@ def test_what_is_forgotten_is_told_wherever_it_is_missing() -> None:
     "method, path, body, words",
     [
         ("POST", "/verify", {"checks": [{"cals": 1}]}, "Did you mean 'calls'?"),
-        ("POST", "/verify", {"checks": [{"calls": 1, "match": {"modl": "m"}}]}, "unknown field 'modl'"),
+        (
+            "POST",
+            "/verify",
+            {"checks": [{"calls": 1, "match": {"modl": "m"}}]},
+            "checks[0]: match: unknown field 'modl'",
+        ),
         ("POST", "/verify", {"checks": [{"resilience": {"handles": "x"}}]}, "handles: unknown value 'x'"),
         ("POST", "/journal/sift", {"match": {"modl": 1}}, "unknown field 'modl'"),
         ("GET", "/report?handles=maybe", None, "handles: unknown value 'maybe'"),
@@ -119,6 +124,7 @@ def test_what_is_forgotten_is_told_wherever_it_is_missing() -> None:
         ("PUT", "/settings", {"port": 1}, "A namespace has no setting 'port'."),
         ("PUT", "/settings", {"latency": "fats"}, "latency"),
         ("PUT", "/settings", {"quota": "teir1"}, "setting quota: tier: unknown tier 'teir1'. Did you mean 'tier1'?"),
+        ("PUT", "/settings", {"quota": "30/min"}, "A limit is written with its key, as in requests=30/min"),
         ("POST", "/journal/sift", {"modl": "m"}, "unknown key 'modl'"),
     ],
 )
