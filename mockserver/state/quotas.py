@@ -106,12 +106,8 @@ def check_quotas(quotas: Iterable[Quota], dialects: Mapping[str, Dialect]) -> No
             raise QuotaError(f"dialect: {quota.dialect} has no quotas. Dialects with quotas: {having}")
         known = dict.fromkeys((OFF, VENDOR, *(tier for policy in policies for tier in policy.tiers)))
         if quota.tier is not None and quota.tier not in known:
-            limit = (
-                ". A limit is written with its key, as in requests=30/min"
-                if " " in quota.tier or "/" in quota.tier
-                else ""
-            )
-            raise QuotaError(f"tier: {unknown_name('tier', quota.tier, known)}{limit}")
+            hint = ". A limit is written with its key, as in requests=30/min" if set(quota.tier) & {" ", "/"} else ""
+            raise QuotaError(f"tier: {unknown_name('tier', quota.tier, known)}{hint}")
 
 
 def quota_in_words(quota: Quota) -> str:

@@ -849,7 +849,7 @@ def test_a_recording_that_cannot_be_meant_is_refused_in_a_line(handle: Handle, t
         ({"volatile": ["$"]}, r"volatile: '\$' is the whole body; name a place in it"),
         (
             {"volatile": ["$.input =~ ["]},
-            r"volatile: '\[' is not a valid regular expression: unterminated character set",
+            r"volatile: '\[' is not a valid regular expression: unterminated",
         ),
     ]
     for how, complaint in ways:

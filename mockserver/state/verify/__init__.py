@@ -171,11 +171,11 @@ def _run(value: object, place: str, evidence: Evidence) -> dict[str, Any]:
     name = _name(table, place)
     check = CHECKS[name]
     arguments = check.read(table[name], table, f"{place}.{name}")
-    subject = evidence.subject(read_table(table.get("match", {}), f"{place}.match"))
+    match = read_table(table.get("match", {}), f"{place}.match")
     try:
-        problem = check.run(subject, evidence, *arguments)
+        problem = check.run(evidence.subject(match), evidence, *arguments)
     except (CheckError, CriteriaError, ClientFactsError) as error:
-        raise CheckError(f"{place}: {error}") from None
+        raise type(error)(f"{place}: {error}") from None
     return {"check": name, "passed": problem is None, **({"problem": problem} if problem is not None else {})}
 
 

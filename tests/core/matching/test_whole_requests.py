@@ -152,7 +152,7 @@ def test_the_query_counts_too() -> None:
     [
         ("$.a[", "volatile: '$.a[' is not a path such as"),
         ("$", "is the whole body; name a place in it"),
-        ("$.a =~ (", "volatile: missing ), unterminated subpattern"),
+        ("$.a =~ (", "volatile: '(' is not a valid regular expression: missing )"),
     ],
 )
 def test_what_cannot_be_volatile_is_refused(text: str, complaint: str) -> None:

@@ -173,7 +173,7 @@ def test_whoever_has_to_guess_whether_a_request_matches_says_so(server: MockServ
     ):
         status, told = admin(server, space, "POST", path, body)
         assert status == 400
-        assert told["error"]["message"].startswith("Cannot tell whether request #1 matches: ")
+        assert "Cannot tell whether request #1 matches: " in told["error"]["message"]
         assert "/(a|aa)+$/" in told["error"]["message"]
     assert admin(server, space, "POST", "/journal/sift", {"match": {**match, "model": "x"}})[0] == 200
 
