@@ -27,6 +27,8 @@ from mockserver.testing.verify import Verifier
 # How many seconds to wait for open answers before reading the journal, since clients disconnect without notice.
 _SETTLING = 0.1
 _TIMEOUT = 5.0
+# How many lines of each kind a failing test shows.
+_MOST_LINES = 100
 # The working directory, whatever it will be.
 _HERE = Path()
 
@@ -252,21 +254,24 @@ class Handle:
         return list(dict.fromkeys(problem for problem in problems if problem is not None))
 
     def story(self) -> list[str]:
-        """What has happened: a line for each exchange and each delivery, and why stubs did not match; or why there was
-        no request, as far as can be told by what this process has imported."""
+        """What has happened: a line for each exchange and each delivery (of very many the first and the last), and why
+        stubs did not match; or why there was no request, as far as can be told by what this process has imported."""
         past = self._backend.past()
         seed = next((view.seed for view in past.views if view.seed is not None), None)
-        lines = _lines(past) or ["There were no requests.", *departures(self.environment())]
+        lines = _first_and_last(_lines(past)) or ["There were no requests.", *departures(self.environment())]
         if stale := [view for view in past.views if view.stale]:
-            lines += ["Answers that were recorded for other requests:", *explain_stale(stale)]
+            lines += ["Answers that were recorded for other requests:", *_first_and_last([*explain_stale(stale)])]
         missed = [view for view in past.views if view.is_unmatched]
         if missed:
-            lines += ["Requests that no stub matched, with the nearest stubs:", *explain_misses(missed)]
+            lines += [
+                "Requests that no stub matched, with the nearest stubs:",
+                *_first_and_last([*explain_misses(missed)]),
+            ]
             for path, left_out, _ in self._replayed.values():
                 lines += [f"Of {path}:", *(f"  {each}" for each in left_out)] if left_out else []
         delivered = [each.line for each in self.deliveries]
         if delivered:
-            lines += ["Sent to applications:", *delivered]
+            lines += ["Sent to applications:", *_first_and_last(delivered)]
         return [*lines, *([] if seed is None else [f"Namespace {self.namespace}, seed {seed}"])]
 
     @property
@@ -345,6 +350,15 @@ def _lines(past: Past) -> list[str]:
     """A journal as lines: what it has forgotten, and each exchange that it keeps."""
     forgotten = past.forgotten.exchanges
     return [*([loss(forgotten)] if forgotten else []), *journal_lines(past.views)]
+
+
+def _first_and_last(lines: list[str]) -> list[str]:
+    """Some lines at both ends of a long list, and how many are left out between them."""
+    left_out = len(lines) - _MOST_LINES
+    if left_out <= 0:
+        return lines
+    half = _MOST_LINES // 2
+    return [*lines[:half], f"   ... ({left_out} lines left out)", *lines[-half:]]
 
 
 class AsyncHandle:

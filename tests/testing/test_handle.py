@@ -588,6 +588,15 @@ def test_what_the_journal_has_forgotten_is_counted_and_owned_up_to(forgetful: Ha
     forgetful.verify.never()
 
 
+def test_a_long_story_is_told_by_its_beginning_and_its_end(server: MockServer) -> None:
+    handle = server.in_namespace("long-story")
+    for number in range(103):
+        said(handle, f"p{number}")
+    told = handle.story()
+    assert ("'p49'" in told[49], told[50], "'p53'" in told[51]) == (True, "   ... (3 lines left out)", True)
+    assert len(told) == 102
+
+
 def test_a_journal_that_keeps_nothing_says_so() -> None:
     with MockServer(journal=0) as server:
         server.settle(latency="ttft=600s")

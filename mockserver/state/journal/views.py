@@ -250,10 +250,11 @@ def line(view: View) -> str:
     refused = (
         " as no stub matches" if view.is_for_want_of_a_stub else f" {view.refused}{_why(view)}" if view.refused else ""
     )
+    calls = f", calls {', '.join(call['name'] for call in view.tool_calls)}" if view.tool_calls else ""
     faults = f", with fault {' and '.join(view.faults)}" if view.faults else ""
     end = {"client": "client left", "server": "done", None: "still open"}[view.closed_by]
     sent = pluralize(view.events_sent, "event")
-    answered = f"{view.status}{refused}{by}{faults}, {sent}, {end} after {view.seconds:.3f} s"
+    answered = f"{view.status}{refused}{by}{calls}{faults}, {sent}, {end} after {view.seconds:.3f} s"
     return f"#{view.number} {target}{model}{stream}{prompt} -> {answered}"
 
 

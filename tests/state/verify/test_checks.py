@@ -298,7 +298,7 @@ def test_a_journal_has_a_line_for_each_exchange() -> None:
     assert journal_lines(VIEWS[:3]) == [
         "   0.000 s  #1 cerebras completions m 'hello' -> 429 rate_limit by limit, with fault error, 1 event, "
         "done after 0.010 s",
-        "   0.500 s  #2 cerebras completions m 'hello' -> 200, 1 event, done after 0.010 s "
+        "   0.500 s  #2 cerebras completions m 'hello' -> 200, calls get_weather, 1 event, done after 0.010 s "
         "(client returned after 0.490 s)",
         "   0.505 s  #3 cerebras completions n 'hello' -> 200, 1 event, done after 1.000 s "
         "(client returned after 0.000 s)",
