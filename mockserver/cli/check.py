@@ -1,7 +1,6 @@
 """`mockserver check`: whether a config file, a stub file or a folder of them is valid."""
 
 import argparse
-from collections.abc import Sequence
 from pathlib import Path
 
 from mockserver.cli.command import Command, argument, checked_names
@@ -10,21 +9,20 @@ from mockserver.core.messages import pluralize
 from mockserver.server.files import TraceFiles, read_config, stubs_at
 from mockserver.state.settings.checks import operations_of
 from mockserver.state.settings.options import settle
-from mockserver.state.stubs.stub import Stub
 
 
 def check(options: argparse.Namespace) -> int:
     """Read the file as a server would, and say what is in it."""
     path: Path = options.config
-    contents = []
     if path.is_dir() or path.suffix == ".json":
-        stubs: Sequence[Stub] = stubs_at(path, operations_of(load_dialects()))
-    else:
-        settings = settle(read_config(path, TraceFiles(path.parent)))
-        stubs = checked_names(settings)
-        contents = [f"{pluralize(len(settings.routes), 'route')} of its own"] if settings.routes else []
-    contents.append(pluralize(len(stubs), "stub"))
-    print(f"{path}: valid, with {' and '.join(contents)}")
+        stubs = stubs_at(path, operations_of(load_dialects()))
+        print(f"{path}: valid, with {pluralize(len(stubs), 'stub')}")
+        return 0
+    settings = settle(read_config(path, TraceFiles(path.parent)))
+    prepared = checked_names(settings)
+    contents = [f"{pluralize(len(settings.routes), 'route')} of its own"] if settings.routes else []
+    contents += [pluralize(len(prepared), "stub")] if prepared else []
+    print(f"{path}: valid{', with ' if contents else ''}{' and '.join(contents)}")
     return 0
 
 
