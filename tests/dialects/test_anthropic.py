@@ -466,6 +466,8 @@ def test_a_stream_says_block_by_block_what_a_body_says_at_once() -> None:
             # Ids belong to the request, which differs; signatures as well.
             assert _unsigned(whole[name]) == _unsigned(plain[name])
         assert whole["usage"] == plain["usage"]
+        # Older models count thoughts only if they may have some (recorded).
+        assert ("output_tokens_details" in plain["usage"]) == ("thinking" in body)
         kinds.append([[block["type"] for block in plain["content"]], plain["stop_reason"]])
         if plain["content"] and plain["content"][0]["type"] == "thinking":
             assert (plain["content"][0]["thinking"] == "") == (body.get("model") == OPUS_4_8)

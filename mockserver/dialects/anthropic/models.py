@@ -18,7 +18,8 @@ class ClaudeFamily(NamedTuple):
 
     - `supports`: the schema in `contract/support.json` that requests to them keep to.
     - `shown`: whether thoughts are shown unless a request says otherwise.
-    - `prefilled`: whether an answer may be begun by the request; `instructed`: whether an instruction may follow later.
+    - `prefilled`: whether an answer may be begun by the request.
+    - `located`: whether answers say where they were made; `counted`: whether those without thoughts count them.
     - `cached`: how many tokens a beginning of a prompt has at least that is cached; `pixels`: the most of an image.
     """
 
@@ -26,7 +27,8 @@ class ClaudeFamily(NamedTuple):
     supports: str = "AnyModel"
     shown: bool = False
     prefilled: bool = False
-    instructed: bool = True
+    located: bool = True
+    counted: bool = True
     cached: int = 1_024
     pixels: int = 4_784
 

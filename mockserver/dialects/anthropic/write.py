@@ -174,8 +174,10 @@ def _around(writing: Writing) -> Members:
 
 
 def _usage(writing: Writing, when: str) -> Members:
-    """The tokens that are neither read from the cache nor written to it are counted apart from these."""
+    """The tokens that are neither read from the cache nor written to it are counted apart from these; which members
+    there are depends on the model (recorded in August 2026)."""
     usage, request = writing.generation.usage, writing.generation.request
+    family = family_of(request.model)
     read, made, said = usage.cached_tokens, usage.written_tokens, usage.completion_tokens
     hour = made if request.cacheable is not None and request.cacheable.lifetime > 300 else 0
     members = {
@@ -186,10 +188,12 @@ def _usage(writing: Writing, when: str) -> Members:
         "output_tokens": min(said, 1) if when == "start" else said,
         "output_tokens_details": {"thinking_tokens": usage.unseen.reasoning if usage.unseen else 0},
         "service_tier": "standard",
-        "inference_geo": "global" if family_of(request.model).instructed else "not_available",
+        "inference_geo": "global" if family.located else "not_available",
     }
-    lacking = {"start": ("output_tokens_details",), "end": ("cache_creation", "service_tier", "inference_geo")}
-    return {name: value for name, value in members.items() if name not in lacking.get(when, ())}
+    lacking = {"cache_creation", "service_tier", "inference_geo"} if when == "end" else set[str]()
+    if when == "start" or not (family.counted or writing.options.thoughts):
+        lacking.add("output_tokens_details")
+    return {name: value for name, value in members.items() if name not in lacking}
 
 
 write_message = partial(
