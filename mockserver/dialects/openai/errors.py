@@ -186,8 +186,8 @@ def error_table(
     message. Statuses that are not given are OpenAI's, as are bodies and messages without `body`. ValueError if there is
     no such kind."""
     for kind in (*statuses, *messages):
-        if kind not in _ROWS:
-            raise ValueError(f"{kind!r} is no kind of failure: {', '.join(_ROWS)}")
+        if kind not in (kinds := [*FailureKind]):
+            raise ValueError(f"{kind!r} is no kind of failure: {', '.join(kinds)}")
     said = {**({} if body is None else _FOR_OTHERS), **messages}
     rows = {
         kind: row._replace(status=statuses.get(kind, row.status), message=said.get(kind, row.message))
