@@ -293,6 +293,15 @@ def test_what_a_variant_is_made_of_is_looked_at_as_well(given: dict[str, Any], t
         variant("oak", **{"title": "Oak", "models": MODELS, **given}).contract["documented"]()
 
 
+def test_a_vendor_who_differs_in_nothing_is_whole() -> None:
+    fir = variant("fir", title="Fir", models=(Model("fir-1"),))
+    assert [*defects_of(fir)] == []
+    told = fir.stream_error(
+        500, fir.error("observed", FailureKind.SERVER_ERROR).body(Refusal(FailureKind.SERVER_ERROR), "No.")
+    )
+    assert told.startswith(b'data: {"error":{"message":"No.",')
+
+
 def test_an_error_table_has_rows_for_kinds_alone() -> None:
     with pytest.raises(ValueError, match=r"'too_slow' is no kind of failure: malformed_json, .*timeout"):
         error_table(error_body, {**dict.fromkeys(FailureKind, 400), "too_slow": 429})  # type: ignore[dict-item]
@@ -311,7 +320,7 @@ def test_an_error_table_has_rows_for_kinds_alone() -> None:
         ({"segments": lambda rendering, choice: [{"text": 1}]}, "what segments gives[0] is {'text': 1}, not a Segment"),
         (
             {"segments": lambda rendering, choice: [Segment({"content": "Hi"}, choice.texts)]},
-            "what segments gives has no SLOT for the texts: {'content': 'Hi'}",
+            "what segments gives has no SLOT for the texts in one of role, content, tool_calls, function_call: {",
         ),
     ],
 )

@@ -199,10 +199,11 @@ def _faults(rendering: Rendering) -> Iterator[str]:
             continue
         if name == "segments":
             texts = [each.delta for each in found if each.texts and not callable(each.delta)]
-            slot = encoding.dump(encoding.slot)
-            yield from (
-                f"{place} has no SLOT for the texts: {each!r:.80}" for each in texts if slot not in encoding.dump(each)
-            )
+            names, slot = flavour.message, encoding.dump(encoding.slot)
+            seen = [each if names is None else ordered(names, each) for each in texts]
+            lost = [each for each, members in zip(texts, seen, strict=True) if slot not in encoding.dump(members)]
+            where = "" if names is None else f" in one of {', '.join(names)}"
+            yield from (f"{place} has no SLOT for the texts{where}: {each!r:.80}" for each in lost)
         elif "delta" in flavour.part and name in ("opening", "closing"):
             parts = [each for each in (found if name == "opening" else (found,)) if each]
             yield from (f"{place} has no 'delta': {each!r:.80}" for each in parts if "delta" not in each)

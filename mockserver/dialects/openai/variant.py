@@ -23,7 +23,7 @@ from mockserver.dialects.openai.checks import Translate
 from mockserver.dialects.openai.completions import COMPLETION as _OPENAI_COMPLETION
 from mockserver.dialects.openai.completions import read_completion
 from mockserver.dialects.openai.dialect import CHAT_COMPLETIONS, COMPLETIONS, CONTRACT, GET_MODEL, LIST_MODELS
-from mockserver.dialects.openai.errors import ERRORS
+from mockserver.dialects.openai.errors import ERRORS, stream_error
 from mockserver.dialects.openai.limits import limit_headers
 from mockserver.dialects.openai.models import UNKNOWN, Row, get_model, list_models, model_row
 from mockserver.dialects.openai.read import bearer, json_object
@@ -112,6 +112,7 @@ def variant(
     )
     usual = {
         "credentials": bearer,
+        "stream_error": stream_error,
         "clients": Clients(native=prefix, openai=prefix, keys=(f"{name.upper()}_API_KEY",)),
     }
     return Dialect(
