@@ -89,27 +89,69 @@ def test_what_a_request_leaves_out_is_echoed_as_the_model_has_it() -> None:
         names = ("model", "reasoning", "top_p", "prompt_cache_retention", "prompt_cache_options", "service_tier")
         return tuple(found.get(name) for name in names)
 
-    plain = {"effort": None, "summary": None}
+    plain = {"context": None, "effort": None, "summary": None}
     assert echoed("gpt-4o") == ("gpt-4o-2024-08-06", plain, 1.0, "in_memory", None, "default")
-    deep = {"context": "all_turns", "effort": "medium", "mode": "standard", "summary": None}
-    caching = {"mode": "implicit", "ttl": "30m"}
-    assert echoed("gpt-5.6") == ("gpt-5.6-sol", deep, 0.98, "24h", caching, "default")
+    deep = {"context": "current_turn", "effort": "none", "mode": "standard", "summary": None}
+    assert echoed("gpt-5.4") == ("gpt-5.4-2026-03-05", deep, 0.98, "24h", None, "default")
+    deep |= {"context": "all_turns", "effort": "medium"}
+    assert echoed("gpt-5.6") == ("gpt-5.6-sol", deep, 0.98, "24h", None, "default")
     asked: dict[str, Any] = {"reasoning": {"effort": "high", "summary": "auto"}, "service_tier": "fast"}
-    deep |= {"effort": "high", "summary": "auto"}
+    asked |= {"prompt_cache_options": {"mode": "explicit"}}
+    deep |= {"effort": "high", "summary": "detailed"}
+    caching = {"mode": "explicit", "ttl": "30m"}
     assert echoed("gpt-5.6", **asked) == ("gpt-5.6-sol", deep, 0.98, "24h", caching, "priority")
 
 
 def test_tools_and_formats_are_echoed_with_all_their_members() -> None:
-    loose = {"type": "function", "name": "f", "parameters": {"type": "object", "properties": {}}, "strict": None}
-    custom, search = {"type": "custom", "name": "sql"}, {"type": "web_search"}
-    form = {"type": "json_schema", "name": "city", "schema": CITY}
-    found = respond(tools=[WEATHER, loose, custom, search], text={"format": form}, tool_choice="none").json()
-    echoed = [
-        {"type": "function", "description": None, "name": "get_weather", "parameters": CITY, "strict": True},
-        {"type": "function", "description": None, "name": "f", "parameters": loose["parameters"], "strict": False},
-        {"type": "custom", "description": None, "format": {"type": "text"}, "name": "sql"},
-        {"type": "web_search"},
+    inner: dict[str, Any] = {"type": "object", "properties": {"b": {"type": "string"}}}
+    open_ = {"type": "object", "properties": {"a": {"type": "object"}}}
+    more: dict[str, Any] = {
+        "type": "object",
+        "properties": {"a": {"type": "integer"}, "list": {"type": "array", "items": inner}},
+    }
+    functions = [
+        WEATHER,
+        {"type": "function", "name": "open", "parameters": open_},
+        {"type": "function", "name": "more", "parameters": {**more, "required": ["list"]}, "strict": None},
     ]
+    custom, search = {"type": "custom", "name": "sql"}, {"type": "web_search", "external_web_access": False}
+    remote = {"type": "mcp", "server_label": "a", "server_url": "https://a.example", "headers": {"x-key": "secret"}}
+    form = {"type": "json_schema", "name": "city", "schema": CITY}
+    tools = [*functions, custom, search, remote]
+    found = respond(tools=tools, text={"format": form}, tool_choice="none").json()
+    closed = {"required": ["b"], "additionalProperties": False}
+    more["properties"]["list"]["items"] = {**inner, **closed}
+    function = {"type": "function", "description": None}
+    echoed = [
+        {**function, "name": "get_weather", "output_schema": None, "parameters": CITY, "strict": True},
+        {**function, "name": "open", "output_schema": None, "parameters": open_, "strict": False},
+        {
+            **function,
+            "name": "more",
+            "output_schema": None,
+            "parameters": {**more, "required": ["list", "a"], "additionalProperties": False},
+            "strict": True,
+        },
+        {"type": "custom", "description": None, "format": {"type": "text"}, "name": "sql"},
+        {
+            "type": "web_search",
+            "return_token_budget": "default",
+            "search_content_types": ["text"],
+            "search_context_size": "medium",
+            "user_location": {
+                "type": "approximate", "city": None, "country": "US", "region": None, "timezone": None
+            },
+        },
+        {
+            "type": "mcp",
+            "allowed_tools": None,
+            "headers": {"x-key": "<redacted>"},
+            "require_approval": "always",
+            "server_description": None,
+            "server_label": "a",
+            "server_url": "https://a.example",
+        },
+    ]  # fmt: skip
     assert json.dumps(found["tools"]) == json.dumps(echoed)
     assert list(found["text"]["format"].items()) == [
         ("type", "json_schema"), ("description", None), ("name", "city"), ("schema", CITY), ("strict", False)

@@ -296,7 +296,7 @@ def _services(body: Body, family: Family, model: str) -> Refusal | None:
         return unsupported("prediction")
     if body.get("verbosity") in ("low", "high") and not family.efforts and family is not UNKNOWN:
         return unsupported_value("verbosity", f"'{body['verbosity']}'", " Supported values are: 'medium'.")
-    if body.get("prompt_cache_retention") == "in_memory" and family.cache_retention == "24h":
+    if body.get("prompt_cache_retention") == "in_memory" and "in_memory" not in family.cache_retentions:
         return unsupported_value("prompt_cache_retention", "'in_memory'", " Supported values are: '24h'.")
     if body.get("prompt_cache_options") is not None and not family.cache_options and family is not UNKNOWN:
         return unsupported("prompt_cache_options")

@@ -41,8 +41,8 @@ class Family(NamedTuple):
     - `sees`: whether it accepts images.
     - `fingerprinted`: whether its chats have a `system_fingerprint`, which is null otherwise.
     - `named_finish`: the finish reason of a chat whose `tool_choice` named the function.
-    - `top_p`, `cache_retention`, `reasoning_context`, `reasoning_mode`: what responses echo if the request says nothing
-      of them, None for a member that they lack; `cache_options`: whether they have `prompt_cache_options`.
+    - `top_p`, `reasoning_context`: what responses echo if the request says nothing of them; `cache_retentions`: those
+      that it accepts, the first of which they echo; `cache_options`: whether it accepts `prompt_cache_options`.
     - `phased`: whether messages of its responses have a `phase`.
     - `dimensions`: the length of its embeddings; `shortens`: whether they may be shorter.
     - `owner`: `owned_by` of its models.
@@ -60,9 +60,8 @@ class Family(NamedTuple):
     fingerprinted: bool = False
     named_finish: Literal["stop", "tool_calls"] = "tool_calls"
     top_p: float = 1.0
-    cache_retention: str = "in_memory"
-    reasoning_context: str | None = None
-    reasoning_mode: str | None = None
+    cache_retentions: tuple[str, ...] = ("in_memory", "24h")
+    reasoning_context: str = "current_turn"
     cache_options: bool = False
     phased: bool = False
     dimensions: int = 0
@@ -75,14 +74,13 @@ _GPT_5 = Family(
     ("medium", "minimal", "low", "high"), context=400_000, max_output=128_000, max_input=272_000, stops=False
 )
 _GPT_5_1 = _GPT_5._replace(efforts=("none", "low", "medium", "high"))
-_GPT_5_2 = _GPT_5._replace(efforts=_NONE_TO_XHIGH)
+_GPT_5_2 = _GPT_5._replace(efforts=_NONE_TO_XHIGH, top_p=0.98, cache_retentions=("24h", "in_memory"))
 _GPT_5_3 = _GPT_5_2._replace(phased=True)
 _GPT_5_4 = _GPT_5_3._replace(context=1_050_000, max_input=None, chat_tools="without_effort")
 _GPT_5_5 = _GPT_5_4._replace(
-    efforts=("medium", "none", "low", "high", "xhigh"), chat_tools="only_none", top_p=0.98, cache_retention="24h",
-    reasoning_context="all_turns",
-)  # fmt: skip
-_GPT_5_6 = _GPT_5_5._replace(efforts=(*_GPT_5_5.efforts, "max"), reasoning_mode="standard", cache_options=True)
+    efforts=("medium", "none", "low", "high", "xhigh"), chat_tools="only_none", cache_retentions=("24h",)
+)
+_GPT_5_6 = _GPT_5_5._replace(efforts=(*_GPT_5_5.efforts, "max"), reasoning_context="all_turns", cache_options=True)
 _GPT_6 = _GPT_5_6._replace(chat_tools="always")
 _GPT_6_2 = _GPT_6._replace(efforts=("medium", "low", "high", "xhigh", "max"), max_input=922_000)
 _PRO = ("medium", "high", "xhigh")

@@ -49,6 +49,38 @@ def schema_refusal(form: Mapping[str, Any], where: str) -> Refusal | None:
     return Refusal(FailureKind.INVALID_REQUEST, words, where, code=code)
 
 
+def strict_tool(tool: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A tool of a response as the vendor takes it (recorded): a function that does not say whether it is strict is made
+    strict, if its schema can be. Objects then require all of their properties, and have no others."""
+    if tool["type"] == "namespace":
+        return {**tool, "tools": [strict_tool(each) for each in tool["tools"]]}
+    if tool["type"] != "function" or tool.get("strict") is not None:
+        return tool
+    if tool.get("parameters"):
+        made = {**tool, "parameters": _closed(tool["parameters"]), "strict": True}
+        if schema_refusal(made, "parameters") is None:
+            return made
+    return {**tool, "strict": False}
+
+
+def _closed(schema: Schema) -> dict[str, Any]:
+    """A schema whose objects require all of their properties, and have no others unless it says so."""
+    closed = {**schema}
+    for name in _NAMED:
+        if isinstance(schema.get(name), Mapping):
+            closed[name] = {key: _closed(it) if isinstance(it, Mapping) else it for key, it in schema[name].items()}
+    if isinstance(schema.get("anyOf"), list):
+        closed["anyOf"] = [_closed(each) if isinstance(each, Mapping) else each for each in schema["anyOf"]]
+    if isinstance(schema.get("items"), Mapping):
+        closed["items"] = _closed(schema["items"])
+    if isinstance(schema.get("properties"), Mapping):
+        listed = schema.get("required")
+        required = [name for name in listed if isinstance(name, str)] if isinstance(listed, list) else []
+        closed["required"] = [*dict.fromkeys((*required, *schema["properties"]))]
+        closed.setdefault("additionalProperties", False)
+    return closed
+
+
 def _fault(form: Mapping[str, Any], schema: Schema, *, function: bool) -> str | None:
     if (function or form.get("strict")) and schema.get("type") != "object":
         return f"schema must be a JSON Schema of 'type: \"object\"', got 'type: \"{schema.get('type')}\"'."

@@ -25,7 +25,6 @@ from mockserver.dialects.openai.responses.flavour import (
     write,
 )
 from mockserver.dialects.openai.responses.items import GeneratedItem, conversation_of, incomplete_reason, sealed
-from mockserver.dialects.openai.strict_schemas import schema_refusal
 
 # The prefixes of the ids of items.
 PREFIXES = {
@@ -142,14 +141,14 @@ def _members(response: Responding, output: Sequence[Members] | None, status: str
     family, over = family_of(name), output is not None
     reason = incomplete_reason(response.choice) if over else None
     tier, conversation = body.get("service_tier") or "auto", conversation_of(body)
-    caching = {"mode": "implicit", "ttl": "30m", **(body.get("prompt_cache_options") or {})}
+    caching = body.get("prompt_cache_options")
     return {
         "id": made_id(scope, "resp", 0),
         "object": "response",
         "created_at": int(scope.now),
         "status": status,
         "background": bool(body.get("background")),
-        **(NOTHING if response.streamed else {"billing": {"payer": "developer"}}),
+        **(NOTHING if response.streamed or status == "queued" else {"billing": {"payer": "developer"}}),
         "completed_at": int(scope.now + _takes(response)) if status == "completed" else None,
         **({"conversation": {"id": conversation}} if conversation is not None else NOTHING),
         "error": None,
@@ -166,8 +165,8 @@ def _members(response: Responding, output: Sequence[Members] | None, status: str
         "previous_response_id": body.get("previous_response_id"),
         **({"prompt": body["prompt"]} if body.get("prompt") else NOTHING),
         "prompt_cache_key": body.get("prompt_cache_key"),
-        **({"prompt_cache_options": caching} if family.cache_options else NOTHING),
-        "prompt_cache_retention": body.get("prompt_cache_retention") or family.cache_retention,
+        **({"prompt_cache_options": {"mode": "implicit", "ttl": "30m", **caching}} if caching else NOTHING),
+        "prompt_cache_retention": body.get("prompt_cache_retention") or family.cache_retentions[0],
         "reasoning": _reasoning(response),
         "safety_identifier": body.get("safety_identifier"),
         "service_tier": tier_of(tier) if over else tier,
@@ -193,14 +192,15 @@ def _takes(response: Responding) -> float:
 
 def _reasoning(response: Responding) -> Members:
     name, asked = response.generation.request.model, response.body.get("reasoning") or NOTHING
-    family = family_of(name)
-    context = asked.get("context") or family.reasoning_context
-    mode = asked.get("mode") or family.reasoning_mode
+    family, context = family_of(name), asked.get("context") or "auto"
+    if context == "auto":
+        context = family.reasoning_context if family.efforts else None
+    summary = asked.get("summary") or asked.get("generate_summary")
     return {
-        **({"context": context} if context is not None else NOTHING),
+        "context": context,
         "effort": effort_asked(response.body, family),
-        **({"mode": mode} if mode is not None else NOTHING),
-        "summary": asked.get("summary") or asked.get("generate_summary"),
+        **({"mode": asked.get("mode") or "standard"} if family.efforts else NOTHING),
+        "summary": "detailed" if summary == "auto" else summary,
     }
 
 
@@ -217,16 +217,52 @@ def _text(asked: Members) -> Members:
     return {"format": form, "verbosity": asked.get("verbosity") or "medium"}
 
 
+_NOWHERE: Members = {"type": "approximate", "city": None, "country": None, "region": None, "timezone": None}
+_SEARCH: Members = {
+    "search_content_types": ["text"],
+    "search_context_size": "medium",
+    "user_location": {**_NOWHERE, "country": "US"},
+}
+# What is told of a tool that the request says nothing of (recorded in August 2026, of files and images earlier).
+_TOOLS: Mapping[str, Members] = {
+    "function": {"description": None, "output_schema": None, "parameters": None},
+    "custom": {"description": None, "format": {"type": "text"}},
+    "web_search": {"return_token_budget": "default", **_SEARCH},
+    "web_search_preview": _SEARCH,
+    "file_search": {
+        "filters": None,
+        "max_num_results": 20,
+        "ranking_options": {"ranker": "auto", "score_threshold": 0.0},
+    },
+    "image_generation": {
+        "background": "auto",
+        "model": "gpt-image-1",
+        "moderation": "auto",
+        "n": 1,
+        "output_compression": 100,
+        "output_format": "png",
+        "quality": "auto",
+        "size": "auto",
+    },
+    "mcp": {"allowed_tools": None, "headers": None, "require_approval": "always", "server_description": None},
+    "tool_search": {"description": None, "parameters": None},
+}
+_REDACTED = "<redacted>"
+
+
 def echoed_tool(tool: Members) -> Members:
-    """A tool as the answer repeats it. A function is strict, unless the request or its schema forbids that."""
-    if tool["type"] == "custom":
-        tool = {"description": None, "format": {"type": "text"}, **tool}
-    elif tool["type"] == "function":
-        strict = tool.get("strict")
-        if strict is None:
-            strict = bool(tool.get("parameters")) and schema_refusal({**tool, "strict": True}, "parameters") is None
-        tool = {"description": None, "parameters": None, **tool, "strict": strict}
-    return {"type": tool["type"], **dict(sorted(tool.items()))}
+    """A tool as the answer repeats it: with all members, without secrets, and those of a namespace alike."""
+    kind = tool["type"]
+    told = {**_TOOLS.get(kind, NOTHING), **{name: value for name, value in tool.items() if value is not None}}
+    if "user_location" in told:
+        told["user_location"] = {**_NOWHERE, **told["user_location"]}
+        told.pop("external_web_access", None)
+    elif kind == "mcp":
+        told["headers"] = told["headers"] and dict.fromkeys(told["headers"], _REDACTED)
+        told |= {"authorization": _REDACTED} if "authorization" in told else NOTHING
+    elif kind == "namespace":
+        told["tools"] = [echoed_tool(each) for each in told["tools"]]
+    return {"type": kind, **dict(sorted(told.items()))}
 
 
 def _usage(response: Responding) -> Members:

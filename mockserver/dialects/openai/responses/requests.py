@@ -51,7 +51,7 @@ from mockserver.dialects.openai.responses.items import (
     offered_tools,
 )
 from mockserver.dialects.openai.responses.store import Conversation, ResponseStore, Stored
-from mockserver.dialects.openai.strict_schemas import schema_refusal
+from mockserver.dialects.openai.strict_schemas import schema_refusal, strict_tool
 
 _REQUEST = Contract(components("mockserver.dialects.openai", "openai"), "ResponseRequest")
 Items = Sequence[Mapping[str, Any]]
@@ -72,6 +72,8 @@ def read_response(call: Call, scope: RequestScope, *, compacts: bool = False) ->
     body = valid_body(call, _REQUEST, responses=True)
     if isinstance(body, Refusal):
         return body
+    if body.get("tools"):
+        body = {**body, "tools": [*map(strict_tool, body["tools"])]}
     name = body.get("model", _OF_TEMPLATES)
     model = scope.model(name)
     if model is None:
