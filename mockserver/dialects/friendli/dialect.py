@@ -151,7 +151,8 @@ FRIENDLI = Dialect(
     clients=Clients(keys=("FRIENDLI_TOKEN", "FRIENDLIAI_API_KEY"), bases={"FRIENDLI_API_BASE": "/serverless/v1"}),
     quotas=QUOTAS,
     # Its models have the names that Hugging Face gives them, so others serve them too.
-    marks=(("x-friendli-team", ""),),
+    # "A personal access token (e.g. flp_XXX)".
+    marks=(("x-friendli-team", ""), ("authorization", "Bearer flp_")),
     # On the page's wire the event with the whole answer ends every choice; today's events end choices as OpenAI's do.
     finish_keys=("finish_reason", "stop_reason"),
     finishes=re.compile(rb'"event"\s*:\s*"complete"|"delta":\{"stop_reason"\s*:\s*"|' + FINISH_REASON.pattern),

@@ -128,10 +128,13 @@ def _best_of(value: Any, fields: Fields) -> str | None:
         return "best_of is not an unsigned integer"
     if value == 0:
         return "best_of value should be greater than 0"
-    if value >= _BEST_OF_LIMIT:
-        return f"best_of exceeds limit provided in graph config: {_BEST_OF_LIMIT}"
-    # Any value at all, 1 included.
-    return "best_of cannot be used in streaming mode" if fields.get("stream") is True else None
+    return f"best_of exceeds limit provided in graph config: {_BEST_OF_LIMIT}" if value >= _BEST_OF_LIMIT else None
+
+
+def _unstreamed(least: int) -> Check:
+    """A check that a stream does not choose the best of so many or more."""
+    message = "best_of cannot be used in streaming mode"
+    return "best_of", lambda value, fields: message if value >= least and fields.get("stream") is True else None
 
 
 def _several(value: Any, fields: Fields) -> str | None:
@@ -254,6 +257,8 @@ SAMPLING: tuple[Check, ...] = (
     ("seed", _seed),
     _stop(16),
     *_BEAMS,
+    # Any value at all.
+    _unstreamed(1),
 )
 
 SEVERAL: Check = ("n", _several)
@@ -276,6 +281,8 @@ COMPLETION_CHECKS: Mapping[Edition, tuple[Check, ...]] = {
         _integer("seed", UINT32, "seed is not an unsigned integer"),
         _stop(4),
         *_BEAMS,
+        # "default: `1`"
+        _unstreamed(2),
         SEVERAL,
         ("num_assistant_tokens", _assistant_tokens),
         ("assistant_confidence_threshold", _assistant_confidence),
