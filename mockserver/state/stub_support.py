@@ -50,7 +50,11 @@ def nowhere(criteria: RequestMatcher, dialects: Mapping[str, Dialect], settings:
         return None
     paths = [str(value) for each in where if each.field == "path" for value in each.matcher.equal_to]
     longer = next((f"/{name}" for path in paths for name in dialects if path.startswith(f"/{name}/")), None)
-    hint = f". A dialect's own path has no {longer} in front; name the dialect instead" if longer else ""
+    hint = (
+        f". A dialect's own path has no {longer} in front; name the dialect instead"
+        if longer
+        else "; `mockserver routes` lists all"
+    )
     return f"match: no operation has {' and '.join(f'{each.label} {each.matcher.wanted}' for each in where)}{hint}"
 
 

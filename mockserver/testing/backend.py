@@ -43,8 +43,8 @@ if TYPE_CHECKING:
 
 # How long the admin API may take to answer, in addition to the time that it is asked to wait, in seconds.
 _DEADLINE = 10.0
-# What a server refuses to sift, and to replay; all else that it refuses is about a stub.
-_REFUSALS: Mapping[str, type[Exception]] = {"sift": CriteriaError, "replay": ConfigError}
+# What a server refuses to filter by, and to replay; all else that it refuses is about a stub.
+_REFUSALS: Mapping[str, type[Exception]] = {"filter": CriteriaError, "replay": ConfigError}
 # Among so many of the latest exchanges one is looked for first.
 _LATEST = 20
 
@@ -146,11 +146,11 @@ class InProcessJournal:
     def filter_exchanges(self, match: Mapping[str, Any]) -> Mapping[int, Sequence[str]]:
         operations = operations_of(self._dialects)
 
-        def sifted() -> Mapping[int, Sequence[str]]:
+        def filtered() -> Mapping[int, Sequence[str]]:
             journal = self._journal()
             return filter_exchanges(journal.exchanges(), match, operations, journal.forgotten.questions)
 
-        return self._thread.call(sifted)
+        return self._thread.call(filtered)
 
     def wait(self, seconds: float, requests: int | None = None) -> bool:
         journal = self._thread.call(self._journal)
@@ -254,7 +254,7 @@ class OverHttp:
             limit *= 10
 
     def filter_exchanges(self, match: Mapping[str, Any]) -> Mapping[int, Sequence[str]]:
-        differences = self._ask("POST", "/journal/sift", {"match": match})["differences"]
+        differences = self._ask("POST", "/journal/filter", {"match": match})["differences"]
         return {int(number): found for number, found in differences.items()}
 
     def add_stub(self, table: Mapping[str, Any]) -> str:

@@ -170,7 +170,7 @@ _EXCHANGES = table(
         "exchanges": rows({"anyOf": [reference("Exchange"), reference("WholeExchange")]}),
     }
 )
-_SIFTED = table(
+_FILTERED = table(
     {
         "matching": rows(WHOLE),
         "differences": by_name(rows(TEXT)),
@@ -256,8 +256,8 @@ async def exchange(request: AdminRequest) -> Response:
 
 @endpoint(
     "POST",
-    per_namespace("/journal/sift"),
-    {200: _SIFTED},
+    per_namespace("/journal/filter"),
+    {200: _FILTERED},
     takes=table({}, {"match": reference("Match")}),
     refuses=(400,),
 )
@@ -268,8 +268,8 @@ async def filter_exchanges(request: AdminRequest) -> object:
         raise AdminError(unknown_name("key", name, ("match",)))
     journal, operations = request.namespace.journal, request.app_state.operations
     forgotten, match = journal.forgotten, wanted.get("match", {})
-    sift = partial(differences_of, journal.exchanges(), match, operations, forgotten.questions)
-    found = await asyncio.to_thread(sift)
+    filtered = partial(differences_of, journal.exchanges(), match, operations, forgotten.questions)
+    found = await asyncio.to_thread(filtered)
     matching = [number for number, differences in found.items() if not differences]
     by_number = {str(number): differences for number, differences in found.items()}
     return {"matching": matching, "differences": by_number, "forgotten": forgotten._asdict()}

@@ -140,7 +140,7 @@ def _faults(value: object, place: str) -> tuple[Fault, ...]:
         raise StubError(f"{place}: {error}") from None
     for fault in faults:
         if FAULTS[fault.kind].listens:
-            raise StubError(f"{place}: {fault.kind!r} affects the whole server, so it cannot be a fault of one answer")
+            raise StubError(f"{place}: {fault.kind!r} affects the whole server, not one answer; take reset")
         if fault.chance != Chance() or fault.match != ANYTHING:
             raise StubError(
                 f"{place}: share, times, match and the like are not possible here; the stub's own match and times apply"

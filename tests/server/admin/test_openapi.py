@@ -98,7 +98,7 @@ ASKED: tuple[tuple[str, str, Any], ...] = (
     ("exchange", "/_mockserver/ns/told/journal/1", None),
     ("exchange", "/_mockserver/ns/told/journal/99", None),
     ("unmatched", "/_mockserver/ns/told/journal/unmatched", None),
-    ("filterExchanges", "/_mockserver/ns/told/journal/sift", {"match": {"model": "m", "not": {"stream": True}}}),
+    ("filterExchanges", "/_mockserver/ns/told/journal/filter", {"match": {"model": "m", "not": {"stream": True}}}),
     ("verify", "/_mockserver/ns/told/verify", {"checks": VERIFIED[:1]}),
     ("verify", "/_mockserver/ns/told/verify", {"checks": VERIFIED}),
     ("verify", "/_mockserver/ns/told/verify", {"checks": [{"call": 1}]}),

@@ -61,7 +61,7 @@ def test_what_is_forgotten_is_told_wherever_it_is_missing() -> None:
         forgotten = {"exchanges": 2, "questions": 2}
         journal = admin(server, "loss", "GET", "/journal")[1]
         assert (journal["opened"], journal["forgotten"], len(journal["exchanges"])) == (3, forgotten, 1)
-        assert admin(server, "loss", "POST", "/journal/sift", {})[1]["forgotten"] == forgotten
+        assert admin(server, "loss", "POST", "/journal/filter", {})[1]["forgotten"] == forgotten
         assert admin(server, "loss", "GET", "/wait?requests=3&seconds=0.01")[1]["happened"]
         checks = [{"calls": 3}, {"never": True, "match": {"model": "n"}}, {"resilience": True}]
         status, told = admin(server, "loss", "POST", "/verify", {"checks": checks})
@@ -81,7 +81,7 @@ def test_what_is_forgotten_is_told_wherever_it_is_missing() -> None:
             "checks[0]: match: unknown field 'modl'",
         ),
         ("POST", "/verify", {"checks": [{"resilience": {"handles": "x"}}]}, "handles: unknown value 'x'"),
-        ("POST", "/journal/sift", {"match": {"modl": 1}}, "unknown field 'modl'"),
+        ("POST", "/journal/filter", {"match": {"modl": 1}}, "unknown field 'modl'"),
         ("GET", "/report?handles=maybe", None, "handles: unknown value 'maybe'"),
         ("GET", "/report?patience=long", None, "patience: 'long' is not a number"),
         ("GET", "/report?nonsense=1", None, "unknown parameter 'nonsense'"),
@@ -125,7 +125,7 @@ def test_what_is_forgotten_is_told_wherever_it_is_missing() -> None:
         ("PUT", "/settings", {"latency": "fats"}, "latency"),
         ("PUT", "/settings", {"quota": "teir1"}, "setting quota: tier: unknown tier 'teir1'. Did you mean 'tier1'?"),
         ("PUT", "/settings", {"quota": "30/min"}, "A limit is written with its key, as in requests=30/min"),
-        ("POST", "/journal/sift", {"modl": "m"}, "unknown key 'modl'"),
+        ("POST", "/journal/filter", {"modl": "m"}, "unknown key 'modl'"),
     ],
 )
 def test_what_cannot_be_meant_is_refused(
@@ -154,11 +154,11 @@ def test_waiting_says_whether_it_happened(server: MockServer, space: str) -> Non
     assert admin(server, space, "GET", "/wait") == (200, {"happened": True, "opened": 1})
 
 
-def test_sifting_tells_who_matches_and_where_the_others_differ(server: MockServer, space: str) -> None:
+def test_filtering_tells_who_matches_and_where_the_others_differ(server: MockServer, space: str) -> None:
     ask(server, space)
     ask(server, space, model="n")
     exchange(server.url, "POST", f"/ns/{space}/nowhere", BODY)
-    status, told = admin(server, space, "POST", "/journal/sift", {"match": {"model": "n"}})
+    status, told = admin(server, space, "POST", "/journal/filter", {"match": {"model": "n"}})
     assert (status, told["matching"]) == (200, [2])
     differences = {"1": ["model: expected 'n', found 'm'"], "2": [], "3": ["nothing is served at this path"]}
     assert told["differences"] == differences
@@ -168,14 +168,14 @@ def test_whoever_has_to_guess_whether_a_request_matches_says_so(server: MockServ
     ask(server, space, prompt="a" * 5000 + "!")
     match = {"prompt": {"regex": "(a|aa)+$"}}
     for path, body in (
-        ("/journal/sift", {"match": match}),
+        ("/journal/filter", {"match": match}),
         ("/verify", {"checks": [{"never": True, "match": {"not": match}}]}),
     ):
         status, told = admin(server, space, "POST", path, body)
         assert status == 400
         assert "Cannot tell whether request #1 matches: " in told["error"]["message"]
         assert "/(a|aa)+$/" in told["error"]["message"]
-    assert admin(server, space, "POST", "/journal/sift", {"match": {**match, "model": "x"}})[0] == 200
+    assert admin(server, space, "POST", "/journal/filter", {"match": {**match, "model": "x"}})[0] == 200
 
 
 def test_a_namespace_has_settings_of_its_own_until_it_gets_others(server: MockServer, space: str) -> None:

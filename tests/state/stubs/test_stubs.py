@@ -870,7 +870,7 @@ def test_what_a_stub_says_of_all_its_replies_gives_way_to_what_a_reply_says_itse
         ),
         (
             {"faults": [{"kind": "refuse"}]},
-            "stub.faults: 'refuse' affects the whole server, so it cannot be a fault of one answer",
+            "stub.faults: 'refuse' affects the whole server, not one answer; take reset",
         ),
         (
             {"reply": {"body": "a", "faults": "silence"}},
