@@ -186,7 +186,7 @@ class Handler:
     def _elsewhere(self, incoming: _Incoming, requested: str) -> PlayedResponse:
         """The answer at a path that nothing serves; a browser at the root is led to the live page."""
         if not incoming.setup.settings.strict:
-            led = _to_live_page(incoming.method, incoming.path, incoming.headers, requested)
+            led = _to_live_page(incoming, requested)
             if led is not None:
                 return _aside(incoming, led)
         simulator_error = no_route(incoming.method, incoming.path, self.app_state.dialects, incoming.setup.routes)
@@ -297,14 +297,12 @@ def no_route(method: str, path: str, dialects: Iterable[str], routes: Routes) ->
     return SimulatorError(404, "no_route", message, tuple(routes.nearest(path)))
 
 
-def _to_live_page(method: str, path: str, headers: Headers, requested: str) -> Timeline | None:
-    """A redirect to the live page if a browser requests the root; else None.
-
-    The `path` is the requested one without the namespace.
-    """
-    if path != "/" or method not in ("GET", "HEAD") or "text/html" not in (headers.get("accept") or ""):
+def _to_live_page(incoming: _Incoming, requested: str) -> Timeline | None:
+    """A redirect to the namespace's live page if a browser requests the root, at the `requested` path; else None."""
+    is_page = "text/html" in (incoming.headers.get("accept") or "")
+    if incoming.path != "/" or incoming.method not in ("GET", "HEAD") or not is_page:
         return None
-    location = (b"location", live_page_from(requested).encode())
+    location = (b"location", live_page_from(requested, incoming.namespace.name).encode())
     return Timeline(307, (location, (b"cache-control", b"no-store")), ())
 
 

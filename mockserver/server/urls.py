@@ -3,7 +3,7 @@
 import socket
 import ssl
 from http.client import BadStatusLine, HTTPConnection, HTTPException, HTTPSConnection
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 from mockserver.core.json_values import read_json
 from mockserver.state.settings.checks import ADMIN as ADMIN
@@ -90,6 +90,7 @@ def tls_refused(error: ssl.SSLError) -> str:
     return "the server there speaks no TLS; use http:// in its URL" if error.reason in _PLAIN_ANSWERS else ""
 
 
-def live_page_from(path: str) -> str:
-    """The address of the live page relative to a path: a proxy may have stripped the beginning of that path."""
-    return f"{'../' * (path.count('/') - 1)}{ADMIN[1:]}/ui/"
+def live_page_from(path: str, namespace: str = "") -> str:
+    """The address of the live page of a namespace relative to a path, whose beginning a proxy may have stripped."""
+    query = f"?ns={quote(namespace, safe='')}" if namespace else ""
+    return f"{'../' * (path.count('/') - 1)}{ADMIN[1:]}/ui/{query}"

@@ -1,6 +1,6 @@
 /** The whole page: the bar, the three views, and the connection to the server. */
 
-import { ADMIN, catalogue, get, space } from "./base/api.js";
+import { ADMIN, catalogue, get, space, spaceNamed } from "./base/api.js";
 import { fill, h, select } from "./base/dom.js";
 import { Exchanges } from "./base/exchanges.js";
 import { Live } from "./base/event-source.js";
@@ -59,8 +59,7 @@ async function listSpaces() {
 
 /** @param {string} name */
 function chooseSpace(name) {
-  const chosen = name === NEW ? (prompt("Name of the namespace") ?? space.name).trim() : name;
-  space.name = chosen.replace(/[/?#]/g, "-");
+  space.name = spaceNamed(name === NEW ? (prompt("Name of the namespace") ?? space.name) : name);
   const url = new URL(location.href);
   if (space.name) url.searchParams.set("ns", space.name);
   else url.searchParams.delete("ns");

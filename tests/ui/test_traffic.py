@@ -40,6 +40,9 @@ def test_an_empty_journal_says_how_to_begin(open_page: Open) -> None:
     expect(page.get_by_role("heading", name="No requests yet")).to_be_visible()
     expect(page.locator(".link")).to_have_text("live")
     assert "curl -N http://127.0.0.1" in page.get_by_role("region", name="An example").inner_text()
+    page = open_page(query="?ns=a%20b")
+    expect(page.get_by_role("region", name="An example")).to_contain_text("/ns/a-b/cerebras/v1/completions")
+    expect(page.get_by_label("Namespace")).to_have_value("a-b")
 
 
 def test_the_list_says_why_a_request_was_refused(open_page: Open, mock: MockServer) -> None:

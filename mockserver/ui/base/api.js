@@ -21,8 +21,13 @@ export const token = {
 };
 
 export const space = {
-  name: new URLSearchParams(location.search).get("ns") ?? "",
+  name: spaceNamed(new URLSearchParams(location.search).get("ns") ?? ""),
 };
+
+/** A name that a namespace can have: this one, with hyphens for what none can contain. @param {string} name */
+export function spaceNamed(name) {
+  return name.trim().replace(/[\s/?#]+/g, "-").slice(0, 200);
+}
 
 /** @param {string} path */
 export function inSpace(path) {

@@ -4,7 +4,7 @@ import { get } from "../base/api.js";
 import { check, field, fill, h, perFrame, select } from "../base/dom.js";
 import { json } from "../base/answer-text.js";
 import { send } from "../base/request.js";
-import { duration } from "../base/format.js";
+import { counted, duration } from "../base/format.js";
 import { Chart } from "../parts/chart.js";
 import { inputsOf, labelled, propertiesOf } from "../parts/form.js";
 import { failure } from "../parts/states.js";
@@ -191,7 +191,7 @@ export class Panel {
   #tellEnd(arrivals, end) {
     const kind = end.broken || end.status >= 500 || !end.status ? "bad" : end.status >= 400 ? "warn" : "good";
     const faults = end.broken ? h("span", { class: "badge bad" }, end.broken) : null;
-    fill(this.status, h("span", { class: `badge ${kind}` }, end.status || "no answer"), `${arrivals.length} events in ${duration(end.seconds)}`, faults);
+    fill(this.status, h("span", { class: `badge ${kind}` }, end.status || "no answer"), `${counted(arrivals.length, "event")} in ${duration(end.seconds)}`, faults);
     if (!this.text.textContent) fill(this.text, h("span", { class: "empty" }, refusal(arrivals) || "The answer has no text."));
     if (arrivals.length === 1 && json(arrivals[0].raw)) this.raw.textContent = JSON.stringify(json(arrivals[0].raw), null, 2);
     this.#tellTiming(arrivals, end);

@@ -201,9 +201,9 @@ function hint() {
 }
 
 function empty() {
-  const command = `curl -N ${location.origin}${PREFIX}/cerebras/v1/completions \\\n  -H "Authorization: Bearer any-key" -H "Content-Type: application/json" \\\n  -d '{"model": "llama3.1-8b", "prompt": "Once upon a time", "max_tokens": 24, "stream": true}'`;
+  const command = `curl -N ${location.origin}${PREFIX}${space.name && `/ns/${encodeURIComponent(space.name)}`}/cerebras/v1/completions \\\n  -H "Authorization: Bearer any-key" -H "Content-Type: application/json" \\\n  -d '{"model": "llama3.1-8b", "prompt": "Once upon a time", "max_tokens": 24, "stream": true}'`;
   return state("No requests yet",
-    h("p", null, "Point your application's base URL at this server, or try:"),
+    h("p", null, space.name ? "Point your application's base URL at this namespace, or try:" : "Point your application's base URL at this server, or try:"),
     h("pre", { class: "code", tabindex: "0", role: "region", "aria-label": "An example" }, command),
     h("p", null, "Or send a request from the ", h("a", { href: "#/playground" }, "playground"), "."),
   );
