@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from operator import attrgetter
-from typing import Literal, NamedTuple, Protocol
+from typing import Literal, NamedTuple, Protocol, runtime_checkable
 
 FinishReason = Literal["stop", "length", "content_filter", "tool_calls", "function_call"]
 Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh"]
@@ -48,6 +48,7 @@ class Prompt(NamedTuple):
 LONGEST_CHOICE = 131_072
 
 
+@runtime_checkable
 class Lengths(Protocol):
     """A distribution of lengths, given by its quantile function."""
 

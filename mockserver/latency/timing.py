@@ -119,7 +119,10 @@ def to_timeline(reply: Reply, timing: TokenTiming) -> Timeline:
 
 
 def _due(frames: Iterable[FrameBatch], timing: TokenTiming) -> Iterator[TimedFrames]:
-    for data, step, tokens in frames:
+    for batch in frames:
+        if type(batch) is not FrameBatch or isinstance(batch.data, bytes):
+            raise TypeError(f"the frames of a reply come in FrameBatches of several bytes each, not as {batch!r:.80}")
+        data, step, tokens = batch
         yield TimedFrames(data, timing.due(step), tokens)
 
 

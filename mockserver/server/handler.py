@@ -127,7 +127,7 @@ class Handler:
 
     async def _answer(self, incoming: _Incoming, route: RouteMatch) -> PlayedResponse:
         """The way of a request through the pipeline. Raises HeaderError if one of our own headers cannot be obeyed."""
-        namespace, setup, plan = incoming.namespace, incoming.setup, None
+        namespace, setup, plan, context = incoming.namespace, incoming.setup, None, None
         try:
             context = self._context(incoming, route)
             is_long = reads_long(context.call)
@@ -149,8 +149,10 @@ class Handler:
                 pipeline.release(plan, namespace)
             if isinstance(error, HeaderError):
                 raise
-            message = "an error in mockserver or in its dialect %s, answered as a server error: %s %s"
-            log.error(message, route.dialect.name, incoming.method, route.path, exc_info=error)
+            found = () if context is None else pipeline.misfits(context, plan)
+            told = "; ".join((f"{incoming.method} {route.path}", *found))
+            message = "an error in mockserver or in its dialect %s, answered as a server error: %s"
+            log.error(message, route.dialect.name, told, exc_info=error)
             return self._refuse(incoming, route, FailureKind.SERVER_ERROR)
         if plan.timeline.ending is not None and not incoming.has_transport:
             pipeline.release(plan, namespace)

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,16 +12,19 @@ from mockserver.cli import main
 from mockserver.core import installed
 from mockserver.core.dialects import Model, Operation, RequestScope, Schemas
 from mockserver.core.failures import FailureKind, Refusal
+from mockserver.core.generation import GenerationRequest, Limits
 from mockserver.core.installed import DialectError, defects_of, load_dialect
 from mockserver.core.quotas import Limit, LimitState
 from mockserver.core.seeding import alphanumerics
-from mockserver.core.timeline import TokenTiming
+from mockserver.core.timeline import FrameBatch, LazyFrames, Reply, TokenTiming
 from mockserver.dialects.openai.chats import CHAT as OPENAI
 from mockserver.dialects.openai.errors import error_table
 from mockserver.dialects.openai.flavour import Segment, write
 from mockserver.dialects.openai.read import Body
+from mockserver.dialects.openai.replies import at_step, template
 from mockserver.dialects.openai.variant import CHAT, usual_headers, variant
-from mockserver.pipeline import answer
+from mockserver.latency.timing import to_timeline
+from mockserver.pipeline import answer, misfits
 from mockserver.routes import Routes
 from mockserver.state.namespaces import Namespace
 from tests.support.asking import QUIET, ask
@@ -342,3 +345,29 @@ def test_a_function_that_gives_nothing_is_named(function: str) -> None:
     told = f"the {function} of operation chat_completions must give a {kind} or a Refusal, not None"
     with pytest.raises(TypeError, match=told):
         answer(call, route, QUIET, Namespace(""))
+
+
+def test_what_does_not_fit_into_a_request_is_named() -> None:
+    read: Any = lambda call, scope: GenerationRequest("oak-1", (), limits=Limits("5"))  # type: ignore[arg-type]  # noqa: E731
+    context = ask("oak", CHATTED).plan.context
+    route = context.route._replace(operation=OAK.operations[0]._replace(read=read))
+    told = ["operation chat_completions: GenerationRequest.limits.max_tokens is '5', not an int"]
+    assert [*misfits(context._replace(route=route), None)] == told
+
+
+@pytest.mark.parametrize(
+    ("frames", "told"),
+    [
+        (
+            lambda: iter([b"data: 1"]),
+            "the frames of a reply come in FrameBatches of several bytes each, not as b'data: 1'",
+        ),
+        (lambda: iter([FrameBatch(b"1", (0,), (1,))]), "not as FrameBatch(data=b'1'"),  # type: ignore[arg-type]
+        (lambda: iter([at_step(0, b"data: 1")]), "at_step takes a sequence of events, not b'data: 1'"),  # type: ignore[arg-type]
+        (lambda: iter([template({"part": "x"})]), "no SLOT is where the text would go: {'part': 'x'}"),
+    ],
+)
+def test_frames_that_are_none_are_named(frames: Callable[[], Iterator[FrameBatch]], told: str) -> None:
+    timeline = to_timeline(Reply(200, (), LazyFrames(frames), streamed=True), TokenTiming())
+    with pytest.raises((TypeError, ValueError), match=re.escape(told)):
+        list(timeline.runs)

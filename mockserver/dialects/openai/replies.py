@@ -179,8 +179,11 @@ def event(value: object) -> bytes:
 
 
 def template(value: Mapping[str, Any], write: Callable[[object], bytes] = event) -> Template:
-    """The template of an event in which SLOT marks the place of the text; `write` makes what is sent of a value."""
-    before, _, after = write(value).partition(_SLOT)
+    """The template of an event in which SLOT marks the place of the text; `write` makes what is sent of a value.
+    ValueError without a SLOT."""
+    before, slot, after = write(value).partition(_SLOT)
+    if not slot:
+        raise ValueError(f"no SLOT is where the text would go: {value!r:.80}")
     return Template(before, after)
 
 
@@ -217,7 +220,9 @@ def group_frames(groups: Iterator[range], write: Callable[[range], bytes], step:
 
 
 def at_step(step: int, events: Sequence[bytes]) -> FrameBatch:
-    """Events that carry no token, sent after a decoding step."""
+    """Events that carry no token, sent after a decoding step. TypeError for one that is in no sequence."""
+    if isinstance(events, bytes):
+        raise TypeError(f"at_step takes a sequence of events, not {events!r:.80}")
     return FrameBatch(tuple(events), (step,) * len(events), (0,) * len(events))
 
 
