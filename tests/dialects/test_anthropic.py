@@ -403,11 +403,14 @@ def test_threads_models_and_keys_that_are_not_there_are_refused_with_codes_and_w
     for key, model, status, words in (
         ("sk-ant-api03-mine", OPUS_4_8, 200, None),
         ("sk-ant-api03-mine", FABLE, 404, f"model: {FABLE}"),
-        ("sk-ant-api03-yours", OPUS_4_8, 401, "invalid x-api-key"),
+        ("sk-ant-api03-yours", OPUS_4_8, 401, "API key is invalid."),
+        ("yours", OPUS_4_8, 401, "invalid x-api-key"),
         ("sk-ant-oat01-yours", OPUS_4_8, 401, "Invalid bearer token"),
     ):
         answer = asked({"model": model}, {**OLD, "authorization": f"Bearer {key}"}, settings=closed)
         assert (answer.status, answer.json().get("error", {}).get("message")) == (status, words)
+        assert status == 200 or answer.json()["request_id"] == answer.headers.get("request-id")
+        assert ("request-id" in answer.headers) == (words != "API key is invalid.")
 
 
 @pytest.mark.parametrize("field", ["temperature", "top_p", "top_k"])

@@ -18,7 +18,7 @@ from mockserver.core.calls import Call
 from mockserver.core.dialects import ErrorTable, ErrorTemplate, RequestScope
 from mockserver.core.failures import FailureKind, Refusal
 from mockserver.core.quotas import LimitUnit, QuotaPolicy, Refused, exceeded, per_minute, tightest
-from mockserver.core.seeding import alphanumerics, derive, hex_digits
+from mockserver.core.seeding import alphanumerics, hex_digits
 from mockserver.core.timeline import RawHeaders
 from mockserver.dialects.contracts import components
 from mockserver.dialects.openai.read import bearer
@@ -42,6 +42,12 @@ def request_id(identity: int) -> str:
     return f"req_011{alphanumerics(identity, 21, 'request')}"
 
 
+def _is_unknown(key: str | None) -> bool:
+    """Whether a key that is refused looks like one of the service's: then it is refused before the request has an id
+    (recorded in August 2026)."""
+    return key is not None and key.startswith("sk-") and not key.startswith("sk-ant-oat")
+
+
 def _template(kind: FailureKind, status: int, type_: str, message: str) -> ErrorTemplate:
     headers = WORDS["headers"].get(str(status), {})
 
@@ -49,11 +55,14 @@ def _template(kind: FailureKind, status: int, type_: str, message: str) -> Error
         # Only in wordings of ours does a name in braces stand for anything.
         if words == message or kind is FailureKind.RATE_LIMIT:
             words = words.replace("{model}", refusal.model or "claude-sonnet-4-6")
-        if kind is FailureKind.UNAUTHORIZED and (refusal.key or "").startswith("sk-ant-oat"):
+        unknown = kind is FailureKind.UNAUTHORIZED and _is_unknown(refusal.key)
+        if unknown:
+            words = "API key is invalid."
+        elif kind is FailureKind.UNAUTHORIZED and (refusal.key or "").startswith("sk-ant-oat"):
             words = "Invalid bearer token"
         details = {"details": {"error_code": refusal.code}} if refusal.code is not None else {}
         error = {"type": type_, "message": words, **details}
-        return {"type": "error", "error": error, "request_id": request_id(refusal.identity)}
+        return {"type": "error", "error": error, "request_id": None if unknown else request_id(refusal.identity)}
 
     return ErrorTemplate(status, message, body, headers=tuple((k.encode(), v.encode()) for k, v in headers.items()))
 
@@ -115,16 +124,19 @@ QUOTAS = QuotaPolicy({name: per_minute(*row) for name, row in _LIMITS["tiers"].i
 
 def every_answer(call: Call, scope: RequestScope) -> RawHeaders:
     """The headers of each answer, errors included: of a refusal without rate limits, unless these are its reason."""
-    milliseconds = 290 + derive(scope.identity, "processing") % 900
     limited = scope.refused in (None, FailureKind.RATE_LIMIT) and not call.path.startswith("/v1/models")
     known = scope.refused not in (FailureKind.MISSING_CREDENTIALS, FailureKind.UNAUTHORIZED)
+    unknown = scope.refused is FailureKind.UNAUTHORIZED and _is_unknown(api_key(call))
     return (
         date_header(scope.now),
-        (b"request-id", request_id(scope.identity).encode()),
         *(_limits(scope) if limited else ()),
+        *(() if unknown else ((b"request-id", request_id(scope.identity).encode()),)),
         *(((b"anthropic-organization-id", ORGANIZATION.encode()),) if known else ()),
-        (b"x-envoy-upstream-service-time", b"%d" % milliseconds),
-        (b"server-timing", b"x-originResponse;dur=%d" % (milliseconds + 2)),
+        # Since May 2026, when it took the place of `x-envoy-upstream-service-time` (recorded).
+        (
+            b"traceresponse",
+            f"00-{hex_digits(scope.identity, 32, 'trace')}-{hex_digits(scope.identity, 16, 'span')}-01".encode(),
+        ),
         *_EDGE,
         (b"cf-ray", f"{hex_digits(scope.identity, 16, 'cf-ray')}-FRA".encode()),
     )
