@@ -13,6 +13,7 @@ from mockserver.cli.command import Command, argument, read_input
 from mockserver.core.json_values import read_json
 from mockserver.core.messages import pluralize
 from mockserver.state.journal.views import View
+from mockserver.state.namespaces import BAD_NAME, is_name
 from mockserver.state.settings import ConfigError
 from mockserver.state.verify.client_review import ClientFacts, ClientFactsError, Unjudged, Verdict, review_client
 from mockserver.testing.backend import BackendError, OverHttp
@@ -71,7 +72,12 @@ def verdict_on(source: str, declared: ClientFacts, namespace: str, token: str | 
 
 def _of_server(url: str, declared: ClientFacts, namespace: str, token: str | None) -> Verdict:
     server, _, named = url.rstrip("/").partition("/ns/")
-    backend = OverHttp(server, unquote(named) or namespace, token)
+    named = unquote(named) or namespace
+    if namespace not in ("", named):
+        raise ConfigError(f"verdict: the URL is of the namespace {named!r}, but --namespace names {namespace!r}")
+    if not is_name(named):
+        raise ConfigError(f"verdict: namespace {named!r}: {BAD_NAME}")
+    backend = OverHttp(server, named, token)
     try:
         clock = backend.clock()
         views, forgotten = backend.past()

@@ -287,9 +287,8 @@ def no_route(method: str, path: str, dialects: Iterable[str], routes: Routes) ->
     """The answer to a request that no dialect has; `dialects` are the names of those that are served."""
     if path.startswith(f"{ADMIN}/"):
         # Without the namespace in front the admin API would have got it, or refused its disguise.
-        rest = path.removeprefix(ADMIN)
-        message = f"The admin API of a namespace is at {ADMIN}/ns/<name>{rest}, with the namespace after {ADMIN}."
-        return SimulatorError(404, "no_route", message)
+        message = f"The admin API is only at {ADMIN}/, and that of a namespace at {ADMIN}/ns/<name>/."
+        return SimulatorError(404, "admin", message)
     own = f" The server's own is at {ADMIN}{path}." if path in SOUGHT else ""
     message = (
         f"Nothing is served at {method} {path}. Put a dialect's name in front "

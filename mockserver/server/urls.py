@@ -35,7 +35,8 @@ def check_health(url: str, *, ready: bool) -> tuple[bool, str]:
     try:
         status, body = _get(url.rstrip("/"), f"{ADMIN}/ready" if ready else HEALTH)
         answer = read_json(body)
-        return status == 200, str(answer.get("error") or answer["status"])
+        error = answer.get("error")
+        return status == 200, str(error["message"] if isinstance(error, dict) else error or answer["status"])
     except (OSError, HTTPException) as error:
         advice = other_scheme(url, error)
         return False, advice or str(getattr(error, "strerror", None) or error or type(error).__name__)

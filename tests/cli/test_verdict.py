@@ -107,3 +107,6 @@ def test_what_cannot_be_meant_is_refused(server: MockServer, capsys: pytest.Capt
     assert "Did you mean 'retry'?" in capsys.readouterr().err
     assert main(["verdict", "http://127.0.0.1:9"]) == 2
     assert "refused" in capsys.readouterr().err
+    for path, space, words in (("", "a b", "cannot contain"), ("/ns/a", "b", "the URL is of the namespace 'a', but")):
+        assert main(["verdict", f"{server.url}{path}", "--namespace", space]) == 2
+        assert words in capsys.readouterr().err

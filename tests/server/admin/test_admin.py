@@ -227,7 +227,7 @@ def test_what_is_not_clearly_meant_changes_nothing(method: str, path: str, statu
     [kept] = client.get("/_mockserver/stubs").json()["stubs"]
     assert kept["name"] == "kept"
     elsewhere = client.request(method, f"/ns/a/_mockserver{path}")
-    assert (elsewhere.status_code, "is at /_mockserver/ns/<name>/" in elsewhere.text) == (404, True)
+    assert (elsewhere.status_code, "of a namespace at /_mockserver/ns/<name>/" in elsewhere.text) == (404, True)
 
 
 def test_a_reset_forgets_what_a_namespace_has_armed_and_counted(server: MockServer) -> None:
