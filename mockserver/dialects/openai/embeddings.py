@@ -17,7 +17,7 @@ from mockserver.dialects.contracts import Contract, components
 from mockserver.dialects.openai.checks import EMBEDDING_CHECKS, accept, too_long
 from mockserver.dialects.openai.models import snapshot_of
 from mockserver.dialects.openai.read import text_prompts, whole
-from mockserver.dialects.openai.replies import body_reply, pretty
+from mockserver.dialects.openai.replies import body_reply
 from mockserver.model import tokens
 
 _REQUEST = Contract(components(__package__, "openai"), "EmbeddingRequest")
@@ -59,18 +59,11 @@ def write_embedding(generation: Generation, pace: TokenTiming, scope: RequestSco
     """The answer: object, data, model, usage."""
     model = generation.request.model
     data = [
-        {"object": "embedding", "index": index, "embedding": orjson.Fragment(_one_a_line(each))}
+        {"object": "embedding", "embedding": orjson.Fragment(each), "index": index}
         for index, each in enumerate(embeddings(generation))
     ]
     body = {"object": "list", "data": data, "model": snapshot_of(model), "usage": read_usage(generation)}
-    return body_reply(pretty(body), generation)
-
-
-def _one_a_line(numbers: bytes) -> bytes:
-    """A list of numbers in the layout of the body around it."""
-    if not numbers.startswith(b"["):
-        return numbers
-    return b"[\n        " + numbers[1:-1].replace(b",", b",\n        ") + b"\n      ]"
+    return body_reply(orjson.dumps(body), generation)
 
 
 def read_usage(generation: Generation) -> dict[str, int]:

@@ -15,7 +15,7 @@ from mockserver.core.failures import FailureKind, Refusal
 from mockserver.core.generation import Effort
 from mockserver.core.seeding import hex_digits
 from mockserver.core.timeline import Reply
-from mockserver.dialects.openai.replies import body_reply, pretty
+from mockserver.dialects.openai.replies import body_reply, plain, pretty
 
 # The endpoints that ask a model.
 Endpoint = Literal["chat", "completions", "responses", "embeddings", "moderations"]
@@ -179,9 +179,9 @@ _OFFERED: Mapping[str, _Release] = MappingProxyType({
     "gpt-6-sol": _Release(1_790_035_200),
     "gpt-6-luna": _Release(1_790_035_200),
     "gpt-6-astra": _Release(1_790_035_200),
-    "gpt-5.6-sol": _Release(1_783_555_200),
-    "gpt-5.6-terra": _Release(1_783_555_200),
-    "gpt-5.6-luna": _Release(1_783_555_200),
+    "gpt-5.6-sol": _Release(1_782_228_018),
+    "gpt-5.6-terra": _Release(1_782_228_459),
+    "gpt-5.6-luna": _Release(1_782_228_658),
     "gpt-5.5": _Release(1_776_824_847, "gpt-5.5-2026-04-23"),
     "gpt-5.5-pro": _Release(1_776_894_349, "gpt-5.5-pro-2026-04-23"),
     "gpt-5.4": _Release(1_772_691_852, "gpt-5.4-2026-03-05"),
@@ -264,12 +264,12 @@ def model_row(model: Model) -> dict[str, object]:
     return {"id": model.id, "object": "model", "created": created, "owned_by": model.owned_by or "system"}
 
 
-def list_models(call: Call, scope: RequestScope, row: Row = model_row, dump: Dump = pretty) -> Reply:
+def list_models(call: Call, scope: RequestScope, row: Row = model_row, dump: Dump = plain) -> Reply:
     """The models on offer; a vendor may tell something else of each, and lay bodies out in its own way."""
     return body_reply(dump({"object": "list", "data": [row(model) for model in scope.models]}))
 
 
-def get_model(call: Call, scope: RequestScope, row: Row = model_row, dump: Dump = pretty) -> Reply | Refusal:
+def get_model(call: Call, scope: RequestScope, row: Row = model_row, dump: Dump = plain) -> Reply | Refusal:
     """One model of the list, or the vendor's 404."""
     found = _found(scope)
     return body_reply(dump(row(found))) if isinstance(found, Model) else found

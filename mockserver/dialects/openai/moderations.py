@@ -7,30 +7,30 @@ from typing import Any
 from mockserver.core.calls import Call
 from mockserver.core.dialects import RequestScope
 from mockserver.core.failures import Refusal
-from mockserver.core.seeding import Draws, derive, hex_digits
+from mockserver.core.seeding import Draws, derive
 from mockserver.core.timeline import Reply
 from mockserver.dialects.contracts import Contract, components
 from mockserver.dialects.openai.models import snapshot_of
 from mockserver.dialects.openai.refusals import unknown_model, valid_body
-from mockserver.dialects.openai.replies import body_reply, pretty
+from mockserver.dialects.openai.replies import body_reply, plain
 
 _REQUEST = Contract(components(__package__, "openai"), "ModerationRequest")
 _USUAL_MODEL = "omni-moderation-latest"
-# Each category with words that stand for it, in the page's order. Enough to have both answers in a test.
+# Each category with words that stand for it, in the recorded order. Enough to have both answers in a test.
 _CATEGORIES: Mapping[str, re.Pattern[str]] = {
     category: re.compile(rf"\b(?:{words})", re.IGNORECASE)
     for category, words in {
-        "sexual": "porn|erotic|sexual(?:ly)? explicit",
-        "sexual/minors": "child porn",
         "harassment": "you idiot|stupid idiot|shut up",
         "harassment/threatening": "i(?:'| wi)ll (?:kill|hurt|find) you|i will beat",
+        "sexual": "porn|erotic|sexual(?:ly)? explicit",
         "hate": "i hate (?:all|those)|subhuman",
         "hate/threatening": "exterminate (?:all|them)",
         "illicit": "how (?:to|do i) (?:steal|launder|make (?:drugs|meth))",
         "illicit/violent": "how (?:to|do i) (?:make|build) a bomb",
-        "self-harm": "suicide|self-harm|cut myself|kill myself",
         "self-harm/intent": "i want to (?:die|kill myself|hurt myself)",
         "self-harm/instructions": "how (?:to|do i) (?:kill|hurt) myself",
+        "self-harm": "suicide|self-harm|cut myself|kill myself",
+        "sexual/minors": "child porn",
         "violence": "kill|murder|stab|shoot (?:him|her|them|you)",
         "violence/graphic": "dismember|gore\\b|behead",
     }.items()
@@ -56,8 +56,8 @@ def moderate(call: Call, scope: RequestScope) -> Reply | Refusal:
         results = [_result("\n".join(texts), sorted(kinds, reverse=True), scope)]
     else:
         results = [_result(text, ["text"], scope) for text in rows]
-    id_ = f"modr-{hex_digits(scope.identity, 32, 'id')}"
-    return body_reply(pretty({"id": id_, "model": snapshot_of(name), "results": results}))
+    id_ = f"modr-{derive(scope.identity, 'id') % 10_000}"
+    return body_reply(plain({"id": id_, "model": snapshot_of(name), "results": results}))
 
 
 def _result(text: str, kinds: list[str], scope: RequestScope) -> dict[str, Any]:
@@ -70,7 +70,9 @@ def _result(text: str, kinds: list[str], scope: RequestScope) -> dict[str, Any]:
     return {
         "flagged": any(found.values()),
         "categories": found,
-        "category_scores": {category: scores[category] if looked_at else 0 for category, looked_at in applied.items()},
+        "category_scores": {
+            category: scores[category] if looked_at else 0.0 for category, looked_at in applied.items()
+        },
         "category_applied_input_types": applied,
     }
 

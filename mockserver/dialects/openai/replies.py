@@ -1,6 +1,7 @@
 """What replies are made of: the body or the stream of events that is sent, and the members that several vendors have in
 theirs."""
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from email.utils import formatdate
 from functools import lru_cache
@@ -50,8 +51,24 @@ def body_reply(
 
 
 def pretty(value: object) -> bytes:
-    """A body as OpenAI lays it out: two spaces for each level, and a newline at the end."""
+    """A body as OpenAI lays out chats and completions: two spaces for each level, and a newline at the end."""
     return orjson.dumps(value, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+
+
+_BEYOND_ASCII = re.compile(r"[^\x00-\x7f]+")
+
+
+def plain(value: object) -> bytes:
+    """A body as it lays out others: two spaces for each level, ASCII alone, and no newline at the end."""
+    body = orjson.dumps(value, option=orjson.OPT_INDENT_2)
+    if body.isascii():
+        return body
+    return _BEYOND_ASCII.sub(lambda found: _escaped(found[0]), body.decode()).encode()
+
+
+def _escaped(text: str) -> str:
+    units = text.encode("utf-16-be").hex()
+    return "".join([f"\\u{units[place : place + 4]}" for place in range(0, len(units), 4)])
 
 
 # --- members -----------------------------------------------------------------------------------------------------

@@ -20,8 +20,8 @@ from mockserver.dialects.openai.limits import request_id
 from mockserver.dialects.openai.models import snapshot_of
 from mockserver.dialects.openai.read import Body
 from mockserver.dialects.openai.refusals import explain, no_stored, refused, valid_body
-from mockserver.dialects.openai.replies import Members, body_reply, pretty
-from mockserver.dialects.openai.responses.answers import RESPONSE, input_item, made_id, plain
+from mockserver.dialects.openai.replies import Members, body_reply, plain, pretty
+from mockserver.dialects.openai.responses.answers import RESPONSE, input_item, made_id
 from mockserver.dialects.openai.responses.store import (
     LONGEST_PAGE,
     Conversation,

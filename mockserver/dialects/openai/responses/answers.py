@@ -1,6 +1,5 @@
 """`POST /v1/responses`: answers (facts E6), streams of events (E7), and ids (E2)."""
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -12,7 +11,7 @@ from mockserver.core.seeding import alphanumerics, hex_digits
 from mockserver.core.timeline import Reply, TokenTiming
 from mockserver.dialects.openai.models import effort_asked, family_of, snapshot_of, tier_of
 from mockserver.dialects.openai.read import number_or
-from mockserver.dialects.openai.replies import NOTHING, Members, body_reply
+from mockserver.dialects.openai.replies import NOTHING, Members, body_reply, plain
 from mockserver.dialects.openai.responses.flavour import (
     Layout,
     Pad,
@@ -33,7 +32,6 @@ PREFIXES = {
 # And those of items of requests, by their types.
 _GIVEN_PREFIXES = {"function_call": "fc", "custom_tool_call": "ctc", "reasoning": "rs", "compaction": "cmp"}
 _ENCRYPTED = "reasoning.encrypted_content"
-_BEYOND_ASCII = re.compile(r"[^\x00-\x7f]+")
 _IMAGE_TOKENS = {"image_tokens": 0, "text_tokens": 0}
 # What the vendor's own tools have used, which are never called here.
 _TOOL_USAGE = {
@@ -79,19 +77,6 @@ def fail_response(broken: Broken) -> bytes:
         return {"error": {"type": problem["code"], **problem, "param": None}}
 
     return failed(broken, alphabetical, error=error)
-
-
-def plain(value: object) -> bytes:
-    """A body as it is laid out: two spaces for each level, ASCII alone, and no newline at the end."""
-    body = orjson.dumps(value, option=orjson.OPT_INDENT_2)
-    if body.isascii():
-        return body
-    return _BEYOND_ASCII.sub(lambda found: _escaped(found[0]), body.decode()).encode()
-
-
-def _escaped(text: str) -> str:
-    units = text.encode("utf-16-be").hex()
-    return "".join([f"\\u{units[place : place + 4]}" for place in range(0, len(units), 4)])
 
 
 def alphabetical(kind: str, number: Any, fields: Members) -> bytes:

@@ -36,8 +36,8 @@ from mockserver.dialects.openai.refusals import (
     unsupported,
     valid_body,
 )
-from mockserver.dialects.openai.replies import body_reply
-from mockserver.dialects.openai.responses.answers import echoed_tool, plain
+from mockserver.dialects.openai.replies import body_reply, plain
+from mockserver.dialects.openai.responses.answers import echoed_tool
 from mockserver.dialects.openai.responses.flavour import ResponseOptions
 from mockserver.dialects.openai.responses.items import (
     FILE_TOKENS,
