@@ -1,6 +1,5 @@
 """What Azure's clients get: chats with the results of content filters, and errors of Azure's own."""
 
-import json
 from typing import Any
 
 import pytest
@@ -14,18 +13,36 @@ CATEGORIES = ("hate", "self_harm", "sexual", "violence")
 NOT_FOUND = {"detected": False, "filtered": False}
 
 
-def test_a_chat_at_a_deployment_is_laid_out_as_azure_does() -> None:
-    answer = ask("openai", HELLO, path=DEPLOYMENT, method="POST")
+V1 = {"path": "/v1/chat/completions", "headers": {"authorization": "", "api-key": "k"}}
+
+
+@pytest.mark.parametrize("way", [{"path": DEPLOYMENT}, V1], ids=["deployment", "v1"])
+def test_a_chat_is_laid_out_as_azure_does(way: dict[str, Any]) -> None:
+    answer = ask("openai", {**HELLO, "model": "gpt-4o"}, method="POST", **way)
     body = answer.json()
-    assert answer.body == json.dumps(body, sort_keys=True, separators=(",", ":")).encode() + b"\n"
-    assert body["prompt_filter_results"] == [
-        {"content_filter_results": {**dict.fromkeys(CATEGORIES, SAFE), "jailbreak": NOT_FOUND}, "prompt_index": 0}
+    (prompt,) = body["prompt_filter_results"]
+    assert list(prompt.items()) == [
+        ("prompt_index", 0),
+        ("content_filter_results", {**dict.fromkeys(CATEGORIES, SAFE), "jailbreak": NOT_FOUND}),
     ]
+    parts = (body, *body["choices"], body["usage"], body["usage"]["latency_checkpoint"])
+    assert all(list(part) == sorted(part) for part in parts)
+    assert answer.body.endswith(b"}\n")
     found = body["choices"][0]["content_filter_results"]
     protected = dict.fromkeys(("protected_material_code", "protected_material_text"), NOT_FOUND)
     assert found == {**dict.fromkeys(CATEGORIES, SAFE), **protected}
-    assert {"apim-request-id", "x-ms-deployment-name"} < answer.headers.keys()
+    limits = {name: value for name, value in answer.headers.items() if name.startswith("x-ratelimit-re")}
+    assert limits == {
+        "x-ratelimit-remaining-requests": "249",
+        "x-ratelimit-reset-requests": "0",
+        "x-ratelimit-renewalperiod-requests": "60",
+        "x-ratelimit-remaining-tokens": "249991",
+        "x-ratelimit-reset-tokens": "0",
+        "x-ratelimit-renewalperiod-tokens": "60",
+    }
+    assert "apim-request-id" in answer.headers
     assert "openai-version" not in answer.headers
+    assert ("x-ms-deployment-name" in answer.headers) == (way != V1)
     filtered = ask(
         "openai",
         HELLO,
@@ -37,12 +54,15 @@ def test_a_chat_at_a_deployment_is_laid_out_as_azure_does() -> None:
 
 
 def test_a_stream_of_a_deployment_begins_with_what_the_filters_say_of_the_prompt() -> None:
-    first, *chunks, done = ask("openai", {**HELLO, "stream": True}, path=DEPLOYMENT, method="POST").events()
+    asked = {**HELLO, "stream": True, "stream_options": {"include_usage": True}}
+    first, *chunks, usage, done = ask("openai", asked, path=DEPLOYMENT, method="POST").events()
     assert list(first) == ["choices", "created", "id", "model", "object", "prompt_filter_results"]
     assert done == "[DONE]"
     text = {"protected_material_text": NOT_FOUND}
     assert [chunk["choices"][0]["content_filter_results"] for chunk in chunks] == [{}, text, text, {}]
-    assert all(list(chunk) == sorted(chunk) for chunk in chunks)
+    assert all(list(chunk) == sorted(chunk) for chunk in (*chunks, usage))
+    assert all("obfuscation" in chunk for chunk in chunks)
+    assert (usage["choices"], "latency_checkpoint" in usage) == ([], True)
 
 
 def test_paths_without_a_version_are_azures() -> None:
@@ -59,6 +79,7 @@ def test_paths_without_a_version_are_azures() -> None:
         ("unauthorized", 401, {"code": "401"}),
         ("unknown_model", 404, {"type": "invalid_request_error", "code": "DeploymentNotFound"}),
         ("content_filter", 400, {"type": None, "param": "prompt", "code": "content_filter", "status": 400}),
+        ("unknown_path", 404, {"code": "404"}),
         ("rate_limit", 429, {"code": "429"}),
         ("server_error", 500, {"type": "server_error", "param": None, "code": None}),
     ],

@@ -4,11 +4,15 @@ errors and headers of its own (vendor facts, section I). Its newer paths, `/open
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import orjson
+
 from mockserver.core.calls import Call
 from mockserver.core.dialects import Operation, RequestScope
 from mockserver.core.failures import FailureKind, Refusal
+from mockserver.core.quotas import PERIODS, Limit, LimitState, tightest
 from mockserver.core.seeding import uuid4_text
 from mockserver.core.timeline import RawHeaders
+from mockserver.dialects.openai.models import snapshot_of
 from mockserver.dialects.openai.read import is_azure
 from mockserver.dialects.openai.replies import date_header, header_value
 
@@ -23,7 +27,7 @@ _DENIED = {
     "message": "Access denied due to invalid subscription key or wrong API endpoint. Make sure to provide a valid key "
     "for an active subscription and use a correct regional API endpoint for your resource.",
 }
-AZURE_ERRORS: Mapping[FailureKind, Mapping[str, Any]] = {
+_ERRORS: Mapping[FailureKind, Mapping[str, Any]] = {
     FailureKind.MISSING_CREDENTIALS: _DENIED,
     FailureKind.UNAUTHORIZED: _DENIED,
     FailureKind.UNKNOWN_MODEL: {
@@ -32,6 +36,7 @@ AZURE_ERRORS: Mapping[FailureKind, Mapping[str, Any]] = {
         "message": "The API deployment for this resource does not exist. If you created the deployment within the last "
         "5 minutes, please wait a moment and try again.",
     },
+    FailureKind.UNKNOWN_PATH: {"code": "404", "message": "Resource not found"},
     FailureKind.CONTENT_FILTER: {
         "message": "The response was filtered due to the prompt triggering Azure OpenAI's content management policy. "
         "Please modify your prompt and retry. To learn more about our content filtering policies please read our "
@@ -53,17 +58,73 @@ AZURE_ERRORS: Mapping[FailureKind, Mapping[str, Any]] = {
 }
 
 
+def azure_error(refusal: Refusal) -> bytes | None:
+    """The body of a refusal in Azure's words, None if it has none of its own for that."""
+    own = _ERRORS.get(refusal.kind)
+    if own is None:
+        return None
+    if refusal.kind is FailureKind.UNKNOWN_MODEL:
+        return orjson.dumps({"error": own}, option=orjson.OPT_INDENT_2)
+    given = refusal.message if refusal.kind is not FailureKind.UNKNOWN_PATH else ""
+    return orjson.dumps({"error": {**own, "message": given} if given else own})
+
+
 def azure_headers(call: Call, scope: RequestScope) -> RawHeaders:
-    """The headers of every answer to such a call."""
-    name = header_value(scope.variables.get("name", ""))
+    """The headers of every answer to such a call, in the order in which they were recorded in August 2026."""
+    apim = (b"apim-request-id", uuid4_text(scope.identity, "apim").encode())
+    if scope.refused in (FailureKind.MISSING_CREDENTIALS, FailureKind.UNAUTHORIZED):
+        return date_header(scope.now), apim
+    name = scope.variables.get("name", "")
+    told: RawHeaders = ()
+    if scope.refused is None:
+        told = (
+            (b"skip-error-remapping", b"true"),
+            (b"x-ms-is-spilled-over", b"false"),
+            *(_of_deployment(name) if name else ()),
+            *_limits(call, scope),
+            (b"x-request-id", uuid4_text(scope.identity, "request").encode()),
+        )
     return (
-        date_header(scope.now),
-        (b"apim-request-id", uuid4_text(scope.identity, "apim").encode()),
-        (b"x-request-id", uuid4_text(scope.identity, "request").encode()),
+        *told,
+        apim,
+        (b"strict-transport-security", b"max-age=31536000; includeSubDomains; preload"),
+        (b"x-content-type-options", b"nosniff"),
         (b"x-ms-region", b"East US 2"),
-        *(((b"x-ms-deployment-name", name),) if name else ()),
-        *(() if scope.refused is not None else ((b"x-ms-rai-invoked", b"true"),)),
+        date_header(scope.now),
     )
+
+
+def _of_deployment(name: str) -> RawHeaders:
+    return (
+        (b"x-accel-buffering", b"no"),
+        (b"x-ms-deployment-name", header_value(name)),
+        (b"x-ms-rai-invoked", b"true"),
+        (b"x-ms-served-model", header_value(snapshot_of(name))),
+        (b"x-ratelimit-key", header_value(name)),
+    )
+
+
+# Those of a recorded deployment after one short request.
+_RECORDED = (
+    LimitState(Limit("requests", PERIODS["minute"], 250), 1),
+    LimitState(Limit("tokens", PERIODS["minute"], 250_000), 9),
+)
+
+
+def _limits(call: Call, scope: RequestScope) -> RawHeaders:
+    """The tightest limits on requests and on tokens, of chats and responses recorded ones; times are whole seconds."""
+    asked = call.method == "POST" and call.path.endswith(("/chat/completions", "/responses"))
+    states = scope.limit_states or (_RECORDED if asked else ())
+    found = [(m.encode(), s) for m in ("requests", "tokens") if (s := tightest(states, m, tuple(PERIODS)))]
+    headers = [(b"x-ratelimit-abusepenalty-active", b"False")] if found else []
+    for measure, each in found:
+        headers += [
+            (b"x-ratelimit-remaining-" + measure, b"%d" % each.remaining),
+            (b"x-ratelimit-reset-" + measure, b"%d" % each.reset),
+            (b"x-ratelimit-limit-" + measure, b"%d" % each.limit.amount),
+            (b"x-ratelimit-renewalperiod-" + measure, b"60"),
+        ]
+    return tuple(headers)
 
 
 def also_unversioned(operation: Operation) -> Operation:

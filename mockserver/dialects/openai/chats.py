@@ -42,6 +42,7 @@ from mockserver.dialects.openai.read import (
     Body,
     chat_prompt,
     content_text,
+    is_azure,
     read_format,
     read_offer,
     sampling,
@@ -64,12 +65,13 @@ _REQUEST = Contract(components(__package__, "openai"), "ChatCompletionRequest")
 
 class ChatOptions(NamedTuple):
     """What only the writer needs of a request: the model's family, the tier that answers state, whether chunks are
-    padded, and whether a tool was named, which some models tell by their finish reason."""
+    padded, whether a tool was named, which some models tell by their finish reason, and whether Azure answers."""
 
     family: Family = UNKNOWN
     tier: str = "default"
     obfuscates: bool = True
     named: bool = False
+    azure: bool = False
 
 
 # --- requests ----------------------------------------------------------------------------------------------------
@@ -99,11 +101,11 @@ def read_chat(
     refusal = too_long(prompt.token_count, model, family, "chat")
     if refusal is not None:
         return refusal
-    request = _request(body, prompt, model.context, family)
+    request = _request(body, prompt, model.context, family, azure=is_azure(call))
     return request if adapt is None else adapt(body, request)
 
 
-def _request(body: Body, prompt: Prompt, context: int, family: Family) -> GenerationRequest:
+def _request(body: Body, prompt: Prompt, context: int, family: Family, *, azure: bool) -> GenerationRequest:
     options, stop, tier = body.get("stream_options") or NOTHING, body.get("stop"), body.get("service_tier") or "auto"
     most = body.get("max_completion_tokens")
     most = body.get("max_tokens") if most is None else most
@@ -132,6 +134,7 @@ def _request(body: Body, prompt: Prompt, context: int, family: Family) -> Genera
             tier_of(tier),
             options.get("include_obfuscation") is not False,
             isinstance(choice, dict) and choice["type"] != "allowed_tools",
+            azure,
         ),
     )
 
@@ -141,7 +144,8 @@ def _request(body: Body, prompt: Prompt, context: int, family: Family) -> Genera
 
 def write_chat(generation: Generation, pace: TokenTiming, scope: RequestScope) -> Reply:
     """The generation as one body, or as a stream of chunks, ahead of which one of Azure's tells of the prompt."""
-    azure = "name" in scope.variables
+    options = generation.request.extra
+    azure = isinstance(options, ChatOptions) and options.azure
     reply = write(_AZURE if azure else CHAT, _finished(generation), pace, scope)
     if not (azure and reply.streamed):
         return reply
@@ -307,18 +311,37 @@ CHAT = Flavour(
 )
 
 
-# --- answers at Azure's deployments ------------------------------------------------------------------------------
-
-# Without whitespace, keys in alphabetical order, and with the results of filters.
-_NOT_FOUND = {"detected": False, "filtered": False}
-_SAFE = dict.fromkeys(CATEGORIES, SAFE)
-_OF_PROMPT = {
-    "prompt_filter_results": [{"prompt_index": 0, "content_filter_results": {**_SAFE, "jailbreak": _NOT_FOUND}}]
-}
+# --- answers of Azure --------------------------------------------------------------------------------------------
 
 
 def _sorted(value: object) -> bytes:
     return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
+
+
+# Without whitespace, keys in alphabetical order but for those of the prompt's results, and with the results of filters.
+_NOT_FOUND = {"detected": False, "filtered": False}
+_SAFE = dict.fromkeys(CATEGORIES, SAFE)
+_PROMPT_RESULTS = _sorted({**_SAFE, "jailbreak": _NOT_FOUND})
+_OF_PROMPT = {
+    "prompt_filter_results": orjson.Fragment(b'[{"prompt_index":0,"content_filter_results":%b}]' % _PROMPT_RESULTS)
+}
+
+
+def _latencies(rendering: Rendering) -> Members:
+    """How long the answer took, in milliseconds."""
+    times = rendering.pace.schedule or (0.0,)
+    first, last, count = round(times[0] * 1000), round(times[-1] * 1000), max(len(times) - 1, 1)
+    ahead = round(rendering.pace.queue * 1000)
+    between = (last - first) // count
+    checkpoint = {
+        **dict.fromkeys(("engine_tbt_ms", "service_tbt_ms"), between),
+        **dict.fromkeys(("engine_ttft_ms", "user_visible_ttft_ms"), max(first - ahead, 0)),
+        "engine_ttlt_ms": max(last - ahead, 0),
+        "pre_inference_ms": ahead,
+        "service_ttft_ms": first,
+        **dict.fromkeys(("service_ttlt_ms", "total_duration_ms"), last),
+    }
+    return {"latency_checkpoint": checkpoint}
 
 
 def _azure_members(rendering: Rendering, choice: Choice) -> Members:
@@ -339,13 +362,19 @@ def _azure_segments(rendering: Rendering, choice: Choice) -> Sequence[Segment]:
 
 _AZURE = CHAT._replace(
     around=lambda rendering: {**CHAT.around(rendering), **_OF_PROMPT},
+    counts=lambda rendering: {
+        **_counts(rendering),
+        **(NOTHING if rendering.generation.request.output.stream else _latencies(rendering)),
+    },
+    closing_around=lambda rendering: _latencies(rendering) if rendering.generation.request.output.stream else NOTHING,
     choice_members=_azure_members,
     segments=_azure_segments,
     unset=lambda rendering: {"content_filter_results": {}, "logprobs": None, "finish_reason": None},
     body=(*CHAT.body, "prompt_filter_results"),
+    chunk=(*CHAT.chunk, "latency_checkpoint"),
     choice=(*CHAT.choice, "content_filter_results"),
     part=(*CHAT.part, "content_filter_results"),
     encoding=Encoding(_sorted),
     plain=lambda value: _sorted(value) + b"\n",
-    obfuscates=lambda rendering: False,
+    padding_place=b',"object":',
 )

@@ -13,7 +13,7 @@ import orjson
 from mockserver.core.calls import Call
 from mockserver.core.dialects import ErrorTable, ErrorTemplate, RequestScope
 from mockserver.core.failures import FailureKind, Refusal
-from mockserver.dialects.openai.azure import AZURE_ERRORS
+from mockserver.dialects.openai.azure import azure_error
 from mockserver.dialects.openai.read import is_azure
 from mockserver.dialects.openai.replies import event
 
@@ -143,10 +143,10 @@ def _refusal(row: ErrorRow, make: ErrorBody | None = None, model: str = "gpt-4o"
         kind = "tokens" if row.type == "requests" and "tokens per" in words else row.type
         if code == "max_tokens_per_request":
             kind = code
-        if refusal.call is not None and is_azure(refusal.call) and refusal.kind in AZURE_ERRORS:
-            own = AZURE_ERRORS[refusal.kind]
-            given = refusal.message and refusal.kind is not FailureKind.UNKNOWN_MODEL
-            return orjson.dumps({"error": {**own, "message": words} if given else own})
+        if refusal.call is not None and is_azure(refusal.call):
+            own = azure_error(refusal._replace(message=words if refusal.message else ""))
+            if own is not None:
+                return own
         param = refusal.param or row.param
         if refusal.kind is FailureKind.UNKNOWN_MODEL and refusal.call is not None and refusal.call.method != "POST":
             words, param = f"The model '{refusal.model}' does not exist", "model"

@@ -108,7 +108,8 @@ class Flavour(NamedTuple):
     - `closing`: the members of the part that ends a choice, but for its finish reason; None if its last token ends it,
       and none if nothing does.
     - `headers`: of an answer, beside those that every answer of the vendor has; it is also given what is `around`.
-    - `obfuscates`: whether chunks are padded, so that their lengths tell nothing of their texts.
+    - `obfuscates`: whether chunks are padded, so that their lengths tell nothing of their texts; the padding stands
+      ahead of the last `padding_place`.
     """
 
     around: "Callable[[Rendering], Members]"
@@ -145,6 +146,7 @@ class Flavour(NamedTuple):
     content_type: bytes = JSON
     stream_headers: RawHeaders = ((b"content-type", EVENT_STREAM),)
     obfuscates: "Callable[[Rendering], bool]" = lambda rendering: False
+    padding_place: bytes = b"}"
 
 
 class Rendering(NamedTuple):
@@ -243,7 +245,7 @@ def _batches(rendering: Rendering, around: Members) -> Iterator[FrameBatch]:
     around, unset = {**around, "object": flavour.chunk_kind}, flavour.unset(rendering)
     closing = {**flavour.closing_around(rendering), "usage": flavour.counts(rendering)}
     ends = closing if flavour.usage in ("last", "each") else NOTHING
-    pad = _padding(scope.identity) if flavour.obfuscates(rendering) else None
+    pad = _padding(scope.identity, flavour.padding_place) if flavour.obfuscates(rendering) else None
     first_choice, last_choice, begins = generation.choices[0], generation.last_choice, flavour.opening_around(rendering)
     streams = [
         _Stream(
@@ -407,7 +409,7 @@ def _filled(value: Any, slot: object, text: str) -> Any:
     return [_filled(each, slot, text) for each in value] if isinstance(value, list) else value
 
 
-def _padding(identity: int) -> Callable[[bytes], bytes]:
+def _padding(identity: int, place: bytes) -> Callable[[bytes], bytes]:
     """Adds `obfuscation` to an event, so much that its JSON has a multiple of 16 characters and one (recorded)."""
     letters = alphanumerics(identity, 512, "obfuscation").encode()
 
@@ -415,6 +417,7 @@ def _padding(identity: int) -> Callable[[bytes], bytes]:
         body = event[6:-3]
         start = crc32(body) % 496
         count = -(len(body.decode()) + len(',"obfuscation":""}') - 1) % 16
-        return b'data: %b,"obfuscation":"%b"}\n\n' % (body, letters[start : start + count])
+        before, found, after = event.rpartition(place)
+        return b'%b,"obfuscation":"%b"%b%b' % (before, letters[start : start + count], found, after)
 
     return padded

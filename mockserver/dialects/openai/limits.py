@@ -97,10 +97,10 @@ _STATE_LIMITS = (None, FailureKind.RATE_LIMIT, FailureKind.INVALID_REQUEST, Fail
 
 def every_answer(call: Call, scope: RequestScope) -> RawHeaders:
     """The headers of each answer, errors included, in the order in which they were recorded in August 2026."""
+    if is_azure(call):
+        return azure_headers(call, scope)
     responses, anonymous = call.path.startswith(_RESPONSES), scope.refused in _ANONYMOUS
     limits = () if scope.refused not in _STATE_LIMITS else _limits(call, scope)
-    if is_azure(call):
-        return (*azure_headers(call, scope), *limits)
     ray = (b"cf-ray", f"{hex_digits(scope.identity, 16, 'cf-ray')}-FRA".encode())
     first: RawHeaders = (date_header(scope.now), ray, *_EDGE)
     last: RawHeaders = (
