@@ -171,6 +171,8 @@ def test_a_vendor_may_have_no_completions_and_state_the_status() -> None:
         "yew", {**CHATTED, "model": "yew-1"}, headers={"x-mockserver-fault": "{ kind = 'error', error = 'rate_limit' }"}
     )
     assert limited.json() == {"code": 429, "says": "Rate limit reached for yew-1."}
+    # Without a schema of its own, an error is not said to be one of OpenAI's.
+    assert ask("yew", {}).json()["code"] == 400
 
 
 def test_what_translate_leaves_in_the_vendors_words_is_named() -> None:

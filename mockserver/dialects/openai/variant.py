@@ -74,7 +74,8 @@ def variant(
 ) -> Dialect:
     """A dialect that differs from OpenAI's in these parts.
 
-    - `errors`: a row for each kind of failure (`errors.error_table` makes them); `error_schema` is their JSON Schema.
+    - `errors`: a row for each kind of failure (`errors.error_table` makes them); `error_schema` is their JSON Schema,
+      without which bodies of the vendor's own may be anything.
     - `fields`: JSON Schemas of further fields of requests, or of OpenAI's own, if they differ; None instead of a schema
       removes a field.
     - `translate` puts a valid body into OpenAI's words, where the vendor has other names or values for the same;
@@ -96,6 +97,9 @@ def variant(
     shown, named = chats.thoughts, chats.message
     if shown and named and shown not in named:
         chats = chats._replace(message=(*named[:2], shown, *named[2:]))
+    if error_schema is None and errors is not ERRORS:
+        # Any: nothing is known of it.
+        error_schema = {}
     contract = cache(lambda: _contract(fields, error_schema, strict=strict))
     own = frozenset(fields)
     asked: dict[str, Any] = {"family_of": lambda model: UNKNOWN, "translate": translate, "adapt": adapt}
@@ -183,10 +187,10 @@ def _contract(fields: Mapping[str, Any], error_schema: Mapping[str, Any] | None,
 
 
 def _open(schema: Any) -> Any:
-    """A schema of answers that says what the members are that it knows, but allows others, and none."""
+    """A schema of answers that says what the members are that it knows, but allows others, none, and other words."""
     if isinstance(schema, list):
         return [*map(_open, schema)]
     if not isinstance(schema, Mapping):
         return schema
-    closing = ("required", "additionalProperties", "pattern")
+    closing = ("required", "additionalProperties", "pattern", "enum", "minItems")
     return {key: _open(value) for key, value in schema.items() if key not in closing}
