@@ -46,10 +46,10 @@ def _greeting(app: App, url: str, config: Path | None) -> str:
     speaks = f" serves {settings.dialect}" if settings.dialect else ""
     first = f"mockserver {__version__} on {url}{speaks} {how}"
     is_open = bool(is_loopback(settings.host) or settings.admin_token)
-    kept = "nothing from before"
+    kept = None
     if is_open and settings.workers == 1:
-        kept += (
-            ". Stubs, faults and settings that are added at run time last until the server ends; "
+        kept = (
+            "nothing from before. Stubs, faults and settings that are added at run time last until the server ends; "
             f"GET {url}{ADMIN}/stubs?format=toml gives the added stubs as a file for --stubs"
         )
     faults, quotas = [*_faults(settings)], [quota_in_words(quota) for quota in settings.quota]
@@ -71,7 +71,7 @@ def _greeting(app: App, url: str, config: Path | None) -> str:
     lines = [
         first,
         *(f"  {url}/{name}" for name in ([] if settings.dialect else dialects)),
-        f"Kept: {kept}",
+        *([f"Kept: {kept}"] if kept else []),
         f"Routes: {url}{ADMIN}/routes",
         f"Live page: {url}{ADMIN}/ui/" if is_open else _CLOSED,
         *([f"Config: {config} (reloaded when it changes)"] if config is not None else []),
