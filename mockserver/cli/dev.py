@@ -31,9 +31,9 @@ EXAMPLES: tuple[Example, ...] = (
         """\
 import OpenAI from "openai";
 
-const client = new OpenAI({ baseURL: "<url>/yandex/v1", apiKey: "any-key", dangerouslyAllowBrowser: true });
+const client = new OpenAI({ baseURL: "<url>/v1", apiKey: "any-key", dangerouslyAllowBrowser: true });
 const stream = await client.chat.completions.create({
-  model: "gpt://folder/yandexgpt/latest",
+  model: "gpt-5.4-mini",
   messages: [{ role: "user", content: "Hello" }],
   stream: true,
 });
@@ -46,8 +46,8 @@ for await (const chunk of stream) console.log(chunk.choices[0]?.delta?.content ?
 import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
 import { streamText } from "ai";
 
-const mock = createOpenAICompatible({ name: "mock", baseURL: "<url>/upstash/llm/v1", apiKey: "any-key" });
-const { textStream } = streamText({ model: mock("meta-llama/Meta-Llama-3-8B-Instruct"), prompt: "Hello" });
+const mock = createOpenAICompatible({ name: "mock", baseURL: "<url>/v1", apiKey: "any-key" });
+const { textStream } = streamText({ model: mock("gpt-5.4-mini"), prompt: "Hello" });
 for await (const text of textStream) console.log(text);""",
     ),
     Example(
@@ -57,23 +57,23 @@ for await (const text of textStream) console.log(text);""",
 import { ChatOpenAI } from "@langchain/openai";
 
 const model = new ChatOpenAI({
-  model: "gpt://folder/yandexgpt/latest",
+  model: "gpt-5.4-mini",
   apiKey: "any-key",
-  configuration: { baseURL: "<url>/yandex/v1" },
+  configuration: { baseURL: "<url>/v1" },
 });
 for await (const chunk of await model.stream("Hello")) console.log(chunk.content);""",
     ),
-    Example("Next.js, in .env.local", ("next",), "OPENAI_BASE_URL=<url>/yandex/v1\nOPENAI_API_KEY=any-key"),
-    Example("Vite, in .env.local", ("vite",), "VITE_LLM_BASE_URL=<url>/yandex/v1\nVITE_LLM_API_KEY=any-key"),
+    Example("Next.js, in .env.local", ("next",), "OPENAI_BASE_URL=<url>/v1\nOPENAI_API_KEY=any-key"),
+    Example("Vite, in .env.local", ("vite",), "VITE_LLM_BASE_URL=<url>/v1\nVITE_LLM_API_KEY=any-key"),
 )
 _PLAIN = Example(
     "fetch",
     (),
     """\
-const answer = await fetch("<url>/cerebras/v1/completions", {
+const answer = await fetch("<url>/v1/chat/completions", {
   method: "POST",
   headers: { authorization: "Bearer any-key", "content-type": "application/json" },
-  body: JSON.stringify({ model: "llama3.1-8b", prompt: "Once upon a time", max_tokens: 64, stream: true }),
+  body: JSON.stringify({ model: "gpt-5.4-mini", messages: [{ role: "user", content: "Hello" }], stream: true }),
 });
 const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
 for (let part = await reader.read(); !part.done; part = await reader.read()) console.log(part.value);""",
