@@ -7,6 +7,8 @@ from mockserver.core.dialects import EDITIONS, Dialect, Edition, Operation
 from mockserver.core.generation import Measures
 from mockserver.core.matching.requests import FieldMatcher, RequestMatcher
 from mockserver.core.matching.values import ValueMatcher
+from mockserver.faults.catalogue import FAULTS
+from mockserver.faults.rules import Fault
 from mockserver.model.prepared import ScriptedOutput
 from mockserver.state.settings import Settings
 from mockserver.state.stubs.stub import WHERE, Prepared, Stub
@@ -31,10 +33,10 @@ def check_abilities(stub: Stub, dialects: Mapping[str, Dialect], settings: Setti
     label = f"stub {stub.name!r}: " if stub.name else "stub: "
     for step in stub.steps:
         criteria = RequestMatcher(all=(stub.criteria, step.criteria))
-        complaint = nowhere(criteria, dialects, settings)
+        complaint = nowhere(criteria, dialects, settings) or spared(step.prepared.faults, criteria)
         if complaint is not None:
             raise StubError(f"{label}{complaint}")
-        where = [*_where(criteria)]
+        where = [*_fields_of(criteria, WHERE)]
         for need in _needs(step.prepared):
             able = (each for each in _places(dialects, where) if _is_able(each[1], need, each[2]))
             if any(_is_reached(each, settings) and _matches(where, each, settings) for each in able):
@@ -45,7 +47,7 @@ def check_abilities(stub: Stub, dialects: Mapping[str, Dialect], settings: Setti
 
 def nowhere(criteria: RequestMatcher, dialects: Mapping[str, Dialect], settings: Settings) -> str | None:
     """The error message for criteria that no request can meet, wherever it goes; None if one can."""
-    where = [*_where(criteria)]
+    where = [*_fields_of(criteria, WHERE)]
     if any(_matches(where, each, settings) for each in _places(dialects, where)):
         return None
     paths = [str(value) for each in where if each.field == "path" for value in each.matcher.equal_to]
@@ -58,11 +60,20 @@ def nowhere(criteria: RequestMatcher, dialects: Mapping[str, Dialect], settings:
     return f"match: no operation has {' and '.join(f'{each.label} {each.matcher.wanted}' for each in where)}{hint}"
 
 
-def _where(criteria: RequestMatcher) -> Iterator[FieldMatcher]:
-    """What criteria say, without alternatives, of where requests go."""
-    yield from (each for each in criteria.fields if each.field in WHERE)
+def spared(faults: Iterable[Fault], criteria: RequestMatcher) -> str | None:
+    """The error message for a fault of streams if criteria exclude streams; None without any."""
+    fields = _fields_of(criteria, ("stream",))
+    if all(_asks_function(each.matcher) or each.matcher.holds((True,)) for each in fields):
+        return None
+    kind = next((fault.kind for fault in faults if FAULTS[fault.kind].streams), None)
+    return f"{kind!r} needs a stream, but the match excludes streams" if kind else None
+
+
+def _fields_of(criteria: RequestMatcher, names: Sequence[str]) -> Iterator[FieldMatcher]:
+    """What criteria say of some fields, without alternatives."""
+    yield from (each for each in criteria.fields if each.field in names)
     for each in criteria.all:
-        yield from _where(each)
+        yield from _fields_of(each, names)
 
 
 def _is_able(operation: Operation, need: str, edition: Edition) -> bool:

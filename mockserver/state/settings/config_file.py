@@ -65,6 +65,8 @@ def _setting(key: str, value: Any, files: Files | None, traces: Tracing) -> tupl
             return key, read_stubs(value, key, files, "config")
         except StubError as error:
             raise ConfigError(str(error)) from None
+    if key == "stubs" and not isinstance(value, str):
+        raise ConfigError(f"{key}: is the name of a folder; write each stub as [[stub]]")
     if key == "route":
         if not isinstance(value, list) or not all(isinstance(entry, dict) for entry in value):
             raise ConfigError(

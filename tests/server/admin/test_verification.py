@@ -112,6 +112,13 @@ def test_what_is_forgotten_is_told_wherever_it_is_missing() -> None:
             {"kind": "reset", "match": {"path": "/cerebras/v1/completions"}},
             "path '/cerebras/v1/completions'. A dialect's own path has no /cerebras in front; name the dialect",
         ),
+        (
+            "POST",
+            "/stubs",
+            {"match": {"stream": {"not": True}}, "reply": {"faults": "cut"}},
+            "'cut' needs a stream, but the match excludes streams",
+        ),
+        ("POST", "/faults", {"kind": "cut", "match": {"stream": False}}, "'cut' needs a stream, but the match"),
         ("POST", "/faults", {"kind": "reset", "name": 5}, "name: 5 is not a string"),
         ("PUT", "/stubs/a", {"name": "b", "reply": "x"}, "name: 'b' is not the name in the path, 'a'"),
         (
