@@ -47,7 +47,7 @@ def load_dialect(name: str) -> Dialect:
         told = f"{type(error).__name__}: {error}{_where(error, module)}"
         raise DialectError(f"dialect {name} ({entry}): {told}") from error
     # A test looks at the built-in ones, so that no start of the server has to.
-    defects = [] if module.startswith("mockserver.") else [*dict.fromkeys(defects_of(dialect))]
+    defects = [] if _is_built_in(module) else [*dict.fromkeys(defects_of(dialect))]
     if not defects and dialect.name != name:
         defects = [f"its name is {dialect.name!r}, but that of its entry point {name!r}"]
     if defects:
@@ -146,15 +146,24 @@ def _defects_in(dialect: Dialect, edition: Edition) -> Iterator[str]:
 
 @cache
 def entries() -> dict[str, str]:
-    """The entry point of each dialect (`module:attribute`), by its name."""
+    """The entry point of each dialect (`module:attribute`), by its name. Raises DialectError if one has the name of a
+    built-in one."""
     # `importlib.metadata` would take a tenth of the server's start, so it is only asked when no folder has any entry:
     # packages may be imported from an archive.
-    found = {name: place for folder in reversed(sys.path) for name, place in _entries_in(folder)}
+    pairs = [pair for folder in reversed(sys.path) for pair in _entries_in(folder)]
+    found = dict(pairs)
+    for name, place in pairs:
+        if _is_built_in(place) != _is_built_in(found[name]):
+            raise DialectError(f"dialect {name}: both {place} and {found[name]} have this name; yours needs another")
     if not found:
         from importlib.metadata import entry_points
 
         found = {entry.name: entry.value for entry in entry_points(group=GROUP)}
     return dict(sorted(found.items()))
+
+
+def _is_built_in(entry: str) -> bool:
+    return entry.startswith("mockserver.")
 
 
 def _entries_in(folder: str) -> Iterator[tuple[str, str]]:

@@ -2,6 +2,7 @@
 
 import json
 import re
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -263,6 +264,17 @@ def test_what_cannot_be_loaded_is_told_with_its_entry_point(
         load_dialect("beech")
     assert main(["routes"]) == 2
     assert re.search(words, capsys.readouterr().err)
+
+
+def test_a_dialect_needs_a_name_of_its_own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    folder = tmp_path / "ash-1.dist-info"
+    folder.mkdir()
+    (folder / "entry_points.txt").write_text(f"[{installed.GROUP}]\novms = ash_dialect:ASH\n")
+    monkeypatch.undo()
+    monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
+    told = "dialect ovms: both mockserver.dialects.ovms.dialect:OVMS and ash_dialect:ASH have this name"
+    with pytest.raises(DialectError, match=told):
+        installed.entries.__wrapped__()
 
 
 def test_what_a_dialect_raises_is_told_with_its_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
