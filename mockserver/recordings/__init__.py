@@ -105,8 +105,9 @@ def route_of(recorded: Recorded, router: Routes) -> RouteMatch | None:
 def call_of(recorded: Recorded, route: RouteMatch) -> Call:
     """The call at the dialect's own path with a made-up key, without secrets and headers that would be obeyed here."""
     plain = ((name, value) for name, value in recorded.headers.items() if not (is_secret(name) or _OVERRIDES in name))
+    key = (b"api-key", b"recorded") if "api-key" in recorded.headers else _KEY
     sent = ((name.encode("latin-1", "replace"), value.encode("latin-1", "replace")) for name, value in plain)
-    return Call(recorded.method, route.path, Headers([_KEY, *sent]), recorded.body, recorded.query)
+    return Call(recorded.method, route.path, Headers([key, *sent]), recorded.body, recorded.query)
 
 
 def is_significant(name: str, value: str) -> bool:

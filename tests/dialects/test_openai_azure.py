@@ -65,9 +65,22 @@ def test_a_stream_of_a_deployment_begins_with_what_the_filters_say_of_the_prompt
     assert (usage["choices"], "latency_checkpoint" in usage) == ([], True)
 
 
+def test_a_response_says_what_the_filters_found_and_names_the_deployment() -> None:
+    asked = {"model": "gpt-4o", "input": "Hello"}
+    body = ask("openai", asked, path="/responses?api-version=2025-04-01-preview", method="POST").json()
+    names = list(body)
+    assert names[names.index("completed_at") + 1] == "content_filters"
+    assert (body["model"], "billing" in body) == ("gpt-4o", False)
+    found = [(each["source_type"], each["blocked"]) for each in body["content_filters"]]
+    assert found == [("prompt", False), ("completion", False)]
+    assert body["content_filters"][0]["content_filter_results"] == {
+        **dict.fromkeys(CATEGORIES, SAFE),
+        "jailbreak": NOT_FOUND,
+    }
+
+
 def test_paths_without_a_version_are_azures() -> None:
     asked = {"model": "gpt-4o", "input": "Hello"}
-    assert ask("openai", asked, path="/responses?api-version=2025-04-01-preview", method="POST").status == 200
     for method, path in (("POST", "/responses"), ("GET", "/responses/resp_1"), ("GET", "/models")):
         answer = ask("openai", asked if method == "POST" else None, path=path, method=method)
         assert (answer.status, answer.json()["error"]["message"]) == (404, f"Invalid URL ({method} {path})")

@@ -19,6 +19,7 @@ from mockserver.dialects.openai.replies import date_header, header_value
 # What the path of an operation has instead of `/v1`, after `/openai`.
 DEPLOYMENTS = "/deployments/{name}"
 SAFE = {"filtered": False, "severity": "safe"}
+NOT_FOUND = {"detected": False, "filtered": False}
 CATEGORIES = ("hate", "self_harm", "sexual", "violence")
 # What a filter states that has found something; the category and the severity are a guess.
 STRUCK = {"violence": {"filtered": True, "severity": "medium"}}
@@ -56,6 +57,26 @@ _ERRORS: Mapping[FailureKind, Mapping[str, Any]] = {
         "exceeded token rate limit of your current OpenAI S0 pricing tier. Please retry after 33 seconds.",
     },
 }
+
+
+def content_filters(prompt: int, answer: int, *, blocked: bool) -> list[Mapping[str, Any]]:
+    """What a response tells of its filters, given the lengths of its prompt and its answer."""
+    safe = dict.fromkeys(("hate", "sexual", "violence", "self_harm"), SAFE)
+    protected = dict.fromkeys(("protected_material_code", "protected_material_text"), NOT_FOUND)
+    looked_at = (
+        ("prompt", False, prompt, {**safe, "jailbreak": NOT_FOUND}),
+        ("completion", blocked, answer, {**protected, **safe, **(STRUCK if blocked else {})}),
+    )
+    return [
+        {
+            "blocked": blocked,
+            "source_type": source,
+            "content_filter_raw": [],
+            "content_filter_results": results,
+            "content_filter_offsets": {"start_offset": 0, "end_offset": length, "check_offset": 0},
+        }
+        for source, blocked, length, results in looked_at
+    ]
 
 
 def azure_error(refusal: Refusal) -> bytes | None:

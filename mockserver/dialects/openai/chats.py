@@ -24,7 +24,7 @@ from mockserver.core.generation import (
 from mockserver.core.seeding import alphanumerics
 from mockserver.core.timeline import OPENING, LazyFrames, Reply, TokenTiming
 from mockserver.dialects.contracts import Contract, components
-from mockserver.dialects.openai.azure import CATEGORIES, SAFE, STRUCK
+from mockserver.dialects.openai.azure import CATEGORIES, NOT_FOUND, SAFE, STRUCK
 from mockserver.dialects.openai.checks import CHAT_CHECKS, Translate, accept, too_long
 from mockserver.dialects.openai.flavour import Encoding, Flavour, Rendering, Segment, whole_body, write
 from mockserver.dialects.openai.models import (
@@ -319,9 +319,8 @@ def _sorted(value: object) -> bytes:
 
 
 # Without whitespace, keys in alphabetical order but for those of the prompt's results, and with the results of filters.
-_NOT_FOUND = {"detected": False, "filtered": False}
 _SAFE = dict.fromkeys(CATEGORIES, SAFE)
-_PROMPT_RESULTS = _sorted({**_SAFE, "jailbreak": _NOT_FOUND})
+_PROMPT_RESULTS = _sorted({**_SAFE, "jailbreak": NOT_FOUND})
 _OF_PROMPT = {
     "prompt_filter_results": orjson.Fragment(b'[{"prompt_index":0,"content_filter_results":%b}]' % _PROMPT_RESULTS)
 }
@@ -346,7 +345,7 @@ def _latencies(rendering: Rendering) -> Members:
 
 def _azure_members(rendering: Rendering, choice: Choice) -> Members:
     """A choice with what the filters have found in its text."""
-    found: Members = {**_SAFE, "protected_material_code": _NOT_FOUND, "protected_material_text": _NOT_FOUND}
+    found: Members = {**_SAFE, "protected_material_code": NOT_FOUND, "protected_material_text": NOT_FOUND}
     if choice.finish_reason == "content_filter":
         found = {**found, **STRUCK}
     results = NOTHING if choice.calls else found
@@ -355,7 +354,7 @@ def _azure_members(rendering: Rendering, choice: Choice) -> Members:
 
 def _azure_segments(rendering: Rendering, choice: Choice) -> Sequence[Segment]:
     text, *calls = CHAT.segments(rendering, choice)
-    results, scores = {"content_filter_results": {"protected_material_text": _NOT_FOUND}}, text.beside
+    results, scores = {"content_filter_results": {"protected_material_text": NOT_FOUND}}, text.beside
     beside = (lambda group: results) if scores is None else (lambda group: {**results, **scores(group)})
     return (text._replace(beside=beside), *calls)
 

@@ -9,6 +9,7 @@ from mockserver.core.dialects import Broken, RequestScope
 from mockserver.core.generation import Generation
 from mockserver.core.seeding import alphanumerics, hex_digits
 from mockserver.core.timeline import Reply, TokenTiming
+from mockserver.dialects.openai.azure import content_filters
 from mockserver.dialects.openai.models import effort_asked, family_of, snapshot_of, tier_of
 from mockserver.dialects.openai.read import number_or
 from mockserver.dialects.openai.replies import NOTHING, Members, body_reply, plain
@@ -126,15 +127,16 @@ def _members(response: Responding, output: Sequence[Members] | None, status: str
     family, over = family_of(name), output is not None
     reason = incomplete_reason(response.choice) if over else None
     tier, conversation = body.get("service_tier") or "auto", conversation_of(body)
-    caching = body.get("prompt_cache_options")
+    caching, azure = body.get("prompt_cache_options"), response.options.azure
     return {
         "id": made_id(scope, "resp", 0),
         "object": "response",
         "created_at": int(scope.now),
         "status": status,
         "background": bool(body.get("background")),
-        **(NOTHING if response.streamed or status == "queued" else {"billing": {"payer": "developer"}}),
+        **(NOTHING if response.streamed or azure or status == "queued" else {"billing": {"payer": "developer"}}),
         "completed_at": int(scope.now + _takes(response)) if status == "completed" else None,
+        **({"content_filters": _filtered(response) if over else None} if azure else NOTHING),
         **({"conversation": {"id": conversation}} if conversation is not None else NOTHING),
         "error": None,
         "frequency_penalty": 0.0,
@@ -142,7 +144,7 @@ def _members(response: Responding, output: Sequence[Members] | None, status: str
         "instructions": body.get("instructions"),
         "max_output_tokens": body.get("max_output_tokens"),
         "max_tool_calls": body.get("max_tool_calls"),
-        "model": snapshot_of(name),
+        "model": name if azure else snapshot_of(name),
         "moderation": None,
         "output": output or [],
         "parallel_tool_calls": body.get("parallel_tool_calls") is not False,
@@ -168,6 +170,12 @@ def _members(response: Responding, output: Sequence[Members] | None, status: str
         "user": body.get("user"),
         "metadata": body.get("metadata") or {},
     }
+
+
+def _filtered(response: Responding) -> list[Members]:
+    """What Azure's filters say of the prompt and of the answer."""
+    prompt, choice = response.generation.request.prompts[0], response.choice
+    return content_filters(len(prompt.text), len(choice.text), blocked=choice.finish_reason == "content_filter")
 
 
 def _takes(response: Responding) -> float:

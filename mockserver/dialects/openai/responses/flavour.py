@@ -121,12 +121,13 @@ class EventWriter(NamedTuple):
 
 
 class ResponseOptions(NamedTuple):
-    """What only the writer needs of a request: its fields, which the answer repeats, and what a vendor adds. The same
-    request at another `turn` of a conversation has other ids."""
+    """What only the writer needs of a request: its fields, which the answer repeats, and what a vendor adds; whether
+    Azure answers. The same request at another `turn` of a conversation has other ids."""
 
     body: Body
     more: Any = None
     turn: int = 0
+    azure: bool = False
 
 
 class Responding(NamedTuple):

@@ -18,6 +18,7 @@ from mockserver.dialects.openai.read import (
     Body,
     any_tool,
     chat_prompt,
+    is_azure,
     parts,
     sampling,
     tool_choice,
@@ -106,7 +107,8 @@ def read_response(call: Call, scope: RequestScope, *, compacts: bool = False) ->
         said = [item for item in items if item.get("role") == "user"]
         kept = GenerationRequest(name, request.prompts, limits=Limits(context=context), effort=request.effort)
         return kept._replace(output=Output(include_usage=True), extra=ResponseOptions(body, said, turn))
-    return request._replace(extra=ResponseOptions(body, [echoed_tool(each) for each in body.get("tools") or ()], turn))
+    tools = [echoed_tool(each) for each in body.get("tools") or ()]
+    return request._replace(extra=ResponseOptions(body, tools, turn, azure=is_azure(call)))
 
 
 def read_compaction(call: Call, scope: RequestScope) -> GenerationRequest | Refusal:
