@@ -248,6 +248,27 @@ def image_refusal(url: str) -> Refusal | None:
     return None
 
 
+_HEARD_OR_WATCHED = re.compile(r"data:((?:audio|video)/[^;,]{1,100})", re.IGNORECASE)
+_SOUND_OR_FILM = re.compile(r"\.(?:mp3|wav|flac|ogg|m4a|aac|mp4|mov|avi|webm|mkv)(?:[?#]|$)", re.IGNORECASE)
+
+
+def file_refusal(part: Mapping[str, Any], where: str) -> Refusal | None:
+    """The refusal of an `input_file`, at a path, with sounds or films, which no model reads."""
+    heard = _HEARD_OR_WATCHED.match(str(part.get("file_data")))
+    if heard is not None:
+        words = (
+            f"Invalid file data: '{where}.file_data'. Expected a base64-encoded data URL with a valid file MIME type "
+            f"(e.g. 'data:text/plain;base64,SGVsbG8sIFdvcmxkIQ=='), but got unsupported MIME type '{heard[1]}'. Please "
+            "see https://platform.openai.com/docs/assistants/tools/file-search#supported-files for supported file "
+            "types."
+        )
+        return refused(words, f"{where}.file_data", "invalid_value")
+    if _SOUND_OR_FILM.search(str(part.get("file_url"))):
+        words = "The file type you uploaded is not supported. Please try again with a pdf"
+        return refused(words, "input", "unsupported_file")
+    return None
+
+
 def no_stored(what: str, id_: str) -> Refusal:
     """The refusal of a stored object that there is not: a "Response" or a "Conversation"."""
     return refused(f"{what} with id '{id_}' not found.", status=404)

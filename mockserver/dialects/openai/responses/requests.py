@@ -2,7 +2,7 @@
 tokens."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
@@ -19,7 +19,6 @@ from mockserver.dialects.openai.read import (
     any_tool,
     chat_prompt,
     is_azure,
-    parts,
     sampling,
     tool_choice,
     whole,
@@ -28,6 +27,7 @@ from mockserver.dialects.openai.read import (
 )
 from mockserver.dialects.openai.refusals import (
     LONGEST_ECHO,
+    file_refusal,
     image_refusal,
     mentions_json,
     no_stored,
@@ -292,11 +292,23 @@ def _items(given: Items, earlier: Items | None) -> Refusal | None:
         if item.get("type") == "reasoning" and item.get("id") and not _follows(follower):
             words = f"Item '{item['id']}' of type 'reasoning' was provided without its required following item."
             return refused(words, "input")
-        images = [part.get("image_url") for part in parts(item) if part.get("type") == "input_image"]
-        found = next(filter(None, map(image_refusal, filter(None, images))), None)
+        found = next(filter(None, _media(item, f"input[{place}]")), None)
         if found is not None:
             return found
     return None
+
+
+def _media(item: Mapping[str, Any], where: str) -> Iterator[Refusal | None]:
+    """The refusals of the images and files of an item, which is at a path."""
+    held = "output" if "output" in item else "content"
+    listed = item.get(held)
+    for number, part in enumerate(listed if isinstance(listed, list) else ()):
+        if not isinstance(part, dict):
+            continue
+        if part.get("type") == "input_image" and isinstance(part.get("image_url"), str):
+            yield image_refusal(part["image_url"])
+        elif part.get("type") == "input_file":
+            yield file_refusal(part, f"{where}.{held}[{number}]")
 
 
 def _follows(item: Mapping[str, Any]) -> bool:
