@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from mockserver.core.matching.values import CriteriaError, ValueMatcher, read_matcher
+from mockserver.core.matching.values import MATCHERS, CriteriaError, ValueMatcher, read_matcher
 from mockserver.core.messages import pluralize
 from mockserver.state.journal.views import View, explain_misses, explain_stale, line, loss
 from mockserver.state.verify.selection import Selection, asked_for, is_met, matcher_text
@@ -173,17 +173,28 @@ def tool_called(selection: Selection, name: str, arguments: Mapping[str, Any]) -
 
 
 def tool_answered(selection: Selection, name: str, result: object) -> str | None:
-    """Check that a request has the result of a tool; `result` is a matcher or an equal text, None for any."""
+    """Check that a request has the result of a tool; `result` is a matcher, an equal text, or a table that the text
+    states as JSON; None is for any."""
     given = [
         (view, each.text) for view in selection.matching for each in tool_results(view.messages) if each.name == name
     ]
+    if isinstance(result, Mapping) and result and not result.keys() & MATCHERS.keys():
+        result = {"equals": result}
     matcher = None if result is None else read_matcher(result, "result")
-    if any(matcher is None or is_met(matcher, (text,)) for _, text in given):
+    if any(matcher is None or is_met(matcher, _readings(text)) for _, text in given):
         return None
     what = f" that is {matcher.wanted}" if matcher is not None else ""
     listed = [f"  #{view.number}: {text!r}" for view, text in given[:_LISTED]]
     expected = f"Expected a result of {name}{what}, found {len(given)}:"
     return _of_some([expected, *(listed or _lines(selection.matching) or [_SILENCE])], selection.forgotten)
+
+
+def _readings(text: str) -> Sequence[object]:
+    """A text, and the JSON that it may be."""
+    try:
+        return text, orjson.loads(text)
+    except orjson.JSONDecodeError:
+        return (text,)
 
 
 def schema(selection: Selection, expected: object) -> str | None:

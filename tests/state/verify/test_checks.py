@@ -18,6 +18,8 @@ HISTORY = [{"role": "assistant", "tool_calls": [CALL]}, {"role": "tool", "tool_c
 ITEMS = [
     {"type": "function_call", "call_id": "c2", "name": "get_time", "arguments": '{"zone": "CET"}'},
     {"type": "function_call_output", "call_id": "c2", "output": "Noon."},
+    {"type": "function_call", "call_id": "c3", "name": "get_sun", "arguments": "{}"},
+    {"type": "function_call_output", "call_id": "c3", "output": '{"rises": 7, "sets": null}'},
 ]
 DIFFERENCE = {"field": "model", "wanted": "'x'", "found": "'m'"}
 VIEWS = [
@@ -66,6 +68,8 @@ PASSING: list[dict[str, Any]] = [
     {"tool_called": "get_weather", "arguments": {"city": {"regex": "^O"}}},
     {"tool_answered": "get_weather", "result": {"contains": "rain"}},
     {"tool_answered": "get_time", "result": "Noon."},
+    {"tool_answered": "get_sun", "result": {"sets": None, "rises": 7}},
+    {"tool_answered": "get_sun", "result": {"contains": "rises"}},
     {"schema": {"type": "object", "required": ["model"]}},
     {"contract": True, "match": {"status": 200}},
     {"cancelled": 1},
@@ -92,6 +96,10 @@ FAILING: list[tuple[dict[str, Any], str]] = [
     ({"cost": 1, "prices": {"m": [1, 2]}}, "No price for n. Add it, or '*' for all other models. Given: m"),
     ({"tool_called": "get_weather", "arguments": {"city": "Rome"}}, 'found 1 call:\n  #2: get_weather({"city"'),
     ({"tool_answered": "get_weather", "result": "Sun."}, "that is 'Sun.', found 1:\n  #3: 'It rains.'"),
+    (
+        {"tool_answered": "get_sun", "result": {"rises": 8}},
+        """that is {'rises': 8}, found 1:\n  #4: '{"rises": 7""",
+    ),
     ({"schema": {"required": ["messages"]}, "match": {"model": "m"}}, '  #1 at $: "messages" is a required property'),
     ({"contract": True}, "Expected all requests to conform to the vendor's contract, but 1 does not:\n  #5"),
     ({"cancelled": 2}, "Expected the client to cancel 2 answers, found 1."),
