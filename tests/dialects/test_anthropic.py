@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from mockserver.dialects.anthropic.inputs import kept
 from mockserver.state.namespaces import Namespace
 from tests.support.asking import QUIET, Answer, ask
 
@@ -627,3 +628,41 @@ def test_friendli_ignores_marks_blocks_and_fields_that_it_does_not_know() -> Non
         body = {"model": "meta-llama-3.1-8b-instruct", "messages": messages(content), **dict.fromkeys(strange, "x")}
         answer = ask("friendli", body, path="/serverless/v1/messages")
         assert (answer.status, answer.body if answer.status != 200 else b"") == (200, b"")
+
+
+def test_a_call_that_is_cut_short_keeps_what_is_complete() -> None:
+    schema = {"type": "object", "properties": {"path": {"enum": ["a.py"]}, "mode": {"enum": ["overwrite it"]}}}
+    tool = {"name": "write", "input_schema": {**schema, "required": ["path", "mode"]}}
+    call = {"tools": [tool], "tool_choice": {"type": "tool", "name": "write"}, "messages": messages("Write the file.")}
+    for members, input_, said in (
+        ({"max_tokens": 3}, {}, ""),
+        ({"max_tokens": 12}, {"path": "a.py"}, '{"path": "a.py"'),
+        ({"stop_sequences": ["write"]}, {"path": "a.py", "mode": "over"}, '{"path": "a.py", "mode": "over"}'),
+        ({"stop_sequences": ["mode"]}, {"path": "a.py"}, '{"path": "a.py"}'),
+    ):
+        plain, events = asked({**call, **members}).json(), asked({**call, **members, "stream": True}).events()
+        assert plain["content"][0]["input"] == input_
+        assert plain["stop_reason"] == ("max_tokens" if "max_tokens" in members else "stop_sequence")
+        pieces = [event["delta"]["partial_json"] for event in events if event["type"] == "content_block_delta"]
+        assert "".join(pieces) == said
+        # Nothing ends a block that a limit has cut short (recorded).
+        assert ("content_block_stop" in [event["type"] for event in events]) == ("stop_sequences" in members)
+        assert plain["container"] is plain["diagnostics"] is events[-2]["delta"]["container"] is None
+
+
+@pytest.mark.parametrize(
+    "text, limited, stopped",
+    [
+        ("", "", "{}"),
+        ('{"a": 12', "", "{}"),
+        ('{"a": 12,', '{"a": 12', '{"a": 12}'),
+        ('{"a": {"b": 1, "c": "x', "", '{"a": {"b": 1, "c": "x"}}'),
+        ('{"a": {"b": 1}, "c', '{"a": {"b": 1}', '{"a": {"b": 1}}'),
+        ('{"a": ["x", "y', "", '{"a": ["x", "y"]}'),
+        ('{"a": "x\\u00e', "", '{"a": "x"}'),
+        ('{"a": "\\\\', "", '{"a": "\\\\"}'),
+        ('{"a": "x{"}', '{"a": "x{"}', '{"a": "x{"}'),
+    ],
+)
+def test_what_is_kept_of_an_input(text: str, limited: str, stopped: str) -> None:
+    assert (kept(text, closes=False), kept(text, closes=True)) == (limited, stopped)

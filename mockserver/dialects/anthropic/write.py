@@ -18,6 +18,7 @@ from mockserver.core.failures import Refusal
 from mockserver.core.generation import Choice, Generation
 from mockserver.core.seeding import Draws, alphanumerics, derive, hex_digits
 from mockserver.core.timeline import OPENING, RUN_LENGTH, FrameBatch, LazyFrames, Reply, TemplatedFrames, TokenTiming
+from mockserver.dialects.anthropic.inputs import divided, kept
 from mockserver.dialects.anthropic.models import family_of, resolved
 from mockserver.dialects.anthropic.read import MessageOptions
 from mockserver.dialects.openai.read import json_object
@@ -61,6 +62,8 @@ class MessageFlavour(NamedTuple):
     - `call_id`: the id of the call at a place; `calling`: what a call has beside its id, its name and its input.
     - `reasons`: its words for reasons of an end, where they are not Anthropic's.
     - `pings`: whether an event `ping` follows the start of the first block; `pads`: whether blanks hide the lengths.
+    - `tidies`: whether a call that is cut short ends with the last of its properties that is complete, and is closed if
+      a stop sequence has cut it.
     """
 
     message: Sequence[str]
@@ -72,6 +75,7 @@ class MessageFlavour(NamedTuple):
     reasons: Mapping[str, str] = MappingProxyType({})
     pings: bool = False
     pads: bool = False
+    tidies: bool = False
 
 
 def write(flavour: MessageFlavour, generation: Generation, pace: TokenTiming, scope: RequestScope) -> Reply:
@@ -93,9 +97,11 @@ def _blocks(writing: Writing) -> list[tuple[GeneratedItem, Members]]:
 
 def _block(writing: Writing, generated: GeneratedItem) -> Members:
     if generated.is_call:
-        given = json_object(generated.text.encode())
+        said = _said(writing, generated)
+        given = _input(said)
         # That of a call which is cut short is no JSON.
-        input_ = {} if isinstance(given, Refusal) else given
+        given = _input(said + "}") if given is None and writing.flavour.tidies else given
+        input_ = {} if given is None else given
         named = {"id": writing.flavour.call_id(writing, generated.place), "name": generated.name}
         return {"type": "tool_use", **named, "input": input_, **writing.flavour.calling}
     if generated.kind in ("text", "refusal"):
@@ -107,6 +113,18 @@ def _block(writing: Writing, generated: GeneratedItem) -> Members:
     if writing.options.redacted:
         return {"type": "redacted_thinking", "data": sealed}
     return {"type": "thinking", "thinking": generated.text, "signature": sealed}
+
+
+def _said(writing: Writing, generated: GeneratedItem) -> str:
+    """What is written of a text."""
+    stop = writing.choice.stop is not None
+    is_cut = generated.is_call and (stop or writing.choice.finish_reason == "length")
+    return kept(generated.text, stop) if writing.flavour.tidies and is_cut else generated.text
+
+
+def _input(said: str) -> Members | None:
+    given = json_object(said.encode())
+    return None if isinstance(given, Refusal) else given
 
 
 def _ending(writing: Writing) -> Members:
@@ -139,7 +157,7 @@ def _frames(writing: Writing) -> Iterator[FrameBatch]:
     def event(kind: str, **members: Any) -> bytes:
         return b"event: %b\ndata: %b" % (kind.encode(), closed(orjson.dumps({"type": kind, **members})))
 
-    begun = _message(writing, [], dict.fromkeys(ending), "start")
+    begun, left = _message(writing, [], dict.fromkeys(ending), "start"), 0
     yield at_step(OPENING, (event("message_start", message=begun),))
     for index, (generated, block) in enumerate(_blocks(writing)):
         unsaid, type_, name = _UNSAID.get(block["type"], ({}, "", ""))
@@ -152,7 +170,11 @@ def _frames(writing: Writing) -> Iterator[FrameBatch]:
             opening.append(delta(delta={"type": type_, name: ""}))
         elif block["type"] == "thinking":
             closing.insert(0, delta(delta={"type": "signature_delta", "signature": block["signature"]}))
-        texts = generated.texts if type_ and generated.text != "{}" else ()
+        texts, is_whole = generated.texts if type_ else (), True
+        if generated.is_call and (said := _said(writing, generated)) != generated.text:
+            texts, is_whole = tuple(divided(said, texts)), _input(said) is not None
+        if block["type"] == "tool_use" and "".join(texts) == "{}":
+            texts = ()
         tokens = (int(generated.is_call), *(0,) * (len(opening) - 1))
         yield FrameBatch(opening, (generated.step,) * len(opening), tokens)
         data = {"type": "content_block_delta", "index": index, "delta": {"type": type_, name: SLOT}}
@@ -162,15 +184,20 @@ def _frames(writing: Writing) -> Iterator[FrameBatch]:
             steps = range(generated.first + start, generated.first + start + len(pieces))
             yield FrameBatch(TemplatedFrames(before, pieces, b""), steps, (1,) * len(pieces))
         untold = len(generated.texts) - len(texts)
-        yield FrameBatch(closing, (generated.last,) * len(closing), (*(0,) * (len(closing) - 1), untold))
-    ended, usage = ordered(flavour.ending, ending), flavour.usage(writing, "end")
+        if is_whole:
+            yield FrameBatch(closing, (generated.last,) * len(closing), (*(0,) * (len(closing) - 1), untold))
+        else:
+            # Nothing ends a call that a limit has cut short.
+            left = untold
+    ended, usage = ordered(flavour.ending, {**flavour.around(writing), **ending}), flavour.usage(writing, "end")
     last = (event("message_delta", delta=ended, usage=usage), event("message_stop"))
-    yield at_step(writing.generation.last_step, last)
+    yield FrameBatch(last, (writing.generation.last_step,) * len(last), (left, 0))
 
 
 def _around(writing: Writing) -> Members:
     model = resolved(writing.generation.request.model)
-    return {"model": model, "id": f"msg_011{alphanumerics(writing.scope.identity, 21, 'id')}"}
+    id_ = f"msg_011{alphanumerics(writing.scope.identity, 21, 'id')}"
+    return {"model": model, "id": id_, "container": None, "diagnostics": None}
 
 
 def _usage(writing: Writing, when: str) -> Members:
@@ -199,13 +226,17 @@ def _usage(writing: Writing, when: str) -> Members:
 write_message = partial(
     write,
     MessageFlavour(
-        message=("model", "id", "type", "role", "content", "stop_reason", "stop_sequence", "stop_details", "usage"),
-        ending=("stop_reason", "stop_sequence", "stop_details"),
+        message=(
+            *("model", "id", "type", "role", "content", "container"),
+            *("stop_reason", "stop_sequence", "stop_details", "usage", "diagnostics"),
+        ),
+        ending=("stop_reason", "stop_sequence", "stop_details", "container"),
         around=_around,
         usage=_usage,
         call_id=lambda writing, place: f"toolu_01{alphanumerics(writing.scope.identity, 22, 'call', place)}",
         calling={"caller": {"type": "direct"}},
         pings=True,
         pads=True,
+        tidies=True,
     ),
 )
