@@ -28,6 +28,7 @@ MINI, HI = "gpt-5-mini", {"role": "user", "content": "Hi"}
 WEATHER = {"type": "function", "function": {"name": "weather", "parameters": {"type": "object", "properties": {}}}}
 CALL = {"id": "call_1", "type": "function", "function": {"name": "weather", "arguments": "{}"}}
 ASKS = {"role": "assistant", "content": None, "tool_calls": [CALL]}
+SAID = {"role": "assistant", "content": "a"}
 RESULT = {"role": "tool", "content": "7", "tool_call_id": "call_1"}
 SOUND = {"type": "input_audio", "input_audio": {"data": "UklGRg==", "format": "wav"}}
 CALLED = {"type": "function_call", "call_id": "call_1", "name": "weather", "arguments": "{}"}
@@ -97,13 +98,13 @@ ACCEPTED: list[tuple[str, dict[str, Any]]] = [
     ("responses", {"model": "gpt-5.6", "tools": [tool(nested({"type": "string"}), flat=True)], "top_p": 0.98}),
     (
         "responses",
-        {"input": [{"type": "reasoning", "id": "rs_1", "summary": []}, {"role": "assistant", "content": "Hi"}]},
+        {"input": [{"type": "reasoning", "id": "rs_1", "summary": []}, SAID], "store": False},
     ),
     (
         "responses",
         # Without an id, as of responses that are not stored; the fields that Codex sends.
         {
-            "input": [HI, {"type": "reasoning", "summary": []}, {"role": "assistant", "content": "a"}, HI, MORE_TOOLS],
+            "input": [HI, {"type": "reasoning", "summary": []}, SAID, HI, MORE_TOOLS],
             "client_metadata": {"session_id": "a"},
             "tool_choice": {"type": "function", "name": "plan"},
         },

@@ -1,6 +1,7 @@
 """Stored responses of Yandex and OpenAI: looked up, continued, cancelled and deleted by their ids, in each namespace
 for itself."""
 
+import json
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -243,7 +244,8 @@ def test_openais_responses_are_found_plain_or_streamed_and_deleted(gpt: OpenAI) 
     assert item.type == "reasoning"
     assert item.encrypted_content
     assert thought.output[0].to_dict().keys() == item.to_dict().keys() - {"encrypted_content"}
-    gpt.responses.delete(plain.id)
+    told = json.loads(gpt.responses.with_raw_response.delete(plain.id).text)
+    assert told == {"id": plain.id, "object": "response.deleted", "deleted": True}
     with pytest.raises(openai.NotFoundError, match=f"Response with id '{plain.id}' not found."):
         gpt.responses.retrieve(plain.id)
     unkept = gpt.responses.create(model=GPT, input="Hello", store=False)

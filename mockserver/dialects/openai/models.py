@@ -119,7 +119,7 @@ _FAMILIES: Mapping[str, Family] = MappingProxyType({
     "gpt-5-chat": Family(),
     "chat-latest": _CHAT_LATEST._replace(context=400_000),
     "o1": _O,
-    "o1-mini": _O._replace(context=128_000, max_output=65_536, instructed=False, sees=False),
+    "o1-mini": _O._replace(context=128_000, max_output=65_536, stops=False, instructed=False, sees=False),
     "o3": _O._replace(stops=False),
     "o3-mini": _O._replace(sees=False),
     "o4-mini": _O._replace(stops=False),

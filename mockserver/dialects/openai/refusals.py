@@ -188,6 +188,8 @@ def misplaced(family: Family, endpoint: Endpoint, model: str) -> Refusal:
     """The refusal of a model that is not served at an endpoint."""
     if endpoint == "embeddings":
         return refused("You are not allowed to generate embeddings from this model", status=403)
+    if endpoint == "completions" and family.endpoints == ("embeddings",):
+        return refused("You are not allowed to sample from this model", status=403)
     if endpoint not in _PATHS:
         words = f"The requested model '{model[:LONGEST_ECHO]}' cannot be used with the {endpoint.capitalize()} API."
         return refused(words, "model", "unsupported_model")

@@ -105,6 +105,7 @@ _OPERATIONS = StoredOperations(
     _wrong_limit,
     _wrong_order,
     plain,
+    deleted="response.deleted",
 )
 _CHATS = _OPERATIONS._replace(plain=pretty)
 get_response, delete_response = _OPERATIONS.get, _OPERATIONS.delete

@@ -87,7 +87,9 @@ def read_response(call: Call, scope: RequestScope, *, compacts: bool = False) ->
     if isinstance(given, Refusal):
         return given
     items = [*(earlier or ()), *given]
-    refusal = conflict("responses", _CHECKS, body, family, model.id) or _items(given, earlier) or _form(body, given)
+    refusal = (
+        conflict("responses", _CHECKS, body, family, model.id) or _items(given, earlier, body) or _form(body, given)
+    )
     if refusal is None and store is not None:
         refusal = _unreasoned(items, store.reasoning_of(items))
     if refusal is not None:
@@ -269,7 +271,7 @@ _CALLS = {"function_call": "function call", "custom_tool_call": "custom tool cal
 _OUTPUTS = {f"{kind}_output": kind for kind in _CALLS}
 
 
-def _items(given: Items, earlier: Items | None) -> Refusal | None:
+def _items(given: Items, earlier: Items | None, body: Body) -> Refusal | None:
     """The refusal of a call without an output, of an output without a call, or of reasoning that leads to nothing."""
     # References to stored items may be calls.
     refers = earlier is None or any(item.get("type") == "item_reference" for item in given)
@@ -289,7 +291,8 @@ def _items(given: Items, earlier: Items | None) -> Refusal | None:
             return refused(f"No tool output found for {_CALLS[kind]} {id_}.", "input")
     for place, item in enumerate(given):
         follower = given[place + 1] if place + 1 < len(given) else {}
-        if item.get("type") == "reasoning" and item.get("id") and not _follows(follower):
+        # Reasoning that is not stored has no id, or may be followed by what has none (both recorded).
+        if item.get("type") == "reasoning" and item.get("id") and not _follows(follower, stored=body.get("store")):
             words = f"Item '{item['id']}' of type 'reasoning' was provided without its required following item."
             return refused(words, "input")
         found = next(filter(None, _media(item, f"input[{place}]")), None)
@@ -311,11 +314,11 @@ def _media(item: Mapping[str, Any], where: str) -> Iterator[Refusal | None]:
             yield file_refusal(part, f"{where}.{held}[{number}]")
 
 
-def _follows(item: Mapping[str, Any]) -> bool:
-    """Whether an item is one that a model makes after it has reasoned."""
+def _follows(item: Mapping[str, Any], *, stored: bool | None) -> bool:
+    """Whether an item is one that a model makes after it has reasoned: of what is stored, a message has an id."""
     kind = str(item.get("type", "message"))
     if kind == "message":
-        return item.get("role") == "assistant"
+        return item.get("role") == "assistant" and (stored is False or bool(item.get("id")))
     return kind.endswith("_call") or kind in ("reasoning", "item_reference", "compaction")
 
 

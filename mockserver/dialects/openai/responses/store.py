@@ -282,6 +282,7 @@ class StoredOperations(NamedTuple):
     - `unknown`: the refusal of an id; `not_cancellable` that of a response that is waited for.
     - `wrong_limit`, `wrong_order`: those of a page's parameters.
     - `plain`: writes a body that is no response. `streams`: whether a response can be had as a stream.
+    - `deleted`: the `object` of what is said of a response that is deleted.
     """
 
     unknown: Callable[[str], Refusal]
@@ -290,6 +291,7 @@ class StoredOperations(NamedTuple):
     wrong_order: Callable[[str], Refusal]
     plain: Callable[[object], bytes] = orjson.dumps
     streams: bool = True
+    deleted: str = "response"
 
     def get(self, call: Call, scope: RequestScope) -> Reply | Refusal:
         """A response as it is now; or its events, from the one after `starting_after` on."""
@@ -313,7 +315,7 @@ class StoredOperations(NamedTuple):
         if isinstance(found, Refusal):
             return found
         assert isinstance(scope.history, ResponseStore), "the response was found there"
-        reply = body_reply(self.plain({"id": scope.variables["id"], "object": "response", "deleted": True}))
+        reply = body_reply(self.plain({"id": scope.variables["id"], "object": self.deleted, "deleted": True}))
         return reply._replace(orders=(partial(scope.history.remove, scope.variables["id"]),))
 
     def cancel(self, call: Call, scope: RequestScope) -> Reply | Refusal:
