@@ -129,8 +129,11 @@ async def _answer(app_state: AppState, endpoint: AdminEndpoint, request: Request
     for name in request.query_params if known or not endpoint.opens else ():
         if name not in known:
             return admin_error(400, f"{unknown_name('parameter', name, known)}{_of_namespace(endpoint, name)}")
+    asked = AdminRequest(app_state, request)
+    if endpoint.takes is None and endpoint.method != "GET":
+        await asked.check_bodiless()
     try:
-        answer = await endpoint.handle(AdminRequest(app_state, request))
+        answer = await endpoint.handle(asked)
     except asyncio.CancelledError:
         # The server is stopping while a request waits, which is no error of either side.
         return admin_error(503, "The server is stopping")

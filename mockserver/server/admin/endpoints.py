@@ -24,6 +24,8 @@ from mockserver.state.namespaces import BAD_NAME, DEFAULT, Namespace, is_name, n
 
 # How many characters a message may have: names and alternatives that are listed take the most.
 _LONGEST_MESSAGE = 8192
+# The bodies of clients that have nothing to say.
+_NOTHING = (b"", b"{}", b"null")
 
 
 class AdminError(Exception):
@@ -101,13 +103,7 @@ class AdminRequest(NamedTuple):
 
     async def json(self, what: str, example: str) -> dict[str, Any]:
         """The JSON object in the body; otherwise the error says that `what` is expected, and shows an example."""
-        most = self.app_state.setup.settings.max_body
-        try:
-            body = await read_body(self.http.scope, self.http.receive, most)
-        except ClientLeftError:
-            raise AdminError(f"{what} is incomplete: the request ended too early") from None
-        if body is None:
-            raise AdminError(f"{what} has more than {most} bytes (--max-body)")
+        body = await self._body(what)
         if has_more_values(body):
             raise AdminError(f"{what} has more than {MOST_VALUES} values")
         try:
@@ -117,6 +113,22 @@ class AdminRequest(NamedTuple):
         if not isinstance(value, dict):
             raise AdminError(f"{what} must be a JSON object such as {example}")
         return value
+
+    async def check_bodiless(self) -> None:
+        """Raise AdminError for a body that says something, which would have no effect: `DELETE` of one stub by its name
+        in the body would remove all."""
+        if (await self._body("The body")).strip() not in _NOTHING:
+            raise AdminError(f"{self.http.method} {self.http.url.path} takes no body: what it acts on is in the path")
+
+    async def _body(self, what: str) -> bytes:
+        most = self.app_state.setup.settings.max_body
+        try:
+            body = await read_body(self.http.scope, self.http.receive, most)
+        except ClientLeftError:
+            raise AdminError(f"{what} is incomplete: the request ended too early") from None
+        if body is None:
+            raise AdminError(f"{what} has more than {most} bytes (--max-body)")
+        return body
 
 
 def admin_json(value: Any, status: int = 200) -> Response:

@@ -213,6 +213,8 @@ def test_a_request_acts_on_the_namespace_that_it_names_and_on_no_other(
     [
         ("PATCH", "/settings", 400, "PATCH changes the settings of the whole server. Those of one namespace"),
         ("DELETE", "/stubs?namespace=a", 400, "unknown parameter 'namespace'. Known: none. A namespace is named in"),
+        ("DELETE", "/stubs", 400, "takes no body: what it acts on is in the path"),
+        ("POST", "/reset", 400, "takes no body: what it acts on is in the path"),
         ("DELETE", "/stubs/", 404, "unknown path of the admin API 'stubs/'. Did you mean 'stubs'?"),
         ("PUT", "/stubs/", 404, "unknown path of the admin API 'stubs/'. Did you mean 'stubs'?"),
         ("GET", "/ns/a/fault", 404, "unknown path of the admin API 'fault'. Did you mean 'faults'?"),
@@ -220,12 +222,13 @@ def test_a_request_acts_on_the_namespace_that_it_names_and_on_no_other(
     ],
 )
 def test_what_is_not_clearly_meant_changes_nothing(method: str, path: str, status: int, said: str) -> None:
-    client = TestClient(create_app())
-    client.put("/_mockserver/stubs", json={"name": "kept", "reply": "x"})
-    answer = client.request(method, f"/_mockserver{path}", headers={"x-mockserver-namespace": "a"}, json={})
+    client, places = TestClient(create_app()), ("/_mockserver/stubs", "/_mockserver/ns/a/stubs")
+    for place in places:
+        client.put(place, json={"name": "kept", "reply": "x"})
+    body, headers = {"name": "other"}, {"x-mockserver-namespace": "a"}
+    answer = client.request(method, f"/_mockserver{path}", headers=headers, json=body)
     assert (answer.status_code, said in answer.json()["error"]["message"]) == (status, True)
-    [kept] = client.get("/_mockserver/stubs").json()["stubs"]
-    assert kept["name"] == "kept"
+    assert [[stub["name"] for stub in client.get(place).json()["stubs"]] for place in places] == [["kept"]] * 2
     elsewhere = client.request(method, f"/ns/a/_mockserver{path}")
     assert (elsewhere.status_code, "of a namespace at /_mockserver/ns/<name>/" in elsewhere.text) == (404, True)
 
