@@ -18,7 +18,7 @@ SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}, "require
 CLOSED = {**SCHEMA, "additionalProperties": False}
 TOOL = {"name": "get_weather", "description": "The weather of a city", "input_schema": SCHEMA}
 SIGNATURE = base64.b64encode(b"s" * 200).decode()
-FORTY_FIVE, OPUS_4_8, FABLE = "claude-haiku-4-5", "claude-opus-4-8", "claude-fable-5-2"
+FORTY_FIVE, OPUS_4_8, FABLE, SONNET_5_5 = "claude-haiku-4-5", "claude-opus-4-8", "claude-fable-5-2", "claude-sonnet-5-5"
 REDACT = (
     "ANTHROPIC_MAGIC_STRING_TRIGGER_REDACTED_THINKING_46C9A13E193C177646C7398A98432ECCCE4C1253D5E2D82641AC0E52CC2876CB"
 )
@@ -208,7 +208,23 @@ THINKING: Any = {"type": "enabled", "budget_tokens": 1024}
         ),
         (
             {"model": FABLE, "thinking": {"type": "disabled"}},
-            '"thinking.type.disabled" is not supported for this model.',
+            '"thinking.type.disabled" is not supported for this model. Use "thinking.type.adaptive" and ',
+        ),
+        (
+            {"model": SONNET_5_5, "thinking": {"type": "disabled"}},
+            'To turn thinking off on this model, send "thinking": {"type": "between_tools"} instead of {"type": "dis',
+        ),
+        (
+            {"model": "claude-opus-5", "thinking": {"type": "disabled"}, "output_config": {"effort": "max"}},
+            "output_config.effort 'max' is not supported when thinking is disabled on this model. Use effort 'high' ",
+        ),
+        (
+            {"model": SONNET_5_5, "thinking": {"type": "between_tools", "display": "omitted"}},
+            "thinking.between_tools.display: Extra inputs are not permitted",
+        ),
+        (
+            {"model": SONNET_5_5, "thinking": {"type": "adaptive", "block_binding": {}}},
+            "thinking.adaptive.block_binding: Extra inputs are not permitted",
         ),
         (
             {"max_tokens": 2048, "thinking": THINKING, "temperature": 0.5},

@@ -39,6 +39,8 @@ from mockserver.dialects.openai.responses.items import Thoughts
 _REDACT = (
     "ANTHROPIC_MAGIC_STRING_TRIGGER_REDACTED_THINKING_46C9A13E193C177646C7398A98432ECCCE4C1253D5E2D82641AC0E52CC2876CB"
 )
+# The beta that binds thoughts to their conversations.
+_BINDING = "thinking-binding-controls"
 # What counts tokens beside the texts: tools of any number, a call that is forced, a schema, thinking, a document whose
 # pages are not read; an image has so many pixels for each token, if their number is unknown those of a square.
 _TOOLS, _FORCED, _SCHEMA, _THINKING, _DOCUMENT, _PIXELS, _SIDES = 430, 100, 190, 20, 1_500, 750, (1_092, 1_092)
@@ -67,6 +69,9 @@ def read_message(call: Call, scope: RequestScope, schema: str = "MessageRequest"
         return refusal
     if len(known) < len(body):
         return refused("extra", name=min(body.keys() & unknown))
+    thinking = body.get("thinking") or {}
+    if thinking.get("block_binding") is not None and _BINDING not in call.headers.get("anthropic-beta", ""):
+        return refused("extra", name=f"thinking.{thinking['type']}.block_binding")
     if body.get("thread") is not None:
         # The SDK's loop of tools goes on without threads when it is told so.
         return refused("thread")._replace(code="thread_unsupported_request")
