@@ -70,7 +70,7 @@ def test_texts_are_not_embedded_while_all_others_wait(fields: dict[str, object],
 # A call of a function costs about as much as a dozen operations; the way is short as long as they are few. Those of
 # uvicorn's protocol and of Starlette count too, with room for what their next versions add.
 # Ours, and that of the server which the test calls.
-MOST_MODULES = 42
+MOST_MODULES = 43
 PROMPT = "{}: tell me about the tides of the sea, and what the moon has to do with them, please"
 MOST_CALLS = [
     ("/cerebras/v1/chat/completions", "llama3.1-8b", 265),
@@ -100,6 +100,8 @@ def test_a_plain_answer_to_a_new_prompt_takes_few_calls_in_few_modules(
 ) -> None:
     client = HTTPConnection(urlsplit(quiet_server.url).netloc)
     calls, modules = 0, set[str]()
+    # Each row has prompts of its own: what other rows have asked is remembered.
+    first = 1_000 + 40 * MOST_CALLS.index((path, model, most))
 
     def ask(number: int) -> None:
         text = PROMPT.format(number)
@@ -117,10 +119,10 @@ def test_a_plain_answer_to_a_new_prompt_takes_few_calls_in_few_modules(
             modules.add(frame.f_globals["__name__"])
 
     try:
-        for number in range(20):
+        for number in range(first, first + 20):
             ask(number)
         quiet_server.call(partial(sys.setprofile, count))
-        for number in range(20, 40):
+        for number in range(first + 20, first + 40):
             ask(number)
         quiet_server.call(partial(sys.setprofile, None))
     finally:
