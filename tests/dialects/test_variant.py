@@ -137,6 +137,8 @@ YEW = variant(
     chats=CHAT._replace(
         usage="each",
         counts=OPENAI.counts,
+        chunk=(*CHAT.chunk, "x_yew"),
+        opening_around=lambda rendering: {"x_yew": "begun"},
         delta={"role": "assistant", "content": None},
         thoughts="reasoning",
         opening=lambda rendering, choice: (),
@@ -147,23 +149,29 @@ YEW = variant(
 )
 
 
-@pytest.mark.parametrize("more", [{}, {"tools": [TOOL], "tool_choice": "required"}], ids=["text", "call"])
-def test_a_chunk_can_have_the_usage_so_far_and_a_delta_its_role_and_its_thoughts(more: dict[str, object]) -> None:
+@pytest.mark.parametrize(
+    ("more", "end"),
+    [({}, "stop"), ({"tools": [TOOL], "tool_choice": "required"}, "tool_calls"), ({"max_tokens": 4}, "length")],
+)
+def test_a_chunk_can_have_the_usage_so_far_and_a_delta_its_role_and_its_thoughts(
+    more: dict[str, object], end: str
+) -> None:
     body = {**CHATTED, "model": "yew-1", **more}
     *chunks, done = ask("yew", {**body, "stream": True}).events()
     parts = [chunk["choices"][0] for chunk in chunks]
+    assert [chunk.get("x_yew") for chunk in chunks] == ["begun", *[None] * (len(chunks) - 1)]
     counted = [chunk["usage"]["completion_tokens"] for chunk in chunks]
     assert counted == sorted({*counted})
     thought_so_far = [chunk["usage"]["completion_tokens_details"]["reasoning_tokens"] for chunk in chunks]
     assert thought_so_far == [min(count, thought_so_far[-1]) for count in counted]
     assert chunks[-1]["usage"]["total_tokens"] == chunks[-1]["usage"]["prompt_tokens"] + counted[-1]
-    assert [part["finish_reason"] for part in parts] == [None] * (len(parts) - 1) + ["tool_calls" if more else "stop"]
+    assert [part["finish_reason"] for part in parts] == [None] * (len(parts) - 1) + [end]
     assert {tuple(part["delta"])[:2] for part in parts} == {("role", "content")}
     message = ask("yew", body).json()["choices"][0]["message"]
     thought = "".join(part["delta"].get("reasoning", "") for part in parts)
     said = "".join(part["delta"]["content"] or "" for part in parts)
     assert (thought, said) == (message["reasoning"], message["content"] or "")
-    assert (bool(thought), bool(said), done) == (True, not more, "[DONE]")
+    assert (bool(thought), bool(said), done) == (True, end == "stop", "[DONE]")
 
 
 def test_a_vendor_may_have_no_completions_and_state_the_status() -> None:

@@ -284,27 +284,33 @@ class _Stream(NamedTuple):
         rendering, choice = self.rendering, self.choice
         flavour = rendering.flavour
         opening, closing = flavour.opening(rendering, choice), flavour.closing(rendering, choice)
-        ending = {"finish_reason": choice.finish_reason}
+        ending, begins, step = {"finish_reason": choice.finish_reason}, self.begins, 0
         if opening:
-            first = self.part(opening[0], around=self.begins)
+            first = self.part(opening[0], around=begins)
             yield at_step(flavour.opening_step, [first, *map(self.part, opening[1:])])
-        segments, step = flavour.segments(rendering, choice), 0
+            begins = NOTHING
+        segments = [each for each in flavour.segments(rendering, choice) if each.texts or each.head is not None]
+        if closing is None and not segments:
+            closing = {**self.unset, "delta": {}}
         for segment in segments:
-            yield from self.segment(segment, step, ending if closing is None and segment is segments[-1] else NOTHING)
-            step += segment.steps
+            is_last = closing is None and segment is segments[-1]
+            yield from self.segment(segment, step, begins, ending if is_last else NOTHING)
+            step, begins = step + segment.steps, NOTHING
         if closing:
             yield at_step(choice.last_step, (self.event({**self.chunk({**closing, **ending}), **self.ends}),))
 
-    def segment(self, segment: Segment, step: int, ending: Members) -> Iterator[FrameBatch]:
-        """Its head, and a chunk for each text or group of texts; the last one has the members of the `ending`."""
+    def segment(self, segment: Segment, step: int, begins: Members, ending: Members) -> Iterator[FrameBatch]:
+        """Its head, and a chunk for each text or group of texts: the first with what stands around the beginning, the
+        last with the members of the `ending`."""
         delta, texts, head, head_tokens, first, beside = segment
         if head is not None:
             members, ends = {"delta": {**first, **head}}, bool(ending) and not texts
             if ends:
                 members |= ending
             step, first = step + head_tokens, NOTHING
-            data = self.part(members, step, self.ends if ends else NOTHING)
+            data = self.part(members, step, {**begins, **self.ends} if ends else begins)
             yield FrameBatch((data,), (step - 1,), (head_tokens,))
+            begins = NOTHING
         if not texts:
             return
         flavour, size = self.rendering.flavour, len(texts)
@@ -313,21 +319,22 @@ class _Stream(NamedTuple):
         is_plain = beside is None and not callable(delta) and flavour.usage != "each"
 
         def chunk(group: range) -> bytes:
-            begins, ends = bool(first) and group.start == 0, bool(ending) and group.stop == size
+            is_first, ends = bool(first or begins) and group.start == 0, bool(ending) and group.stop == size
             text = "".join(texts[group.start : group.stop])
-            if is_plain and not (begins or ends):
+            if is_plain and not (is_first or ends):
                 return self.sealed(written[text].join(parts))
             members = delta(group) if callable(delta) else _filled(delta, slot, text)
-            said: dict[str, Any] = {"delta": {**first, **members} if begins else members}
+            said: dict[str, Any] = {"delta": {**first, **members} if is_first else members}
             said |= {**(beside(group) if beside else NOTHING), **(ending if ends else NOTHING)}
-            return self.part(said, step + group.stop, self.ends if ends else NOTHING)
+            around = {**(begins if is_first else NOTHING), **(self.ends if ends else NOTHING)}
+            return self.part(said, step + group.stop, around)
 
         if flavour.groups is not None:
             groups = flavour.groups(self.rendering, self.choice, texts, step)
         elif not is_plain:
             groups = (range(place, place + 1) for place in range(size))
         else:
-            start, stop = 1 if first else 0, size - 1 if ending else size
+            start, stop = 1 if first or begins else 0, size - 1 if ending else size
             if start:
                 yield FrameBatch((chunk(range(1)),), (step,), (1,))
             if start < stop:
