@@ -3,7 +3,7 @@
     route       Starlette                -> route           dialect, operation, path
     context     + settings, headers      -> context         seed, edition, latency, credentials
     parse       dialect.read             -> request | reply | refusal
-    resolve     + namespace              -> stub, faults, quota, engine      the only station that meets state
+    resolve     + namespace              -> stub, faults, quota, engine      the only stage that meets state
     generate    model                    -> generation, pace
     write       dialect.write            -> reply           status, headers, frames, each after a decoding step
     schedule    latency                  -> timeline        absolute due times
@@ -215,7 +215,7 @@ def release(plan: Plan, namespace: Namespace) -> None:
     refund_counts(plan.triggered)
 
 
-# --- what the stations need --------------------------------------------------------------------------------------
+# --- what the stages need ----------------------------------------------------------------------------------------
 
 
 def misfits(context: RequestContext, plan: Plan | None) -> Iterator[str]:

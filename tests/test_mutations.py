@@ -1,7 +1,7 @@
 """Requests that are nearly right: every golden request, each of its values replaced, removed or doubled in turn.
 
 What random bodies rarely reach is what follows a valid beginning: parts of parts, items of lists, members of schemas.
-A crash shows as an exception here, since nothing stands between the stations and the test; that every answer conforms
+A crash shows as an exception here, since nothing stands between the stages and the test; that every answer conforms
 to its contract is checked with each.
 """
 

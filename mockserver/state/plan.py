@@ -1,4 +1,4 @@
-"""The plan of an answer: the one value of a request's way, which each station of `mockserver/pipeline.py` adds to; and
+"""The plan of an answer: the one value of a request's way, which each stage of `mockserver/pipeline.py` adds to; and
 the faults that are triggered by it, where they come from, and what their rules have counted."""
 
 from collections import OrderedDict

@@ -1,4 +1,4 @@
-"""Asking a dialect without a socket: one call through all pure stations."""
+"""Asking a dialect without a socket: one call through all pure stages."""
 
 import json
 from collections.abc import Mapping

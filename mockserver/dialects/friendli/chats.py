@@ -2,7 +2,7 @@
 
     body -> unknown fields -> schema -> checks between fields -> model -> its media -> request -> checks against both
 
-By the page each station refuses with all the faults that it finds; today only the first is reported, in one message.
+By the page each stage refuses with all the mistakes that it finds; today only the first is reported, in one message.
 By the page answers also have fewer members around their choices than today (vendor note B3). Today's keys are in
 alphabetical order, as the engine was recorded to send them.
 

@@ -2,7 +2,7 @@
 
     body -> schema -> checks between fields -> model -> request -> checks against model and prompt -> timeout
 
-Each station refuses with all violations that it finds, and ends the way. By the page, streams have `token_sampled`
+Each stage refuses with all violations that it finds, and ends the way. By the page, streams have `token_sampled`
 events and one `complete` event, without `[DONE]`; today's keys are in alphabetical order, as the engine was recorded to
 send them (vendor note B3). All models here share one vocabulary (note B6, SDK 0.16).
 """
