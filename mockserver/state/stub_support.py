@@ -7,7 +7,7 @@ from mockserver.core.dialects import EDITIONS, Dialect, Edition, Operation
 from mockserver.core.generation import Measures
 from mockserver.core.matching.requests import FieldMatcher, RequestMatcher
 from mockserver.core.matching.values import ValueMatcher
-from mockserver.faults.catalogue import FAULTS
+from mockserver.faults.catalogue import FAULTS, FaultKind
 from mockserver.faults.rules import Fault
 from mockserver.model.prepared import ScriptedOutput
 from mockserver.state.settings import Settings
@@ -33,7 +33,7 @@ def check_abilities(stub: Stub, dialects: Mapping[str, Dialect], settings: Setti
     label = f"stub {stub.name!r}: " if stub.name else "stub: "
     for step in stub.steps:
         criteria = RequestMatcher(all=(stub.criteria, step.criteria))
-        complaint = nowhere(criteria, dialects, settings) or spared(step.prepared.faults, criteria)
+        complaint = nowhere(criteria, dialects, settings) or spared(step.prepared.faults, criteria, dialects, settings)
         if complaint is not None:
             raise StubError(f"{label}{complaint}")
         where = [*_fields_of(criteria, WHERE)]
@@ -60,13 +60,28 @@ def nowhere(criteria: RequestMatcher, dialects: Mapping[str, Dialect], settings:
     return f"match: no operation has {' and '.join(f'{each.label} {each.matcher.wanted}' for each in where)}{hint}"
 
 
-def spared(faults: Iterable[Fault], criteria: RequestMatcher) -> str | None:
-    """The error message for a fault of streams if criteria exclude streams; None without any."""
-    fields = _fields_of(criteria, ("stream",))
-    if all(_asks_function(each.matcher) or each.matcher.holds((True,)) for each in fields):
-        return None
-    kind = next((fault.kind for fault in faults if FAULTS[fault.kind].streams), None)
-    return f"{kind!r} needs a stream, but the match excludes streams" if kind else None
+def spared(
+    faults: Sequence[Fault], criteria: RequestMatcher, dialects: Mapping[str, Dialect], settings: Settings
+) -> str | None:
+    """The error message for a fault that nothing can meet where the criteria hold; None without any."""
+    where = [*_fields_of(criteria, WHERE)]
+    matched = [each for each in _places(dialects, where) if _matches(where, each, settings)] if faults else []
+    said = [each.matcher for each in _fields_of(criteria, ("stream",))]
+    may_stream = all(_asks_function(each) or each.holds((True,)) for each in said)
+    for fault in faults:
+        kind = FAULTS[fault.kind]
+        if kind.streams and not may_stream:
+            return f"{fault.kind!r} needs a stream, but the match excludes streams"
+        if not any(_is_open_to(operation, kind) for _, operation, _ in matched):
+            return f"{fault.kind!r} cannot be applied to what the match is for ({_listed(matched)})"
+    return None
+
+
+def _is_open_to(operation: Operation, kind: FaultKind) -> bool:
+    """Whether a fault may be applied to answers of an operation."""
+    streams = operation.schemas.chunk is not None or not kind.streams
+    says = (operation.handler is None and operation.generates) or kind.says is None
+    return streams and says and (operation.supports_tools or not kind.calls)
 
 
 def _fields_of(criteria: RequestMatcher, names: Sequence[str]) -> Iterator[FieldMatcher]:

@@ -96,7 +96,7 @@ _NAMESPACE = {
     "name": "X-Mockserver-Namespace",
     "in": "header",
     "schema": TEXT,
-    "description": "a namespace; the default one without it",
+    "description": "a namespace, which an API key `mock-ns-<name>` names, too; the default one without either",
 }
 
 

@@ -88,7 +88,8 @@ async def arm(request: AdminRequest) -> object:
     app_state = request.app_state
     check_matches(faults, app_state.operations)
     for fault in faults:
-        complaint = nowhere(fault.match, app_state.dialects, app_state.setup.settings) or spared((fault,), fault.match)
+        place = fault.match, app_state.dialects, app_state.setup.settings
+        complaint = nowhere(*place) or spared((fault,), *place)
         if complaint is not None:
             raise AdminError(f"{complaint}. An example: {_EXAMPLE}")
     if any(FAULTS[fault.kind].listens for fault in faults):

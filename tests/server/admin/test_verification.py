@@ -119,6 +119,12 @@ def test_what_is_forgotten_is_told_wherever_it_is_missing() -> None:
             "'cut' needs a stream, but the match excludes streams",
         ),
         ("POST", "/faults", {"kind": "cut", "match": {"stream": False}}, "'cut' needs a stream, but the match"),
+        (
+            "POST",
+            "/faults",
+            {"kind": "repeat", "match": {"operation": "moderations"}},
+            "'repeat' cannot be applied to what the match is for (openai's moderations)",
+        ),
         ("POST", "/faults", {"kind": "reset", "name": 5}, "name: 5 is not a string"),
         ("PUT", "/stubs/a", {"name": "b", "reply": "x"}, "name: 'b' is not the name in the path, 'a'"),
         (
