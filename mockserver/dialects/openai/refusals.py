@@ -51,6 +51,9 @@ def _told(violations: Sequence[Violation], *, responses: bool) -> Refusal:
         names = ", ".join(name[:LONGEST_ECHO] for name in unknown)
         return refused(f"Unrecognized request argument{'s' * (len(unknown) > 1)} supplied: {names}")
     first = next((v for v in violations if v.rule == "additionalProperties" and len(v.path) == 1), violations[0])
+    if first.path == ("dimensions",) and first.rule == "minimum":
+        # Recorded of embeddings, of which other refusals are assumed to be like those of chats.
+        return refused(f"{first.found} is less than the minimum of {first.expected} - 'dimensions'")
     if first.path[-1:] == ("status",) and first.found is None:
         # Reported of the null of an answer's message or reasoning that clients send back; calls may have it.
         first = first._replace(rule="additionalProperties")

@@ -27,7 +27,6 @@ from mockserver.dialects.openai.responses.store import (
     Conversation,
     ResponseStore,
     StoredOperations,
-    listed,
     weight_of,
 )
 
@@ -47,10 +46,10 @@ def _store(scope: RequestScope) -> ResponseStore:
 
 
 class _Kind(NamedTuple):
-    """A kind of object with metadata, what it is called, and how its bodies are laid out."""
+    """A kind of object with metadata, the refusal of an id of none, and how its bodies are laid out."""
 
     kind: type[Any]
-    what: str
+    unknown: Callable[[str], Refusal]
     plain: Callable[[object], bytes]
 
     def found(self, answer: Callable[[Call, RequestScope, Any], Reply | Refusal]) -> OperationHandler:
@@ -58,7 +57,7 @@ class _Kind(NamedTuple):
 
         def handle(call: Call, scope: RequestScope) -> Reply | Refusal:
             found = _store(scope).get(self.kind, scope.variables["id"])
-            return no_stored(self.what, scope.variables["id"]) if found is None else answer(call, scope, found)
+            return self.unknown(scope.variables["id"]) if found is None else answer(call, scope, found)
 
         return handle
 
@@ -77,7 +76,9 @@ class _Kind(NamedTuple):
             return reply._replace(orders=(partial(setattr, found, "metadata", metadata),))
 
         def delete(call: Call, scope: RequestScope, found: Any) -> Reply:
-            told = {"id": found.id, "object": f"{found.view()['object']}.deleted", "deleted": True}
+            view = found.view()
+            told = {name: each for name, each in view.items() if name in ("id", "object")}
+            told |= {"object": f"{view['object']}.deleted", "deleted": True}
             return body_reply(self.plain(told))._replace(orders=(partial(_store(scope).remove, found.id),))
 
         return self.found(get), self.found(update), self.found(delete)
@@ -106,14 +107,15 @@ _OPERATIONS = StoredOperations(
     _wrong_order,
     plain,
     deleted="response.deleted",
+    page_members=("object", "data", "first_id", "has_more", "last_id"),
 )
-_CHATS = _OPERATIONS._replace(plain=pretty)
+_CHATS = _OPERATIONS._replace(plain=pretty, page_members=("object", "data", "first_id", "last_id", "has_more"))
 get_response, delete_response = _OPERATIONS.get, _OPERATIONS.delete
 cancel_response, list_input_items = _OPERATIONS.cancel, _OPERATIONS.list_input
 
 # --- conversations -----------------------------------------------------------------------------------------------
 
-_CONVERSATION = _Kind(Conversation, "Conversation", plain)
+_CONVERSATION = _Kind(Conversation, partial(no_stored, "Conversation"), plain)
 get_conversation, update_conversation, delete_conversation = _CONVERSATION.operations()
 
 
@@ -125,7 +127,8 @@ def create_conversation(call: Call, scope: RequestScope) -> Reply | Refusal:
     # The same request begins another conversation each time.
     scope = scope._replace(identity=derive(scope.identity, "serial", next(_store(scope).serials)))
     made = Conversation(made_id(scope, "conv"), int(scope.now), body.get("metadata") or {})
-    made.add([input_item(scope, item, place) for place, item in enumerate(body.get("items") or ())], len(call.body))
+    items = [input_item(scope, item, place, within=made.id) for place, item in enumerate(body.get("items") or ())]
+    made.add(items, len(call.body))
     return body_reply(plain(made.view()))._replace(orders=(partial(_store(scope).keep, made.id, made),))
 
 
@@ -135,9 +138,9 @@ def create_items(call: Call, scope: RequestScope, found: Conversation) -> Reply 
     body = valid_body(call, _MORE, responses=True)
     if isinstance(body, Refusal):
         return body
-    items = [input_item(scope, item, found.turn, place) for place, item in enumerate(body["items"])]
+    items = [input_item(scope, item, found.turn, place, within=found.id) for place, item in enumerate(body["items"])]
     append = partial(_store(scope).extend, found.id, items, len(call.body))
-    return body_reply(plain(listed(items)))._replace(orders=(append,))
+    return body_reply(_OPERATIONS.listed(items))._replace(orders=(append,))
 
 
 @_CONVERSATION.found
@@ -178,16 +181,17 @@ class StoredChat:
     metadata: Members
 
     def view(self) -> Members:
-        """The chat in the order of the vendor's example."""
+        """The chat with the members of recorded ones, in their order."""
         told, asked = self.whole(), self.asked
         numbers = {"top_p": 1.0, "temperature": 1.0, "presence_penalty": 0.0, "frequency_penalty": 0.0}
         seed = asked.get("seed")
         empty = {"content": None, "role": "assistant", "tool_calls": None, "function_call": None}
+        counts = ("total_tokens", "completion_tokens", "prompt_tokens")
         return {
             **{name: told[name] for name in ("object", "id", "model", "created")},
             "request_id": request_id(self.scope),
             "tool_choice": asked.get("tool_choice"),
-            "usage": told["usage"],
+            "usage": {name: told["usage"][name] for name in counts},
             "seed": derive(self.scope.identity, "seed") >> 1 if seed is None else seed,
             **{name: usual if asked.get(name) is None else asked[name] for name, usual in numbers.items()},
             "system_fingerprint": told["system_fingerprint"],
@@ -195,7 +199,15 @@ class StoredChat:
             "service_tier": told["service_tier"],
             "tools": asked.get("tools"),
             "metadata": self.metadata,
-            "choices": [{**each, "message": {**empty, **each["message"]}} for each in told["choices"]],
+            "choices": [
+                {
+                    "index": each["index"],
+                    "message": {name: each["message"].get(name, usual) for name, usual in empty.items()},
+                    "finish_reason": each["finish_reason"],
+                    "logprobs": each.get("logprobs"),
+                }
+                for each in told["choices"]
+            ],
             "response_format": asked.get("response_format"),
         }
 
@@ -213,12 +225,17 @@ def _stored_chat(served: ServedResponse) -> tuple[str, StoredChat] | None:
     return id_, StoredChat(id_, weight_of(served), asked, whole, scope, asked.get("metadata") or {})
 
 
-_CHAT = _Kind(StoredChat, "Chat completion", pretty)
+def _unknown_chat(id_: str) -> Refusal:
+    return refused(f"Completion {id_} not found", "completion_id", "not_found", status=404)
+
+
+_CHAT = _Kind(StoredChat, _unknown_chat, pretty)
 get_chat, update_chat, delete_chat = _CHAT.operations()
 
 
 def list_chats(call: Call, scope: RequestScope) -> Reply | Refusal:
-    """The stored chats of a model or with some metadata, if a query names any; the oldest first."""
+    """The stored chats of a model or with some metadata, if a query names any; the latest first unless the
+    `order` is `asc` (recorded, though the page says otherwise)."""
     query = dict(parse_qsl(call.query, keep_blank_values=True))
     wanted = {name[9:-1]: value for name, value in query.items() if name.startswith("metadata[")}
     chats = [each for each in _store(scope).all(StoredChat) if wanted.items() <= each.metadata.items()]
@@ -228,7 +245,7 @@ def list_chats(call: Call, scope: RequestScope) -> Reply | Refusal:
         for each in chats
         if model in (None, each.asked["model"], snapshot_of(each.asked["model"]))
     ]
-    return _CHATS.page(found, call, "asc", lambda each: each["chat"].view())
+    return _CHATS.page(found, call, shown=lambda each: each["chat"].view())
 
 
 @_CHAT.found
@@ -238,7 +255,7 @@ def list_messages(call: Call, scope: RequestScope, found: StoredChat) -> Reply |
     for place, message in enumerate(found.asked["messages"]):
         content = message.get("content")
         content, parts = (None, content) if isinstance(content, list) else (content, None)
-        told = {"id": f"{found.id}-{place}", "role": message["role"], "content": content, "name": None}
+        told = {"id": f"{found.id}-{place}", "role": message["role"], "content": content, "content_parts": parts}
         rest = {name: value for name, value in message.items() if name not in ("role", "content")}
-        messages.append({**told, **rest, "content_parts": parts})
+        messages.append({**told, "name": None, **rest})
     return _CHATS.page(messages, call, "asc")

@@ -109,14 +109,17 @@ def _opening(response: Responding) -> list[ResponseEvent]:
 # --- ids ---------------------------------------------------------------------------------------------------------
 
 
-def made_id(scope: RequestScope, kind: str, *place: str | int, version: int = 0) -> str:
+def made_id(scope: RequestScope, kind: str, *place: str | int, version: int = 0, within: str = "") -> str:
     """An id in the vendor's form: sixteen digits are common to a response and its items, and so are three further on;
-    between them stands the time. Those of conversations begin with the time and have no version."""
+    between them stands the time. Those of conversations, and of what is added to one, begin with the time, have no
+    version, and end with what is common to them."""
     identity = scope.identity
     shared, constant = hex_digits(identity, 16, "response"), hex_digits(identity, 2, "constant")
     own = hex_digits(identity, 20, "own", kind, *place)
     rest = f"{int(scope.now) & 0xFFFFFFFF:08x}{own[:4]}81{constant}{own[4:]}"
-    return f"conv_{rest}{shared}" if kind == "conv" else f"{kind}_{shared}{version:02}{rest}"
+    if within or kind == "conv":
+        return f"{kind}_{rest}{within[-16:] or shared}"
+    return f"{kind}_{shared}{version:02}{rest}"
 
 
 # --- a response --------------------------------------------------------------------------------------------------
@@ -297,10 +300,12 @@ def item(response: Responding, generated: GeneratedItem, text: str | None, id_: 
     return {"id": id_, "type": "message", "status": status, "content": content, **phase, "role": "assistant"}
 
 
-def input_item(scope: RequestScope, item: Members, *place: str | int, version: int = 0) -> Members:
-    """An item of a request with an id and all members of its kind; the content of a message becomes parts."""
+def input_item(scope: RequestScope, item: Members, *place: str | int, version: int = 0, within: str = "") -> Members:
+    """An item of a request with an id and all members of its kind; the content of a message becomes parts. `within` is
+    the id of the conversation to which it is added."""
     kind = str(item.get("type") or "message")
-    id_ = item.get("id") or made_id(scope, _GIVEN_PREFIXES.get(kind, "msg"), "input", *place, version=version)
+    prefix = _GIVEN_PREFIXES.get(kind, "msg")
+    id_ = item.get("id") or made_id(scope, prefix, "input", *place, version=version, within=within)
     status: Members = {"status": "completed"} if kind in ("message", "function_call", "function_call_output") else {}
     given = {name: value for name, value in item.items() if name not in ("id", "type")}
     content = given.get("content")

@@ -17,7 +17,7 @@ from mockserver.core.dialect_state import Progress, ServedResponse
 from mockserver.core.dialects import RequestScope
 from mockserver.core.failures import Refusal
 from mockserver.core.timeline import FrameBatch, LazyFrames, Reply
-from mockserver.dialects.openai.replies import Members, body_reply
+from mockserver.dialects.openai.replies import Members, body_reply, ordered
 from mockserver.dialects.openai.responses.flavour import (
     Responding,
     ResponseFlavour,
@@ -253,12 +253,6 @@ class ResponseStore:
 _stores: WeakSet[ResponseStore] = WeakSet()
 
 
-def listed(items: Sequence[Members], *, more: bool = False) -> Members:
-    """A list, or a page of one after which there is more."""
-    first, last = (items[0]["id"], items[-1]["id"]) if items else (None, None)
-    return {"object": "list", "data": items, "first_id": first, "last_id": last, "has_more": more}
-
-
 def weight_of(served: ServedResponse) -> int:
     """About how many bytes a request and its answer take."""
     tokens = served.generation.usage.completion_tokens if served.generation is not None else 0
@@ -282,7 +276,7 @@ class StoredOperations(NamedTuple):
     - `unknown`: the refusal of an id; `not_cancellable` that of a response that is waited for.
     - `wrong_limit`, `wrong_order`: those of a page's parameters.
     - `plain`: writes a body that is no response. `streams`: whether a response can be had as a stream.
-    - `deleted`: the `object` of what is said of a response that is deleted.
+    - `deleted`: the `object` of what is said of a response that is deleted. `page_members`: those of a page.
     """
 
     unknown: Callable[[str], Refusal]
@@ -292,6 +286,7 @@ class StoredOperations(NamedTuple):
     plain: Callable[[object], bytes] = orjson.dumps
     streams: bool = True
     deleted: str = "response"
+    page_members: tuple[str, ...] = ("object", "data", "first_id", "last_id", "has_more")
 
     def get(self, call: Call, scope: RequestScope) -> Reply | Refusal:
         """A response as it is now; or its events, from the one after `starting_after` on."""
@@ -353,7 +348,13 @@ class StoredOperations(NamedTuple):
         start = max((place for place, each in enumerate(items, 1) if each["id"] == query.get("after")), default=0)
         page = [*map(shown, items[start : start + int(limit)])]
         more = start + int(limit) < len(items)
-        return body_reply(self.plain(listed(page, more=more)))
+        return body_reply(self.listed(page, more=more))
+
+    def listed(self, items: Sequence[Members], *, more: bool = False) -> bytes:
+        """A list, or a page of one after which there is more."""
+        first, last = (items[0]["id"], items[-1]["id"]) if items else (None, None)
+        page = {"object": "list", "data": items, "first_id": first, "last_id": last, "has_more": more}
+        return self.plain(ordered(self.page_members, page))
 
     def _found(self, scope: RequestScope) -> Stored | Refusal:
         found = scope.history.get(Stored, scope.variables["id"]) if isinstance(scope.history, ResponseStore) else None
