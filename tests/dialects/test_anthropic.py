@@ -55,6 +55,10 @@ BACK = ". Each `tool_result` block must have a corresponding `tool_use` block in
 ANYWHERE = "the array; the directive-only form (content: [] with output_config) is accepted at any position"
 RESULT = ANYWHERE.replace("the array", "a server tool result")
 THINKING: Any = {"type": "enabled", "budget_tokens": 1024}
+SOURCE = {"type": "text", "media_type": "text/plain", "data": "Rain falls."}
+CITED: Any = {"type": "document", "source": SOURCE, "citations": {"enabled": True}}
+FOUND = {"type": "search_result", "source": "a", "title": "b", "content": [{"type": "text", "text": "c"}]}
+FORMAT = {"type": "json_schema", "schema": {"type": "object", "properties": {}, "additionalProperties": False}}
 
 
 @pytest.mark.parametrize(
@@ -644,6 +648,46 @@ def test_friendli_ignores_marks_blocks_and_fields_that_it_does_not_know() -> Non
         body = {"model": "meta-llama-3.1-8b-instruct", "messages": messages(content), **dict.fromkeys(strange, "x")}
         answer = ask("friendli", body, path="/serverless/v1/messages")
         assert (answer.status, answer.body if answer.status != 200 else b"") == (200, b"")
+
+
+@pytest.mark.parametrize(
+    "body, message",
+    [
+        (
+            {"messages": messages([CITED, text("Why?")]), "output_config": {"format": FORMAT}},
+            "Citations cannot be enabled when output format is set. Please disable citations on uploaded document blo",
+        ),
+        (
+            {"messages": messages([CITED, {**CITED, "citations": None}, text("Why?")])},
+            "messages.0.content: Citations must be either enabled or disabled on all `document` blocks. A mixture of ",
+        ),
+        (
+            {"tools": [TOOL], "messages": messages("a", [call()], [result(content=[FOUND, text("b")])])},
+            "messages.2.content.0.tool_result: if any blocks in a tool result are of type `search_result`, all blocks",
+        ),
+        (
+            {"tools": [{"type": "computer_20251124", "name": "computer"}]},
+            "tools.0: Input tag 'computer_20251124' found using 'type' does not match any of the expected tags: 'bash",
+        ),
+        (
+            {"model": FORTY_FIVE, "messages": messages("a", "", "b")},
+            "messages.1: all messages must have non-empty content except for the optional final assistant message",
+        ),
+    ],
+)
+def test_what_was_measured_in_2026_is_refused(body: dict[str, Any], message: str) -> None:
+    answer = asked(body)
+    assert answer.status == 400
+    assert answer.json()["error"]["message"].startswith(message)
+
+
+def test_newer_models_take_no_notice_of_an_assistant_that_says_nothing() -> None:
+    assert asked({"model": OPUS_4_8, "messages": messages("a", "", "b")}).status == 200
+
+
+def test_a_beta_has_tools_of_its_own() -> None:
+    tool = {"type": "computer_20251124", "name": "computer", "display_width_px": 1, "display_height_px": 1}
+    assert asked({"tools": [tool]}, {**OLD, "anthropic-beta": "computer-use-2025-11-24"}).status == 200
 
 
 def test_a_call_that_is_cut_short_keeps_what_is_complete() -> None:

@@ -36,7 +36,8 @@ def blocks_of(content: object) -> Sequence[Body]:
 
 def faults(body: Body, marks: Sequence[CacheMark], family: ClaudeFamily) -> Iterator[Refusal]:
     """Why a body is refused, in the order in which the service finds out."""
-    return chain(_field_faults(body, marks), _said_faults(body), _turn_faults(body, family), _container_faults(body))
+    said = chain(_said_faults(body), _citation_faults(body))
+    return chain(_field_faults(body, marks), said, _turn_faults(body, family), _container_faults(body))
 
 
 def cache_marks(body: Body) -> Iterator[CacheMark]:
@@ -107,6 +108,25 @@ def _said_faults(body: Body) -> Iterator[Refusal]:
             yield from _system_faults(messages, number)
 
 
+def _citation_faults(body: Body) -> Iterator[Refusal]:
+    """Sources of which a message cites some alone, or whose citations an answer in a format could not have; results
+    that have others beside sources (measured in August 2026)."""
+    cited = set[bool]()
+    for number, message in enumerate(body["messages"]):
+        path, blocks = f"messages.{number}.content", blocks_of(message["content"])
+        for place, block in enumerate(blocks):
+            kinds = {inner["type"] for inner in blocks_of(block.get("content")) if "type" in inner}
+            if block["type"] == "tool_result" and "search_result" in kinds and len(kinds) > 1:
+                yield refused("mixed_result", path=f"{path}.{place}.tool_result")
+        for kind in ("document", "search_result"):
+            found = {bool((block.get("citations") or {}).get("enabled")) for block in blocks if block["type"] == kind}
+            if len(found) > 1:
+                yield refused("mixed_citations", path=path, kind=kind)
+            cited |= found
+    if True in cited and answer_format(body) is not None:
+        yield refused("format_citations")
+
+
 def _text_faults(field: str, content: object, path: str) -> Iterator[Refusal]:
     """No text may be empty; whitespace is let pass beside anything else (measured in April 2026)."""
     blocks = blocks_of(content)
@@ -167,7 +187,8 @@ def _turn_faults(body: Body, family: ClaudeFamily) -> Iterator[Refusal]:
     """Turns that are empty, calls of tools without a result each in the next turn, and what cannot be gone on with."""
     turns, known, called = _turns_of(body["messages"]), set[str](), set[str]()
     for turn, after in zip(turns, (*turns[1:], None), strict=True):
-        if not turn.blocks and (turn.role == "user" or after is not None):
+        # Newer models take no notice of an assistant that says nothing (measured in September 2026).
+        if not turn.blocks and (turn.role == "user" or (after is not None and family.prefilled)):
             yield refused(f"{turn.role}_empty", path=turn.path)
         calls, answered = dict[str, str](), set[str]()
         for path, block in turn.blocks.items():

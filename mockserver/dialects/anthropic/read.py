@@ -60,17 +60,18 @@ def read_message(call: Call, scope: RequestScope, schema: str = "MessageRequest"
     if isinstance(body, Refusal):
         return _malformed(call.body) if body.kind is FailureKind.MALFORMED_JSON else body
     version = call.headers["anthropic-version"]
-    of_betas = () if call.headers.get("anthropic-beta") else WORDS["unknown"]["without betas"]
-    unknown = {*WORDS["unknown"][version], *of_betas}
+    betas = call.headers.get("anthropic-beta", "")
+    unknown = {*WORDS["unknown"][version], *(() if betas else WORDS["unknown"]["without betas"])}
     # Whatever is wrong with the value of an unknown field, the vendor only looks at its name.
     known = {name: value for name, value in body.items() if name not in unknown}
     refusal = _broken(known, "anthropic", schema) or _broken(known, "support", version)
+    refusal = refusal or (None if betas else _broken(known, "support", "NoBetas"))
     if refusal is not None:
         return refusal
     if len(known) < len(body):
         return refused("extra", name=min(body.keys() & unknown))
     thinking = body.get("thinking") or {}
-    if thinking.get("block_binding") is not None and _BINDING not in call.headers.get("anthropic-beta", ""):
+    if thinking.get("block_binding") is not None and _BINDING not in betas:
         return refused("extra", name=f"thinking.{thinking['type']}.block_binding")
     if body.get("thread") is not None:
         # The SDK's loop of tools goes on without threads when it is told so.
