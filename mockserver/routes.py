@@ -168,7 +168,8 @@ class Routes:
 
     def find(self, method: str, path: str, host: str = "") -> RouteMatch | None:
         """Where a request lands; None if its path belongs to no dialect. A single dialect is given every path."""
-        scope: Scope = {"type": "http", "method": method, "path": path, "headers": [(b"host", host.encode("latin-1"))]}
+        headers = [(b"host", host.encode("latin-1", "replace"))]
+        scope: Scope = {"type": "http", "method": method, "path": path, "headers": headers}
         routes, app = self.all, self.default
         while (known := matching(routes, scope)) is not None:
             route, child_scope = known

@@ -168,6 +168,7 @@ def test_a_url_with_the_wrong_scheme_is_told_with_the_right_one(
         (["dev", "9000"], "'9000' is an unexpected argument; did you mean --port 9000?"),
         (["check", "a.toml", "9000"], "'9000' is an unexpected argument; see mockserver check --help"),
         (["serve", "--stubs", "pyproject.toml"], "stubs: pyproject.toml is a file; name the folder that it is in"),
+        (["serve", "--stubs", "a\0b"], "stubs: folder a\0b does not exist"),
         (["serve", "--host", "127.0.0.1:9000"], "option host: '127.0.0.1:9000' is not an address alone"),
         (["serve", "--host", "http://0.0.0.0"], "option host: 'http://0.0.0.0' is not an address alone"),
         (["serve", "--host", "[::1]:9000"], "option host: '[::1]:9000' is not an address alone"),

@@ -9,9 +9,12 @@ from dataclasses import replace
 from typing import Any
 from urllib.parse import unquote
 
+import orjson
+
 from mockserver.cli.command import Command, argument, read_input
 from mockserver.core.json_values import read_json
 from mockserver.core.messages import pluralize
+from mockserver.dialects.contracts import Contract
 from mockserver.state.journal.views import View
 from mockserver.state.namespaces import BAD_NAME, is_name
 from mockserver.state.settings import ConfigError
@@ -19,6 +22,8 @@ from mockserver.state.verify.client_review import ClientFacts, ClientFactsError,
 from mockserver.testing.backend import BackendError, OverHttp
 
 _KINDS = "a journal (journal.jsonl of the admin API) or a report of --mockserver-report"
+# What a verdict looks at in every exchange.
+_NEEDED = ["number", "namespace", "at", "method", "path", "status", "request"]
 
 # What commands that judge clients let one declare.
 DECLARED = (
@@ -65,7 +70,7 @@ def verdict_on(source: str, declared: ClientFacts, namespace: str, token: str | 
         with suppress(ValueError):
             report = read_json(text)
             if isinstance(report, dict) and isinstance(report.get("tests"), list):
-                return _of_report(report)
+                return _of_report(report, source)
         verdict = _of_journal(text, source, declared)
     return verdict.is_clean, verdict.as_text(), verdict.as_json()
 
@@ -86,18 +91,22 @@ def _of_server(url: str, declared: ClientFacts, namespace: str, token: str | Non
         raise ConfigError(f"verdict: {error}") from None
 
 
-def _of_report(report: dict[str, Any]) -> tuple[bool, str, Any]:
-    lines = [
-        f"{test['test']}: {finding['fault']}: {finding['message']}"
-        for test in report["tests"]
-        for finding in test.get("verdict", {}).get("findings", [])
-    ]
+def _of_report(report: dict[str, Any], source: str) -> tuple[bool, str, Any]:
+    try:
+        lines = [
+            f"{test['test']}: {finding['fault']}: {finding['message']}"
+            for test in report["tests"]
+            for finding in test.get("verdict", {}).get("findings", [])
+        ]
+    except (LookupError, TypeError, AttributeError) as error:
+        raise ConfigError(f"verdict: {source}: is not a report ({error}); expected {_KINDS}") from None
     clean = f"No client mistakes in {pluralize(len(report['tests']), 'test')}."
     return not lines, "\n".join(lines or [clean]), report
 
 
 def _of_journal(text: str, source: str, declared: ClientFacts) -> Verdict:
     """The verdict on a journal. Lines that are no whole JSON are left unjudged if others are; so are missing ones."""
+    contract = Contract(lambda: {"schemas": _schemas()}, "WholeExchange")
     views: list[View] = []
     unjudged: list[Unjudged] = []
     # At line breaks only: a text in JSON may contain other separators.
@@ -106,13 +115,15 @@ def _of_journal(text: str, source: str, declared: ClientFacts) -> Verdict:
             continue
         place = f"{source}, line {number}: is not an exchange"
         try:
-            exchange = read_json(line)
-            views.append(View({"number": exchange["number"], "at": exchange["at"], **exchange}))
-        except json.JSONDecodeError as error:
+            exchange = orjson.loads(line)
+        except orjson.JSONDecodeError as error:
             unjudged.append(Unjudged("client", f"{place} ({error}); expected {_KINDS}"))
-        except (ValueError, KeyError, TypeError) as error:
-            why = f"it has no {error}" if isinstance(error, KeyError) else error
-            raise ConfigError(f"verdict: {place} ({why}); expected {_KINDS}") from None
+            continue
+        broken = contract.violations(exchange)
+        if broken:
+            why = f"{broken[0].field}: {broken[0].message:.200}".removeprefix(": ")
+            raise ConfigError(f"verdict: {place} ({why}); expected {_KINDS}")
+        views.append(View(exchange))
     if not views:
         raise ConfigError(f"verdict: {unjudged[0].why if unjudged else f'{source}: is empty; expected {_KINDS}'}")
     forgotten = len(unjudged)
@@ -127,6 +138,21 @@ def _of_journal(text: str, source: str, declared: ClientFacts) -> Verdict:
         forgotten = missing
     verdict = review_client(views, declared)
     return replace(verdict, unjudged=(*unjudged, *verdict.unjudged), forgotten=forgotten)
+
+
+def _schemas() -> dict[str, Any]:
+    """Those of the admin API for what it writes in a journal, but with what a recorder writes."""
+    # The admin API is slow to import.
+    from mockserver.server.admin.journal import SCHEMAS
+    from mockserver.server.admin.schemas import NOTATIONS, TEXT
+
+    exchange, decision = SCHEMAS["WholeExchange"], SCHEMAS["Decision"]
+    return {
+        **NOTATIONS,
+        **SCHEMAS,
+        "WholeExchange": {**exchange, "required": _NEEDED},
+        "Decision": {**decision, "properties": {**decision["properties"], "by": TEXT}},
+    }
 
 
 def report_verdict(options: argparse.Namespace) -> int:

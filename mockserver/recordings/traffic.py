@@ -125,11 +125,29 @@ def _each(word: str, items: Sequence[tuple[int, Any]], read: Any) -> Iterator[Re
             yield value
             continue
         try:
-            yield read(place, value)
+            recorded = read(place, value)
+            _check_types(recorded)
+            yield recorded
         except LostError as error:
             yield Lost(place, str(error))
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise RecordingError(f"{place}: is not an exchange ({type(error).__name__}: {error}); {_WANTED}") from None
+
+
+def _check_types(recorded: Recorded) -> None:
+    """Raise TypeError, or ValueError, if an exchange has values that no HTTP message has."""
+    texts: list[tuple[str, object]] = [(name, getattr(recorded, name)) for name in ("method", "host", "path", "query")]
+    for name, text in (*texts, *recorded.headers.items(), *recorded.answered.items()):
+        if not isinstance(text, str):
+            raise TypeError(f"{name}: not a text")
+        # Half a character cannot be sent.
+        text.encode()
+    if not isinstance(recorded.dialect, str | None):
+        raise TypeError("dialect: not a text")
+    if not isinstance(recorded.status, int) or not 100 <= recorded.status <= 599:
+        raise ValueError("status: not a status")
+    if not all(isinstance(each, int | float) for each in (recorded.first or 0, recorded.gap or 0, *recorded.times)):
+        raise TypeError("times: not numbers")
 
 
 # --- a line of a journal -----------------------------------------------------------------------------------------
@@ -271,8 +289,6 @@ def _of_cassette(place: str, interaction: Mapping[str, Any]) -> Recorded:
     answered = _headers_of(response)
     # Older versions have the status elsewhere.
     status = response["status"]["code"] if "status" in response else response["status_code"]
-    if not isinstance(status, int):
-        raise TypeError("status: not a number")
     return Recorded(
         place=place,
         method=request["method"],

@@ -35,7 +35,7 @@ def stamp_of(path: str) -> Stamp:
     """The version of a file."""
     try:
         found = os.stat(path)
-    except OSError:
+    except (OSError, ValueError):  # no file has a null byte in its name
         return None
     return found.st_mtime_ns, found.st_size, found.st_ino
 
@@ -55,6 +55,13 @@ class Sources:
         """Note a file that is about to be read, and return its path. The first version noted counts."""
         self._files.setdefault(str(path), stamp_of(str(path)))
         return path
+
+    def read(self, path: Path) -> bytes:
+        """Note a file, and return its content. Raises OSError, also for a device, which may have no end."""
+        self.note(path)
+        if "\0" in str(path) or (path.exists() and not path.is_file()):
+            raise OSError("is not a file")
+        return path.read_bytes()
 
     def note_folder(self, folder: Path, lister: Lister) -> frozenset[str]:
         """Note a folder whose relevant files are about to be read, and return these."""
@@ -165,9 +172,7 @@ def read_config(path: Path, traces: TraceFiles, sources: Sources | None = None) 
     try:
         text = sources.note(path).read_text(encoding="utf-8-sig")
         operations = operations_of(load_dialects())
-        file = from_toml(
-            text, str(path), lambda name: sources.note(path.parent / name).read_bytes(), traces, operations
-        )
+        file = from_toml(text, str(path), lambda name: sources.read(path.parent / name), traces, operations)
     except OSError as error:
         raise ConfigError(f"{path}: {error.strerror}") from None
     except UnicodeDecodeError:
@@ -232,7 +237,7 @@ def _stub_files(folder: str) -> Iterator[str]:
 
 def _files(folder: str) -> Iterator[str]:
     """The files in a folder and its subfolders, except hidden ones and those with an underscore, which hold bodies."""
-    for place, folders, names in os.walk(folder):
+    for place, folders, names in os.walk(folder) if "\0" not in folder else ():
         folders[:] = (name for name in folders if not name.startswith(_NO_STUBS))
         paths = (os.path.join(place, name) for name in names if not name.startswith(_NO_STUBS))
         yield from filter(os.path.isfile, paths)
@@ -244,7 +249,7 @@ def _load_stubs(path: Path, folder: Path, operations: Operations | None, sources
         text = sources.note(path).read_text(encoding="utf-8-sig")
         document = read_toml(text) if path.suffix == ".toml" else json.loads(text)
         tables = _stub_tables(document, path.suffix)
-        stubs = read_stubs(tables, "stub", lambda wanted: sources.note(path.parent / wanted).read_bytes(), name)
+        stubs = read_stubs(tables, "stub", lambda wanted: sources.read(path.parent / wanted), name)
         for number, stub in enumerate(stubs if operations is not None else ()):
             check_names(stub, operations or {}, f"stub[{number}]")
         return stubs

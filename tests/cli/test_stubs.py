@@ -744,6 +744,13 @@ def test_answers_that_broke_off_are_left_out(
     assert nowhere.startswith(f"mockserver: {recording}, {word} 2: no")
 
 
+def archived(**request: object) -> str:
+    """An archive of one exchange, whose request differs from others."""
+    response = {"status": 200, "headers": [], "content": {"text": "{}"}}
+    asked = {"method": "GET", "url": "http://a/v1/models", "headers": [], **request}
+    return json.dumps({"log": {"entries": [{"request": asked, "response": response}]}})
+
+
 @pytest.mark.parametrize(
     "content, complaint",
     [
@@ -752,6 +759,11 @@ def test_answers_that_broke_off_are_left_out(
         ('{"a": 1}', "is not a recording; expected"),
         ('{"number": 1, "answer": {}}', "line 1: is not an exchange (KeyError: 'request'); expected"),
         ('{"log": {"entries": [{}]}}', "entry 1: is not an exchange (KeyError: 'request'); expected"),
+        (archived(method=[]), "entry 1: is not an exchange (TypeError: method: not a text); expected"),
+        (
+            archived(headers=[{"name": "a", "value": 1}]),
+            "entry 1: is not an exchange (TypeError: a: not a text); expec",
+        ),
     ],
 )
 def test_what_is_no_recording_is_refused(

@@ -88,7 +88,10 @@ def test_a_report_is_read_again(tmp_path: Path, capsys: pytest.CaptureFixture[st
     [
         ("", "is empty"),
         ("nonsense\n", "line 1: is not an exchange"),
-        ('{"number": 1}\n', "line 1: is not an exchange (it has no 'at'); expected a journal"),
+        (
+            '{"number": 1}\n',
+            "line 1: is not an exchange (namespace: 'namespace' is a required property); expected a journal",
+        ),
         (None, "No such file"),
     ],
 )

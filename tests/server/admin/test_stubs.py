@@ -241,6 +241,8 @@ def test_a_folder_of_stub_files_answers_in_every_namespace_and_survives_resets()
         ({"a.toml": "seed = 1\n"}, "a.toml, line 1: seed: a stub file can contain only [[stub]]"),
         ({"a.toml": b"\xff"}, "a.toml: "),
         ({"a.toml": '[[stub]]\nreply = { file = "x" }\n'}, "a.toml, line 2: stub[0].reply.file: x: No such file"),
+        ({"a.toml": '[[stub]]\nreply = { file = "/dev/zero" }\n'}, "a.toml, line 2: stub[0].reply.file: /dev/zero"),
+        ({"a.json": '{"reply": {"file": "a\\u0000b"}}'}, "a.json: stub[0].reply.file: a\0b: is not a file"),
         ({"a.toml": '[[stub]]\nname = "x"\nreply = "1"\n', "b.toml": '[[stub]]\nname = "x"\nreply = "2"\n'},
          "two stubs are named 'x' (a.toml and b.toml)"),
         ({"a.toml": '[[stub]]\nmatch = { dialect = "x" }\nreply = "1"\n'},
