@@ -156,8 +156,11 @@ class Handler:
             return self._refuse(incoming, route, FailureKind.SERVER_ERROR)
         if plan.timeline.ending is not None and not incoming.has_transport:
             pipeline.release(plan, namespace)
-            message = f"{' and '.join(plan.faults)}: needs a socket, which a server in process does not have."
-            return self._deny(incoming, SimulatorError(501, "no_wire", message), route)
+            message = (
+                f"{' and '.join(plan.faults)}: needs a socket of mockserver's own server (`mockserver serve`, "
+                "MockServer), which other ASGI servers and clients in process do not give."
+            )
+            return self._deny(incoming, SimulatorError(501, "no_socket", message), route)
         if plan.refusal is not None and not setup.settings.strict:
             _add_hint(plan, incoming.path, setup.routes)
         return self._play(incoming, pipeline.record(plan, namespace, incoming.path, incoming.arrived))

@@ -171,4 +171,4 @@ def test_other_servers_serve_it(command: tuple[str, ...]) -> None:
         path, body = chat("cerebras", stream=True)
         fault = {"x-mockserver-fault": "{ kind = 'reset', after_event = 1 }"}
         refused = client.post(path, json=body, headers={**HEADERS, **fault})
-        assert (refused.status_code, json.loads(refused.content)["error"]["type"]) == (501, "mockserver_no_wire")
+        assert (refused.status_code, json.loads(refused.content)["error"]["type"]) == (501, "mockserver_no_socket")

@@ -111,7 +111,7 @@ def _fail(request: AdminRequest, faults: Sequence[Fault]) -> Mapping[str, str]:
     if request.namespace_name:
         raise AdminError("A fault of the listener affects all namespaces; arm it without a namespace")
     if request.listener is None:
-        raise AdminError("A fault of the listener needs a socket, which a server in process does not have")
+        raise AdminError("A fault of the listener needs mockserver's own server (`mockserver serve`, MockServer)")
     [fault] = faults
     request.listener.apply(fault)
     return {"armed": fault.kind}
