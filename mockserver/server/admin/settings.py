@@ -116,7 +116,12 @@ _KIND = table(
     }
 )
 SCHEMAS: Mapping[str, Schema] = {
-    "Settings": table(_settings(item.name for item in fields(Settings))),
+    "Settings": table(
+        {
+            **_settings(item.name for item in fields(Settings)),
+            "own": described(reference("OwnSettings"), "of the default namespace alone; they take precedence"),
+        }
+    ),
     "Changes": closed(_settings(LIVE)),
     "OwnSettings": closed(_settings(OWN)),
     "Quotas": table({"limits": rows(_LIMIT), "running": rows(table({"dialect": TEXT, "key": TEXT, "running": WHOLE}))}),
@@ -152,7 +157,7 @@ async def settings(request: AdminRequest) -> object:
     ]
     shown["stub"] = [stub.name for stub in settings.stub]
     shown["traces"] = sorted({recording.file for recording in settings.traces.known})
-    return {**shown, "pinned": sorted(settings.pinned)}
+    return {**shown, "pinned": sorted(settings.pinned), "own": _own(request.namespace)}
 
 
 @endpoint(

@@ -2,7 +2,7 @@
 
 import { ADMIN, ask, get, getExactly, inSpace, patch, post, space } from "../base/api.js";
 import { field, fill, h, select } from "../base/dom.js";
-import { tomlLines } from "../base/toml.js";
+import { tomlLines, tomlValue } from "../base/toml.js";
 import { duration } from "../base/format.js";
 import { confirmed } from "../parts/confirm.js";
 import { copy, download, toast, trying } from "../parts/toasts.js";
@@ -16,6 +16,8 @@ export class Controls {
   title = "Controls";
   /** @type {any} */
   #settings = null;
+  /** The settings of the namespace alone. @type {Record<string, any>} */
+  #own = {};
 
   /** @param {any} catalogue */
   constructor(catalogue) {
@@ -29,6 +31,7 @@ export class Controls {
     this.cache = select({ onchange: () => this.#change({ prompt_cache: this.cache.value === "true" }) }, [["false", "off"], ["true", "on: as the vendor caches"]]);
     this.lengths = h("input", { placeholder: "off, 128, normal(128, 20)", spellcheck: "false", onchange: () => this.#change({ output_tokens: this.lengths.value.trim() || "off" }) });
     this.clock = h("strong");
+    this.own = h("p", { class: "quiet" });
     this.ahead = h("input", { type: "number", min: 0, step: 1, value: "60" });
     this.quotas = h("div");
     this.config = h("pre", { class: "code", tabindex: "0", role: "region", "aria-label": "The config" });
@@ -51,6 +54,7 @@ export class Controls {
     this.spaceTitle = h("h2", { id: "space-title" });
     return h("section", { class: "card stack", "aria-labelledby": "space-title" },
       h("header", null, this.spaceTitle, h("p", null, "its clock is ", this.clock, " ahead")),
+      this.own,
       h("div", { class: "ask" }, field("Advance the clock by seconds", this.ahead), h("button", { onclick: () => this.#advance() }, "Advance")),
       h("div", { class: "row" }, h("button", { onclick: () => this.#saveStubs() }, "Save the stubs"), h("small", { class: "quiet" }, "those that were added while the server runs, as a file for --stubs")),
       h("div", { class: "row" }, h("button", { class: "danger", onclick: () => this.#reset() }, "Reset the namespace"), h("small", { class: "quiet" }, "removes stubs and faults, clears counters and the journal")),
@@ -74,6 +78,9 @@ export class Controls {
     this.#settings = settings;
     for (const [control, value] of [[this.seed, settings.seed], [this.edition, settings.edition], [this.cors, [settings.cors].flat().join(", ")], [this.speed, settings.speed], [this.lengths, settings.output_tokens], [this.cache, String(settings.prompt_cache)]]) if (document.activeElement !== control) control.value = value;
     this.spaceTitle.textContent = space.name ? `Namespace ${space.name}` : "Default namespace";
+    this.#own = space.name ? await getExactly(inSpace("/settings")) : settings.own;
+    fill(this.own, Object.keys(this.#own).length > 0 && ["Its own settings go before the server's: ", h("code", null, tomlValue(this.#own))]);
+    this.own.hidden = !this.own.hasChildNodes();
     await Promise.all([this.latency.show(settings.latency), this.#readOften()]);
   }
 
@@ -94,7 +101,7 @@ export class Controls {
 
   async #readQuotas() {
     const { limits } = await get(inSpace("/quotas"));
-    fill(this.quotas, limits.length ? limits.map(bucket) : h("p", { class: "quiet" }, this.#settings?.quota?.length ? "Nothing is used yet." : "No quotas. Start the server with --quota vendor, or add [quota] to its config file."));
+    fill(this.quotas, limits.length ? limits.map(bucket) : h("p", { class: "quiet" }, (this.#own.quota ?? this.#settings?.quota)?.length ? "Nothing is used yet." : "No quotas. Start the server with --quota vendor, or add [quota] to its config file."));
   }
 
   /** @param {Record<string, unknown>} values */

@@ -69,6 +69,15 @@ def test_settings_that_cannot_be_meant_change_nothing(server: MockServer, values
     assert exchange(server.url, "GET", "/_mockserver/settings").body == before
 
 
+def test_the_settings_of_a_namespace_alone_are_shown(server: MockServer) -> None:
+    for space in ("", "/ns/a"):
+        path = f"/_mockserver{space}/settings"
+        assert exchange(server.url, "PUT", path, {"speed": 3}).status == 200
+        told = json.loads(exchange(server.url, "GET", path).body)
+        assert (told["own"] if not space else told) == {"speed": 3}
+        assert json.loads(exchange(server.url, "PUT", path, {}).body) == {}
+
+
 def test_quotas_tell_what_is_left() -> None:
     settings = Settings(port=0, latency="off", log_level="error", quota="requests=10/min, dialect=cerebras")  # type: ignore[arg-type]
     path, body = QUESTIONS["cerebras"]
