@@ -121,7 +121,7 @@ _FAMILIES: Mapping[str, Family] = MappingProxyType({
     "o1": _O,
     "o1-mini": _O._replace(context=128_000, max_output=65_536, stops=False, instructed=False, sees=False),
     "o3": _O._replace(stops=False),
-    "o3-mini": _O._replace(sees=False),
+    "o3-mini": _O._replace(sees=False, fingerprinted=True),
     "o4-mini": _O._replace(stops=False),
     "gpt-4.1": _GPT_4_1,
     "gpt-4o": _GPT_4O,

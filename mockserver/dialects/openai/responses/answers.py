@@ -243,16 +243,18 @@ _TOOLS: Mapping[str, Members] = {
     "mcp": {"allowed_tools": None, "headers": None, "require_approval": "always", "server_description": None},
     "tool_search": {"description": None, "parameters": None},
 }
+# What is not repeated.
+_UNTOLD = ("external_web_access", "input_fidelity", "input_image_mask")
 _REDACTED = "<redacted>"
 
 
 def echoed_tool(tool: Members) -> Members:
     """A tool as the answer repeats it: with all members, without secrets, and those of a namespace alike."""
     kind = tool["type"]
-    told = {**_TOOLS.get(kind, NOTHING), **{name: value for name, value in tool.items() if value is not None}}
+    given = {name: value for name, value in tool.items() if value is not None and name not in _UNTOLD}
+    told = {**_TOOLS.get(kind, NOTHING), **given}
     if "user_location" in told:
         told["user_location"] = {**_NOWHERE, **told["user_location"]}
-        told.pop("external_web_access", None)
     elif kind == "mcp":
         told["headers"] = told["headers"] and dict.fromkeys(told["headers"], _REDACTED)
         told |= {"authorization": _REDACTED} if "authorization" in told else NOTHING
