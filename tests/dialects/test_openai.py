@@ -131,6 +131,27 @@ def test_what_is_supported_is_accepted(endpoint: str, changes: dict[str, Any]) -
     assert asked(endpoint, changes).status == 200
 
 
+def test_what_is_to_be_moderated_is_told_of_the_prompt_and_of_the_answer() -> None:
+    changes = {
+        **messages({"role": "user", "content": "Say: I like murder"}),
+        "moderation": {"model": "omni-moderation-latest"},
+    }
+    plain = asked("chat", changes).json()
+    assert list(plain)[-1] == "moderation"
+    kinds = {side: (each["type"], each["results"][0]["type"]) for side, each in plain["moderation"].items()}
+    assert kinds == dict.fromkeys(("input", "output"), ("moderation_results", "moderation_result"))
+    assert [each["results"][0]["flagged"] for each in plain["moderation"].values()] == [True, True]
+    usage, last, done = asked("chat", {**changes, "stream": True, "stream_options": {"include_usage": True}}).events()[
+        -3:
+    ]
+    assert (usage["usage"], "moderation" in usage, done) == (plain["usage"], False, "[DONE]")
+    assert (last["choices"], last["usage"], last["moderation"]) == ([], None, plain["moderation"])
+    told = asked("responses", {"input": "Say: I like tides", "moderation": changes["moderation"]}).json()["moderation"]
+    assert {side: (list(each)[:2], each["flagged"]) for side, each in told.items()} == dict.fromkeys(
+        ("input", "output"), (["type", "categories"], False)
+    )
+
+
 def test_prompts_are_refused_that_do_not_fit() -> None:
     def words(endpoint: Any, model: str, tokens: int, **more: int) -> tuple[object, ...]:
         family = family_of(model)

@@ -65,13 +65,15 @@ _REQUEST = Contract(components(__package__, "openai"), "ChatCompletionRequest")
 
 class ChatOptions(NamedTuple):
     """What only the writer needs of a request: the model's family, the tier that answers state, whether chunks are
-    padded, whether a tool was named, which some models tell by their finish reason, and whether Azure answers."""
+    padded, whether a tool was named, which some models tell by their finish reason, whether Azure answers, and which
+    model moderates, if any does."""
 
     family: Family = UNKNOWN
     tier: str = "default"
     obfuscates: bool = True
     named: bool = False
     azure: bool = False
+    moderated_by: str | None = None
 
 
 # --- requests ----------------------------------------------------------------------------------------------------
@@ -135,6 +137,7 @@ def _request(body: Body, prompt: Prompt, context: int, family: Family, *, azure:
             options.get("include_obfuscation") is not False,
             isinstance(choice, dict) and choice["type"] != "allowed_tools",
             azure,
+            (body.get("moderation") or NOTHING).get("model"),
         ),
     )
 
@@ -209,6 +212,33 @@ def _counts(rendering: Rendering) -> Members:
             "rejected_prediction_tokens": unseen.rejected,
         },
     }
+
+
+def _streams(rendering: Rendering) -> bool:
+    return rendering.generation.request.output.stream
+
+
+def _moderation(rendering: Rendering) -> Members | None:
+    """What is said of the prompt and of the answers, if they are moderated."""
+    generation, model = rendering.generation, _options(rendering).moderated_by
+    if model is None:
+        return None
+    # Imported on first use: hardly any chat is moderated.
+    from mockserver.dialects.openai.moderations import moderation_result
+
+    said = {
+        "input": [generation.request.prompts[0].text],
+        "output": [choice.text for choice in generation.choices],
+    }
+    told = {
+        side: {
+            "type": "moderation_results",
+            "model": model,
+            "results": [moderation_result(text, model, rendering.scope) for text in texts],
+        }
+        for side, texts in said.items()
+    }
+    return {"moderation": told}
 
 
 def _refuses(rendering: Rendering, choice: Choice) -> bool:
@@ -302,8 +332,10 @@ CHAT = Flavour(
     segments=_segments,
     opening=_opening,
     unset=_unset,
-    body=("id", "object", "created", "model", "choices", "usage", "service_tier", "system_fingerprint"),
-    chunk=("id", "object", "created", "model", "service_tier", "system_fingerprint", "choices", "usage"),
+    closing_around=lambda rendering: NOTHING if _streams(rendering) else _moderation(rendering) or NOTHING,
+    trailing=_moderation,
+    body=("id", "object", "created", "model", "choices", "usage", "service_tier", "system_fingerprint", "moderation"),
+    chunk=("id", "object", "created", "model", "service_tier", "system_fingerprint", "choices", "moderation", "usage"),
     opening_step=0,
     plain=pretty,
     stream_headers=((b"content-type", b"text/event-stream; charset=utf-8"),),
@@ -363,9 +395,9 @@ _AZURE = CHAT._replace(
     around=lambda rendering: {**CHAT.around(rendering), **_OF_PROMPT},
     counts=lambda rendering: {
         **_counts(rendering),
-        **(NOTHING if rendering.generation.request.output.stream else _latencies(rendering)),
+        **(NOTHING if _streams(rendering) else _latencies(rendering)),
     },
-    closing_around=lambda rendering: _latencies(rendering) if rendering.generation.request.output.stream else NOTHING,
+    closing_around=lambda rendering: _latencies(rendering) if _streams(rendering) else CHAT.closing_around(rendering),
     choice_members=_azure_members,
     segments=_azure_segments,
     unset=lambda rendering: {"content_filter_results": {}, "logprobs": None, "finish_reason": None},

@@ -105,6 +105,7 @@ class Flavour(NamedTuple):
     - `segments`: its tokens, in their order.
     - `groups`: which of a segment's texts share a chunk, given the step of the first; without it each has its own.
     - `call_id`: the id of the call at a place; `whole_calls`: whether a chunk has all calls, with all their arguments.
+    - `trailing`: the members of a chunk without choices that comes after the usage; None without one.
     - `closing`: the members of the part that ends a choice, but for its finish reason; None if its last token ends it,
       and none if nothing does.
     - `headers`: of an answer, beside those that every answer of the vendor has; it is also given what is `around`.
@@ -124,6 +125,7 @@ class Flavour(NamedTuple):
     unset: "Callable[[Rendering], Members]" = lambda rendering: {"logprobs": None, "finish_reason": None}
     closing_around: "Callable[[Rendering], Members]" = lambda rendering: NOTHING
     opening_around: "Callable[[Rendering], Members]" = lambda rendering: NOTHING
+    trailing: "Callable[[Rendering], Members | None]" = lambda rendering: None
     call_id: "Callable[[Rendering, Choice, int], str]" = lambda rendering, choice, place: (
         f"call_{alphanumerics(rendering.scope.identity, 24, 'call', choice.index, place)}"
     )
@@ -261,10 +263,9 @@ def _batches(rendering: Rendering, around: Members) -> Iterator[FrameBatch]:
     ]
     output = generation.request.output
     yield from weave([stream.frames() for stream in streams], RUN_LENGTH if output.logprobs is None else _DETAILED_RUN)
-    events: tuple[bytes, ...] = (DONE,)
-    if flavour.usage == "own" and output.include_usage:
-        events = (streams[0].event({**around, "choices": [], **closing}), DONE)
-    yield at_step(generation.last_step, events)
+    last = (closing if flavour.usage == "own" and output.include_usage else None, flavour.trailing(rendering))
+    events = [streams[0].event({**around, "choices": [], **each}) for each in last if each is not None]
+    yield at_step(generation.last_step, (*events, DONE))
 
 
 class _Stream(NamedTuple):

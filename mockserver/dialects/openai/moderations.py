@@ -60,6 +60,11 @@ def moderate(call: Call, scope: RequestScope) -> Reply | Refusal:
     return body_reply(plain({"id": id_, "model": snapshot_of(name), "results": results}))
 
 
+def moderation_result(text: str, model: str, scope: RequestScope) -> dict[str, Any]:
+    """What a chat or a response that is to be moderated tells of its prompt or of its answer."""
+    return {"type": "moderation_result", "model": model, **_result(text, ["text"], scope)}
+
+
 def _result(text: str, kinds: list[str], scope: RequestScope) -> dict[str, Any]:
     found = {category: words.search(text) is not None for category, words in _CATEGORIES.items()}
     draws = Draws(derive(scope.seed, "moderation", text[:65_536]))

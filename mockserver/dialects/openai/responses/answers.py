@@ -148,7 +148,7 @@ def _members(response: Responding, output: Sequence[Members] | None, status: str
         "max_output_tokens": body.get("max_output_tokens"),
         "max_tool_calls": body.get("max_tool_calls"),
         "model": name if azure else snapshot_of(name),
-        "moderation": None,
+        "moderation": _moderation(response) if over else None,
         "output": output or [],
         "parallel_tool_calls": body.get("parallel_tool_calls") is not False,
         "presence_penalty": 0.0,
@@ -173,6 +173,19 @@ def _members(response: Responding, output: Sequence[Members] | None, status: str
         "user": body.get("user"),
         "metadata": body.get("metadata") or {},
     }
+
+
+def _moderation(response: Responding) -> Members | None:
+    """What is said of the prompt and of the answer, if they are moderated."""
+    asked = response.body.get("moderation")
+    if not asked:
+        return None
+    # Imported on first use: hardly any response is moderated.
+    from mockserver.dialects.openai.moderations import moderation_result
+
+    texts = {"input": response.generation.request.prompts[0].text, "output": response.choice.text}
+    results = {side: moderation_result(text, asked["model"], response.scope) for side, text in texts.items()}
+    return {side: {"type": each["type"], **dict(sorted(each.items()))} for side, each in results.items()}
 
 
 def _filtered(response: Responding) -> list[Members]:
