@@ -55,6 +55,22 @@ BACK = ". Each `tool_result` block must have a corresponding `tool_use` block in
 ANYWHERE = "the array; the directive-only form (content: [] with output_config) is accepted at any position"
 RESULT = ANYWHERE.replace("the array", "a server tool result")
 THINKING: Any = {"type": "enabled", "budget_tokens": 1024}
+
+
+def png(width: int, height: int) -> str:
+    return base64.b64encode(b"\x89PNG" + bytes(12) + width.to_bytes(4) + height.to_bytes(4)).decode()
+
+
+def image(data: str, type_: str = "image/png") -> dict[str, Any]:
+    return {"messages": messages([{"type": "image", "source": {"type": "base64", "media_type": type_, "data": data}}])}
+
+
+def pdf(data: str) -> dict[str, Any]:
+    source = {"type": "base64", "media_type": "application/pdf", "data": data}
+    return {"messages": messages([{"type": "document", "source": source}])}
+
+
+PNG = png(5, 5)
 SOURCE = {"type": "text", "media_type": "text/plain", "data": "Rain falls."}
 CITED: Any = {"type": "document", "source": SOURCE, "citations": {"enabled": True}}
 FOUND = {"type": "search_result", "source": "a", "title": "b", "content": [{"type": "text", "text": "c"}]}
@@ -669,6 +685,30 @@ def test_friendli_ignores_marks_blocks_and_fields_that_it_does_not_know() -> Non
             {"tools": [{"type": "computer_20251124", "name": "computer"}]},
             "tools.0: Input tag 'computer_20251124' found using 'type' does not match any of the expected tags: 'bash",
         ),
+        (image(""), "messages.0.content.0.image.source.base64: image cannot be empty"),
+        (image("https://a.b/c.png"), "messages.0.content.0.image.source.base64: invalid base64 data"),
+        (
+            image("A" * 10_485_764),
+            "messages.0.content.0.image.source.base64: image exceeds 10 MB maximum: 10485764 byte",
+        ),
+        (
+            image(PNG, "image/jpeg"),
+            "messages.0.content.0.image.source.base64.data: Image does not match the provided med",
+        ),
+        (image("aGVsbG8="), "Could not process image"),
+        (
+            image(png(8_001, 5)),
+            "messages.0.content.0.image.source.base64.data: At least one of the image dimensions exceed max allowed s",
+        ),
+        (
+            {
+                "tools": [TOOL],
+                "messages": messages("a", [call()], [result(content=image("")["messages"][0]["content"])]),
+            },
+            "messages.2.content.0.tool_result.content.0.image.source.base64: image cannot be empty",
+        ),
+        (pdf(""), "messages.0.content.0.document.source.base64: PDF cannot be empty"),
+        (pdf("aGVsbG8="), "messages.0.content.0.pdf.source.base64.data: The PDF specified was not valid."),
         (
             {"model": FORTY_FIVE, "messages": messages("a", "", "b")},
             "messages.1: all messages must have non-empty content except for the optional final assistant message",

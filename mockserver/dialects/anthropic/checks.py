@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from mockserver.core.failures import Refusal
 from mockserver.dialects.anthropic.errors import refused
+from mockserver.dialects.anthropic.media import media_faults
 from mockserver.dialects.anthropic.models import ClaudeFamily
 from mockserver.dialects.anthropic.strict_schemas import limits_fault, strict_fault
 from mockserver.dialects.openai.read import Body, parameters_fault
@@ -36,7 +37,7 @@ def blocks_of(content: object) -> Sequence[Body]:
 
 def faults(body: Body, marks: Sequence[CacheMark], family: ClaudeFamily) -> Iterator[Refusal]:
     """Why a body is refused, in the order in which the service finds out."""
-    said = chain(_said_faults(body), _citation_faults(body))
+    said = chain(_said_faults(body), _citation_faults(body), media_faults(body))
     return chain(_field_faults(body, marks), said, _turn_faults(body, family), _container_faults(body))
 
 
