@@ -54,10 +54,11 @@ def problem_of_package() -> str | None:
             f"{folder} lacks {' and '.join(name for name, state in states.items() if state is None)}, which are "
             f"probably gone because another distribution with the same package was uninstalled. To mend it: {_AGAIN}."
         )
-    others = " and ".join(_owners(folder, everywhere=True)) or "someone else"
+    others = " and ".join(_owners(folder, everywhere=True))
+    mend = _MEND if others else "rename it, or see that its folder is not the first of `sys.path`"
     return (
-        f"{folder} is a package of {others}, which has the same name as that of {_DISTRIBUTION} and takes its place. "
-        f"To mend it: {_MEND}."
+        f"{folder} is a package of {others or 'your own'}, which has the same name as that of {_DISTRIBUTION} and takes "
+        f"its place. To mend it: {mend}."
     )
 
 

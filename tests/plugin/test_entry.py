@@ -159,6 +159,17 @@ def test_it():
     scope.pytest(tests, passed=1)
 
 
+def test_a_package_of_that_name_which_nobody_has_installed_is_to_be_renamed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "__init__.py").touch()
+    monkeypatch.setattr(llm_mockserver_pytest, "_folder", lambda: tmp_path)
+    said = llm_mockserver_pytest.problem_of_package()
+    assert said is not None
+    assert "is a package of your own, which has the same name" in said
+    assert "To mend it: rename it" in said
+
+
 def test_the_entry_knows_the_options_of_the_plugin_and_the_beginnings_of_the_files() -> None:
     assert set(llm_mockserver_pytest._OPTIONS) == {*pytest_plugin._OPTIONS, "upstream"}
     assert llm_mockserver_pytest.problem_of_package() is None
