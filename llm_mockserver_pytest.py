@@ -56,9 +56,10 @@ def problem_of_package() -> str | None:
         )
     others = " and ".join(_owners(folder, everywhere=True))
     mend = _MEND if others else "rename it, or see that its folder is not the first of `sys.path`"
+    whose = f"a package of {others or 'your own'}"
     return (
-        f"{folder} is a package of {others or 'your own'}, which has the same name as that of {_DISTRIBUTION} and takes "
-        f"its place. To mend it: {mend}."
+        f"{folder} is {whose}, which has the same name as that of {_DISTRIBUTION} and takes its place. "
+        f"To mend it: {mend}."
     )
 
 
