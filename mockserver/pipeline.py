@@ -14,14 +14,12 @@ One `Plan` goes through them all. Parse and everything from generate to faults i
 resolve and record belong to the thread of the server's event loop.
 """
 
-from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Sequence
 
 from mockserver.core.calls import Call, joined
 from mockserver.core.dialects import Operation
 from mockserver.core.failures import FailureKind, Refusal
 from mockserver.core.generation import Generation, GenerationRequest, Measures
-from mockserver.core.installed import mismatches
 from mockserver.core.seeding import derive
 from mockserver.core.timeline import Reply, TokenTiming
 from mockserver.faults.model_output import give_the_same_answer, with_changed_choices
@@ -216,18 +214,6 @@ def release(plan: Plan, namespace: Namespace) -> None:
 
 
 # --- what the stages need ----------------------------------------------------------------------------------------
-
-
-def misfits(context: RequestContext, plan: Plan | None) -> Iterator[str]:
-    """What the operation of a call gives that is not of its type, which may be why its answer has failed."""
-    operation = context.route.operation
-    given: list[object] = [] if plan is None else [plan.reply]
-    if operation is not None and operation.handler is None:
-        with suppress(Exception):
-            given.append(operation.read(context.call, context.scope))
-    for value in given:
-        if operation is not None and isinstance(value, (GenerationRequest, Refusal, Reply)):
-            yield from mismatches(value, type(value), f"operation {operation.name}: {type(value).__name__}")
 
 
 def _without_model(context: RequestContext, given: Reply | Refusal, operation: Operation | None = None) -> Plan:

@@ -14,6 +14,7 @@ from starlette.types import Receive, Scope, Send
 
 from mockserver import pipeline
 from mockserver.core.calls import Call, Headers
+from mockserver.core.dialect_checks import defects_of_answer
 from mockserver.core.failures import FailureKind, Refusal, SimulatorError
 from mockserver.core.json_values import MOST_VALUES, has_more_values
 from mockserver.core.timeline import TimedFrames, Timeline
@@ -149,8 +150,10 @@ class Handler:
                 pipeline.release(plan, namespace)
             if isinstance(error, HeaderError):
                 raise
-            found = () if context is None else pipeline.misfits(context, plan)
-            told = "; ".join((f"{incoming.method} {route.path}", *found))
+            told = f"{incoming.method} {route.path}"
+            if context is not None and route.operation is not None:
+                reply = plan.reply if plan is not None else None
+                told = "; ".join((told, *defects_of_answer(route.operation, context.call, context.scope, reply)))
             message = "an error in mockserver or in its dialect %s, answered as a server error: %s"
             log.error(message, route.dialect.name, told, exc_info=error)
             return self._refuse(incoming, route, FailureKind.SERVER_ERROR)

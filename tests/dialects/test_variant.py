@@ -11,21 +11,23 @@ import pytest
 
 from mockserver.cli import main
 from mockserver.core import installed
+from mockserver.core.dialect_checks import defects_of, defects_of_answer
 from mockserver.core.dialects import Model, Operation, RequestScope, Schemas
 from mockserver.core.failures import FailureKind, Refusal
 from mockserver.core.generation import GenerationRequest, Limits
-from mockserver.core.installed import DialectError, defects_of, load_dialect
+from mockserver.core.installed import DialectError, load_dialect
 from mockserver.core.quotas import Limit, LimitState
 from mockserver.core.seeding import alphanumerics
 from mockserver.core.timeline import FrameBatch, LazyFrames, Reply, TokenTiming
 from mockserver.dialects.openai.chats import CHAT as OPENAI
 from mockserver.dialects.openai.errors import error_table
-from mockserver.dialects.openai.flavour import Segment, write
+from mockserver.dialects.openai.flavour import Segment
+from mockserver.dialects.openai.flavour_checks import write
 from mockserver.dialects.openai.read import Body
 from mockserver.dialects.openai.replies import at_step, template
 from mockserver.dialects.openai.variant import CHAT, usual_headers, variant
 from mockserver.latency.timing import to_timeline
-from mockserver.pipeline import answer, misfits
+from mockserver.pipeline import answer
 from mockserver.routes import Routes
 from mockserver.state.namespaces import Namespace
 from tests.support.asking import QUIET, ask
@@ -371,10 +373,9 @@ def test_a_function_that_gives_nothing_is_named(function: str) -> None:
 
 def test_what_does_not_fit_into_a_request_is_named() -> None:
     read: Any = lambda call, scope: GenerationRequest("oak-1", (), limits=Limits("5"))  # type: ignore[arg-type]  # noqa: E731
-    context = ask("oak", CHATTED).plan.context
-    route = context.route._replace(operation=OAK.operations[0]._replace(read=read))
+    context, operation = ask("oak", CHATTED).plan.context, OAK.operations[0]._replace(read=read)
     told = ["operation chat_completions: GenerationRequest.limits.max_tokens is '5', not an int"]
-    assert [*misfits(context._replace(route=route), None)] == told
+    assert [*defects_of_answer(operation, context.call, context.scope, None)] == told
 
 
 @pytest.mark.parametrize(

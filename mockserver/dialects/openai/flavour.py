@@ -9,14 +9,13 @@ A chunk costs what its text costs: everything around the text is encoded once pe
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any, Literal, NamedTuple, get_args, get_type_hints
+from typing import Any, Literal, NamedTuple
 from zlib import crc32
 
 import orjson
 
 from mockserver.core.dialects import RequestScope
 from mockserver.core.generation import Choice, Generation
-from mockserver.core.installed import mismatches
 from mockserver.core.seeding import alphanumerics
 from mockserver.core.timeline import (
     OPENING,
@@ -161,56 +160,15 @@ class Rendering(NamedTuple):
 
 
 def write(flavour: Flavour, generation: Generation, pace: TokenTiming, scope: RequestScope) -> Reply:
-    """The generation as one body, or as a stream of chunks. TypeError, for its author, if a function of the flavour
-    gives what it must not."""
+    """The generation as one body, or as a stream of chunks."""
     rendering = Rendering(flavour, generation, pace, scope)
-    try:
-        around = flavour.around(rendering)
-        headers = flavour.headers(rendering, around)
-        if generation.request.output.stream:
-            frames = LazyFrames(partial(_frames, rendering, around))
-            return Reply(200, (*flavour.stream_headers, *headers), frames, streamed=True)
-        encoded = (flavour.plain or flavour.encoding.dump)(whole_body(rendering, around))
-    except Exception:
-        _look_at(rendering)
-        raise
+    around = flavour.around(rendering)
+    headers = flavour.headers(rendering, around)
+    if generation.request.output.stream:
+        frames = LazyFrames(partial(_frames, rendering, around))
+        return Reply(200, (*flavour.stream_headers, *headers), frames, streamed=True)
+    encoded = (flavour.plain or flavour.encoding.dump)(whole_body(rendering, around))
     return body_reply(encoded, generation, headers=headers, content_type=flavour.content_type)
-
-
-def _look_at(rendering: Rendering) -> None:
-    """Raise TypeError if functions of the flavour give what they must not."""
-    faults = [*_faults(rendering)]
-    if faults:
-        raise TypeError("; ".join(faults))
-
-
-def _faults(rendering: Rendering) -> Iterator[str]:
-    """What is wrong with what the functions of the flavour give. Those that raise say so themselves."""
-    flavour, encoding = rendering.flavour, rendering.flavour.encoding
-    given = {Rendering: rendering, Choice: rendering.generation.choices[0], int: 0}
-    for name, hint in get_type_hints(Flavour).items():
-        taken, *kind = get_args(hint) or (None,)
-        if not isinstance(taken, list) or not set(taken) <= given.keys():
-            continue
-        try:
-            found = getattr(flavour, name)(*map(given.__getitem__, taken))
-        except Exception:
-            continue
-        place = f"what {name} gives"
-        faults = [*mismatches(found, kind[0], place)]
-        yield from faults
-        if faults:
-            continue
-        if name == "segments":
-            texts = [each.delta for each in found if each.texts and not callable(each.delta)]
-            names, slot = flavour.message, encoding.dump(encoding.slot)
-            seen = [each if names is None else ordered(names, each) for each in texts]
-            lost = [each for each, members in zip(texts, seen, strict=True) if slot not in encoding.dump(members)]
-            where = "" if names is None else f" in one of {', '.join(names)}"
-            yield from (f"{place} has no SLOT for the texts{where}: {each!r:.80}" for each in lost)
-        elif "delta" in flavour.part and name in ("opening", "closing"):
-            parts = [each for each in (found if name == "opening" else (found,)) if each]
-            yield from (f"{place} has no 'delta': {each!r:.80}" for each in parts if "delta" not in each)
 
 
 def whole_body(rendering: Rendering, around: Members) -> dict[str, Any]:
@@ -235,14 +193,6 @@ def whole_body(rendering: Rendering, around: Members) -> dict[str, Any]:
 
 def _frames(rendering: Rendering, around: Members) -> Iterator[FrameBatch]:
     """The stream of all choices, step by step."""
-    try:
-        yield from _batches(rendering, around)
-    except Exception:
-        _look_at(rendering)
-        raise
-
-
-def _batches(rendering: Rendering, around: Members) -> Iterator[FrameBatch]:
     flavour, generation, _, scope = rendering
     around, unset = {**around, "object": flavour.chunk_kind}, flavour.unset(rendering)
     closing = {**flavour.closing_around(rendering), "usage": flavour.counts(rendering)}

@@ -10,13 +10,12 @@ from types import MappingProxyType
 from typing import Any, get_type_hints
 
 from mockserver.core.calls import Call
+from mockserver.core.dialect_checks import mismatches
 from mockserver.core.dialects import Clients, Dialect, ErrorTable, Model, RequestScope
 from mockserver.core.failures import Refusal
 from mockserver.core.generation import GenerationRequest
-from mockserver.core.installed import mismatches
 from mockserver.core.timeline import RawHeaders
 from mockserver.dialects.contracts import Components, Contract, reachable
-from mockserver.dialects.openai import flavour
 from mockserver.dialects.openai.chats import CHAT as _OPENAI_CHAT
 from mockserver.dialects.openai.chats import Adapt, read_chat
 from mockserver.dialects.openai.checks import Translate
@@ -24,6 +23,8 @@ from mockserver.dialects.openai.completions import COMPLETION as _OPENAI_COMPLET
 from mockserver.dialects.openai.completions import read_completion
 from mockserver.dialects.openai.dialect import CHAT_COMPLETIONS, COMPLETIONS, CONTRACT, GET_MODEL, LIST_MODELS
 from mockserver.dialects.openai.errors import ERRORS, stream_error
+from mockserver.dialects.openai.flavour import Flavour
+from mockserver.dialects.openai.flavour_checks import write
 from mockserver.dialects.openai.limits import limit_headers
 from mockserver.dialects.openai.models import UNKNOWN, Row, get_model, list_models, model_row
 from mockserver.dialects.openai.read import bearer, json_object
@@ -64,8 +65,8 @@ def variant(
     translate: Translate | None = None,
     adapt: Adapt | None = None,
     row: Row = model_row,
-    chats: flavour.Flavour = CHAT,
-    completions: flavour.Flavour | None = COMPLETION,
+    chats: Flavour = CHAT,
+    completions: Flavour | None = COMPLETION,
     hosts: Sequence[str] = (),
     prefix: str = "/v1",
     strict: bool = False,
@@ -107,12 +108,12 @@ def variant(
     chat_operation = CHAT_COMPLETIONS._replace(
         paths=(f"{prefix}/chat/completions",),
         read=partial(_read, read_chat, Contract(contract, "ChatCompletionRequest"), own, asked),
-        write=partial(flavour.write, chats),
+        write=partial(write, chats),
     )
     completion_operation = COMPLETIONS._replace(
         paths=(f"{prefix}/completions",),
         read=partial(_read, read_completion, Contract(contract, "CompletionRequest"), own, asked),
-        write=partial(flavour.write, completions or COMPLETION),
+        write=partial(write, completions or COMPLETION),
     )
     usual = {
         "credentials": bearer,
