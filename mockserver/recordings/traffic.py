@@ -14,11 +14,13 @@ from codecs import BOM_UTF8
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import accumulate, pairwise
+from math import inf
 from typing import Any
 from urllib.parse import urlsplit
 
 import orjson
 
+from mockserver.core.json_values import DEEPEST
 from mockserver.recordings import Lost, LostError, Recorded, RecordingError, by_lower_name
 from mockserver.state.journal.transcripts import MOST_EVENTS
 from mockserver.state.settings import ConfigError
@@ -29,6 +31,8 @@ _WANTED = "expected a journal (journal.jsonl of the admin API), an HTTP Archive 
 _EITHER = 32 + zlib.MAX_WBITS
 # Some servers send "deflate" without the zlib header.
 _PACKINGS = {"gzip": (_EITHER,), "x-gzip": (_EITHER,), "deflate": (_EITHER, -zlib.MAX_WBITS)}
+# What is compressed, or repeated by aliases, comes to at most so many times its bytes, and so many more.
+_MOST_TIMES, _MOST_SMALL = 100, 65_536
 # The beginning of a YAML cassette.
 _CASSETTE = re.compile(rb"(?:\s|#.*\n|---)*(?:interactions|version):")
 # The beginning of an archive, up to its entries, and what stands between these.
@@ -75,9 +79,25 @@ def _yaml(data: bytes) -> object:
     # The C loader, if available, reads a long cassette ten times as fast.
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
-        return yaml.load(data, loader)
+        value = yaml.load(data, loader)
     except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:
         raise RecordingError(f"is not valid YAML: {' '.join(str(error).split())}") from None
+    if _written_size(value, {}) > _most_unpacked(data):
+        raise RecordingError("repeats its parts (*alias) too often, or nests too deeply")
+    return value
+
+
+def _written_size(value: object, known: dict[int, float], depth: int = 0) -> float:
+    """The characters of a value of YAML, its aliases written out; infinity if it is in itself, or nests absurdly."""
+    if not isinstance(value, dict | list | tuple | set):
+        return len(value) + 1 if isinstance(value, str | bytes) else 1
+    if id(value) not in known:
+        # What is asked for again before it is known is within itself.
+        known[id(value)] = inf
+        parts = [*value, *value.values()] if isinstance(value, dict) else value
+        if depth < DEEPEST:
+            known[id(value)] = 1 + sum(_written_size(part, known, depth + 1) for part in parts)
+    return known[id(value)]
 
 
 def _whole_entries(data: bytes) -> list[tuple[int, Any]]:
@@ -328,6 +348,10 @@ def _body_of(message: Mapping[str, Any], key: str) -> bytes:
     return value
 
 
+def _most_unpacked(data: bytes) -> int:
+    return _MOST_SMALL + _MOST_TIMES * len(data)
+
+
 # --- compressed bodies -------------------------------------------------------------------------------------------
 
 
@@ -346,15 +370,15 @@ class Decompressor:
         ways = _PACKINGS.get(packing.strip().lower())
         return None if ways is None else cls(ways)
 
-    def feed(self, data: bytes) -> bytes:
-        """What can be read of the body with this piece of it."""
+    def feed(self, data: bytes, most: int = 0) -> bytes:
+        """What can be read of the body with this piece of it, up to `most` bytes if that is not 0."""
         try:
-            read = self._stream.decompress(data)
+            read = self._stream.decompress(data, most)
         except zlib.error:
             if not self._ways:
                 raise
             self._stream = zlib.decompressobj(self._ways.pop())
-            read = self._stream.decompress(data)
+            read = self._stream.decompress(data, most)
         # The way is known as soon as a piece could be read.
         self._ways.clear()
         return read
@@ -380,8 +404,11 @@ def _decompressed(body: bytes, headers: Mapping[str, str]) -> bytes:
         raise LostError(
             f"its answer is compressed ({packing}); record it decompressed (vcrpy: decode_compressed_response=True)"
         )
+    most = _most_unpacked(body)
     with suppress(zlib.error):
-        read = decompressor.feed(body)
+        read = decompressor.feed(body, most)
         if decompressor.is_at_the_end:
             return read
+        if len(read) == most:
+            raise LostError(f"its answer is compressed to less than a {_MOST_TIMES}th, which no text of a vendor is")
     raise LostError(f"its answer is not compressed, although its header says so ({packing})")

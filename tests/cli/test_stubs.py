@@ -286,6 +286,7 @@ REQUEST: dict[str, Any] = {"method": "POST", "uri": URI, "headers": {"Content-Ty
 QUESTION = '{"model": "m", "prompt": "hello"}'
 OK = {"status": {"code": 200, "message": "OK"}}
 KIND = {"content-type": ["text/plain"]}
+BOMB = b"0" * 10_000_000
 GZIP, DEFLATE = {**KIND, "Content-Encoding": "gzip"}, {**KIND, "Content-Encoding": ["deflate"]}
 OLD = {"status_code": 200, "http_version": "HTTP/1.1", "headers": KIND, "content": "It rains."}
 
@@ -334,6 +335,9 @@ def test_a_cassette_may_hold_the_json_that_a_body_was(tmp_path: Path, capsys: py
         ("interactions: [", "one.yaml: is not valid YAML: while parsing a flow node"),
         ("interactions: !!python/object/apply:os.getcwd []", "one.yaml: is not valid YAML: could not determine a"),
         ("interactions: 7", "one.yaml: is not a recording; expected a journal "),
+        ("version: 1\na0: &a0 [a]\n" + "".join(f"a{n}: &a{n} [*a{n - 1}, *a{n - 1}]\n" for n in range(1, 30)),
+         "one.yaml: repeats its parts (*alias) too often"),
+        ("interactions: &a [*a]", "one.yaml: repeats its parts (*alias) too often"),
         ("interactions: [{request: 7}]", "one.yaml: interaction 1: is not an exchange ("),
         ("interactions:\n- request: {method: POST, uri: 'http://x/', headers: {}, body: 7}\n"
          "  response: {headers: {}, status: {code: 200}}", "1: is not an exchange (TypeError: body: not a string"),
@@ -349,18 +353,19 @@ def test_what_is_no_cassette_is_told(
 
 def test_a_body_that_nobody_can_unpack_is_told_and_left_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     told = [
-        {**OK, "headers": {"content-encoding": [packing]}, "body": {"string": b"\x8b\x04\x80It rains."}}
-        for packing in ("br", "gzip")
+        {**OK, "headers": {"content-encoding": [packing]}, "body": {"string": body}}
+        for packing, body in (("br", b"\x8b\x04It rains."), ("gzip", b"\x8bIt rains."), ("gzip", gzip.compress(BOMB)))
     ]
     interactions = [{"request": {**REQUEST, "body": QUESTION}, "response": each} for each in told]
     (tmp_path / "one.yaml").write_text(yaml.dump({"interactions": interactions}))
     assert main(["stubs", str(tmp_path / "one.yaml")]) == 1
-    first, second, _ = capsys.readouterr().err.splitlines()
+    first, second, third, _ = capsys.readouterr().err.splitlines()
     assert (
         "interaction 1: its answer is compressed (br); record it decompressed "
         "(vcrpy: decode_compressed_response=True); left out" in first
     )
     assert "interaction 2: its answer is not compressed, although its header says so (gzip); left out" in second
+    assert "interaction 3: its answer is compressed to less than a 100th, which no text of a vendor is; left" in third
 
 
 def test_where_nobody_reads_yaml_a_cassette_says_what_does(
