@@ -115,7 +115,8 @@ def test_tools_and_formats_are_echoed_with_all_their_members() -> None:
         {"type": "function", "name": "more", "parameters": {**more, "required": ["list"]}, "strict": None},
     ]
     custom, search = {"type": "custom", "name": "sql"}, {"type": "web_search", "external_web_access": False}
-    remote = {"type": "mcp", "server_label": "a", "server_url": "https://a.example", "headers": {"x-key": "secret"}}
+    remote: dict[str, Any] = {"type": "mcp", "server_label": "a", "server_url": "https://a.example"}
+    remote |= {"headers": {"x-key": "secret"}, "require_approval": {"never": {"tool_names": ["b"]}}}
     form = {"type": "json_schema", "name": "city", "schema": CITY}
     tools = [*functions, custom, search, remote]
     found = respond(tools=tools, text={"format": form}, tool_choice="none").json()
@@ -146,7 +147,7 @@ def test_tools_and_formats_are_echoed_with_all_their_members() -> None:
             "type": "mcp",
             "allowed_tools": None,
             "headers": {"x-key": "<redacted>"},
-            "require_approval": "always",
+            "require_approval": {"always": None, "never": {"read_only": None, "tool_names": ["b"]}},
             "server_description": None,
             "server_label": "a",
             "server_url": "https://a.example",
@@ -399,4 +400,5 @@ def test_a_prompt_of_the_vendors_needs_neither_a_model_nor_an_input() -> None:
     body = {"prompt": {"id": "pmpt_1", "variables": {"city": "Oslo"}}}
     answer = ask("openai", body, path=PATH, method="POST").json()
     assert answer["model"] == "gpt-4.1-2025-04-14"
-    assert answer["prompt"] == body["prompt"]
+    told = {"city": {"type": "input_text", "text": "Oslo"}}
+    assert list(answer["prompt"].items()) == [("id", "pmpt_1"), ("variables", told), ("version", None)]

@@ -199,12 +199,15 @@ def _options(rendering: Rendering) -> ChatOptions:
 
 
 def _counts(rendering: Rendering) -> Members:
-    """The usage with all its details, each of which is always there."""
+    """The usage with all its details, each of which is always there; only models that bill what is written to the cache
+    tell it, in a place that is not known."""
     usage = rendering.generation.usage
-    unseen = usage.unseen or Unseen()
+    unseen, cached = usage.unseen or Unseen(), {"cached_tokens": usage.cached_tokens, "audio_tokens": 0}
+    if _options(rendering).family.cache_options:
+        cached["cache_write_tokens"] = usage.written_tokens
     return {
         **usage_object(usage),
-        "prompt_tokens_details": {"cached_tokens": usage.cached_tokens, "audio_tokens": 0},
+        "prompt_tokens_details": cached,
         "completion_tokens_details": {
             "reasoning_tokens": unseen.reasoning,
             "audio_tokens": 0,

@@ -153,7 +153,7 @@ def _members(response: Responding, output: Sequence[Members] | None, status: str
         "parallel_tool_calls": body.get("parallel_tool_calls") is not False,
         "presence_penalty": 0.0,
         "previous_response_id": body.get("previous_response_id"),
-        **({"prompt": body["prompt"]} if body.get("prompt") else NOTHING),
+        **({"prompt": _template(body["prompt"])} if body.get("prompt") else NOTHING),
         "prompt_cache_key": body.get("prompt_cache_key"),
         **({"prompt_cache_options": {"mode": "implicit", "ttl": "30m", **caching}} if caching else NOTHING),
         "prompt_cache_retention": body.get("prompt_cache_retention") or family.cache_retentions[0],
@@ -192,6 +192,15 @@ def _filtered(response: Responding) -> list[Members]:
     """What Azure's filters say of the prompt and of the answer."""
     prompt, choice = response.generation.request.prompts[0], response.choice
     return content_filters(len(prompt.text), len(choice.text), blocked=choice.finish_reason == "content_filter")
+
+
+def _template(asked: Members) -> Members:
+    """A prompt template as the answer repeats it, with the values of its variables as parts."""
+    variables = {
+        name: {"type": "input_text", "text": value} if isinstance(value, str) else value
+        for name, value in (asked.get("variables") or NOTHING).items()
+    }
+    return {"id": asked["id"], "variables": variables, "version": asked.get("version")}
 
 
 def _takes(response: Responding) -> float:
@@ -270,10 +279,18 @@ def echoed_tool(tool: Members) -> Members:
         told["user_location"] = {**_NOWHERE, **told["user_location"]}
     elif kind == "mcp":
         told["headers"] = told["headers"] and dict.fromkeys(told["headers"], _REDACTED)
+        told["allowed_tools"] = _tool_filter(told["allowed_tools"])
+        approval = told["require_approval"]
+        if isinstance(approval, Mapping):
+            told["require_approval"] = {name: _tool_filter(approval.get(name)) for name in ("always", "never")}
         told |= {"authorization": _REDACTED} if "authorization" in told else NOTHING
     elif kind == "namespace":
         told["tools"] = [echoed_tool(each) for each in told["tools"]]
     return {"type": kind, **dict(sorted(told.items()))}
+
+
+def _tool_filter(asked: object) -> object:
+    return {"read_only": None, **asked} if isinstance(asked, Mapping) else asked
 
 
 def _usage(response: Responding) -> Members:
