@@ -233,6 +233,8 @@ def _responses(endpoint: AdminEndpoint) -> dict[str, Any]:
     if endpoint.is_per_namespace:
         # Not everything is a valid name of a namespace.
         refusals.add(400)
+    if endpoint.method != "GET":
+        refusals |= {400, 413}
     error = {"description": "What is wrong, and what would have been valid.", "content": _json(reference("Error"))}
     return found | {str(status): error for status in sorted(refusals)}
 

@@ -105,7 +105,7 @@ class AdminRequest(NamedTuple):
         """The JSON object in the body; otherwise the error says that `what` is expected, and shows an example."""
         body = await self._body(what)
         if has_more_values(body):
-            raise AdminError(f"{what} has more than {MOST_VALUES} values")
+            raise AdminError(f"{what} has more than {MOST_VALUES} values", 413)
         try:
             value = orjson.loads(body)
         except orjson.JSONDecodeError as error:
@@ -127,7 +127,7 @@ class AdminRequest(NamedTuple):
         except ClientLeftError:
             raise AdminError(f"{what} is incomplete: the request ended too early") from None
         if body is None:
-            raise AdminError(f"{what} has more than {most} bytes (--max-body)")
+            raise AdminError(f"{what} has more than {most} bytes (--max-body)", 413)
         return body
 
 
