@@ -73,6 +73,7 @@ def pdf(data: str) -> dict[str, Any]:
 PNG = png(5, 5)
 SOURCE = {"type": "text", "media_type": "text/plain", "data": "Rain falls."}
 CITED: Any = {"type": "document", "source": SOURCE, "citations": {"enabled": True}}
+REFERENCE = {"type": "tool_reference", "tool_name": "sail"}
 FOUND = {"type": "search_result", "source": "a", "title": "b", "content": [{"type": "text", "text": "c"}]}
 FORMAT = {"type": "json_schema", "schema": {"type": "object", "properties": {}, "additionalProperties": False}}
 
@@ -495,7 +496,6 @@ def test_a_stream_says_block_by_block_what_a_body_says_at_once() -> None:
         {"max_tokens": 2048, "thinking": THINKING, "tools": [TOOL], "messages": messages("Weather in Oslo?")},
         {"max_tokens": 3000, "model": OPUS_4_8, "thinking": {"type": "adaptive"}, "messages": messages("Name a tide.")},
         {"stop_sequences": ["e"]},
-        {"max_tokens": 0},
         {"messages": messages(REDACT), "max_tokens": 2048, "thinking": THINKING},
     ]
     kinds = []
@@ -513,7 +513,7 @@ def test_a_stream_says_block_by_block_what_a_body_says_at_once() -> None:
             assert (plain["content"][0]["thinking"] == "") == (body.get("model") == OPUS_4_8)
     assert kinds == [
         [["thinking", "tool_use"], "tool_use"], [["thinking", "text"], "end_turn"], [["text"], "stop_sequence"],
-        [[], "max_tokens"], [["redacted_thinking", "text"], "end_turn"],
+        [["redacted_thinking", "text"], "end_turn"],
     ]  # fmt: skip
 
 
@@ -707,6 +707,19 @@ def test_friendli_ignores_marks_blocks_and_fields_that_it_does_not_know() -> Non
             },
             "messages.2.content.0.tool_result.content.0.image.source.base64: image cannot be empty",
         ),
+        ({"max_tokens": 0, "stream": True}, "max_tokens: 0 is not compatible with stream"),
+        (
+            {"max_tokens": 0, "tools": [TOOL], "tool_choice": {"type": "any"}},
+            "max_tokens: 0 is not compatible with tool_choice",
+        ),
+        (
+            {"tools": [{**TOOL, "defer_loading": True}]},
+            "All tools have defer_loading set. At least one tool must be non-deferred.",
+        ),
+        (
+            {"tools": [TOOL], "messages": messages("a", [call()], [result(content=[REFERENCE])])},
+            "Tool reference 'sail' has no corresponding tool definition",
+        ),
         (pdf(""), "messages.0.content.0.document.source.base64: PDF cannot be empty"),
         (pdf("aGVsbG8="), "messages.0.content.0.pdf.source.base64.data: The PDF specified was not valid."),
         (
@@ -719,6 +732,11 @@ def test_what_was_measured_in_2026_is_refused(body: dict[str, Any], message: str
     answer = asked(body)
     assert answer.status == 400
     assert answer.json()["error"]["message"].startswith(message)
+
+
+def test_no_tokens_only_fill_the_cache() -> None:
+    answer = asked({"max_tokens": 0}).json()
+    assert (answer["content"], answer["stop_reason"]) == ([], "max_tokens")
 
 
 def test_newer_models_take_no_notice_of_an_assistant_that_says_nothing() -> None:

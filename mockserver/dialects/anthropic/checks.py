@@ -61,6 +61,8 @@ def _field_faults(body: Body, marks: Sequence[CacheMark]) -> Iterator[Refusal]:
         yield refused("unknown_tool", name=choice["name"])
     if len({*names}) < len(names):
         yield refused("equal_names")
+    if tools and all(tool.get("defer_loading") for tool in tools):
+        yield refused("all_deferred")
     for number, tool in enumerate(tools):
         # The vendor's own tools have none.
         schema = tool["input_schema"] if isinstance(tool.get("input_schema"), Mapping) else {}
@@ -76,6 +78,11 @@ def _field_faults(body: Body, marks: Sequence[CacheMark]) -> Iterator[Refusal]:
     budget, most = (body.get("thinking") or {}).get("budget_tokens"), body.get("max_tokens")
     if budget is not None and most is not None and budget >= most:
         yield refused("budget")
+    if most == 0:
+        # Such a request does no more than fill the cache.
+        forced = choice is not None and choice["type"] in ("any", "tool")
+        excluded = {"stream": body.get("stream"), "output_config.format": form, "tool_choice": forced}
+        yield from (refused("nothing_said", name=name) for name, given in excluded.items() if given)
     if form is not None:
         fault = strict_fault(form["schema"]) or schema_fault(form["schema"])
         if fault is not None:
@@ -111,12 +118,15 @@ def _said_faults(body: Body) -> Iterator[Refusal]:
 
 def _citation_faults(body: Body) -> Iterator[Refusal]:
     """Sources of which a message cites some alone, or whose citations an answer in a format could not have; results
-    that have others beside sources (measured in August 2026)."""
-    cited = set[bool]()
+    that have others beside sources, or refer to tools that nobody has defined (measured in August 2026)."""
+    cited, names = set[bool](), {tool.get("name") for tool in body.get("tools") or ()}
     for number, message in enumerate(body["messages"]):
         path, blocks = f"messages.{number}.content", blocks_of(message["content"])
         for place, block in enumerate(blocks):
             kinds = {inner["type"] for inner in blocks_of(block.get("content")) if "type" in inner}
+            for inner in blocks_of(block.get("content") if block["type"] == "tool_result" else None):
+                if inner["type"] == "tool_reference" and inner["tool_name"] not in names:
+                    yield refused("unknown_reference", name=inner["tool_name"])
             if block["type"] == "tool_result" and "search_result" in kinds and len(kinds) > 1:
                 yield refused("mixed_result", path=f"{path}.{place}.tool_result")
         for kind in ("document", "search_result"):
