@@ -298,6 +298,22 @@ def test_a_call_without_a_key_is_refused_ahead_of_chats_and_by_other_endpoints_t
     assert answer.body.decode() == json.dumps(answer.json(), indent=indent) + "\n" * (indent == 4)
 
 
+@pytest.mark.parametrize(
+    "model, expected",
+    [
+        ("gpt-4o", ("gpt-4o-2024-08-06", True, True, "fp_")),
+        ("gpt-5-mini", ("gpt-5-mini-2025-08-07", True, False, None)),
+        ("gpt-audio-mini", ("gpt-audio-mini-2025-12-15", True, False, "fp_")),
+        ("gpt-4o-search-preview", ("gpt-4o-search-preview-2025-03-11", False, False, "")),
+    ],
+)
+def test_a_chat_says_what_its_model_says(model: str, expected: tuple[object, ...]) -> None:
+    body = asked("chat", {"model": model}).json()
+    print_ = body["system_fingerprint"]
+    found = (body["model"], "service_tier" in body, "logprobs" in body["choices"][0], print_ and print_[:3])
+    assert found == expected
+
+
 def test_models_have_families_and_snapshots() -> None:
     assert snapshot_of("gpt-4o-mini") == "gpt-4o-mini-2024-07-18"
     assert snapshot_of("davinci-002") == "davinci:2023-07-21-v2"

@@ -187,8 +187,8 @@ def _around(rendering: Rendering) -> Members:
         "id": chat_id(scope),
         "created": int(scope.now),
         "model": snapshot_of(model),
-        "service_tier": options.tier,
-        "system_fingerprint": fingerprint_of(model, options.family),
+        **(NOTHING if options.family.searches else {"service_tier": options.tier}),
+        "system_fingerprint": "" if options.family.searches else fingerprint_of(model, options.family),
         **({"usage": None} if output.stream and output.include_usage else NOTHING),
     }
 
@@ -282,8 +282,9 @@ def _logprobs(rendering: Rendering, choice: Choice, group: range | None = None) 
 
 
 def _unset(rendering: Rendering) -> Members:
-    """A model that reasons has no log-probabilities, and does not say so."""
-    silent = _options(rendering).family.efforts
+    """A model that reasons, hears or searches has no log-probabilities, and does not say so."""
+    family = _options(rendering).family
+    silent = family.efforts or family.hears or family.searches
     return {"finish_reason": None} if silent else {"logprobs": None, "finish_reason": None}
 
 

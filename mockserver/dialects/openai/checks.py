@@ -288,7 +288,7 @@ def _services(body: Body, family: Family, model: str) -> Refusal | None:
     if body.get("service_tier") == "scale":
         words = "Invalid service_tier argument: The requested service tier is not allowed for this project."
         return refused(words, "service_tier")
-    if body.get("web_search_options") is not None and family is not UNKNOWN and "-search-" not in model[:64]:
+    if body.get("web_search_options") is not None and family is not UNKNOWN and not family.searches:
         return refused("Web search options not supported with this model.", "web_search_options")
     if "audio" in (body.get("modalities") or ()):
         return unsupported_value("modalities", "'audio'", " Supported values are: 'text'.")
@@ -345,7 +345,7 @@ def _speaks_otherwise(message: Mapping[str, Any]) -> bool:
 
 
 def _media(body: Body, family: Family, model: str) -> Refusal | None:
-    urls, hears = [], family is UNKNOWN or "-audio" in model[:64]
+    urls, hears = [], family.hears or family is UNKNOWN
     for place, message in enumerate(body["messages"]):
         if not isinstance(message.get("content"), list):
             continue

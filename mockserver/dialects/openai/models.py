@@ -38,7 +38,7 @@ class Family(NamedTuple):
     - `endpoints`: where it is served.
     - `stops`: whether it accepts `stop`; `instructed`: whether it accepts system messages.
     - `chat_tools`: when it accepts function tools in chats.
-    - `sees`: whether it accepts images.
+    - `sees`, `hears`: whether it accepts images and sounds; `searches`: whether its chats search the web.
     - `fingerprinted`: whether its chats have a `system_fingerprint`, which is null otherwise.
     - `named_finish`: the finish reason of a chat whose `tool_choice` named the function.
     - `top_p`, `reasoning_context`: what responses echo if the request says nothing of them; `cache_retentions`: those
@@ -57,6 +57,8 @@ class Family(NamedTuple):
     instructed: bool = True
     chat_tools: ChatTools = "always"
     sees: bool = True
+    hears: bool = False
+    searches: bool = False
     fingerprinted: bool = False
     named_finish: Literal["stop", "tool_calls"] = "tool_calls"
     top_p: float = 1.0
@@ -89,6 +91,8 @@ _CHAT_LATEST = Family(("medium",), stops=False)
 _O = Family(("medium", "low", "high"), context=200_000, max_output=100_000)
 _GPT_4_1 = Family(context=1_047_576, max_output=32_768, fingerprinted=True, named_finish="stop")
 _GPT_4O = Family(fingerprinted=True, named_finish="stop")
+_AUDIO = Family(hears=True, fingerprinted=True)
+_SEARCH = Family(searches=True)
 _GPT_4 = Family(context=8_192, max_output=4_096, sees=False, named_finish="stop", owner="openai")
 _TEXTS = Family(context=16_384, max_output=4_096, endpoints=("completions",), sees=False)
 _EMBEDS = Family(context=8_192, endpoints=("embeddings",), sees=False, shortens=True)
@@ -125,6 +129,12 @@ _FAMILIES: Mapping[str, Family] = MappingProxyType({
     "o4-mini": _O._replace(stops=False),
     "gpt-4.1": _GPT_4_1,
     "gpt-4o": _GPT_4O,
+    "gpt-audio": _AUDIO,
+    "gpt-4o-audio-preview": _AUDIO,
+    "gpt-4o-mini-audio-preview": _AUDIO,
+    "gpt-4o-search-preview": _SEARCH,
+    "gpt-4o-mini-search-preview": _SEARCH,
+    "gpt-5-search-api": _SEARCH,
     "gpt-4-turbo": _GPT_4._replace(context=128_000, sees=True, owner="system"),
     "gpt-4": _GPT_4,
     "gpt-3.5-turbo": _GPT_4._replace(context=16_385),
@@ -208,6 +218,11 @@ _OFFERED: Mapping[str, _Release] = MappingProxyType({
 # Names that stand for others, and models that are shut down by now.
 _ALIASES: Mapping[str, str] = MappingProxyType({
     "gpt-5.6": "gpt-5.6-sol",
+    "gpt-audio": "gpt-audio-2025-08-28",
+    "gpt-audio-mini": "gpt-audio-mini-2025-12-15",
+    "gpt-4o-audio-preview": "gpt-4o-audio-preview-2025-06-03",
+    "gpt-4o-search-preview": "gpt-4o-search-preview-2025-03-11",
+    "gpt-4o-mini-search-preview": "gpt-4o-mini-search-preview-2025-03-11",
     "o1": "o1-2024-12-17",
     "o1-mini": "o1-mini-2024-09-12",
     "o3-mini": "o3-mini-2025-01-31",

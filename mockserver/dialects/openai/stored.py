@@ -196,7 +196,7 @@ class StoredChat:
             **{name: usual if asked.get(name) is None else asked[name] for name, usual in numbers.items()},
             "system_fingerprint": told["system_fingerprint"],
             "input_user": asked.get("user"),
-            "service_tier": told["service_tier"],
+            "service_tier": told.get("service_tier"),
             "tools": asked.get("tools"),
             "metadata": self.metadata,
             "choices": [
