@@ -201,35 +201,67 @@ class _History:
 
     def __init__(self, prompt: Prompt, sampling: Sampling) -> None:
         forbidden = banned_tokens(sampling)
-        self._size = sampling.no_repeat_ngram if sampling.no_repeat_ngram > 1 else 0
-        self._reach = max(self._size - 1, forbidden.token_reach, 0)
+        self._reach = max(forbidden.token_reach, 0)
         self._text_reach = forbidden.text_reach
         self.ids: list[int] = []
         self.text = ""
-        self._grams: set[tuple[int, ...]] = set()
-        if self._size:
-            # "plus the input tokens for decoder-only models"
-            self.ids = list(prompt.ids or tokens.encode(prompt.text))
-            self._grams.update(_grams(self.ids, self._size))
+        # "plus the input tokens for decoder-only models"
+        size = sampling.no_repeat_ngram
+        self._grams = _Grams(size, prompt.ids or tokens.encode(prompt.text)) if size > 1 else None
 
     def is_new(self, more: tuple[int, ...]) -> bool:
         """Whether no n-gram is repeated if these tokens are added."""
-        if not self._size:
-            return True
-        grams = _grams((*self.ids[max(len(self.ids) - self._size + 1, 0) :], *more), self._size)
-        return self._grams.isdisjoint(grams) and len(set(grams)) == len(grams)
+        return self._grams is None or self._grams.are_new(more)
 
     def add(self, unit: Unit) -> None:
         """Add a unit to the tokens and the text."""
-        before = len(self.ids)
         self.ids += unit.ids
-        if self._size:
-            self._grams.update(_grams(self.ids[max(before - self._size + 1, 0) :], self._size))
+        if self._grams is not None:
+            self._grams.add(unit.ids)
         if len(self.ids) > _KEPT_TAIL + self._reach:
             del self.ids[: len(self.ids) - self._reach]
         if self._text_reach:
             self.text = (self.text + unit.text)[-self._text_reach :]
 
 
-def _grams(ids: Sequence[int], size: int) -> list[tuple[int, ...]]:
-    return [tuple(ids[at : at + size]) for at in range(len(ids) - size + 1)]
+# Of the hashes of n-grams: a prime, and a base below it.
+_PRIME = 2**61 - 1
+_BASE = 1_000_003
+
+
+class _Grams:
+    """The n-grams of tokens, by rolling hashes: long ones take no more time and memory than short ones."""
+
+    def __init__(self, size: int, ids: Sequence[int]) -> None:
+        self._size, self._shift = size, pow(_BASE, size, _PRIME)
+        # The hash of all tokens before each place, the last one included.
+        self._sums = [0]
+        self._known: set[int] = set()
+        self.add(ids)
+
+    def are_new(self, more: Sequence[int]) -> bool:
+        """Whether no n-gram is repeated if these tokens are added."""
+        grams = self._ending(self._rolled(more))
+        return self._known.isdisjoint(grams) and len(set(grams)) == len(grams)
+
+    def add(self, more: Sequence[int]) -> None:
+        """Add tokens."""
+        rolled = self._rolled(more)
+        self._known.update(self._ending(rolled))
+        self._sums += rolled
+
+    def _rolled(self, more: Sequence[int]) -> list[int]:
+        """The hashes of all tokens up to each of those that are added."""
+        return [*accumulate(more, lambda total, token: (total * _BASE + token + 1) % _PRIME, initial=self._sums[-1])][
+            1:
+        ]
+
+    def _ending(self, rolled: Sequence[int]) -> list[int]:
+        """The n-grams that end with the tokens that are added."""
+        held = len(self._sums)
+        starts = range(held - self._size, held - self._size + len(rolled))
+        return [
+            (total - (self._sums[at] if at < held else rolled[at - held]) * self._shift) % _PRIME
+            for at, total in zip(starts, rolled, strict=True)
+            if at >= 0
+        ]

@@ -247,6 +247,10 @@ def words_of_the_prompt_count_as_said(shape: Shape) -> None:
     prompt = "Explain lighthouse architecture."
     assert "lighthouse" in text(shape, prompt, temperature=0)
     assert text(shape, prompt, repetition_penalty=3).count("lighthouse") < text(shape, prompt).count("lighthouse")
+    if shape.id in FRIENDLI:
+        model: dict[str, Any] = {"model": "facebook/blenderbot-400M-distill"}
+        said = text(shape, prompt, encoder_repetition_penalty=3, **model)
+        assert said.count("lighthouse") < text(shape, prompt, **model).count("lighthouse")
 
 
 @control("no_repeat_ngram", FRIENDLI | FRIENDLI_CHATS_TODAY)
@@ -257,6 +261,15 @@ def no_n_gram_comes_twice(shape: Shape) -> None:
         assert len({*grams}) == len(grams) > 150
     free = ids(shape, shape.plain(ESSAY, no_repeat_ngram=1))
     assert len({*pairwise(free)}) < len(free) - 1
+
+
+@control("encoder_no_repeat_ngram", FRIENDLI)
+def no_n_gram_comes_from_the_input(shape: Shape) -> None:
+    model: dict[str, Any] = {"model": "google/flan-t5-xl"}
+    read = ids(shape, shape.plain(ESSAY, **model))
+    free, bound = (ids(shape, shape.plain(tokens.decode(read), encoder_no_repeat_ngram=n, **model)) for n in (1, 2))
+    assert not {*pairwise(read)}.isdisjoint(pairwise(free))
+    assert {*pairwise(read)}.isdisjoint(pairwise(bound))
 
 
 # --- how much is said --------------------------------------------------------------------------------------------

@@ -98,6 +98,13 @@ def test_what_is_banned_never_comes(asked: Prompt, sampling: Sampling) -> None:
         assert len({*fresh}) == len(fresh)
 
 
+def test_a_long_n_gram_costs_what_a_short_one_does() -> None:
+    asked = prompt("the sea " * 20_000)
+    began = time.process_time()
+    say(prompts=(asked,), sampling=Sampling(no_repeat_ngram=15_000), limits=Limits(max_tokens=20))
+    assert time.process_time() - began < 3
+
+
 @settings(max_examples=100)
 @given(questions, samplings, st.sampled_from([0, 1, 5, 20]), st.sampled_from([1, 3]))
 def test_log_probabilities_hold_together_under_any_controls(

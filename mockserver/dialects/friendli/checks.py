@@ -6,6 +6,7 @@ from functools import partial
 from mockserver.core.dialects import Edition
 from mockserver.core.failures import Violation
 from mockserver.dialects.friendli.formats import branch_violations, format_violations
+from mockserver.dialects.friendli.models import has_encoder
 from mockserver.dialects.openai.read import Body, parameters_fault, tool_choice
 
 # What is wrong between valid fields, and the fields without which nothing can be.
@@ -140,10 +141,14 @@ _TEXTS = (
     _refused("only one of max_tokens and {} is allowed", lambda body: _is_set(body, "max_tokens"), "max_total_tokens"),
     _refused("only one of min_tokens and {} is allowed", lambda body: _is_set(body, "min_tokens"), "min_total_tokens"),
     _on(_seeds, "seed"),
-    # "Only allowed for encoder-decoder models." There are none here.
+    _refused(
+        "{} is only allowed for decoder-only models",
+        lambda body: has_encoder(body.get("model")),
+        *("max_total_tokens", "min_total_tokens"),
+    ),
     _refused(
         "{} is only allowed for encoder-decoder models",
-        lambda body: True,
+        lambda body: not has_encoder(body.get("model")),
         *("encoder_no_repeat_ngram", "encoder_repetition_penalty"),
     ),
     _on(_embeddings, *_VECTORS),

@@ -1,5 +1,6 @@
 """The models on offer and what each can do; and how a place, serverless, dedicated or a container, finds one."""
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Literal, NamedTuple
 
@@ -111,6 +112,15 @@ MODELS = tuple(Model(row.id, context=row.context, max_output=row.max_output) for
 def traits_of(name: str) -> Traits:
     """What a model can do; one that is not listed has a usual vocabulary, and accepts all media."""
     return _ROWS.get(name, _UNLISTED)
+
+
+# "Encoder-decoder models like T5 or BlenderBot"; mT5, ByT5 and CodeT5 are such, GPT5 is not.
+_ENCODER = re.compile("(?<!gp)t5|blenderbot", re.IGNORECASE)
+
+
+def has_encoder(name: str | None) -> bool:
+    """Whether a model is an encoder-decoder model, by its name; any other is a decoder-only one."""
+    return bool(name and _ENCODER.search(name))
 
 
 def list_models(call: Call, scope: RequestScope) -> Reply:

@@ -119,7 +119,13 @@ _NUMBERS = (
     "frequency_penalty", "presence_penalty", "repetition_penalty", "no_repeat_ngram",
 )  # fmt: skip
 
-_SAMPLING_FIELDS = {*_NUMBERS, "seed", "num_beams", "logit_bias", "bad_words", "bad_word_tokens"}
+# What an encoder-decoder model has for its input counts for its result too: the smaller n-gram bans the greater one.
+_OF_ENCODERS = (("no_repeat_ngram", min), ("repetition_penalty", max))
+
+_SAMPLING_FIELDS = {
+    *_NUMBERS, *(f"encoder_{name}" for name, _ in _OF_ENCODERS), "seed", "num_beams", "logit_bias", "bad_words",
+    "bad_word_tokens",
+}  # fmt: skip
 
 
 def read_sampling(body: Body) -> Sampling:
@@ -127,6 +133,10 @@ def read_sampling(body: Body) -> Sampling:
     if _SAMPLING_FIELDS.isdisjoint(body):
         return _USUAL
     stated = {name: body[name] for name in _NUMBERS if body.get(name) is not None}
+    for name, stricter in _OF_ENCODERS:
+        wanted = [size for size in (stated.get(name), body.get(f"encoder_{name}")) if size is not None and size > 1]
+        if wanted:
+            stated[name] = stricter(wanted)
     for name in ("top_k", "no_repeat_ngram"):
         if name in stated:
             stated[name] = int(stated[name])
