@@ -209,9 +209,14 @@ class Routes:
         return _served(cast("list[Route]", self._routers[name].routes))
 
     def _search(self, path: str) -> list[str]:
+        near: list[str] = []
         # Nothing resembles the root, which only short paths would seem to do.
-        near = get_close_matches(path, self.served(), 4, 0.5) if path != "/" else []
-        return near or [f"/{name}{next(self._served_by(name)).path}" for name in self._routers]
+        if path != "/":
+            served = self.served()
+            # By a wrong base URL a path lacks its beginning, or repeats it.
+            near = [each for each in served if each.endswith(path) or each.startswith(path.removesuffix(each))]
+            near = [*sorted(near, key=len), *get_close_matches(path, served, 4, 0.5)]
+        return [*dict.fromkeys(near)][:4] or [f"/{name}{next(self._served_by(name)).path}" for name in self._routers]
 
     def _router(self, dialect: Dialect) -> RememberingRouter:
         """What serves a dialect's native paths, and refuses all others in the vendor's words."""

@@ -296,12 +296,14 @@ def no_route(method: str, path: str, dialects: Iterable[str], routes: Routes) ->
         message = f"The admin API is only at {ADMIN}/, and that of a namespace at {ADMIN}/ns/<name>/."
         return SimulatorError(404, "admin", message)
     own = f" The server's own is at {ADMIN}{path}." if path in SOUGHT else ""
+    near = routes.nearest(path)
+    meant = f" Did you mean {near[0]}?" if near[0].endswith(path) or path.endswith(near[0]) else ""
     message = (
-        f"Nothing is served at {method} {path}. Put a dialect's name in front "
+        f"Nothing is served at {method} {path}.{meant} Put a dialect's name in front "
         f"({', '.join(f'/{name}/...' for name in dialects)}), or see GET {ADMIN}/routes, "
         f"or the live page: {ADMIN}/ui/.{own}"
     )
-    return SimulatorError(404, "no_route", message, tuple(routes.nearest(path)))
+    return SimulatorError(404, "no_route", message, tuple(near))
 
 
 def _to_live_page(incoming: _Incoming, requested: str) -> Timeline | None:

@@ -292,6 +292,14 @@ def test_a_path_of_nobody_is_told_the_nearest_ones(server: MockServer) -> None:
     error = json.loads(answer.body)["error"]
     assert (answer.status, error["type"]) == (404, "mockserver_no_route")
     assert "/v1/chat/completions" in error["nearest"]
+    assert "Did you mean" not in error["message"]
+
+
+@pytest.mark.parametrize("path", ["/chat/completions", "/v1/v1/chat/completions", "/api/v1/chat/completions"])
+def test_a_path_by_a_wrong_base_url_is_told_the_right_one(path: str, server: MockServer) -> None:
+    error = json.loads(exchange(server.url, "POST", path, REQUEST).body)["error"]
+    assert error["message"].startswith(f"Nothing is served at POST {path}. Did you mean /v1/chat/completions? Put ")
+    assert error["nearest"][0] == "/v1/chat/completions"
 
 
 def test_a_vendors_refusal_of_a_path_hints_at_the_nearest_ones(server: MockServer) -> None:
