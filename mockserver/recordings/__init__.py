@@ -19,7 +19,9 @@ from mockserver.state.context import RouteMatch
 # Statuses that are due to the state of the vendor or the caller, not to the request.
 CIRCUMSTANCES = (401, 402, 403, 408, 429, *range(500, 600))
 # The headers by which clients decide what to do next, and the ids by which vendors find requests.
-_SIGNIFICANT = re.compile(r"retry-after(?:-ms)?|x-should-retry|.*rate-?limit.*|(?:x-)?request-id|www-authenticate")
+_SIGNIFICANT = re.compile(
+    r"retry-after(?:-ms)?|x-should-retry|[\w.-]*rate-?limit[\w.-]*|(?:x-)?request-id|www-authenticate", re.ASCII
+)
 # The prefix of headers that our server would obey.
 _OVERRIDES = "x-mockserver-"
 # An answered request had a key, which hardly any recording keeps.

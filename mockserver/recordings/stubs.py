@@ -31,6 +31,7 @@ from mockserver.state.settings import ConfigError, Settings
 from mockserver.state.stubs.parse_replies import is_stream, with_files
 from mockserver.state.stubs.parse_stubs import EXACT, read_stub
 from mockserver.state.stubs.stub import Stub
+from mockserver.state.stubs.values import StubError
 
 # Keys of a body that may hold a batch: prompts to complete, texts to embed, or documents to rank by a query.
 _BATCHES = ("prompt", "input", "query", "documents")
@@ -145,12 +146,16 @@ def stubs_from(
 def replay_from(
     data: bytes, source: str, settings: Settings, dialects: Mapping[str, Dialect], how: Replaying
 ) -> Replayed:
-    """The same stubs as a server uses them. Raises ConfigError if there is none."""
+    """The same stubs as a server uses them. Raises ConfigError if there is none, or if one could not be served."""
     made = stubs_from(data, source, settings, dialects, how, command="replay")
     left_out = complaints(made.lost)
     if not made.stubs:
         raise ConfigError("\n".join([f"replay: {source}: no stub can be made from it", *left_out]))
-    return Replayed(tuple(read_stub(_without_files(table, made.files)) for table in made.stubs), tuple(left_out))
+    try:
+        stubs = tuple(read_stub(_without_files(table, made.files)) for table in made.stubs)
+    except StubError as error:
+        raise ConfigError(f"replay: {source}: {error}") from None
+    return Replayed(stubs, tuple(left_out))
 
 
 def _without_files(table: dict[str, Any], files: Mapping[str, bytes]) -> dict[str, Any]:

@@ -166,8 +166,8 @@ def _check_types(recorded: Recorded) -> None:
         raise TypeError("dialect: not a text")
     if not isinstance(recorded.status, int) or not 100 <= recorded.status <= 599:
         raise ValueError("status: not a status")
-    if not all(isinstance(each, int | float) for each in (recorded.first or 0, recorded.gap or 0, *recorded.times)):
-        raise TypeError("times: not numbers")
+    if [*recorded.times] != sorted(recorded.times) or (recorded.first or 0) < 0 or (recorded.gap or 0) < 0:
+        raise ValueError("times: not in order")
 
 
 # --- a line of a journal -----------------------------------------------------------------------------------------

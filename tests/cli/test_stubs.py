@@ -179,6 +179,7 @@ def entry(asked: object, content: Mapping[str, Any], kind: str = "application/js
         {"name": "Content-Encoding", "value": "br"},
         {"name": "Retry-After", "value": "7"},
         {"name": "X-RateLimit-Remaining", "value": "3"},
+        {"name": "X-RateLimit of no header", "value": "3"},
     ]
     response = {"status": 200, "headers": headers, "content": content}
     return {
