@@ -165,8 +165,9 @@ def _settings(name: str, kind: FaultKind, table: Mapping[str, Any]) -> dict[str,
 def _chance(name: str, table: Mapping[str, Any]) -> Chance:
     """How often, and when. The share is one probability, or two between which it moves until the window ends."""
     given = {_FIELDS.get(key, key): value for key, value in _typed(name, table, _CHANCE_KEYS).items()}
-    if given.get("every", 1) < 1:
-        raise FaultError(f"{name}.every: must be a whole number of at least 1")
+    for key in ("every", "times"):
+        if given.get(key, 1) < 1:
+            raise FaultError(f"{name}.{key}: must be a whole number of at least 1")
     share = table.get("share", 1.0)
     shares = share if isinstance(share, list) and len(share) == 2 else [share]
     for each in shares:

@@ -108,6 +108,7 @@ def test_every_kind_can_be_written_by_its_name(kind: str) -> None:
         ('{ kind = "cut", after_event = true }', "cut.after_event: True is not a whole number of at least 0"),
         ('{ kind = "cut", share = 1.5 }', "cut.share: 1.5 is not a probability from 0 to 1"),
         ('{ kind = "cut", every = 0 }', "cut.every: must be a whole number of at least 1"),
+        ('{ kind = "cut", times = 0 }', "cut.times: must be a whole number of at least 1"),
         ('{ kind = "cut", match = { vendor = "x" } }', "cut.match: unknown field 'vendor'. Known: dialect, operation"),
         ('{ kind = "cut", match = 3 }', 'cut.match: must be a table, such as { dialect = "cerebras" }'),
         (

@@ -300,7 +300,7 @@ def _chance_keys() -> dict[str, Schema]:
     share = {"type": "number", "minimum": 0, "maximum": 1}
     pair = {"type": "array", "items": share, "minItems": 2, "maxItems": 2}
     return {
-        **{key: described(COUNT, text) for key, text in _COUNTS.items()},
+        **{key: described({**COUNT, "minimum": int(key != "skip")}, text) for key, text in _COUNTS.items()},
         **{key: described(NUMBER, text) for key, text in _WINDOW.items()},
         "share": described(either(share, pair), "a probability, or two between which it moves"),
     }
