@@ -745,7 +745,10 @@ def test_newer_models_take_no_notice_of_an_assistant_that_says_nothing() -> None
 
 def test_a_beta_has_tools_of_its_own() -> None:
     tool = {"type": "computer_20251124", "name": "computer", "display_width_px": 1, "display_height_px": 1}
-    assert asked({"tools": [tool]}, {**OLD, "anthropic-beta": "computer-use-2025-11-24"}).status == 200
+    headers = {**OLD, "anthropic-beta": "computer-use-2025-11-24"}
+    assert asked({"tools": [tool]}, headers).status == 200
+    refused = asked({"model": SONNET_5_5, "tools": [tool]}, headers).json()["error"]["message"]
+    assert refused == "'claude-sonnet-5-5' does not support tool types: computer_20251124."
 
 
 def test_a_call_that_is_cut_short_keeps_what_is_complete() -> None:
