@@ -228,16 +228,20 @@ def _draft(request: GenerationRequest, prompt: Prompt, source: ChoiceSeeds, seed
         least = most = min(max(length, least), limit)
     sampling = request.sampling
     ids, texts, ended = choice_tokens(prompt, request.constraint, sampling, source, own, most, least)
-    if stops.texts and stops_early(texts, stops, limits.min_tokens):
+    protected = limits.min_tokens
+    if stops.texts and stops_early(texts, stops, protected):
         # "The stop phrases are excluded from the result", but must not end it yet: the model says something else.
         sampling = sampling._replace(bad_words=(*sampling.bad_words, *stops.texts))
         ids, texts, ended = choice_tokens(prompt, request.constraint, sampling, source, own, most, least)
+        if stops_early(texts, stops, protected):
+            # A format may leave nothing else to say.
+            protected = 0
     likeliest = source.free == 0 and own == GREEDY
     key = derive(source.content, "likeliest") if likeliest else own
     reason: FinishReason = "stop" if ended or most < limit else "length"
     stop = None
     if stops.texts or stops.tokens:
-        stopped = cut_at_stop(ids, texts, stops, limits.min_tokens)
+        stopped = cut_at_stop(ids, texts, stops, protected)
         if stopped is not None:
             ids, texts, stop = stopped
             reason = "stop"

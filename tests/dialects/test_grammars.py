@@ -72,6 +72,11 @@ def test_white_space_follows_where_the_answer_must_not_end() -> None:
     assert (longer.strip(), longer != longer.strip()) == (choice("number")["text"], True)
 
 
+def test_a_stop_that_a_production_cannot_avoid_ends_it_before_its_least_length() -> None:
+    ended = choice("object", min_tokens=30, stop='"')
+    assert (ended["text"], ended["finish_reason"]) == (choice("object")["text"].partition('"')[0], "stop")
+
+
 def test_null_is_no_root() -> None:
     free = ask("cerebras", {"model": "gpt-oss-120b", "prompt": "Which apples keep best?"}).json()["choices"]
     null = {"model": "gpt-oss-120b", "prompt": "Which apples keep best?", "grammar_root": None}
