@@ -34,8 +34,8 @@ EXCEPTIONS = {
 }
 
 MODULES = [path for path in sorted(PACKAGE.rglob("*.py")) if path.parent != PACKAGE or path.stem[0] != "_"]
-# The wires that others speak too, and state their differences from.
-REFERENCES = {"openai", "anthropic"}
+# The wire that others speak too, and state their differences from.
+REFERENCES = {"openai"}
 DIALECTS = {path.parent.name for path in (PACKAGE / "dialects").glob("*/dialect.py")}
 
 

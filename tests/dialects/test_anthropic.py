@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from mockserver.dialects.anthropic.inputs import kept
+from mockserver.dialects.messages.inputs import kept
 from mockserver.state.namespaces import Namespace
 from tests.support.asking import QUIET, Answer, ask
 

@@ -4,53 +4,22 @@ words."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, pairwise
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from mockserver.core.failures import Refusal
 from mockserver.dialects.anthropic.errors import refused
 from mockserver.dialects.anthropic.media import media_faults
 from mockserver.dialects.anthropic.models import ClaudeFamily
 from mockserver.dialects.anthropic.strict_schemas import limits_fault, strict_fault
+from mockserver.dialects.messages.read import CacheMark, answer_format, blocks_of
 from mockserver.dialects.openai.read import Body, parameters_fault
 from mockserver.model.schema import schema_fault
-
-
-class CacheMark(NamedTuple):
-    """A mark of a prompt's caching: where its block is, and whether the beginning up to there is to be kept for an hour
-    rather than for five minutes."""
-
-    path: tuple[str | int, ...]
-    hour: bool
-
-
-def answer_format(body: Body) -> Body | None:
-    """The format of the answer, in today's field or in that of a beta; None if any text will do."""
-    return (body.get("output_config") or {}).get("format") or body.get("output_format")
-
-
-def blocks_of(content: object) -> Sequence[Body]:
-    """The blocks of a content; a text stands for one, unless it is empty."""
-    if isinstance(content, str):
-        return ({"type": "text", "text": content},) if content else ()
-    return [block for block in content if isinstance(block, dict)] if isinstance(content, list) else ()
 
 
 def faults(body: Body, marks: Sequence[CacheMark], family: ClaudeFamily) -> Iterator[Refusal]:
     """Why a body is refused, in the order in which the service finds out."""
     said = chain(_said_faults(body), _citation_faults(body), media_faults(body))
     return chain(_field_faults(body, marks), said, _turn_faults(body, family), _container_faults(body))
-
-
-def cache_marks(body: Body) -> Iterator[CacheMark]:
-    """The marks in the order of the prompt, the automatic one last."""
-    placed: dict[tuple[str | int, ...], Any] = {("tools",): body.get("tools"), ("system",): body.get("system")}
-    placed |= {("messages", number, "content"): each["content"] for number, each in enumerate(body["messages"])}
-    for path, blocks in placed.items():
-        for place, block in enumerate(blocks if isinstance(blocks, list) else ()):
-            if block.get("cache_control"):
-                yield CacheMark((*path, place, "cache_control"), block["cache_control"].get("ttl") == "1h")
-    if body.get("cache_control"):
-        yield CacheMark(("cache_control",), body["cache_control"].get("ttl") == "1h")
 
 
 def _field_faults(body: Body, marks: Sequence[CacheMark]) -> Iterator[Refusal]:
