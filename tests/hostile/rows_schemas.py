@@ -67,6 +67,11 @@ SCHEMAS: Mapping[str, Callable[[], Schema]] = {
     "minProperties": lambda: one(type="object", minProperties=LONG),
     "minContains": lambda: one(type="array", contains={"type": "integer"}, minContains=LONG),
     "uniqueItems": lambda: one(type="array", uniqueItems=True, minItems=3000, items={"enum": list(range(2999))}),
+    "a reference in place of a type": lambda: {
+        "$schema": "http://json-schema.org/draft-07/schema#",
+        "$ref": "#/definitions/x",
+        "definitions": {"x": {"type": "string"}},
+    },
     "references that are no addresses": lambda: one(anyOf=[{"$ref": "http://[::1"}, {"$ref": "http://a:b/"}]),
     "enum": lambda: one(enum=[f"value {n}" for n in range(20_000)]),
     "not an enum": lambda: nested(lambda s: {"not": s}, 40) | {"not": {"enum": list(range(20_000))}},
@@ -164,7 +169,13 @@ ROWS: list[Attack] = [
     *(
         attack(what, place)
         for place in PLACES
-        for what in ("oneOf", "unevaluatedProperties", "a tree of 14 levels", "minItems")
+        for what in (
+            "oneOf",
+            "unevaluatedProperties",
+            "a tree of 14 levels",
+            "minItems",
+            "a reference in place of a type",
+        )
     ),
     Attack("8 different enums of 0.3 MB", distinct_enums),
     Attack("a schema to check bodies against", long_check),

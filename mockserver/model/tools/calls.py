@@ -218,7 +218,10 @@ def write_arguments(tool: Tool, prompt: Prompt, key: int, about: frozenset[str],
     schema = object_schema(tool.parameters)
     topic = prompt.topic
     intent, sized = detect_intent(topic), with_items(schema, wanted_items(topic))
-    base: dict[str, Any] = json.loads(write_instance(sized, derive(key, "arguments"), intent.language, intent.subject))
+    base: Any = json.loads(write_instance(sized, derive(key, "arguments"), intent.language, intent.subject))
+    if not isinstance(base, dict):
+        # To draft 7 the type beside a reference says nothing, and the reference may lead to another one.
+        return ["{}"]
     rest = filled(base, schema, topic, about, guessing=True)
     if clauses != topic:
         rest = filled(rest, schema, clauses, about, guessing=True)
