@@ -42,4 +42,7 @@ ROWS: list[Attack] = [
         lambda: {"model": "llama3.1-8b", "prompt": ["a b c"] * 20_000},
         says=b"too much",
     ),
+    refused(
+        "100,000 moderations", "/openai/v1/moderations", lambda: {"input": ["a"] * 100_000}, says=b"array too long"
+    ),
 ]
