@@ -201,7 +201,7 @@ class _History:
 
     def __init__(self, prompt: Prompt, sampling: Sampling) -> None:
         forbidden = banned_tokens(sampling)
-        self._reach = max(forbidden.token_reach, 0)
+        self._reach = forbidden.token_reach
         self._text_reach = forbidden.text_reach
         self.ids: list[int] = []
         self.text = ""
@@ -241,27 +241,20 @@ class _Grams:
 
     def are_new(self, more: Sequence[int]) -> bool:
         """Whether no n-gram is repeated if these tokens are added."""
-        grams = self._ending(self._rolled(more))
-        return self._known.isdisjoint(grams) and len(set(grams)) == len(grams)
+        held = len(self._sums)
+        grams = self._append(more)
+        del self._sums[held:]
+        return self._known.isdisjoint(grams) and len({*grams}) == len(grams)
 
     def add(self, more: Sequence[int]) -> None:
         """Add tokens."""
-        rolled = self._rolled(more)
-        self._known.update(self._ending(rolled))
-        self._sums += rolled
+        self._known.update(self._append(more))
 
-    def _rolled(self, more: Sequence[int]) -> list[int]:
-        """The hashes of all tokens up to each of those that are added."""
-        return [*accumulate(more, lambda total, token: (total * _BASE + token + 1) % _PRIME, initial=self._sums[-1])][
-            1:
-        ]
-
-    def _ending(self, rolled: Sequence[int]) -> list[int]:
-        """The n-grams that end with the tokens that are added."""
-        held = len(self._sums)
-        starts = range(held - self._size, held - self._size + len(rolled))
-        return [
-            (total - (self._sums[at] if at < held else rolled[at - held]) * self._shift) % _PRIME
-            for at, total in zip(starts, rolled, strict=True)
-            if at >= 0
-        ]
+    def _append(self, more: Sequence[int]) -> list[int]:
+        """Append the hashes up to each of these tokens; the n-grams that end with them."""
+        sums, grams = self._sums, list[int]()
+        for token in more:
+            sums.append((sums[-1] * _BASE + token + 1) % _PRIME)
+            if len(sums) > self._size:
+                grams.append((sums[-1] - sums[-1 - self._size] * self._shift) % _PRIME)
+        return grams
