@@ -6,11 +6,11 @@ can take, filled from the text between that name and the next.
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from mockserver.model.extraction.mentions import assigned_to, is_clear, texts_for
+from mockserver.model.extraction.mentions import LONGEST_NUMBER, assigned_to, is_clear, number_of, texts_for
 from mockserver.model.intent import STRETCH
 from mockserver.model.literal_answers import sentiment
 from mockserver.model.schema import schema_fault
@@ -24,7 +24,6 @@ Schema = Mapping[str, Any]
 # within objects are filled, and how many objects a list gets.
 _TRIED = 4
 _LONGEST_INPUT = 400
-_LONGEST_NUMBER = 15
 _DEEPEST = 3
 _MOST_ROWS = 8
 # How many references and choices of a schema are followed.
@@ -303,13 +302,13 @@ def _counted(
     wanted = shape.numeric
     if len(wanted) < (1 if filling.guessing else 2):
         return dict(base)
-    found = [_number(text) for text in numbers(filling.topic) if len(text) <= _LONGEST_NUMBER]
+    found = _read_numbers(numbers(filling.topic))
     counted = {**base, **dict(zip(wanted, found, strict=False))}
     return counted if len(found) == len(wanted) and accepts(counted) else dict(base)
 
 
-def _number(text: str) -> int | float:
-    return float(text) if "." in text else int(text)
+def _read_numbers(texts: Iterable[str]) -> list[int | float]:
+    return [number_of(text) for text in texts if len(text) <= LONGEST_NUMBER]
 
 
 def _offers(name: str, own: Schema, filling: _Filling) -> list[Any]:
@@ -323,7 +322,7 @@ def _offers(name: str, own: Schema, filling: _Filling) -> list[Any]:
     if kind == "string":
         offers = texts_of(name, own, filling.topic, filling.about)
     elif kind in _NUMERIC:
-        found = [_number(text) for text in number_for(name, filling.topic) if len(text) <= _LONGEST_NUMBER]
+        found = _read_numbers(number_for(name, filling.topic))
         offers = [number for number in found if kind == "number" or isinstance(number, int)]
     elif kind == "boolean":
         stated = _truth(name, filling.topic[:STRETCH])
@@ -336,7 +335,7 @@ def _offers(name: str, own: Schema, filling: _Filling) -> list[Any]:
             offers = [texts] if texts else []
         elif filling.guessing and isinstance(items, Mapping) and type_of(items) in _NUMERIC:
             # All numbers, if there are several.
-            listed = [_number(text) for text in numbers(filling.topic) if len(text) <= _LONGEST_NUMBER]
+            listed = _read_numbers(numbers(filling.topic))
             offers = [listed] if len(listed) > 1 else []
     return offers[:_TRIED]
 

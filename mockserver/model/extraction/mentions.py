@@ -19,7 +19,8 @@ from mockserver.model.terms import ADDRESS, names, opens, phones, words_in
 # Reads texts from a prompt; some terms, those about the request itself, are no names.
 _Read = Callable[[str, frozenset[str]], Iterator[str]]
 
-_DESCRIPTION, _LONGEST_NUMBER = 80, 15
+LONGEST_NUMBER = 15
+_DESCRIPTION = 80
 # How many characters before a name are looked at for a preposition.
 _LEAD = 24
 # Three backticks fence code and are no quotation marks.
@@ -147,8 +148,7 @@ _ITEM = re.compile(
 # "Remind me to buy milk at 6 pm"
 _REMINDED = re.compile(
     r"\bremind (?:me|us) (?:to|about|of) ([^\n]{2,120}?)(?= (?:at|on|in|by|before|after"
-    r"|tomorrow|today|tonight|every|next)\b"
-    r"|[.,;!?]|\s*$)",
+    r"|tomorrow|today|tonight|every|next)\b|[.,;!?]|\s*$)",
     re.IGNORECASE,
 )
 # "a note titled Shopping"
@@ -168,16 +168,15 @@ _FROM_TO = re.compile(r"\bfrom (?:the |my )?([\w-]+)(?: account)? to (?:the |my 
 _REPOSITORY = re.compile(r"(?<![\w/.:-])[\w.-]+/[\w.-]*\w(?![\w/])")
 
 
-def _finite(text: str) -> int | float:
-    """A number that fits in JSON of any reader; other texts raise a ValueError."""
-    value = float(text)
-    if len(text) > _LONGEST_NUMBER or not isfinite(value):
+def number_of(text: str) -> int | float:
+    """The number that a text stands for; a ValueError if it is long, or fits in no JSON."""
+    if len(text) > LONGEST_NUMBER or not isfinite(value := int(text) if text.strip("-").isdecimal() else float(text)):
         raise ValueError(text)
-    return value if text.strip("-0123456789") else int(text)
+    return value
 
 
 # What an assignment gives, and what may follow it.
-_JSON = JSONDecoder(parse_int=_finite, parse_float=_finite, parse_constant=_finite)
+_JSON = JSONDecoder(parse_int=number_of, parse_float=number_of, parse_constant=number_of)
 _AFTER_VALUE = re.compile(r"(?=[,;)]|\.?(?:\s|$))")
 _ASSIGNED = re.compile(
     r"([^\s\"',;()][^\n,;()]{0,200}?)(?= (?:and|exactly|in parallel)\b|[,;()]|\.(?:\s|$)|\s*(?:\n|$))"
@@ -207,7 +206,7 @@ def texts_for(parameter: str, topic: str, about: frozenset[str] = frozenset(), d
     """
     stretch = topic[:STRETCH]
     yield from _named_value(parameter.strip(), stretch)
-    for _, read in _meant(parameter) or _meant(description[:_DESCRIPTION]):
+    for read in _meant(parameter) or _meant(description[:_DESCRIPTION]):
         yield from read(stretch, about)
 
 
@@ -233,9 +232,9 @@ def is_clear(parameter: str, description: str) -> bool:
 
 
 @lru_cache(maxsize=4096)
-def _meant(text: str) -> tuple[tuple[frozenset[str], _Read], ...]:
+def _meant(text: str) -> tuple[_Read, ...]:
     words = words_in(text)
-    return tuple(row for row in _READINGS if words & row[0])
+    return tuple(read for meant, read in _READINGS if words & meant)
 
 
 def _named(topic: str, about: frozenset[str]) -> Iterator[str]:
@@ -337,73 +336,63 @@ def _asked(topic: str, about: frozenset[str]) -> Iterator[str]:
     yield topic.strip()
 
 
-def _meaning(words: str) -> frozenset[str]:
-    return frozenset(words.split())
-
-
 # The readings for words in a parameter's name or description, in the order in which they are tried.
-_READINGS: tuple[tuple[frozenset[str], _Read], ...] = (
-    (_meaning("street"), _address_part("street")),
-    (_meaning("city town"), _address_part("city")),
-    (_meaning("state province region"), _address_part("state")),
-    (_meaning("country"), _address_part("country")),
-    (_meaning("city town"), _matches(_WITHIN, 1)),
-    (_meaning("country"), _matches(_IN_COUNTRY, 2)),
-    (_meaning("language lang"), _matches(_INTO_LANGUAGE, 1)),
-    (_meaning("language lang"), _matches(_TRANSLATED_TO, 1)),
-    (_meaning("address location"), _matches(ADDRESS)),
-    (_meaning("zip zipcode postal postcode"), _matches(_POSTCODE)),
-    (_meaning("from origin source departure start откуда"), _led_by(_FROM)),
-    (_meaning("to destination target arrival end куда"), _led_by(_TO)),
-    (_meaning("email mail recipient to address sender"), _matches(_EMAIL)),
-    (_meaning("url link uri website page address"), _matches(_URL)),
-    (_meaning("date day when start end from to until since checkin checkout дата"), _matches(_DATE)),
-    (_meaning("date day when start end since checkin checkout дата"), _matches(_DAY)),
-    (_meaning("time hour at when start end alarm время"), _matches(_TIME)),
-    (_meaning("color colour цвет"), _matches(_COLOR)),
-    (_meaning("repo repository"), _matches(_REPOSITORY)),
-    (_meaning("from source base"), _matches(_CONVERSION, 1)),
-    (_meaning("to target into destination"), _matches(_CONVERSION, 2)),
-    (_meaning("from source origin"), _matches(_FROM_TO, 1)),
-    (_meaning("to target destination"), _matches(_FROM_TO, 2)),
-    (_meaning("path file filename filepath directory dir folder script src dest"), _paths),
-    (_meaning("expression formula equation calculation выражение"), _matches(_FORMULA)),
-    (_meaning("expression formula equation calculation выражение"), _matches(_WORDED_FORMULA)),
-    (_meaning("phone telephone mobile cell cellphone fax tel whatsapp телефон"), _all_phones),
-    (_meaning("id code number reference order ticket key sku account invoice tracking"), _codes),
+_ROWS: tuple[tuple[str, _Read], ...] = (
+    ("street", _address_part("street")),
+    ("city town", _address_part("city")),
+    ("state province region", _address_part("state")),
+    ("country", _address_part("country")),
+    ("city town", _matches(_WITHIN, 1)),
+    ("country", _matches(_IN_COUNTRY, 2)),
+    ("language lang", _matches(_INTO_LANGUAGE, 1)),
+    ("language lang", _matches(_TRANSLATED_TO, 1)),
+    ("address location", _matches(ADDRESS)),
+    ("zip zipcode postal postcode", _matches(_POSTCODE)),
+    ("from origin source departure start откуда", _led_by(_FROM)),
+    ("to destination target arrival end куда", _led_by(_TO)),
+    ("email mail recipient to address sender", _matches(_EMAIL)),
+    ("url link uri website page address", _matches(_URL)),
+    ("date day when start end from to until since checkin checkout дата", _matches(_DATE)),
+    ("date day when start end since checkin checkout дата", _matches(_DAY)),
+    ("time hour at when start end alarm время", _matches(_TIME)),
+    ("color colour цвет", _matches(_COLOR)),
+    ("repo repository", _matches(_REPOSITORY)),
+    ("from source base", _matches(_CONVERSION, 1)),
+    ("to target into destination", _matches(_CONVERSION, 2)),
+    ("from source origin", _matches(_FROM_TO, 1)),
+    ("to target destination", _matches(_FROM_TO, 2)),
+    ("path file filename filepath directory dir folder script src dest", _paths),
+    ("expression formula equation calculation выражение", _matches(_FORMULA)),
+    ("expression formula equation calculation выражение", _matches(_WORDED_FORMULA)),
+    ("phone telephone mobile cell cellphone fax tel whatsapp телефон", _all_phones),
+    ("id code number reference order ticket key sku account invoice tracking", _codes),
     (
-        _meaning(
-            "query q search text phrase message content body title subject sentence keyword keywords name term input "
-            "question topic prompt note task запрос текст сообщение"
-        ),
+        "query q search text phrase message content body title subject sentence keyword keywords name term input "
+        "question topic prompt note task запрос текст сообщение",
         lambda topic, about: (match[1] or match[2] for match in _QUOTED.finditer(topic)),
     ),
-    (_meaning("message text body content note"), _matches(_SAYING, 1)),
-    (_meaning("message text title task todo reminder note content subject name"), _matches(_REMINDED, 1)),
-    (_meaning("title name subject"), _matches(_TITLED, 1)),
-    (_meaning("text phrase sentence input word content message"), _matches(_TRANSLATED, 1)),
-    (_meaning("artist author writer creator composer director band"), _led_by(_BY)),
-    (_meaning("title task todo item summary subject note reminder event"), _matches(_ITEM, 1)),
-    (_meaning("text document passage article content input sentence paragraph message"), _after_colon),
-    (_meaning("name product item title"), _matches(_PRICED, 1)),
-    (_meaning("product item items goods food dish article"), _matches(_COUNTED, 1)),
-    (_meaning("name names person people user username customer recipient author guest pet"), _persons),
+    ("message text body content note", _matches(_SAYING, 1)),
+    ("message text title task todo reminder note content subject name", _matches(_REMINDED, 1)),
+    ("title name subject", _matches(_TITLED, 1)),
+    ("text phrase sentence input word content message", _matches(_TRANSLATED, 1)),
+    ("artist author writer creator composer director band", _led_by(_BY)),
+    ("title task todo item summary subject note reminder event", _matches(_ITEM, 1)),
+    ("text document passage article content input sentence paragraph message", _after_colon),
+    ("name product item title", _matches(_PRICED, 1)),
+    ("product item items goods food dish article", _matches(_COUNTED, 1)),
+    ("name names person people user username customer recipient author guest pet", _persons),
+    ("city town location place country region area destination capital where город страна место", _led_by(_IN)),
     (
-        _meaning("city town location place country region area destination capital where город страна место"),
-        _led_by(_IN),
-    ),
-    (
-        _meaning(
-            "city cities town towns location locations place places country countries region area destination capital "
-            "where name names person people user customer company companies symbol ticker product artist author team "
-            "recipient participants attendees members guests timezone zone song track album movie film "
-            "book город города страна место"
-        ),
+        "city cities town towns location locations place places country countries region area destination capital "
+        "where name names person people user customer company companies symbol ticker product artist author team "
+        "recipient participants attendees members guests timezone zone song track album movie film "
+        "book город города страна место",
         _named,
     ),
-    (_meaning("room place location area zone"), _places),
-    (_meaning("room place location area zone"), _matches(_ROOM)),
+    ("room place location area zone", _places),
+    ("room place location area zone", _matches(_ROOM)),
     # What is passed on to another agent is the whole request.
-    (_meaning("input request task instruction instructions"), lambda topic, about: iter((topic.strip(),))),
-    (_meaning("query q search keyword keywords term question topic prompt subject запрос"), _asked),
+    ("input request task instruction instructions", lambda topic, about: iter((topic.strip(),))),
+    ("query q search keyword keywords term question topic prompt subject запрос", _asked),
 )
+_READINGS = tuple((frozenset(words.split()), read) for words, read in _ROWS)
