@@ -1,8 +1,6 @@
-"""Which chats, completions and requests for embeddings OpenAI accepts, and which it refuses though they keep to the
-contract."""
+"""Which chats OpenAI accepts, and which it refuses though they keep to the contract; and what other endpoints share."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from itertools import chain
 from typing import Any, NamedTuple
 
 from mockserver.core.calls import Call
@@ -156,7 +154,7 @@ def too_long(
     return Refusal(FailureKind.CONTEXT_LENGTH, words)
 
 
-# --- chats, and what others share with them ----------------------------------------------------------------------
+# --- chats ------------------------------------------------------------------------------------------------------
 
 
 def reasons(body: Body, family: Family) -> bool:
@@ -214,26 +212,22 @@ def _biases(body: Body, family: Family, model: str) -> Refusal | None:
     return refused(words, "logit_bias")
 
 
-# Fields that need another one, and what both are called in the refusal.
+# Fields that need another one, and how the refusal says so.
+_ENABLED = "The '{0}' parameter is only allowed when '{1}' is enabled."
+_SPECIFIED = "Invalid value for '{0}': '{0}' is only allowed when '{1}' are specified."
 _NEEDS = (
-    ("stream_options", "stream", "The 'stream_options' parameter is only allowed when 'stream' is enabled."),
-    ("top_logprobs", "logprobs", "The 'top_logprobs' parameter is only allowed when 'logprobs' is enabled."),
-    *(
-        (name, "tools", f"Invalid value for '{name}': '{name}' is only allowed when 'tools' are specified.")
-        for name in ("tool_choice", "parallel_tool_calls")
-    ),
-    (
-        "function_call",
-        "functions",
-        "Invalid value for 'function_call': 'function_call' is only allowed when 'functions' are specified.",
-    ),
+    ("stream_options", "stream", _ENABLED),
+    ("top_logprobs", "logprobs", _ENABLED),
+    ("tool_choice", "tools", _SPECIFIED),
+    ("parallel_tool_calls", "tools", _SPECIFIED),
+    ("function_call", "functions", _SPECIFIED),
 )
 
 
 def _dependent(body: Body, family: Family, model: str) -> Refusal | None:
     for name, other, words in _NEEDS:
         if body.get(name) is not None and not body.get(other):
-            return refused(words, name)
+            return refused(words.format(name, other), name)
     return None
 
 
@@ -361,48 +355,6 @@ def _media(body: Body, family: Family, model: str) -> Refusal | None:
     return next(filter(None, map(image_refusal, urls)), None)
 
 
-# --- completions and embeddings ----------------------------------------------------------------------------------
-
-
-# The ids of the tokens of the models that complete texts go so far.
-_LAST_TOKEN = 100_257
-
-
-def _prompt_tokens(body: Body, family: Family, model: str) -> Refusal | None:
-    prompt = body["prompt"]
-    if family is UNKNOWN or not isinstance(prompt, list):
-        return None
-    ids = chain.from_iterable(each if isinstance(each, list) else (each,) for each in prompt)
-    wrong = next((id_ for id_ in ids if not isinstance(id_, str) and not 0 <= id_ <= _LAST_TOKEN), None)
-    if wrong is None:
-        return None
-    return refused(f"Invalid token in prompt: {wrong}. Minimum value is 0, maximum value is {_LAST_TOKEN} (inclusive).")
-
-
-def _completion_options(body: Body, family: Family, model: str) -> Refusal | None:
-    if body.get("suffix") is not None and family is not UNKNOWN and "instruct" not in model[:64]:
-        return unsupported("suffix")
-    n, best = body.get("n") or 1, body.get("best_of")
-    if best is not None and best > 1 and body.get("stream"):
-        return refused("Streaming is not supported with 'best_of' greater than 1.", "best_of")
-    if best is not None and best < n:
-        hint = f"(HINT: You must set 'best_of' (currently {best}) to at least 'n' (currently {n}).)"
-        return refused(f"You requested that the server return more choices than it will generate {hint}", "best_of")
-    return None
-
-
-def _dimensions(body: Body, family: Family, model: str) -> Refusal | None:
-    asked = body.get("dimensions")
-    if asked is None:
-        return None
-    if not family.shortens:
-        return refused("This model does not support specifying dimensions.")
-    if asked > family.dimensions:
-        words = f"Invalid value for 'dimensions' = {int(asked)}. Must be less than or equal to {family.dimensions}."
-        return refused(words)
-    return None
-
-
 # --- which fields are checked by what ----------------------------------------------------------------------------
 
 SERVICES: tuple[set[str], Check] = (
@@ -412,24 +364,16 @@ SERVICES: tuple[set[str], Check] = (
     },
     _services,
 )
-_BIASES: tuple[set[str], Check] = ({"logit_bias"}, _biases)
-_DEPENDENT: tuple[set[str], Check] = ({name for name, _, _ in _NEEDS}, _dependent)
+# Of completions too.
+SHARED_CHECKS: Checks = (({"logit_bias"}, _biases), ({name for name, _, _ in _NEEDS}, _dependent))
 CHAT_CHECKS: Checks = (
     ({"reasoning_effort"}, _effort),
     ({"max_tokens", "max_completion_tokens"}, _lengths),
     ({"stop", "temperature", *_NOT_WHILE_REASONING}, _sampling),
-    _BIASES,
-    _DEPENDENT,
+    *SHARED_CHECKS,
     SERVICES,
     ({"tools", "functions"}, _tools),
     ({"messages"}, _history),
     ({"messages"}, _media),
     ({"response_format"}, _form),
 )
-COMPLETION_CHECKS: Checks = (
-    _BIASES,
-    _DEPENDENT,
-    ({"prompt"}, _prompt_tokens),
-    ({"suffix", "best_of"}, _completion_options),
-)
-EMBEDDING_CHECKS: Checks = (({"dimensions"}, _dimensions),)

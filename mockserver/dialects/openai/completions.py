@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from itertools import accumulate
+from itertools import accumulate, chain
 from typing import Any
 
 from mockserver.core.calls import Call
@@ -13,16 +13,49 @@ from mockserver.core.seeding import alphanumerics
 from mockserver.core.timeline import Reply, TokenTiming
 from mockserver.dialects.contracts import Contract, components
 from mockserver.dialects.openai.chats import Adapt
-from mockserver.dialects.openai.checks import COMPLETION_CHECKS, Translate, accept, too_long
+from mockserver.dialects.openai.checks import SHARED_CHECKS, Checks, Translate, accept, too_long
 from mockserver.dialects.openai.flavour import Flavour, Rendering, Segment, write
 from mockserver.dialects.openai.limits import model_headers
-from mockserver.dialects.openai.models import Family, family_of, snapshot_of
-from mockserver.dialects.openai.read import sampling, stop_texts, text_prompts, whole
+from mockserver.dialects.openai.models import UNKNOWN, Family, family_of, snapshot_of
+from mockserver.dialects.openai.read import Body, sampling, stop_texts, text_prompts, whole
+from mockserver.dialects.openai.refusals import refused, unsupported
 from mockserver.dialects.openai.replies import NOTHING, Members, legacy_logprobs, pretty, usage_object
 
 _REQUEST = Contract(components(__package__, "openai"), "CompletionRequest")
 # What a request without a prompt continues, and how long its answer is, in tokens.
 _NO_PROMPT, _USUAL_LENGTH = "<|endoftext|>", 16
+# The ids of the tokens of the models that complete texts go so far.
+_LAST_TOKEN = 100_257
+
+
+def _prompt_tokens(body: Body, family: Family, model: str) -> Refusal | None:
+    prompt = body["prompt"]
+    if family is UNKNOWN or not isinstance(prompt, list):
+        return None
+    ids = chain.from_iterable(each if isinstance(each, list) else (each,) for each in prompt)
+    wrong = next((id_ for id_ in ids if not isinstance(id_, str) and not 0 <= id_ <= _LAST_TOKEN), None)
+    if wrong is None:
+        return None
+    return refused(f"Invalid token in prompt: {wrong}. Minimum value is 0, maximum value is {_LAST_TOKEN} (inclusive).")
+
+
+def _completion_options(body: Body, family: Family, model: str) -> Refusal | None:
+    if body.get("suffix") is not None and family is not UNKNOWN and "instruct" not in model[:64]:
+        return unsupported("suffix")
+    n, best = body.get("n") or 1, body.get("best_of")
+    if best is not None and best > 1 and body.get("stream"):
+        return refused("Streaming is not supported with 'best_of' greater than 1.", "best_of")
+    if best is not None and best < n:
+        hint = f"(HINT: You must set 'best_of' (currently {best}) to at least 'n' (currently {n}).)"
+        return refused(f"You requested that the server return more choices than it will generate {hint}", "best_of")
+    return None
+
+
+_CHECKS: Checks = (
+    *SHARED_CHECKS,
+    ({"prompt"}, _prompt_tokens),
+    ({"suffix", "best_of"}, _completion_options),
+)
 
 
 def read_completion(
@@ -34,7 +67,7 @@ def read_completion(
     translate: Translate | None = None,
 ) -> GenerationRequest | Refusal:
     """The request, or why OpenAI refuses it; a vendor that differs a little adapts it, as `read_chat` says."""
-    asked = accept(call, scope, "completions", contract, COMPLETION_CHECKS, family_of, translate)
+    asked = accept(call, scope, "completions", contract, _CHECKS, family_of, translate)
     if isinstance(asked, Refusal):
         return asked
     body, model, family = asked

@@ -14,9 +14,10 @@ from mockserver.core.generation import Generation, GenerationRequest, Limits, Pr
 from mockserver.core.seeding import derive
 from mockserver.core.timeline import Reply, TokenTiming
 from mockserver.dialects.contracts import Contract, components
-from mockserver.dialects.openai.checks import EMBEDDING_CHECKS, accept, too_long
-from mockserver.dialects.openai.models import snapshot_of
-from mockserver.dialects.openai.read import text_prompts, whole
+from mockserver.dialects.openai.checks import Checks, accept, too_long
+from mockserver.dialects.openai.models import Family, snapshot_of
+from mockserver.dialects.openai.read import Body, text_prompts, whole
+from mockserver.dialects.openai.refusals import refused
 from mockserver.dialects.openai.replies import body_reply
 from mockserver.model import tokens
 
@@ -42,9 +43,24 @@ def embedding_request(
     return GenerationRequest(model, text_prompts(texts), limits=Limits(context=context), n=0, extra=form)
 
 
+def _dimensions(body: Body, family: Family, model: str) -> Refusal | None:
+    asked = body.get("dimensions")
+    if asked is None:
+        return None
+    if not family.shortens:
+        return refused("This model does not support specifying dimensions.")
+    if asked > family.dimensions:
+        words = f"Invalid value for 'dimensions' = {int(asked)}. Must be less than or equal to {family.dimensions}."
+        return refused(words)
+    return None
+
+
+_CHECKS: Checks = (({"dimensions"}, _dimensions),)
+
+
 def read_embedding(call: Call, scope: RequestScope) -> GenerationRequest | Refusal:
     """The request, or why OpenAI refuses it."""
-    asked = accept(call, scope, "embeddings", _REQUEST, EMBEDDING_CHECKS)
+    asked = accept(call, scope, "embeddings", _REQUEST, _CHECKS)
     if isinstance(asked, Refusal):
         return asked
     body, model, family = asked
