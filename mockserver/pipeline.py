@@ -7,7 +7,7 @@
     generate    model                    -> generation, pace
     write       dialect.write            -> reply           status, headers, frames, each after a decoding step
     schedule    latency                  -> timeline        absolute due times
-    faults      a fold over triggered    -> timeline
+    faults      each of the triggered    -> timeline
     record      journal                  -> exchange        before the first byte is sent
 
 One `Plan` goes through them all. Parse and everything from generate to faults is pure, and so may run in a thread;

@@ -146,7 +146,7 @@ class Operation(NamedTuple):
     measure: Measure | None = None
 
     def needs_history(self, call: Call) -> bool:
-        """Whether the answer to a call may depend on earlier ones: it asks no model, or has_stored an answer."""
+        """Whether the answer to a call may depend on earlier ones: it asks no model, or names an answer."""
         return self.handler is not None or (
             bool(self.history_markers) and any(text in call.body for text in self.history_markers)
         )

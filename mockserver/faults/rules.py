@@ -64,9 +64,9 @@ def holds(chance: Chance, elapsed: float) -> bool:
 def triggers(chance: Chance, matched: int, applied: int, elapsed: float, draw: float) -> bool:
     """Whether a request triggers the fault of a rule.
 
-    The request is the `matched`-th (from 1 on) to match while the window was open, and `applied` others have
-    triggered it; the rule was armed `elapsed` seconds ago; `draw` is the request's draw, from 0 (included) to 1
-    (excluded).
+    The request is the `matched`-th (from 1 on) to match while the window was open, and the fault was applied
+    to `applied` others; the rule was armed `elapsed` seconds ago; `draw` is the request's draw, from 0 (included) to
+    1 (excluded).
     """
     if not holds(chance, elapsed) or (chance.times is not None and applied >= chance.times):
         return False

@@ -12,14 +12,15 @@ from mockserver.state.settings import Settings
 def limit_states_of(
     call: Call, route: RouteMatch, settings: Settings, limiter: RateLimiter, now: float
 ) -> tuple[LimitState, ...]:
-    """The limit_states of a caller's limits while the model is unknown; none if no quota applies."""
+    """The states of a caller's limits while the model is unknown; none if no quota applies."""
     asker = _asker(call, route, "")
     allowance = allowance_of(settings.quota, route.dialect, asker.model, asker.key)
     return () if allowance is None else limiter.limit_states(asker, allowance, now)
 
 
 def admit(plan: Plan, limiter: RateLimiter, now: float) -> None:
-    """Admit a request to a model, with its limit_states and a reservation that must leave later; or refuse it.
+    """Admit a request to a model, with the states of its limits and a reservation that must leave later; or
+    refuse it.
 
     There is no reservation if nothing is counted, because no quota applies or the request is refused.
     """

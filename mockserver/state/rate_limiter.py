@@ -144,7 +144,7 @@ class RateLimiter:
                 del self._running[reservation.key[:2]]
 
     def limit_states(self, key: BucketKey, allowance: Allowance, now: float) -> tuple[LimitState, ...]:
-        """The limit_states of a key's limits; without a model, those of the model that has used most of each limit."""
+        """The states of a key's limits; without a model, those of the model that has used most of each limit."""
         buckets = self._buckets.get(key[:2], {})
         models = {key.model} if key.model else {model for model, _ in buckets} | {""}
         return tuple(

@@ -17,7 +17,7 @@ from mockserver.state.namespaces import BAD_NAME, check_advance, is_name
 from mockserver.state.settings import ConfigError
 from mockserver.state.verify import read_seconds, read_whole
 from mockserver.state.verify.client_review import Verdict, client_facts_of
-from mockserver.state.verify.expectations import all_matched, all_used, contract, no_trouble
+from mockserver.state.verify.expectations import all_matched, all_used, contract, no_handler_error
 from mockserver.state.verify.selection import everyone
 from mockserver.testing.backend import HandleBackend
 from mockserver.testing.environment import clients_of, departures, environment, patched
@@ -248,7 +248,7 @@ class Handle:
         for other requests, and unused stubs.
         """
         past = self._backend.past()
-        problems = [no_trouble(past.views), *map(complaint_of, self._unfinished)]
+        problems = [no_handler_error(past.views), *map(complaint_of, self._unfinished)]
         if strict:
             problems += [all_matched(everyone(past)), contract(everyone(past)), all_used(self._own_stubs())]
         return list(dict.fromkeys(problem for problem in problems if problem is not None))

@@ -38,7 +38,7 @@ def test_a_kind_of_the_catalogue_asks_for_its_settings(open_page: Open, mock: Mo
     page.locator("[data-kind=status]").click()
     page.get_by_label("status", exact=True).fill("418")
     page.get_by_label("Dialect").last.select_option("ovms")
-    page.get_by_label("Strikes").select_option("the next request")
+    page.get_by_label("Applied to").select_option("the next request")
     page.get_by_role("button", name="Arm status").click()
     expect(page.locator("[data-fault=status]")).to_contain_text('match = { dialect = "ovms" }')
     assert [ask(mock.url, dialect) for dialect in ("cerebras", "ovms", "ovms")] == [200, 418, 200]

@@ -39,7 +39,7 @@ _ARMED = table(
             {name: maybe(NUMBER) for name in ("times", "every", "skip", "share", "share_end", "start", "seconds")}
         ),
         "match": described(TEXT, "in words"),
-        "matched": described(WHOLE, "how many requests it applied to"),
+        "matched": described(WHOLE, "how many requests it could be applied to"),
         "applied": described(WHOLE, "to how many of them it was applied"),
         "undecided": described(
             WHOLE, "requests for which its match could not be decided, because a regular expression took too long"

@@ -250,7 +250,7 @@ def all_matched(selection: Selection) -> str | None:
     return _of_all(lines or None, selection.forgotten)
 
 
-def no_trouble(views: Sequence[View]) -> str | None:
+def no_handler_error(views: Sequence[View]) -> str | None:
     """Check that no function of the test's own has raised an exception."""
     listed = [f"  #{view.number}: {view.handler_error}" for view in views if view.handler_error is not None]
     return "\n".join(["Functions of the test have failed:", *listed]) if listed else None

@@ -62,7 +62,7 @@ export const isRunning = (line) => line.outcome.closed_by === null;
 /** @param {Line} line */
 export const isRefused = (line) => line.status >= 400;
 /** @param {Line} line */
-export const isStruck = (line) => line.decision.faults.length > 0;
+export const hasFault = (line) => line.decision.faults.length > 0;
 /** @param {Line} line */
 export const hasLeft = (line) => line.outcome.closed_by === "client";
 /** Whether no route or, if there are stubs, no stub matched. @param {Line} line */

@@ -69,7 +69,7 @@ export class Faults {
     this.element = h("section", { class: "card stack full", "aria-labelledby": "faults-title" },
       h("header", null, h("h2", { id: "faults-title" }, "Faults"), h("p", null, "a click arms a fault in this namespace, for all further requests")),
       this.list,
-      h("div", { class: "pair" }, field("Active", this.life), field("Strikes", this.times), field("Share", this.share), field("Dialect", this.dialect), field("After this many events", this.place)),
+      h("div", { class: "pair" }, field("Active", this.life), field("Applied to", this.times), field("Share", this.share), field("Dialect", this.dialect), field("After this many events", this.place)),
       h("h3", { class: "group" }, "Common faults"),
       h("div", { class: "row", role: "group", "aria-label": "Common faults" }, EASY.map(([name, table]) => h("button", { onclick: () => this.#arm(this.#chanced(table), name) }, name))),
       h("h3", { class: "group" }, "Scenarios"),

@@ -2,7 +2,7 @@
 
 import { PREFIX, inSpace, remove, space } from "../base/api.js";
 import { fill, h, select } from "../base/dom.js";
-import { hasLeft, isRefused, isRunning, isStruck, isUnmatched } from "../base/exchanges.js";
+import { hasLeft, isRefused, isRunning, hasFault, isUnmatched } from "../base/exchanges.js";
 import { clockTime, counted, duration, shortened } from "../base/format.js";
 import { confirmed } from "../parts/confirm.js";
 import { VirtualList } from "../parts/list.js";
@@ -21,7 +21,7 @@ const STATUS = /** @type {Record<string, (line: Line) => boolean>} */ ({
 });
 const ONLY = /** @type {Record<string, (line: Line) => boolean>} */ ({
   "all exchanges": () => true,
-  "with a fault": isStruck,
+  "with a fault": hasFault,
   refused: isRefused,
   unmatched: isUnmatched,
   "left by the client": hasLeft,
