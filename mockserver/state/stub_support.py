@@ -33,23 +33,39 @@ def check_abilities(stub: Stub, dialects: Mapping[str, Dialect], settings: Setti
     label = f"stub {stub.name!r}: " if stub.name else "stub: "
     for step in stub.steps:
         criteria = RequestMatcher(all=(stub.criteria, step.criteria))
-        complaint = nowhere(criteria, dialects, settings) or spared(step.prepared.faults, criteria, dialects, settings)
+        complaint = complaint_of(criteria, step.prepared.faults, dialects, settings)
         if complaint is not None:
             raise StubError(f"{label}{complaint}")
         where = [*_fields_of(criteria, WHERE)]
         for need in _needs(step.prepared):
-            able = (each for each in _places(dialects, where) if _is_able(each[1], need, each[2]))
-            if any(_is_reached(each, settings) and _matches(where, each, settings) for each in able):
-                continue
-            matched = [each for each in _places(dialects, where) if _matches(where, each, settings)]
-            raise StubError(f"{label}{need}: {_explained(need, matched, dialects)}")
+            able = (each for each in _places(where, dialects, settings) if _is_able(each[1], need, each[2]))
+            if not any(_is_reached(each, settings) for each in able):
+                matched = [*_places(where, dialects, settings)]
+                everywhere = _places((), dialects, settings)
+                raise StubError(f"{label}{need}: {_explained(need, matched, everywhere)}")
 
 
-def nowhere(criteria: RequestMatcher, dialects: Mapping[str, Dialect], settings: Settings) -> str | None:
-    """The error message for criteria that no request can meet, wherever it goes; None if one can."""
+def complaint_of(
+    criteria: RequestMatcher, faults: Sequence[Fault], dialects: Mapping[str, Dialect], settings: Settings
+) -> str | None:
+    """The error message for criteria that no request can meet, wherever it goes, and for a fault that cannot be applied
+    where they hold; None without any."""
     where = [*_fields_of(criteria, WHERE)]
-    if any(_matches(where, each, settings) for each in _places(dialects, where)):
-        return None
+    if next(_places(where, dialects, settings), None) is None:
+        return _nowhere(where, dialects)
+    said = [each.matcher for each in _fields_of(criteria, ("stream",))]
+    may_stream = all(_asks_function(each) or each.holds((True,)) for each in said)
+    for fault in faults:
+        kind = FAULTS[fault.kind]
+        if kind.streams and not may_stream:
+            return f"{fault.kind!r} needs a stream, but the match excludes streams"
+        matched = [*_places(where, dialects, settings)]
+        if not any(_is_open_to(operation, kind) for _, operation, _ in matched):
+            return f"{fault.kind!r} cannot be applied to what the match is for ({_listed(matched)})"
+    return None
+
+
+def _nowhere(where: Sequence[FieldMatcher], dialects: Iterable[str]) -> str:
     paths = [str(value) for each in where if each.field == "path" for value in each.matcher.equal_to]
     longer = next((f"/{name}" for path in paths for name in dialects if path.startswith(f"/{name}/")), None)
     hint = (
@@ -58,23 +74,6 @@ def nowhere(criteria: RequestMatcher, dialects: Mapping[str, Dialect], settings:
         else "; `mockserver routes` lists all"
     )
     return f"match: no operation has {' and '.join(f'{each.label} {each.matcher.wanted}' for each in where)}{hint}"
-
-
-def spared(
-    faults: Sequence[Fault], criteria: RequestMatcher, dialects: Mapping[str, Dialect], settings: Settings
-) -> str | None:
-    """The error message for a fault that nothing can meet where the criteria hold; None without any."""
-    where = [*_fields_of(criteria, WHERE)]
-    matched = [each for each in _places(dialects, where) if _matches(where, each, settings)] if faults else []
-    said = [each.matcher for each in _fields_of(criteria, ("stream",))]
-    may_stream = all(_asks_function(each) or each.holds((True,)) for each in said)
-    for fault in faults:
-        kind = FAULTS[fault.kind]
-        if kind.streams and not may_stream:
-            return f"{fault.kind!r} needs a stream, but the match excludes streams"
-        if not any(_is_open_to(operation, kind) for _, operation, _ in matched):
-            return f"{fault.kind!r} cannot be applied to what the match is for ({_listed(matched)})"
-    return None
 
 
 def _is_open_to(operation: Operation, kind: FaultKind) -> bool:
@@ -113,29 +112,25 @@ def _needs(prepared: Prepared) -> Iterator[str]:
             yield "reasoning"
 
 
-def _places(dialects: Mapping[str, Dialect], where: Sequence[FieldMatcher] = ()) -> Iterator[_Place]:
-    """Every operation, or those of the dialects that are meant."""
-    wanted = [each.matcher for each in where if each.field == "dialect"]
+def _places(where: Iterable[FieldMatcher], dialects: Mapping[str, Dialect], settings: Settings) -> Iterator[_Place]:
+    """The operations to which requests may go as criteria say."""
+    of_dialect = [each.matcher for each in where if each.field == "dialect"]
+    further = [each for each in where if each.field != "dialect"]
     for name, dialect in dialects.items():
-        if not all(_meets(name, matcher) for matcher in wanted):
+        if not all(_meets(name, matcher) for matcher in of_dialect):
             continue
         for operation in dialect.operations:
-            for edition in (operation.edition,) if operation.edition is not None else EDITIONS:
-                yield name, operation, edition
+            if all(_may_go(name, operation, each, settings) for each in further):
+                for edition in (operation.edition,) if operation.edition is not None else EDITIONS:
+                    yield name, operation, edition
 
 
-def _matches(where: Iterable[FieldMatcher], place: _Place, settings: Settings) -> bool:
-    """Whether requests to an operation may go where it is said."""
-    return all(any(_meets(value, each.matcher) for value in _values(each.field, place, settings)) for each in where)
-
-
-def _values(field: str, place: _Place, settings: Settings) -> Sequence[str]:
-    """The values that requests to an operation may have in a field that says where they go."""
-    name, operation, _ = place
-    if field == "path":
+def _may_go(name: str, operation: Operation, criterion: FieldMatcher, settings: Settings) -> bool:
+    """Whether requests to an operation of a dialect may have such a path, method or name of the operation."""
+    if criterion.field == "path":
         routes = (each.path for each in settings.routes if (each.dialect, each.operation) == (name, operation.name))
-        return (*operation.paths, *routes)
-    return ({"dialect": name, "operation": operation.name, "method": operation.method}[field],)
+        return any(_meets(path, criterion.matcher) for path in (*operation.paths, *routes))
+    return _meets(operation.method if criterion.field == "method" else operation.name, criterion.matcher)
 
 
 def _meets(value: str, matcher: ValueMatcher) -> bool:
@@ -163,7 +158,7 @@ def _is_reached(place: _Place, settings: Settings) -> bool:
     return edition in (operation.edition, settings.edition, *(route.edition for route in routes))
 
 
-def _explained(need: str, matched: Sequence[_Place], dialects: Mapping[str, Dialect]) -> str:
+def _explained(need: str, matched: Sequence[_Place], everywhere: Iterable[_Place]) -> str:
     """Why an answer is impossible, and what would work."""
     able = [each for each in matched if _is_able(each[1], need, each[2])]
     nothing = f"nothing that the stub matches {_WORDS[need]} ({_listed(matched)})"
@@ -172,7 +167,7 @@ def _explained(need: str, matched: Sequence[_Place], dialects: Mapping[str, Dial
         return f"in this edition {nothing}; with the edition {editions} some does"
     if all(operation.handler is not None for _, operation, _ in matched):
         return f"{nothing}. A body can be answered there: {{ body = {{...}} }}, in Python raw({{...}})"
-    others = [place for place in _places(dialects) if _is_able(place[1], need, place[2])]
+    others = [place for place in everywhere if _is_able(place[1], need, place[2])]
     return f"{nothing}. Possible with: {_listed(others)}"
 
 

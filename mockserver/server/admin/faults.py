@@ -27,7 +27,7 @@ from mockserver.server.admin.schemas import (
 )
 from mockserver.state.fault_rules import FaultRules
 from mockserver.state.settings.checks import check_matches
-from mockserver.state.stub_support import nowhere, spared
+from mockserver.state.stub_support import complaint_of
 
 _ARMED = table(
     {
@@ -88,8 +88,7 @@ async def arm(request: AdminRequest) -> object:
     app_state = request.app_state
     check_matches(faults, app_state.operations)
     for fault in faults:
-        place = fault.match, app_state.dialects, app_state.setup.settings
-        complaint = nowhere(*place) or spared((fault,), *place)
+        complaint = complaint_of(fault.match, (fault,), app_state.dialects, app_state.setup.settings)
         if complaint is not None:
             raise AdminError(f"{complaint}. An example: {_EXAMPLE}")
     if any(FAULTS[fault.kind].listens for fault in faults):
