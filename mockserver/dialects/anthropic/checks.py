@@ -22,10 +22,15 @@ def faults(body: Body, marks: Sequence[CacheMark], family: ClaudeFamily) -> Iter
     return chain(_field_faults(body, marks), said, _turn_faults(body, family), _container_faults(body))
 
 
-def _field_faults(body: Body, marks: Sequence[CacheMark]) -> Iterator[Refusal]:
-    """Fields that exclude each other, and schemas that no answer could be made to conform to."""
-    tools, choice = body.get("tools") or (), body.get("tool_choice")
-    form, names, strict = answer_format(body), [tool.get("name") for tool in tools], list[Body]()
+def _schema_of(tool: Body) -> Body:
+    """The schema of a tool's input; the vendor's own tools have none."""
+    schema = tool.get("input_schema")
+    return schema if isinstance(schema, Mapping) else {}
+
+
+def _tool_faults(tools: Sequence[Body], choice: Body | None) -> Iterator[Refusal]:
+    """Tools that are not told apart or that no call could fit, and the choice of one that is not there."""
+    names = [tool.get("name") for tool in tools]
     if choice and choice["type"] == "tool" and choice["name"] not in names:
         yield refused("unknown_tool", name=choice["name"])
     if len({*names}) < len(names):
@@ -33,17 +38,20 @@ def _field_faults(body: Body, marks: Sequence[CacheMark]) -> Iterator[Refusal]:
     if tools and all(tool.get("defer_loading") for tool in tools):
         yield refused("all_deferred")
     for number, tool in enumerate(tools):
-        # The vendor's own tools have none.
-        schema = tool["input_schema"] if isinstance(tool.get("input_schema"), Mapping) else {}
+        schema = _schema_of(tool)
         if schema.keys() & {"oneOf", "allOf", "anyOf"}:
             yield refused("tool_combined", number=number)
-        if schema and tool.get("strict"):
-            strict.append(schema)
-            fault = strict_fault(schema)
-            if fault is not None:
-                yield refused("tool_not_strict", number=number, fault=fault)
+        fault = strict_fault(schema) if schema and tool.get("strict") else None
+        if fault is not None:
+            yield refused("tool_not_strict", number=number, fault=fault)
         if parameters_fault({"parameters": schema}) is not None:
             yield refused("tool_schema", number=number)
+
+
+def _field_faults(body: Body, marks: Sequence[CacheMark]) -> Iterator[Refusal]:
+    """Fields that exclude each other, and schemas that no answer could be made to conform to."""
+    tools, choice, form = body.get("tools") or (), body.get("tool_choice"), answer_format(body)
+    yield from _tool_faults(tools, choice)
     budget, most = (body.get("thinking") or {}).get("budget_tokens"), body.get("max_tokens")
     if budget is not None and most is not None and budget >= most:
         yield refused("budget")
@@ -56,6 +64,7 @@ def _field_faults(body: Body, marks: Sequence[CacheMark]) -> Iterator[Refusal]:
         fault = strict_fault(form["schema"]) or schema_fault(form["schema"])
         if fault is not None:
             yield refused("format_schema", fault=fault)
+    strict = [schema for tool in tools if tool.get("strict") and (schema := _schema_of(tool))]
     fault = limits_fault(strict, form and form["schema"])
     if fault is not None:
         yield refused("strict_limits", fault=fault)
@@ -164,7 +173,8 @@ def _turns_of(messages: Sequence[Body]) -> list[Turn]:
 
 
 def _turn_faults(body: Body, family: ClaudeFamily) -> Iterator[Refusal]:
-    """Turns that are empty, calls of tools without a result each in the next turn, and what cannot be gone on with."""
+    """Turns that are empty, calls of tools without a result each in the next turn, and ends that cannot be gone on
+    with."""
     turns, known, called = _turns_of(body["messages"]), set[str](), set[str]()
     for turn, after in zip(turns, (*turns[1:], None), strict=True):
         # Newer models take no notice of an assistant that says nothing (measured in September 2026).
@@ -189,6 +199,11 @@ def _turn_faults(body: Body, family: ClaudeFamily) -> Iterator[Refusal]:
             if missing:
                 yield refused("missing_result", path=calls[missing[0]], ids=", ".join(missing))
         called = {*calls}
+    yield from _end_faults(turns, body, family)
+
+
+def _end_faults(turns: Sequence[Turn], body: Body, family: ClaudeFamily) -> Iterator[Refusal]:
+    """Answers that are begun where none may be, and results of a call that no thoughts have led to."""
     *_, before, last = Turn("", "", {}), Turn("", "", {}), *turns
     said = [*last.blocks.values()]
     if last.role == "assistant" and said and said[-1]["type"] == "text":

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from mockserver.core.failures import Refusal
 from mockserver.dialects.anthropic.errors import refused
+from mockserver.dialects.messages.read import blocks_of
 from mockserver.dialects.openai.read import Body, image_size
 
 # The most characters of an image, the longest side of one, how many are many, and the longest side of one of these.
@@ -35,12 +36,11 @@ def media_faults(body: Body) -> Iterator[Refusal]:
 
 
 def _media(content: object, path: str) -> Iterator[Medium]:
-    for place, block in enumerate(content if isinstance(content, list) else ()):
-        kind = block.get("type") if isinstance(block, dict) else None
-        if kind == "tool_result":
+    for place, block in enumerate(blocks_of(content)):
+        if block["type"] == "tool_result":
             yield from _media(block.get("content"), f"{path}.{place}.tool_result.content")
-        elif kind in ("image", "document") and isinstance(block.get("source"), dict):
-            yield Medium(f"{path}.{place}", kind, block["source"])
+        elif block["type"] in ("image", "document"):
+            yield Medium(f"{path}.{place}", block["type"], block["source"])
 
 
 def _image_faults(image: Medium, many: bool) -> Iterator[Refusal]:

@@ -11,23 +11,11 @@ from mockserver.model.schema import subschemas
 Schema = Mapping[str, Any]
 
 _WORDS: Mapping[str, str] = WORDS["strict"]
-_ANNOTATIONS = frozenset(
-    ("$schema", "$id", "$comment", "$defs", "definitions", "title", "description", "default", "examples", "deprecated")
-)
-_BESIDE_CHOICES = _ANNOTATIONS | {"anyOf", "allOf", "enum", "const"}
-_BOUNDS = ("exclusiveMaximum", "exclusiveMinimum", "maximum", "minimum", "multipleOf")
-# Keywords that are not supported for values of a type, in the order in which they are named.
-_UNSUPPORTED = {
-    "integer": _BOUNDS,
-    "number": _BOUNDS,
-    "array": ("contains", "maxItems", "prefixItems", "unevaluatedItems", "uniqueItems"),
-    "object": (
-        "dependentRequired", "dependentSchemas", "if", "maxProperties", "minProperties", "patternProperties",
-        "propertyNames", "unevaluatedProperties",
-    ),
-}  # fmt: skip
-_FORMATS = ("date", "date-time", "duration", "email", "hostname", "ipv4", "ipv6", "time", "uri", "uuid")
-_MOST_TOOLS, _MOST_OPTIONAL, _MOST_UNIONS = 20, 24, 16
+# Keywords without a meaning for the grammar, those that stand beside them in a choice, those that are not supported for
+# values of a type (in the order in which they are named), formats of texts, and limits.
+_GRAMMAR = WORDS["grammar"]
+_ANNOTATIONS = frozenset(_GRAMMAR["annotations"])
+_BESIDE_CHOICES = _ANNOTATIONS.union(_GRAMMAR["beside choices"])
 
 
 def strict_fault(schema: Schema) -> str | None:
@@ -38,15 +26,15 @@ def strict_fault(schema: Schema) -> str | None:
 
 def limits_fault(tools: Sequence[Schema], form: Schema | None) -> str | None:
     """Which limit the schemas of strict tools and of a format exceed together."""
-    if len(tools) > _MOST_TOOLS:
-        return _WORDS["tools"].format(found=len(tools), most=_MOST_TOOLS)
     parts = [part for schema in (*tools, *([form] if form is not None else [])) for part in subschemas(schema)]
     named = [part for part in parts if isinstance(part.get("properties"), Mapping)]
-    optional = sum(len(part["properties"].keys() - _names(part.get("required"))) for part in named)
-    if optional > _MOST_OPTIONAL:
-        return _WORDS["optional"].format(found=optional, most=_MOST_OPTIONAL)
-    unions = sum(isinstance(part.get("type"), list) or "anyOf" in part for part in parts)
-    return _WORDS["unions"].format(found=unions, most=_MOST_UNIONS) if unions > _MOST_UNIONS else None
+    found = {
+        "tools": len(tools),
+        "optional": sum(len(part["properties"].keys() - _names(part.get("required"))) for part in named),
+        "unions": sum(isinstance(part.get("type"), list) or "anyOf" in part for part in parts),
+    }
+    exceeded = ((name, most) for name, most in _GRAMMAR["most"].items() if found[name] > most)
+    return next((_WORDS[name].format(found=found[name], most=most) for name, most in exceeded), None)
 
 
 def _part_faults(part: Schema) -> Iterator[str]:
@@ -63,7 +51,7 @@ def _part_faults(part: Schema) -> Iterator[str]:
         yield _WORDS["enum"]
     types = part.get("type")
     kind = next((each for each in _names(types if isinstance(types, list) else [types]) if each != "null"), "")
-    extra = [word for word in _UNSUPPORTED.get(kind, ()) if word in part]
+    extra = [word for word in _GRAMMAR["unsupported"].get(kind, ()) if word in part]
     if extra:
         yield _WORDS["keyword" if len(extra) == 1 else "keywords"].format(type=kind, names=", ".join(extra))
     if kind == "object":
@@ -76,7 +64,7 @@ def _part_faults(part: Schema) -> Iterator[str]:
         yield _WORDS["tuple"]
     if kind == "array" and part.get("minItems") not in (None, 0, 1):
         yield _WORDS["least_items"]
-    if kind == "string" and isinstance(part.get("format"), str) and part["format"] not in _FORMATS:
+    if kind == "string" and isinstance(part.get("format"), str) and part["format"] not in _GRAMMAR["formats"]:
         yield _WORDS["format"].format(name=part["format"])
 
 

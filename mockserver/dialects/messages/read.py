@@ -86,8 +86,7 @@ def message_request(
     thinks = thinking.get("type") in ("enabled", "adaptive")
     prompt = chat_prompt(_chat(body), tools)
     fixed = (_TOOLS + _FORCED * (kind in ("any", "tool")) if tools else 0) + _SCHEMA * (form is not None)
-    said = [message["content"] for message in body["messages"] if isinstance(message["content"], list)]
-    media = [each for content in said for each in _media(content, traits.pixels)]
+    media = [each for said in body["messages"] for each in _media(blocks_of(said["content"]), traits.pixels)]
     prompt = with_media(prompt._replace(token_count=prompt.token_count + fixed + _THINKING * thinks), media)
     if prompt.token_count > traits.context:
         message = f"prompt is too long: {prompt.token_count} tokens > {traits.context} maximum"
