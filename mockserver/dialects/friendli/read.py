@@ -20,6 +20,7 @@ from mockserver.core.json_values import is_shallow
 from mockserver.dialects.contracts import Contract, editions
 from mockserver.dialects.friendli.errors import invalid, unknown_model
 from mockserver.dialects.friendli.models import Place, ReasoningMode, container, traits_of
+from mockserver.dialects.openai.models import EFFORTS
 from mockserver.dialects.openai.read import Body, json_object, token_biases
 
 _CONTRACT = editions(__package__)
@@ -218,17 +219,8 @@ def _misfit(name: str, message: str) -> Violation:
 # Where thoughts go: apart from the content, inside it, or nowhere; or the content has their empty tags. Those that are
 # `leaked` are inside it with only the closing tag.
 Thoughts = Literal["apart", "inside", "leaked", "hidden", "empty"]
-# The vendor's words for reasoning efforts, and our own.
-_EFFORTS: Mapping[str, Effort] = {
-    "minimal": "minimal",
-    "low": "low",
-    "medium": "medium",
-    "high": "high",
-    "xhigh": "xhigh",
-    "max": "xhigh",
-    "ultracode": "xhigh",
-}
-
+# The vendor's words for reasoning efforts, and our own; a model that cannot be told not to think thinks as usual.
+_EFFORTS: Mapping[str, Effort] = {**EFFORTS, "none": "medium", "ultracode": "xhigh"}
 _REASONING_FIELDS = {
     "reasoning_effort",
     "reasoning_budget",

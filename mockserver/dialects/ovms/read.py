@@ -1,6 +1,5 @@
 """Completions and chats become requests to a model, or are refused (vendor notes 2 and 6)."""
 
-import binascii
 import re
 from base64 import b64decode
 from collections.abc import Iterable, Mapping, Sequence
@@ -147,7 +146,7 @@ def _address_fault(url: str) -> str | None:
         return remote if _REMOTE.match(url) else "Loading images from local filesystem is disabled."
     try:
         b64decode(data, validate=True)
-    except (binascii.Error, ValueError):
+    except ValueError:
         return "Invalid base64 string in request"
     return None
 
