@@ -2,6 +2,7 @@
 
 import asyncio
 import random
+import re
 import socket
 import threading
 from collections.abc import Iterator
@@ -56,7 +57,9 @@ def paths_in(client: socket.socket, count: int) -> list[int]:
         assert head[:1], "the connection ended"
         assert head[0].startswith(b"HTTP/1.1 4"), head
         length = next(int(line.split(b":")[1]) for line in head if line.lower().startswith(b"content-length"))
-        numbers.append(int(file.read(length).split(b"/n", 1)[1].split(b" ")[0].split(b".")[0].split(b'"')[0]))
+        told = re.search(rb"/n(\d+)", file.read(length))
+        assert told is not None, head
+        numbers.append(int(told[1]))
     file.close()
     return numbers
 
