@@ -235,64 +235,6 @@ def _text(asked: Members) -> Members:
     return {"format": form, "verbosity": asked.get("verbosity") or "medium"}
 
 
-_NOWHERE: Members = {"type": "approximate", "city": None, "country": None, "region": None, "timezone": None}
-_SEARCH: Members = {
-    "search_content_types": ["text"],
-    "search_context_size": "medium",
-    "user_location": {**_NOWHERE, "country": "US"},
-}
-# What is told of a tool that the request says nothing of (recorded in August 2026, of files and images earlier).
-_TOOLS: Mapping[str, Members] = {
-    "function": {"description": None, "output_schema": None, "parameters": None},
-    "custom": {"description": None, "format": {"type": "text"}},
-    "web_search": {"return_token_budget": "default", **_SEARCH},
-    "web_search_preview": _SEARCH,
-    "file_search": {
-        "filters": None,
-        "max_num_results": 20,
-        "ranking_options": {"ranker": "auto", "score_threshold": 0.0},
-    },
-    "image_generation": {
-        "background": "auto",
-        "model": "gpt-image-1",
-        "moderation": "auto",
-        "n": 1,
-        "output_compression": 100,
-        "output_format": "png",
-        "quality": "auto",
-        "size": "auto",
-    },
-    "mcp": {"allowed_tools": None, "headers": None, "require_approval": "always", "server_description": None},
-    "tool_search": {"description": None, "parameters": None},
-}
-# What is not repeated.
-_UNTOLD = ("external_web_access", "input_fidelity", "input_image_mask")
-_REDACTED = "<redacted>"
-
-
-def echoed_tool(tool: Members) -> Members:
-    """A tool as the answer repeats it: with all members, without secrets, and those of a namespace alike."""
-    kind = tool["type"]
-    given = {name: value for name, value in tool.items() if value is not None and name not in _UNTOLD}
-    told = {**_TOOLS.get(kind, NOTHING), **given}
-    if "user_location" in told:
-        told["user_location"] = {**_NOWHERE, **told["user_location"]}
-    elif kind == "mcp":
-        told["headers"] = told["headers"] and dict.fromkeys(told["headers"], _REDACTED)
-        told["allowed_tools"] = _tool_filter(told["allowed_tools"])
-        approval = told["require_approval"]
-        if isinstance(approval, Mapping):
-            told["require_approval"] = {name: _tool_filter(approval.get(name)) for name in ("always", "never")}
-        told |= {"authorization": _REDACTED} if "authorization" in told else NOTHING
-    elif kind == "namespace":
-        told["tools"] = [echoed_tool(each) for each in told["tools"]]
-    return {"type": kind, **dict(sorted(told.items()))}
-
-
-def _tool_filter(asked: object) -> object:
-    return {"read_only": None, **asked} if isinstance(asked, Mapping) else asked
-
-
 def _usage(response: Responding) -> Members:
     usage = response.generation.usage
     # Only some models bill what is written to the prompt cache.

@@ -186,6 +186,65 @@ def _named(tool: Body) -> Body:
     return {"type": tool["type"], tool["type"]: {"name": tool.get("name", "")}}
 
 
+_NOWHERE: Body = {"type": "approximate", "city": None, "country": None, "region": None, "timezone": None}
+_SEARCH: Body = {
+    "search_content_types": ["text"],
+    "search_context_size": "medium",
+    "user_location": {**_NOWHERE, "country": "US"},
+}
+# What is told of a tool that the request says nothing of (recorded in August 2026, of files and images earlier).
+_TOOLS: Mapping[str, Body] = {
+    "function": {"description": None, "output_schema": None, "parameters": None},
+    "custom": {"description": None, "format": {"type": "text"}},
+    "web_search": {"return_token_budget": "default", **_SEARCH},
+    "web_search_preview": _SEARCH,
+    "file_search": {
+        "filters": None,
+        "max_num_results": 20,
+        "ranking_options": {"ranker": "auto", "score_threshold": 0.0},
+    },
+    "image_generation": {
+        "background": "auto",
+        "model": "gpt-image-1",
+        "moderation": "auto",
+        "n": 1,
+        "output_compression": 100,
+        "output_format": "png",
+        "quality": "auto",
+        "size": "auto",
+    },
+    "mcp": {"allowed_tools": None, "headers": None, "require_approval": "always", "server_description": None},
+    "tool_search": {"description": None, "parameters": None},
+}
+# What is not repeated.
+_UNTOLD = ("external_web_access", "input_fidelity", "input_image_mask")
+_REDACTED = "<redacted>"
+
+
+def echoed_tool(tool: Body) -> Body:
+    """A tool as the answer repeats it: with all members, without secrets, and those of a namespace alike."""
+    kind = tool["type"]
+    given = {name: value for name, value in tool.items() if value is not None and name not in _UNTOLD}
+    told = {**_TOOLS.get(kind, {}), **given}
+    if "user_location" in told:
+        told["user_location"] = {**_NOWHERE, **told["user_location"]}
+    elif kind == "mcp":
+        told["headers"] = told["headers"] and dict.fromkeys(told["headers"], _REDACTED)
+        told["allowed_tools"] = _tool_filter(told["allowed_tools"])
+        approval = told["require_approval"]
+        if isinstance(approval, Mapping):
+            told["require_approval"] = {name: _tool_filter(approval.get(name)) for name in ("always", "never")}
+        if "authorization" in told:
+            told["authorization"] = _REDACTED
+    elif kind == "namespace":
+        told["tools"] = [echoed_tool(each) for each in told["tools"]]
+    return {"type": kind, **dict(sorted(told.items()))}
+
+
+def _tool_filter(asked: object) -> object:
+    return {"read_only": None, **asked} if isinstance(asked, Mapping) else asked
+
+
 # --- format ------------------------------------------------------------------------------------------------------
 
 
@@ -293,21 +352,17 @@ class Form(NamedTuple):
     place: str = ""
 
 
-_CONTENT_PART = ("response.content_part.added", "response.content_part.done")
-_SUMMARY_PART = ("response.reasoning_summary_part.added", "response.reasoning_summary_part.done")
+def _form(name: str, key: str, part: str = "", place: str = "") -> Form:
+    parts = (f"response.{part}.added", f"response.{part}.done") if part else None
+    return Form(f"response.{name}.delta", f"response.{name}.done", key, parts, place)
+
+
+_IN_CONTENT = ("content_part", "content_index")
 FORMS: Mapping[Kind, Form] = {
-    "text": Form("response.output_text.delta", "response.output_text.done", "text", _CONTENT_PART, "content_index"),
-    "refusal": Form("response.refusal.delta", "response.refusal.done", "refusal", _CONTENT_PART, "content_index"),
-    "thought": Form(
-        "response.reasoning_text.delta", "response.reasoning_text.done", "text", _CONTENT_PART, "content_index"
-    ),
-    "summary": Form(
-        "response.reasoning_summary_text.delta",
-        "response.reasoning_summary_text.done",
-        "text",
-        _SUMMARY_PART,
-        "summary_index",
-    ),
-    "call": Form("response.function_call_arguments.delta", "response.function_call_arguments.done", "arguments"),
-    "custom": Form("response.custom_tool_call_input.delta", "response.custom_tool_call_input.done", "input"),
+    "text": _form("output_text", "text", *_IN_CONTENT),
+    "refusal": _form("refusal", "refusal", *_IN_CONTENT),
+    "thought": _form("reasoning_text", "text", *_IN_CONTENT),
+    "summary": _form("reasoning_summary_text", "text", "reasoning_summary_part", "summary_index"),
+    "call": _form("function_call_arguments", "arguments"),
+    "custom": _form("custom_tool_call_input", "input"),
 }

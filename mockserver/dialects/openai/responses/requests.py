@@ -38,7 +38,6 @@ from mockserver.dialects.openai.refusals import (
     valid_body,
 )
 from mockserver.dialects.openai.replies import body_reply, plain
-from mockserver.dialects.openai.responses.answers import echoed_tool
 from mockserver.dialects.openai.responses.flavour import ResponseOptions
 from mockserver.dialects.openai.responses.items import (
     FILE_TOKENS,
@@ -46,6 +45,7 @@ from mockserver.dialects.openai.responses.items import (
     chat_tools,
     constraint_of,
     conversation_of,
+    echoed_tool,
     files_of,
     format_of,
     messages_of,
