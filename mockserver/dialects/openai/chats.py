@@ -229,19 +229,10 @@ def _moderation(rendering: Rendering) -> Members | None:
     # Imported on first use: hardly any chat is moderated.
     from mockserver.dialects.openai.moderations import moderation_result
 
-    said = {
-        "input": [generation.request.prompts[0].text],
-        "output": [choice.text for choice in generation.choices],
-    }
-    told = {
-        side: {
-            "type": "moderation_results",
-            "model": model,
-            "results": [moderation_result(text, model, rendering.scope) for text in texts],
-        }
-        for side, texts in said.items()
-    }
-    return {"moderation": told}
+    said = {"input": [generation.request.prompts[0].text], "output": [choice.text for choice in generation.choices]}
+    told = {side: [moderation_result(each, model, rendering.scope) for each in texts] for side, texts in said.items()}
+    results = {"type": "moderation_results", "model": model}
+    return {"moderation": {side: {**results, "results": each} for side, each in told.items()}}
 
 
 def _refuses(rendering: Rendering, choice: Choice) -> bool:
@@ -350,10 +341,7 @@ CHAT = Flavour(
 # --- answers of Azure --------------------------------------------------------------------------------------------
 
 
-def _sorted(value: object) -> bytes:
-    return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
-
-
+_sorted = partial(orjson.dumps, option=orjson.OPT_SORT_KEYS)
 # Without whitespace, keys in alphabetical order but for those of the prompt's results, and with the results of filters.
 _SAFE = dict.fromkeys(CATEGORIES, SAFE)
 _PROMPT_RESULTS = _sorted({**_SAFE, "jailbreak": NOT_FOUND})
@@ -365,9 +353,8 @@ _OF_PROMPT = {
 def _latencies(rendering: Rendering) -> Members:
     """How long the answer took, in milliseconds."""
     times = rendering.pace.schedule or (0.0,)
-    first, last, count = round(times[0] * 1000), round(times[-1] * 1000), max(len(times) - 1, 1)
-    ahead = round(rendering.pace.queue * 1000)
-    between = (last - first) // count
+    first, last, ahead = (round(each * 1000) for each in (times[0], times[-1], rendering.pace.queue))
+    between = (last - first) // max(len(times) - 1, 1)
     checkpoint = {
         **dict.fromkeys(("engine_tbt_ms", "service_tbt_ms"), between),
         **dict.fromkeys(("engine_ttft_ms", "user_visible_ttft_ms"), max(first - ahead, 0)),
@@ -391,16 +378,12 @@ def _azure_members(rendering: Rendering, choice: Choice) -> Members:
 def _azure_segments(rendering: Rendering, choice: Choice) -> Sequence[Segment]:
     text, *calls = CHAT.segments(rendering, choice)
     results, scores = {"content_filter_results": {"protected_material_text": NOT_FOUND}}, text.beside
-    beside = (lambda group: results) if scores is None else (lambda group: {**results, **scores(group)})
-    return (text._replace(beside=beside), *calls)
+    return (text._replace(beside=lambda group: {**results, **(scores(group) if scores else NOTHING)}), *calls)
 
 
 _AZURE = CHAT._replace(
     around=lambda rendering: {**CHAT.around(rendering), **_OF_PROMPT},
-    counts=lambda rendering: {
-        **_counts(rendering),
-        **(NOTHING if _streams(rendering) else _latencies(rendering)),
-    },
+    counts=lambda rendering: {**_counts(rendering), **(NOTHING if _streams(rendering) else _latencies(rendering))},
     closing_around=lambda rendering: _latencies(rendering) if _streams(rendering) else CHAT.closing_around(rendering),
     choice_members=_azure_members,
     segments=_azure_segments,
