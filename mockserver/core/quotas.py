@@ -5,7 +5,7 @@ If its windows are fixed, it is refilled at once instead, at the end of a window
 request takes all that it costs, or is refused and takes nothing.
 """
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from math import ceil, floor, inf
 from typing import Literal, NamedTuple
 
@@ -116,6 +116,14 @@ def tightest(
     if len(fitting) > 1:
         return min(fitting, key=lambda state: (-state.wait, state.remaining))
     return fitting[0] if fitting else None
+
+
+def tightest_by_measure(
+    limit_states: tuple[LimitState, ...], measures: Sequence[LimitUnit] = ("requests", "tokens")
+) -> list[tuple[bytes, LimitState]]:
+    """The tightest limit of each measure that has one, with the measure as names of headers have it."""
+    found = ((measure.encode(), tightest(limit_states, measure)) for measure in measures)
+    return [(measure, state) for measure, state in found if state is not None]
 
 
 class Refused(NamedTuple):

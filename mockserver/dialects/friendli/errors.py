@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 from mockserver.core.calls import Call
 from mockserver.core.dialects import Edition, ErrorTable, ErrorTemplate, RequestScope, error_event
 from mockserver.core.failures import FailureKind, Refusal, Violation
-from mockserver.core.quotas import PERIODS, Allowance, Limit, LimitState, LimitUnit, QuotaPolicy, tightest
+from mockserver.core.quotas import PERIODS, Allowance, Limit, LimitState, LimitUnit, QuotaPolicy, tightest_by_measure
 from mockserver.core.seeding import hex_digits
 from mockserver.core.timeline import RawHeaders
 from mockserver.dialects.contracts import Words, custom_words, pydantic_words
@@ -235,8 +235,7 @@ def _after(requests: int, edition: Edition, left: int) -> RawHeaders:
 def _limits_left(limit_states: tuple[LimitState, ...], edition: Edition) -> RawHeaders:
     """The tightest limits on requests, and by the old pages on tokens, if any; resets are in whole seconds."""
     measures: tuple[LimitUnit, ...] = ("requests", "tokens") if edition == "documented" else ("requests",)
-    found = ((measure.encode(), tightest(limit_states, measure, tuple(PERIODS))) for measure in measures)
-    named = [(measure, state) for measure, state in found if state is not None]
+    named = tightest_by_measure(limit_states, measures)
     return (
         *((b"x-ratelimit-limit-" + name, b"%d" % state.limit.amount) for name, state in named),
         *((b"x-ratelimit-remaining-" + name, b"%d" % state.remaining) for name, state in named),

@@ -1,19 +1,18 @@
 """Azure's way in: the name of a deployment in the path instead of the body's model, a header of its own for the key,
 errors and headers of its own (vendor facts, section I). Its newer paths, `/openai/v1/...`, are the dialect's own."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import orjson
 
 from mockserver.core.calls import Call
-from mockserver.core.dialects import Operation, RequestScope
-from mockserver.core.failures import FailureKind, Refusal
-from mockserver.core.quotas import PERIODS, Limit, LimitState, tightest
+from mockserver.core.dialects import RequestScope
+from mockserver.core.failures import FailureKind
+from mockserver.core.quotas import PERIODS, Limit, LimitState, tightest_by_measure
 from mockserver.core.seeding import uuid4_text
 from mockserver.core.timeline import RawHeaders
 from mockserver.dialects.openai.models import snapshot_of
-from mockserver.dialects.openai.read import is_azure
 from mockserver.dialects.openai.replies import date_header, header_value
 
 # What the path of an operation has instead of `/v1`, after `/openai`.
@@ -79,15 +78,14 @@ def content_filters(prompt: int, answer: int, *, blocked: bool) -> list[Mapping[
     ]
 
 
-def azure_error(refusal: Refusal) -> bytes | None:
-    """The body of a refusal in Azure's words, None if it has none of its own for that."""
-    own = _ERRORS.get(refusal.kind)
+def azure_error(kind: FailureKind, given: str) -> bytes | None:
+    """The body of a refusal in Azure's words, or in those that are given; None if it has none of its own for that."""
+    own = _ERRORS.get(kind)
     if own is None:
         return None
-    if refusal.kind is FailureKind.UNKNOWN_MODEL:
+    if kind is FailureKind.UNKNOWN_MODEL:
         return orjson.dumps({"error": own}, option=orjson.OPT_INDENT_2)
-    given = refusal.message if refusal.kind is not FailureKind.UNKNOWN_PATH else ""
-    return orjson.dumps({"error": {**own, "message": given} if given else own})
+    return orjson.dumps({"error": {**own, "message": given} if given and kind is not FailureKind.UNKNOWN_PATH else own})
 
 
 def azure_headers(call: Call, scope: RequestScope) -> RawHeaders:
@@ -136,7 +134,7 @@ def _limits(call: Call, scope: RequestScope) -> RawHeaders:
     """The tightest limits on requests and on tokens, of chats and responses recorded ones; times are whole seconds."""
     asked = call.method == "POST" and call.path.endswith(("/chat/completions", "/responses"))
     states = scope.limit_states or (_RECORDED if asked else ())
-    found = [(m.encode(), s) for m in ("requests", "tokens") if (s := tightest(states, m, tuple(PERIODS)))]
+    found = tightest_by_measure(states)
     headers = [(b"x-ratelimit-abusepenalty-active", b"False")] if found else []
     for measure, each in found:
         headers += [
@@ -146,24 +144,3 @@ def _limits(call: Call, scope: RequestScope) -> RawHeaders:
             (b"x-ratelimit-renewalperiod-" + measure, b"60"),
         ]
     return tuple(headers)
-
-
-def also_unversioned(operation: Operation) -> Operation:
-    """The operation also at the path without `/v1`, for calls that come Azure's way; chats have deployments."""
-    first = operation.paths[0]
-    if first.startswith("/v1/chat"):
-        return operation
-
-    def checked(answer: Callable[[Call, RequestScope], Any]) -> Callable[[Call, RequestScope], Any]:
-        def answer_either(call: Call, scope: RequestScope) -> Any:
-            if call.path.startswith("/v1/") or is_azure(call):
-                return answer(call, scope)
-            words = f"Invalid URL ({call.method} {call.path.format(**scope.variables)})"
-            return Refusal(FailureKind.UNKNOWN_PATH, words)
-
-        return answer_either
-
-    operation = operation._replace(paths=(first, first.removeprefix("/v1")))
-    if operation.handler is None:
-        return operation._replace(read=checked(operation.read))
-    return operation._replace(handler=checked(operation.handler))

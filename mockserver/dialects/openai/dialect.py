@@ -1,12 +1,16 @@
 """OpenAI's API, the reference of which the other vendors' are variants (vendor facts: `openai.md`)."""
 
-from mockserver.core.dialects import BEARER, Clients, Dialect, Operation, Schemas, on_demand
+from collections.abc import Callable
+from typing import Any
+
+from mockserver.core.calls import Call
+from mockserver.core.dialects import BEARER, Clients, Dialect, Operation, RequestScope, Schemas, on_demand
 from mockserver.dialects.contracts import components
-from mockserver.dialects.openai.azure import DEPLOYMENTS, also_unversioned
+from mockserver.dialects.openai.azure import DEPLOYMENTS
 from mockserver.dialects.openai.errors import ERRORS, stream_error, unrouted
 from mockserver.dialects.openai.limits import PRESETS, PROMPT_CACHING, QUOTAS, every_answer, preset_of
 from mockserver.dialects.openai.models import MODELS, delete_model, get_model, list_models
-from mockserver.dialects.openai.read import api_key
+from mockserver.dialects.openai.read import api_key, is_azure
 
 CONTRACT = components(__package__, "openai")
 _HERE = __package__
@@ -157,6 +161,25 @@ RESPONSES: tuple[Operation, ...] = (
     ),
 )
 
+
+def _also_unversioned(operation: Operation) -> Operation:
+    """The operation also at the path without `/v1`, for calls that come Azure's way; chats have deployments."""
+    first = operation.paths[0]
+    if first.startswith("/v1/chat"):
+        return operation
+    answer: Callable[[Call, RequestScope], Any] = operation.handler or operation.read
+
+    def answer_either(call: Call, scope: RequestScope) -> Any:
+        if call.path.startswith("/v1/") or is_azure(call):
+            return answer(call, scope)
+        return unrouted(call._replace(path=call.path.format(**scope.variables)), scope, ())
+
+    operation = operation._replace(paths=(first, first.removeprefix("/v1")))
+    if operation.handler is None:
+        return operation._replace(read=answer_either)
+    return operation._replace(handler=answer_either)
+
+
 OPENAI = Dialect(
     name="openai",
     title="OpenAI API",
@@ -164,10 +187,10 @@ OPENAI = Dialect(
     operations=(
         CHAT_COMPLETIONS,
         COMPLETIONS,
-        *map(also_unversioned, RESPONSES),
+        *map(_also_unversioned, RESPONSES),
         EMBEDDINGS,
         MODERATIONS,
-        also_unversioned(LIST_MODELS),
+        _also_unversioned(LIST_MODELS),
         GET_MODEL,
         DELETE_MODEL,
     ),

@@ -143,15 +143,15 @@ def _refusal(row: ErrorRow, make: ErrorBody | None = None, model: str = "gpt-4o"
         kind = "tokens" if row.type == "requests" and "tokens per" in words else row.type
         if code == "max_tokens_per_request":
             kind = code
-        if refusal.call is not None and is_azure(refusal.call):
-            own = azure_error(refusal._replace(message=words if refusal.message else ""))
+        param, call = refusal.param or row.param, refusal.call
+        if call is not None:
+            own = azure_error(refusal.kind, refusal.message and words) if is_azure(call) else None
             if own is not None:
                 return own
-        param = refusal.param or row.param
-        if refusal.kind is FailureKind.UNKNOWN_MODEL and refusal.call is not None and refusal.call.method != "POST":
-            words, param = f"The model '{refusal.model}' does not exist", "model"
+            if refusal.kind is FailureKind.UNKNOWN_MODEL and call.method != "POST":
+                words, param = f"The model '{refusal.model}' does not exist", "model"
         told = {"error": {"message": words, "type": kind, "param": param, "code": code}}
-        if refusal.call is not None and is_ahead(refusal.call, refusal.kind):
+        if call is not None and is_ahead(call, refusal.kind):
             return f"{json.dumps(told, indent=4, ensure_ascii=False)}\n".encode()
         return orjson.dumps(told, option=orjson.OPT_INDENT_2)
 

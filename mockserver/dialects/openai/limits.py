@@ -14,7 +14,7 @@ from mockserver.core.quotas import (
     Refused,
     exceeded,
     per_minute,
-    tightest,
+    tightest_by_measure,
 )
 from mockserver.core.seeding import alphanumerics, derive, hex_digits
 from mockserver.core.timeline import RawHeaders
@@ -90,6 +90,7 @@ _LIMITED = ("/v1/chat/completions", "/v1/completions", "/v1/embeddings", "/v1/re
 # Refusals that no organization is known for, and those that come before a request is processed.
 _ANONYMOUS = (FailureKind.MISSING_CREDENTIALS, FailureKind.UNAUTHORIZED)
 _UNPROCESSED = (FailureKind.UNKNOWN_PATH, FailureKind.WRONG_METHOD)
+_AHEAD: RawHeaders = ((b"content-type", b"application/json; charset=utf-8"), (b"vary", b"Origin"))
 _CHALLENGE = (b"www-authenticate", b'Bearer realm="OpenAI API"')
 # Refusals that state limits, but for responses.
 _STATE_LIMITS = (None, FailureKind.RATE_LIMIT, FailureKind.INVALID_REQUEST, FailureKind.CONTEXT_LENGTH)
@@ -99,31 +100,34 @@ def every_answer(call: Call, scope: RequestScope) -> RawHeaders:
     """The headers of each answer, errors included, in the order in which they were recorded in August 2026."""
     if is_azure(call):
         return azure_headers(call, scope)
-    responses, anonymous = call.path.startswith(_RESPONSES), scope.refused in _ANONYMOUS
-    limits = () if scope.refused not in _STATE_LIMITS else _limits(call, scope)
     ray = (b"cf-ray", f"{hex_digits(scope.identity, 16, 'cf-ray')}-FRA".encode())
-    first: RawHeaders = (date_header(scope.now), ray, *_EDGE)
-    last: RawHeaders = (
-        *(() if responses else _PROXY),
-        *limits,
+    return (
+        date_header(scope.now),
+        ray,
+        *_EDGE,
+        *(_AHEAD if is_ahead(call, scope.refused) else _service(call, scope)),
+        *(() if call.path.startswith(_RESPONSES) else _PROXY),
+        *_limits(call, scope),
         (b"x-request-id", request_id(scope).encode()),
         _cookie(scope),
         (b"alt-svc", b'h3=":443"; ma=86400'),
     )
-    if is_ahead(call, scope.refused):
-        return (*first, (b"content-type", b"application/json; charset=utf-8"), (b"vary", b"Origin"), *last)
+
+
+def _service(call: Call, scope: RequestScope) -> RawHeaders:
+    """What the part of the service states that answers a call: whose it is, and how long that took."""
+    milliseconds = (b"openai-processing-ms", b"%d" % (80 + derive(scope.identity, "processing") % 900))
+    processing = () if scope.refused in _UNPROCESSED else (milliseconds,)
+    if scope.refused in _ANONYMOUS:
+        return (_CHALLENGE, _EXPOSED, *processing, _VERSION)
     organization = call.headers.get("openai-organization") or ORGANIZATION
     project = call.headers.get("openai-project") or PROJECT
-    milliseconds = 80 + derive(scope.identity, "processing") % 900
     return (
-        *first,
-        *((_CHALLENGE,) if anonymous else ()),
         _EXPOSED,
-        *(() if anonymous else ((b"openai-organization", organization.encode("latin-1")),)),
-        *(() if scope.refused in _UNPROCESSED else ((b"openai-processing-ms", b"%d" % milliseconds),)),
-        *(() if anonymous else ((b"openai-project", project.encode("latin-1")),)),
+        (b"openai-organization", organization.encode("latin-1")),
+        *processing,
+        (b"openai-project", project.encode("latin-1")),
         _VERSION,
-        *last,
     )
 
 
@@ -151,7 +155,7 @@ def _cookie(scope: RequestScope) -> tuple[bytes, bytes]:
 
 def limit_headers(limit_states: tuple[LimitState, ...]) -> RawHeaders:
     """The tightest limits on requests and on tokens; empty if there are none."""
-    found = [(m.encode(), s) for m in ("requests", "tokens") if (s := tightest(limit_states, m, tuple(PERIODS)))]
+    found = tightest_by_measure(limit_states)
     return (
         *((b"x-ratelimit-limit-" + measure, b"%d" % each.limit.amount) for measure, each in found),
         *((b"x-ratelimit-remaining-" + measure, b"%d" % each.remaining) for measure, each in found),
@@ -168,7 +172,7 @@ _RECORDED_REFUSAL = limit_headers((LimitState(_REQUESTS, _REQUESTS.amount), Limi
 def _limits(call: Call, scope: RequestScope) -> RawHeaders:
     """The limits that an answer states; without a quota they are recorded ones."""
     # Recorded and, of those that are refused for their limits, reported.
-    if scope.refused is not None and call.path.startswith(_RESPONSES):
+    if scope.refused not in _STATE_LIMITS or (scope.refused is not None and call.path.startswith(_RESPONSES)):
         return ()
     if scope.limit_states:
         return limit_headers(scope.limit_states)
