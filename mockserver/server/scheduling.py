@@ -8,6 +8,7 @@ import asyncio
 import os
 import threading
 import time
+import types
 from collections.abc import Callable, Coroutine, Generator, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
@@ -23,47 +24,24 @@ _SLICE_SECONDS = 0.000_5
 _SHUTDOWN_SECONDS = 0.2
 
 
-def begin(
-    coroutine: Coroutine[Any, Any, None], loop: asyncio.AbstractEventLoop, *, at_once: bool
-) -> "asyncio.Task[None] | None":
-    """Run a coroutine as a task: `at_once` up to where it first waits, like the eager tasks of Python 3.12, but without
-    a current task till then. Return the task; None if nothing is left to do.
-
-    Most answers never wait. A task for each of them would cost as much as a tenth of the answer, and would come too
-    late for a client that closes its half of a TLS connection with its request.
-    """
-    if not at_once:
-        return loop.create_task(coroutine)
-    try:
-        awaited = coroutine.send(None)
-    except StopIteration:
-        return None
-    return loop.create_task(_rest(coroutine, awaited))
+async def resumed(coroutine: Coroutine[Any, Any, None], awaited: Any) -> None:
+    """The rest of a coroutine that has begun, and waits for something."""
+    await _resume(coroutine, awaited)
 
 
-async def _rest(coroutine: Coroutine[Any, Any, None], awaited: Any) -> None:
-    await _Begun(coroutine, awaited)
-
-
-class _Begun:
-    """A coroutine that has begun, and waits for something."""
-
-    def __init__(self, coroutine: Coroutine[Any, Any, None], awaited: Any) -> None:
-        self._coroutine, self._awaited = coroutine, awaited
-
-    def __await__(self) -> Generator[Any, Any, None]:
-        coroutine, awaited = self._coroutine, self._awaited
-        while True:
-            try:
-                sent = yield awaited
-            except BaseException as error:
-                step = partial(coroutine.throw, error)
-            else:
-                step = partial(coroutine.send, sent)
-            try:
-                awaited = step()
-            except StopIteration:
-                return
+@types.coroutine
+def _resume(coroutine: Coroutine[Any, Any, None], awaited: Any) -> Generator[Any, Any, None]:
+    while True:
+        try:
+            sent = yield awaited
+        except BaseException as error:
+            step = partial(coroutine.throw, error)
+        else:
+            step = partial(coroutine.send, sent)
+        try:
+            awaited = step()
+        except StopIteration:
+            return
 
 
 async def in_slices(

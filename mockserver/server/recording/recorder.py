@@ -255,11 +255,7 @@ async def _break_off(ending: ConnectionFault, wire: Wire | None) -> None:
     """End the connection to the client in the middle of an answer, as the vendor ended its own."""
     if wire is None:
         raise ConnectionError("the answer was broken off")
-    await wire.drain()
-    if ending.how == "reset":
-        await wire.reset()
-    else:
-        wire.close()
+    await wire.break_off(ending if ending.how == "reset" else ConnectionFault("close"))
 
 
 async def _deny(peer: _Peer, method: str, path: str, simulator_error: SimulatorError) -> None:

@@ -4,7 +4,7 @@ The application is called with complete requests. What the player writes goes to
 """
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from typing import Any
 from urllib.parse import unquote
 
@@ -16,7 +16,7 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE
 from mockserver.core.timeline import ClosedBy, ConnectionFault, RawHeaders, TemplatedFrames
 from mockserver.server.asgi import Transport
 from mockserver.server.player import Callback, Playback
-from mockserver.server.scheduling import begin
+from mockserver.server.scheduling import resumed
 from mockserver.server.sockets.protocol import LimitedProtocol
 from mockserver.server.sockets.wire import LISTENER, WIRE
 
@@ -124,20 +124,14 @@ class HttpProtocol(LimitedProtocol):
         }
 
 
-class _Ignored:
-    """An event without waiters."""
-
-    def set(self) -> None:
-        """Do nothing."""
-
-
 class Answer(Transport):
     """One request on a connection and its answer: a transport for the player, and a request cycle for uvicorn.
 
     The application is called once the whole body has arrived, or is too large.
     """
 
-    message_event = _Ignored()
+    # What uvicorn sets when a request goes on or its client leaves; nothing waits for it here.
+    message_event = asyncio.Event()
 
     __slots__ = (
         *("disconnected", "keep_alive", "longest_write", "more_body", "scope"),
@@ -213,11 +207,24 @@ class Answer(Transport):
         if self._taken or (self.more_body and not self.too_large) or self.disconnected:
             return
         self._taken = True
-        protocol = self._protocol
-        task = begin(self._run(), protocol.loop, at_once=self._at_once)
-        if task is not None:
-            protocol.tasks.add(task)
-            task.add_done_callback(protocol.tasks.discard)
+        running = self._run()
+        if self._at_once:
+            # Like the eager tasks of Python 3.12, but without a current task until it first waits. Most answers never
+            # do: a task for each would cost as much as a tenth of the answer, and come too late for a client that
+            # closes its half of a TLS connection with its request.
+            try:
+                awaited = running.send(None)
+            except StopIteration:
+                return
+            running = resumed(running, awaited)
+        self._go_on_with(running)
+
+    def _go_on_with(self, coroutine: Coroutine[Any, Any, None]) -> None:
+        """Run a coroutine as one of the server's tasks, for which its end waits."""
+        tasks = self._protocol.tasks
+        task = self._protocol.loop.create_task(coroutine)
+        tasks.add(task)
+        task.add_done_callback(tasks.discard)
 
     async def _run(self) -> None:
         try:
@@ -339,9 +346,10 @@ class Answer(Transport):
 
     def break_off(self, ending: ConnectionFault, ended: Callback) -> None:
         """End the answer with a fault's ending, once everything written has left."""
-        task = asyncio.ensure_future(self._break_off(ending, ended))
-        self._protocol.tasks.add(task)
-        task.add_done_callback(self._protocol.tasks.discard)
+        wire = self._protocol.wire
+        head, self._head = self._head, b""
+        wire.write(head)
+        self._go_on_with(wire.break_off(ending, ended))
 
     def abort(self) -> None:
         """Drop the connection."""
@@ -370,27 +378,6 @@ class Answer(Transport):
         """End the answer because the server closes the connection."""
         self._closed_by = "server"
         self.leave()
-
-    async def _break_off(self, ending: ConnectionFault, ended: Callback) -> None:
-        wire = self._protocol.wire
-        try:
-            if self._head:
-                wire.write(self._head)
-                self._head = b""
-            await wire.drain()
-            if ending.raw:
-                wire.write(ending.raw)
-                await wire.drain()
-        finally:
-            # Before the client can notice; and even if sending fails.
-            if ending.how in ("reset", "close"):
-                ended()
-        if ending.how == "reset":
-            await wire.reset()
-        elif ending.how == "close":
-            wire.close()
-        elif ending.how == "half_open":
-            wire.die()
 
     def _complete(self) -> None:
         self.response_complete = True

@@ -9,6 +9,9 @@ import contextlib
 import socket
 import struct
 import sys
+from collections.abc import Callable
+
+from mockserver.core.timeline import ConnectionFault
 
 if sys.platform == "linux":
     from fcntl import ioctl
@@ -37,8 +40,38 @@ class Wire:
         self._secure = transport.get_extra_info("sslcontext") is not None
         self.dead = False
 
-    async def drain(self) -> None:
-        """Wait until everything that was written has left the process."""
+    def write(self, data: bytes) -> None:
+        """Write raw bytes outside HTTP; nothing if the client has left."""
+        if data and not self._transport.is_closing():
+            self._transport.write(data)
+
+    async def break_off(self, ending: ConnectionFault, ended: Callable[[], None] = lambda: None) -> None:
+        """Once everything that was written has left the process, send the raw bytes of an ending, and end the
+        connection so. `ended` is called before the client can notice, even if sending fails."""
+        try:
+            await self._drain()
+            if ending.raw:
+                self.write(ending.raw)
+                await self._drain()
+        finally:
+            if ending.how in ("reset", "close"):
+                ended()
+        if ending.how == "reset":
+            await asyncio.sleep(_READING_TIME)
+            self._reset()
+        elif ending.how == "close":
+            # Without any HTTP (FIN; under TLS without a close_notify alert).
+            self._transport.abort()
+        elif ending.how == "half_open":
+            # Like a server whose machine has gone: not even the end of the connection is sent. What the client sends
+            # from now on is answered by a reset, as from the machine that replaces it.
+            self.dead = True
+
+    def receive(self) -> None:
+        """Data has arrived on a dead connection: reset it."""
+        self._reset()
+
+    async def _drain(self) -> None:
         while not self._transport.is_closing() and self._transport.get_write_buffer_size():
             await asyncio.sleep(_DRAIN_POLL)
         if self._secure:
@@ -47,29 +80,6 @@ class Wire:
             # refilled after each iteration of the loop.
             while not self._transport.is_closing() and _unacknowledged(self._socket):
                 await asyncio.sleep(_DRAIN_POLL)
-
-    def write(self, data: bytes) -> None:
-        """Write raw bytes outside HTTP; nothing if the client has left."""
-        if not self._transport.is_closing():
-            self._transport.write(data)
-
-    def close(self) -> None:
-        """End the connection at once, without any HTTP (FIN; under TLS without a close_notify alert)."""
-        self._transport.abort()
-
-    async def reset(self) -> None:
-        """Break the connection (RST)."""
-        await asyncio.sleep(_READING_TIME)
-        self._reset()
-
-    def die(self) -> None:
-        """Send nothing more, not even the end of the connection, like a server whose machine has gone. What the client
-        sends from now on is answered by a reset, as from the machine that replaces it."""
-        self.dead = True
-
-    def receive(self) -> None:
-        """Data has arrived on a dead connection: reset it."""
-        self._reset()
 
     def _reset(self) -> None:
         if self._socket is not None and _is_open(self._socket):
