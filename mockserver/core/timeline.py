@@ -70,14 +70,14 @@ class TemplatedFrames(Sequence[bytes]):
         return self._changed[1]
 
     def ends(self) -> Sequence[int]:
-        """The offsets, in bytes, at which the frames begin in all of them joined, and at which the last one ends."""
+        """The same as of a run of frames."""
         if self._ends is None:
             around = len(self._before) + len(self._after)
             self._ends = [*accumulate(map(around.__add__, map(len, self._texts)), initial=0)]
         return self._ends
 
     def joined(self, start: int, stop: int) -> bytes:
-        """The frames from `start` up to but not including `stop` (at least one) as one piece."""
+        """The same as of a run of frames."""
         between = self._after + self._before
         return b"".join((self._before, between.join(self._texts[start:stop]), self._after))
 
@@ -102,6 +102,18 @@ class TimedFrames(NamedTuple):
     data: Sequence[bytes]
     due: Sequence[float]
     tokens: Sequence[int]
+
+    def joined(self, start: int, stop: int) -> bytes:
+        """The frames from `start` up to but not including `stop` (at least one) as one piece."""
+        data = self.data
+        if type(data) is TemplatedFrames:
+            return data.joined(start, stop)
+        return data[start] if stop == start + 1 else b"".join(data[start:stop])
+
+    def ends(self) -> Sequence[int]:
+        """The offsets, in bytes, at which the frames begin in all of them joined, and at which the last one ends."""
+        data = self.data
+        return data.ends() if type(data) is TemplatedFrames else [*accumulate(map(len, data), initial=0)]
 
 
 @dataclass(frozen=True, slots=True)

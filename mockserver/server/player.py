@@ -10,7 +10,6 @@ import asyncio
 import logging
 from bisect import bisect_right
 from collections.abc import Callable, Generator, Iterator, Sequence
-from itertools import accumulate
 from typing import Protocol
 
 from mockserver.core.failures import SimulatorError
@@ -271,7 +270,6 @@ class Playback:
 
     def leave(self, closed_by: ClosedBy = "client") -> None:
         """Stop playing: the client has left or will stay silent for good, or the server gives up the answer."""
-        self._over = True
         if self._record.closed_by is None:
             self._record.given_up = closed_by == "server"
         self._end(closed_by)
@@ -297,7 +295,7 @@ class Playback:
             stop = self._fitting(following, until, self._longest - size, alone=not parts)
             if stop == start:
                 break
-            parts.append(_joined(following.data, start, stop))
+            parts.append(following.joined(start, stop))
             size += len(parts[-1])
             events += stop - start
             tokens += sum(following.tokens[start:stop])
@@ -307,7 +305,7 @@ class Playback:
         last = self._announce(elapsed, size)
         self._record.wrote(events, tokens, elapsed)
         if last:
-            self._end_well()
+            self._end("server")
         self._writer.write(data, last=last)
         return max(events, size // _FRAME)
 
@@ -320,7 +318,7 @@ class Playback:
         if stop - start == 1 and alone:
             return stop
         if self._ends is None:
-            self._ends = _ends(run.data)
+            self._ends = run.ends()
         fitting = bisect_right(self._ends, self._ends[start] + room, lo=start, hi=stop + 1) - 1
         return max(fitting, start + 1) if alone else fitting
 
@@ -333,7 +331,7 @@ class Playback:
         last = self._announce(elapsed, len(run.data[start]))
         self._record.wrote_each(run.tokens[start:stop], elapsed)
         if last:
-            self._end_well()
+            self._end("server")
         if start < stop - 1:
             data, write = self._steady(run) if len(run.data) <= _MOST_STEADY else (run.data, self._writer.write_more)
             gone = self._writer.gone
@@ -371,7 +369,7 @@ class Playback:
         if ending is None:
             if not self._begun:
                 self._begin(0)
-            self._end_well()
+            self._end("server")
             self._writer.write(b"", last=True)
             return None
         self._over = True
@@ -380,13 +378,9 @@ class Playback:
         self._writer.break_off(ending, lambda: self._end("server"))
         return None
 
-    def _end_well(self) -> None:
-        """Record that the whole answer has been sent, before the client can notice."""
-        self._over = True
-        self._end("server")
-
     def _end(self, closed_by: ClosedBy) -> None:
-        """Record who ended the answer, once."""
+        """Play nothing more, and record who ended the answer, once: before the client can notice."""
+        self._over = True
         if self._alarm is not None:
             self._alarm.cancel()
             self._alarm = None
@@ -404,13 +398,3 @@ def _catch_up_until(due: float, elapsed: float) -> float:
     and gives each stream a turn; but the later a stream is, the more of it leaves at once."""
     late = elapsed - due
     return due + min(_NARROW_GAP + late * _CATCH_UP_SHARE, late)
-
-
-def _joined(data: Sequence[bytes], start: int, stop: int) -> bytes:
-    if type(data) is TemplatedFrames:
-        return data.joined(start, stop)
-    return data[start] if stop == start + 1 else b"".join(data[start:stop])
-
-
-def _ends(data: Sequence[bytes]) -> Sequence[int]:
-    return data.ends() if type(data) is TemplatedFrames else [*accumulate(map(len, data), initial=0)]
