@@ -205,11 +205,12 @@ def sampled(fields: Fields) -> bool:
     return bool(fields.get("temperature", 1.0) > 0 and fields.get("best_of", 1) == 1)
 
 
-def _positive(name: str, condition: str, *, always: bool = False) -> Check:
+def _positive(name: str, *, always: bool = False) -> Check:
     """A check that a number is above 0, always or while tokens are sampled.
 
     Its text is that of a failed assertion: the form is the engine's; file, line and wording differ from build to build.
     """
+    condition = f"{name} > 0" if always else f"!do_sample || {name} > 0"
 
     def fault(value: float, fields: Fields) -> str | None:
         if value > 0 or (name == "top_k" and value) or not (always or sampled(fields)):
@@ -220,12 +221,12 @@ def _positive(name: str, condition: str, *, always: bool = False) -> Check:
     return name, fault
 
 
-_REPEATING = _positive("repetition_penalty", "repetition_penalty > 0", always=True)
+_REPEATING = _positive("repetition_penalty", always=True)
 # After the prompt is tokenised.
 ENGINE_CHECKS: Mapping[Edition, tuple[Check, ...]] = {
-    "documented": (_positive("top_k", "!do_sample || top_k > 0"), _REPEATING),
+    "documented": (_positive("top_k"), _REPEATING),
     # The range check of top_p lets 0 through.
-    "observed": (_positive("top_p", "!do_sample || top_p > 0"), _REPEATING),
+    "observed": (_positive("top_p"), _REPEATING),
 }
 
 # --- the tables ------------------------------------------------------------------------------------------------------
