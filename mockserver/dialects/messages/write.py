@@ -113,11 +113,19 @@ def _block(writing: Writing, generated: GeneratedItem) -> Members:
     return {"type": "thinking", "thinking": generated.text, "signature": sealed}
 
 
-def _said(writing: Writing, generated: GeneratedItem) -> str:
-    """What is written of a text."""
+def _said(writing: Writing, call: GeneratedItem) -> str:
+    """What is written of a call's arguments."""
     stop = writing.choice.stop is not None
-    is_cut = generated.is_call and (stop or writing.choice.finish_reason == "length")
-    return kept(generated.text, stop) if writing.flavour.tidies and is_cut else generated.text
+    is_cut = stop or writing.choice.finish_reason == "length"
+    return kept(call.text, stop) if writing.flavour.tidies and is_cut else call.text
+
+
+def _pieces(writing: Writing, call: GeneratedItem) -> tuple[Sequence[str], bool]:
+    """The arguments of a call piece by piece, none of an empty object, and whether they are an object."""
+    said, texts, is_whole = _said(writing, call), call.texts, True
+    if said != call.text:
+        texts, is_whole = [*divided(said, texts)], _input(said) is not None
+    return () if said == "{}" else texts, is_whole
 
 
 def _input(said: str) -> Members | None:
@@ -163,16 +171,12 @@ def _frames(writing: Writing) -> Iterator[FrameBatch]:
         opening = [event("content_block_start", index=index, content_block={**block, **unsaid})]
         opening += [_PING] if flavour.pings and not index else []
         closing = [event("content_block_stop", index=index)]
-        if block["type"] == "tool_use":
+        if generated.is_call:
             # The first piece is empty, and that of a call without arguments the only one.
             opening.append(delta(delta={"type": type_, name: ""}))
         elif block["type"] == "thinking":
             closing.insert(0, delta(delta={"type": "signature_delta", "signature": block["signature"]}))
-        texts, is_whole = generated.texts if type_ else (), True
-        if generated.is_call and (said := _said(writing, generated)) != generated.text:
-            texts, is_whole = tuple(divided(said, texts)), _input(said) is not None
-        if block["type"] == "tool_use" and "".join(texts) == "{}":
-            texts = ()
+        texts, is_whole = _pieces(writing, generated) if generated.is_call else (generated.texts if type_ else (), True)
         tokens = (int(generated.is_call), *(0,) * (len(opening) - 1))
         yield FrameBatch(opening, (generated.step,) * len(opening), tokens)
         data = {"type": "content_block_delta", "index": index, "delta": {"type": type_, name: SLOT}}
