@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from mockserver.core.calls import Call, Headers
+from mockserver.dialects.anthropic.errors import betas_of
 from mockserver.dialects.messages.inputs import kept
 from mockserver.state.namespaces import Namespace
 from tests.support.asking import QUIET, Answer, ask
@@ -749,6 +751,8 @@ def test_a_beta_has_tools_of_its_own() -> None:
     assert asked({"tools": [tool]}, headers).status == 200
     refused = asked({"model": SONNET_5_5, "tools": [tool]}, headers).json()["error"]["message"]
     assert refused == "'claude-sonnet-5-5' does not support tool types: computer_20251124."
+    repeated = Headers((b"anthropic-beta", name) for name in (b"files-api-2025-04-14", b"computer-use-2025-11-24"))
+    assert betas_of(Call("POST", "/v1/messages", repeated)) == "files-api-2025-04-14,computer-use-2025-11-24"
 
 
 def test_a_call_that_is_cut_short_keeps_what_is_complete() -> None:

@@ -101,11 +101,11 @@ def _citation_faults(body: Body) -> Iterator[Refusal]:
     for number, message in enumerate(body["messages"]):
         path, blocks = f"messages.{number}.content", blocks_of(message["content"])
         for place, block in enumerate(blocks):
-            kinds = {inner["type"] for inner in blocks_of(block.get("content")) if "type" in inner}
-            for inner in blocks_of(block.get("content") if block["type"] == "tool_result" else None):
-                if inner["type"] == "tool_reference" and inner["tool_name"] not in names:
-                    yield refused("unknown_reference", name=inner["tool_name"])
-            if block["type"] == "tool_result" and "search_result" in kinds and len(kinds) > 1:
+            held = blocks_of(block.get("content")) if block["type"] == "tool_result" else ()
+            referred = [inner["tool_name"] for inner in held if inner["type"] == "tool_reference"]
+            yield from (refused("unknown_reference", name=name) for name in referred if name not in names)
+            kinds = {inner["type"] for inner in held}
+            if "search_result" in kinds and len(kinds) > 1:
                 yield refused("mixed_result", path=f"{path}.{place}.tool_result")
         for kind in ("document", "search_result"):
             found = {bool((block.get("citations") or {}).get("enabled")) for block in blocks if block["type"] == kind}

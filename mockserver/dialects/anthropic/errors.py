@@ -7,7 +7,7 @@ headers that never change.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from math import ceil, floor, isfinite
 from typing import Any
@@ -82,6 +82,11 @@ def api_key(call: Call) -> str | None:
     return call.headers.get("x-api-key") or bearer(call)
 
 
+def betas_of(call: Call) -> str:
+    """The names of the betas of a call, separated by commas; it may have several such headers."""
+    return ",".join(value.decode("latin-1") for name, value in call.headers.raw if name == b"anthropic-beta")
+
+
 def headers_fault(call: Call) -> Refusal | None:
     """Why the headers that every call has are refused; None if they are not."""
     version = call.headers.get("anthropic-version")
@@ -89,8 +94,7 @@ def headers_fault(call: Call) -> Refusal | None:
         return refused("no_version")
     if version not in VERSIONS:
         return refused("unknown_version", version=version)
-    betas = b",".join([value for name, value in call.headers.raw if name == b"anthropic-beta"]).decode("latin-1")
-    unknown = [f"`{name}`" for name in map(str.strip, betas.split(",")) if name and not _BETA.fullmatch(name)]
+    unknown = [f"`{name}`" for name in map(str.strip, betas_of(call).split(",")) if name and not _BETA.fullmatch(name)]
     return refused("unknown_beta", names=", ".join(unknown)) if unknown else None
 
 
@@ -127,24 +131,21 @@ def every_answer(call: Call, scope: RequestScope) -> RawHeaders:
     limited = scope.refused in (None, FailureKind.RATE_LIMIT) and not call.path.startswith("/v1/models")
     known = scope.refused not in (FailureKind.MISSING_CREDENTIALS, FailureKind.UNAUTHORIZED)
     unknown = scope.refused is FailureKind.UNAUTHORIZED and _is_unknown(api_key(call))
+    trace, span = hex_digits(scope.identity, 32, "trace"), hex_digits(scope.identity, 16, "span")
     return (
         date_header(scope.now),
         *(_limits(scope) if limited else ()),
         *(() if unknown else ((b"request-id", request_id(scope.identity).encode()),)),
         *(((b"anthropic-organization-id", ORGANIZATION.encode()),) if known else ()),
         # Since May 2026, when it took the place of `x-envoy-upstream-service-time` (recorded).
-        (
-            b"traceresponse",
-            f"00-{hex_digits(scope.identity, 32, 'trace')}-{hex_digits(scope.identity, 16, 'span')}-01".encode(),
-        ),
+        (b"traceresponse", f"00-{trace}-{span}-01".encode()),
         *_EDGE,
         (b"cf-ray", f"{hex_digits(scope.identity, 16, 'cf-ray')}-FRA".encode()),
     )
 
 
-def _limits(scope: RequestScope) -> RawHeaders:
+def _limits(scope: RequestScope) -> Iterator[tuple[bytes, bytes]]:
     """The limits of requests and of tokens, and of the latter the shares of input and output."""
-    found: list[tuple[bytes, bytes]] = []
     for measure, shares in _SHARES.items():
         (amount, left), full = _RECORDED[measure], floor(scope.now) + 1
         if scope.limit_states:
@@ -155,9 +156,6 @@ def _limits(scope: RequestScope) -> RawHeaders:
         reset = datetime.fromtimestamp(full, UTC).strftime("%Y-%m-%dT%H:%M:%SZ").encode()
         for name, share in shares.items():
             shown = left if measure == "requests" else round(left * share / 1_000) * 1_000
-            found += (
-                (f"anthropic-ratelimit-{name}-limit".encode(), b"%d" % round(amount * share)),
-                (f"anthropic-ratelimit-{name}-remaining".encode(), b"%d" % shown),
-                (f"anthropic-ratelimit-{name}-reset".encode(), reset),
-            )
-    return tuple(found)
+            yield f"anthropic-ratelimit-{name}-limit".encode(), b"%d" % round(amount * share)
+            yield f"anthropic-ratelimit-{name}-remaining".encode(), b"%d" % shown
+            yield f"anthropic-ratelimit-{name}-reset".encode(), reset

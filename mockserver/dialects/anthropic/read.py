@@ -16,7 +16,7 @@ from mockserver.core.failures import FailureKind, Refusal, Violation
 from mockserver.core.generation import GenerationRequest
 from mockserver.core.timeline import Reply
 from mockserver.dialects.anthropic.checks import faults
-from mockserver.dialects.anthropic.errors import WORDS, headers_fault, refused
+from mockserver.dialects.anthropic.errors import WORDS, betas_of, headers_fault, refused
 from mockserver.dialects.anthropic.models import family_of
 from mockserver.dialects.contracts import Contract, components, pydantic_words
 from mockserver.dialects.messages.read import MessageTraits, cache_marks, message_request
@@ -33,7 +33,7 @@ def read_message(call: Call, scope: RequestScope, schema: str = "MessageRequest"
     if isinstance(body, Refusal):
         return _malformed(call.body) if body.kind is FailureKind.MALFORMED_JSON else body
     version = call.headers["anthropic-version"]
-    betas = call.headers.get("anthropic-beta", "")
+    betas = betas_of(call)
     unknown = {*WORDS["unknown"][version], *(() if betas else WORDS["unknown"]["without betas"])}
     # Whatever is wrong with the value of an unknown field, the vendor only looks at its name.
     known = {name: value for name, value in body.items() if name not in unknown}
