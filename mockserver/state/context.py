@@ -114,7 +114,9 @@ def paced(context: RequestContext, model: str) -> RequestContext:
     preset_of = context.route.dialect.preset_of
     if preset_of is None or not context.latency.startswith(REALISTIC):
         return context
-    return context._replace(profile=_profile_in_force(context.latency, preset_of(model), context.settings))
+    settings = context.settings
+    profile = profile_of(context.latency, preset_of(model), settings.speed, settings.traces)
+    return context._replace(profile=profile)
 
 
 def _routed(settings: Settings, route: RouteSettings) -> Settings:
@@ -130,13 +132,13 @@ def overridden(
     """The context with another seed, latency and lengths if given, unless the request's own headers set them."""
     if seed is None and latency is None and output_tokens is None:
         return context
-    overrides, scope = context.overrides, context.scope
+    overrides, scope, settings = context.overrides, context.scope, context.settings
     if seed is not None and not overrides.get("seed"):
         scope = scope._replace(seed=seed, identity=derive(seed, "retold", scope.identity))
     if output_tokens is not None and not overrides.get("output-tokens"):
-        context = context._replace(lengths=lengths_of(output_tokens, context.settings.traces))
+        context = context._replace(lengths=lengths_of(output_tokens, settings.traces))
     if latency is not None and not overrides.get("latency"):
-        profile = _profile_in_force(latency, context.route.dialect.realistic, context.settings)
+        profile = profile_of(latency, context.route.dialect.realistic, settings.speed, settings.traces)
         return paced(context._replace(scope=scope, profile=profile, latency=latency), model)
     return context._replace(scope=scope)
 
@@ -184,11 +186,6 @@ def _edition(name: str) -> Edition:
         if edition == name:
             return edition
     raise HeaderError(f"X-Mockserver-Edition: unknown edition {short_repr(name)}. Known: {', '.join(EDITIONS)}")
-
-
-def _profile_in_force(text: str, realistic: str, settings: Settings) -> Profile | None:
-    """The profile that a latency names, at the settings' speed; None if it is off."""
-    return profile_of(text, realistic, settings.speed, settings.traces)
 
 
 @lru_cache(maxsize=256)
