@@ -52,8 +52,6 @@ _WRONG = "The admin token is not the server's (its --admin-token, or MOCKSERVER_
 _FOREIGN = "The admin API serves pages of other origins only with the admin token (--admin-token)."
 # What an endpoint raises for a request that is invalid; each message says what would have been valid.
 _REFUSALS = (AdminError, ConfigError, CriteriaError, ClientFactsError, HeaderError)
-# What comes after the prefix in a path: that it is of a namespace, and which resource.
-_PLACE = re.compile(rf"{ADMIN}/?(ns(?:/[^/]*)?(?:/|$))?(.*)", re.DOTALL)
 _VARIABLE = re.compile(r"{(\w+)(?::\w+)?}")
 
 
@@ -175,7 +173,9 @@ def _of_namespace(endpoint: AdminEndpoint, parameter: str) -> str:
 
 async def _not_found(request: Request, error: Exception) -> Response:
     path = request.url.path
-    of_one, sought = _PLACE.search(path).groups()  # type: ignore[union-attr]
+    parts = path.partition(ADMIN)[2].removeprefix("/").split("/")
+    of_one = parts[0] == "ns"
+    sought = "/".join(parts[2:] if of_one else parts)
     names = {each.paths[0].removeprefix(f"{ADMIN}/"): each.is_per_namespace for each in ENDPOINTS}
     known = [name for name, in_each in names.items() if "{" not in name and (in_each or not of_one)]
     whole = f". For the whole server there is {ADMIN}/{sought}" if of_one and sought.rstrip("/") in names else ""
