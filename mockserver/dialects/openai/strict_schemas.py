@@ -4,6 +4,8 @@ a part of JSON Schema is supported."""
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
+import orjson
+
 from mockserver.core.failures import FailureKind, Refusal
 from mockserver.dialects.openai.read import parameters_fault
 from mockserver.model.schema import schema_fault
@@ -65,19 +67,14 @@ def strict_tool(tool: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def _closed(schema: Schema) -> dict[str, Any]:
     """A schema whose objects require all of their properties, and have no others unless it says so."""
-    closed = {**schema}
-    for name in _NAMED:
-        if isinstance(schema.get(name), Mapping):
-            closed[name] = {key: _closed(it) if isinstance(it, Mapping) else it for key, it in schema[name].items()}
-    if isinstance(schema.get("anyOf"), list):
-        closed["anyOf"] = [_closed(each) if isinstance(each, Mapping) else each for each in schema["anyOf"]]
-    if isinstance(schema.get("items"), Mapping):
-        closed["items"] = _closed(schema["items"])
-    if isinstance(schema.get("properties"), Mapping):
-        listed = schema.get("required")
-        required = [name for name in listed if isinstance(name, str)] if isinstance(listed, list) else []
-        closed["required"] = [*dict.fromkeys((*required, *schema["properties"]))]
-        closed.setdefault("additionalProperties", False)
+    closed: dict[str, Any] = orjson.loads(orjson.dumps(schema))
+    for part in _parts(closed):
+        inner: Any = part.schema
+        if isinstance(inner.get("properties"), Mapping):
+            listed = inner.get("required")
+            required = [name for name in listed if isinstance(name, str)] if isinstance(listed, list) else []
+            inner["required"] = [*dict.fromkeys((*required, *inner["properties"]))]
+            inner.setdefault("additionalProperties", False)
     return closed
 
 
