@@ -1,7 +1,7 @@
 """`POST /v1/chat/completions`: requests (facts B), answers (E3) and streams (E4), also as Azure's deployments lay them
 out (I)."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import chain
 from typing import Any, NamedTuple
@@ -25,14 +25,13 @@ from mockserver.core.seeding import alphanumerics
 from mockserver.core.timeline import OPENING, LazyFrames, Reply, TokenTiming
 from mockserver.dialects.contracts import Contract, components
 from mockserver.dialects.openai.azure import CATEGORIES, NOT_FOUND, SAFE, STRUCK
-from mockserver.dialects.openai.checks import CHAT_CHECKS, Translate, accept, too_long
+from mockserver.dialects.openai.checks import CHAT_CHECKS, RequestRules, accept, too_long
 from mockserver.dialects.openai.flavour import Encoding, Flavour, Rendering, Segment, whole_body, write
 from mockserver.dialects.openai.models import (
     EFFORTS,
     UNKNOWN,
     Family,
     effort_asked,
-    family_of,
     fingerprint_of,
     snapshot_of,
     tier_of,
@@ -60,7 +59,7 @@ from mockserver.dialects.openai.replies import (
     whole_calls,
 )
 
-_REQUEST = Contract(components(__package__, "openai"), "ChatCompletionRequest")
+_RULES = RequestRules(Contract(components(__package__, "openai"), "ChatCompletionRequest"))
 
 
 class ChatOptions(NamedTuple):
@@ -78,24 +77,10 @@ class ChatOptions(NamedTuple):
 
 # --- requests ----------------------------------------------------------------------------------------------------
 
-# Of a vendor that differs a little: makes of a body, and of the request that it would be of OpenAI, its own request.
-Adapt = Callable[[Body, GenerationRequest], GenerationRequest | Refusal]
 
-
-def read_chat(
-    call: Call,
-    scope: RequestScope,
-    contract: Contract = _REQUEST,
-    family_of: Callable[[str], Family] = family_of,
-    adapt: Adapt | None = None,
-    translate: Translate | None = None,
-) -> GenerationRequest | Refusal:
-    """The request, or why OpenAI refuses it.
-
-    A vendor that differs a little has a contract and families of its own, translates a valid body into OpenAI's words,
-    and adapts the request to what else is in the body.
-    """
-    asked = accept(call, scope, "chat", contract, CHAT_CHECKS, family_of, translate)
+def read_chat(call: Call, scope: RequestScope, rules: RequestRules = _RULES) -> GenerationRequest | Refusal:
+    """The request, or why it is refused by the rules of OpenAI, or of a vendor that differs a little."""
+    asked = accept(call, scope, "chat", rules, CHAT_CHECKS)
     if isinstance(asked, Refusal):
         return asked
     body, model, family = asked
@@ -104,7 +89,7 @@ def read_chat(
     if refusal is not None:
         return refusal
     request = _request(body, prompt, model.context, family, azure=is_azure(call))
-    return request if adapt is None else adapt(body, request)
+    return request if rules.adapt is None else rules.adapt(body, request)
 
 
 def _request(body: Body, prompt: Prompt, context: int, family: Family, *, azure: bool) -> GenerationRequest:

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 from mockserver.core.calls import Call
 from mockserver.core.dialects import Model, RequestScope
 from mockserver.core.failures import FailureKind, Refusal
+from mockserver.core.generation import GenerationRequest
 from mockserver.dialects.contracts import Contract
 from mockserver.dialects.openai.models import UNKNOWN, Endpoint, Family, effort_asked, family_of
 from mockserver.dialects.openai.read import Body, json_object, unanswered
@@ -27,8 +28,19 @@ from mockserver.dialects.openai.strict_schemas import schema_refusal
 Check = Callable[[Body, Family, str], Refusal | None]
 # Checks, each with the fields that it is about: most requests have few.
 Checks = Sequence[tuple[set[str], Check]]
-# Of a vendor that differs a little: puts a valid body into OpenAI's words.
+# Of a vendor that differs a little: puts a valid body into OpenAI's words; and makes of a body, and of the request that
+# it would be of OpenAI, its own request.
 Translate = Callable[[Body], Body]
+Adapt = Callable[[Body, GenerationRequest], GenerationRequest | Refusal]
+
+
+class RequestRules(NamedTuple):
+    """By what requests are read: a contract, and in what a vendor differs a little, such as its families of models."""
+
+    contract: Contract
+    family_of: Callable[[str], Family] = family_of
+    translate: Translate | None = None
+    adapt: Adapt | None = None
 
 
 class Accepted(NamedTuple):
@@ -40,13 +52,7 @@ class Accepted(NamedTuple):
 
 
 def accept(
-    call: Call,
-    scope: RequestScope,
-    endpoint: Endpoint,
-    contract: Contract,
-    checks: Checks,
-    family_of: Callable[[str], Family] = family_of,
-    translate: Translate | None = None,
+    call: Call, scope: RequestScope, endpoint: Endpoint, rules: RequestRules, checks: Checks
 ) -> Accepted | Refusal:
     """The body of a call, in OpenAI's words; or why it is refused: for its form, its model or its fields."""
     asked = json_object(call.body)
@@ -56,19 +62,19 @@ def accept(
         # A deployment of Azure's stands for the model, whatever the body says.
         asked["model"] = scope.variables["name"]
     body: Body = asked
-    if not contract.accepts(body):
-        kept = _without_unknown_members(body, family_of)
-        if kept is None or not contract.accepts(kept):
-            return explain(contract.violations(body))
+    if not rules.contract.accepts(body):
+        kept = _without_unknown_members(body, rules.family_of)
+        if kept is None or not rules.contract.accepts(kept):
+            return explain(rules.contract.violations(body))
         body = kept
-    if translate is not None:
-        body = translate(body)
+    if rules.translate is not None:
+        body = rules.translate(body)
         if not isinstance(body, Mapping):
             raise TypeError(f"translate must give the body in OpenAI's words, not {body!r:.80}")
     model = scope.model(body["model"])
     if model is None:
         return unknown_model(body["model"], endpoint)
-    family = family_of(model.id)
+    family = rules.family_of(model.id)
     return conflict(endpoint, checks, body, family, model.id) or Accepted(body, model, family)
 
 

@@ -1,6 +1,6 @@
 """`POST /v1/completions`: requests (facts C1), answers and streams (E5)."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from itertools import accumulate, chain
 from typing import Any
@@ -12,16 +12,15 @@ from mockserver.core.generation import Choice, Generation, GenerationRequest, Li
 from mockserver.core.seeding import alphanumerics
 from mockserver.core.timeline import Reply, TokenTiming
 from mockserver.dialects.contracts import Contract, components
-from mockserver.dialects.openai.chats import Adapt
-from mockserver.dialects.openai.checks import SHARED_CHECKS, Checks, Translate, accept, too_long
+from mockserver.dialects.openai.checks import SHARED_CHECKS, Checks, RequestRules, accept, too_long
 from mockserver.dialects.openai.flavour import Flavour, Rendering, Segment, write
 from mockserver.dialects.openai.limits import model_headers
-from mockserver.dialects.openai.models import UNKNOWN, Family, family_of, snapshot_of
+from mockserver.dialects.openai.models import UNKNOWN, Family, snapshot_of
 from mockserver.dialects.openai.read import Body, sampling, stop_texts, text_prompts, whole
 from mockserver.dialects.openai.refusals import refused, unsupported
 from mockserver.dialects.openai.replies import NOTHING, Members, legacy_logprobs, pretty, usage_object
 
-_REQUEST = Contract(components(__package__, "openai"), "CompletionRequest")
+_RULES = RequestRules(Contract(components(__package__, "openai"), "CompletionRequest"))
 # What a request without a prompt continues, and how long its answer is, in tokens.
 _NO_PROMPT, _USUAL_LENGTH = "<|endoftext|>", 16
 # The ids of the tokens of the models that complete texts go so far.
@@ -58,16 +57,9 @@ _CHECKS: Checks = (
 )
 
 
-def read_completion(
-    call: Call,
-    scope: RequestScope,
-    contract: Contract = _REQUEST,
-    family_of: Callable[[str], Family] = family_of,
-    adapt: Adapt | None = None,
-    translate: Translate | None = None,
-) -> GenerationRequest | Refusal:
-    """The request, or why OpenAI refuses it; a vendor that differs a little adapts it, as `read_chat` says."""
-    asked = accept(call, scope, "completions", contract, _CHECKS, family_of, translate)
+def read_completion(call: Call, scope: RequestScope, rules: RequestRules = _RULES) -> GenerationRequest | Refusal:
+    """The request, or why it is refused by the rules of OpenAI, or of a vendor that differs a little."""
+    asked = accept(call, scope, "completions", rules, _CHECKS)
     if isinstance(asked, Refusal):
         return asked
     body, model, family = asked
@@ -93,7 +85,7 @@ def read_completion(
         n=whole(body.get("n")) or 1,
         best_of=whole(body.get("best_of")) or 1,
     )
-    return request if adapt is None else adapt(body, request)
+    return request if rules.adapt is None else rules.adapt(body, request)
 
 
 def write_completion(generation: Generation, pace: TokenTiming, scope: RequestScope) -> Reply:

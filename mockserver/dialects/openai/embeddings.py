@@ -14,14 +14,14 @@ from mockserver.core.generation import Generation, GenerationRequest, Limits, Pr
 from mockserver.core.seeding import derive
 from mockserver.core.timeline import Reply, TokenTiming
 from mockserver.dialects.contracts import Contract, components
-from mockserver.dialects.openai.checks import Checks, accept, too_long
+from mockserver.dialects.openai.checks import Checks, RequestRules, accept, too_long
 from mockserver.dialects.openai.models import Family, snapshot_of
 from mockserver.dialects.openai.read import Body, text_prompts, whole
 from mockserver.dialects.openai.refusals import refused
 from mockserver.dialects.openai.replies import body_reply
 from mockserver.model import tokens
 
-_REQUEST = Contract(components(__package__, "openai"), "EmbeddingRequest")
+_RULES = RequestRules(Contract(components(__package__, "openai"), "EmbeddingRequest"))
 
 
 class EmbeddingForm(NamedTuple):
@@ -60,7 +60,7 @@ _CHECKS: Checks = (({"dimensions"}, _dimensions),)
 
 def read_embedding(call: Call, scope: RequestScope) -> GenerationRequest | Refusal:
     """The request, or why OpenAI refuses it."""
-    asked = accept(call, scope, "embeddings", _REQUEST, _CHECKS)
+    asked = accept(call, scope, "embeddings", _RULES, _CHECKS)
     if isinstance(asked, Refusal):
         return asked
     body, model, family = asked

@@ -17,8 +17,8 @@ from mockserver.core.generation import GenerationRequest
 from mockserver.core.timeline import RawHeaders
 from mockserver.dialects.contracts import Components, Contract, reachable
 from mockserver.dialects.openai.chats import CHAT as _OPENAI_CHAT
-from mockserver.dialects.openai.chats import Adapt, read_chat
-from mockserver.dialects.openai.checks import Translate
+from mockserver.dialects.openai.chats import read_chat
+from mockserver.dialects.openai.checks import Adapt, RequestRules, Translate
 from mockserver.dialects.openai.completions import COMPLETION as _OPENAI_COMPLETION
 from mockserver.dialects.openai.completions import read_completion
 from mockserver.dialects.openai.dialect import CHAT_COMPLETIONS, COMPLETIONS, CONTRACT, GET_MODEL, LIST_MODELS
@@ -27,7 +27,7 @@ from mockserver.dialects.openai.flavour import Flavour
 from mockserver.dialects.openai.flavour_checks import write
 from mockserver.dialects.openai.limits import limit_headers
 from mockserver.dialects.openai.models import UNKNOWN, Row, get_model, list_models, model_row
-from mockserver.dialects.openai.read import bearer, json_object
+from mockserver.dialects.openai.read import Body, bearer, json_object
 from mockserver.dialects.openai.replies import date_header, usage_object
 
 _MEMBERS = ("id", "object", "created", "model", "choices", "usage")
@@ -103,16 +103,16 @@ def variant(
         error_schema = {}
     contract = cache(lambda: _contract(fields, error_schema, strict=strict))
     own = frozenset(fields)
-    asked: dict[str, Any] = {"family_of": lambda model: UNKNOWN, "translate": translate, "adapt": adapt}
+    rules = RequestRules(Contract(contract, "ChatCompletionRequest"), lambda model: UNKNOWN, translate, adapt)
     listed: dict[str, Any] = {"row": row, "dump": chats.encoding.dump}
     chat_operation = CHAT_COMPLETIONS._replace(
         paths=(f"{prefix}/chat/completions",),
-        read=partial(_read, read_chat, Contract(contract, "ChatCompletionRequest"), own, asked),
+        read=partial(_read, read_chat, rules, own),
         write=partial(write, chats),
     )
     completion_operation = COMPLETIONS._replace(
         paths=(f"{prefix}/completions",),
-        read=partial(_read, read_completion, Contract(contract, "CompletionRequest"), own, asked),
+        read=partial(_read, read_completion, rules._replace(contract=Contract(contract, "CompletionRequest")), own),
         write=partial(write, completions or COMPLETION),
     )
     usual = {
@@ -140,20 +140,19 @@ def variant(
 
 def _read(
     read: Callable[..., GenerationRequest | Refusal],
-    contract: Contract,
+    rules: RequestRules,
     own: Set[str],
-    asked: Mapping[str, Any],
     call: Call,
     scope: RequestScope,
 ) -> GenerationRequest | Refusal:
     """The request of a call. Raises TypeError, for the author, if it cannot be read for what fields of the vendor's
     `own` hold, which `translate` should have put into OpenAI's words."""
     try:
-        return read(call, scope, contract=contract, **asked)
+        return read(call, scope, rules)
     except Exception:
-        body, translate = json_object(call.body), asked["translate"]
-        body = body if translate is None or isinstance(body, Refusal) else translate(body)
-        found = Contract(CONTRACT, contract.name).violations(body)
+        body: Body | Refusal = json_object(call.body)
+        body = body if rules.translate is None or isinstance(body, Refusal) else rules.translate(body)
+        found = Contract(CONTRACT, rules.contract.name).violations(body)
         told = "; ".join(f"{each.field}: {each.message}" for each in found if each.path and each.path[0] in own)
         if told:
             raise TypeError(f"translate must put what OpenAI has not into its words: {told}") from None
