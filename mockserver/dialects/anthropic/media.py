@@ -24,11 +24,8 @@ class Medium(NamedTuple):
 
 def media_faults(body: Body) -> Iterator[Refusal]:
     """Why the images and documents of a conversation are refused."""
-    found = [
-        medium
-        for number, message in enumerate(body["messages"])
-        for medium in _media(message["content"], f"messages.{number}.content")
-    ]
+    said = ((message["content"], f"messages.{number}.content") for number, message in enumerate(body["messages"]))
+    found = [medium for content, path in said for medium in _media(content, path)]
     many = sum(medium.kind == "image" for medium in found) > _MANY
     for medium in found:
         if medium.source.get("type") == "base64":
@@ -73,9 +70,8 @@ def _pdf_faults(document: Medium) -> Iterator[Refusal]:
 
 def _decoded(data: str) -> bytes | None:
     """What a text in base64 stands for, though it may lack its padding or be divided into lines."""
-    for text in (data, "".join(data.split()).rstrip("=")):
-        try:
-            return b64decode(text + "=" * (-len(text) % 4), validate=True)
-        except ValueError:
-            continue
-    return None
+    text = "".join(data.split()).rstrip("=")
+    try:
+        return b64decode(text + "=" * (-len(text) % 4), validate=True)
+    except ValueError:
+        return None
