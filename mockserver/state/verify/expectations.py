@@ -45,12 +45,14 @@ class Bounds(NamedTuple):
     least: int = 0
     most: int | None = None
 
-    def __str__(self) -> str:
+    def of(self, noun: str) -> str:
+        """The bounds with their noun, as `at least 1 request`."""
         if self.most is None:
-            return f"at least {self.least}"
+            return f"at least {pluralize(self.least, noun)}"
+        most = pluralize(self.most, noun)
         if self.least == self.most:
-            return str(self.least)
-        return f"{self.least} to {self.most}" if self.least else f"at most {self.most}"
+            return most
+        return f"{self.least} to {most}" if self.least else f"at most {most}"
 
 
 def calls(selection: Selection, bounds: Bounds) -> str | None:
@@ -60,8 +62,7 @@ def calls(selection: Selection, bounds: Bounds) -> str | None:
     if _are_certain(count, uncertain, bounds):
         return None
     found = f"{count} in the journal" if uncertain else f"{count}"
-    plural = "" if str(bounds).split()[-1] == "1" else "s"
-    lines = [f"Expected {bounds} request{plural}{selection.asked}, found {found}."]
+    lines = [f"Expected {bounds.of('request')}{selection.asked}, found {found}."]
     if selection.matching:
         lines += ["Found:", *_lines(selection.matching)]
     if selection.others and count < bounds.least:
@@ -116,7 +117,8 @@ def concurrency(selection: Selection, most: int) -> str | None:
     for view in views:
         open_then = [each for each in views if each.arrived <= view.arrived < each.end]
         if len(open_then) > most:
-            expected = f"Expected at most {most} requests at once, found {len(open_then)} when #{view.number} came:"
+            wanted, found = pluralize(most, "request"), len(open_then)
+            expected = f"Expected at most {wanted} at once, found {found} when #{view.number} came:"
             return "\n".join([expected, *_lines(open_then)])
     return _of_all(None, selection.forgotten)
 
@@ -219,7 +221,7 @@ def cancelled(selection: Selection, bounds: Bounds) -> str | None:
     count = sum(view.closed_by == "client" for view in selection.matching)
     if _are_certain(count, selection.forgotten, bounds):
         return None
-    expected = f"Expected the client to cancel {bounds} answer{'' if str(bounds) == '1' else 's'}, found {count}."
+    expected = f"Expected the client to cancel {bounds.of('answer')}, found {count}."
     return _of_some([expected, *_lines(selection.matching)], selection.forgotten)
 
 

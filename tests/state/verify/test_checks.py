@@ -86,7 +86,7 @@ FAILING: list[tuple[dict[str, Any], str]] = [
         "Expected at least 0.4 s from each answer to the next request, but:\n  #3 came before #2",
     ),
     ({"in_order": [{"model": "n"}, {"status": 429}]}, "but no request with status=429 came after #3 (step 2)."),
-    ({"concurrency": 1}, "Expected at most 1 requests at once, found 2 when #3 came:\n  #2"),
+    ({"concurrency": 1}, "Expected at most 1 request at once, found 2 when #3 came:\n  #2"),
     ({"tokens": 74}, "Expected at most 74 tokens, found 75. Most of them in:"),
     (
         {"cached_tokens": 9, "match": {"model": "m"}},
