@@ -1,4 +1,7 @@
-"""Whether the answers of a stub can come from any of the operations that it is for, in the edition in force."""
+"""What cannot be: a match that no operation meets, an answer or a fault that none of those it is for can have.
+
+An answer must be possible in an edition that is in force.
+"""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
