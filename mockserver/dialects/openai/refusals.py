@@ -44,13 +44,13 @@ def explain(violations: Sequence[Violation], *, responses: bool = False) -> Refu
 
 
 def _told(violations: Sequence[Violation], *, responses: bool) -> Refusal:
-    unknown = [str(v.path[0]) for v in violations if v.rule == "additionalProperties" and len(v.path) == 1]
+    unknown = [v for v in violations if v.rule == "additionalProperties" and len(v.path) == 1]
     if not responses and any(v.path == ("model",) and v.found is None for v in violations):
         return refused(NO_MODEL)
     if unknown and not responses:
-        names = ", ".join(name[:LONGEST_ECHO] for name in unknown)
+        names = ", ".join(str(v.path[0])[:LONGEST_ECHO] for v in unknown)
         return refused(f"Unrecognized request argument{'s' * (len(unknown) > 1)} supplied: {names}")
-    first = next((v for v in violations if v.rule == "additionalProperties" and len(v.path) == 1), violations[0])
+    first = (unknown or violations)[0]
     if first.path == ("dimensions",) and first.rule == "minimum":
         # Recorded of embeddings, of which other refusals are assumed to be like those of chats.
         return refused(f"{first.found} is less than the minimum of {first.expected} - 'dimensions'")

@@ -225,13 +225,8 @@ def _reasoning(response: Responding) -> Members:
 def _text(asked: Members) -> Members:
     form = asked.get("format") or {"type": "text"}
     if form["type"] == "json_schema":
-        form = {
-            "type": "json_schema",
-            "description": form.get("description"),
-            "name": form["name"],
-            "schema": form["schema"],
-            "strict": bool(form.get("strict")),
-        }
+        form = {name: form.get(name) for name in ("type", "description", "name", "schema", "strict")}
+        form["strict"] = bool(form["strict"])
     return {"format": form, "verbosity": asked.get("verbosity") or "medium"}
 
 
@@ -241,10 +236,7 @@ def _usage(response: Responding) -> Members:
     written = usage.written_tokens if family_of(response.generation.request.model).cache_options else 0
     return {
         "input_tokens": usage.prompt_tokens,
-        "input_tokens_details": {
-            "cache_write_tokens": written,
-            "cached_tokens": usage.cached_tokens,
-        },
+        "input_tokens_details": {"cache_write_tokens": written, "cached_tokens": usage.cached_tokens},
         "output_tokens": usage.completion_tokens,
         "output_tokens_details": {"reasoning_tokens": response.reasoning_tokens},
         "total_tokens": usage.total_tokens,
