@@ -9,7 +9,7 @@ import orjson
 from mockserver.core.calls import Call
 from mockserver.core.dialects import RequestScope
 from mockserver.core.failures import FailureKind
-from mockserver.core.quotas import PERIODS, Limit, LimitState, tightest_by_measure
+from mockserver.core.quotas import LimitState, per_minute, tightest_by_measure
 from mockserver.core.seeding import uuid4_text
 from mockserver.core.timeline import RawHeaders
 from mockserver.dialects.openai.models import snapshot_of
@@ -124,10 +124,7 @@ def _of_deployment(name: str) -> RawHeaders:
 
 
 # Those of a recorded deployment after one short request.
-_RECORDED = (
-    LimitState(Limit("requests", PERIODS["minute"], 250), 1),
-    LimitState(Limit("tokens", PERIODS["minute"], 250_000), 9),
-)
+_RECORDED = tuple(map(LimitState, per_minute(250, 250_000).limits, (1, 9)))
 
 
 def _limits(call: Call, scope: RequestScope) -> RawHeaders:

@@ -163,10 +163,10 @@ def limit_headers(limit_states: tuple[LimitState, ...]) -> RawHeaders:
     )
 
 
-_REQUESTS, _TOKENS = Limit("requests", _MINUTE, 10_000), Limit("tokens", _MINUTE, 250_000)
+_ACCOUNT = per_minute(10_000, 250_000).limits
 # Those of a recorded account after one short request, and when it is refused for them.
-_RECORDED = limit_headers((LimitState(_REQUESTS, 1), LimitState(_TOKENS, 9)))
-_RECORDED_REFUSAL = limit_headers((LimitState(_REQUESTS, _REQUESTS.amount), LimitState(_TOKENS, 9)))
+_RECORDED = limit_headers(tuple(map(LimitState, _ACCOUNT, (1, 9))))
+_RECORDED_REFUSAL = limit_headers(tuple(map(LimitState, _ACCOUNT, (10_000, 9))))
 
 
 def _limits(call: Call, scope: RequestScope) -> RawHeaders:
