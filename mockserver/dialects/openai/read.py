@@ -233,12 +233,7 @@ def image_of(part: Body) -> str | None:
 
 def image_urls(messages: Sequence[Body], url_of: Callable[[Body], str | None] = image_of) -> list[str]:
     """The URLs of all images, in order; `url_of` finds that of a part."""
-    found = []
-    for message in messages:
-        content = message.get("content")
-        if isinstance(content, list):
-            found += [url for part in content if (url := url_of(part)) is not None]
-    return found
+    return [url for message in messages for part in parts(message) if (url := url_of(part)) is not None]
 
 
 # An image of low detail counts so many tokens, any other as many more for each tile. It is first scaled down to fit a
