@@ -17,11 +17,12 @@ from mockserver.dialects.openai.replies import date_header, header_value
 
 # What the path of an operation has instead of `/v1`, after `/openai`.
 DEPLOYMENTS = "/deployments/{name}"
-SAFE = {"filtered": False, "severity": "safe"}
+# What the filters state of a prompt, and of an answer if they have found something; the category and the severity of
+# that are a guess.
+_SAFE = {name: {"filtered": False, "severity": "safe"} for name in ("hate", "sexual", "violence", "self_harm")}
 NOT_FOUND = {"detected": False, "filtered": False}
-CATEGORIES = ("hate", "self_harm", "sexual", "violence")
-# What a filter states that has found something; the category and the severity are a guess.
-STRUCK = {"violence": {"filtered": True, "severity": "medium"}}
+OF_PROMPT = {**_SAFE, "jailbreak": NOT_FOUND}
+_STRUCK = {"violence": {"filtered": True, "severity": "medium"}}
 _DENIED = {
     "code": "401",
     "message": "Access denied due to invalid subscription key or wrong API endpoint. Make sure to provide a valid key "
@@ -47,7 +48,7 @@ _ERRORS: Mapping[FailureKind, Mapping[str, Any]] = {
         "status": 400,
         "innererror": {
             "code": "ResponsibleAIPolicyViolation",
-            "content_filter_result": {**dict.fromkeys(CATEGORIES, SAFE), **STRUCK},
+            "content_filter_result": {**dict(sorted(_SAFE.items())), **_STRUCK},
         },
     },
     FailureKind.RATE_LIMIT: {
@@ -58,13 +59,17 @@ _ERRORS: Mapping[FailureKind, Mapping[str, Any]] = {
 }
 
 
+def of_answer(*, blocked: bool) -> Mapping[str, Any]:
+    """What the filters state of an answer."""
+    protected = dict.fromkeys(("protected_material_code", "protected_material_text"), NOT_FOUND)
+    return {**protected, **_SAFE, **(_STRUCK if blocked else {})}
+
+
 def content_filters(prompt: int, answer: int, *, blocked: bool) -> list[Mapping[str, Any]]:
     """What a response tells of its filters, given the lengths of its prompt and its answer."""
-    safe = dict.fromkeys(("hate", "sexual", "violence", "self_harm"), SAFE)
-    protected = dict.fromkeys(("protected_material_code", "protected_material_text"), NOT_FOUND)
     looked_at = (
-        ("prompt", False, prompt, {**safe, "jailbreak": NOT_FOUND}),
-        ("completion", blocked, answer, {**protected, **safe, **(STRUCK if blocked else {})}),
+        ("prompt", False, prompt, OF_PROMPT),
+        ("completion", blocked, answer, of_answer(blocked=blocked)),
     )
     return [
         {

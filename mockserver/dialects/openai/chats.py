@@ -24,7 +24,7 @@ from mockserver.core.generation import (
 from mockserver.core.seeding import alphanumerics
 from mockserver.core.timeline import OPENING, LazyFrames, Reply, TokenTiming
 from mockserver.dialects.contracts import Contract, components
-from mockserver.dialects.openai.azure import CATEGORIES, NOT_FOUND, SAFE, STRUCK
+from mockserver.dialects.openai.azure import NOT_FOUND, OF_PROMPT, of_answer
 from mockserver.dialects.openai.checks import CHAT_CHECKS, RequestRules, accept, too_long
 from mockserver.dialects.openai.flavour import Encoding, Flavour, Rendering, Segment, whole_body, write
 from mockserver.dialects.openai.models import (
@@ -137,7 +137,7 @@ def write_chat(generation: Generation, pace: TokenTiming, scope: RequestScope) -
     reply = write(_AZURE if azure else CHAT, _finished(generation), pace, scope)
     if not (azure and reply.streamed):
         return reply
-    told = {**dict.fromkeys(("id", "model", "object"), ""), "choices": [], "created": 0, **_OF_PROMPT}
+    told = {**dict.fromkeys(("id", "model", "object"), ""), "choices": [], "created": 0, **_PROMPT_FILTERS}
     first = b"data: %b\n\n" % _sorted(told)
     return reply._replace(frames=LazyFrames(lambda: chain((at_step(OPENING, (first,)),), reply.frames)))
 
@@ -328,11 +328,8 @@ CHAT = Flavour(
 
 _sorted = partial(orjson.dumps, option=orjson.OPT_SORT_KEYS)
 # Without whitespace, keys in alphabetical order but for those of the prompt's results, and with the results of filters.
-_SAFE = dict.fromkeys(CATEGORIES, SAFE)
-_PROMPT_RESULTS = _sorted({**_SAFE, "jailbreak": NOT_FOUND})
-_OF_PROMPT = {
-    "prompt_filter_results": orjson.Fragment(b'[{"prompt_index":0,"content_filter_results":%b}]' % _PROMPT_RESULTS)
-}
+_RESULTS = b'[{"prompt_index":0,"content_filter_results":%b}]' % _sorted(OF_PROMPT)
+_PROMPT_FILTERS = {"prompt_filter_results": orjson.Fragment(_RESULTS)}
 
 
 def _latencies(rendering: Rendering) -> Members:
@@ -353,11 +350,8 @@ def _latencies(rendering: Rendering) -> Members:
 
 def _azure_members(rendering: Rendering, choice: Choice) -> Members:
     """A choice with what the filters have found in its text."""
-    found: Members = {**_SAFE, "protected_material_code": NOT_FOUND, "protected_material_text": NOT_FOUND}
-    if choice.finish_reason == "content_filter":
-        found = {**found, **STRUCK}
-    results = NOTHING if choice.calls else found
-    return {"logprobs": None, **CHAT.choice_members(rendering, choice), "content_filter_results": dict(results)}
+    results = {} if choice.calls else of_answer(blocked=choice.finish_reason == "content_filter")
+    return {"logprobs": None, **CHAT.choice_members(rendering, choice), "content_filter_results": results}
 
 
 def _azure_segments(rendering: Rendering, choice: Choice) -> Sequence[Segment]:
@@ -367,7 +361,7 @@ def _azure_segments(rendering: Rendering, choice: Choice) -> Sequence[Segment]:
 
 
 _AZURE = CHAT._replace(
-    around=lambda rendering: {**CHAT.around(rendering), **_OF_PROMPT},
+    around=lambda rendering: {**CHAT.around(rendering), **_PROMPT_FILTERS},
     counts=lambda rendering: {**_counts(rendering), **(NOTHING if _streams(rendering) else _latencies(rendering))},
     closing_around=lambda rendering: _latencies(rendering) if _streams(rendering) else CHAT.closing_around(rendering),
     choice_members=_azure_members,
