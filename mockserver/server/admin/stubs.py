@@ -123,7 +123,7 @@ def _added(request: AdminRequest, stubs: Sequence[Stub]) -> list[str]:
     """Add stubs, if there is room for them."""
     registry = request.namespace.stubs
     _check_room(len(registry.added) + len(stubs))
-    return [registry.add(stub) for stub in stubs]
+    return registry.extend(stubs)
 
 
 def _check_room(count: int) -> None:

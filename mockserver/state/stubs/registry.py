@@ -148,18 +148,29 @@ class StubRegistry:
 
     def add(self, stub: Stub) -> str:
         """Add a stub, or replace the one of the same name, and count from zero. Return its name."""
-        with self._lock:
-            return self._add(stub)
+        return self.extend((stub,))[0]
 
-    def _add(self, stub: Stub) -> str:
-        if not stub.name:
-            names = (f"stub-{number}" for number in count(self._made + 1))
-            stub = stub._replace(name=next(name for name in names if name not in self.added))
-            self._made = int(stub.name.removeprefix("stub-"))
-        self.added[stub.name] = stub
-        self._used.pop(stub.name, None)
+    def extend(self, stubs: Sequence[Stub]) -> list[str]:
+        """Add several stubs in the same way. Those without a name get one that none of the others has."""
+        with self._lock:
+            return self._extend(stubs)
+
+    def _extend(self, stubs: Sequence[Stub]) -> list[str]:
+        given = {stub.name for stub in stubs}
+        names = []
+        for stub in stubs:
+            if not stub.name:
+                self._made = next(
+                    number
+                    for number in count(self._made + 1)
+                    if f"stub-{number}" not in self.added and f"stub-{number}" not in given
+                )
+                stub = stub._replace(name=f"stub-{self._made}")
+            self.added[stub.name] = stub
+            self._used.pop(stub.name, None)
+            names.append(stub.name)
         self._indexed = None
-        return stub.name
+        return names
 
     def remove(self, name: str) -> bool:
         """Remove a stub; return False if none of that name was added."""
@@ -176,8 +187,7 @@ class StubRegistry:
             for name in self.added:
                 self._used.pop(name, None)
             self.added.clear()
-            self._indexed = None
-            return [self._add(stub) for stub in stubs]
+            return self._extend(stubs)
 
     def reset(self) -> None:
         """Forget all added stubs and all counts."""

@@ -123,6 +123,8 @@ def test_a_stub_of_the_same_name_takes_the_place_of_the_older_one_and_counts_ane
     assert [here.stubs.remove("a"), here.stubs.remove("a")] == [True, False]
     assert here.stubs.put([read_stub({"reply": "only"})]) == ["stub-1"]
     assert text(here) == "only"
+    unnamed, named = read_stub({"reply": "first"}), read_stub({"name": "stub-2", "reply": "second"})
+    assert here.stubs.put([unnamed, named]) == ["stub-3", "stub-2"]
     here.reset()
     assert text(here) == GENERATED
 
