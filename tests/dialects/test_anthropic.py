@@ -10,7 +10,7 @@ import pytest
 
 from mockserver.core.calls import Call, Headers
 from mockserver.dialects.anthropic.errors import betas_of
-from mockserver.dialects.messages.inputs import kept
+from mockserver.dialects.messages.write import kept_input
 from mockserver.state.namespaces import Namespace
 from tests.support.asking import QUIET, Answer, ask
 
@@ -790,4 +790,4 @@ def test_a_call_that_is_cut_short_keeps_what_is_complete() -> None:
     ],
 )
 def test_what_is_kept_of_an_input(text: str, limited: str, stopped: str) -> None:
-    assert (kept(text, closes=False), kept(text, closes=True)) == (limited, stopped)
+    assert (kept_input(text, closes=False), kept_input(text, closes=True)) == (limited, stopped)

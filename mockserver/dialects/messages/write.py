@@ -4,6 +4,7 @@ An answer is a list of content blocks. Each is written whole in a body; in a str
 for each of its tokens, and one that stops it. A `MessageFlavour` states what vendors form in ways of their own.
 """
 
+import re
 from base64 import b64encode
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
@@ -17,7 +18,6 @@ from mockserver.core.failures import Refusal
 from mockserver.core.generation import Choice, Generation
 from mockserver.core.seeding import Draws, derive, hex_digits
 from mockserver.core.timeline import OPENING, RUN_LENGTH, FrameBatch, LazyFrames, Reply, TemplatedFrames, TokenTiming
-from mockserver.dialects.messages.inputs import divided, kept
 from mockserver.dialects.messages.read import MessageOptions
 from mockserver.dialects.openai.read import json_object
 from mockserver.dialects.openai.replies import (
@@ -117,14 +117,14 @@ def _said(writing: Writing, call: GeneratedItem) -> str:
     """What is written of a call's arguments."""
     stop = writing.choice.stop is not None
     is_cut = stop or writing.choice.finish_reason == "length"
-    return kept(call.text, stop) if writing.flavour.tidies and is_cut else call.text
+    return kept_input(call.text, stop) if writing.flavour.tidies and is_cut else call.text
 
 
 def _pieces(writing: Writing, call: GeneratedItem) -> tuple[Sequence[str], bool]:
     """The arguments of a call piece by piece, none of an empty object, and whether they are an object."""
     said, texts, is_whole = _said(writing, call), call.texts, True
     if said != call.text:
-        texts, is_whole = [*divided(said, texts)], _input(said) is not None
+        texts, is_whole = [*_divided(said, texts)], _input(said) is not None
     return () if said == "{}" else texts, is_whole
 
 
@@ -194,3 +194,53 @@ def _frames(writing: Writing) -> Iterator[FrameBatch]:
     ended, usage = ordered(flavour.ending, {**flavour.around(writing), **ending}), flavour.usage(writing, "end")
     last = (event("message_delta", delta=ended, usage=usage), event("message_stop"))
     yield FrameBatch(last, (writing.generation.last_step,) * len(last), (left, 0))
+
+
+# --- inputs of calls that are cut short: what Anthropic keeps of them (recorded in September 2026) -------------------
+
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*+(?P<end>")?|[{}\[\]:,]|[^\s{}\[\]:,"]++')
+# An escape that is itself cut short.
+_ESCAPE = re.compile(r"(?<!\\)(?:\\\\)*(?P<cut>\\(?:u[0-9a-fA-F]{0,3})?)\Z")
+_ENDS = {"{": "}", "[": "]"}
+
+
+def kept_input(text: str, closes: bool) -> str:
+    """The beginning of a JSON object, up to the last of its properties that is complete.
+
+    If it `closes`, then the string that is being written ends where the text does, and so do the lists and objects
+    around it: a stop sequence has such an end, which a limit of tokens has not.
+    """
+    end, open_, before = 0, list[str](), ""
+    for token in _TOKEN.finditer(text):
+        said, is_value = token[0], before == ":" or (before in ("[", ",") and open_[-1:] == ["["])
+        if said in _ENDS:
+            open_.append(said)
+        elif said in ("}", "]"):
+            del open_[-1:]
+        elif said[0] == '"' and not token["end"]:
+            return _closed(text, open_) if closes and is_value else _object(text[:end], closes)
+        # Of a number, and of a word, nobody knows that it is complete unless something follows.
+        follows = said in ("}", "]") or (is_value and said not in _ENDS and (said[0] == '"' or token.end() < len(text)))
+        if follows and open_ in (["{"], []):
+            end = token.end()
+        before = said
+    return text if end and not open_ else _object(text[:end], closes)
+
+
+def _object(properties: str, closes: bool) -> str:
+    return f"{properties or '{'}}}" if closes else properties
+
+
+def _closed(text: str, open_: Sequence[str]) -> str:
+    cut = _ESCAPE.search(text)
+    return (text[: cut.start("cut")] if cut else text) + '"' + "".join(_ENDS[each] for each in reversed(open_))
+
+
+def _divided(text: str, texts: Sequence[str]) -> Iterator[str]:
+    """A text that begins as `texts` do, divided where these are; the last piece has what is added to them."""
+    place = 0
+    for index, given in enumerate(texts, 1):
+        end = place + len(given) if index < len(texts) else len(text)
+        if place < len(text):
+            yield text[place:end]
+        place = end
