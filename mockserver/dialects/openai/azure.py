@@ -22,7 +22,7 @@ DEPLOYMENTS = "/deployments/{name}"
 _SAFE = {name: {"filtered": False, "severity": "safe"} for name in ("hate", "sexual", "violence", "self_harm")}
 NOT_FOUND = {"detected": False, "filtered": False}
 OF_PROMPT = {**_SAFE, "jailbreak": NOT_FOUND}
-_STRUCK = {"violence": {"filtered": True, "severity": "medium"}}
+_FOUND = {"violence": {"filtered": True, "severity": "medium"}}
 _DENIED = {
     "code": "401",
     "message": "Access denied due to invalid subscription key or wrong API endpoint. Make sure to provide a valid key "
@@ -48,7 +48,7 @@ _ERRORS: Mapping[FailureKind, Mapping[str, Any]] = {
         "status": 400,
         "innererror": {
             "code": "ResponsibleAIPolicyViolation",
-            "content_filter_result": {**dict(sorted(_SAFE.items())), **_STRUCK},
+            "content_filter_result": {**dict(sorted(_SAFE.items())), **_FOUND},
         },
     },
     FailureKind.RATE_LIMIT: {
@@ -62,7 +62,7 @@ _ERRORS: Mapping[FailureKind, Mapping[str, Any]] = {
 def of_answer(*, blocked: bool) -> Mapping[str, Any]:
     """What the filters state of an answer."""
     protected = dict.fromkeys(("protected_material_code", "protected_material_text"), NOT_FOUND)
-    return {**protected, **_SAFE, **(_STRUCK if blocked else {})}
+    return {**protected, **_SAFE, **(_FOUND if blocked else {})}
 
 
 def content_filters(prompt: int, answer: int, *, blocked: bool) -> list[Mapping[str, Any]]:
