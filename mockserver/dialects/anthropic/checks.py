@@ -1,24 +1,24 @@
 """Which Messages are refused though they keep to the contract (facts A4, A10): fields that exclude each other, schemas
-that no answer could conform to, and conversations that no model could go on with. `contract/refusals.json` has the
-words."""
+that no answer could conform to, conversations that no model could go on with, and media for what they hold.
+`contract/refusals.json` has the words."""
 
+from base64 import b64decode
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, pairwise
 from typing import NamedTuple
 
 from mockserver.core.failures import Refusal
 from mockserver.dialects.anthropic.errors import refused
-from mockserver.dialects.anthropic.media import media_faults
 from mockserver.dialects.anthropic.models import ClaudeFamily
 from mockserver.dialects.anthropic.strict_schemas import limits_fault, strict_fault
 from mockserver.dialects.messages.read import CacheMark, answer_format, blocks_of
-from mockserver.dialects.openai.read import Body, parameters_fault
+from mockserver.dialects.openai.read import Body, image_size, parameters_fault
 from mockserver.model.schema import schema_fault
 
 
 def faults(body: Body, marks: Sequence[CacheMark], family: ClaudeFamily) -> Iterator[Refusal]:
     """Why a body is refused, in the order in which the service finds out."""
-    said = chain(_said_faults(body), _citation_faults(body), media_faults(body))
+    said = chain(_said_faults(body), _citation_faults(body), _media_faults(body))
     return chain(_field_faults(body, marks), said, _turn_faults(body, family), _container_faults(body))
 
 
@@ -65,7 +65,7 @@ def _field_faults(body: Body, marks: Sequence[CacheMark]) -> Iterator[Refusal]:
         if fault is not None:
             yield refused("format_schema", fault=fault)
     strict = [schema for tool in tools if tool.get("strict") and (schema := _schema_of(tool))]
-    fault = limits_fault(strict, form and form["schema"])
+    fault = limits_fault(strict, form and form["schema"]) if strict or form is not None else None
     if fault is not None:
         yield refused("strict_limits", fault=fault)
     if len(marks) > 4:
@@ -215,3 +215,73 @@ def _end_faults(turns: Sequence[Turn], body: Body, family: ClaudeFamily) -> Iter
         path, first = next(iter(before.blocks.items()))
         if first["type"] not in ("thinking", "redacted_thinking"):
             yield refused("thought_missing", path=path, kind=first["type"])
+
+
+# --- images and documents, refused for what they hold (recorded in 2026) -----------------------------------------
+
+# The most characters of an image, the longest side of one, how many are many, and the longest side of one of these.
+_MOST, _LONGEST, _MANY, _LONGEST_OF_MANY = 10_485_760, 8_000, 20, 2_000
+_STARTS = {b"\x89PNG": "image/png", b"\xff\xd8\xff": "image/jpeg", b"GIF8": "image/gif"}
+
+
+class Medium(NamedTuple):
+    """An image or a document, where it is, and what it is made of."""
+
+    path: str
+    kind: str
+    source: Body
+
+
+def _media_faults(body: Body) -> Iterator[Refusal]:
+    """Why the images and documents of a conversation are refused."""
+    said = ((message["content"], f"messages.{number}.content") for number, message in enumerate(body["messages"]))
+    found = [medium for content, path in said for medium in _media(content, path)]
+    many = sum(medium.kind == "image" for medium in found) > _MANY
+    for medium in found:
+        if medium.source.get("type") == "base64":
+            yield from (_image_faults(medium, many) if medium.kind == "image" else _pdf_faults(medium))
+
+
+def _media(content: object, path: str) -> Iterator[Medium]:
+    for place, block in enumerate(blocks_of(content)):
+        if block["type"] == "tool_result":
+            yield from _media(block.get("content"), f"{path}.{place}.tool_result.content")
+        elif block["type"] in ("image", "document"):
+            yield Medium(f"{path}.{place}", block["type"], block["source"])
+
+
+def _image_faults(image: Medium, many: bool) -> Iterator[Refusal]:
+    data, type_, longest = image.source["data"], image.source["media_type"], _LONGEST_OF_MANY if many else _LONGEST
+    if not data:
+        yield refused("image_empty", path=image.path)
+    if len(data) > _MOST:
+        yield refused("image_large", path=image.path, found=len(data), most=_MOST)
+    decoded = _decoded(data)
+    if decoded is None:
+        yield refused("image_encoding", path=image.path)
+        return
+    is_webp = decoded[:4] == b"RIFF" and decoded[8:12] == b"WEBP"
+    found = next((type_ for start, type_ in _STARTS.items() if decoded.startswith(start)), is_webp and "image/webp")
+    if not found:
+        yield refused("image_unknown")
+    elif found != type_:
+        yield refused("image_type", path=image.path, type=type_)
+    if max(image_size(f"data:;base64,{data}") or (0,)) > longest:
+        yield refused("image_sides", path=image.path, which=" for many-image requests" * many, most=longest)
+
+
+def _pdf_faults(document: Medium) -> Iterator[Refusal]:
+    data = document.source["data"]
+    if not data:
+        yield refused("pdf_empty", path=document.path)
+    if b"%PDF" not in (_decoded(data) or b"")[:1_024]:
+        yield refused("pdf_invalid", path=document.path)
+
+
+def _decoded(data: str) -> bytes | None:
+    """What a text in base64 stands for, though it may lack its padding or be divided into lines."""
+    text = "".join(data.split()).rstrip("=")
+    try:
+        return b64decode(text + "=" * (-len(text) % 4), validate=True)
+    except ValueError:
+        return None

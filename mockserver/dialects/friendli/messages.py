@@ -20,7 +20,7 @@ from mockserver.dialects.friendli.errors import INVALID_MESSAGE, in_one_message
 from mockserver.dialects.friendli.formats import schema_violations
 from mockserver.dialects.friendli.models import Place, traits_of
 from mockserver.dialects.friendli.read import read_reasoning, valid_body, without_unknown
-from mockserver.dialects.messages.read import MessageOptions, MessageTraits, message_request
+from mockserver.dialects.messages.read import MessageOptions, message_request
 from mockserver.dialects.messages.write import MessageFlavour, Writing, write
 from mockserver.dialects.openai.read import Body
 from mockserver.dialects.openai.replies import Members
@@ -42,7 +42,7 @@ def _read(place: Place, call: Call, scope: RequestScope) -> GenerationRequest | 
     sent, name, model = found
     body = without_unknown(sent, scope.edition, "MessagesFields")
     messages = [{**each, "content": _known(each["content"])} for each in body["messages"]]
-    read = message_request({**body, "messages": messages}, name, MessageTraits(model.context))
+    read = message_request({**body, "messages": messages}, name, model.context)
     if isinstance(read, Refusal):
         return Refusal(FailureKind.CONTEXT_LENGTH, read.message)
     thinking, config = body.get("thinking") or {}, body.get("output_config") or {}

@@ -35,16 +35,6 @@ class MessageOptions(NamedTuple):
     redacted: bool = False
 
 
-class MessageTraits(NamedTuple):
-    """What a request to a model depends on: its context, in tokens; whether thoughts are shown unless a request says
-    otherwise; how many tokens a beginning of a prompt has at least that is cached; the most tokens of an image."""
-
-    context: int
-    shown: bool = True
-    cached: int = 1_024
-    pixels: int = 4_784
-
-
 class CacheMark(NamedTuple):
     """A mark of a prompt's caching: where its block is, and whether the beginning up to there is to be kept for an hour
     rather than for five minutes."""
@@ -78,31 +68,42 @@ def cache_marks(body: Body) -> Iterator[CacheMark]:
 
 
 def message_request(
-    body: Body, model: str, traits: MessageTraits, marks: Sequence[CacheMark] = ()
+    body: Body,
+    model: str,
+    context: int,
+    marks: Sequence[CacheMark] = (),
+    *,
+    shown: bool = True,
+    cached: int = 1_024,
+    pixels: int = 4_784,
 ) -> GenerationRequest | Refusal:
-    """A valid body as a request to a model; the beginning of its prompt up to the last of the marks may be cached."""
+    """A valid body as a request to a model; the beginning of its prompt up to the last of the marks may be cached.
+
+    The rest depends on the model: its context, in tokens; whether thoughts are `shown` unless a request says otherwise;
+    how many tokens a beginning of a prompt has at least that is `cached`; the most tokens of an image (`pixels`).
+    """
     form, tools, choice = answer_format(body), body.get("tools") or (), body.get("tool_choice") or {"type": "auto"}
     thinking, kind = body.get("thinking") or {}, choice["type"]
     thinks = thinking.get("type") in ("enabled", "adaptive")
     prompt = chat_prompt(_chat(body), tools)
     fixed = (_TOOLS + _FORCED * (kind in ("any", "tool")) if tools else 0) + _SCHEMA * (form is not None)
-    media = [each for said in body["messages"] for each in _media(blocks_of(said["content"]), traits.pixels)]
+    media = [each for said in body["messages"] for each in _media(blocks_of(said["content"]), pixels)]
     prompt = with_media(prompt._replace(token_count=prompt.token_count + fixed + _THINKING * thinks), media)
-    if prompt.token_count > traits.context:
-        message = f"prompt is too long: {prompt.token_count} tokens > {traits.context} maximum"
+    if prompt.token_count > context:
+        message = f"prompt is too long: {prompt.token_count} tokens > {context} maximum"
         return Refusal(FailureKind.INVALID_REQUEST, message)
     most, budget, display = whole(body.get("max_tokens")), whole(thinking.get("budget_tokens")), thinking.get("display")
     modes = {"any": "required", "tool": {"type": "function", "function": choice}}
     own = [tool for tool in tools if tool.get("type") in (None, "", "custom")]
     effort = (body.get("output_config") or {}).get("effort") or "medium"
-    shown = thinks and (traits.shown if display is None else display != "omitted")
+    shown = thinks and (shown if display is None else display != "omitted")
     thoughts: Thoughts = "thought" if shown else "hidden"
     kept = 3_600 if marks and marks[-1].hour else 300
     return GenerationRequest(
         model=model,
         prompts=(prompt,),
         output=Output(stream=bool(body.get("stream")), reasoning=shown),
-        limits=Limits(most, context=traits.context),
+        limits=Limits(most, context=context),
         stops=Stops(tuple(body.get("stop_sequences") or ())),
         sampling=sampling(body)._replace(top_k=int(body.get("top_k") or 0)),
         constraint=None if form is None else Constraint("json_schema", form["schema"]),
@@ -111,7 +112,7 @@ def message_request(
         effort=EFFORTS.get(effort) if thinks else None,
         # An adaptive model thinks no longer than leaves room for its answer.
         budget=budget if budget is not None or most is None else most // 2,
-        cacheable=Cacheable(_marked(body, marks[-1].path), traits.cached, kept) if marks else None,
+        cacheable=Cacheable(_marked(body, marks[-1].path), cached, kept) if marks else None,
         extra=MessageOptions(thoughts if thinks else None, _REDACT in prompt.text),
     )
 

@@ -1,11 +1,11 @@
-"""`POST /v1/messages` and `/v1/messages/count_tokens` (facts A2 to A4, A10): requests, and which are refused since they
+"""`POST /v1/messages` and `/v1/messages/count_tokens`: requests (facts A2 to A4, A10), which are refused since they
 break the contract, or ask for what a version of the API or a family of models does not support
-(`contract/support.json`). `contract/refusals.json` has the words.
+(`contract/support.json`), in the words of `contract/refusals.json`; and what is Anthropic's own of answers (A6 to A9).
 """
 
 import re
 from collections.abc import Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import orjson
@@ -14,14 +14,16 @@ from mockserver.core.calls import Call
 from mockserver.core.dialects import RequestScope
 from mockserver.core.failures import FailureKind, Refusal, Violation
 from mockserver.core.generation import GenerationRequest
+from mockserver.core.seeding import alphanumerics
 from mockserver.core.timeline import Reply
 from mockserver.dialects.anthropic.checks import faults
 from mockserver.dialects.anthropic.errors import WORDS, betas_of, headers_fault, refused
-from mockserver.dialects.anthropic.models import family_of
+from mockserver.dialects.anthropic.models import family_of, resolved
 from mockserver.dialects.contracts import Contract, components, pydantic_words
-from mockserver.dialects.messages.read import MessageTraits, cache_marks, message_request
+from mockserver.dialects.messages.read import cache_marks, message_request
+from mockserver.dialects.messages.write import MessageFlavour, Writing, write
 from mockserver.dialects.openai.read import Body, json_object
-from mockserver.dialects.openai.replies import body_reply
+from mockserver.dialects.openai.replies import Members, body_reply
 
 # The beta that binds thoughts to their conversations.
 _BINDING = "thinking-binding-controls"
@@ -54,8 +56,10 @@ def read_message(call: Call, scope: RequestScope, schema: str = "MessageRequest"
         return Refusal(FailureKind.UNKNOWN_MODEL, model=body["model"])
     family, marks = family_of(model.id), [*cache_marks(body)]
     refusal = _broken(body, "support", family.supports) or next(faults(body, marks, family), None)
-    traits = MessageTraits(min(model.context, family.context), family.shown, family.cached, family.pixels)
-    return refusal or message_request(body, model.id, traits, marks)
+    context = min(model.context, family.context)
+    return refusal or message_request(
+        body, model.id, context, marks, shown=family.shown, cached=family.cached, pixels=family.pixels
+    )
 
 
 def _malformed(body: bytes) -> Refusal:
@@ -131,3 +135,54 @@ def _located(body: Any, path: Sequence[str | int]) -> str:
             tag = value.get("type") or ("custom" if path[0] == "tools" else None)
             names += [tag] if isinstance(tag, str) else []
     return ".".join(names)
+
+
+# --- answers -----------------------------------------------------------------------------------------------------
+
+
+def _around(writing: Writing) -> Members:
+    model = resolved(writing.generation.request.model)
+    id_ = f"msg_011{alphanumerics(writing.scope.identity, 21, 'id')}"
+    return {"model": model, "id": id_, "container": None, "diagnostics": None}
+
+
+def _usage(writing: Writing, when: str) -> Members:
+    """The tokens that are neither read from the cache nor written to it are counted apart from these; which members
+    there are depends on the model (recorded in August 2026)."""
+    usage, request = writing.generation.usage, writing.generation.request
+    family = family_of(request.model)
+    read, made, said = usage.cached_tokens, usage.written_tokens, usage.completion_tokens
+    hour = made if request.cacheable is not None and request.cacheable.lifetime > 300 else 0
+    members = {
+        "input_tokens": max(usage.prompt_tokens - read - made, 0),
+        "cache_creation_input_tokens": made,
+        "cache_read_input_tokens": read,
+        "cache_creation": {"ephemeral_5m_input_tokens": made - hour, "ephemeral_1h_input_tokens": hour},
+        "output_tokens": min(said, 1) if when == "start" else said,
+        "output_tokens_details": {"thinking_tokens": usage.unseen.reasoning if usage.unseen else 0},
+        "service_tier": "standard",
+        "inference_geo": "global" if family.located else "not_available",
+    }
+    lacking = {"cache_creation", "service_tier", "inference_geo"} if when == "end" else set[str]()
+    if when == "start" or not (family.counted or writing.options.thoughts):
+        lacking.add("output_tokens_details")
+    return {name: value for name, value in members.items() if name not in lacking}
+
+
+write_message = partial(
+    write,
+    MessageFlavour(
+        message=(
+            *("model", "id", "type", "role", "content", "container"),
+            *("stop_reason", "stop_sequence", "stop_details", "usage", "diagnostics"),
+        ),
+        ending=("stop_reason", "stop_sequence", "stop_details", "container"),
+        around=_around,
+        usage=_usage,
+        call_id=lambda writing, place: f"toolu_01{alphanumerics(writing.scope.identity, 22, 'call', place)}",
+        calling={"caller": {"type": "direct"}},
+        pings=True,
+        pads=True,
+        tidies=True,
+    ),
+)
