@@ -27,7 +27,7 @@ from mockserver.dialects.friendli.formats import branch_violations, constraint, 
 from mockserver.dialects.friendli.models import Place, traits_of
 from mockserver.dialects.friendli.read import Thoughts, beyond_window, contract_of, json_body, read_reasoning
 from mockserver.dialects.openai.read import Body, function_tool, number_or, tool_choice
-from mockserver.dialects.openai.replies import EVENT_STREAM, Members
+from mockserver.dialects.openai.replies import EVENT_STREAM, GeneratedItem, Members, generated_items, incomplete_reason
 from mockserver.dialects.openai.responses.flavour import (
     Responding,
     ResponseFlavour,
@@ -39,13 +39,7 @@ from mockserver.dialects.openai.responses.flavour import (
     responding,
     write,
 )
-from mockserver.dialects.openai.responses.items import (
-    FORMS,
-    GeneratedItem,
-    generated_items,
-    incomplete_reason,
-    messages_of,
-)
+from mockserver.dialects.openai.responses.items import FORMS, messages_of
 
 _SCHEMA = ("text", "format", "schema")
 _ITEMS = frozenset((

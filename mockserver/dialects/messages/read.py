@@ -16,7 +16,7 @@ from mockserver.dialects.openai.read import (
     whole,
     with_media,
 )
-from mockserver.dialects.openai.responses.items import Thoughts
+from mockserver.dialects.openai.replies import Thoughts
 
 # Whoever sends this gets thoughts that are encrypted (the vendor's page on extended thinking).
 _REDACT = (

@@ -23,14 +23,15 @@ from mockserver.dialects.openai.read import json_object
 from mockserver.dialects.openai.replies import (
     EVENT_STREAM,
     SLOT,
+    GeneratedItem,
     Members,
     at_step,
     body_reply,
+    generated_items,
     json_texts,
     ordered,
     stream_reply,
 )
-from mockserver.dialects.openai.responses.items import GeneratedItem, generated_items
 
 _PING = b'event: ping\ndata: {"type": "ping"}\n\n'
 # What a block has not yet when it starts, the delta that brings it, and the name of its text there.

@@ -16,7 +16,7 @@ from mockserver.core.dialects import Broken, RequestScope
 from mockserver.core.generation import Generation
 from mockserver.core.seeding import hex_digits, uuid4_text
 from mockserver.core.timeline import Reply, TokenTiming
-from mockserver.dialects.openai.replies import NOTHING, Members, ordered
+from mockserver.dialects.openai.replies import NOTHING, GeneratedItem, Members, incomplete_reason, ordered
 from mockserver.dialects.openai.responses.answers import PREFIXES, RESPONSE, ended, item
 from mockserver.dialects.openai.responses.flavour import (
     Responding,
@@ -31,7 +31,7 @@ from mockserver.dialects.openai.responses.flavour import (
     usual_opening,
     write,
 )
-from mockserver.dialects.openai.responses.items import GeneratedItem, format_of, incomplete_reason
+from mockserver.dialects.openai.responses.items import format_of
 from mockserver.dialects.yandex.models import Backend
 from mockserver.dialects.yandex.write import token_groups
 

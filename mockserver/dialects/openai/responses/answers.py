@@ -12,7 +12,7 @@ from mockserver.core.timeline import Reply, TokenTiming
 from mockserver.dialects.openai.azure import content_filters
 from mockserver.dialects.openai.models import effort_asked, family_of, snapshot_of, tier_of
 from mockserver.dialects.openai.read import number_or
-from mockserver.dialects.openai.replies import NOTHING, Members, body_reply, plain
+from mockserver.dialects.openai.replies import NOTHING, GeneratedItem, Members, body_reply, incomplete_reason, plain
 from mockserver.dialects.openai.responses.flavour import (
     Layout,
     Pad,
@@ -24,7 +24,7 @@ from mockserver.dialects.openai.responses.flavour import (
     usual_opening,
     write,
 )
-from mockserver.dialects.openai.responses.items import GeneratedItem, conversation_of, incomplete_reason, sealed
+from mockserver.dialects.openai.responses.items import conversation_of, sealed
 
 # The prefixes of the ids of items.
 PREFIXES = {

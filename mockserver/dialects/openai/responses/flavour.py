@@ -36,21 +36,18 @@ from mockserver.dialects.openai.replies import (
     JSON,
     NOTHING,
     SLOT,
+    GeneratedItem,
+    Kind,
     Members,
+    Thoughts,
     at_step,
     body_reply,
     chat_logprobs,
-    json_texts,
-)
-from mockserver.dialects.openai.responses.items import (
-    FORMS,
-    Form,
-    GeneratedItem,
-    Kind,
-    Thoughts,
     generated_items,
     incomplete_reason,
+    json_texts,
 )
+from mockserver.dialects.openai.responses.items import FORMS, Form
 
 # Mark the places of the number and of the padding in an event that becomes a template, as SLOT marks that of the text.
 _NUMBER: Any = orjson.Fragment(b"\xfe")
