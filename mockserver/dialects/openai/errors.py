@@ -164,7 +164,7 @@ _PATHS_AHEAD = ("/v1/chat/completions", "/v1/completions", "/v1/embeddings")
 _KINDS_AHEAD = (FailureKind.MISSING_CREDENTIALS, FailureKind.UNAUTHORIZED, FailureKind.UNKNOWN_MODEL)
 
 
-def is_ahead(call: Call, kind: FailureKind | None) -> bool:
+def is_ahead(call: Call, kind: FailureKind) -> bool:
     """Whether a call is refused before it comes to the part of the service that answers it."""
     return kind in _KINDS_AHEAD and call.path in _PATHS_AHEAD
 

@@ -105,7 +105,7 @@ def every_answer(call: Call, scope: RequestScope) -> RawHeaders:
         date_header(scope.now),
         ray,
         *_EDGE,
-        *(_AHEAD if is_ahead(call, scope.refused) else _service(call, scope)),
+        *(_AHEAD if scope.refused is not None and is_ahead(call, scope.refused) else _service(call, scope)),
         *(() if call.path.startswith(_RESPONSES) else _PROXY),
         *_limits(call, scope),
         (b"x-request-id", request_id(scope).encode()),
