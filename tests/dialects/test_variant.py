@@ -22,10 +22,9 @@ from mockserver.core.timeline import FrameBatch, LazyFrames, Reply, TokenTiming
 from mockserver.dialects.openai.chats import CHAT as OPENAI
 from mockserver.dialects.openai.errors import error_table
 from mockserver.dialects.openai.flavour import Segment
-from mockserver.dialects.openai.flavour_checks import write
 from mockserver.dialects.openai.read import Body
 from mockserver.dialects.openai.replies import at_step, template
-from mockserver.dialects.openai.variant import CHAT, usual_headers, variant
+from mockserver.dialects.openai.variant import CHAT, usual_headers, variant, write_checked
 from mockserver.latency.timing import to_timeline
 from mockserver.pipeline import answer
 from mockserver.routes import Routes
@@ -355,7 +354,7 @@ def test_what_a_function_of_a_flavour_gives_wrongly_is_named(wrong: dict[str, An
     plan = ask("oak", {**CHATTED, "stream": True}).plan
     assert plan.generation is not None
     with pytest.raises(TypeError, match=re.escape(told)):
-        [*write(CHAT._replace(**wrong), plan.generation, TokenTiming(), plan.context.scope).frames]
+        [*write_checked(CHAT._replace(**wrong), plan.generation, TokenTiming(), plan.context.scope).frames]
 
 
 @pytest.mark.parametrize("function", ["read", "write", "handler"])

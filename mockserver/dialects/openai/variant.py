@@ -4,17 +4,18 @@
 of its own, with the functions of this package.
 """
 
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from contextlib import contextmanager
 from functools import cache, partial
 from types import MappingProxyType
-from typing import Any, get_type_hints
+from typing import Any, get_args, get_type_hints
 
 from mockserver.core.calls import Call
 from mockserver.core.dialect_checks import mismatches
 from mockserver.core.dialects import Clients, Dialect, ErrorTable, Model, RequestScope
 from mockserver.core.failures import Refusal
-from mockserver.core.generation import GenerationRequest
-from mockserver.core.timeline import RawHeaders
+from mockserver.core.generation import Choice, Generation, GenerationRequest
+from mockserver.core.timeline import FrameBatch, LazyFrames, RawHeaders, Reply, TokenTiming
 from mockserver.dialects.contracts import Components, Contract, reachable
 from mockserver.dialects.openai.chats import CHAT as _OPENAI_CHAT
 from mockserver.dialects.openai.chats import read_chat
@@ -23,12 +24,11 @@ from mockserver.dialects.openai.completions import COMPLETION as _OPENAI_COMPLET
 from mockserver.dialects.openai.completions import read_completion
 from mockserver.dialects.openai.dialect import CHAT_COMPLETIONS, COMPLETIONS, CONTRACT, GET_MODEL, LIST_MODELS
 from mockserver.dialects.openai.errors import ERRORS, stream_error
-from mockserver.dialects.openai.flavour import Flavour
-from mockserver.dialects.openai.flavour_checks import write
+from mockserver.dialects.openai.flavour import Flavour, Rendering, write
 from mockserver.dialects.openai.limits import limit_headers
 from mockserver.dialects.openai.models import UNKNOWN, Row, get_model, list_models, model_row
 from mockserver.dialects.openai.read import Body, bearer, json_object
-from mockserver.dialects.openai.replies import date_header, usage_object
+from mockserver.dialects.openai.replies import date_header, ordered, usage_object
 
 _MEMBERS = ("id", "object", "created", "model", "choices", "usage")
 # What most of these vendors write: compact bodies without OpenAI's tiers, fingerprints, refusals, annotations, details
@@ -108,12 +108,12 @@ def variant(
     chat_operation = CHAT_COMPLETIONS._replace(
         paths=(f"{prefix}/chat/completions",),
         read=partial(_read, read_chat, rules, own),
-        write=partial(write, chats),
+        write=partial(write_checked, chats),
     )
     completion_operation = COMPLETIONS._replace(
         paths=(f"{prefix}/completions",),
         read=partial(_read, read_completion, rules._replace(contract=Contract(contract, "CompletionRequest")), own),
-        write=partial(write, completions or COMPLETION),
+        write=partial(write_checked, completions or COMPLETION),
     )
     usual = {
         "credentials": bearer,
@@ -157,6 +157,61 @@ def _read(
         if told:
             raise TypeError(f"translate must put what OpenAI has not into its words: {told}") from None
         raise
+
+
+def write_checked(flavour: Flavour, generation: Generation, pace: TokenTiming, scope: RequestScope) -> Reply:
+    """The same as `write`. Raises TypeError, for the author, if a function of the flavour gives what it must not."""
+    rendering = Rendering(flavour, generation, pace, scope)
+    with _explained(rendering):
+        reply = write(flavour, generation, pace, scope)
+    if not reply.streamed:
+        return reply
+
+    def frames() -> Iterator[FrameBatch]:
+        with _explained(rendering):
+            yield from reply.frames
+
+    return reply._replace(frames=LazyFrames(frames))
+
+
+@contextmanager
+def _explained(rendering: Rendering) -> Iterator[None]:
+    try:
+        yield
+    except Exception as error:
+        defects = [*_defects_of(rendering)]
+        if defects:
+            raise TypeError("; ".join(defects)) from error
+        raise
+
+
+def _defects_of(rendering: Rendering) -> Iterator[str]:
+    """What is wrong with what the functions of the flavour give. Those that raise say so themselves."""
+    flavour, encoding = rendering.flavour, rendering.flavour.encoding
+    given = {Rendering: rendering, Choice: rendering.generation.choices[0], int: 0}
+    for name, hint in get_type_hints(Flavour).items():
+        taken, *kind = get_args(hint) or (None,)
+        if not isinstance(taken, list) or not set(taken) <= given.keys():
+            continue
+        try:
+            found = getattr(flavour, name)(*map(given.__getitem__, taken))
+        except Exception:
+            continue
+        place = f"what {name} gives"
+        defects = [*mismatches(found, kind[0], place)]
+        yield from defects
+        if defects:
+            continue
+        if name == "segments":
+            texts = [each.delta for each in found if each.texts and not callable(each.delta)]
+            names, slot = flavour.message, encoding.dump(encoding.slot)
+            seen = [each if names is None else ordered(names, each) for each in texts]
+            lost = [each for each, members in zip(texts, seen, strict=True) if slot not in encoding.dump(members)]
+            where = "" if names is None else f" in one of {', '.join(names)}"
+            yield from (f"{place} has no SLOT for the texts{where}: {each!r:.80}" for each in lost)
+        elif "delta" in flavour.part and name in ("opening", "closing"):
+            parts = [each for each in (found if name == "opening" else (found,)) if each]
+            yield from (f"{place} has no 'delta': {each!r:.80}" for each in parts if "delta" not in each)
 
 
 def _contract(fields: Mapping[str, Any], error_schema: Mapping[str, Any] | None, *, strict: bool) -> Components:
