@@ -44,18 +44,20 @@ async def _wait(changed: asyncio.Event, stop: Callable[[], None], holds: Callabl
 
 
 class _Subscriber:
-    """The events that a subscriber has not read yet, and how many it has missed; b"" ends them."""
+    """The events of a journal that a subscriber has not read yet, and how many it has missed; b"" ends them."""
 
-    def __init__(self) -> None:
+    def __init__(self, journal: Journal) -> None:
         self.events: asyncio.Queue[bytes] = asyncio.Queue(_LONGEST_QUEUE)
         self.missed = 0
         self.loop = asyncio.get_running_loop()
+        self.stop = journal.watch(self._put)
 
-    def put(self, event: bytes) -> None:
+    def _put(self, exchange: Exchange) -> None:
         if self.events.full():
             self.missed += 1
         else:
-            self.events.put_nowait(event)
+            # Serialised now, because the exchange changes while the event waits to be read.
+            self.events.put_nowait(b"event: exchange\ndata: %b\n\n" % orjson.dumps(summary_of(exchange)))
 
     def end(self) -> None:
         """End the feed of a subscriber, discarding unread events."""
@@ -64,39 +66,21 @@ class _Subscriber:
         self.events.put_nowait(b"")
 
 
-class _Feed:
-    """All subscribers to one journal."""
-
-    def __init__(self, journal: Journal) -> None:
-        self.subscribers: list[_Subscriber] = []
-        self.stop: Callable[[], None] = journal.watch(self._publish)
-
-    def _publish(self, exchange: Exchange) -> None:
-        # Serialised now, because the exchange changes while the event waits to be read.
-        event = b"event: exchange\ndata: %b\n\n" % orjson.dumps(summary_of(exchange))
-        for subscriber in self.subscribers:
-            subscriber.put(event)
-
-
-# The feeds of the journals that have subscribers.
-_feeds: dict[Journal, _Feed] = {}
+_subscribers: set[_Subscriber] = set()
 
 
 def end_feeds() -> None:
     """End the feeds of all subscribers on this loop, so that their server need not break them off."""
     own = asyncio.get_running_loop()
-    for feed in _feeds.values():
-        for subscriber in feed.subscribers:
-            if subscriber.loop is own:
-                subscriber.end()
+    for subscriber in list(_subscribers):  # servers in other threads have some, too
+        if subscriber.loop is own:
+            subscriber.end()
 
 
 async def subscribe(journal: Journal) -> AsyncIterator[bytes]:
     """The events of a journal, until the subscriber or the server stops."""
-    subscriber, feed = _Subscriber(), _feeds.get(journal)
-    if feed is None:
-        feed = _feeds[journal] = _Feed(journal)
-    feed.subscribers.append(subscriber)
+    subscriber = _Subscriber(journal)
+    _subscribers.add(subscriber)
     try:
         yield b": listening\n\n"
         while True:
@@ -112,7 +96,5 @@ async def subscribe(journal: Journal) -> AsyncIterator[bytes]:
                 subscriber.missed = 0
             yield event
     finally:
-        feed.subscribers.remove(subscriber)
-        if not feed.subscribers:
-            feed.stop()
-            del _feeds[journal]
+        subscriber.stop()
+        _subscribers.remove(subscriber)
