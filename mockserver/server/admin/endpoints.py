@@ -1,8 +1,9 @@
 """What every endpoint of the admin API is made of: its description, the requests that it gets, and its answers."""
 
 import re
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import orjson
@@ -12,7 +13,7 @@ from starlette.responses import Response
 
 from mockserver.core.calls import Headers
 from mockserver.core.json_values import MOST_VALUES, has_more_values
-from mockserver.core.messages import short_repr
+from mockserver.core.messages import short_repr, unknown_name
 from mockserver.server.admin.schemas import Schema
 from mockserver.server.app_state import AppState
 from mockserver.server.asgi import ClientLeftError, read_body
@@ -36,18 +37,18 @@ class AdminError(Exception):
         self.status = status
 
 
-class AdminRequest(NamedTuple):
+class AdminRequest:
     """A request to the admin API. Invalid parts raise AdminError as soon as they are read."""
 
-    app_state: AppState
-    http: Request
+    def __init__(self, app_state: AppState, http: Request) -> None:
+        self.app_state, self.http = app_state, http
 
     @property
     def query(self) -> QueryParams:
         """The query parameters."""
         return self.http.query_params
 
-    @property
+    @cached_property
     def namespace_name(self) -> str:
         """The name of the namespace in the path, else in the header or the API key that vendors' requests have, too;
         empty without any.
@@ -97,12 +98,20 @@ class AdminRequest(NamedTuple):
             raise AdminError(f"{name}: {value[:40]!r} must be 1 or 0")
         return value == "1"
 
+    def whole(self, name: str) -> int | None:
+        """The whole number of a query parameter; None without it."""
+        text = self.query.get(name)
+        if text is not None and not is_whole(text):
+            raise AdminError(f"{name}: {short_repr(text)} is not a whole number of at least 0")
+        return None if text is None else int(text)
+
     def variable(self, name: str) -> str:
         """The value of a variable in the path."""
         return str(self.http.path_params[name])
 
-    async def json(self, what: str, example: str) -> dict[str, Any]:
-        """The JSON object in the body; otherwise the error says that `what` is expected, and shows an example."""
+    async def json(self, what: str, example: str, keys: Iterable[str] = ()) -> dict[str, Any]:
+        """The JSON object in the body, with no other `keys` than these if any are given; otherwise the error says that
+        `what` is expected, and shows an example."""
         body = await self._body(what)
         if has_more_values(body):
             raise AdminError(f"{what} has more than {MOST_VALUES} values", 413)
@@ -112,6 +121,8 @@ class AdminRequest(NamedTuple):
             raise AdminError(f"{what} must be a JSON object such as {example}: {error}") from None
         if not isinstance(value, dict):
             raise AdminError(f"{what} must be a JSON object such as {example}")
+        for name in value.keys() - keys if keys else ():
+            raise AdminError(f"{unknown_name('key', name, keys)}. An example: {example}")
         return value
 
     async def check_bodiless(self) -> None:
@@ -129,6 +140,11 @@ class AdminRequest(NamedTuple):
         if body is None:
             raise AdminError(f"{what} has more than {most} bytes (--max-body)", 413)
         return body
+
+
+def is_whole(text: str) -> bool:
+    """Whether a text is a whole number of at least 0."""
+    return re.fullmatch(r"[0-9]{1,18}", text) is not None
 
 
 def admin_json(value: Any, status: int = 200) -> Response:

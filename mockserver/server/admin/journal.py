@@ -1,7 +1,6 @@
 """The admin API of the journal: single exchanges, lists, files, searches, and a live feed."""
 
 import asyncio
-import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from operator import attrgetter
@@ -11,8 +10,15 @@ import orjson
 from starlette.responses import Response, StreamingResponse
 
 from mockserver.core.dialects import EDITIONS
-from mockserver.core.messages import short_repr, unknown_name
-from mockserver.server.admin.endpoints import AdminError, AdminRequest, QueryParameter, endpoint, per_namespace
+from mockserver.core.messages import short_repr
+from mockserver.server.admin.endpoints import (
+    AdminError,
+    AdminRequest,
+    QueryParameter,
+    endpoint,
+    is_whole,
+    per_namespace,
+)
 from mockserver.server.admin.schemas import (
     ANY,
     FLAG,
@@ -246,9 +252,9 @@ async def unmatched(request: AdminRequest) -> Response:
 async def exchange(request: AdminRequest) -> Response:
     """One whole exchange."""
     number = request.variable("number")
-    exchange = request.namespace.journal.find(int(number)) if _is_whole(number) else None
+    exchange = request.namespace.journal.find(int(number)) if is_whole(number) else None
     if exchange is None:
-        why = "it was forgotten, or has not happened yet" if _is_whole(number) else "exchanges have numbers"
+        why = "it was forgotten, or has not happened yet" if is_whole(number) else "exchanges have numbers"
         raise AdminError(f"The journal has no exchange {short_repr(number)}: {why}", 404)
     [body] = await _whole([exchange], option=orjson.OPT_INDENT_2)
     return Response(body, media_type="application/json")
@@ -263,9 +269,7 @@ async def exchange(request: AdminRequest) -> Response:
 )
 async def filter_exchanges(request: AdminRequest) -> object:
     """For each exchange, where it differs from a match."""
-    wanted = await request.json("The body", '{"match": {"model": "m"}}')
-    for name in wanted.keys() - {"match"}:
-        raise AdminError(unknown_name("key", name, ("match",)))
+    wanted = await request.json("The body", '{"match": {"model": "m"}}', ("match",))
     journal, operations = request.namespace.journal, request.app_state.operations
     forgotten, match = journal.forgotten, wanted.get("match", {})
     filtered = partial(differences_of, journal.exchanges(), match, operations, forgotten.questions)
@@ -301,20 +305,10 @@ async def _whole(
 
 def _slice(request: AdminRequest, most: int | None = None) -> list[Exchange]:
     """The latest `limit` exchanges after a number; by default `most`, or all."""
-    journal, after, limit = request.namespace.journal, _number(request, "after", 0), _number(request, "limit", most)
-    exchanges = [exchange for exchange in journal.exchanges() if exchange.number > (after or 0)]
+    after, limit = request.whole("after") or 0, request.whole("limit")
+    exchanges = [exchange for exchange in request.namespace.journal.exchanges() if exchange.number > after]
+    limit = most if limit is None else limit
     return exchanges if limit is None else exchanges[max(len(exchanges) - limit, 0) :]
-
-
-def _number(request: AdminRequest, name: str, otherwise: int | None) -> int | None:
-    text = request.query.get(name)
-    if text is not None and not _is_whole(text):
-        raise AdminError(f"{name}: {text[:40]!r} is not a whole number of at least 0")
-    return otherwise if text is None else int(text)
-
-
-def _is_whole(text: str) -> bool:
-    return re.fullmatch(r"[0-9]{1,18}", text) is not None
 
 
 ENDPOINTS = (journal, journal_lines, journal_archive, unmatched, exchange, filter_exchanges, forget, events)

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any, get_args
 
 from mockserver.core.matching.values import CriteriaError
-from mockserver.core.messages import short_repr, unknown_name
+from mockserver.core.messages import short_repr
 from mockserver.server.admin.endpoints import (
     AdminError,
     AdminRequest,
@@ -146,16 +146,15 @@ _CHECKED = table(
 )
 async def wait(request: AdminRequest) -> object:
     """Wait for this many requests or deliveries; without a number, until all answers have ended."""
-    seconds = _number(request.query.get("seconds", "5"), "seconds", _LONGEST_WAIT)
-    wanted, delivered = request.query.get("requests"), request.query.get("deliveries")
+    seconds = _seconds(request.query.get("seconds", "5"))
+    wanted, delivered, space = request.whole("requests"), request.whole("deliveries"), request.namespace
     if wanted is not None and delivered is not None:
         raise AdminError("requests and deliveries: wait for one, and then for the other")
     if delivered is not None:
-        deliveries, number = request.namespace.deliveries, _whole(delivered, "deliveries")
-        happened = await wait_for_deliveries(deliveries, number, seconds)
-        return {"happened": happened, "opened": request.namespace.journal.opened}
-    journal, count = request.namespace.journal, None if wanted is None else _whole(wanted, "requests")
-    return {"happened": await wait_for_requests(journal, count, seconds), "opened": journal.opened}
+        happened = await wait_for_deliveries(space.deliveries, delivered, seconds)
+    else:
+        happened = await wait_for_requests(space.journal, wanted, seconds)
+    return {"happened": happened, "opened": space.journal.opened}
 
 
 @endpoint(
@@ -167,9 +166,7 @@ async def wait(request: AdminRequest) -> object:
 )
 async def verify(request: AdminRequest) -> object:
     """Check what clients have done; status 417 if a check fails."""
-    body = await request.json("The body", _EXAMPLE)
-    for name in body.keys() - {"checks"}:
-        raise AdminError(f"{unknown_name('key', name, ('checks',))}. An example: {_EXAMPLE}")
+    body = await request.json("The body", _EXAMPLE, ("checks",))
     space = request.namespace
     exchanges, forgotten, stubs = space.journal.exchanges(), space.journal.forgotten, space.stubs.uses()
     find = partial(filter_exchanges, exchanges, operations=request.app_state.operations, before=forgotten.questions)
@@ -207,21 +204,14 @@ async def _views(exchanges: Sequence[Exchange]) -> list[View]:
     return await in_slices(lambda each: View(Transcript(each)), exchanges)
 
 
-def _number(text: str, name: str, most: float) -> float:
+def _seconds(text: str) -> float:
     try:
-        number = float(text)
+        seconds = float(text)
     except ValueError:
-        number = -1.0
-    if not 0 <= number <= most:
-        raise AdminError(f"{name}: {short_repr(text)} is not a number from 0 to {most:g}")
-    return number
-
-
-def _whole(text: str, name: str) -> int:
-    number = _number(text, name, 1e9)
-    if not number.is_integer():
-        raise AdminError(f"{name}: {short_repr(text)} is not a whole number")
-    return int(number)
+        seconds = -1.0
+    if not 0 <= seconds <= _LONGEST_WAIT:
+        raise AdminError(f"seconds: {short_repr(text)} is not a number from 0 to {_LONGEST_WAIT:g}")
+    return seconds
 
 
 ENDPOINTS = (wait, verify, report)
