@@ -10,11 +10,12 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from mockserver import create_app
 from mockserver.core.calls import Call, Headers
 from mockserver.core.installed import load_dialects
 from mockserver.pipeline import parse, resolve
 from mockserver.routes import Routes
-from mockserver.server.server import ServerThread
+from mockserver.server.server import AppThread
 from mockserver.state.context import make_context
 from mockserver.state.costs import answers_long
 from mockserver.state.namespaces import Namespace
@@ -87,16 +88,14 @@ MOST_CALLS = [
 
 
 @pytest.fixture(scope="module")
-def quiet_server() -> Iterator[ServerThread]:
-    server = ServerThread()
-    server.start()
-    yield server
-    server.stop()
+def quiet_server() -> Iterator[AppThread]:
+    with AppThread(create_app(port=0, log_level="warning")) as server:
+        yield server
 
 
 @pytest.mark.parametrize("path, model, most", MOST_CALLS)
 def test_a_plain_answer_to_a_new_prompt_takes_few_calls_in_few_modules(
-    path: str, model: str, most: int, quiet_server: ServerThread
+    path: str, model: str, most: int, quiet_server: AppThread
 ) -> None:
     client = HTTPConnection(urlsplit(quiet_server.url).netloc)
     # What a request crosses; beside some of them the server does something else, such as writing its log.

@@ -26,7 +26,7 @@ from mockserver.core.version import __version__
 from mockserver.server.listener import bind
 from mockserver.server.recording import check_library, for_recording, make_recorder
 from mockserver.server.recording.upstreams import Upstreams, read_upstreams
-from mockserver.server.server import serve, serving
+from mockserver.server.server import AppThread, serve
 from mockserver.server.urls import url_of
 from mockserver.state.settings import ConfigError, Settings
 from mockserver.testing.environment import recorder_environment
@@ -83,9 +83,8 @@ def _record_beside(settings: Settings, options: argparse.Namespace) -> int:
     """Record while a command runs, to which standard output belongs, and return its exit code."""
     recorder = _recorder(settings, options, read_upstreams(options.upstream, load_dialects()))
     try:
-        listener = bind(settings)
-        variables = recorder_environment(url_of(listener, secure=settings.is_secure), settings.dialect)
-        with serving(recorder, listener):
+        with AppThread(recorder) as thread:
+            variables = recorder_environment(thread.url, settings.dialect)
             code = exit_code(options.child, {**os.environ, **variables})
     finally:
         recorder.file.close()

@@ -19,7 +19,7 @@ from contextlib import contextmanager, nullcontext, suppress
 from functools import partial
 from pathlib import Path
 from types import FrameType
-from typing import Any, Literal, NoReturn, Protocol, TypeVar
+from typing import Any, Literal, NoReturn, Protocol, Self, TypeVar
 
 import uvicorn
 from starlette.types import Receive, Send
@@ -27,8 +27,6 @@ from uvicorn.server import ServerState
 
 from mockserver.faults.catalogue import FAULTS
 from mockserver.faults.rules import Fault
-from mockserver.server.app import create_app
-from mockserver.server.app_state import AppState
 from mockserver.server.clock import Monotonic
 from mockserver.server.cors import AccessGuard
 from mockserver.server.following import end_feeds
@@ -218,20 +216,6 @@ def serve(app: ServedApp, listener: socket.socket, lifeline: int | None = None) 
         server.run(sockets=[listener])
 
 
-@contextmanager
-def serving(app: ServedApp, listener: socket.socket) -> Iterator[None]:
-    """Serve in a thread for the duration of a `with` block; answers in progress at its end are broken off."""
-    server = uvicorn_server(app)
-    server.grace = _SHORT_GRACE
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, name="mockserver", daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        server.should_exit = True
-        thread.join(_LONGEST_STOP)
-
-
 def _lift_limit_of_files() -> None:
     """Raise the limit of open files as far as the system allows: the default is often 1,024 or 256.
 
@@ -250,7 +234,7 @@ def _lift_limit_of_files() -> None:
 
 
 class AppThread:
-    """A server of an application in a thread of its own.
+    """A server of an application in a thread of its own, which starts and stops with a `with` block.
 
     `url` is its base URL without a trailing slash, `loop` the kind of event loop.
     """
@@ -263,6 +247,13 @@ class AppThread:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread = threading.Thread(target=self._run, name="mockserver", daemon=True)
         self.url = url_of(self._listener, secure=self.settings.is_secure)
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        self.stop()
 
     @property
     def state(self) -> ServerState:
@@ -315,20 +306,6 @@ class AppThread:
     def _own_loop(self) -> asyncio.AbstractEventLoop:
         assert self._loop is not None, "a server that runs has been started"
         return self._loop
-
-
-class ServerThread(AppThread):
-    """A simulator in a thread of its own; without settings it has latency off and a free port."""
-
-    def __init__(self, settings: Settings | None = None, loop: Loop = "auto") -> None:
-        app = create_app(settings or Settings(port=0, latency="off", log_level="warning"))
-        super().__init__(app, loop)
-        self._app = app
-
-    @property
-    def app_state(self) -> AppState:
-        """The state of the application; only to be used in the server's thread."""
-        return self._app.app_state
 
 
 def _end_in_time() -> None:

@@ -38,7 +38,8 @@ from mockserver.state.stubs.values import StubError
 from mockserver.state.verify.selection import filter_exchanges
 
 if TYPE_CHECKING:
-    from mockserver.server.server import AppThread, ServerThread
+    from mockserver.server.app_state import AppState
+    from mockserver.server.server import AppThread
     from mockserver.state.namespaces import Namespace
 
 # How long the admin API may take to answer, in addition to the time that it is asked to wait, in seconds.
@@ -160,9 +161,9 @@ class InProcessJournal:
 class InProcess(InProcessJournal):
     """Access to a namespace of a simulator in this process."""
 
-    def __init__(self, thread: "ServerThread", namespace: str) -> None:
-        super().__init__(thread, namespace, thread.app_state.dialects, lambda: self._space.journal, _told)
-        self._app_state = thread.app_state
+    def __init__(self, thread: "AppThread", app_state: "AppState", namespace: str) -> None:
+        super().__init__(thread, namespace, app_state.dialects, lambda: self._space.journal, _told)
+        self._app_state = app_state
 
     def add_stub(self, table: Mapping[str, Any]) -> str:
         stub = read_stub(table)

@@ -305,12 +305,8 @@ def recording(
         own, place, known, dialects, only_new=adds, volatile=volatile, force=not adds, journal=journal
     )
     try:
-        thread = AppThread(recorder)
-        thread.start()
-        try:
+        with AppThread(recorder) as thread:
             yield RecordingHandle(RecorderBackend(thread, journal, dialects), recorder, path, dialect, adds=adds)
-        finally:
-            thread.stop()
     finally:
         recorder.file.close()
         if not adds and recorder.file.written:

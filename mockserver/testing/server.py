@@ -7,8 +7,9 @@ from typing import Any, Self
 
 from uvicorn.server import ServerState
 
+from mockserver.server.app import create_app
 from mockserver.server.files import TraceFiles, settings_by
-from mockserver.server.server import Loop, ServerThread
+from mockserver.server.server import AppThread, Loop
 from mockserver.state.settings import ConfigError, Settings
 from mockserver.state.settings.options import from_names, settings_or, settle
 from mockserver.testing.backend import InProcess, OverHttp
@@ -55,8 +56,9 @@ class MockServer(Handle):
             )
         else:
             raise ConfigError("MockServer: give either settings=Settings(...) or config=..., not both")
-        self._thread = ServerThread(settled, loop)
-        super().__init__(InProcess(self._thread, ""))
+        app = create_app(settled)
+        self._app_state, self._thread = app.app_state, AppThread(app, loop)
+        super().__init__(InProcess(self._thread, self._app_state, ""))
 
     def __enter__(self) -> Self:
         self.start()
@@ -87,7 +89,7 @@ class MockServer(Handle):
 
     def namespaces(self) -> list[str]:
         """The names of the namespaces in use; the default one's is empty."""
-        spaces = self._thread.app_state.namespaces
+        spaces = self._app_state.namespaces
         return sorted(self._thread.call(lambda: [space.name for space in spaces.all()]))
 
     def in_namespace(self, name: str, dialect: str | None = None, folder: str | Path = "") -> Handle:
@@ -95,7 +97,7 @@ class MockServer(Handle):
 
         Paths of recordings begin at the `folder`, without one at the working directory.
         """
-        return Handle(InProcess(self._thread, name), dialect, Path(folder))
+        return Handle(InProcess(self._thread, self._app_state, name), dialect, Path(folder))
 
 
 class RemoteServer(Handle):

@@ -11,7 +11,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from mockserver.server.server import ServerThread
+from mockserver import create_app
+from mockserver.server.server import AppThread
 from tests.support.sockets import BODY, LISTENERS, LOOPS, Line, post, quiet_settings, request_with_fault
 
 CROWD = 100
@@ -22,20 +23,16 @@ GOOD = post("/cerebras/v1/completions", BODY)
 
 
 @pytest.fixture(params=LISTENERS, ids=[f"{loop}-{'tls' if secure else 'plain'}" for loop, secure in LISTENERS])
-def server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerThread]:
+def server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[AppThread]:
     """A quiet server in a thread, on each loop, plain and under TLS."""
-    thread = ServerThread(quiet_settings(request, tmp_path_factory), request.param[0])
-    thread.start()
-    try:
+    with AppThread(create_app(quiet_settings(request, tmp_path_factory)), request.param[0]) as thread:
         yield thread
-    finally:
-        thread.stop()
 
 
 class Busy:
     """A server that does something else until it is let go."""
 
-    def __init__(self, server: ServerThread) -> None:
+    def __init__(self, server: AppThread) -> None:
         self._server = server
         self._begun, self._done = threading.Event(), threading.Event()
         self._thread = threading.Thread(target=self._hold)
@@ -63,7 +60,7 @@ class Busy:
 
 
 @pytest.mark.parametrize("server", [(loop, False) for loop in LOOPS], indirect=True, ids=LOOPS)
-def test_a_crowd_comes_in_within_a_few_rounds_of_the_loop(server: ServerThread) -> None:
+def test_a_crowd_comes_in_within_a_few_rounds_of_the_loop(server: AppThread) -> None:
     target = urlsplit(server.url)
     with ExitStack() as stack:
         with Busy(server) as busy:
@@ -73,7 +70,7 @@ def test_a_crowd_comes_in_within_a_few_rounds_of_the_loop(server: ServerThread) 
         assert set(server.call(partial(_delays, server))) == {0}
 
 
-def test_everybody_of_a_crowd_is_served_and_hit_like_anybody_else(server: ServerThread) -> None:
+def test_everybody_of_a_crowd_is_served_and_hit_like_anybody_else(server: AppThread) -> None:
     reset = request_with_fault("reset", stream=False)
     with Busy(server):
         answers: list[tuple[bytes, str]] = []
@@ -89,7 +86,7 @@ def test_everybody_of_a_crowd_is_served_and_hit_like_anybody_else(server: Server
 
 
 def test_who_leaves_a_crowd_before_the_handshake_is_not_missed(
-    server: ServerThread, caplog: pytest.LogCaptureFixture
+    server: AppThread, caplog: pytest.LogCaptureFixture
 ) -> None:
     target = urlsplit(server.url)
     with Busy(server):
@@ -100,7 +97,7 @@ def test_who_leaves_a_crowd_before_the_handshake_is_not_missed(
     assert not caplog.records
 
 
-def _ask(server: ServerThread, request: bytes) -> tuple[bytes, str]:
+def _ask(server: AppThread, request: bytes) -> tuple[bytes, str]:
     try:
         with Line(server) as line:
             line.send(request)
@@ -109,7 +106,7 @@ def _ask(server: ServerThread, request: bytes) -> tuple[bytes, str]:
         return b"", "reset"
 
 
-def _delays(server: ServerThread) -> list[int]:
+def _delays(server: AppThread) -> list[int]:
     """For each connection, whether its small writes wait for others: 0 where they do not."""
     sockets = [it.transport.get_extra_info("socket") for it in server.state.connections]
     return [0 if it.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY) else 1 for it in sockets]

@@ -5,17 +5,14 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from threading import Thread
 from typing import Any
 
 from mockserver import MockServer
 from mockserver.core.installed import load_dialects
-from mockserver.server.listener import bind
 from mockserver.server.recording.recorder import Recorder, vendor_client
 from mockserver.server.recording.recording_file import RecordingFile, replays_in
 from mockserver.server.recording.upstreams import read_upstreams
-from mockserver.server.server import uvicorn_server
-from mockserver.server.urls import url_of
+from mockserver.server.server import AppThread
 from mockserver.state.settings import Settings
 
 DIALECTS = load_dialects()
@@ -44,16 +41,10 @@ def recorder(
     replays = replays_in(path, volatile) if only_new else None
     file = RecordingFile(path, settings)
     app = Recorder(settings, DIALECTS, given, file, vendor_client(given.given.values(), silence), clock, replays)
-    listener = bind(settings)
-    server = uvicorn_server(app)
-    server.grace = 0.03
-    thread = Thread(target=server.run, args=([listener],), daemon=True)
-    thread.start()
     try:
-        yield url_of(listener, secure=settings.is_secure)
+        with AppThread(app) as thread:
+            yield thread.url
     finally:
-        server.should_exit = True
-        thread.join(10)
         file.close()
 
 

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from mockserver import MockServer
-from mockserver.server.server import Loop, ServerThread
+from mockserver.server.server import AppThread, Loop
 from mockserver.state.settings import Settings
 from tests.support.certificates import write_certificate
 from tests.support.http import TRUSTING
@@ -91,7 +91,7 @@ def request_with_fault(fault: str, *, stream: bool, **fields: Any) -> bytes:
 class Line:
     """A connection that shows how TCP ended even under TLS, which is decrypted here rather than by the socket."""
 
-    def __init__(self, server: MockServer | ServerThread | str, seconds: float = 5.0) -> None:
+    def __init__(self, server: MockServer | AppThread | str, seconds: float = 5.0) -> None:
         target = urlsplit(server if isinstance(server, str) else server.url)
         self._seconds = seconds
         self._socket = socket.create_connection((target.hostname or "", target.port or 0), timeout=seconds)
