@@ -10,6 +10,7 @@ from email.utils import formatdate
 from functools import partial
 from typing import NamedTuple
 
+from mockserver.core.calls import joined
 from mockserver.core.dialects import Broken
 from mockserver.core.failures import FailureKind, Refusal
 from mockserver.core.matching.requests import ANYTHING, decided
@@ -202,6 +203,9 @@ def apply_faults(plan: Plan) -> None:
             continue
         if each.leaves_nothing:
             applied = _still_seen(applied, timeline, after)
+            if plan.prepared is not None and each.fault in plan.prepared.faults:
+                # The stub's own answer has the stub's own headers.
+                after = after._replace(headers=joined(plan.prepared.headers, after.headers))
         applied.append(each)
         timeline = after
     plan.timeline, plan.applied = timeline, tuple(applied)
