@@ -5,6 +5,7 @@ from base64 import b64encode
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, partial
 from typing import Any
+from urllib.parse import parse_qsl
 
 import orjson
 
@@ -172,6 +173,10 @@ def _header(facts: RequestFacts, path: Path) -> Sequence[object]:
     return () if value is None else (value,)
 
 
+def _parameter(facts: RequestFacts, path: Path) -> Sequence[object]:
+    return [value for name, value in parse_qsl(facts.call.query, keep_blank_values=True) if name == path[0]]
+
+
 def _in_body(facts: RequestFacts, path: Path) -> Sequence[object]:
     return values_at(path, facts.body) if facts.body is not None else ()
 
@@ -204,6 +209,7 @@ def _tools(facts: RequestFacts, path: Path) -> Sequence[object]:
 # The fields that may have several values, or a path into them.
 _SEVERAL: Mapping[str, Callable[[RequestFacts, Path], Sequence[object]]] = {
     "headers": _header,
+    "query": _parameter,
     "body": _in_body,
     "prompt": _prompts,
     "last_user": _last_user,

@@ -7,6 +7,7 @@ from functools import reduce
 from operator import or_
 from typing import Any
 
+from mockserver.core.matching.requests import WITHIN
 from mockserver.core.matching.values import CriteriaError
 from mockserver.state.stubs.values import StubError
 
@@ -143,7 +144,7 @@ _FIELDS = {"any_": "any", "all_": "all", "not_": "not"}
 def _field_value(name: str, value: Any) -> Any:
     if name in ("any", "all", "not"):
         return [match_table(each) for each in value] if isinstance(value, list | tuple) else match_table(value)
-    if name in ("headers", "body") and isinstance(value, Mapping):
+    if name in WITHIN and isinstance(value, Mapping):
         return {place: matcher_value(inner) for place, inner in value.items()}
     return matcher_value(value)
 

@@ -32,7 +32,7 @@ from mockserver.state.verify.selection import ANSWER_FIELDS
 
 CONFIG, STUBS = (json.loads(json.dumps(FILES[name](load_dialects()))) for name in ("config", "stubs"))
 # Tables whose keys are anybody's.
-FREE = ("headers", "body", "arguments", "json", "usage", "models")
+FREE = ("headers", "query", "body", "arguments", "json", "usage", "models")
 
 
 def wrong(schema: Mapping[str, Any], document: object) -> list[str]:
@@ -82,6 +82,7 @@ MATCH = {
     "turn": {"at_least": 1, "at_most": 5, "not": 3},
     "stream": {"not": True},
     "headers": {"x-tenant": {"exists": False}, "x-a": "b"},
+    "query": {"limit": "2", "after": {"exists": False}},
     "body": {"$.temperature": {"at_least": 1}, "$.messages[0].content": "x", "$.a": {"equals": ["b"]}},
     "any": [{"model": "a"}, {"model": "b", "not": {"stream": True}}],
     "all": {"model": "a"},

@@ -33,7 +33,7 @@ def question(prompt: str = "hello", settings: Settings | None = None, **fields: 
     settings = settings or Settings(latency="off")
     route = ROUTES.find("POST", "/cerebras/v1/completions")
     assert route is not None
-    return parse(make_context(Call("POST", route.path, headers, body), route, settings))
+    return parse(make_context(Call("POST", route.path, headers, body, "tag=a%20b&tag=b&empty="), route, settings))
 
 
 def triggers(text: str, count: int, *, now: float = 0.0, **fields: Any) -> list[bool]:
@@ -164,6 +164,9 @@ def test_a_share_is_drawn_anew_for_retries_of_what_asks_no_model_too() -> None:
         ('any = [ { model = "x" }, { last_user = { contains = "p" } } ], not = { stream = true }', True),
         ("turn = { at_least = 2 }", False),
         ('headers = { x-tenant = { one_of = ["red", "green"] } }', False),
+        ('query = { tag = "a b", empty = "", none = { exists = false } }', True),
+        ('query = { tag = "b" }', True),
+        ('query = { tag = "c" }', False),
     ],
 )
 def test_a_rule_hits_only_what_it_is_meant_for(match: str, fits: bool) -> None:

@@ -317,6 +317,7 @@ def fields() -> str:
     """The fields of a match."""
     rows = [(code(name), field.summary) for name, field in FIELDS.items()]
     rows.append(("`headers`", 'a table of headers: `{ x-tenant = "a" }`'))
+    rows.append(("`query`", 'a table of parameters of the query: `{ limit = "20" }`'))
     rows.append(
         (
             "`body`",

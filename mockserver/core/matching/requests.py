@@ -2,6 +2,7 @@
 
     match = { dialect = "yandex", last_user = { contains = "weather" }, turn = 1 }
     match = { body = { "$.temperature" = 0 }, headers = { x-tenant = { regex = "^a" } } }
+    match = { path = "/v1/models", query = { limit = "20" } }
     match = { any = [ { model = "a" }, { model = "b" } ], not = { stream = true } }
 
 This is the notation of the `match` of stubs, of faults and of checks. Each field (FIELDS) has a matcher (`values.py`).
@@ -55,12 +56,19 @@ FIELDS: Mapping[str, Field] = {
     "number": Field(int, "the number of the request within its namespace, from 1; only requests to a model count"),
     "attempt": Field(int, "1, plus one for each time that the same request has just failed or was left early"),
 }
-# The other keys of a match: tables of headers or of places in the body, and tables that are matches themselves.
-COMPOUND = ("headers", "body", "any", "all", "not")
+# The tables of a match by header, by parameter, and by place in the body, each with an example.
+WITHIN = {
+    "headers": '{ x-tenant = "a" }',
+    "query": '{ limit = "20" }',
+    "body": '{ "$.temperature" = 0 }',
+}
+# The keys of a match that are no fields: those, and tables that are matches themselves.
+COMPOUND = (*WITHIN, "any", "all", "not")
 
 
 class FieldMatcher(NamedTuple):
-    """What is required of one field. `path` leads into it: the name of a header, the place of a value in the body."""
+    """What is required of one field. `path` leads into it: the name of a header or parameter, the place of a
+    value in the body."""
 
     field: str
     matcher: ValueMatcher
@@ -116,6 +124,8 @@ def read_criteria(table: object, place: str = "match", depth: int = 0) -> Reques
             fields.append(FieldMatcher(key, read_matcher(value, where, FIELDS[key].type)))
         elif key == "headers":
             fields += _within(value, where, str, lambda name: (name.lower(),), key)
+        elif key == "query":
+            fields += _within(value, where, str, lambda name: (name,), key)
         elif key == "body":
             fields += _within(value, where, object, read_path, key)
         elif key not in COMPOUND:
@@ -128,8 +138,7 @@ def _within(
     table: object, place: str, type: type, read: Callable[[str], tuple[Any, ...]], field: str
 ) -> Iterator[FieldMatcher]:
     if not isinstance(table, Mapping):
-        example = '{ x-tenant = "a" }' if field == "headers" else '{ "$.temperature" = 0 }'
-        raise CriteriaError(f"{place}: must be a table, such as {example}")
+        raise CriteriaError(f"{place}: must be a table, such as {WITHIN[field]}")
     for name, value in table.items():
         try:
             path = read(str(name))

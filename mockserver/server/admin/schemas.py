@@ -133,6 +133,7 @@ def match_with(more: Mapping[str, Schema] | None = None) -> Schema:
         name: described(reference(_MATCHER_OF[field.type]), field.summary) for name, field in FIELDS.items()
     }
     found["headers"] = by_name(reference("TextMatcher"), "matchers by header")
+    found["query"] = by_name(reference("TextMatcher"), "matchers by parameter of the query")
     found["body"] = by_name(reference("AnyMatcher"), "matchers by place in the body, such as $.messages[0]")
     for key, text in (("any", "at least one of these"), ("all", "all of these"), ("not", "none of these")):
         found[key] = described(reference("Matches"), text)

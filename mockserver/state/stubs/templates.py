@@ -1,9 +1,9 @@
 """Templates with gaps that a request fills: `You said {{ last_user | upper }}, {{ body.user }}.`
 
-A gap names a field of a request (as in criteria), a header (`headers.x-trace`), a path into the body
-(`body.messages[0].content`), or a group of a regular expression that has matched (`groups.city`); if there is no such
-value, it stays empty. FILTERS follow after bars. Inserted text is not
-searched for gaps, and nothing is ever executed.
+A gap names a field of a request (as in criteria), a header (`headers.x-trace`), a parameter (`query.limit`), a path
+into the body (`body.messages[0].content`), or a group of a regular expression that has matched (`groups.city`); if
+there is no such value, it stays empty. FILTERS follow after bars. Inserted text is not searched for gaps, and nothing
+is ever executed.
 """
 
 import re
@@ -83,9 +83,9 @@ def _read_gap(text: str) -> _Gap:
             raise TemplateError(f"{{{{{text}}}}}: {unknown_name('filter', each, FILTERS)}")
     if name in FIELDS:
         return name, (), tuple(filters)
-    field, dot, rest = name.partition(".")
-    if field == "headers" and dot:
-        return field, (rest.lower(),), tuple(filters)
+    field, _, rest = name.partition(".")
+    if field in ("headers", "query") and rest:
+        return field, (rest.lower() if field == "headers" else rest,), tuple(filters)
     if field == _GROUPS and rest.isidentifier():
         return field, (rest,), tuple(filters)
     if re.match(r"body(?:\.\S|\[|\Z)", name):
@@ -93,9 +93,8 @@ def _read_gap(text: str) -> _Gap:
             return "body", read_path(name.removeprefix("body").removeprefix(".")), tuple(filters)
         except ValueError as error:
             raise TemplateError(f"{{{{{text}}}}}: {error}") from None
-    raise TemplateError(
-        f"{{{{{text}}}}}: {unknown_name('field', name, (*FIELDS, 'headers.NAME', 'body.PLACE', 'groups.NAME'))}"
-    )
+    known = (*FIELDS, "headers.NAME", "query.NAME", "body.PLACE", "groups.NAME")
+    raise TemplateError(f"{{{{{text}}}}}: {unknown_name('field', name, known)}")
 
 
 def _filling(gap: _Gap, facts: Facts, groups: Mapping[str, str]) -> str:

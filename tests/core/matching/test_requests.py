@@ -100,6 +100,8 @@ def test_of_several_values_one_is_enough_and_of_none_only_an_absence_holds() -> 
         ({"headers": {"X-Tenant": {"regex": "^a"}}}, True),
         ({"headers": {"x-other": {"exists": False}}}, True),
         ({"headers": {"x-other": "a"}}, False),
+        ({"query": {"limit": {"one_of": ["2", "20"]}, "Limit": {"exists": False}}}, True),
+        ({"query": {"limit": "3"}}, False),
         ({"body": {"$.messages[*].content": {"contains": "kind"}, "n": 1}}, True),
         ({"body": {"n": 2}}, False),
         ({"tool": "get_weather"}, True),
@@ -107,7 +109,8 @@ def test_of_several_values_one_is_enough_and_of_none_only_an_absence_holds() -> 
     ],
 )
 def test_criteria_are_met_or_not(match: dict[str, Any], met: bool) -> None:
-    facts = Given(BODY, model="m", stream=False, headers={"x-tenant": "abc"}, tool=["a", "get_weather"], turn=2)
+    named = {"headers": {"x-tenant": "abc"}, "query": {"limit": "20"}}
+    facts = Given(BODY, model="m", stream=False, tool=["a", "get_weather"], turn=2, **named)
     criteria = read_criteria(match)
     assert matches(criteria, facts) is met
     assert (mismatches(criteria, facts) == ()) is met
@@ -158,6 +161,7 @@ def test_an_explanation_names_each_field_that_differs_what_was_wanted_and_what_c
         ({"prompt": {"not": {"regex": "("}}}, "match.prompt.not.regex"),
         ({"headers": "x"}, "match.headers: must be a table"),
         ({"headers": {"x": 1}}, "match.headers.x: 1 is not a string"),
+        ({"query": "limit=2"}, "match.query: must be a table, such as { limit"),
         ({"body": {"$..": 1}}, "match.body: '$..' is not a path"),
         ({"any": []}, "match.any: is empty"),
         ({"any": [{"model": "m"}, {"modell": 1}]}, "match.any[1]: unknown field"),

@@ -199,6 +199,22 @@ def test_threads_share_a_bounded_stub_without_a_use_too_many() -> None:
     assert sum(each is not None for each in found) == 100
 
 
+@pytest.mark.parametrize(
+    "table",
+    [
+        {"error": "rate_limit"},
+        {"reply": {"error": {"error": "rate_limit", "retry_after": 2}}},
+        {"reply": lambda request: {"error": "rate_limit"}},
+        {"faults": [{"kind": "status", "status": 429}]},
+    ],
+)
+def test_the_headers_of_a_stub_come_with_its_errors_but_not_with_those_of_others(table: dict[str, Any]) -> None:
+    here = space({"headers": {"X-Should-Retry": "false", "Retry-After": "9"}, **table})
+    answer = cerebras(here)
+    assert (answer.status, answer.headers["x-should-retry"], answer.headers["retry-after"]) == (429, "false", "9")
+    assert "x-should-retry" not in cerebras(here, headers={"x-mockserver-fault": "overloaded"}).headers
+
+
 # --- what else a stub can do ---------------------------------------------------------------------------------------
 
 
@@ -583,7 +599,13 @@ def test_a_coroutine_function_is_refused_at_once() -> None:
 
 # --- templates -----------------------------------------------------------------------------------------------------
 
-FACTS = Given({"user": "ann", "n": 2, "list": ["x"]}, last_user='say "hi" {{ model }}', model="m", headers={"x-a": "b"})
+FACTS = Given(
+    {"user": "ann", "n": 2, "list": ["x"]},
+    last_user='say "hi" {{ model }}',
+    model="m",
+    headers={"x-a": "b"},
+    query={"Q": "c"},
+)
 
 
 @pytest.mark.parametrize(
@@ -594,7 +616,7 @@ FACTS = Given({"user": "ann", "n": 2, "list": ["x"]}, last_user='say "hi" {{ mod
         ("{{ last_user }}", 'say "hi" {{ model }}'),
         ("{{ last_user | json }}", '"say \\"hi\\" {{ model }}"'),
         ("{{ body.user }} {{ body.n }} {{ body.list[0] }} {{ body.list }}", 'ann 2 x ["x"]'),
-        ("{{ headers.X-A }}{{ headers.none }}{{ body.none }}", "b"),
+        ("{{ headers.X-A }}{{ headers.none }}{{ body.none }}{{ query.Q }}{{ query.q }}", "bc"),
     ],
 )
 def test_a_template_is_filled_from_the_request(template: str, filled: str) -> None:
@@ -610,6 +632,7 @@ def test_a_template_is_filled_from_the_request(template: str, filled: str) -> No
         ("{{ __import__('os') }}", "unknown field"),
         ("{{}}", "unknown field ''"),
         ("{{ groups }}", "unknown field 'groups'"),
+        ("{{ query. }}", "unknown field 'query.'"),
         ("{{ groups.a b }}", "unknown field 'groups.a b'"),
         ("{{ body. }}", "unknown field 'body.'"),
         ("so {{ model }", "'{{ model }': has no }} at its end"),
