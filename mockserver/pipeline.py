@@ -28,13 +28,20 @@ from mockserver.model.generate import fingerprint_of, with_prediction_recounted
 from mockserver.model.generate import generate as generate_text
 from mockserver.model.prepared import ScriptedOutput, to_generation, word_refusals
 from mockserver.state.admission import admit, settle
-from mockserver.state.context import RequestContext, RouteMatch, make_context, overridden, paced, with_lengths
-from mockserver.state.costs import too_much
+from mockserver.state.context import (
+    RequestContext,
+    RouteMatch,
+    make_context,
+    overridden,
+    paced,
+    refuse,
+    with_headers,
+    with_lengths,
+)
 from mockserver.state.fault_rules import apply_faults, requested_faults
 from mockserver.state.journal.exchanges import Exchange
 from mockserver.state.namespaces import Namespace
-from mockserver.state.plan import Plan, TriggeredFault, refund_counts
-from mockserver.state.refusals import refuse, with_headers
+from mockserver.state.plan import Plan, TriggeredFault, refund_counts, too_much
 from mockserver.state.settings import Settings
 from mockserver.state.stub_answers import (
     check_calls,

@@ -38,8 +38,7 @@ from mockserver.recordings import (
 from mockserver.recordings.stubs import complaints
 from mockserver.recordings.traffic import exchanges_in
 from mockserver.routes import Routes
-from mockserver.state.context import HeaderError, make_context
-from mockserver.state.refusals import refuse
+from mockserver.state.context import HeaderError, make_context, refuse
 from mockserver.state.settings import Settings
 from mockserver.state.stubs.parse_replies import is_stream
 from mockserver.state.stubs.stub import Prepared

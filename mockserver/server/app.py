@@ -4,6 +4,8 @@ import asyncio
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from functools import partial
+from operator import attrgetter
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -46,7 +48,11 @@ class App(Starlette):
         self.app_state = self._handler.app_state = AppState(settings, dialects, self._handler)
         self._watcher = Watcher(reader, self.app_state) if reader else None
         self._admin = _Admin(self.app_state)
-        guard = Middleware(AccessMiddleware, guard=self.guard, settings=lambda: self.app_state.setup.settings)
+        # Whether requests may be answered within the turn of the loop in which they have arrived, on the transport of
+        # their connection: middleware of the user's wants to see them, and may want to know their task.
+        self.answers_at_once = True
+        in_force = partial(attrgetter("setup.settings"), self.app_state)
+        guard = Middleware(AccessMiddleware, guard=self.guard, settings=in_force)
         super().__init__(middleware=[guard], lifespan=_lifespan)
         self.router = self._router = RememberingRouter([], Endpoint(None, self._handler), _lifespan)
         self._install(self.app_state.setup.routes)
@@ -62,25 +68,15 @@ class App(Starlette):
         """What turns requests away."""
         return self.app_state.guard
 
-    @property
-    def is_watched(self) -> bool:
-        """Whether there is middleware of the user's, which wants to see requests and answers."""
-        return len(self.user_middleware) > 1
-
-    def answers_at_once(self, path: str) -> bool:
-        """Whether a request may be answered within the turn of the loop in which it has arrived: neither the admin API
-        nor middleware of the user's, which may want to know their task, has a part in it."""
-        return len(self.user_middleware) <= 1 and not path.startswith(ADMIN)
+    def add_middleware(self, *arguments: Any, **options: Any) -> None:
+        """Add middleware of the user's."""
+        super().add_middleware(*arguments, **options)
+        self.answers_at_once = False
 
     def become_worker(self, number: int) -> None:
         """Become one of several processes that serve a port."""
         self.app_state.become_worker(number)
         self._handler.begin_ids()
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one ASGI scope, which may come from an application that this one is part of."""
-        scope[ROOT] = scope.get("root_path", "")
-        await super().__call__(scope, receive, send)
 
     def _install(self, routes: Routes) -> None:
         """Serve these routes from now on."""

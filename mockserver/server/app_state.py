@@ -89,8 +89,7 @@ class AppState:
         """Put other stubs of the settings in force for later requests; their counts start at zero. Raises ConfigError
         if several processes could not keep these counts."""
         check_processes(self.setup.settings, stubs)
-        # A copy of the settings, because plans are cached for the settings that they were made with.
-        self.setup = self.setup._replace(settings=replace(self.setup.settings), stubs=stubs)
+        self.setup = self.setup._replace(stubs=stubs)
         for namespace in self.namespaces.all():
             namespace.stubs.recount()
 

@@ -201,7 +201,7 @@ class PlayedResponse(Response):
         """Play the answer to the end; on a transport of our own, begin to."""
         transport: Transport | None = scope.get("extensions", {}).get(Transport.EXTENSION)
         if transport is not None and (
-            self.timeline.ending is not None or not getattr(scope.get("app"), "is_watched", False)
+            self.timeline.ending is not None or getattr(scope.get("app"), "answers_at_once", True)
         ):
             transport.play(self.playback(transport))
             return

@@ -20,7 +20,7 @@ from mockserver.core.failures import SimulatorError
 from mockserver.core.messages import short_repr
 from mockserver.core.timeline import RawHeaders, Timeline
 from mockserver.faults.responses import HEAD
-from mockserver.server.asgi import HEADERS, send_json
+from mockserver.server.asgi import HEADERS, ROOT, send_json
 from mockserver.server.logs import log, printable
 from mockserver.state.settings import Settings
 from mockserver.state.settings.origins import ANY, HOST, LONGEST, USUAL_HOSTS, USUAL_PORTS, VENDOR, is_loopback
@@ -79,13 +79,14 @@ class AccessGuard:
 
 
 class AccessMiddleware:
-    """The guard of an ASGI application. What it turns away leaves no trace in the journal of any namespace."""
+    """The guard of an application. What it turns away leaves no trace in the journal of any namespace."""
 
     def __init__(self, app: ASGIApp, guard: AccessGuard, settings: Callable[[], Settings]) -> None:
         self._app, self._guard, self._settings = app, guard, settings
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one ASGI scope."""
+        """Serve one ASGI scope, which may come from an application that this one is part of."""
+        scope[ROOT] = scope.get("root_path", "")
         if scope["type"] == "http":
             headers = scope[HEADERS] = Headers(scope["headers"])
             simulator_error = self._guard.refusal(scope["method"], headers, self._settings())

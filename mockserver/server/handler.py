@@ -36,10 +36,9 @@ from mockserver.server.multi_process import needs_one_process, stateful_call, st
 from mockserver.server.urls import ADMIN, live_page_from
 from mockserver.state.admission import limit_states_of
 from mockserver.state.context import HeaderError, RequestContext, RouteMatch, make_context
-from mockserver.state.costs import answers_long, reads_long
 from mockserver.state.journal.exchanges import Exchange
 from mockserver.state.namespaces import BAD_NAME, DEFAULT, Namespace, is_name, namespace_of
-from mockserver.state.plan import Plan
+from mockserver.state.plan import Plan, answers_long, reads_long
 
 if TYPE_CHECKING:
     from mockserver.server.webhooks import WebhookSender

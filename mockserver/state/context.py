@@ -1,4 +1,4 @@
-"""Context: a call, and everything that is settled about it before its body is read.
+"""Context: a call, and everything that is settled about it before its body is read; and what every answer to it has.
 
 The request's own headers (`X-Mockserver-...`) take precedence over its route, and the route over the settings.
 """
@@ -7,15 +7,20 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import lru_cache
+from math import ceil
 from types import MappingProxyType
 from typing import Literal, NamedTuple
 
+import orjson
+
 from mockserver.core.calls import Call, Headers
 from mockserver.core.dialects import EDITIONS, Dialect, Edition, Model, Operation, RequestScope
+from mockserver.core.failures import Refusal
 from mockserver.core.generation import GenerationRequest, Lengths
 from mockserver.core.messages import short_repr, unknown_name
 from mockserver.core.quotas import LimitState
-from mockserver.core.seeding import SEEDS, derive, fingerprint
+from mockserver.core.seeding import SEEDS, derive, fingerprint, hex_digits
+from mockserver.core.timeline import FrameBatch, RawHeaders, Reply
 from mockserver.latency.parse_latency import NotationError, complaint_of, read_lengths, read_profile
 from mockserver.latency.profiles import OFF, REALISTIC, Profile
 from mockserver.latency.traces import NO_TRACES, Traces
@@ -207,3 +212,42 @@ def profile_of(text: str, realistic: str, speed: float = 1, traces: Traces = NO_
     except NotationError as error:
         raise HeaderError(f"X-Mockserver-Latency: {complaint_of(text, error)}") from None
     return profile if speed == 1 else profile._replace(speed=profile.speed * speed)
+
+
+# What every answer to a call has: the vendor's words for a refusal, and all headers.
+
+
+def refuse(refusal: Refusal, context: RequestContext, request: GenerationRequest | None = None) -> Reply:
+    """The vendor's refusal, with all its headers; in its words for streams if the request asks for one."""
+    row = context.route.dialect.error(context.scope.edition, refusal.kind)
+    streams = refusal.streamed or (request is not None and request.output.stream and refusal.status is None)
+    streamed = streams and row.streamed is not None
+    if streams and row.streamed is not None:
+        row = row.streamed
+    refusal = refusal._replace(identity=context.scope.identity, call=context.call)
+    body = row.body(refusal, refusal.message or row.message)
+    data = body if isinstance(body, bytes) else orjson.dumps(body)
+    resets = tuple((name, b"%d" % ceil(context.scope.now + seconds)) for name, seconds in row.resets)
+    headers: RawHeaders = ((b"content-type", row.content_type), *row.headers, *resets, *refusal.headers)
+    if row.status == 405:
+        headers = (*headers, (b"allow", ", ".join(context.route.allowed).encode()))
+    reply = Reply(refusal.status or row.status, headers, (FrameBatch((data,), (0,), (0,)),), streamed)
+    reply = with_headers(reply, context._replace(scope=context.scope._replace(refused=refusal.kind)))
+    # Counted limits, which come last, replace the examples in the vendor's error table.
+    return reply._replace(headers=tuple(dict(reply.headers).items()))
+
+
+def with_headers(reply: Reply, context: RequestContext) -> Reply:
+    """The reply with the headers of every answer: the vendor's, and our own."""
+    status, headers, frames, streamed, orders = reply
+    headers = (*headers, *context.route.dialect.headers(context.call, context.scope))
+    if not context.settings.strict:
+        headers = (
+            *headers,
+            (b"x-mockserver-request-id", hex_digits(context.scope.identity, 16, "request").encode()),
+            (b"x-mockserver-seed", b"%d" % context.scope.seed),
+        )
+        if context.route.chosen_by:
+            chosen = f"{context.route.dialect.name}; by={context.route.chosen_by}"
+            headers = (*headers, (b"x-mockserver-dialect", chosen.encode()))
+    return Reply(status, headers, frames, streamed, orders)

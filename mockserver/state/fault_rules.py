@@ -22,10 +22,9 @@ from mockserver.faults.parse_faults import FaultError, read_faults
 from mockserver.faults.rules import Chance, Fault, holds, triggers
 from mockserver.faults.streams import Vendor, differ, events_of, parted
 from mockserver.latency.timing import instant, to_timeline
-from mockserver.state.context import HeaderError, RequestContext
+from mockserver.state.context import HeaderError, RequestContext, refuse
 from mockserver.state.plan import Origin, Plan, RuleCount, TriggeredFault, is_among
 from mockserver.state.quotas import used_up
-from mockserver.state.refusals import refuse
 from mockserver.state.stubs.registry import raised
 
 # Distinguishes the counters of armed rules from those of the settings and the routes.

@@ -12,8 +12,8 @@ from mockserver.core.installed import load_dialects
 from mockserver.pipeline import parse
 from mockserver.routes import Routes
 from mockserver.state.context import HeaderError, make_context
-from mockserver.state.costs import weight
 from mockserver.state.namespaces import Namespace
+from mockserver.state.plan import weight
 from mockserver.state.settings import ConfigError, RouteSettings, Settings
 from mockserver.state.settings.checks import read_namespace_settings
 from mockserver.state.settings.config_file import from_toml

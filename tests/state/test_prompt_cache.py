@@ -11,10 +11,9 @@ from mockserver.pipeline import answer, parse, record, resolve
 from mockserver.routes import Routes
 from mockserver.state import engines as prompt_cache
 from mockserver.state.context import make_context
-from mockserver.state.costs import answers_long
 from mockserver.state.engines import PromptCache
 from mockserver.state.namespaces import Namespace
-from mockserver.state.plan import Plan
+from mockserver.state.plan import Plan, answers_long
 from mockserver.state.settings import Settings
 
 CACHING = Settings(prompt_cache=True)

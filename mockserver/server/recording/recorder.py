@@ -71,6 +71,9 @@ class Recorder:
     Requests to which the `replays` have an answer get that instead; `replayed` counts them. A `journal` tells of all.
     """
 
+    # A vendor takes its time.
+    answers_at_once = False
+
     def __init__(
         self,
         settings: Settings,
@@ -88,10 +91,6 @@ class Recorder:
         self._targets = Targets(dialects, settings, upstreams)
         self.file, self._client, self._clock = file, client, clock
         self._journal = RecorderJournal(journal, settings)
-
-    def answers_at_once(self, path: str) -> bool:
-        """Whether an answer is made within the turn of the loop in which its request has come: not a vendor's."""
-        return False
 
     async def __call__(self, scope: Any, receive: Receive, send: Send) -> None:
         """Serve one ASGI scope."""

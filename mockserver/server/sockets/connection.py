@@ -19,6 +19,7 @@ from mockserver.server.player import Callback, Playback
 from mockserver.server.scheduling import resumed
 from mockserver.server.sockets.protocol import LimitedProtocol
 from mockserver.server.sockets.wire import LISTENER, WIRE
+from mockserver.server.urls import ADMIN
 
 _ASGI = {"version": "3.0", "spec_version": "2.3"}
 _LAST_CHUNK = b"0\r\n\r\n"
@@ -43,7 +44,8 @@ class HttpProtocol(LimitedProtocol):
             return
         app: Any = self.config.loaded_app
         scope = self._scope()
-        self.cycle = Answer(self, app, scope, app.settings.max_body, at_once=app.answers_at_once(scope["path"]))
+        at_once = app.answers_at_once and not scope["path"].startswith(ADMIN)
+        self.cycle = Answer(self, app, scope, app.settings.max_body, at_once=at_once)
         self.take_up(self.cycle)
 
     def on_body(self, body: bytes) -> None:
