@@ -22,24 +22,8 @@ _KINDS: tuple[tuple[type, str], ...] = ((str, "string"), (list, "array"), (dict,
 _BLANK = r'("(?:[^"\\]|\\.)*"?)|\s+'
 
 
-def same(one: object, other: object) -> bool:
-    """Whether two JSON values are equal: 1 is 1.0, but true is no number; a tuple is a list."""
-    if isinstance(one, bool) or isinstance(other, bool):
-        return one is other
-    if isinstance(one, dict) and isinstance(other, dict):
-        return one.keys() == other.keys() and all(same(value, other[name]) for name, value in one.items())
-    if isinstance(one, list | tuple) and isinstance(other, list | tuple):
-        return len(one) == len(other) and all(map(same, one, other))
-    return one == other
-
-
-def among(value: object, values: Iterable[object]) -> bool:
-    """Whether a value is one of some values."""
-    return any(same(value, other) for other in values)
-
-
 def identity(value: object) -> Hashable:
-    """A hashable key: two values have equal keys if and only if they are the `same`."""
+    """What two values have equal if and only if they are equal JSON: 1 is 1.0, true is no number, a tuple is a list."""
     if isinstance(value, bool):
         return bool, value
     if isinstance(value, dict):

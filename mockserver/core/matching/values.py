@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from mockserver.core.json_values import among, same
+from mockserver.core.json_values import identity
 from mockserver.core.messages import short_repr, unknown_name
 from mockserver.core.regexes import Regex, RegexError, read_regex
 
@@ -102,6 +102,11 @@ def _any_of(fits: Callable[[Any], bool]) -> Callable[[Sequence[object]], Decisio
     return lambda values: any(map(fits, values))
 
 
+def _among(wanted: Sequence[object]) -> Callable[[Sequence[object]], Decision]:
+    known = [*map(identity, wanted)]
+    return _any_of(lambda each: identity(each) in known)
+
+
 def _every(matchers: tuple[ValueMatcher, ...]) -> ValueMatcher:
     return ValueMatcher(
         "every",
@@ -116,7 +121,7 @@ def _equals(value: object, place: str, type: type) -> ValueMatcher:
     """An equal JSON value: true is not 1."""
     value = _typed(value, place, type)
     # A text equals nothing but the same text.
-    holds = (lambda values: value in values) if isinstance(value, str) else _any_of(lambda each: same(value, each))
+    holds = (lambda values: value in values) if isinstance(value, str) else _among((value,))
     return ValueMatcher("equals", value, short_repr(value), holds, (value,))
 
 
@@ -156,7 +161,7 @@ def _one_of(value: object, place: str, type: type) -> ValueMatcher:
         raise CriteriaError(f"{place}: must be a list of values")
     values = tuple(_typed(item, place, type) for item in value)
     wanted = f"one of {', '.join(map(short_repr, values))}"
-    return ValueMatcher("one_of", values, wanted, _any_of(lambda each: among(each, values)), values)
+    return ValueMatcher("one_of", values, wanted, _among(values), values)
 
 
 def _bound(word: str, at: str, meets: Callable[[float, float], bool]) -> Callable[[object, str, type], ValueMatcher]:
