@@ -174,67 +174,34 @@ def _inside(value: object, step: str | int | None) -> Iterator[object]:
 MOST_VALUES = 500_000
 
 _STARTS = (b",", b"[", b"{")
-# A piece of so many bytes is scanned in a fraction of a millisecond, and so are so many quotes.
+# Nothing else gets a turn while one piece is counted, so it has so many bytes at most.
 _PIECE = 131_072
-_QUOTES = 250
-_QUOTE = b'"'
-# So many backslashes are skipped at once, which is an even number.
-_RUN = 4096
-_BACKSLASHES = b"\\" * _RUN
 
 
 def has_more_values(text: bytes, most: int = MOST_VALUES) -> bool:
     """Whether a JSON text has more than `most` values, by the commas and opening brackets outside its strings."""
-    return max(count_values(text, most), default=0) > most
-
-
-def count_values(text: bytes, most: int) -> Iterator[int]:
-    """How many values have been found so far, in steps that take a fraction of a millisecond each.
-
-    The steps end beyond `most`, or if there are no more even with those that only seem to begin, within strings.
-    """
-    if len(text) <= most:
-        return
-    seeming = 0
-    for place in range(0, len(text), _PIECE):
-        seeming += _starts(text, place, place + _PIECE)
-        yield 0
-        if seeming > most:
-            break
-    if seeming > most:
-        yield from _counted_outside_strings(text, most)
-
-
-def _counted_outside_strings(text: bytes, most: int) -> Iterator[int]:
-    count = place = quotes = 0
+    # Most texts have fewer even with those that are within strings.
+    if len(text) <= most or _starts(text, 0, len(text)) <= most:
+        return False
+    count = place = 0
     while place < len(text) and count <= most:
-        quote = text.find(_QUOTE, place)
+        quote = text.find(b'"', place)
         end = len(text) if quote < 0 else quote
-        for start in range(place, end, _PIECE):
-            count += _starts(text, start, min(start + _PIECE, end))
-            if end - start > _PIECE:
-                yield count
-        place, opened = end + 1, end + 1
-        while (quote := text.find(_QUOTE, place)) >= 0:
-            quotes += 1
-            if quotes % _QUOTES == 0:
-                yield count
-            place = quote + 1
-            if not _is_escaped(text, quote, opened):
-                break
-        else:
-            place = len(text)
-    yield count
+        count += _starts(text, place, end)
+        place = _after_string(text, end + 1)
+    return count > most
 
 
 def _starts(text: bytes, start: int, end: int) -> int:
-    """How many values begin in a part of a text."""
-    return sum(text.count(each, start, end) for each in _STARTS)
+    """How many values seem to begin in a part of a text."""
+    pieces = range(start, end, _PIECE)
+    return sum(text.count(each, piece, min(piece + _PIECE, end)) for piece in pieces for each in _STARTS)
 
 
-def _is_escaped(text: bytes, quote: int, opened: int) -> bool:
-    """Whether a quote in a string, whose content begins at `opened`, has an odd number of backslashes before it."""
-    while quote - _RUN >= opened and text.startswith(_BACKSLASHES, quote - _RUN):
-        quote -= _RUN
-    before = text[max(opened, quote - _RUN) : quote]
-    return (len(before) - len(before.rstrip(b"\\"))) % 2 == 1
+def _after_string(text: bytes, place: int) -> int:
+    """Where a string ends whose content begins at a place: behind the first quote that no backslash escapes."""
+    while (quote := text.find(b'"', place)) >= 0:
+        before, place = text[place:quote], quote + 1
+        if (len(before) - len(before.rstrip(b"\\"))) % 2 == 0:
+            return place
+    return len(text)
