@@ -7,8 +7,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from mockserver.core import __version__
     from mockserver.core.matching.values import CriteriaError
-    from mockserver.core.version import __version__
     from mockserver.server.app import create_app
     from mockserver.state.journal.views import View
     from mockserver.state.settings import ConfigError, Settings
@@ -38,7 +38,7 @@ _HOMES = {
     "mockserver.state.stubs.values": ("StubError",),
     "mockserver.state.journal.views": ("View",),
     "mockserver.core.matching.requests": ("CriteriaError",),
-    "mockserver.core.version": ("__version__",),
+    "mockserver.core": ("__version__",),
     "mockserver.server.app": ("create_app",),
     "mockserver.testing.handle": ("Handle",),
     "mockserver.testing.matchers": (

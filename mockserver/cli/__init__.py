@@ -8,9 +8,9 @@ from io import TextIOWrapper
 from typing import TextIO
 
 from mockserver.cli.command import COMMANDS, Command, discard_output, load_command, print_error
+from mockserver.core import __version__
 from mockserver.core.installed import DialectError
 from mockserver.core.messages import unknown_name
-from mockserver.core.version import __version__
 from mockserver.state.settings import ConfigError
 
 

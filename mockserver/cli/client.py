@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from mockserver.cli.command import Command, argument, write_files
+from mockserver.core import __version__
 from mockserver.core.installed import load_dialects
-from mockserver.core.version import __version__
 from mockserver.server.admin import SCHEMAS
 
 _SOURCES = Path(__file__).parents[1] / "testing" / "js"

@@ -19,10 +19,10 @@ from mockserver.cli.command import (
     settings_of,
 )
 from mockserver.cli.run import exit_code
+from mockserver.core import __version__
 from mockserver.core.dialects import Dialect
 from mockserver.core.installed import load_dialects
 from mockserver.core.messages import pluralize
-from mockserver.core.version import __version__
 from mockserver.server.listener import bind
 from mockserver.server.recording import check_library, for_recording, make_recorder
 from mockserver.server.recording.upstreams import Upstreams, read_upstreams

@@ -13,7 +13,7 @@ from typing import NoReturn
 import orjson
 
 from mockserver.cli.command import Command, begin_to_log, config_path, flush_outputs, print_message, settings_of
-from mockserver.core.version import __version__
+from mockserver.core import __version__
 from mockserver.faults.parse_faults import fault_in_words
 from mockserver.latency.profiles import OFF
 from mockserver.server.app import App, create_app

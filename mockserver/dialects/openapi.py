@@ -3,8 +3,8 @@
 import re
 from typing import Any
 
+from mockserver.core import __version__
 from mockserver.core.dialects import EDITIONS, Dialect, Edition, Operation
-from mockserver.core.version import __version__
 from mockserver.dialects.contracts import reachable
 
 

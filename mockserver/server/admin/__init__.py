@@ -15,11 +15,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Match, Route
 
+from mockserver.core import __version__
 from mockserver.core.calls import Headers
 from mockserver.core.installed import load_dialects
 from mockserver.core.matching.values import CriteriaError
 from mockserver.core.messages import unknown_name
-from mockserver.core.version import __version__
 from mockserver.server.admin import faults, journal, metrics, namespaces, server, settings, stubs, verification
 from mockserver.server.admin.endpoints import (
     AdminEndpoint,

@@ -10,8 +10,8 @@ from typing import Literal, NamedTuple
 
 from starlette.responses import Response
 
+from mockserver.core import __version__
 from mockserver.core.caches import resident_memory
-from mockserver.core.version import __version__
 from mockserver.server.admin.endpoints import AdminRequest, endpoint, per_server
 from mockserver.server.app_state import AppState
 from mockserver.server.metrics import Histogram

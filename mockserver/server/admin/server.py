@@ -8,9 +8,9 @@ from pathlib import Path
 import orjson
 from starlette.responses import RedirectResponse, Response
 
+from mockserver.core import __version__
 from mockserver.core.dialects import EDITIONS
 from mockserver.core.messages import short_repr
-from mockserver.core.version import __version__
 from mockserver.dialects.conformance import conformance_document
 from mockserver.dialects.openapi import openapi_document
 from mockserver.server.admin.endpoints import AdminError, AdminRequest, QueryParameter, admin_json, endpoint, per_server

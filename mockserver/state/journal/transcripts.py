@@ -15,6 +15,7 @@ from urllib.parse import parse_qsl
 
 import orjson
 
+from mockserver.core import __version__
 from mockserver.core.generation import Choice, Generation, ToolCall
 from mockserver.core.json_values import nests_absurdly
 from mockserver.core.matching.requests import Mismatch
@@ -27,7 +28,6 @@ from mockserver.core.secrets import (
     masked_text,
 )
 from mockserver.core.timeline import Record, Timeline
-from mockserver.core.version import __version__
 from mockserver.faults.parse_faults import table_of
 from mockserver.state.journal.exchanges import Exchange
 from mockserver.state.plan import Plan
