@@ -14,8 +14,8 @@ from starlette.types import Receive, Scope, Send
 
 from mockserver import pipeline
 from mockserver.core.calls import Call, Headers
-from mockserver.core.dialect_checks import defects_of_answer
 from mockserver.core.failures import FailureKind, Refusal, SimulatorError
+from mockserver.core.installed import defects_of_answer
 from mockserver.core.json_values import MOST_VALUES, has_more_values
 from mockserver.core.timeline import TimedFrames, Timeline
 from mockserver.routes import Routes, choose_dialect

@@ -6,10 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from mockserver.core.dialect_checks import defects_of
 from mockserver.core.dialects import EDITIONS, Dialect, Edition
 from mockserver.core.failures import FailureKind, Refusal
-from mockserver.core.installed import load_dialects
+from mockserver.core.installed import defects_of, load_dialects
 from mockserver.dialects.openapi import openapi_document
 from mockserver.latency.profiles import presets
 from tests.support.asking import ask

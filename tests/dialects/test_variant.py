@@ -11,11 +11,10 @@ import pytest
 
 from mockserver.cli import main
 from mockserver.core import installed
-from mockserver.core.dialect_checks import defects_of, defects_of_answer
 from mockserver.core.dialects import Model, Operation, RequestScope, Schemas
 from mockserver.core.failures import FailureKind, Refusal
 from mockserver.core.generation import GenerationRequest, Limits
-from mockserver.core.installed import DialectError, load_dialect
+from mockserver.core.installed import DialectError, defects_of, defects_of_answer, load_dialect
 from mockserver.core.quotas import Limit, LimitState
 from mockserver.core.seeding import alphanumerics
 from mockserver.core.timeline import FrameBatch, LazyFrames, Reply, TokenTiming

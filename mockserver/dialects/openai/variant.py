@@ -11,10 +11,10 @@ from types import MappingProxyType
 from typing import Any, get_args, get_type_hints
 
 from mockserver.core.calls import Call
-from mockserver.core.dialect_checks import mismatches
 from mockserver.core.dialects import Clients, Dialect, ErrorTable, Model, RequestScope
 from mockserver.core.failures import Refusal
 from mockserver.core.generation import Choice, Generation, GenerationRequest
+from mockserver.core.installed import mismatches
 from mockserver.core.timeline import FrameBatch, LazyFrames, RawHeaders, Reply, TokenTiming
 from mockserver.dialects.contracts import Components, Contract, reachable
 from mockserver.dialects.openai.chats import CHAT as _OPENAI_CHAT
