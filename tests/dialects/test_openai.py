@@ -12,8 +12,7 @@ from mockserver.core.dialects import Model, RequestScope
 from mockserver.core.failures import FailureKind, Refusal
 from mockserver.core.quotas import Limit, LimitState, Refused
 from mockserver.dialects.openai.checks import too_long
-from mockserver.dialects.openai.errors import ERRORS, stream_error, unrouted
-from mockserver.dialects.openai.limits import QUOTAS, every_answer, go_duration
+from mockserver.dialects.openai.errors import ERRORS, QUOTAS, every_answer, go_duration, stream_error, unrouted
 from mockserver.dialects.openai.models import MODELS, family_of, snapshot_of
 from mockserver.dialects.openai.refusals import unknown_model
 from tests.support.asking import Answer, ask

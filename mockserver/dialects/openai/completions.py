@@ -13,8 +13,8 @@ from mockserver.core.seeding import alphanumerics
 from mockserver.core.timeline import Reply, TokenTiming
 from mockserver.dialects.contracts import Contract, components
 from mockserver.dialects.openai.checks import SHARED_CHECKS, Checks, RequestRules, accept, too_long
+from mockserver.dialects.openai.errors import model_headers
 from mockserver.dialects.openai.flavour import Flavour, Rendering, Segment, write
-from mockserver.dialects.openai.limits import model_headers
 from mockserver.dialects.openai.models import UNKNOWN, Family, snapshot_of
 from mockserver.dialects.openai.read import Body, sampling, stop_texts, text_prompts, whole
 from mockserver.dialects.openai.refusals import refused, unsupported

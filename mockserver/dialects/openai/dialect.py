@@ -7,9 +7,16 @@ from mockserver.core.calls import Call
 from mockserver.core.dialects import BEARER, Clients, Dialect, Operation, RequestScope, Schemas, on_demand
 from mockserver.dialects.contracts import components
 from mockserver.dialects.openai.azure import DEPLOYMENTS
-from mockserver.dialects.openai.errors import ERRORS, stream_error, unrouted
-from mockserver.dialects.openai.limits import PRESETS, PROMPT_CACHING, QUOTAS, every_answer, preset_of
-from mockserver.dialects.openai.models import MODELS, delete_model, get_model, list_models
+from mockserver.dialects.openai.errors import ERRORS, QUOTAS, every_answer, stream_error, unrouted
+from mockserver.dialects.openai.models import (
+    MODELS,
+    PRESETS,
+    PROMPT_CACHING,
+    delete_model,
+    get_model,
+    list_models,
+    preset_of,
+)
 from mockserver.dialects.openai.read import api_key, is_azure
 
 CONTRACT = components(__package__, "openai")

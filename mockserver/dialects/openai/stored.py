@@ -16,7 +16,7 @@ from mockserver.core.seeding import derive
 from mockserver.core.timeline import Reply
 from mockserver.dialects.contracts import Contract, components
 from mockserver.dialects.openai.chats import chat_id, whole_chat
-from mockserver.dialects.openai.limits import request_id
+from mockserver.dialects.openai.errors import request_id
 from mockserver.dialects.openai.models import snapshot_of
 from mockserver.dialects.openai.read import Body
 from mockserver.dialects.openai.refusals import explain, no_stored, refused, valid_body

@@ -23,9 +23,8 @@ from mockserver.dialects.openai.checks import Adapt, RequestRules, Translate
 from mockserver.dialects.openai.completions import COMPLETION as _OPENAI_COMPLETION
 from mockserver.dialects.openai.completions import read_completion
 from mockserver.dialects.openai.dialect import CHAT_COMPLETIONS, COMPLETIONS, CONTRACT, GET_MODEL, LIST_MODELS
-from mockserver.dialects.openai.errors import ERRORS, stream_error
+from mockserver.dialects.openai.errors import ERRORS, limit_headers, stream_error
 from mockserver.dialects.openai.flavour import Flavour, Rendering, write
-from mockserver.dialects.openai.limits import limit_headers
 from mockserver.dialects.openai.models import UNKNOWN, Row, get_model, list_models, model_row
 from mockserver.dialects.openai.read import Body, bearer, json_object
 from mockserver.dialects.openai.replies import date_header, ordered, usage_object

@@ -13,7 +13,7 @@ from mockserver.core.dialects import Edition, ErrorTable, ErrorTemplate, Request
 from mockserver.core.failures import FailureKind, Refusal
 from mockserver.core.quotas import PERIODS, Allowance, Limit, LimitState, QuotaPolicy, Refused, exceeded, tightest
 from mockserver.core.timeline import RawHeaders
-from mockserver.dialects.openai.limits import go_duration
+from mockserver.dialects.openai.errors import go_duration
 from mockserver.dialects.openai.read import bearer, json_object
 from mockserver.dialects.openai.replies import date_header
 
