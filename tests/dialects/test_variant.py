@@ -385,7 +385,7 @@ def test_what_does_not_fit_into_a_request_is_named() -> None:
         ),
         (lambda: iter([FrameBatch(b"1", (0,), (1,))]), "not as FrameBatch(data=b'1'"),  # type: ignore[arg-type]
         (lambda: iter([at_step(0, b"data: 1")]), "at_step takes a sequence of events, not b'data: 1'"),  # type: ignore[arg-type]
-        (lambda: iter([template({"part": "x"})]), "no SLOT is where the text would go: {'part': 'x'}"),
+        (lambda: iter(template({"part": "x"})), "no SLOT is where the text would go: {'part': 'x'}"),
     ],
 )
 def test_frames_that_are_none_are_named(frames: Callable[[], Iterator[FrameBatch]], told: str) -> None:

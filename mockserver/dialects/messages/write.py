@@ -31,6 +31,7 @@ from mockserver.dialects.openai.replies import (
     json_texts,
     ordered,
     stream_reply,
+    template,
 )
 
 _PING = b'event: ping\ndata: {"type": "ping"}\n\n'
@@ -181,7 +182,7 @@ def _frames(writing: Writing) -> Iterator[FrameBatch]:
         tokens = (int(generated.is_call), *(0,) * (len(opening) - 1))
         yield FrameBatch(opening, (generated.step,) * len(opening), tokens)
         data = {"type": "content_block_delta", "index": index, "delta": {"type": type_, name: SLOT}}
-        before, after = (b"event: content_block_delta\ndata: " + orjson.dumps(data)).split(b"\xff")
+        before, after = template(data, lambda value: b"event: content_block_delta\ndata: " + orjson.dumps(value))
         for start in range(0, len(texts), RUN_LENGTH):
             pieces = [json_texts[text] + closed(after) for text in texts[start : start + RUN_LENGTH]]
             steps = range(generated.first + start, generated.first + start + len(pieces))

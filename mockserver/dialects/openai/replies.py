@@ -15,7 +15,7 @@ import orjson
 
 from mockserver.core.generation import Choice, FinishReason, Generation, Position, Usage
 from mockserver.core.seeding import Draws, derive
-from mockserver.core.timeline import RUN_LENGTH, FrameBatch, LazyFrames, RawHeaders, Reply, TemplatedFrames
+from mockserver.core.timeline import RUN_LENGTH, FrameBatch, LazyFrames, RawHeaders, Reply
 from mockserver.model import tokens
 
 JSON = b"application/json"
@@ -231,15 +231,6 @@ def generated_items(choice: Choice, thoughts: Thoughts | None) -> list[Generated
 
 EVENT_STREAM = b"text/event-stream"
 DONE = b"data: [DONE]\n\n"
-
-
-class Template(NamedTuple):
-    """A chunk of a stream, without the one text that changes from token to token: what comes before and after it."""
-
-    before: bytes
-    after: bytes
-
-
 # Longer texts come from stubs, and rarely twice.
 _LONGEST_TOKEN = 64
 
@@ -272,27 +263,18 @@ def event(value: object) -> bytes:
     return b"data: " + orjson.dumps(value) + b"\n\n"
 
 
-def template(value: Mapping[str, Any], write: Callable[[object], bytes] = event) -> Template:
-    """The template of an event in which SLOT marks the place of the text; `write` makes what is sent of a value.
-    ValueError without a SLOT."""
+def template(value: Mapping[str, Any], write: Callable[[object], bytes] = event) -> tuple[bytes, bytes]:
+    """What comes before and after the text of an event in which SLOT marks its place; `write` makes what is sent of a
+    value. ValueError without a SLOT."""
     before, slot, after = write(value).partition(_SLOT)
     if not slot:
         raise ValueError(f"no SLOT is where the text would go: {value!r:.80}")
-    return Template(before, after)
+    return before, after
 
 
 def stream_reply(frames: LazyFrames[FrameBatch], headers: RawHeaders) -> Reply:
     """A reply of server-sent events; `headers` name the content type."""
     return Reply(200, headers, frames, streamed=True)
-
-
-def choice_frames(choice: Choice, around: Template) -> Iterator[FrameBatch]:
-    """One event per token of the text of a choice."""
-    texts, step = choice.texts, len(choice.thoughts)
-    for start in range(0, len(texts), RUN_LENGTH):
-        pieces = [json_texts[text] for text in texts[start : start + RUN_LENGTH]]
-        steps = range(step + start, step + start + len(pieces))
-        yield FrameBatch(TemplatedFrames(around.before, pieces, around.after), steps, (1,) * len(pieces))
 
 
 def batches(start: int, stop: int, least: int, most: int, key: int) -> Iterator[range]:
