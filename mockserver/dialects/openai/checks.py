@@ -43,18 +43,11 @@ class RequestRules(NamedTuple):
     adapt: Adapt | None = None
 
 
-class Accepted(NamedTuple):
-    """A body that nothing is wrong with, the model that it asks, and the model's family."""
-
-    body: Body
-    model: Model
-    family: Family
-
-
 def accept(
     call: Call, scope: RequestScope, endpoint: Endpoint, rules: RequestRules, checks: Checks
-) -> Accepted | Refusal:
-    """The body of a call, in OpenAI's words; or why it is refused: for its form, its model or its fields."""
+) -> tuple[Body, Model, Family] | Refusal:
+    """The body of a call, in OpenAI's words, the model that it asks, and the model's family; or why it is refused: for
+    its form, its model or its fields."""
     asked = json_object(call.body)
     if isinstance(asked, Refusal):
         return asked
@@ -75,7 +68,7 @@ def accept(
     if model is None:
         return unknown_model(body["model"], endpoint)
     family = rules.family_of(model.id)
-    return conflict(endpoint, checks, body, family, model.id) or Accepted(body, model, family)
+    return conflict(endpoint, checks, body, family, model.id) or (body, model, family)
 
 
 # The members that objects in these fields may have, of messages those of any role.
@@ -198,7 +191,7 @@ _NOT_WHILE_REASONING = ("top_p", "frequency_penalty", "presence_penalty", "logit
 def _sampling(body: Body, family: Family, model: str) -> Refusal | None:
     if not family.stops and body.get("stop") is not None:
         return unsupported("stop")
-    if not family.efforts or not reasons(body, family):
+    if not reasons(body, family):
         return None
     temperature = body.get("temperature")
     if temperature is not None and temperature != 1:

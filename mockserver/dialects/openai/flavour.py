@@ -30,7 +30,6 @@ from mockserver.core.timeline import (
 from mockserver.dialects.openai.replies import (
     DONE,
     EVENT_STREAM,
-    JSON,
     NOTHING,
     SLOT,
     JsonTexts,
@@ -91,7 +90,7 @@ class Flavour(NamedTuple):
       the model's thoughts; without it nothing does.
     - `opening_step`: the decoding step after which a choice is opened.
     - `encoding` of all JSON; `plain` writes bodies, if these have a layout of their own.
-    - `content_type` of a body; `stream_headers`: those of a stream, its content type among them.
+    - `stream_headers`: those of a stream, its content type among them.
 
     The functions are given the answer that is written (`Rendering`), and the choice that it is about:
 
@@ -144,7 +143,6 @@ class Flavour(NamedTuple):
     opening_step: int = OPENING
     encoding: Encoding = Encoding()
     plain: Callable[[object], bytes] | None = None
-    content_type: bytes = JSON
     stream_headers: RawHeaders = ((b"content-type", EVENT_STREAM),)
     obfuscates: "Callable[[Rendering], bool]" = lambda rendering: False
     padding_place: bytes = b"}"
@@ -168,7 +166,7 @@ def write(flavour: Flavour, generation: Generation, pace: TokenTiming, scope: Re
         frames = LazyFrames(partial(_frames, rendering, around))
         return Reply(200, (*flavour.stream_headers, *headers), frames, streamed=True)
     encoded = (flavour.plain or flavour.encoding.dump)(whole_body(rendering, around))
-    return body_reply(encoded, generation, headers=headers, content_type=flavour.content_type)
+    return body_reply(encoded, generation, headers=headers)
 
 
 def whole_body(rendering: Rendering, around: Members) -> dict[str, Any]:

@@ -102,7 +102,7 @@ def _wrong_order(order: str) -> Refusal:
 
 _OPERATIONS = StoredOperations(
     lambda id_: no_stored("Response", id_),
-    lambda: refused("Cannot cancel a synchronous response."),
+    refused("Cannot cancel a synchronous response."),
     _wrong_limit,
     _wrong_order,
     plain,

@@ -166,7 +166,7 @@ def make_store() -> ResponseStore:
 
 _OPERATIONS = StoredOperations(
     lambda id_: Refusal(FailureKind.INVALID_REQUEST, f"Response with id '{id_}' not found", status=404),
-    lambda: Refusal(FailureKind.INVALID_REQUEST, "Only responses created with 'background' can be cancelled"),
+    Refusal(FailureKind.INVALID_REQUEST, "Only responses created with 'background' can be cancelled"),
     lambda limit: fault("limit", f"must be from 1 to {LONGEST_PAGE}"),
     lambda order: fault("order", "must be one of 'asc', 'desc'"),
     streams=False,

@@ -280,7 +280,7 @@ class StoredOperations(NamedTuple):
     """
 
     unknown: Callable[[str], Refusal]
-    not_cancellable: Callable[[], Refusal]
+    not_cancellable: Refusal
     wrong_limit: Callable[[str], Refusal]
     wrong_order: Callable[[str], Refusal]
     plain: Callable[[object], bytes] = orjson.dumps
@@ -319,7 +319,7 @@ class StoredOperations(NamedTuple):
         if isinstance(found, Refusal):
             return found
         if not found.response.body.get("background"):
-            return self.not_cancellable()
+            return self.not_cancellable
         cancelled = found.cancelled or call.received_at < found.ready
         reply = _shown(replace(found, cancelled=cancelled), call)
         return reply._replace(orders=(partial(setattr, found, "cancelled", cancelled),))
