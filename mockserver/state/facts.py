@@ -2,8 +2,8 @@
 
 import re
 from base64 import b64encode
-from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property, partial
+from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -149,14 +149,35 @@ class RequestFacts:
         """The values of a field, of which there may be none or several; looked up once."""
         found = self._values.get((field, path))
         if found is None:
-            found = self._values[field, path] = self._looked_up(field, path)
+            found = self._values[field, path] = self._look_up(field, path)
         return found
 
-    def _looked_up(self, field: str, path: Path) -> Sequence[object]:
-        several = _SEVERAL.get(field)
-        if several is not None:
-            return several(self, path)
-        value = getattr(self, field)
+    def _look_up(self, field: str, path: Path) -> Sequence[object]:
+        match field:
+            case "headers":
+                value = self.headers.get(str(path[0]))
+            case "query":
+                sent = parse_qsl(self.call.query, keep_blank_values=True)
+                return [value for name, value in sent if name == path[0]]
+            case "body":
+                return values_at(path, self.body) if self.body is not None else ()
+            case "prompt":
+                return [prompt.text for prompt in self._prompts]
+            case "last_user" | "last_message" if not self.messages:
+                return [prompt.topic for prompt in self._prompts]
+            case "last_user":
+                return [next((each.text for each in reversed(self.messages) if each.role == "user"), "")]
+            case "last_message":
+                return [self.messages[-1].text]
+            case "system":
+                return [message.text for message in self.messages if message.role in INSTRUCTING]
+            case "tool":
+                return self.tools
+            case _ if field in (WHOLE, WHOLE_WITH_IDS):
+                volatile = tuple(map(str, path))
+                return [whole_request(self.sent, self.call.query, volatile, with_ids=field == WHOLE_WITH_IDS)]
+            case _:
+                value = getattr(self, field)
         return () if value is None else (value,)
 
     @property
@@ -166,56 +187,3 @@ class RequestFacts:
 
 def _first(values: Sequence[object]) -> str | None:
     return str(values[0]) if values else None
-
-
-def _header(facts: RequestFacts, path: Path) -> Sequence[object]:
-    value = facts.headers.get(str(path[0]))
-    return () if value is None else (value,)
-
-
-def _parameter(facts: RequestFacts, path: Path) -> Sequence[object]:
-    return [value for name, value in parse_qsl(facts.call.query, keep_blank_values=True) if name == path[0]]
-
-
-def _in_body(facts: RequestFacts, path: Path) -> Sequence[object]:
-    return values_at(path, facts.body) if facts.body is not None else ()
-
-
-def _request(facts: RequestFacts, path: Path, *, with_ids: bool = False) -> Sequence[object]:
-    return (whole_request(facts.sent, facts.call.query, tuple(map(str, path)), with_ids=with_ids),)
-
-
-def _prompts(facts: RequestFacts, path: Path) -> Sequence[object]:
-    return [prompt.text for prompt in facts._prompts]
-
-
-def _last_user(facts: RequestFacts, path: Path) -> Sequence[object]:
-    texts = (message.text for message in reversed(facts.messages) if message.role == "user")
-    return [next(texts, "")] if facts.messages else [prompt.topic for prompt in facts._prompts]
-
-
-def _last_message(facts: RequestFacts, path: Path) -> Sequence[object]:
-    return [facts.messages[-1].text] if facts.messages else [prompt.topic for prompt in facts._prompts]
-
-
-def _system(facts: RequestFacts, path: Path) -> Sequence[object]:
-    return [message.text for message in facts.messages if message.role in INSTRUCTING]
-
-
-def _tools(facts: RequestFacts, path: Path) -> Sequence[object]:
-    return facts.tools
-
-
-# The fields that may have several values, or a path into them.
-_SEVERAL: Mapping[str, Callable[[RequestFacts, Path], Sequence[object]]] = {
-    "headers": _header,
-    "query": _parameter,
-    "body": _in_body,
-    "prompt": _prompts,
-    "last_user": _last_user,
-    "last_message": _last_message,
-    "system": _system,
-    "tool": _tools,
-    WHOLE: _request,
-    WHOLE_WITH_IDS: partial(_request, with_ids=True),
-}
