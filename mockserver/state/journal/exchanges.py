@@ -6,7 +6,6 @@ request. Forgotten exchanges are counted, so that the rest is not mistaken for e
 
 from collections import deque
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -59,7 +58,8 @@ class Exchange:
     """One request and its answer. `number` counts from 1 within the namespace, `path` is the requested path.
 
     The answer is a `plan` or a `simulator_error`; the record says how far it has been sent. The request arrived at the
-    instant `arrived` of the namespace's clock, which was `ahead` by so many seconds then.
+    instant `arrived` of the namespace's clock, which was `ahead` by so many seconds then. Its `weight` is about what it
+    takes in memory, in bytes.
     """
 
     number: int
@@ -71,33 +71,31 @@ class Exchange:
     arrived: float = 0.0
     ahead: float = 0.0
     record: Record = field(default_factory=Record)
+    weight: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        plan, body = self.plan, self.call.body
+        self.weight = len(body) + _OWN_WEIGHT
+        if plan is not None and plan.request is not None:
+            # Schemas and lists are kept as they were read.
+            self.weight += _VALUE_WEIGHT * body.count(b",")
+        if plan is None or plan.generation is None:
+            return
+        choices, alternatives = plan.generation.choices, plan.generation.request.output.logprobs
+        if not choices:
+            # Embeddings are many times as long as their texts, and have no completion tokens.
+            self.weight += plan.timeline.held
+            return
+        self.weight += _TOKEN_WEIGHT * plan.generation.usage.completion_tokens
+        if alternatives is not None:
+            positions = sum(len(choice.positions) + len(choice.echo_positions) for choice in choices)
+            self.weight += (_POSITION_WEIGHT + _ALTERNATIVE_WEIGHT * alternatives) * positions
 
     @property
     def is_question(self) -> bool:
         """Whether it is a request to a model; one to an unserved path counts too, since it was meant for some model."""
         operation = self.plan.context.route.operation if self.plan is not None else None
         return operation is None or operation.handler is None
-
-    @property
-    def weight(self) -> int:
-        """Its approximate size in memory, in bytes."""
-        weight = len(self.call.body) + _OWN_WEIGHT
-        if self.plan is None:
-            return weight
-        if self.plan.request is not None:
-            # Schemas and lists are kept as they were read.
-            weight += _VALUE_WEIGHT * self.call.body.count(b",")
-        if self.plan.generation is None:
-            return weight
-        generation = self.plan.generation
-        if not generation.choices:
-            # Embeddings are many times as long as their texts, and have no completion tokens.
-            return weight + self.plan.timeline.held
-        alternatives = generation.request.output.logprobs
-        if alternatives is not None:
-            positions = sum(len(choice.positions) + len(choice.echo_positions) for choice in generation.choices)
-            weight += (_POSITION_WEIGHT + _ALTERNATIVE_WEIGHT * alternatives) * positions
-        return weight + _TOKEN_WEIGHT * generation.usage.completion_tokens
 
     @property
     def is_long(self) -> bool:
@@ -126,21 +124,20 @@ NOTHING = Forgotten()
 
 
 class Journal:
-    """The latest exchanges of a namespace, oldest first. Reading is thread-safe.
+    """The latest exchanges of a namespace, oldest first. Listing is thread-safe.
 
     `opened` is how many there have been, and `asked` how many of these were requests to a model, `forgotten` ones
     included: those that were dropped to make room. `held` is the approximate size in memory of the others, in bytes.
     """
 
     __slots__ = (
-        "_budget", "_exchanges", "_most", "_unended", "_watchers", "_weights", "asked", "forgotten", "held", "opened",
+        "_budget", "_exchanges", "_most", "_unended", "_watchers", "asked", "forgotten", "held", "opened",
     )  # fmt: skip
 
     def __init__(self, most: int = 1000, budget: Budget | None = None) -> None:
         self._most = most
         self._budget = budget or Budget()
         self._exchanges: deque[Exchange] = deque()
-        self._weights: deque[int] = deque()
         self.held = 0
         self._watchers = Subscribers()
         self.opened = self.asked = 0
@@ -159,13 +156,9 @@ class Journal:
 
     def find(self, number: int) -> Exchange | None:
         """The exchange with this number, if it is kept."""
-        # Numbers have no gaps; but another thread may drop exchanges in between.
-        with suppress(IndexError):
-            place = number - self._exchanges[0].number
-            found = self._exchanges[place] if place >= 0 else None
-            if found is None or found.number == number:
-                return found
-        return next((exchange for exchange in self.exchanges() if exchange.number == number), None)
+        # Numbers have no gaps.
+        place = number - 1 - (self.opened - len(self._exchanges))
+        return self._exchanges[place] if 0 <= place < len(self._exchanges) else None
 
     def open(
         self,
@@ -183,11 +176,9 @@ class Journal:
         exchange = Exchange(self.opened, namespace, path, call, plan, simulator_error, arrived, ahead)
         self.asked += exchange.is_question
         self._unended.add(exchange)
-        weight = exchange.weight
         self._exchanges.append(exchange)
-        self._weights.append(weight)
-        self.held += weight
-        self._budget.held += weight
+        self.held += exchange.weight
+        self._budget.held += exchange.weight
         if len(self._exchanges) > self._most:
             self.forget_oldest()
         for watcher in self._watchers.each:
@@ -198,9 +189,9 @@ class Journal:
         """Drop the oldest exchange; return False if there is none."""
         if not self._exchanges:
             return False
-        exchange, weight = self._exchanges.popleft(), self._weights.popleft()
-        self.held -= weight
-        self._budget.held -= weight
+        exchange = self._exchanges.popleft()
+        self.held -= exchange.weight
+        self._budget.held -= exchange.weight
         exchanges, questions = self.forgotten
         self.forgotten = Forgotten(exchanges + 1, questions + exchange.is_question)
         return True
