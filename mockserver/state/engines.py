@@ -177,26 +177,21 @@ class Engines:
         now: float,
     ) -> EngineState | None:
         """The state of a request's engine; None if it has neither limited slots nor a prompt cache."""
-        limited = profile is not None and profile.slots is not None
-        if caching is not None and caching.on_request and request.cacheable is None:
+        if profile is not None and profile.slots is None:
+            profile = None
+        if caching is not None and (not request.generates or (caching.on_request and request.cacheable is None)):
             caching = None
-        cached = caching is not None and request.generates
-        if not (limited or cached):
+        if profile is None and caching is None:
             return None
-        engine, prompts = self._get((dialect, request.model))
+        key = dialect, request.model
+        known = self._known.pop(key) if key in self._known else _Known(Engine(), PromptCache())
+        self._known[key] = known
+        if len(self._known) > _MOST_ENGINES:
+            self._known.popitem(last=False)
         return EngineState(
-            Slots(engine, profile, now, request.patience) if profile is not None and limited else None,
-            CachedPrompts(prompts, caching, now) if caching is not None and cached else None,
+            None if profile is None else Slots(known.engine, profile, now, request.patience),
+            None if caching is None else CachedPrompts(known.prompts, caching, now),
         )
-
-    def _get(self, key: tuple[str, str]) -> _Known:
-        known = self._known.get(key)
-        if known is None:
-            known = self._known[key] = _Known(Engine(), PromptCache())
-            if len(self._known) > _MOST_ENGINES:
-                self._known.popitem(last=False)
-        self._known.move_to_end(key)
-        return known
 
     def occupied(self, now: float) -> list[Occupied]:
         """How occupied each engine is at an instant."""

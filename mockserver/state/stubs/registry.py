@@ -152,24 +152,18 @@ class StubRegistry:
 
     def extend(self, stubs: Sequence[Stub]) -> list[str]:
         """Add several stubs in the same way. Those without a name get one that none of the others has."""
-        with self._lock:
-            return self._extend(stubs)
-
-    def _extend(self, stubs: Sequence[Stub]) -> list[str]:
-        given = {stub.name for stub in stubs}
         names = []
-        for stub in stubs:
-            if not stub.name:
-                self._made = next(
-                    number
-                    for number in count(self._made + 1)
-                    if f"stub-{number}" not in self.added and f"stub-{number}" not in given
-                )
-                stub = stub._replace(name=f"stub-{self._made}")
-            self.added[stub.name] = stub
-            self._used.pop(stub.name, None)
-            names.append(stub.name)
-        self._indexed = None
+        with self._lock:
+            given = {stub.name for stub in stubs}
+            for stub in stubs:
+                if not stub.name:
+                    made = ((number, f"stub-{number}") for number in count(self._made + 1))
+                    self._made, name = next(each for each in made if each[1] not in self.added and each[1] not in given)
+                    stub = stub._replace(name=name)
+                self.added[stub.name] = stub
+                self._used.pop(stub.name, None)
+                names.append(stub.name)
+            self._indexed = None
         return names
 
     def remove(self, name: str) -> bool:
@@ -187,7 +181,7 @@ class StubRegistry:
             for name in self.added:
                 self._used.pop(name, None)
             self.added.clear()
-            return self._extend(stubs)
+        return self.extend(stubs)
 
     def reset(self) -> None:
         """Forget all added stubs and all counts."""
@@ -330,12 +324,10 @@ def _differences(stub: Stub, used: int, facts: Facts, fits: Fits | None) -> Iter
         yield each._replace(field=f"script[{used}].{each.field}")
 
 
-def _mismatches(criteria: RequestMatcher, facts: Facts) -> tuple[Mismatch, ...]:
+def _mismatches(criteria: RequestMatcher, facts: Facts) -> Iterator[Mismatch]:
     """The mismatches of a request, with the errors of predicates, which other criteria may be meant to prevent."""
-    try:
-        return mismatches(criteria, facts)
-    except Exception as error:
-        parts = [*parts_of(criteria)]
-        if parts == [criteria]:
-            return (Mismatch("predicate", "an answer", f"{type(error).__name__}: {error}"),)
-        return tuple(found for part in parts for found in _mismatches(part, facts))
+    for part in parts_of(criteria):
+        try:
+            yield from mismatches(part, facts)
+        except Exception as error:
+            yield Mismatch("predicate", "an answer", f"{type(error).__name__}: {error}")
