@@ -167,7 +167,7 @@ def llm_mockserver(
     """The test's own namespace of the session's server, to which the clients' environment variables point."""
     from mockserver.core.messages import unknown_name
     from mockserver.state.settings import ConfigError
-    from mockserver.state.settings.options import BY_NAME, OWN, from_texts
+    from mockserver.state.settings.options import BY_NAME, OWN, from_names
     from mockserver.state.verify.client_review import CLIENT_FACTS
     from mockserver.testing.backend import BackendError
     from mockserver.testing.cassettes import OF_CASSETTES
@@ -194,7 +194,7 @@ def llm_mockserver(
                 raise ValueError(unknown_name("argument", name, known))
             own = {"seed": _seed(item), "latency": _latency(config, mockserver_settings), **marked}
             given = _option(config, "strict") if strict is None else strict
-            strictly = from_texts({"strict": given}, "setting")["strict"]
+            strictly = from_names({"strict": given}, "setting")["strict"]
             if recorder is not None:
                 handle = stack.enter_context(recorder)
             else:

@@ -35,7 +35,7 @@ from mockserver.pytest_plugin import _OPTIONS as PYTEST_OPTIONS
 from mockserver.state.context import lengths_of, profile_of
 from mockserver.state.settings.checks import check_names, operations_of
 from mockserver.state.settings.config_file import from_toml
-from mockserver.state.settings.options import OPTIONS, from_environment, from_texts, settle, strange_variables
+from mockserver.state.settings.options import OPTIONS, from_environment, from_names, settle, strange_variables
 from mockserver.state.stubs.parse_replies import REPLY_KEYS, read_header_reply
 from mockserver.state.stubs.parse_stubs import STUB_KEYS, read_stubs
 from mockserver.state.stubs.parse_stubs import check_names as check_stub_names
@@ -210,7 +210,7 @@ def test_every_example_of_an_option_is_read(line: Block) -> None:
     words = shlex.split(line.code)
     known = {option.flag: option.name for option in OPTIONS}
     told = [(known[flag], value) for flag, value in zip(words[::2], words[1::2], strict=True)]
-    assert all(from_texts({name: value}, line.page) for name, value in told)
+    assert all(from_names({name: value}, line.page) for name, value in told)
 
 
 @pytest.mark.parametrize("line", [each for each in PLAIN if each.code.startswith("MOCKSERVER_")], ids=_first_words)

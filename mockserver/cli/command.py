@@ -16,7 +16,7 @@ from mockserver.server.files import Sources, configured_stubs, settings_by
 from mockserver.server.logs import log, set_up_logs
 from mockserver.state.settings import ConfigError, Settings
 from mockserver.state.settings.checks import check_all
-from mockserver.state.settings.options import BY_NAME, OPTIONS, from_environment, from_texts, strange_variables
+from mockserver.state.settings.options import BY_NAME, OPTIONS, from_environment, from_names, strange_variables
 from mockserver.state.settings.origins import ANY, ANY_MEANS
 from mockserver.state.stubs.stub import Stub
 
@@ -137,7 +137,7 @@ def settings_of(
     command_line = {name: value for name, value in given.items() if value is not None}
     return settings_by(
         config_path(options),
-        lambda traces: from_environment(os.environ, traces) | from_texts(command_line, "option", traces),
+        lambda traces: from_environment(os.environ, traces) | from_names(command_line, "option", traces),
         usual=usual,
         sources=sources,
     )

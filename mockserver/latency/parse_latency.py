@@ -101,9 +101,13 @@ def read_profile(text: str, realistic: str | None = None, traces: Tracing = NO_T
     return profile
 
 
-def read_latency(value: Mapping[str, object] | str, traces: Tracing = NO_TRACES) -> str:
+def read_latency(value: object, traces: Tracing = NO_TRACES) -> str:
     """Read a latency, given as a text or a table of settings, into the text that settings keep. Raises NotationError,
     which quotes it."""
+    if not isinstance(value, Mapping | str):
+        raise NotationError(
+            f"{short_repr(value)} is not a latency such as 'off', 'slow' or 'ttft=180ms, rate=50 tok/s'"
+        )
     text = value if isinstance(value, str) else ", ".join(f"{key}={item}" for key, item in value.items())
     if text not in (OFF, REALISTIC):
         try:
@@ -152,6 +156,15 @@ def read_lengths(text: str, traces: Tracing = NO_TRACES) -> Distribution | None:
             f"{short_repr(text)}: {error}. Write '128', 'normal(128, 20)' or the like, or {OFF}"
         ) from None
     return lengths
+
+
+def read_output_tokens(value: object, traces: Tracing = NO_TRACES) -> str:
+    """Read lengths, given as a text or a number, into the text that settings keep. Raises NotationError, which quotes
+    it."""
+    if not isinstance(value, int | float | str):
+        raise NotationError(f"{short_repr(value)} is not a number of tokens, or a text such as 'normal(128, 20)'")
+    read_lengths(str(value), traces)
+    return str(value)
 
 
 def _preset(part: _Text, realistic: str | None, *, first: bool) -> Profile:

@@ -7,7 +7,7 @@ import pytest
 from mockserver.core.calls import Headers
 from mockserver.server.cors import allows_host, allows_origin, page_refusal
 from mockserver.state.settings import ConfigError
-from mockserver.state.settings.options import from_environment, from_texts
+from mockserver.state.settings.options import from_environment, from_names
 
 LISTED = ("https://app.example", "vscode-webview://1a2b", "tauri://localhost", "null", "http://xn--bcher-kva.example")
 
@@ -61,8 +61,8 @@ def test_only_the_exact_origin_is_listed(origin: str) -> None:
     (["app://-", "capacitor://localhost"], ("app://-", "capacitor://localhost")),
 ])  # fmt: skip
 def test_cors_is_read_from_words_and_lists(value: Any, read: Any) -> None:
-    assert from_texts({"cors": value}, "option") == {"cors": read}
-    assert from_texts({"cors": read}, "again") == {"cors": read}
+    assert from_names({"cors": value}, "option") == {"cors": read}
+    assert from_names({"cors": read}, "again") == {"cors": read}
 
 
 @pytest.mark.parametrize("value", [
@@ -71,7 +71,7 @@ def test_cors_is_read_from_words_and_lists(value: Any, read: Any) -> None:
 ])  # fmt: skip
 def test_what_is_no_origin_is_refused(value: Any) -> None:
     with pytest.raises(ConfigError, match="cors") as caught:
-        from_texts({"cors": value}, "option")
+        from_names({"cors": value}, "option")
     assert len(str(caught.value)) < 1_000
 
 
@@ -103,7 +103,7 @@ def test_it_answers_to_no_other_name(host: str) -> None:
     ("adev.test", False), ("a.mock.test", False), ("192.168.0.7:8000", True), ("[fe80::1]:8000", True),
 ])  # fmt: skip
 def test_names_are_listed_with_their_subdomains_or_without(host: str, is_allowed: bool) -> None:
-    [hosts] = from_texts({"allow_host": "Mock.test, *.dev.test, 192.168.0.7, [fe80::1]"}, "option").values()
+    [hosts] = from_names({"allow_host": "Mock.test, *.dev.test, 192.168.0.7, [fe80::1]"}, "option").values()
     assert hosts == ("mock.test", "*.dev.test", "192.168.0.7", "fe80::1")
     assert allows_host(host, hosts) is is_allowed
 
@@ -113,7 +113,7 @@ def test_names_are_listed_with_their_subdomains_or_without(host: str, is_allowed
 )
 def test_what_is_no_host_name_is_refused(value: Any) -> None:
     with pytest.raises(ConfigError, match=r"allow_host.* is not a host name"):
-        from_texts({"allow_host": value}, "option")
+        from_names({"allow_host": value}, "option")
 
 
 def test_both_have_environment_variables() -> None:

@@ -17,7 +17,7 @@ from mockserver.state.plan import weight
 from mockserver.state.settings import ConfigError, RouteSettings, Settings
 from mockserver.state.settings.checks import read_namespace_settings
 from mockserver.state.settings.config_file import from_toml
-from mockserver.state.settings.options import checked, from_environment, from_texts, settle
+from mockserver.state.settings.options import checked, from_environment, from_names, settle
 from mockserver.state.stubs.parse_stubs import read_stub
 from tests.support.asking import QUIET, Answer, ask
 
@@ -137,7 +137,7 @@ def test_equal_requests_under_other_lengths_are_not_taken_for_each_other() -> No
 
 @pytest.mark.parametrize("given", ["128", "normal(128, 20)", 128])
 def test_a_length_is_read_alike_everywhere(given: object) -> None:
-    assert from_texts({"output_tokens": given}, "option") == {"output_tokens": str(given)}
+    assert from_names({"output_tokens": given}, "option") == {"output_tokens": str(given)}
     assert from_environment({"MOCKSERVER_OUTPUT_TOKENS": str(given)}) == {"output_tokens": str(given)}
     assert settle(from_toml(f"output_tokens = {json.dumps(given)}", "mock.toml")).output_tokens == str(given)
     assert checked(Settings(output_tokens=given)).output_tokens == str(given)  # type: ignore[arg-type]
@@ -149,7 +149,7 @@ def test_a_length_is_read_alike_everywhere(given: object) -> None:
 @pytest.mark.parametrize("given", ["0", "few", "-1", "normal(3)", True, None, [10], "", "131073", "nan", "10%"])
 def test_a_length_that_cannot_be_is_refused(given: object) -> None:
     with pytest.raises(ConfigError, match=r"^option output_tokens: "):
-        from_texts({"output_tokens": given}, "option")
+        from_names({"output_tokens": given}, "option")
 
 
 @pytest.mark.parametrize("wish", ["0", "few", "normal(3)", "empirical(file=a.txt)"])

@@ -18,7 +18,7 @@ from mockserver.state.rate_limiter import BucketKey, Cost, RateLimiter, Reservat
 from mockserver.state.settings import ConfigError, Settings
 from mockserver.state.settings.checks import check_tiers
 from mockserver.state.settings.config_file import from_toml
-from mockserver.state.settings.options import checked, from_environment, from_texts, settle
+from mockserver.state.settings.options import checked, from_environment, from_names, settle
 from tests.support.buckets import Tanks
 
 DIALECTS = load_dialects()
@@ -345,7 +345,7 @@ def test_quotas_come_from_options_environment_files_and_python() -> None:
     file = '[[quota]]\ntier = "free"\ndialect = "cerebras"\n\n[[quota]]\nrequests = "3/min"\n'
     said = ["free, dialect=cerebras", "requests=3/min"]
     assert settle(from_toml(file, "mock.toml")).quota == rules
-    assert settle(from_texts({"quota": said}, "option")).quota == rules
+    assert settle(from_names({"quota": said}, "option")).quota == rules
     assert checked(Settings(quota=said)).quota == rules  # type: ignore[arg-type]
     environment = from_environment({"MOCKSERVER_QUOTA": '[{tier="free", dialect="cerebras"}, {requests="3/min"}]'})
     assert settle(environment).quota == rules
@@ -372,7 +372,7 @@ def test_a_mistake_in_a_file_names_its_line() -> None:
 )
 def test_a_dialect_or_tier_that_does_not_exist_is_named(said: str, complaint: str) -> None:
     with pytest.raises(ConfigError) as raised:
-        check_tiers(Settings(quota=read_quotas(said)), DIALECTS)
+        check_tiers(read_quotas(said), DIALECTS)
     assert complaint in str(raised.value)
 
 
@@ -380,7 +380,7 @@ def test_the_first_rule_that_is_for_a_request_counts() -> None:
     quotas = read_quotas(
         ["off, key=boss", "free, tokens=30k/min, model=big, dialect=cerebras", "tier2", "concurrent=4"]
     )
-    check_tiers(Settings(quota=quotas), DIALECTS)
+    check_tiers(quotas, DIALECTS)
 
     def allowance(dialect: str, model: str = "small", key: str = "me") -> Allowance | None:
         return allowance_of(quotas, DIALECTS[dialect], model, key)

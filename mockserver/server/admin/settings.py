@@ -46,7 +46,7 @@ from mockserver.state.namespaces import Namespace
 from mockserver.state.quotas import quota_in_words
 from mockserver.state.settings import Settings
 from mockserver.state.settings.checks import read_namespace_settings
-from mockserver.state.settings.options import LIVE, OPTIONS, OWN, from_texts
+from mockserver.state.settings.options import LIVE, OPTIONS, OWN, from_names
 
 _HELPS = {option.name: option.help for option in OPTIONS} | {"traces": "the recordings that latencies may use"}
 
@@ -172,7 +172,7 @@ async def change_settings(request: AdminRequest) -> object:
         if name not in LIVE:
             raise AdminError(f"settings: {unknown_name('setting', name, LIVE)}. {_NOT_LIVE}")
     settings = request.app_state.setup.settings
-    request.app_state.adopt(replace(settings, **from_texts(changes, "settings:", settings.traces)))
+    request.app_state.adopt(replace(settings, **from_names(changes, "settings:", settings.traces)))
     return {"changed": list(changes)}
 
 

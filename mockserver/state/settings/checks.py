@@ -11,9 +11,9 @@ from mockserver.core.messages import unknown_name
 from mockserver.faults.catalogue import FAULTS
 from mockserver.faults.rules import Fault
 from mockserver.latency.traces import NO_TRACES, Tracing
-from mockserver.state.quotas import QuotaError, check_quotas
+from mockserver.state.quotas import Quota, QuotaError, check_quotas
 from mockserver.state.settings import ConfigError, RouteSettings, Settings
-from mockserver.state.settings.options import BY_NAME, OWN, from_texts
+from mockserver.state.settings.options import BY_NAME, OWN, from_names
 
 # dialect -> operation -> its paths.
 Operations = Mapping[str, Mapping[str, Iterable[str]]]
@@ -23,7 +23,7 @@ def check_all(settings: Settings, dialects: Mapping[str, Dialect]) -> None:
     """Raise ConfigError if settings name something that does not exist, or have conflicting routes."""
     check_names(settings, operations_of(dialects))
     check_routes(settings, dialects)
-    check_tiers(settings, dialects)
+    check_tiers(settings.quota, dialects)
 
 
 def check_names(settings: Settings, operations: Operations) -> None:
@@ -55,12 +55,12 @@ def check_no_listener_faults(faults: Iterable[Fault], place: str) -> None:
             )
 
 
-def check_tiers(settings: Settings, dialects: Mapping[str, Dialect]) -> None:
+def check_tiers(quotas: Iterable[Quota], dialects: Mapping[str, Dialect], place: str = "quota") -> None:
     """Raise ConfigError if a quota is for a dialect that has none, or names a tier that no dialect has."""
     try:
-        check_quotas(settings.quota, dialects)
+        check_quotas(quotas, dialects)
     except QuotaError as error:
-        raise ConfigError(f"quota: {error}") from None
+        raise ConfigError(f"{place}: {error}") from None
 
 
 def _check_route(route: RouteSettings, operations: Mapping[str, Iterable[str]]) -> None:
@@ -126,13 +126,10 @@ def read_namespace_settings(
     for name in given:
         if name not in OWN:
             raise ConfigError(_not_own(name))
-    own = from_texts(given, "setting", traces)
+    own = from_names(given, "setting", traces)
     check_matches(own.get("fault", ()), operations_of(dialects))
     check_no_listener_faults(own.get("fault", ()), "setting fault")
-    try:
-        check_quotas(own.get("quota", ()), dialects)
-    except QuotaError as error:
-        raise ConfigError(f"setting quota: {error}") from None
+    check_tiers(own.get("quota", ()), dialects, "setting quota")
     return own
 
 

@@ -101,16 +101,10 @@ def _route(entry: dict[str, Any], place: str, traces: Tracing) -> RouteSettings:
     return RouteSettings(**{**entry, **checked})
 
 
-def _name(value: Any, place: str) -> str:
-    if not isinstance(value, str):
-        raise ConfigError(f"{place}: {value!r} is not a string")
-    return value
-
-
 def _names(value: Any, place: str) -> tuple[str, ...]:
-    if not isinstance(value, list):
+    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
         raise ConfigError(f"{place}: {value!r} is not a list of strings")
-    return tuple(_name(item, place) for item in value)
+    return tuple(value)
 
 
 # A place as in error messages: `latency`, `route[1].faults`, `stub[0].reply.file`.

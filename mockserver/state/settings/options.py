@@ -15,7 +15,7 @@ from mockserver.core.messages import short_repr, unknown_name
 from mockserver.core.seeding import SEEDS
 from mockserver.faults.parse_faults import read_faults, read_table
 from mockserver.faults.rules import Fault
-from mockserver.latency.parse_latency import FASTEST, read_latency, read_lengths
+from mockserver.latency.parse_latency import FASTEST, read_latency, read_output_tokens
 from mockserver.latency.traces import NO_TRACES, Tracing
 from mockserver.state.quotas import read_quotas
 from mockserver.state.settings import ConfigError, Settings
@@ -133,19 +133,6 @@ def _auth(value: Any) -> str | tuple[str, ...]:
     return keys
 
 
-def _latency(value: Any, traces: Tracing) -> str:
-    if not isinstance(value, dict | str):
-        raise ValueError(f"{value!r} is not a latency such as 'off', 'slow' or 'ttft=180ms, rate=50 tok/s'")
-    return read_latency(value, traces)
-
-
-def _output_tokens(value: Any, traces: Tracing) -> str:
-    # A bool is a number in Python; its name gets the message of any other text that is no length.
-    text = str(value) if isinstance(value, int | float) else _text(value)
-    read_lengths(text, traces)
-    return text
-
-
 # Each is looked at for each request.
 _MOST_FAULTS = 1_000
 
@@ -179,7 +166,7 @@ OPTIONS: tuple[Option, ...] = (
     Option("seed", _whole(SEEDS[0], SEEDS[-1]), "the number from which every answer is derived", "NUMBER"),
     Option(
         "output_tokens",
-        _output_tokens,
+        read_output_tokens,
         "how many tokens an answer in prose has: off (as its text demands), 128, or a distribution such as "
         "'normal(128, 20)'",
         "TOKENS",
@@ -187,7 +174,7 @@ OPTIONS: tuple[Option, ...] = (
     ),
     Option(
         "latency",
-        _latency,
+        read_latency,
         "off, realistic, a preset, or settings such as 'ttft=180ms, rate=50 tok/s'",
         "LATENCY",
         traced=True,
@@ -315,8 +302,12 @@ _LINKED = re.compile(r"(tcp|udp|sctp)://")
 _LINKS = re.compile(r"MOCKSERVER_(SERVICE_|PORT_\d)")
 
 
-def from_texts(values: Mapping[str, Any], place: str, traces: Tracing = NO_TRACES) -> dict[str, Any]:
-    """Settings from strings by option name, as on the command line; distributions may name `traces`."""
+def from_names(values: Mapping[str, Any], place: str, traces: Tracing = NO_TRACES) -> dict[str, Any]:
+    """Settings by the names of their options, read and checked, from strings as on the command line or from values of
+    Python; distributions may name `traces`. Raises ConfigError, which names the `place`."""
+    for name in values:
+        if name not in BY_NAME:
+            raise ConfigError(f"{place}: {unknown_name('setting', name, BY_NAME)}")
     return {name: read_option(BY_NAME[name], value, f"{place} {name}", traces) for name, value in values.items()}
 
 
@@ -338,21 +329,9 @@ def strange_variables(environ: Mapping[str, str]) -> list[str]:
     ]
 
 
-def from_names(options: Mapping[str, Any], place: str, traces: Tracing) -> dict[str, Any]:
-    """Settings given by name in Python, read and checked. Raises ConfigError, which names the place."""
-    known = [option.name for option in OPTIONS]
-    for name in options:
-        if name not in known:
-            raise ConfigError(f"{place}: {unknown_name('setting', name, known)}")
-    return from_texts(options, place, traces)
-
-
 def settle(*layers: Mapping[str, Any]) -> Settings:
     """Settings from layers of values; later layers take precedence."""
-    settings = Settings()
-    for layer in layers:
-        settings = replace(settings, **layer)
-    return settings
+    return Settings(**{name: value for layer in layers for name, value in layer.items()})
 
 
 def settings_or(default: Settings, given: object, example: str) -> Settings:

@@ -3,11 +3,12 @@
 import re
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Collection, Mapping
+from functools import partial
 from inspect import iscoroutinefunction
 from itertools import pairwise
 from pathlib import PurePath
 from re import fullmatch
-from typing import get_args
+from typing import Any, get_args
 
 from mockserver.core.generation import FinishReason, Measure, Measures
 from mockserver.core.json_values import read_json
@@ -19,7 +20,7 @@ from mockserver.core.toml import TomlError, read_toml_value
 from mockserver.faults.catalogue import FAULTS
 from mockserver.faults.parse_faults import FaultError, read_faults, read_table
 from mockserver.faults.rules import Chance, Fault
-from mockserver.latency.parse_latency import NotationError, read_latency, read_lengths
+from mockserver.latency.parse_latency import NotationError, read_latency, read_output_tokens
 from mockserver.latency.traces import TraceError, TraceFile, read_trace
 from mockserver.model.prepared import Counts, ScriptedOutput
 from mockserver.state.stubs.stub import Prepared, Raw
@@ -112,13 +113,16 @@ def read_header_reply(text: str) -> Prepared:
 
 def read_shared(table: Table, place: str) -> Prepared:
     """The fields that any answer can have: faults, latency, lengths, seed, headers."""
-    faults = _error(table["error"], f"{place}.error") if "error" in table else ()
+
+    def given(key: str, read: Callable[[object, str], Any], otherwise: object = None) -> Any:
+        return read(table[key], f"{place}.{key}") if key in table else otherwise
+
     return Prepared(
-        faults=(*faults, *(_faults(table["faults"], f"{place}.faults") if "faults" in table else ())),
-        latency=_latency(table["latency"], f"{place}.latency") if "latency" in table else None,
-        output_tokens=_lengths(table["output_tokens"], f"{place}.output_tokens") if "output_tokens" in table else None,
-        seed=whole_of(table["seed"], f"{place}.seed", SEEDS[0], SEEDS[-1]) if "seed" in table else None,
-        headers=_headers(table.get("headers", {}), f"{place}.headers"),
+        faults=(*given("error", _error, ()), *given("faults", _faults, ())),
+        latency=given("latency", partial(_notation, read_latency)),
+        output_tokens=given("output_tokens", partial(_notation, read_output_tokens)),
+        seed=given("seed", partial(whole_of, least=SEEDS[0], most=SEEDS[-1])),
+        headers=given("headers", _headers, ()),
     )
 
 
@@ -156,36 +160,22 @@ def _check_faults(prepared: Prepared, place: str) -> None:
                 raise StubError(f"{place}.faults: {fault.kind!r} changes what the model says, but this reply is a body")
 
 
-def _latency(value: object, place: str) -> str:
-    if not isinstance(value, Mapping | str):
-        raise StubError(f"{place}: {short_repr(value)} is not a latency such as 'slow' or 'ttft=180ms, rate=50 tok/s'")
+def _notation(read: Callable[[object], str], value: object, place: str) -> str:
     try:
-        return read_latency(value)
+        return read(value)
     except NotationError as error:
         raise StubError(f"{place}: {error}") from None
-
-
-def _lengths(value: object, place: str) -> str:
-    text = str(value) if isinstance(value, int) and not isinstance(value, bool) else text_of(value, place)
-    try:
-        read_lengths(text)
-    except NotationError as error:
-        raise StubError(f"{place}: {error}") from None
-    return text
 
 
 def _headers(value: object, place: str) -> RawHeaders:
     if not isinstance(value, Mapping):
         raise StubError(f'{place}: must be a table, such as {{ x-trace = "abc" }}')
-    return tuple((_header_name(name, place), header_of(text, f"{place}.{name}")) for name, text in value.items())
-
-
-def _header_name(name: str, place: str) -> bytes:
-    if not fullmatch(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+", name):
-        raise StubError(f"{place}: {short_repr(name)} is not a valid header name")
-    if name.lower() in ("content-length", "transfer-encoding", "connection"):
-        raise StubError(f"{place}: {name} is set by the server; to send a wrong one, use a fault")
-    return name.lower().encode()
+    for name in value:
+        if not fullmatch(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+", name):
+            raise StubError(f"{place}: {short_repr(name)} is not a valid header name")
+        if name.lower() in ("content-length", "transfer-encoding", "connection"):
+            raise StubError(f"{place}: {name} is set by the server; to send a wrong one, use a fault")
+    return tuple((name.lower().encode(), header_of(text, f"{place}.{name}")) for name, text in value.items())
 
 
 def _content(table: Table, place: str) -> ScriptedOutput | Measures | Raw | None:

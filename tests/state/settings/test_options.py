@@ -7,7 +7,7 @@ from mockserver.faults.parse_faults import read_faults
 from mockserver.state.settings import ConfigError, RouteSettings, Settings
 from mockserver.state.settings.checks import check_names, operations_of
 from mockserver.state.settings.config_file import from_toml, line_of
-from mockserver.state.settings.options import OPTIONS, checked, from_environment, from_texts, settle
+from mockserver.state.settings.options import OPTIONS, checked, from_environment, from_names, settle
 
 LATENCY = "ttft=lognormal(180ms, 0.35), rate=1800 tok/s"
 FILE = """
@@ -43,7 +43,7 @@ def test_the_command_line_beats_the_environment_and_that_the_file() -> None:
     layers = (
         from_toml('seed = 1\nport = 1\nlatency = "slow"', "mock.toml"),
         from_environment({"MOCKSERVER_SEED": "2", "MOCKSERVER_PORT": "2", "HOME": "/"}),
-        from_texts({"seed": "3"}, "option"),
+        from_names({"seed": "3"}, "option"),
     )
     settings = settle(*layers)
     assert (settings.seed, settings.port, settings.latency, settings.host) == (3, 2, "slow", "127.0.0.1")
@@ -112,7 +112,7 @@ def test_settings_made_in_python_are_checked_too(settings: Settings, complaint: 
 
 @pytest.mark.parametrize("said, speed", [("10", 10), ("0.5", 0.5), (2, 2), (2.5, 2.5), ("1e3", 1000)])
 def test_a_speed_is_said_alike_everywhere(said: object, speed: float) -> None:
-    assert from_texts({"speed": said}, "option") == {"speed": speed}
+    assert from_names({"speed": said}, "option") == {"speed": speed}
     assert from_environment({"MOCKSERVER_SPEED": str(said)}) == {"speed": speed}
     assert from_toml(f"speed = {said}", "mock.toml") == {"speed": speed}
     assert checked(Settings(speed=said)).speed == speed  # type: ignore[arg-type]
@@ -121,7 +121,7 @@ def test_a_speed_is_said_alike_everywhere(said: object, speed: float) -> None:
 @pytest.mark.parametrize("said", [0, "0", -1, "nan", "inf", "fast", 9_999_999, 10**400, "1e-9", True, None, [10], ""])
 def test_a_speed_that_cannot_be_meant_is_told_what_would_be(said: object) -> None:
     with pytest.raises(ConfigError) as raised:
-        from_texts({"speed": said}, "option")
+        from_names({"speed": said}, "option")
     assert str(raised.value) == (
         f"option speed: {said} is not a number from 0.000001 to 1000000, such as 10 for ten times as fast"
     )
@@ -147,14 +147,14 @@ def test_a_config_in_another_format_is_told_that_it_must_be_toml(name: str, comp
 
 @pytest.mark.parametrize(("said", "keys"), [("a", ("a",)), ("a, b ,", ("a", "b")), ("any", "any"), ("off", "off")])
 def test_keys_are_separated_by_commas_and_none_is_empty(said: str, keys: object) -> None:
-    assert from_texts({"auth": said}, "option") == {"auth": keys}
+    assert from_names({"auth": said}, "option") == {"auth": keys}
 
 
 @pytest.mark.parametrize(
     ("said", "host"), [("[::1]", "::1"), ("::", "::"), ("localhost", "localhost"), ("2001:db8::1", "2001:db8::1")]
 )
 def test_an_address_of_ipv6_may_have_the_brackets_of_urls(said: str, host: str) -> None:
-    assert from_texts({"host": said}, "option") == {"host": host}
+    assert from_names({"host": said}, "option") == {"host": host}
 
 
 def test_what_the_command_line_says_no_route_of_a_file_undoes() -> None:

@@ -21,7 +21,7 @@ from mockserver.state.context import HeaderError
 from mockserver.state.namespaces import Namespace
 from mockserver.state.settings import ConfigError
 from mockserver.state.settings.config_file import from_toml
-from mockserver.state.settings.options import from_texts, settle
+from mockserver.state.settings.options import from_names, settle
 from mockserver.state.stubs.parse_replies import read_header_reply, read_prepared
 from mockserver.state.stubs.parse_stubs import read_stub, read_stubs
 from mockserver.state.stubs.stub import Prepared, Raw
@@ -519,7 +519,7 @@ def test_without_stubs_nothing_is_unmatched() -> None:
 
 @pytest.mark.parametrize("dialect", ["cerebras", "friendli", "ovms", "upstash", "yandex"])
 def test_unmatched_requests_are_refused_in_the_vendors_shape_when_the_settings_say_so(dialect: str) -> None:
-    settings = settle({"created": 0.0, "latency": "off"}, from_texts({"unmatched": "refuse"}, "option"))
+    settings = settle({"created": 0.0, "latency": "off"}, from_names({"unmatched": "refuse"}, "option"))
     here = space({"name": "rain", "match": {"last_user": {"contains": "rain"}}, "reply": "It rains."})
     body = {"model": "gpt://f/yandexgpt" if dialect == "yandex" else MODEL, "stream": True}
     body |= {"messages": [{"role": "user", "content": "Hi"}]} if dialect in ("upstash", "yandex") else {"prompt": "Hi"}
@@ -885,7 +885,7 @@ def test_what_a_stub_says_of_all_its_replies_gives_way_to_what_a_reply_says_itse
         ),
         ({"headers": {"a": "Ж"}}, "stub.headers.a: 'Ж' contains characters beyond Latin-1"),
         ({"error": {"error": 429}}, "stub.error: error.error: unknown error 429. Known: malformed_json, "),
-        ({"latency": 0.5}, "stub.latency: 0.5 is not a latency such as 'slow' or "),
+        ({"latency": 0.5}, "stub.latency: 0.5 is not a latency such as 'off', 'slow' or "),
         ({"error": "rate_limits"}, "stub.error: error.error: unknown error 'rate_limits'. Did you mean 'rate_limit'"),
         ({"error": {"retry_after": 1}}, "stub.error: must be the name of a failure, or"),
         ({"faults": [{"kind": "rst"}]}, "stub.faults: kind: unknown fault 'rst'"),
@@ -917,7 +917,7 @@ def test_what_a_stub_says_of_all_its_replies_gives_way_to_what_a_reply_says_itse
             "stub.reply: scores is a whole answer and cannot be combined with text",
         ),
         ({"output_tokens": "few"}, "stub.output_tokens: 'few': column 1: 'few' is not a number of tokens up to"),
-        ({"output_tokens": True}, "stub.output_tokens: True is not a string"),
+        ({"output_tokens": True}, "stub.output_tokens: 'True': column 1: 'True' is not a number of tokens"),
         (
             {"reply": {"text": "a", "output_tokens": 5}},
             "stub.reply.output_tokens: is for generated answers, but this reply has a content of its own",
