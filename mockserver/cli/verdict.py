@@ -18,7 +18,7 @@ from mockserver.dialects.contracts import Contract
 from mockserver.state.journal.views import View
 from mockserver.state.namespaces import BAD_NAME, is_name
 from mockserver.state.settings import ConfigError
-from mockserver.state.verify.client_review import ClientFacts, ClientFactsError, Unjudged, Verdict, review_client
+from mockserver.state.verify.client_review import CheckError, ClientFacts, Unjudged, Verdict, review_client
 from mockserver.testing.backend import BackendError, OverHttp
 
 _KINDS = "a journal (journal.jsonl of the admin API) or a report of --mockserver-report"
@@ -48,7 +48,7 @@ def declared_in(options: argparse.Namespace, command: str) -> dict[str, Any]:
     declared = {field: value for field in fields if (value := getattr(options, field)) is not None}
     try:
         ClientFacts(**declared)
-    except ClientFactsError as error:
+    except CheckError as error:
         raise ConfigError(f"{command}: {error}") from None
     return declared
 

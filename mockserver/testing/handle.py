@@ -233,7 +233,7 @@ class Handle:
         return Verifier(self._backend, self._declared)
 
     def declare(self, **declared: Any) -> None:
-        """Declare what correct handling is, as in `verify.resilience`, for later verdicts. Raises ClientFactsError."""
+        """Declare what correct handling is, as in `verify.resilience`, for later verdicts. Raises CheckError."""
         client_facts_of(self._declared | declared)
         self._declared |= declared
 

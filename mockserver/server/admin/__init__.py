@@ -38,7 +38,7 @@ from mockserver.server.urls import ADMIN
 from mockserver.state.context import HeaderError
 from mockserver.state.settings import ConfigError, Settings
 from mockserver.state.settings.origins import is_loopback
-from mockserver.state.verify.client_review import ClientFactsError
+from mockserver.state.verify.client_review import CheckError
 
 _CLOSED = (
     "The admin API is closed, as the server listens beyond loopback and has no admin token. Start it with one: "
@@ -51,7 +51,7 @@ _LOCKED = (
 _WRONG = "The admin token is not the server's (its --admin-token, or MOCKSERVER_ADMIN_TOKEN)."
 _FOREIGN = "The admin API serves pages of other origins only with the admin token (--admin-token)."
 # What an endpoint raises for a request that is invalid; each message says what would have been valid.
-_REFUSALS = (AdminError, ConfigError, CriteriaError, ClientFactsError, HeaderError)
+_REFUSALS = (AdminError, ConfigError, CriteriaError, CheckError, HeaderError)
 _VARIABLE = re.compile(r"{(\w+)(?::\w+)?}")
 
 

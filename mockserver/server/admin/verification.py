@@ -37,17 +37,17 @@ from mockserver.server.following import wait_for_deliveries, wait_for_requests
 from mockserver.server.scheduling import in_slices
 from mockserver.state.journal.exchanges import Exchange
 from mockserver.state.journal.transcripts import Transcript
-from mockserver.state.journal.views import View
-from mockserver.state.verify import CHECKS, CheckError, Evidence, run_checks
+from mockserver.state.journal.views import Past, View
+from mockserver.state.verify import CHECKS, Evidence, run_checks
 from mockserver.state.verify.client_review import (
     REVIEWS,
-    ClientFactsError,
+    CheckError,
     Handling,
     Outcome,
     client_facts_of,
     review_client,
 )
-from mockserver.state.verify.selection import filter_exchanges
+from mockserver.state.verify.selection import Selector, filter_exchanges
 
 _OF_ANSWERS: Mapping[str, Schema] = {
     "status": described(reference("NumberMatcher"), "the answer's status"),
@@ -170,10 +170,11 @@ async def verify(request: AdminRequest) -> object:
     space = request.namespace
     exchanges, forgotten, stubs = space.journal.exchanges(), space.journal.forgotten, space.stubs.uses()
     find = partial(filter_exchanges, exchanges, operations=request.app_state.operations, before=forgotten.questions)
-    evidence = Evidence(await _views(exchanges), find, stubs, request.now, space.shift, forgotten)
+    past = Past(await _views(exchanges), forgotten)
+    evidence = Evidence(Selector(lambda: past, find), stubs, request.now, space.shift)
     try:
         results = await asyncio.to_thread(partial(run_checks, body.get("checks"), evidence))
-    except (CheckError, CriteriaError, ClientFactsError) as error:
+    except (CheckError, CriteriaError) as error:
         raise AdminError(f"{error}. An example: {_EXAMPLE}") from None
     passed = all(result["passed"] for result in results)
     return admin_json({"passed": passed, "checks": results}, 200 if passed else 417)

@@ -22,20 +22,14 @@ from typing import Any, NamedTuple, TypeGuard
 
 from mockserver.core.matching.values import CriteriaError
 from mockserver.core.messages import short_repr, unknown_name
-from mockserver.state.journal.exchanges import NOTHING, Forgotten
-from mockserver.state.journal.views import Past, View
 from mockserver.state.verify import expectations
-from mockserver.state.verify.client_review import CLIENT_FACTS, ClientFacts, ClientFactsError, review_client
+from mockserver.state.verify.client_review import CLIENT_FACTS, CheckError, ClientFacts, client_facts_of, review_client
 from mockserver.state.verify.expectations import Bounds, Price
-from mockserver.state.verify.selection import Match, RequestFilter, Selector
+from mockserver.state.verify.selection import Selector
 
 Table = Mapping[str, Any]
 
 _BOUNDS = ("at_least", "at_most")
-
-
-class CheckError(ValueError):
-    """A check that is invalid; the message says what would have been valid."""
 
 
 def read_bounds(value: object, place: str) -> Bounds:
@@ -69,7 +63,7 @@ def read_amount(value: object, place: str) -> float:
 def read_seconds(value: object, place: str) -> float:
     """A number of seconds."""
     if not _is_amount(value):
-        raise CheckError(f"{place}: {short_repr(value)} is not a number of seconds of at least 0")
+        raise _strange(value, place, "a number of seconds of at least 0")
     return value
 
 
@@ -102,14 +96,6 @@ def read_matches(value: object, place: str) -> Sequence[Mapping[str, Any]]:
     return [read_table(match, f"{place}[{number}]") for number, match in enumerate(value)]
 
 
-def read_keys(table: Mapping[str, Any], known: Sequence[str], place: str) -> Mapping[str, Any]:
-    """A table with known keys only."""
-    for name in table:
-        if name not in known:
-            raise CheckError(f"{place}: {unknown_name('key', name, known)}")
-    return table
-
-
 def _bound(value: object, place: str) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or value < 0:
         raise CheckError(
@@ -132,19 +118,12 @@ def _strange(value: object, place: str, valid: str) -> CheckError:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """The evidence for checks: the exchanges, what matches, the stubs with their counts, and the clock."""
+    """The evidence for checks: the exchanges that a match is applied to, the stubs with their counts, and the clock."""
 
-    views: Sequence[View]
-    filter_exchanges: RequestFilter
+    exchanges: Selector
     stubs: Sequence[Table] = ()
     now: float | None = None
     ahead: float = 0.0
-    forgotten: Forgotten = NOTHING
-
-    def subject(self, match: Match) -> Selector:
-        """The subject of a check with this match."""
-        everybody = Selector(lambda: Past(self.views, self.forgotten), self.filter_exchanges)
-        return everybody.narrowed(match) if match else everybody
 
 
 class Check(NamedTuple):
@@ -173,8 +152,9 @@ def _run(value: object, place: str, evidence: Evidence) -> dict[str, Any]:
     arguments = check.read(table[name], table, f"{place}.{name}")
     match = read_table(table.get("match", {}), f"{place}.match")
     try:
-        problem = check.run(evidence.subject(match), evidence, *arguments)
-    except (CheckError, CriteriaError, ClientFactsError) as error:
+        subject = evidence.exchanges.narrowed(match) if match else evidence.exchanges
+        problem = check.run(subject, evidence, *arguments)
+    except (CheckError, CriteriaError) as error:
         raise type(error)(f"{place}: {error}") from None
     return {"check": name, "passed": problem is None, **({"problem": problem} if problem is not None else {})}
 
@@ -218,10 +198,13 @@ def _schema(value: object, place: str) -> object:
 
 
 def _declaration(value: object, place: str) -> ClientFacts:
-    fields = {} if value is True else value
-    if not isinstance(fields, Mapping):
+    declared = {} if value is True else value
+    if not isinstance(declared, Mapping):
         raise CheckError(f"{place}: {short_repr(value)} is not true or a table of {', '.join(CLIENT_FACTS)}")
-    return ClientFacts(**read_keys(fields, CLIENT_FACTS, place))
+    try:
+        return client_facts_of(declared)
+    except CheckError as error:
+        raise CheckError(f"{place}: {error}") from None
 
 
 def _about(expectation: Callable[..., str | None]) -> Callable[..., str | None]:

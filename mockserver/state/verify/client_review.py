@@ -27,8 +27,8 @@ Handling = Literal["retry", "raise", "fallback"]
 Outcome = Literal["answer", "error", "cancelled"]
 
 
-class ClientFactsError(ValueError):
-    """A declaration that is invalid; the message says what would have been valid."""
+class CheckError(ValueError):
+    """A check, or a declaration for one, that is invalid; the message says what would have been valid."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,13 +50,13 @@ class ClientFacts:
     def __post_init__(self) -> None:
         for name, value, known in (("handles", self.handles, Handling), ("outcome", self.outcome, Outcome)):
             if value is not None and value not in get_args(known):
-                raise ClientFactsError(f"{name}: {unknown_name('value', value, get_args(known))}")
+                raise CheckError(f"{name}: {unknown_name('value', value, get_args(known))}")
         for name in ("patience", "least_attempts", "most_attempts"):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int | float) or not value > 0:
-                raise ClientFactsError(f"{name}: {short_repr(value)} is not a number greater than 0")
+                raise CheckError(f"{name}: {short_repr(value)} is not a number greater than 0")
             if name != "patience" and value % 1:
-                raise ClientFactsError(f"{name}: {short_repr(value)} is not a whole number")
+                raise CheckError(f"{name}: {short_repr(value)} is not a whole number")
 
 
 # The fields that can be declared.
@@ -64,10 +64,10 @@ CLIENT_FACTS = tuple(each.name for each in fields(ClientFacts))
 
 
 def client_facts_of(fields: Mapping[str, Any]) -> ClientFacts:
-    """A declaration from its fields. Raises ClientFactsError."""
+    """A declaration from its fields. Raises CheckError."""
     for name in fields:
         if name not in CLIENT_FACTS:
-            raise ClientFactsError(unknown_name("argument", name, CLIENT_FACTS))
+            raise CheckError(unknown_name("argument", name, CLIENT_FACTS))
     return ClientFacts(**fields)
 
 

@@ -76,8 +76,8 @@ def calls(selection: Selection, bounds: Bounds) -> str | None:
 def never(selection: Selection) -> str | None:
     """Check that no request matches."""
     count = len(selection.matching) + selection.counted
-    lines = [f"Expected no request{selection.asked}, found {count}:", *_lines(selection.matching)] if count else None
-    return _of_all(lines, selection.forgotten)
+    lines = [f"Expected no request{selection.asked}, found {count}:", *_lines(selection.matching)]
+    return _of_all(lines if count else (), selection.forgotten)
 
 
 def spaced_at_least(selection: Selection, seconds: float) -> str | None:
@@ -90,7 +90,7 @@ def spaced_at_least(selection: Selection, seconds: float) -> str | None:
         if gap < seconds - _TICK
     ]
     expected = f"Expected at least {seconds:g} s from each answer to the next request, but:"
-    return _of_all([expected, *early, *_lines(views)] if early else None, selection.forgotten)
+    return _of_all([expected, *early, *_lines(views)] if early else (), selection.forgotten)
 
 
 def in_order(groups: Sequence[Selection], among: Selection) -> str | None:
@@ -120,19 +120,15 @@ def concurrency(selection: Selection, most: int) -> str | None:
             wanted, found = pluralize(most, "request"), len(open_then)
             expected = f"Expected at most {wanted} at once, found {found} when #{view.number} came:"
             return "\n".join([expected, *_lines(open_then)])
-    return _of_all(None, selection.forgotten)
+    return _of_all((), selection.forgotten)
 
 
 def tokens(selection: Selection, most: float) -> str | None:
     """Check that prompts and completions together have at most `most` tokens."""
     total = sum(view.tokens for view in selection.matching)
     heaviest = sorted(selection.matching, key=lambda view: -view.tokens)
-    lines = (
-        [f"Expected at most {most} tokens, found {total}. Most of them in:", *_lines(heaviest)]
-        if total > most
-        else None
-    )
-    return _of_all(lines, selection.forgotten)
+    lines = [f"Expected at most {most} tokens, found {total}. Most of them in:", *_lines(heaviest)]
+    return _of_all(lines if total > most else (), selection.forgotten)
 
 
 def cached_tokens(selection: Selection, least: float) -> str | None:
@@ -156,7 +152,7 @@ def cost(selection: Selection, most: float, prices: Mapping[str, Price]) -> str 
         return f"No price for {', '.join(unpriced)}. Add it, or '*' for all other models. Given: {', '.join(prices)}"
     total = sum(_cost(view, prices) for view in views)
     if total <= most:
-        return _of_all(None, selection.forgotten)
+        return _of_all((), selection.forgotten)
     dearest = sorted(views, key=lambda view: -_cost(view, prices))
     listed = [f"  {line(view)}: {_cost(view, prices):.6g}" for view in dearest[:_LISTED]]
     return "\n".join([f"Expected a cost of at most {most:g}, found {total:.6g}. Most of it:", *listed])
@@ -242,14 +238,13 @@ def all_matched(selection: Selection) -> str | None:
     """Check that a stub matched each request, if there are any stubs, and that no answer was recorded for another."""
     missed = [view for view in selection.matching if view.is_unmatched]
     stale = [view for view in selection.matching if view.stale]
-    lines = [f"Expected a stub to match every request, but {len(missed)} had none:", *explain_misses(missed)]
-    lines = lines if missed else []
+    lines: list[str] = []
+    if missed:
+        lines += [f"Expected a stub to match every request, but {len(missed)} had none:", *explain_misses(missed)]
     if stale:
-        lines += [
-            f"Expected no stale answers, but {len(stale)} were recorded for other requests:",
-            *explain_stale(stale),
-        ]
-    return _of_all(lines or None, selection.forgotten)
+        lines.append(f"Expected no stale answers, but {len(stale)} were recorded for other requests:")
+        lines += explain_stale(stale)
+    return _of_all(lines, selection.forgotten)
 
 
 def no_handler_error(views: Sequence[View]) -> str | None:
@@ -258,11 +253,11 @@ def no_handler_error(views: Sequence[View]) -> str | None:
     return "\n".join(["Functions of the test have failed:", *listed]) if listed else None
 
 
-def _of_all(lines: Sequence[str] | None, forgotten: int) -> str | None:
+def _of_all(lines: Sequence[str], forgotten: int) -> str | None:
     """The result of a check about all exchanges: those that are kept can refute it, but not prove it for all."""
-    if lines is None and forgotten:
+    if not lines and forgotten:
         return f"This cannot be checked for all requests. {loss(forgotten)}"
-    return None if lines is None else "\n".join(lines)
+    return "\n".join(lines) or None
 
 
 def _of_some(lines: Sequence[str], forgotten: int) -> str:
@@ -279,7 +274,7 @@ def _kept_to(what: str, broken: Sequence[str], selection: Selection) -> str | No
     expected = (
         f"Expected all requests to conform to {what}, but {len(broken)} {'does' if len(broken) == 1 else 'do'} not:"
     )
-    return _of_all([expected, *broken[:_LISTED]] if broken else None, selection.forgotten)
+    return _of_all([expected, *broken[:_LISTED]] if broken else (), selection.forgotten)
 
 
 def _are_met(matchers: Mapping[str, ValueMatcher], arguments: str) -> bool:

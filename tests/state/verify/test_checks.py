@@ -6,11 +6,12 @@ from typing import Any
 import pytest
 
 from mockserver.core.matching.values import CriteriaError
-from mockserver.state.journal.exchanges import Forgotten
-from mockserver.state.journal.views import View, journal_lines, line
-from mockserver.state.verify import CHECKS, CheckError, Evidence, run_checks
+from mockserver.state.journal.exchanges import NOTHING, Forgotten
+from mockserver.state.journal.views import Past, View, journal_lines, line
+from mockserver.state.verify import CHECKS, Evidence, run_checks
+from mockserver.state.verify.client_review import CheckError
 from mockserver.state.verify.expectations import contract
-from mockserver.state.verify.selection import Selection
+from mockserver.state.verify.selection import Selection, Selector
 from tests.support.journals import exchange
 
 CALL = {"id": "c1", "type": "function", "function": {"name": "get_weather", "arguments": '{"city": "Oslo"}'}}
@@ -49,7 +50,11 @@ def filter_exchanges(match: Mapping[str, Any]) -> dict[int, Sequence[str]]:
     }
 
 
-EVIDENCE = Evidence(VIEWS, filter_exchanges, STUBS)
+def evidence(views: Sequence[View] = VIEWS, forgotten: Forgotten = NOTHING) -> Evidence:
+    return Evidence(Selector(lambda: Past(views, forgotten), filter_exchanges), STUBS)
+
+
+EVIDENCE = evidence()
 
 PASSING: list[dict[str, Any]] = [
     {"calls": 6},
@@ -122,7 +127,7 @@ def test_a_check_that_does_not_hold_says_what_it_expected_and_found(check: dict[
     assert problem in result["problem"]
 
 
-FORGETFUL = Evidence(VIEWS, filter_exchanges, STUBS, forgotten=Forgotten(exchanges=4, questions=3))
+FORGETFUL = evidence(forgotten=Forgotten(exchanges=4, questions=3))
 LOSS = "The journal has forgotten 3 exchanges. Keep more with --journal"
 
 DECIDED: list[tuple[dict[str, Any], bool]] = [
@@ -237,7 +242,8 @@ def test_every_check_is_tried_both_ways() -> None:
         ([{"spaced_at_least": -1}], "-1 is not a number of seconds of at least 0"),
         ([{"spaced_at_least": float("nan")}], "nan is not a number of seconds of at least 0"),
         ([{"resilience": "retry"}], "resilience: 'retry' is not true or a table of handles, outcome, patience"),
-        ([{"resilience": {"handels": "retry"}}], "resilience: unknown key 'handels'"),
+        ([{"resilience": {"handels": "retry"}}], r"checks\[0\].resilience: unknown argument 'handels'"),
+        ([{"resilience": {"patience": 0}}], r"checks\[0\].resilience: patience: 0 is not a number greater than 0"),
         ([{"never": True, "match": {"fault": "rest"}}], r"fault: unknown value 'rest'. Did you mean 'reset'\?"),
         ([{"never": True, "match": {"closed_by": "sever"}}], "closed_by: unknown value 'sever'"),
         (
@@ -273,7 +279,7 @@ ANSWERED = {"messages": [*HISTORY[:1], {"role": "tool", "tool_call_id": "c1", "c
 def test_a_check_that_would_have_to_guess_is_an_error(view: View, check: dict[str, Any]) -> None:
     words = r"Cannot tell whether 'a+\.\.\.' is (not )?matching /\(a\|aa\)\+\$/: the regular expression took too long "
     with pytest.raises(CriteriaError, match=words):
-        run_checks([check], Evidence([view], filter_exchanges))
+        run_checks([check], evidence([view]))
 
 
 def test_a_search_of_a_schema_ends_and_does_not_pass_for_a_match() -> None:
@@ -284,7 +290,7 @@ def test_a_search_of_a_schema_ends_and_does_not_pass_for_a_match() -> None:
     }
     for pattern, problem in patterns.items():
         schema = {"properties": {"prompt": {"pattern": pattern}}}
-        [result] = run_checks([{"schema": schema}], Evidence([view], filter_exchanges))
+        [result] = run_checks([{"schema": schema}], evidence([view]))
         assert (result["passed"], f"  #1 at $.prompt: {problem}" in result["problem"]) == (False, True)
 
 

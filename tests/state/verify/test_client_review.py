@@ -6,7 +6,7 @@ import pytest
 
 from mockserver.state.journal.views import View
 from mockserver.state.verify.attempts import attempts_of
-from mockserver.state.verify.client_review import ClientFacts, ClientFactsError, review_client
+from mockserver.state.verify.client_review import CheckError, ClientFacts, review_client
 from tests.support.journals import BODY, exchange
 
 
@@ -158,7 +158,7 @@ def test_which_of_two_answers_was_accepted_is_left_unjudged() -> None:
     ],
 )
 def test_a_declaration_that_cannot_be_meant_is_refused(told: dict[str, Any], words: str) -> None:
-    with pytest.raises(ClientFactsError, match=words):
+    with pytest.raises(CheckError, match=words):
         ClientFacts(**told)
 
 
