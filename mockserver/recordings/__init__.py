@@ -3,7 +3,9 @@ the model wrote in these."""
 
 import json
 import re
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import accumulate
 from typing import Any, NamedTuple, get_args
 
 import orjson
@@ -127,6 +129,12 @@ def events_of(answer: bytes, *, streamed: bool) -> list[RecordedEvent]:
     if not streamed:
         return [RecordedEvent((), _value(answer))]
     return [_event(block) for block in _END_OF_EVENT.split(answer) if block.strip()]
+
+
+def event_times(events: Iterable[bytes], pieces: Iterable[bytes], times: Sequence[float]) -> list[float]:
+    """When each event of a stream was complete, which came in these pieces at these times."""
+    ends = [*accumulate(map(len, pieces))]
+    return [times[bisect_left(ends, end)] for end in accumulate(map(len, events))]
 
 
 def _event(block: bytes) -> RecordedEvent:

@@ -9,11 +9,10 @@ import json
 import re
 import zlib
 from binascii import Error as Base64Error
-from bisect import bisect_left
 from codecs import BOM_UTF8
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
-from itertools import accumulate, pairwise
+from itertools import pairwise
 from math import inf
 from typing import Any
 from urllib.parse import urlsplit
@@ -21,16 +20,16 @@ from urllib.parse import urlsplit
 import orjson
 
 from mockserver.core.json_values import DEEPEST
-from mockserver.recordings import Lost, LostError, Recorded, RecordingError, by_lower_name
+from mockserver.recordings import Lost, LostError, Recorded, RecordingError, by_lower_name, event_times
 from mockserver.state.journal.transcripts import MOST_EVENTS
 from mockserver.state.settings import ConfigError
 from mockserver.state.stubs.parse_replies import events_in
 
 _WANTED = "expected a journal (journal.jsonl of the admin API), an HTTP Archive (HAR) or a cassette of vcrpy"
-# With this flag, zlib detects gzip or zlib headers by itself.
-_EITHER = 32 + zlib.MAX_WBITS
-# Some servers send "deflate" without the zlib header.
-_PACKINGS = {"gzip": (_EITHER,), "x-gzip": (_EITHER,), "deflate": (_EITHER, -zlib.MAX_WBITS)}
+# The content encodings that can be decompressed here.
+PACKINGS = ("gzip", "x-gzip", "deflate")
+# What a gzip or zlib header can begin with: no other compressed data does.
+_HEADED = (b"\x1f", *(bytes((size << 4 | 8,)) for size in range(8)))
 # What is compressed, or repeated by aliases, comes to at most so many times its bytes, and so many more.
 _MOST_TIMES, _MOST_SMALL = 100, 65_536
 # The beginning of a YAML cassette.
@@ -58,16 +57,17 @@ def read_recording(data: bytes) -> list[Recorded | Lost]:
     except orjson.JSONDecodeError:
         entries = _whole_entries(data)
         if entries:
-            return list(_each("entry", entries, _of_archive))
+            return list(_each("entry", enumerate(entries, 1), _of_archive))
         return list(_each("line", _lines(data), _of_journal))
-    if isinstance(whole, dict) and isinstance(whole.get("log"), dict):
-        entries = whole["log"].get("entries")
-        if isinstance(entries, list):
-            return list(_each("entry", list(enumerate(entries, 1)), _of_archive))
-    if isinstance(whole, dict) and isinstance(whole.get("interactions"), list):
-        return list(_each("interaction", list(enumerate(whole["interactions"], 1)), _of_cassette))
-    if isinstance(whole, dict) and "number" in whole:
-        return list(_each("line", [(1, whole)], _of_journal))
+    table = whole if isinstance(whole, dict) else {}
+    log = table.get("log")
+    for word, items, read in (
+        ("entry", log.get("entries") if isinstance(log, dict) else None, _of_archive),
+        ("interaction", table.get("interactions"), _of_cassette),
+        ("line", [table] if "number" in table else None, _of_journal),
+    ):
+        if isinstance(items, list):
+            return list(_each(word, enumerate(items, 1), read))
     raise RecordingError(f"is not a recording; {_WANTED}")
 
 
@@ -100,23 +100,22 @@ def _written_size(value: object, known: dict[int, float], depth: int = 0) -> flo
     return known[id(value)]
 
 
-def _whole_entries(data: bytes) -> list[tuple[int, Any]]:
-    """The entries of an archive whose end is missing, with their numbers; the last is Lost if it is torn."""
+def _whole_entries(data: bytes) -> list[Any]:
+    """The entries of an archive whose end is missing, if any is whole; the last is Lost if it is torn."""
     text = data.decode(errors="replace")
     begin = _ENTRIES.search(text) if _ARCHIVE.match(text) else None
-    entries: list[tuple[int, Any]] = []
+    entries: list[Any] = []
     place = len(text) if begin is None else begin.end()
     while place < len(text) and text[place] != "]":
-        number = len(entries) + 1
         try:
             entry, place = json.JSONDecoder().raw_decode(text, place)
         except (ValueError, RecursionError) as error:
-            entries.append((number, Lost(f"entry {number}", f"is no whole exchange ({error})")))
+            entries.append(Lost(f"entry {len(entries) + 1}", f"is no whole exchange ({error})"))
             break
-        entries.append((number, entry))
+        entries.append(entry)
         between = _BETWEEN.match(text, place)
         place = len(text) if between is None else between.end()
-    return entries if any(isinstance(value, dict) for _, value in entries) else []
+    return entries if any(isinstance(entry, dict) for entry in entries) else []
 
 
 def _lines(data: bytes) -> list[tuple[int, Any]]:
@@ -138,7 +137,9 @@ def _lines(data: bytes) -> list[tuple[int, Any]]:
     return lines
 
 
-def _each(word: str, items: Sequence[tuple[int, Any]], read: Any) -> Iterator[Recorded | Lost]:
+def _each(
+    word: str, items: Iterable[tuple[int, Any]], read: Callable[[str, Any], Recorded]
+) -> Iterator[Recorded | Lost]:
     for number, value in items:
         place = f"{word} {number}"
         if isinstance(value, Lost):
@@ -207,14 +208,8 @@ def _of_journal(place: str, exchange: Mapping[str, Any]) -> Recorded:
         dialect=exchange.get("dialect"),
         first=times[0] if times else None,
         gap=sum(gaps) / len(gaps) if gaps else None,
-        times=_event_times(pieces, times) if len(times) == len(pieces) and read is body else (),
+        times=tuple(event_times(events_in(body), pieces, times)) if len(times) == len(pieces) and read is body else (),
     )
-
-
-def _event_times(pieces: Sequence[bytes], times: Sequence[float]) -> tuple[float, ...]:
-    """When each event of a stream was complete, if these are the times of pieces of it."""
-    ends = [*accumulate(map(len, pieces))]
-    return tuple(times[bisect_left(ends, end)] for end in accumulate(map(len, events_in(b"".join(pieces)))))
 
 
 def _bytes_under(key: str, table: Mapping[str, Any]) -> bytes:
@@ -355,42 +350,11 @@ def _most_unpacked(data: bytes) -> int:
 # --- compressed bodies -------------------------------------------------------------------------------------------
 
 
-class Decompressor:
-    """Decompresses a body piece by piece. Raises zlib.error for one that is not compressed as it says."""
-
-    __slots__ = ("_stream", "_ways")
-
-    def __init__(self, ways: tuple[int, ...]) -> None:
-        first, *self._ways = ways
-        self._stream = zlib.decompressobj(first)
-
-    @classmethod
-    def of(cls, packing: str) -> "Decompressor | None":
-        """The decompressor of a content encoding; None if it is not one that can be unpacked here."""
-        ways = _PACKINGS.get(packing.strip().lower())
-        return None if ways is None else cls(ways)
-
-    def feed(self, data: bytes, most: int = 0) -> bytes:
-        """What can be read of the body with this piece of it, up to `most` bytes if that is not 0."""
-        try:
-            read = self._stream.decompress(data, most)
-        except zlib.error:
-            if not self._ways:
-                raise
-            self._stream = zlib.decompressobj(self._ways.pop())
-            read = self._stream.decompress(data, most)
-        # The way is known as soon as a piece could be read.
-        self._ways.clear()
-        return read
-
-    @property
-    def is_at_the_end(self) -> bool:
-        """Whether the body is complete."""
-        return self._stream.eof
-
-    def rest(self) -> bytes:
-        """What can be read after the last piece."""
-        return self._stream.flush()
+def decompressor(packing: str, begin: bytes) -> "zlib._Decompress":
+    """What decompresses a body with one of these content encodings, which begins in this way."""
+    # Some servers send "deflate" without the zlib header. With a flag, zlib finds out by itself which header there is.
+    is_bare = packing == "deflate" and begin[:1] not in _HEADED
+    return zlib.decompressobj(-zlib.MAX_WBITS if is_bare else 32 + zlib.MAX_WBITS)
 
 
 def _decompressed(body: bytes, headers: Mapping[str, str]) -> bytes:
@@ -399,15 +363,14 @@ def _decompressed(body: bytes, headers: Mapping[str, str]) -> bytes:
     if not body or packing == "identity" or body[:1] in (b"{", b"[") or body.startswith((b"data:", b"event:")):
         # Some recorders decompress bodies but keep the header.
         return body
-    decompressor = Decompressor.of(packing)
-    if decompressor is None:
+    if packing not in PACKINGS:
         raise LostError(
             f"its answer is compressed ({packing}); record it decompressed (vcrpy: decode_compressed_response=True)"
         )
-    most = _most_unpacked(body)
+    most, stream = _most_unpacked(body), decompressor(packing, body)
     with suppress(zlib.error):
-        read = decompressor.feed(body, most)
-        if decompressor.is_at_the_end:
+        read = stream.decompress(body, most)
+        if stream.eof:
             return read
         if len(read) == most:
             raise LostError(f"its answer is compressed to less than a {_MOST_TIMES}th, which no text of a vendor is")

@@ -4,16 +4,18 @@ A recorded answer is a plan whose timeline is what happened, so everything that 
 """
 
 import time
+import zlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from itertools import accumulate, chain
+from itertools import chain
 from typing import Any, NamedTuple
 
 from mockserver.core.calls import Call, Headers
 from mockserver.core.failures import SimulatorError
 from mockserver.core.timeline import ClosedBy, ConnectionFault, RawHeaders, Record, TimedFrames, Timeline
 from mockserver.pipeline import parse
-from mockserver.recordings.traffic import Decompressor
+from mockserver.recordings import event_times
+from mockserver.recordings.traffic import PACKINGS, decompressor
 from mockserver.server.recording.upstreams import Target
 from mockserver.state.context import make_context
 from mockserver.state.journal.exchanges import Exchange, Journal
@@ -56,7 +58,8 @@ class RecordedExchange:
     seconds: float = 0.0
     is_kept: bool = False
     noted: Exchange | None = None
-    _decompressor: Decompressor | None = None
+    _packing: str = ""
+    _stream: "zlib._Decompress | None" = None
     _left: int | None = None
 
     def answered(self, status: int, headers: RawHeaders, instant: float) -> None:
@@ -64,20 +67,26 @@ class RecordedExchange:
         self.status, self.headers, self.head = status, end_to_end(headers), instant - self.began
         known = dict(reversed(self.headers))
         if self.call.method != "HEAD" and status not in BODILESS:
-            self._decompressor = Decompressor.of(known.get(b"content-encoding", b"").decode("latin-1"))
-            self._left = int(known.get(b"content-length", b"-1")) if self._decompressor is None else None
-        dropped = _OF_PACKED if self._decompressor is not None else _OF_PACKED[1:] if status in BODILESS else ()
+            packing = known.get(b"content-encoding", b"").decode("latin-1").strip().lower()
+            if packing in PACKINGS:
+                self._packing = packing
+            else:
+                self._left = int(known.get(b"content-length", b"-1"))
+        dropped = _OF_PACKED if self._packing else _OF_PACKED[1:] if status in BODILESS else ()
         self.headers = tuple(each for each in self.headers if each[0] not in dropped)
 
     def add(self, data: bytes, instant: float) -> bytes:
         """A part of the body has come; return what the client is given of it."""
         if self._left is not None:
             self._left -= len(data)
-        return self._note(data if self._decompressor is None else self._decompressor.feed(data), instant)
+        if self._packing and data:
+            self._stream = self._stream or decompressor(self._packing, data)
+            data = self._stream.decompress(data)
+        return self._note(data, instant)
 
     def rest(self, instant: float) -> bytes:
         """The body has ended; return what the client has not been given of it yet."""
-        return b"" if self._decompressor is None else self._note(self._decompressor.rest(), instant)
+        return b"" if self._stream is None else self._note(self._stream.flush(), instant)
 
     @property
     def is_whole(self) -> bool:
@@ -109,7 +118,10 @@ def exchange_of(recorded: RecordedExchange, number: int, settings: Settings) -> 
     """What was recorded as an exchange of a journal. Each event of a stream is as late as its last part."""
     body, streamed = b"".join(recorded.pieces), is_stream(recorded.content_type)
     events = events_in(body) if streamed else [body]
-    times = _arrivals(events, recorded) if streamed else [recorded.times[-1] if recorded.times else recorded.head]
+    if streamed:
+        times = event_times(events, recorded.pieces, recorded.times)
+    else:
+        times = [recorded.times[-1] if recorded.times else recorded.head]
     runs = (TimedFrames(events, times, (0,) * len(events)),)
     timeline = Timeline(recorded.status, recorded.headers, runs, streamed, recorded.ending)
     record = Record(closed_by=recorded.closed_by, seconds=recorded.seconds, given_up=recorded.ending is not None)
@@ -201,15 +213,3 @@ def by_vendor(told: Mapping[str, Any]) -> dict[str, Any]:
     """What is told of an exchange, without what only a simulator can say of it."""
     known = {key: value for key, value in told.items() if key not in ("seed", "edition")}
     return known | {"decision": {"by": "vendor", "faults": [], "applied_faults": []}}
-
-
-def _arrivals(events: list[bytes], recorded: RecordedExchange) -> list[float]:
-    """When each event of a stream was complete."""
-    arrivals: list[float] = []
-    pieces = zip(accumulate(map(len, recorded.pieces)), recorded.times, strict=True)
-    end, instant = 0, recorded.head
-    for wanted in accumulate(map(len, events)):
-        while end < wanted:
-            end, instant = next(pieces)
-        arrivals.append(instant)
-    return arrivals
