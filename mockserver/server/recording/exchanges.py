@@ -115,7 +115,15 @@ class RecordedExchange:
 
 
 def exchange_of(recorded: RecordedExchange, number: int, settings: Settings) -> Exchange:
-    """What was recorded as an exchange of a journal. Each event of a stream is as late as its last part."""
+    """What was recorded as an exchange of a journal."""
+    timeline, record = _played(recorded)
+    target = recorded.target
+    plan = Plan(make_context(recorded.call, target.route, settings), timeline=timeline)
+    return Exchange(number, target.namespace, target.path, recorded.call, plan, arrived=recorded.began, record=record)
+
+
+def _played(recorded: RecordedExchange) -> tuple[Timeline, Record]:
+    """What was recorded as a timeline that has been played. Each event of a stream is as late as its last part."""
     body, streamed = b"".join(recorded.pieces), is_stream(recorded.content_type)
     events = events_in(body) if streamed else [body]
     if streamed:
@@ -127,18 +135,14 @@ def exchange_of(recorded: RecordedExchange, number: int, settings: Settings) -> 
     record = Record(closed_by=recorded.closed_by, seconds=recorded.seconds, given_up=recorded.ending is not None)
     for instant in times:
         record.wrote(1, 0, instant)
-    target = recorded.target
-    plan = Plan(make_context(recorded.call, target.route, settings), timeline=timeline)
-    return Exchange(number, target.namespace, target.path, recorded.call, plan, arrived=recorded.began, record=record)
+    return timeline, record
 
 
 class Replay(NamedTuple):
-    """A recorded answer as it is sent again; `place` is where in the recording it is."""
+    """A recorded answer that is sent again, at once; `place` is where in the recording it is."""
 
     place: str
-    status: int
-    headers: RawHeaders
-    pieces: tuple[bytes, ...]
+    timeline: Timeline
 
 
 class RecorderJournal:
@@ -161,9 +165,7 @@ class RecorderJournal:
         """The vendor's answer has ended."""
         noted = recorded.noted
         if self._journal is not None and noted is not None and noted.plan is not None:
-            told = exchange_of(recorded, noted.number, self._settings)
-            assert told.plan is not None, "what was recorded has a plan"
-            noted.plan.timeline, noted.record = told.plan.timeline, told.record
+            noted.plan.timeline, noted.record = _played(recorded)
             self._journal.notify(noted)
 
     def give_up(self, recorded: RecordedExchange, simulator_error: SimulatorError, instant: float) -> None:
@@ -186,12 +188,10 @@ class RecorderJournal:
         """A request is answered from the recording, at once."""
         if self._journal is None:
             return
-        count, kind = len(replay.pieces), dict(replay.headers).get(b"content-type", b"")
-        run = TimedFrames(replay.pieces, (0.0,) * count, (0,) * count)
-        timeline = Timeline(replay.status, replay.headers, (run,), is_stream(kind.decode("latin-1")))
-        plan = self._planned(target, call, timeline)
+        plan = self._planned(target, call, replay.timeline)
         noted = self._journal.open(target.namespace, target.path, call, plan, arrived=instant)
-        noted.record.wrote_each(run.tokens, 0.0)
+        for run in replay.timeline.runs:
+            noted.record.wrote_each(run.tokens, 0.0)
         noted.record.closed_by = "server"
         self._journal.notify(noted)
 

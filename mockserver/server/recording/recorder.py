@@ -21,11 +21,11 @@ from mockserver.core.calls import Call, Headers
 from mockserver.core.dialects import Dialect
 from mockserver.core.failures import SimulatorError
 from mockserver.core.secrets import masked_text
-from mockserver.core.timeline import ConnectionFault, RawHeaders
+from mockserver.core.timeline import ConnectionFault, RawHeaders, Timeline
 from mockserver.server.asgi import WELL, ClientLeftError, live, read_body, refuse_websocket, send_json
 from mockserver.server.cors import VARY, AccessGuard, allowed_origin, answer_preflight, with_cors_headers
 from mockserver.server.logs import duration, log, printable
-from mockserver.server.recording.exchanges import RecordedExchange, RecorderJournal, Replay, end_to_end
+from mockserver.server.recording.exchanges import RecordedExchange, RecorderJournal, end_to_end
 from mockserver.server.recording.recording_file import RecordingFile, Replays
 from mockserver.server.recording.upstreams import Target, Targets, Upstream, Upstreams
 from mockserver.server.sockets.wire import WIRE, Wire
@@ -134,9 +134,9 @@ class Recorder:
         if replay is not None:
             self.replayed += 1
             self._journal.replay(target, call, replay, self._clock())
-            course = f"{replay.status}, from the recording ({replay.place})"
+            course = f"{replay.timeline.status}, from the recording ({replay.place})"
             log.info("%s", _summary(target, call, course))
-            await _replay(replay, peer)
+            await _replay(replay.timeline, peer)
             return
         recorded = RecordedExchange(target, call, self._clock())
         self._journal.begin(recorded)
@@ -227,11 +227,12 @@ class Recorder:
         log.info("%s", summary)
 
 
-async def _replay(replay: Replay, peer: _Peer) -> None:
-    headers = [*peer.with_cors(replay.headers)]
-    await peer.send({"type": "http.response.start", "status": replay.status, "headers": headers})
-    for piece in replay.pieces:
-        await peer.send({"type": "http.response.body", "body": piece, "more_body": True})
+async def _replay(timeline: Timeline, peer: _Peer) -> None:
+    headers = [*peer.with_cors(timeline.headers)]
+    await peer.send({"type": "http.response.start", "status": timeline.status, "headers": headers})
+    for run in timeline.runs:
+        for frame in run.data:
+            await peer.send({"type": "http.response.body", "body": frame, "more_body": True})
     await peer.send({"type": "http.response.body", "body": b""})
 
 

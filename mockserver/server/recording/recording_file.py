@@ -18,6 +18,7 @@ from mockserver.core.json_values import nests_absurdly
 from mockserver.core.matching.whole_requests import whole_request
 from mockserver.core.regexes import renew_patience
 from mockserver.core.secrets import is_secret, masked_body, masked_text
+from mockserver.core.timeline import TimedFrames, Timeline
 from mockserver.recordings import CIRCUMSTANCES, Lost, Recorded, events_of, has_output
 from mockserver.recordings.traffic import exchanges_in
 from mockserver.server.logs import log
@@ -269,4 +270,6 @@ def _replay(recorded: Recorded) -> Replay:
     body, streamed = recorded.answer, is_stream(recorded.answered.get("content-type", ""))
     if not streamed and recorded.status not in BODILESS:
         headers.append((b"content-length", b"%d" % len(body)))
-    return Replay(recorded.place, recorded.status, tuple(headers), tuple(events_in(body) if streamed else [body]))
+    frames = events_in(body) if streamed else [body]
+    run = TimedFrames(frames, (0.0,) * len(frames), (0,) * len(frames))
+    return Replay(recorded.place, Timeline(recorded.status, tuple(headers), (run,), streamed))
