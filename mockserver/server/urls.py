@@ -2,7 +2,10 @@
 
 import socket
 import ssl
+from collections.abc import Mapping
+from contextlib import closing
 from http.client import BadStatusLine, HTTPConnection, HTTPException, HTTPSConnection
+from types import MappingProxyType
 from urllib.parse import quote, urlsplit
 
 from mockserver.core.json_values import read_json
@@ -33,7 +36,8 @@ def url_at(host: str, port: int, *, secure: bool) -> str:
 def check_health(url: str, *, ready: bool) -> tuple[bool, str]:
     """Whether the server at a URL is healthy (or `ready`: listening, with its latest config), and its stated state."""
     try:
-        status, body = _get(url.rstrip("/"), f"{ADMIN}/ready" if ready else HEALTH)
+        # Only the server's state matters here, not its identity: its certificate is mostly self-made.
+        status, body = ask(url, "GET", f"{ADMIN}/ready" if ready else HEALTH, trusting=True)
         answer = read_json(body)
         error = answer.get("error")
         return status == 200, str(error["message"] if isinstance(error, dict) else error or answer["status"])
@@ -52,7 +56,7 @@ def other_scheme(url: str, error: BaseException) -> str:
         return ""
     right = f"{other}{colon}{rest}".rstrip("/")
     try:
-        status, _ = _get(right, HEALTH)
+        status, _ = ask(right, "GET", HEALTH, trusting=True)
     except (OSError, HTTPException):
         return ""
     # Some servers of HTTPS answer plain HTTP, too, in order to refuse it.
@@ -66,24 +70,33 @@ def _is_confused(scheme: str, error: BaseException) -> bool:
     return isinstance(error, ssl.SSLError | ConnectionError) and not isinstance(error, ConnectionRefusedError)
 
 
-def _get(url: str, path: str) -> tuple[int, bytes]:
+def ask(
+    url: str,
+    method: str,
+    path: str,
+    body: bytes | None = None,
+    headers: Mapping[str, str] = MappingProxyType({}),
+    *,
+    timeout: float = _TIMEOUT,
+    trusting: bool = False,
+) -> tuple[int, bytes]:
+    """The status and the body of what the server at a URL answers; whoever it is, if one is `trusting`. No proxy is in
+    between: a mock server is never behind one. Raises OSError, HTTPException or ValueError."""
     target = urlsplit(url)
     if target.scheme not in ("http", "https") or not target.hostname:
         raise OSError(0, f"{url!r} is not a URL such as http://127.0.0.1:8000")
     connection: HTTPConnection
     if target.scheme == "http":
-        connection = HTTPConnection(target.hostname, target.port, timeout=_TIMEOUT)
+        connection = HTTPConnection(target.hostname, target.port, timeout=timeout)
     else:
-        # Only the server's state matters here, not its identity: its certificate is mostly self-made.
-        trusting = ssl.create_default_context()
-        trusting.check_hostname, trusting.verify_mode = False, ssl.CERT_NONE
-        connection = HTTPSConnection(target.hostname, target.port, timeout=_TIMEOUT, context=trusting)
-    try:
-        connection.request("GET", target.path.rstrip("/") + path)
+        context = ssl.create_default_context()
+        if trusting:
+            context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+        connection = HTTPSConnection(target.hostname, target.port, timeout=timeout, context=context)
+    with closing(connection):
+        connection.request(method, target.path.rstrip("/") + path, body, headers)
         answer = connection.getresponse()
         return answer.status, answer.read()
-    finally:
-        connection.close()
 
 
 def tls_refused(error: ssl.SSLError) -> str:

@@ -6,26 +6,14 @@ Both behave the same, but the admin API only accepts plain values, no functions.
 import json
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from functools import cache
 from http.client import HTTPException
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
-from urllib.error import HTTPError, URLError
 from urllib.parse import quote
-from urllib.request import (
-    HTTPDefaultErrorHandler,
-    HTTPErrorProcessor,
-    HTTPHandler,
-    OpenerDirector,
-    ProxyHandler,
-    Request,
-    UnknownHandler,
-    build_opener,
-)
 
 from mockserver.core.dialects import Dialect
 from mockserver.core.matching.values import CriteriaError
 from mockserver.server.following import wait_for_deliveries, wait_for_requests
-from mockserver.server.urls import other_scheme
+from mockserver.server.urls import ask, other_scheme
 from mockserver.state.deliveries import Delivered, shown
 from mockserver.state.journal.exchanges import Exchange, Forgotten, Journal
 from mockserver.state.journal.transcripts import Transcript
@@ -236,10 +224,6 @@ class OverHttp:
     def __init__(self, server: str, namespace: str, token: str | None = None) -> None:
         self.server, self.namespace = server.rstrip("/"), namespace
         self._token = token
-        # Proxies in the environment are ignored: a mock server is never behind one. Authorities are taken from the
-        # environment of now, which a test may have changed; reading them takes a while, and only HTTPS needs them.
-        secure = self.server.startswith("https:")
-        self._open = (build_opener(ProxyHandler({})) if secure else _over_http()).open
 
     def past(self) -> Past:
         journal = self._ask("GET", "/journal?full=1&limit=1000000")
@@ -308,34 +292,21 @@ class OverHttp:
             headers["authorization"] = f"Bearer {self._token}"
         data = None if body is None else _json(body)
         try:
-            request = Request(f"{self.server}{prefix}{path}", data, headers, method=method)
-            with self._open(request, timeout=seconds + _DEADLINE) as answer:
-                return json.load(answer)
-        except HTTPError as error:
-            with error:
-                raise _refused(error) from None
-        except (URLError, HTTPException, OSError, ValueError) as error:
-            reason = getattr(error, "reason", error)
-            advice = other_scheme(self.server, reason) if isinstance(reason, OSError | HTTPException) else ""
-            raise BackendError(f"{self.server}: {advice or _with_way_out(reason)}") from None
+            status, answer = ask(self.server, method, f"{prefix}{path}", data, headers, timeout=seconds + _DEADLINE)
+            if status < 300:
+                return json.loads(answer)
+        except (HTTPException, OSError, ValueError) as error:
+            advice = other_scheme(self.server, error) if isinstance(error, OSError | HTTPException) else ""
+            raise BackendError(f"{self.server}: {advice or _with_way_out(error)}") from None
+        raise _refused(self.server, path, status, answer)
 
 
-@cache
-def _over_http() -> OpenerDirector:
-    """What opens plain HTTP, and says of any other scheme that it is unknown."""
-    opener = OpenerDirector()
-    for handler in (HTTPHandler(), HTTPDefaultErrorHandler(), HTTPErrorProcessor(), UnknownHandler()):
-        opener.add_handler(handler)
-    return opener
-
-
-def _with_way_out(reason: object) -> str:
-    if isinstance(reason, ConnectionRefusedError):
+def _with_way_out(error: Exception) -> str:
+    if isinstance(error, ConnectionRefusedError):
         return "Connection refused. Nothing listens there: start the server (`mockserver serve`), or correct the URL"
-    if "unknown url type" in str(reason):
-        return "is not a URL such as http://127.0.0.1:8000"
-    if "CERTIFICATE_VERIFY_FAILED" not in str(reason):
-        return str(reason)
+    reason = str(getattr(error, "strerror", None) or error or type(error).__name__)
+    if "CERTIFICATE_VERIFY_FAILED" not in reason:
+        return reason
     # It must not be trusted blindly: its owner would get the token.
     return (
         f"{reason}. To trust the server's certificate, set SSL_CERT_FILE to its file, or to the ca.pem of "
@@ -350,12 +321,12 @@ def _json(value: object) -> bytes:
         raise BackendError(f"A server elsewhere can get only values, not functions: {error}") from None
 
 
-def _refused(error: HTTPError) -> Exception:
+def _refused(server: str, path: str, status: int, body: bytes) -> Exception:
     """An error of the admin API as the exception that a server in this process would raise, if known."""
     try:
-        message = str(json.loads(error.read())["error"]["message"])
+        message = str(json.loads(body)["error"]["message"])
     except (ValueError, KeyError, TypeError):
-        return BackendError(f"{error.url}: {error.code} {error.reason}")
-    if error.code == 400:
-        return _REFUSALS.get(error.url.rpartition("/")[2], StubError)(message)
-    return BackendError(f"{error.url}: {message}")
+        return BackendError(f"{server}: {path}: status {status}")
+    if status == 400:
+        return _REFUSALS.get(path.rpartition("/")[2], StubError)(message)
+    return BackendError(f"{server}: {path}: {message}")
