@@ -13,9 +13,9 @@ from mockserver.core.dialects import EDITIONS, RequestScope
 from mockserver.core.failures import FailureKind
 from mockserver.core.generation import Choice, Generation, GenerationRequest, Output, Prompt, Usage
 from mockserver.core.timeline import TokenTiming
+from mockserver.dialects.upstash.chats import write
 from mockserver.dialects.upstash.dialect import UPSTASH
 from mockserver.dialects.upstash.errors import ERRORS
-from mockserver.dialects.upstash.write import write
 from mockserver.state.settings import Settings
 from tests.support.asking import FROZEN, QUIET, Answer, ask
 

@@ -204,7 +204,11 @@ def test_strictness_is_said_on_the_command_line_or_in_the_ini_file(pytester: pyt
             ["--mockserver-url=http://127.0.0.1:9"],
             "*mockserver: --mockserver-url: http://127.0.0.1:9: Connection refused. Nothing listens there: start *",
         ),
-        ("", ["--mockserver-url=127.0.0.1:9"], "*mockserver: --mockserver-url: 127.0.0.1:9: '127.0.0.1:9' is not a URL such *"),
+        (
+            "",
+            ["--mockserver-url=127.0.0.1:9"],
+            "*mockserver: --mockserver-url: 127.0.0.1:9: '127.0.0.1:9' is not a URL such *",
+        ),
     ],
 )
 def test_a_mistake_is_told_in_a_line_and_not_by_our_own_code(

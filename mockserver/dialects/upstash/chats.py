@@ -1,18 +1,30 @@
-"""`POST /llm/v1/chat/completions` becomes a request to a model, or is refused (vendor note B5).
+"""`POST /llm/v1/chat/completions`: what is asked of a model, or refused (vendor note B5), and the answer in the format
+of the page and of its two examples (B3).
 
 QStash parses the body; then the engine behind it checks `top_logprobs`, the form of every field, the model, its context
 window, and finally the values. It reports all faults of form together, as pydantic's list, but only one fault of value,
 in an order of its own.
+
+The examples have no `system_fingerprint`, nor does the observed edition. A stream opens with a chunk of the role and
+closes with an empty text, finish reason and usage in one chunk; a key without a value is `null` in a choice, but there
+is no `usage` key before the last chunk.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from functools import lru_cache, partial
 
 from mockserver.core.calls import Call
 from mockserver.core.dialects import RequestScope
 from mockserver.core.failures import FailureKind, Refusal, Violation
-from mockserver.core.generation import Constraint, GenerationRequest, Limits, Output, Stops
+from mockserver.core.generation import Choice, Constraint, Generation, GenerationRequest, Limits, Output, Stops
+from mockserver.core.seeding import hex_digits
+from mockserver.core.timeline import Reply, TokenTiming
 from mockserver.dialects.contracts import by_edition, custom_words, editions, pydantic_words
+from mockserver.dialects.openai.flavour import Flavour, Rendering, Segment
+from mockserver.dialects.openai.flavour import write as write_answer
 from mockserver.dialects.openai.read import Body, chat_prompt, json_object, sampling, stop_texts, whole
+from mockserver.dialects.openai.replies import Members, chat_logprobs
+from mockserver.dialects.upstash.errors import chat_limits
 
 _REQUEST = by_edition(editions(__package__), "ChatCompletionRequest")
 
@@ -104,37 +116,21 @@ def _refusal(details: Sequence[Mapping[str, object]]) -> Refusal:
 _RANGE_RULES = ("minimum", "maximum", "exclusiveMinimum", "minLength", "pattern")
 
 
-def _number(fault: Violation) -> float:
-    """The number of the request as a float, which is how the engine stores and prints it."""
-    return float(fault.found) if isinstance(fault.found, int | float) else 0.0
-
-
-def _whole(fault: Violation) -> int:
-    return int(fault.found) if isinstance(fault.found, int | float) else 0
-
-
-def _bias(fault: Violation) -> str:
-    if fault.rule == "pattern":
-        return "Found token_id in logit_bias that is not an integer or string representing an integer"
-    # "an associated bias value from -100 to 100"
-    return f"logit_bias must be in [-100, 100], got {_number(fault)}."
-
-
 # The engine's checks in its order; it only reports the first that fails.
-_RANGES: Mapping[str, Callable[[Violation], str]] = {
-    "n": lambda fault: (
-        f"n must be at {'least' if fault.rule == 'minimum' else 'most'} {fault.expected}, got {_whole(fault)}."
-    ),
+_RANGES = {
+    "n": "n must be at {bound} {expected}, got {whole}.",
     # "Number between -2.0 and 2.0."
-    "presence_penalty": lambda fault: f"presence_penalty must be in [-2, 2], got {_number(fault)}.",
-    "frequency_penalty": lambda fault: f"frequency_penalty must be in [-2, 2], got {_number(fault)}.",
+    "presence_penalty": "presence_penalty must be in [-2, 2], got {number}.",
+    "frequency_penalty": "frequency_penalty must be in [-2, 2], got {number}.",
     # "between 0 and 2"
-    "temperature": lambda fault: f"temperature must be in [0, 2], got {_number(fault)}.",
-    "top_p": lambda fault: f"top_p must be in (0, 1], got {_number(fault)}.",
-    "max_tokens": lambda fault: f"max_tokens must be at least 1, got {_whole(fault)}.",
-    "stop": lambda fault: "stop cannot contain an empty string.",
-    "logit_bias": _bias,
+    "temperature": "temperature must be in [0, 2], got {number}.",
+    "top_p": "top_p must be in (0, 1], got {number}.",
+    "max_tokens": "max_tokens must be at least 1, got {whole}.",
+    "stop": "stop cannot contain an empty string.",
+    # "an associated bias value from -100 to 100"
+    "logit_bias": "logit_bias must be in [-100, 100], got {number}.",
 }
+_NO_TOKEN = "Found token_id in logit_bias that is not an integer or string representing an integer"
 
 
 def _is_out_of_range(fault: Violation) -> bool:
@@ -146,4 +142,87 @@ def _out_of_range(faults: Sequence[Violation]) -> Refusal | None:
     none."""
     first = {str(fault.path[0]): fault for fault in reversed(faults)}
     name = next((name for name in _RANGES if name in first), None)
-    return None if name is None else Refusal(FailureKind.INVALID_REQUEST, _RANGES[name](first[name]), name)
+    if name is None:
+        return None
+    fault = first[name]
+    found = fault.found if isinstance(fault.found, int | float) else 0
+    said = (_NO_TOKEN if fault.rule == "pattern" else _RANGES[name]).format(
+        bound="least" if fault.rule == "minimum" else "most",
+        expected=fault.expected,
+        # The engine stores most numbers as floats.
+        number=float(found),
+        whole=f"{found:.0f}" if isinstance(found, float) else found,
+    )
+    return Refusal(FailureKind.INVALID_REQUEST, said, name)
+
+
+# --- answers -----------------------------------------------------------------------------------------------------
+
+
+def write(generation: Generation, pace: TokenTiming, scope: RequestScope) -> Reply:
+    """The generation as one body, or as a stream of chunks."""
+    return write_answer(_CHAT, generation, pace, scope)
+
+
+def _around(rendering: Rendering) -> Members:
+    scope, model = rendering.scope, rendering.generation.request.model
+    around = {"id": f"cmpl-{hex_digits(scope.identity, 32, 'id')}", "created": int(scope.now), "model": model}
+    # "you should refer to the system_fingerprint response parameter to monitor changes in the backend"
+    documented = scope.edition == "documented"
+    return {**around, "system_fingerprint": _system_fingerprint(scope.seed, model)} if documented else around
+
+
+@lru_cache(maxsize=256)
+def _system_fingerprint(seed: int, model: str) -> str:
+    return f"fp_{hex_digits(seed, 10, 'system', model)}"
+
+
+def _counts(rendering: Rendering) -> Members:
+    usage = rendering.generation.usage
+    return {
+        "prompt_tokens": usage.prompt_tokens,
+        "total_tokens": usage.total_tokens,
+        "completion_tokens": usage.completion_tokens,
+    }
+
+
+def _choice_members(rendering: Rendering, choice: Choice) -> Members:
+    scored = rendering.generation.request.output.logprobs is not None
+    return {
+        "message": {"role": "assistant", "content": choice.text},
+        "logprobs": {"content": chat_logprobs(choice)} if scored else None,
+        # "null if the completion finished for some other reason including encountering the EOS token"
+        "stop_reason": choice.stop,
+    }
+
+
+def _segments(rendering: Rendering, choice: Choice) -> Sequence[Segment]:
+    beside = None if rendering.generation.request.output.logprobs is None else partial(_scores, choice)
+    return (Segment({"content": rendering.flavour.encoding.slot}, choice.texts, beside=beside),)
+
+
+def _scores(choice: Choice, at: range) -> Members:
+    return {"logprobs": {"content": chat_logprobs(choice, at.start, at.stop)}}
+
+
+def _closing(rendering: Rendering, choice: Choice) -> Members:
+    """The last part of a choice: without `logprobs`, and with `stop_reason` only if a stop sequence was met."""
+    ending = {"delta": {"content": ""}}
+    return ending if choice.stop is None else {**ending, "stop_reason": choice.stop}
+
+
+_KEYS = ("id", "object", "created", "model", "system_fingerprint", "choices", "usage")
+_CHAT = Flavour(
+    around=_around,
+    counts=_counts,
+    choice_members=_choice_members,
+    segments=_segments,
+    opening=lambda rendering, choice: ({"delta": {"role": "assistant"}},),
+    closing=_closing,
+    headers=lambda rendering, around: chat_limits(rendering.scope.limit_states),
+    body=_KEYS,
+    chunk=_KEYS,
+    choice=("index", "message", "logprobs", "finish_reason", "stop_reason"),
+    part=("index", "delta", "logprobs", "finish_reason", "stop_reason"),
+    usage="last",
+)
