@@ -31,9 +31,11 @@ def choose(
     settings. If only stubs may answer, having no stubs at all also counts as no match.
 
     The vendor's own refusals are replaced only by what it was recorded to answer to this very request, for instance
-    since it knew of an earlier one. Raises HeaderError if what the request's own header asks for does not fit it.
+    since it knew of an earlier one. Where the vendor serves nothing that is simulated, stubs answer that name the path.
+    Raises HeaderError if what the request's own header asks for does not fit it.
     """
-    if plan.refusal is not None:
+    is_unserved = plan.context.route.operation is None
+    if plan.refusal is not None and not is_unserved:
         if plan.refusal.kind not in _OF_CREDENTIALS:
             found = registry.take(plan.facts, configured, is_refused=True)
             if found is not None and found.prepared is not None:
@@ -46,7 +48,7 @@ def choose(
         plan.prepared = requested
         return
     try:
-        found = registry.take(plan.facts, configured, fits)
+        found = registry.take(plan.facts, configured, fits, is_unserved=is_unserved)
         if found is not None and found.prepared is None:
             plan.nearest = (exhausted(found.stub),)
             plan.refusal = unmatched(plan.nearest)

@@ -14,7 +14,7 @@ from mockserver.faults.catalogue import FAULTS, FaultKind
 from mockserver.faults.rules import Fault
 from mockserver.model.prepared import ScriptedOutput
 from mockserver.state.settings import Settings
-from mockserver.state.stubs.stub import WHERE, Prepared, Stub
+from mockserver.state.stubs.stub import WHERE, Prepared, Raw, Stub
 from mockserver.state.stubs.values import StubError
 
 # An operation of a dialect, by name, in an edition.
@@ -36,10 +36,13 @@ def check_abilities(stub: Stub, dialects: Mapping[str, Dialect], settings: Setti
     label = f"stub {stub.name!r}: " if stub.name else "stub: "
     for step in stub.steps:
         criteria = RequestMatcher(all=(stub.criteria, step.criteria))
-        complaint = complaint_of(criteria, step.prepared.faults, dialects, settings)
+        where = [*_fields_of(criteria, WHERE)]
+        content, faults = step.prepared.content, step.prepared.faults
+        if (isinstance(content, Raw) or (content is None and faults)) and _may_be_unserved(where, dialects):
+            continue
+        complaint = complaint_of(criteria, faults, dialects, settings)
         if complaint is not None:
             raise StubError(f"{label}{complaint}")
-        where = [*_fields_of(criteria, WHERE)]
         for need in _needs(step.prepared):
             able = (each for each in _places(where, dialects, settings) if _is_able(each[1], need, each[2]))
             if not any(_is_reached(each, settings) for each in able):
@@ -74,9 +77,21 @@ def _nowhere(where: Sequence[FieldMatcher], dialects: Iterable[str]) -> str:
     hint = (
         f". A dialect's own path has no {longer} in front; name the dialect instead"
         if longer
-        else "; `mockserver routes` lists all"
+        else "; `mockserver routes` lists all. Elsewhere a stub has to give a body: { body = {...} }, in Python raw()"
     )
     return f"match: no operation has {' and '.join(f'{each.label} {each.matcher.wanted}' for each in where)}{hint}"
+
+
+def _may_be_unserved(where: Sequence[FieldMatcher], dialects: Iterable[str]) -> bool:
+    """Whether requests to a path of a dialect that no operation has may meet criteria, which name that path."""
+    said: dict[str, list[FieldMatcher]] = {name: [each for each in where if each.field == name] for name in WHERE}
+    paths = [path for each in said["path"] for path in each.matcher.equal_to]
+    return (
+        bool(said["path"])
+        and not said["operation"]
+        and any(all(_meets(name, each.matcher) for each in said["dialect"]) for name in dialects)
+        and not any(str(path).startswith(f"/{name}/") for path in paths for name in dialects)
+    )
 
 
 def _is_open_to(operation: Operation, kind: FaultKind) -> bool:

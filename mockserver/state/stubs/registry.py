@@ -202,15 +202,22 @@ class StubRegistry:
         return [(stub, self._used.get(stub.name, 0)) for stub in self._index(configured).stubs]
 
     def take(
-        self, facts: Facts, configured: Sequence[Stub] = (), fits: Fits | None = None, *, is_refused: bool = False
+        self,
+        facts: Facts,
+        configured: Sequence[Stub] = (),
+        fits: Fits | None = None,
+        *,
+        is_refused: bool = False,
+        is_unserved: bool = False,
     ) -> StubMatch | None:
         """The answer to a request, counted as used: that of the first stub that matches and is not used up.
 
         Among recorded answers the one to this very request goes first, then those to one with other ids in their order,
         each once, then that to the most similar one. Answers that do not fit are skipped. A request that `is_refused`
-        gets only what the vendor has all the same answered to it. Raises HandlerError if a user's function fails.
+        gets only what the vendor has all the same answered to it, and where nothing is served only stubs that name a
+        path answer. Raises HandlerError if a user's function fails.
         """
-        while (chosen := self._chosen(facts, configured, fits, is_refused)) is not None:
+        while (chosen := self._chosen(facts, configured, fits, is_refused, is_unserved)) is not None:
             stub, step, used = chosen
             if step is None:
                 return StubMatch(stub, None)
@@ -224,11 +231,11 @@ class StubRegistry:
         return None
 
     def _chosen(
-        self, facts: Facts, configured: Sequence[Stub], fits: Fits | None, is_refused: bool
+        self, facts: Facts, configured: Sequence[Stub], fits: Fits | None, is_refused: bool, is_unserved: bool
     ) -> _Candidate | None:
         """The first stub that matches, or if that is recorded, the best of those of its priority."""
         best, most = None, 0
-        for candidate in self._matching(facts, configured, fits, is_refused):
+        for candidate in self._matching(facts, configured, fits, is_refused, is_unserved):
             stub, step, _ = candidate
             if best is not None and (stub.recorded is None or stub.priority < best[0].priority):
                 break
@@ -243,11 +250,11 @@ class StubRegistry:
         return best
 
     def _matching(
-        self, facts: Facts, configured: Sequence[Stub], fits: Fits | None, is_refused: bool
+        self, facts: Facts, configured: Sequence[Stub], fits: Fits | None, is_refused: bool, is_unserved: bool
     ) -> Iterator[_Candidate]:
         """The stubs that match, each with its next step and its uses; no step if it is exhausted and to refuse."""
         for stub in self._index(configured).candidates(facts):
-            if is_refused and stub.exact is None:
+            if (is_refused and stub.exact is None) or (is_unserved and not stub.names_path):
                 continue
             used = self._used.get(stub.name, 0)
             step = stub.step(used)

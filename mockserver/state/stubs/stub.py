@@ -129,6 +129,11 @@ class Stub(NamedTuple):
         return self.criteria == ANYTHING and self.exact is None and all(it.criteria == ANYTHING for it in self.steps)
 
     @property
+    def names_path(self) -> bool:
+        """Whether it says which path its requests have, which may be one that nothing else is served at."""
+        return any(each.field == "path" for each in self.criteria.fields)
+
+    @property
     def exact(self) -> RecordedRequest | None:
         """The recorded request, if no other is to be answered."""
         return self.recorded if self.recorded is not None and self.recorded.is_exact else None

@@ -103,6 +103,14 @@ def test_what_is_forgotten_is_told_wherever_it_is_missing() -> None:
         (
             "POST",
             "/stubs",
+            {"match": {"path": "/v1/fils"}, "reply": "x"},
+            "has to give a body: { body",
+        ),
+        ("POST", "/stubs", {"match": {"path": "/openai/v1/files"}, "reply": {"body": 1}}, "own path has no /openai in"),
+        ("POST", "/stubs", {"match": {"dialect": "oai", "path": "/v1/files"}, "reply": {"body": 1}}, "unknown dialect"),
+        (
+            "POST",
+            "/stubs",
             {"match": {"dialect": "cerebras", "operation": "messages"}, "faults": "reset"},
             "match: no operation has dialect 'cerebras' and operation 'messages'",
         ),

@@ -312,6 +312,25 @@ def test_where_no_model_answers_a_stub_gives_bodies_alone() -> None:
 EMBED = {"model": "bge-large", "input": "Tides"}
 
 
+def test_at_a_path_that_is_not_simulated_a_stub_that_names_it_answers_with_a_body_or_an_error() -> None:
+    images = "/v1/images/generations"
+    match = {"path": images, "method": "POST", "body": {"n": 1}}
+    here = space(
+        {"reply": {"status": 503}},
+        {"match": {"path": {"contains": "/v1/"}}, "reply": "words"},
+        {"match": match, "replies": [{"body": {"data": []}, "headers": {"x-a": "b"}}, {"error": "rate_limit"}]},
+    )
+
+    def asked(body: object = None, path: str = images) -> Answer:
+        return ask("openai", body, path=path, namespace=here)
+
+    answer = asked({"n": 1})
+    assert (answer.status, answer.json(), answer.headers["x-a"]) == (200, {"data": []}, "b")
+    assert answer.headers["openai-version"]
+    assert asked({"n": 1}).status == 429
+    assert [asked({"n": 2}).status, asked(path="/v1/files").status, asked().status] == [404, 404, 404]
+
+
 def test_words_are_not_spent_on_a_model_that_embeds() -> None:
     here = space({"name": "script", "script": ["first", "second"]}, {"match": {"dialect": "ovms"}, "reply": "any"})
     assert ask("ovms", EMBED, path="/v3/embeddings", namespace=here).plan.rule is None
