@@ -102,12 +102,6 @@ class LimitState(NamedTuple):
         return self._replace(wait=inf if cost > limit.amount else wait, cost=cost)
 
 
-def exceeded(limit_states: tuple[LimitState, ...]) -> LimitState | None:
-    """The limit for which a refused request has to wait longest; None if none of them refuses it."""
-    worst = max(limit_states, key=lambda state: state.wait, default=None)
-    return worst if worst is not None and worst.wait > 0 else None
-
-
 def tightest(
     limit_states: tuple[LimitState, ...], measure: LimitUnit, periods: Collection[str] = PERIODS
 ) -> LimitState | None:
@@ -137,10 +131,10 @@ class Refused(NamedTuple):
     crowd: int | None = None
 
     @property
-    def wait(self) -> float | None:
-        """After how many seconds the same request would be let in: None if that is unknown, infinite if never."""
-        worst = exceeded(self.limit_states)
-        return worst.wait if worst is not None else None
+    def worst(self) -> LimitState | None:
+        """The limit for which the request has to wait longest; None if none of them refuses it."""
+        worst = max(self.limit_states, key=lambda state: state.wait, default=None)
+        return worst if worst is not None and worst.wait > 0 else None
 
 
 class QuotaPolicy(NamedTuple):

@@ -17,7 +17,7 @@ import orjson
 from mockserver.core.calls import Call
 from mockserver.core.dialects import ErrorTable, ErrorTemplate, RequestScope
 from mockserver.core.failures import FailureKind, Refusal
-from mockserver.core.quotas import LimitUnit, QuotaPolicy, Refused, exceeded, per_minute, tightest
+from mockserver.core.quotas import LimitUnit, QuotaPolicy, Refused, per_minute, tightest
 from mockserver.core.seeding import alphanumerics, hex_digits
 from mockserver.core.timeline import RawHeaders
 from mockserver.dialects.contracts import components
@@ -114,7 +114,7 @@ _RECORDED: Mapping[LimitUnit, tuple[int, int]] = {"requests": (4_000, 3_999), "t
 
 def _refuse(exceeding: Refused, now: float) -> Refusal:
     """The refusal of a request beyond a limit; the error table puts the model's name into it."""
-    worst, wait, words = exceeded(exceeding.limit_states), 1, refused("crowded")
+    worst, wait, words = exceeding.worst, 1, refused("crowded")
     if worst is not None:
         limit, tokens = worst.limit, worst.limit.measure == "tokens"
         amount = f"{round(limit.amount * _INPUT):,} input tokens" if tokens else f"{limit.amount:,} requests"

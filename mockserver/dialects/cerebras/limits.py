@@ -7,7 +7,7 @@ from math import isfinite
 from mockserver.core.calls import Call
 from mockserver.core.dialects import Edition, Preset, PromptCaching, RequestScope
 from mockserver.core.failures import FailureKind, Refusal
-from mockserver.core.quotas import PERIODS, Allowance, Limit, LimitUnit, QuotaPolicy, Refused, exceeded, per_minute
+from mockserver.core.quotas import PERIODS, Allowance, Limit, LimitUnit, QuotaPolicy, Refused, per_minute
 from mockserver.core.seeding import hex_digits
 from mockserver.core.timeline import RawHeaders
 from mockserver.dialects.openai.replies import date_header
@@ -50,7 +50,7 @@ def _refuse(refused: Refused, now: float) -> Refusal:
     The client is told to wait until the limit is full again, in whole seconds (recorded: 58 for requests per minute,
     86400 for a day); a request that never fits is not told to wait.
     """
-    worst = exceeded(refused.limit_states)
+    worst = refused.worst
     if worst is None:
         return Refusal(FailureKind.OVERLOADED)
     measure = worst.limit.measure

@@ -23,7 +23,6 @@ from mockserver.core.quotas import (
     LimitState,
     QuotaPolicy,
     Refused,
-    exceeded,
     per_minute,
     tightest_by_measure,
 )
@@ -244,7 +243,7 @@ _VISIT = "Visit https://platform.openai.com/account/rate-limits to learn more."
 def _refuse(refused: Refused, now: float) -> Refusal:
     """The refusal of a request beyond a limit, or of one that no limit would ever let in; the error table puts the
     model's name into it."""
-    worst = exceeded(refused.limit_states)
+    worst = refused.worst
     if worst is None:
         return Refusal(FailureKind.OVERLOADED)
     limit, cost = worst.limit, max(worst.cost, 1)

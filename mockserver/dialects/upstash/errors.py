@@ -11,7 +11,7 @@ from typing import Any
 from mockserver.core.calls import Call
 from mockserver.core.dialects import Edition, ErrorTable, ErrorTemplate, RequestScope
 from mockserver.core.failures import FailureKind, Refusal
-from mockserver.core.quotas import PERIODS, Allowance, Limit, LimitState, QuotaPolicy, Refused, exceeded, tightest
+from mockserver.core.quotas import PERIODS, Allowance, Limit, LimitState, QuotaPolicy, Refused, tightest
 from mockserver.core.timeline import RawHeaders
 from mockserver.dialects.openai.errors import go_duration
 from mockserver.dialects.openai.read import bearer, json_object
@@ -77,7 +77,7 @@ _CHAT_PERIODS = ("minute", "hour")
 
 def _refuse(exceeding: Refused, now: float) -> Refusal:
     """The 429 of the exhausted quota, with the headers that name it; too many concurrent requests count as a burst."""
-    worst = exceeded(exceeding.limit_states)
+    worst = exceeding.worst
     if worst is None:
         return Refusal(FailureKind.OVERLOADED, headers=_left(b"burst-ratelimit-", exceeding.crowd or 0, 0))
     limit = worst.limit

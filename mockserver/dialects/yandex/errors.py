@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from mockserver.core.calls import Call
 from mockserver.core.dialects import Edition, ErrorTable, ErrorTemplate, RequestScope
 from mockserver.core.failures import FailureKind, Refusal, Violation
-from mockserver.core.quotas import Allowance, QuotaPolicy, Refused, exceeded
+from mockserver.core.quotas import Allowance, QuotaPolicy, Refused
 from mockserver.core.seeding import derive
 from mockserver.dialects.openai.errors import ErrorRow
 from mockserver.dialects.yandex.models import ModelUri, request_id
@@ -126,7 +126,7 @@ def in_session(kind: FailureKind, said: str, uri: ModelUri, call: Call, scope: R
 
 def _refuse(refused: Refused, now: float) -> Refusal:
     """The refusal for an exhausted quota: its name, its kind, and the amount that it allows."""
-    worst = exceeded(refused.limit_states)
+    worst = refused.worst
     if worst is None:
         name, kind, allowed = "SessionsCount.count", "gauge", f"{refused.crowd} requests"
     else:
