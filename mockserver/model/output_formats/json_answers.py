@@ -31,7 +31,7 @@ from mockserver.model.prose import write_prose
 from mockserver.model.schema import compact, object_of, schema_fault, write_instance
 from mockserver.model.terms import terms
 from mockserver.model.tokens import Phrase, fresh_phrase, phrase
-from mockserver.model.tools.corrections import corrected, refusals, settled
+from mockserver.model.tools.corrections import corrected, refusals, with_request
 
 # How many characters of a text are tokenized at a time.
 _PIECE = 1000
@@ -56,7 +56,7 @@ _USUAL_ITEMS = 3
 def write_schema(prompt: Prompt, key: int, schema: object, *, complete: bool = False) -> Iterator[Phrase | None]:
     """An instance of a schema, in the language of the prompt, filled with what the prompt names; if `complete`, with
     every property that the schema names, as far as they are compatible."""
-    prompt = settled(prompt)
+    prompt = with_request(prompt)
     about = detect_intent(prompt.topic)
     # What the prompt says of the values, if instances are still such of the schema itself.
     stated = restricted(schema, prompt.text[-SEARCHED:])
@@ -68,7 +68,7 @@ def write_schema(prompt: Prompt, key: int, schema: object, *, complete: bool = F
 
 def write_object(prompt: Prompt, key: int, schema: object) -> Iterator[Phrase | None]:
     """An object that the prompt describes by a schema, an example or its keys; else one of our own."""
-    return _written(settled(prompt), key, described_object(prompt) or USUAL)
+    return _written(with_request(prompt), key, described_object(prompt) or USUAL)
 
 
 def write_array(prompt: Prompt, key: int, schema: object) -> Iterator[Phrase | None]:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any
 
-from mockserver.core.generation import Message, Prompt
+from mockserver.core.generation import Message
 from mockserver.core.json_values import read_json
 from mockserver.model.languages import sections
 from mockserver.model.tokens import Phrase, fresh_phrase, phrase
@@ -33,23 +33,14 @@ def results(messages: Sequence[Message]) -> list[Message]:
         if message.answers is not None:
             found.append(message)
         elif message.role == "user":
-            observed = _observations(messages, place)
+            observed = observations(messages, place)
             if not observed:
                 break
             found += observed
     return found[::-1]
 
 
-def asked(prompt: Prompt) -> str:
-    """The last request of the user: the topic, unless that is a result sent as a user message."""
-    messages = prompt.messages
-    users = [place for place, message in enumerate(messages) if message.role == "user"]
-    if not users or not _observations(messages, users[-1]):
-        return prompt.topic
-    return next((messages[place].text for place in reversed(users) if not _observations(messages, place)), prompt.topic)
-
-
-def _observations(messages: Sequence[Message], place: int) -> list[Message]:
+def observations(messages: Sequence[Message], place: int) -> list[Message]:
     """The results in a user message that smolagents sends after calls, in reverse order; none in other messages."""
     message, before = messages[place], messages[place - 1] if place else None
     if before is None or before.role != "assistant" or not message.text.startswith(_OBSERVED):

@@ -23,14 +23,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from mockserver.core.generation import (
-    Constraint,
-    GenerationRequest,
-    Message,
-    Prompt,
-    Tool,
-    ToolCall,
-)
+from mockserver.core.generation import Constraint, GenerationRequest, Message, Prompt, Tool, ToolCall
 from mockserver.core.json_values import without_blanks
 from mockserver.core.seeding import Draws, derive
 from mockserver.model import languages
@@ -51,8 +44,8 @@ from mockserver.model.regex import write_match
 from mockserver.model.schema import schema_fault, write_instance
 from mockserver.model.terms import listed, names, operations, terms, words_in
 from mockserver.model.tokens import fresh_phrase
-from mockserver.model.tools import asked, gist, results
-from mockserver.model.tools.corrections import corrected, refusals, settled
+from mockserver.model.tools import gist, results
+from mockserver.model.tools.corrections import corrected, refusals, with_request
 from mockserver.model.tools.orders import Order, forbids, order_in
 from mockserver.model.tools.relevance import (
     clauses_for,
@@ -90,7 +83,7 @@ def decide(request: GenerationRequest, prompt: Prompt, key: int) -> tuple[ToolCa
         return ()
     if answered and choice.mode == "required":
         tools = [tool for tool in tools if tool.name in refused or tool.name not in answered] or tools[-1:]
-    prompt = prompt._replace(topic=asked(prompt)) if found else settled(prompt)
+    prompt = with_request(prompt)
     if choice.mode == "auto" and forbids(prompt.topic[:STRETCH]):
         tools = [tool for tool in tools if _takes_final_answer(tool)]
     called = relevant(tools, prompt.topic)

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from mockserver.core.generation import Message, Prompt
 from mockserver.core.json_values import read_json
+from mockserver.model.tools import observations
 
 _LONGEST = 4000
 _MOST_REFUSALS = 8
@@ -42,14 +43,15 @@ def refusals(messages: Sequence[Message], tool: str | None = None) -> list[ToolC
     return [refusal for text in reversed(texts) for refusal in _read(text)][-_MOST_REFUSALS:]
 
 
-def settled(prompt: Prompt) -> Prompt:
-    """The prompt with the request as its topic that the last user message, a refusal, is about; else as it is."""
+def with_request(prompt: Prompt) -> Prompt:
+    """The prompt with the user's last request as its topic: a refusal is none, and neither is the result of a tool."""
     messages = prompt.messages
     users = [place for place, message in enumerate(messages) if message.role == "user"]
-    if not users or not _is_refusal(messages, users[-1]):
-        return prompt
-    topic = next((messages[place].text for place in reversed(users) if not _is_refusal(messages, place)), prompt.topic)
-    return prompt._replace(topic=topic)
+    requests = (
+        place for place in reversed(users) if not (_is_refusal(messages, place) or observations(messages, place))
+    )
+    place = next(requests, None)
+    return prompt if place is None or place == users[-1] else prompt._replace(topic=messages[place].text)
 
 
 def corrected(
