@@ -35,8 +35,6 @@ from mockserver.latency.profiles import (
 )
 from mockserver.latency.traces import NO_TRACES, TraceError, TraceFile, Tracing
 
-# With a greater sigma, a lognormal distribution has values that no clock could show.
-_WIDEST = 10
 FASTEST = 1_000_000
 _SLOWEST = 1000
 _MOST_TOKENS = 4096
@@ -50,10 +48,6 @@ _RATE = re.compile(r"(\d+(?:\.\d+)?|\.\d+)\s*(?:(?:t|tok|toks|token|tokens)?\s*/
 
 class NotationError(ValueError):
     """A latency that cannot be read; the message names the column and what would have been valid."""
-
-
-class UnknownPresetError(NotationError):
-    """A preset that does not exist."""
 
 
 class _Text(NamedTuple):
@@ -77,8 +71,10 @@ _Parameter = tuple[str, Callable[[_Text], float] | None, float | None]
 
 
 def read_profile(text: str, realistic: str | None = None, traces: Tracing = NO_TRACES) -> Profile:
-    """Read a profile; `realistic` names the preset that this word stands for, `traces` gives recorded times. Raises
-    NotationError."""
+    """Read a profile; `realistic` names the preset that this word stands for, `traces` gives recorded times.
+
+    Raises NotationError. With `realistic` its messages name that word and `off` too, which the caller reads.
+    """
     _check_length(text)
     profile, given, whole = Profile(), set[str](), _Text(text, 1, traces)
     for number, part in enumerate(_split(whole)):
@@ -114,19 +110,13 @@ def read_latency(value: object, traces: Tracing = NO_TRACES) -> str:
             # The preset only stands in: which latencies are valid does not depend on it.
             read_profile(text, "fast", traces)
         except NotationError as error:
-            raise NotationError(complaint_of(text, error)) from None
+            raise NotationError(f"{short_repr(text)}: {error}") from None
     return text
 
 
 def _check_length(text: str) -> None:
     if len(text) > _LONGEST:
         raise NotationError(f"it has {len(text):,} characters; at most {_LONGEST:,} are read")
-
-
-def complaint_of(text: str, error: NotationError) -> str:
-    """The error message for a latency where `off` and `realistic` would have been valid too."""
-    also = f". Also possible: {OFF}, {REALISTIC}" if isinstance(error, UnknownPresetError) else ""
-    return f"{short_repr(text)}: {error}{also}"
 
 
 @cache
@@ -171,8 +161,11 @@ def _preset(part: _Text, realistic: str | None, *, first: bool) -> Profile:
     name = realistic if realistic and part.text == REALISTIC else part.text
     if name[:1].isdigit():
         raise part.fault(f"{short_repr(name)} does not say of what: name it, as in 'ttft=180ms' or 'rate=50 tok/s'")
+    if name == OFF and realistic:
+        raise part.fault("off has no settings; use instant, which is as fast")
     if name not in presets():
-        raise UnknownPresetError(str(part.fault(unknown_name("preset", name, presets()))))
+        known = (*presets(), OFF, REALISTIC) if realistic else presets()
+        raise part.fault(unknown_name("preset", name, known))
     if not first:
         raise part.fault(
             f"a preset must come before the settings that change it; move {short_repr(part.text)} to the front"
@@ -260,6 +253,8 @@ def _within(least: int, most: int, what: str) -> Callable[[_Text], float]:
 
 _tokens = _within(1, _MOST_TOKENS, "number of tokens")
 _share = _within(0, 1, "share")
+# With a greater sigma, a lognormal distribution has values that no clock could show.
+_spread = _within(0, 10, "spread")
 
 
 def _length(part: _Text) -> float:
@@ -297,13 +292,6 @@ def _slots(part: _Text) -> int | None:
     if slots == 0:
         raise part.fault("must be at least 1, since an engine without slots cannot serve any request")
     return slots
-
-
-def _spread(part: _Text) -> float:
-    spread = _number(part)
-    if spread > _WIDEST:
-        raise part.fault(f"{part.text} is more than the greatest possible spread, {_WIDEST}")
-    return spread
 
 
 def _positive(part: _Text) -> float:

@@ -21,7 +21,7 @@ from mockserver.core.messages import short_repr, unknown_name
 from mockserver.core.quotas import LimitState
 from mockserver.core.seeding import SEEDS, derive, fingerprint, hex_digits
 from mockserver.core.timeline import FrameBatch, RawHeaders, Reply
-from mockserver.latency.parse_latency import NotationError, complaint_of, read_lengths, read_profile
+from mockserver.latency.parse_latency import NotationError, read_lengths, read_profile
 from mockserver.latency.profiles import OFF, REALISTIC, Profile
 from mockserver.latency.traces import NO_TRACES, Traces
 from mockserver.state.settings import RouteSettings, Settings
@@ -210,7 +210,7 @@ def profile_of(text: str, realistic: str, speed: float = 1, traces: Traces = NO_
     try:
         profile = read_profile(text, realistic, traces)
     except NotationError as error:
-        raise HeaderError(f"X-Mockserver-Latency: {complaint_of(text, error)}") from None
+        raise HeaderError(f"X-Mockserver-Latency: {short_repr(text)}: {error}") from None
     return profile if speed == 1 else profile._replace(speed=profile.speed * speed)
 
 

@@ -64,6 +64,10 @@ def test_realistic_is_the_preset_that_the_reader_names() -> None:
     assert read_profile("realistic, speed=10", realistic="fast") == preset_profile("fast")._replace(speed=10)
     with pytest.raises(NotationError, match="unknown preset 'realistic'"):
         read_profile("realistic")
+    with pytest.raises(NotationError, match="'fsat': column 1: unknown preset 'fsat'.* Known: .*, off, realistic"):
+        read_latency("fsat")
+    with pytest.raises(NotationError, match="column 1: off has no settings; use instant"):
+        read_latency("off, speed=2")
 
 
 @pytest.mark.parametrize(
@@ -80,7 +84,7 @@ def test_realistic_is_the_preset_that_the_reader_names() -> None:
         ("uniform(1s, 2s", "column 15: the bracket is not closed"),
         ("gamma(0, 1s)", "column 7: 0 must be greater than 0"),
         ("180", "column 1: '180' is not a duration"),
-        ("lognormal(1s, 99)", "column 15: 99 is more than the greatest possible spread, 10"),
+        ("lognormal(1s, 99)", "column 15: 99 is not a spread from 0 to 10"),
         ("", "column 1: '' is not a duration"),
         ("-5ms", "column 1: '-5ms' is not a duration"),
     ],
