@@ -9,12 +9,11 @@ of it takes time in proportion to the text, and changes nothing that has been ma
 
 import json
 import re
-from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
 from urllib.parse import parse_qsl, quote, unquote_plus
 
-from mockserver.core.calls import Call, Headers
+from mockserver.core.calls import Call, by_name
 from mockserver.core.json_values import nests_absurdly
 from mockserver.core.seeding import fingerprint
 from mockserver.core.timeline import RawHeaders
@@ -130,12 +129,7 @@ def masked_query(query: str) -> str:
 
 def masked_headers(headers: RawHeaders) -> dict[str, str]:
     """Headers as text by name, with secrets masked; of several with the same name the first counts."""
-    shown: dict[str, str] = {}
-    for name, value in headers:
-        key = name.decode("latin-1")
-        if key not in shown:
-            shown[key] = masked(key, value.decode("latin-1"))
-    return shown
+    return {name: masked(name, value) for name, value in by_name(headers).items()}
 
 
 def masked_body(body: bytes) -> bytes:
@@ -165,7 +159,10 @@ def masked_body(body: bytes) -> bytes:
 
 def credentials_digest(call: Call) -> str:
     """A digest that shows whether two requests have the same credentials, and nothing else about them."""
-    return fingerprint("\n".join(_credentials(call.headers, call.query)).encode("utf-8", "surrogatepass"))[:8]
+    headers = ((name.decode("latin-1"), value.decode("latin-1").strip()) for name, value in call.headers.raw)
+    sent = (*headers, *parse_qsl(call.query))
+    credentials = [value for name, value in sent if is_secret(name) and not _PASSING.search(name)]
+    return fingerprint("\n".join(credentials).encode("utf-8", "surrogatepass"))[:8]
 
 
 # What a body has somewhere, in lower case, if there is anything to mask in it: JSON, and other text.
@@ -181,13 +178,6 @@ _BETWEEN_WORDS = re.compile(r"[,\s]")
 _FIELD = re.compile(r'(")([\w-]{1,80})("\s{0,20}:\s{0,20}(?:\[\s{0,20})?")((?:[^"\\]|\\.)*)')
 # What changes from request to request is no credential.
 _PASSING = re.compile(r"cookie|csrf|xsrf|hmac|otp|sig|assertion", re.IGNORECASE)
-
-
-def _credentials(headers: Headers, query: str) -> Iterator[str]:
-    sent = [(name.decode("latin-1"), value.decode("latin-1").strip()) for name, value in headers.raw]
-    for name, value in (*sent, *parse_qsl(query)):
-        if is_secret(name) and not _PASSING.search(name):
-            yield value
 
 
 def _masked_by_pieces(text: str) -> str:
