@@ -6,16 +6,21 @@ Usage, log-probabilities and finish reasons stay consistent with the output.
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-from mockserver.core.generation import Choice, Generation, GenerationRequest, Position, ToolCall, first_steps
+from mockserver.core.generation import (
+    LONGEST_CHOICE,
+    Choice,
+    Generation,
+    GenerationRequest,
+    Position,
+    ToolCall,
+    first_steps,
+)
 from mockserver.faults.rules import Fault
 
 Item = TypeVar("Item")
 
 # The token of a line end: ids below 256 are single bytes.
 _LINE_END = 10
-
-# How long a fault may make a choice, in tokens.
-_LONGEST = 131_072
 
 # How a fault changes a choice.
 Change = Callable[[Choice, Fault, GenerationRequest], Choice]
@@ -73,7 +78,7 @@ def repeat(choice: Choice, fault: Fault, request: GenerationRequest) -> Choice:
 def whitespace(choice: Choice, fault: Fault, request: GenerationRequest) -> Choice:
     """From the fault's place on, nothing but line ends, until the choice reaches its limit."""
     kept = _beginning(choice, len(choice.thoughts) + min(_place_in_text(choice, fault), len(choice.ids)))
-    count = max(min(fault.settings["tokens"], _room(choice, request) - len(kept.ids), _LONGEST), 0)
+    count = max(min(fault.settings["tokens"], _room(choice, request) - len(kept.ids), LONGEST_CHOICE), 0)
     alternatives = request.output.logprobs
     top = ((_LINE_END, "\n", -0.01),) if alternatives else ()
     blanks = [] if alternatives is None else [Position(-0.01, top)] * count

@@ -282,14 +282,12 @@ SCENARIOS: dict[str, Scenario] = {
 }
 
 
-def acts(scenario: Scenario, start: float = 0.0, seconds: float | None = None) -> list[Act]:
+def acts(scenario: Scenario, start: float, seconds: float | None) -> list[Act]:
     """The faults of a scenario that begins at `start` and takes `seconds` (None: its own time), as tables in the usual
     notation."""
     whole = scenario.seconds if seconds is None else seconds
-    return [_timed(act, start, whole) for act in scenario.acts]
-
-
-def _timed(act: Act, start: float, whole: float | None) -> Act:
     if whole is None:
-        return {**act, "from": start}
-    return {**act, "from": start + act.get("from", 0) * whole, "for": act.get("for", 1) * whole}
+        return [{**act, "from": start} for act in scenario.acts]
+    return [
+        {**act, "from": start + act.get("from", 0) * whole, "for": act.get("for", 1) * whole} for act in scenario.acts
+    ]
