@@ -64,7 +64,7 @@ def test_realistic_is_the_preset_that_the_reader_names() -> None:
     assert read_profile("realistic, speed=10", realistic="fast") == preset_profile("fast")._replace(speed=10)
     with pytest.raises(NotationError, match="unknown preset 'realistic'"):
         read_profile("realistic")
-    with pytest.raises(NotationError, match="'fsat': column 1: unknown preset 'fsat'.* Known: .*, off, realistic"):
+    with pytest.raises(NotationError, match=r"'fsat': column 1: unknown preset 'fsat'.* Known: .*, off, realistic"):
         read_latency("fsat")
     with pytest.raises(NotationError, match="column 1: off has no settings; use instant"):
         read_latency("off, speed=2")
