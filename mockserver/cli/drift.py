@@ -2,14 +2,15 @@
 
 Each recorded request is answered again, with the model writing what it wrote then, and the two answers are compared in
 status, headers and shape. The shape of JSON is what a server answers the same way each time: keys with their order and
-types, the words of the protocol, the format of ids. A stream repeats events of the same kind for each token, so those
-count as one; then the two sequences of kinds are aligned, as a diff aligns lines. A refusal for reasons outside the
-request, such as limits, keys and outages, is compared with the dialect's own refusals of the same status.
+types, the words of the protocol, the format of ids. A stream repeats events of the same shape for each token, so those
+count as one; then the two sequences are aligned, as a diff aligns lines. A refusal for reasons outside the request,
+such as limits, keys and outages, is compared with the dialect's own refusals of the same status.
 """
 
 import argparse
 import json
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from difflib import SequenceMatcher
@@ -57,8 +58,13 @@ _VARYING = re.compile(r"[0-9a-f]{8}[0-9a-f-]*|\d+(?:\.\d+)?")
 _TYPES = {type(None): "null", bool: "boolean", int: "integer", float: "number", str: "string", list: "array"}
 # Two events in the same place are compared if they have at least this share of their parts in common.
 _LEAST_SHARED = 0.1
-# How many kinds of events of a longer stream are compared.
-_MOST_KINDS = 200
+# How many different events of a longer stream are compared.
+_MOST_EVENTS = 200
+# How many places of one difference are named; the others are counted.
+_MOST_PLACES = 4
+
+# By paths such as `choices[].delta.role`, in order: what is there, which is types, words and the forms of ids.
+Shape = Mapping[str, frozenset[str]]
 
 
 class Difference(NamedTuple):
@@ -80,37 +86,23 @@ class Compared(NamedTuple):
     differences: tuple[Difference, ...]
 
 
-def compare(
-    exchanges: Iterable[Recorded | Lost], router: Routes, settings: Settings, ignored: Sequence[str] = ()
-) -> Iterator[Compared | Lost]:
-    """Compare each exchange with the answer of a server with these settings.
+def compare(exchange: Recorded, routes: Routes, settings: Settings, ignored: Sequence[str] = ()) -> Compared | Lost:
+    """Compare a recorded answer with that of a server with these settings.
 
     Differences at the `ignored` places do not count, in any event of a stream; `*` matches anything.
     """
-    may_differ = re.compile("|".join(re.escape(place).replace(r"\*", ".*") for place in ignored) or "(?!)")
-    for each in exchanges:
-        compared = _compared(each, router, settings) if isinstance(each, Recorded) else each
-        if isinstance(compared, Compared):
-            left = (it for it in compared.differences if not may_differ.fullmatch(it.where.rpartition(": ")[2]))
-            compared = compared._replace(differences=tuple(dict.fromkeys(left)))
-        yield compared
-
-
-def _compared(exchange: Recorded, router: Routes, settings: Settings) -> Compared | Lost:
-    route = route_of(exchange, router)
+    route = route_of(exchange, routes)
     if route is None or route.operation is None:
         return Lost(exchange.place, f"no dialect serves {exchange.method} {exchange.path}")
     try:
         plan = parse(make_context(call_of(exchange, route), route, settings))
     except HeaderError as error:
         return Lost(exchange.place, str(error))
-    replies: list[Reply] = []
-    if exchange.status in CIRCUMSTANCES:
-        rows = route.dialect.errors[plan.context.scope.edition]
-        kinds = [kind for kind, row in rows.items() if row.status == exchange.status]
-        replies = [refuse(Refusal(kind), plan.context, plan.request) for kind in kinds]
-    streamed = is_stream(_content_type(exchange.answered))
+    streamed = is_stream(exchange.answered.get("content-type", ""))
     events = events_of(exchange.answer, streamed=streamed)
+    rows = route.dialect.errors[plan.context.scope.edition] if exchange.status in CIRCUMSTANCES else {}
+    kinds = [kind for kind, row in rows.items() if row.status == exchange.status]
+    replies: list[Reply] = [refuse(Refusal(kind), plan.context, plan.request) for kind in kinds]
     if not replies:
         if plan.asks_model:
             plan.prepared = Prepared(scripted_output(events))
@@ -118,12 +110,17 @@ def _compared(exchange: Recorded, router: Routes, settings: Settings) -> Compare
         assert plan.reply is not None, "a completed plan has a reply"
         replies = [plan.reply]
     # If several answers are possible, the most similar one counts.
-    found = min((tuple(_differences(exchange, events, each)) for each in replies), key=len)
-    return Compared(exchange.place, route.dialect.name, route.operation.name, exchange.status, streamed, found)
-
-
-def _content_type(headers: Mapping[str, str]) -> str:
-    return headers.get("content-type", "").replace(" ", "").lower()
+    found = min(([*_differences(exchange, events, each)] for each in replies), key=len)
+    may_differ = re.compile("|".join(re.escape(place).replace(r"\*", ".*") for place in ignored) or "(?!)")
+    counting = (each for each in found if not may_differ.fullmatch(each.where.rpartition(": ")[2]))
+    return Compared(
+        exchange.place,
+        route.dialect.name,
+        route.operation.name,
+        exchange.status,
+        streamed,
+        tuple(dict.fromkeys(counting)),
+    )
 
 
 def _differences(recorded: Recorded, events: Sequence[RecordedEvent], reply: Reply) -> Iterator[Difference]:
@@ -132,23 +129,19 @@ def _differences(recorded: Recorded, events: Sequence[RecordedEvent], reply: Rep
         yield Difference("status", _status(recorded.status, recorded.answer), _status(reply.status, answer))
         return
     headers = recorded.answered, by_name(reply.headers)
-    types = [_content_type(each) for each in headers]
+    types = [each.get("content-type", "").replace(" ", "").lower() for each in headers]
     if types[0] and types[0] != types[1]:
         yield Difference("header content-type", *(each.get("content-type", "") for each in headers))
     theirs, ours = ({name for name, value in each.items() if is_significant(name, value)} for each in headers)
     # Many recordings keep hardly any headers.
     for name in sorted(theirs ^ ours) if theirs else ():
         yield Difference(f"header {name}", *(each.get(name, "") for each in headers))
-    streams = [is_stream(each) for each in types]
-    answered = events_of(answer, streamed=streams[1])
-    if all(streams):
-        yield from _stream_differences(events, answered)
-    elif not any(streams):
-        values = events[0].value, answered[0].value
-        if not all(isinstance(value, str) for value in values):
-            yield from _shape_differences(*(_shape_of(value, refused=recorded.status >= 400) for value in values))
-        elif values[0] != values[1]:
-            yield Difference("the body", *map(_short, values))
+    if is_stream(types[0]) == is_stream(types[1]):
+        answered = events_of(answer, streamed=is_stream(types[1]))
+        # Some recorders sort keys.
+        if all(json.dumps(value) == json.dumps(value, sort_keys=True) for _, value in events):
+            answered = [each._replace(value=json.loads(json.dumps(each.value, sort_keys=True))) for each in answered]
+        yield from _event_differences(*(_events(each, refused=reply.status >= 400) for each in (events, answered)))
 
 
 def _status(status: int, body: bytes) -> str:
@@ -160,26 +153,14 @@ def _short(text: str) -> str:
     return words if len(words) <= 160 else f"{words[:160]}..."
 
 
-# --- JSON ---------------------------------------------------------------------------------------------------------
+# --- the shape of a value -----------------------------------------------------------------------------------------
 
 
-class _Shape(NamedTuple):
-    """By paths such as `choices[].delta.role`: what is there (types, words, the forms of ids), and the keys of objects
-    in order."""
-
-    values: dict[str, set[str]]
-    keys: dict[str, tuple[str, ...]]
-
-    def tells_of(self, path: str) -> bool:
-        """Whether there is something that could be at a path; an empty array tells nothing of its items."""
-        if path.endswith(("[]", "{}")):
-            return path in self.values
-        return "object" in self.values.get(path.rpartition(".")[0], ()) if path else True
-
-
-def _shape_of(value: Any, *, refused: bool = False) -> _Shape:
-    """The shape of a JSON value, which may be a refusal."""
-    shape = _Shape({}, {})
+def _shape_of(value: Any, *, refused: bool) -> Shape:
+    """The shape of a JSON value, which may be a refusal; a text that is not JSON has itself for a shape."""
+    if isinstance(value, str):
+        return {"": frozenset([value])}
+    shape = defaultdict[str, set[str]](set)
 
     def visit(each: Any, path: str, key: str) -> None:
         found = _TYPES.get(type(each), "object")
@@ -187,9 +168,8 @@ def _shape_of(value: Any, *, refused: bool = False) -> _Shape:
             found = _form(each)
         elif isinstance(each, str) and (refused or key in _WORDS):
             found = f'"{_VARYING.sub("#", each) if refused else each}"'
-        shape.values.setdefault(path, set()).add(found)
+        shape[path].add(found)
         if isinstance(each, dict):
-            shape.keys[path] = tuple(dict.fromkeys((*shape.keys.get(path, ()), *each)))
             for name, inner in each.items():
                 visit(inner, path + ("{}" if path.endswith(_MAPS) else f".{name}" if path else name), name)
         elif isinstance(each, list):
@@ -197,120 +177,113 @@ def _shape_of(value: Any, *, refused: bool = False) -> _Shape:
                 visit(inner, f"{path}[]", key)
 
     visit(value, "", "")
-    return shape
+    return {path: frozenset(found) for path, found in shape.items()}
 
 
 def _form(name: str) -> str:
-    """The prefix of an id, and whether the rest is a UUID or else how long it is."""
-    if not name:
-        return "an empty id"
-    prefix = _PREFIX.match(name)
-    begins = prefix[0] if prefix and not _UUID.fullmatch(name) else ""
-    rest = name[len(begins) :]
-    if rest.isdecimal() and len(rest) <= _LONGEST_NUMBER:
-        return f"{begins}<number>"
-    return f"{begins}<UUID>" if _UUID.fullmatch(rest) else f"{begins}<{len(rest)} characters>"
+    """The prefix of an id, and whether the rest is a UUID or a number, or else how long it is."""
+    begins = _PREFIX.match(name)
+    prefix = begins[0] if begins and not _UUID.fullmatch(name) else ""
+    rest = name.removeprefix(prefix)
+    if _UUID.fullmatch(rest):
+        return f"{prefix}<UUID>"
+    is_number = rest.isdecimal() and len(rest) <= _LONGEST_NUMBER
+    return f"{prefix}<number>" if is_number else f"{prefix}<{len(rest)} characters>"
 
 
-def _shape_differences(recorded: _Shape, answered: _Shape) -> Iterator[Difference]:
+def _shape_differences(recorded: Shape, answered: Shape) -> Iterator[Difference]:
     """Where two shapes differ, by paths in the order in which they were recorded."""
-    for path in dict.fromkeys((*recorded.values, *answered.values)):
-        theirs, ours = recorded.values.get(path, set()), answered.values.get(path, set())
+    for path in dict.fromkeys((*recorded, *answered)):
+        theirs, ours = recorded.get(path, frozenset()), answered.get(path, frozenset())
         # A measured number may happen to be an integer.
         agree = theirs == ours or (theirs | ours <= {"integer", "number"} and "number" in theirs)
-        if not agree and recorded.tells_of(path) and answered.tells_of(path):
-            yield Difference(path or "the body", " or ".join(sorted(theirs)), " or ".join(sorted(ours)))
-    # Some recorders sort keys.
-    is_sorted = all(list(keys) == sorted(keys) for keys in recorded.keys.values())
-    for path, keys in recorded.keys.items() if not is_sorted else ():
-        others = answered.keys.get(path, ())
-        first, second = [key for key in keys if key in others], [key for key in others if key in keys]
-        if first != second:
-            yield Difference(f"{path or 'the body'}, order of keys", ", ".join(first), ", ".join(second))
+        if not agree and _can_have(recorded, path) and _can_have(answered, path):
+            words = (" or ".join(sorted(each)) for each in (theirs, ours))
+            yield Difference(path, *words) if path else Difference("the body", *map(_short, words))
+    common = [path for path in recorded if path in answered], [path for path in answered if path in recorded]
+    moved = next((pair for pair in zip(*common, strict=True) if pair[0] != pair[1]), None)
+    if moved is not None:
+        yield Difference("order of keys", *moved)
 
 
-# --- streams ------------------------------------------------------------------------------------------------------
+def _can_have(shape: Shape, path: str) -> bool:
+    """Whether there is something at a path, or could be; an empty array tells nothing of its items."""
+    return path in shape or (not path.endswith(("[]", "{}")) and "object" in shape.get(path.rpartition(".")[0], ()))
 
 
-class _Kind(NamedTuple):
-    """Consecutive events of the same form. `parts` are the paths of their JSON with what is there, or the text; `where`
-    is their place in the stream, in words."""
+# --- events -------------------------------------------------------------------------------------------------------
 
-    event: RecordedEvent
-    shape: _Shape
-    parts: Set[object]
-    where: str = "events between"
+
+class _Event(NamedTuple):
+    """Consecutive events with the same lines and the same shape, or a body, which has no lines; `where` is the place in
+    the stream in words."""
+
+    lines: tuple[str, ...]
+    shape: Shape
+    where: str
 
     @property
-    def is_text(self) -> bool:
-        """Whether the data is not JSON, as in `[DONE]`."""
-        return isinstance(self.event.value, str)
+    def parts(self) -> Set[object]:
+        """What the shape has at each path."""
+        return frozenset(self.shape.items())
 
     @property
     def description(self) -> str:
         """The description of an event without a counterpart."""
-        if self.is_text:
-            return self.event.value if len(self.event.value) < 40 else "text that is not JSON"
-        return "an event with " + ", ".join(path for path in self.shape.values if path and not path.endswith("[]"))
+        paths = [path for path in self.shape if path and not path.endswith("[]")]
+        return f"an event with {', '.join(paths)}" if paths else _short(" or ".join(self.shape[""]))
 
-    def is_covered(self, others: Sequence["_Kind"]) -> bool:
-        """Whether other events have all its parts: where a server joins or splits tokens may be chance."""
-        return not self.is_text and self.parts <= {part for other in others for part in other.parts}
+    def is_covered(self, others: Iterable["_Event"]) -> bool:
+        """Whether other events have all its parts: where a server joins or splits tokens may be chance. They never
+        have those of a text such as `[DONE]`."""
+        return len(self.shape) > 1 and self.parts <= {part for other in others for part in other.shape.items()}
 
 
-def _kinds(events: Sequence[RecordedEvent]) -> list[_Kind]:
-    kinds: list[_Kind] = []
-    for event in events:
-        shape = _shape_of(event.value)
-        parts = (
-            {event.value}
-            if isinstance(event.value, str)
-            else {(path, *sorted(each)) for path, each in shape.values.items()}
-        )
-        if not kinds or (event.fields, parts) != (kinds[-1].event.fields, kinds[-1].parts):
-            kinds.append(_Kind(event, shape, frozenset(parts)))
-    kinds = kinds[:_MOST_KINDS]
+def _events(answer: Iterable[RecordedEvent], *, refused: bool) -> list[_Event]:
+    events: list[_Event] = []
+    for lines, value in answer:
+        shape = _shape_of(value, refused=refused)
+        if not events or (lines, shape) != events[-1][:2]:
+            events.append(_Event(lines, shape, "events between" if lines else ""))
+    events = events[:_MOST_EVENTS]
     for index, where in ((-2, "event before the last"), (-1, "last event"), (0, "first event")):
-        if -len(kinds) <= index < len(kinds):
-            kinds[index] = kinds[index]._replace(where=where)
-    return kinds
+        if -len(events) <= index < len(events) and events[index].where:
+            events[index] = events[index]._replace(where=where)
+    return events
 
 
-def _stream_differences(recorded: Sequence[RecordedEvent], answered: Sequence[RecordedEvent]) -> Iterator[Difference]:
+def _event_differences(recorded: Sequence[_Event], answered: Sequence[_Event]) -> Iterator[Difference]:
     """The differences between events that correspond, and the events without a counterpart."""
-    theirs, ours = _kinds(recorded), _kinds(answered)
-    for one, other in _aligned(theirs, ours):
-        if one is not None and other is not None:
-            if one.event.fields != other.event.fields:
-                fields = (" ".join(map(repr, each.event.fields)) for each in (one, other))
-                yield Difference(f"{one.where}, its lines", *fields)
+    for theirs, ours in _aligned(recorded, answered):
+        if theirs is not None and ours is not None:
+            if theirs.lines != ours.lines:
+                lines = (" ".join(map(repr, each.lines)) for each in (theirs, ours))
+                yield Difference(f"{theirs.where}, its lines", *lines)
             # Which texts a server joins in one event may be chance.
-            is_joined = one.parts != other.parts and one.is_covered(ours) and other.is_covered(theirs)
-            if not (is_joined or one.is_text or other.is_text):
-                for difference in _shape_differences(one.shape, other.shape):
-                    yield difference._replace(where=f"{one.where}: {difference.where}")
-        elif one is not None and not one.is_covered(ours):
-            yield Difference(one.where, one.description, "")
-        elif other is not None and not other.is_covered(theirs):
-            yield Difference(other.where, "", other.description)
+            if theirs.shape == ours.shape or not (theirs.is_covered(answered) and ours.is_covered(recorded)):
+                for each in _shape_differences(theirs.shape, ours.shape):
+                    yield each._replace(where=f"{theirs.where}: {each.where}" if theirs.where else each.where)
+        elif theirs is not None and not theirs.is_covered(answered):
+            yield Difference(theirs.where, theirs.description, "")
+        elif ours is not None and not ours.is_covered(recorded):
+            yield Difference(ours.where, "", ours.description)
 
 
-def _aligned(theirs: Sequence[_Kind], ours: Sequence[_Kind]) -> Iterator[tuple[_Kind | None, _Kind | None]]:
-    """The kinds of events that correspond; None for one without a counterpart."""
-    matcher = SequenceMatcher(None, [kind.parts for kind in theirs], [kind.parts for kind in ours], autojunk=False)
+def _aligned(recorded: Sequence[_Event], answered: Sequence[_Event]) -> Iterator[tuple[_Event | None, _Event | None]]:
+    """The events that correspond; None for one without a counterpart."""
+    matcher = SequenceMatcher(None, [it.parts for it in recorded], [it.parts for it in answered], autojunk=False)
     for _, one, end, other, other_end in matcher.get_opcodes():
-        for left, right in zip_longest(theirs[one:end], ours[other:other_end]):
-            if left and right and len(left.parts & right.parts) < _LEAST_SHARED * len(left.parts | right.parts):
-                yield left, None
-                yield None, right
-            else:
-                yield left, right
+        for theirs, ours in zip_longest(recorded[one:end], answered[other:other_end]):
+            # Bodies are compared in any case.
+            if theirs and ours and theirs.where:
+                shared, all_parts = theirs.parts & ours.parts, theirs.parts | ours.parts
+                if len(shared) < _LEAST_SHARED * len(all_parts):
+                    yield theirs, None
+                    theirs = None
+            yield theirs, ours
 
 
 # --- the command --------------------------------------------------------------------------------------------------
-
-# How many places of one difference are named; the others are counted.
-_MOST_PLACES = 4
 
 
 def compare_recordings(options: argparse.Namespace) -> int:
@@ -321,9 +294,9 @@ def compare_recordings(options: argparse.Namespace) -> int:
     routes = Routes(load_dialects(), settings)
     found: list[Compared | Lost] = []
     for source in map(str, options.recording):
-        recorded = exchanges_in("drift", read_input(source), source)
-        placed = [each._replace(place=f"{source}, {each.place}") for each in recorded]
-        found += compare(placed, routes, settings, options.ignore)
+        for each in exchanges_in("drift", read_input(source), source):
+            placed = each._replace(place=f"{source}, {each.place}")
+            found.append(placed if isinstance(placed, Lost) else compare(placed, routes, settings, options.ignore))
     compared = [each for each in found if isinstance(each, Compared)]
     lost = [each for each in found if isinstance(each, Lost)]
     are_alike = not any(each.differences for each in compared)
@@ -342,26 +315,23 @@ def compare_recordings(options: argparse.Namespace) -> int:
 
 def _report(compared: Sequence[Compared], lost: int) -> str:
     """The comparison as text: how many answers are alike, and then the differences for each kind of answer, which are
-    expected to have the same form."""
-    otherwise = [each for each in compared if each.differences]
-    alike = f"{len(compared) - len(otherwise)} alike, {len(otherwise)} different"
+    expected to have the same shape."""
+    groups = defaultdict[str, list[Compared]](list)
+    for each in compared:
+        if each.differences:
+            groups[f"{each.dialect} {each.operation}, {each.status}{', streamed' * each.streamed}"].append(each)
+    different = sum(map(len, groups.values()))
     left_out = f"; {pluralize(lost, 'exchange')} not compared" if lost else ""
+    alike = f"{len(compared) - different} alike, {different} different"
     lines = [f"{pluralize(len(compared), 'answer')} compared: {alike}{left_out}"]
-    kinds: dict[str, list[Compared]] = {}
-    for each in otherwise:
-        streamed = ", streamed" if each.streamed else ""
-        kinds.setdefault(f"{each.dialect} {each.operation}, {each.status}{streamed}", []).append(each)
-    for kind, group in kinds.items():
+    for kind, group in groups.items():
         everywhere = [each.place for each in group]
         lines += ["", f"{kind}  ({_named(everywhere)})"]
-        places: dict[Difference, list[str]] = {}
-        for each in group:
-            for difference in each.differences:
-                places.setdefault(difference, []).append(each.place)
-        for difference, at in places.items():
-            recorded, answered = difference.recorded or "nothing", difference.answered or "nothing"
+        for difference in dict.fromkeys(it for each in group for it in each.differences):
+            where, recorded, answered = difference
+            at = [each.place for each in group if difference in each.differences]
             only = f"  ({_named(at)})" if at != everywhere else ""
-            lines.append(f"  {difference.where}: recorded {recorded}, answered {answered}{only}")
+            lines.append(f"  {where}: recorded {recorded or 'nothing'}, answered {answered or 'nothing'}{only}")
     return "\n".join(lines)
 
 

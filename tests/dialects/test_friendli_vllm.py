@@ -256,6 +256,6 @@ def test_what_was_recorded_has_no_drift(
     place = ("", "POST", "api.friendli.ai", f"/serverless/v1/{path}", "")
     recorded = Recorded(*place, sending, sent, status, headers, answer.encode())
     settings = Settings(edition="observed", auth="off")
-    (compared,) = compare([recorded], Routes(load_dialects(), settings), settings, ())
+    compared = compare(recorded, Routes(load_dialects(), settings), settings)
     assert isinstance(compared, Compared)
     assert [*compared.differences] == []
