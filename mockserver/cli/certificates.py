@@ -6,10 +6,10 @@ left, and a machine that trusts the authority trusts only that certificate.
 
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from ipaddress import ip_address
 from pathlib import Path
+from typing import NamedTuple
 
 from cryptography import x509
 from cryptography.exceptions import InvalidSignature
@@ -22,14 +22,15 @@ from mockserver.state.settings import ConfigError
 
 LOCAL = ("localhost", "127.0.0.1", "::1")
 
+_AUTHORITY = "mockserver's throw-away authority"
+
 # Some systems reject server certificates with a longer validity.
 _DAYS = 397
 # A certificate that expires sooner than this is replaced.
 _SPARE = timedelta(days=30)
 
 
-@dataclass(frozen=True, slots=True)
-class Bundle:
+class Bundle(NamedTuple):
     """The paths of the three files: the authority for clients to trust, and the server's certificate and key."""
 
     authority: Path
@@ -88,14 +89,14 @@ def _make(bundle: Bundle, names: Sequence[x509.GeneralName]) -> None:
     signing, serving = ec.generate_private_key(ec.SECP256R1()), ec.generate_private_key(ec.SECP256R1())
     sha = hashes.SHA256()
     authority = (
-        _begun("mockserver's throw-away authority", "mockserver's throw-away authority", signing)
+        _begun(_AUTHORITY, signing)
         .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
         .add_extension(_usage(signs=True), critical=True)
         .add_extension(x509.SubjectKeyIdentifier.from_public_key(signing.public_key()), critical=False)
         .sign(signing, sha)
     )
     certificate = (
-        _begun("mockserver", "mockserver's throw-away authority", serving)
+        _begun("mockserver", serving)
         .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
         .add_extension(_usage(signs=False), critical=True)
         .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
@@ -110,12 +111,12 @@ def _make(bundle: Bundle, names: Sequence[x509.GeneralName]) -> None:
     _write(bundle.authority, authority.public_bytes(Encoding.PEM), 0o644)
 
 
-def _begun(name: str, issuer: str, key: ec.EllipticCurvePrivateKey) -> x509.CertificateBuilder:
+def _begun(name: str, key: ec.EllipticCurvePrivateKey) -> x509.CertificateBuilder:
     now = datetime.now(UTC)
     return (
         x509.CertificateBuilder()
         .subject_name(x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)]))
-        .issuer_name(x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, issuer)]))
+        .issuer_name(x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, _AUTHORITY)]))
         .public_key(key.public_key())
         .serial_number(x509.random_serial_number())
         .not_valid_before(now - timedelta(days=1))

@@ -204,9 +204,9 @@ def configured_stubs(
     return stubs
 
 
-def load_stubs(folder: Path, operations: Operations | None = None, sources: Sources | None = None) -> tuple[Stub, ...]:
-    """The stubs of a folder's files; if `operations` are given, stubs must not match others. Raises ConfigError, which
-    names the file and the place in it."""
+def load_stubs(folder: Path, operations: Operations, sources: Sources | None = None) -> tuple[Stub, ...]:
+    """The stubs of a folder's files, which must not match other `operations`. Raises ConfigError, which names the file
+    and the place in it."""
     sources = Sources() if sources is None else sources
     files = sorted(map(Path, sources.note_folder(folder, _stub_files)))
     if folder.is_file():
@@ -243,15 +243,15 @@ def _files(folder: str) -> Iterator[str]:
         yield from filter(os.path.isfile, paths)
 
 
-def _load_stubs(path: Path, folder: Path, operations: Operations | None, sources: Sources) -> tuple[Stub, ...]:
+def _load_stubs(path: Path, folder: Path, operations: Operations, sources: Sources) -> tuple[Stub, ...]:
     name, text = str(path.relative_to(folder)), ""
     try:
         text = sources.note(path).read_text(encoding="utf-8-sig")
         document = read_toml(text) if path.suffix == ".toml" else json.loads(text)
         tables = _stub_tables(document, path.suffix)
         stubs = read_stubs(tables, "stub", lambda wanted: sources.read(path.parent / wanted), name)
-        for number, stub in enumerate(stubs if operations is not None else ()):
-            check_names(stub, operations or {}, f"stub[{number}]")
+        for number, stub in enumerate(stubs):
+            check_names(stub, operations, f"stub[{number}]")
         return stubs
     except StubError as error:
         message = located(str(error), text, name) if path.suffix == ".toml" else f"{name}: {error}"

@@ -14,7 +14,7 @@ import sys
 import threading
 import time
 from _thread import start_new_thread
-from collections.abc import Callable, Coroutine, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from functools import partial
 from pathlib import Path
@@ -26,7 +26,6 @@ from starlette.types import Receive, Send
 from uvicorn.server import ServerState
 
 from mockserver.faults.catalogue import FAULTS
-from mockserver.faults.rules import Fault
 from mockserver.server.clock import Monotonic
 from mockserver.server.cors import AccessGuard
 from mockserver.server.following import end_feeds
@@ -58,23 +57,52 @@ KILL_SECONDS = 0.86
 _WATCHER = Path(__file__).with_name("watcher.py")
 
 
+class ServedApp(Protocol):
+    """An application that a server can serve."""
+
+    @property
+    def guard(self) -> AccessGuard:
+        """What turns requests away, which depends on where the server is bound."""
+
+    @property
+    def settings(self) -> Settings:
+        """The settings in force."""
+
+    async def __call__(self, scope: Any, receive: Receive, send: Send) -> None: ...
+
+
 class _Config(uvicorn.Config):
     """uvicorn's configuration, with the server's listener once there is one."""
 
     listener: Listener | None = None
 
 
-class _Server(uvicorn.Server):
-    """uvicorn's server with three additions: its listener can fail; on shutdown it breaks off hanging answers after a
-    grace period instead of waiting for them; and it stops when the other end of its `lifeline`, a pipe, is closed.
+class UvicornServer(uvicorn.Server):
+    """uvicorn's server, which adds no headers of its own to those of the dialects, with three additions: its listener
+    can fail; on shutdown it breaks off hanging answers after a grace period instead of waiting for them; and it stops
+    when the other end of its `lifeline`, a pipe, is closed.
 
     A signal that ends it also sets a deadline for the process, whatever keeps it busy."""
 
     config: _Config
 
-    def __init__(self, config: _Config, faults: Sequence[Fault], guard: AccessGuard) -> None:
+    def __init__(self, app: ServedApp, loop: Loop = "auto") -> None:
+        config = _Config(
+            app,
+            http=HttpProtocol,
+            proxy_headers=False,
+            loop=loop,
+            ssl_certfile=app.settings.tls_cert,
+            ssl_keyfile=app.settings.tls_key,
+            server_header=False,
+            date_header=False,
+            access_log=False,
+            log_config=None,
+            ws="none",
+            timeout_keep_alive=75,
+        )
         super().__init__(config)
-        self._faults, self._guard = faults, guard
+        self._app = app
         self._stopping = asyncio.Event()
         self.grace = _GRACE
         self.lifeline: int | None = None
@@ -85,12 +113,13 @@ class _Server(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Serve the one socket, unless a listener fault takes effect at once."""
         assert sockets, "the socket is bound before the server starts"
-        self._guard.bound_to(sockets[0].getsockname()[0])
+        self._app.guard.bound_to(sockets[0].getsockname()[0])
         asyncio.get_running_loop().set_default_executor(self._threads)
         await super().startup([])
         listener = self.config.listener = Listener(sockets[0], self._listen)
-        for fault in self._faults:
-            listener.apply(fault)
+        for fault in self._app.settings.fault:
+            if FAULTS[fault.kind].listens:
+                listener.apply(fault)
         await listener.open()
         if self.wakeup is not None:
             signal.set_wakeup_fd(self.wakeup, warn_on_full_buffer=False)
@@ -102,7 +131,8 @@ class _Server(uvicorn.Server):
         if self.should_exit:
             self.force_exit = True
         else:
-            _end_in_time()
+            # Not a `Thread`, whose locks may be held by what a signal has interrupted; so may those of the log.
+            start_new_thread(_end_at_deadline, ())
         super().handle_exit(sig, frame)
 
     def _cut_off(self) -> None:
@@ -135,7 +165,9 @@ class _Server(uvicorn.Server):
         for task in list(self.server_state.tasks):
             task.cancel()
         await asyncio.sleep(_LOOK)
-        self._break_off()
+        for connection in list(self.server_state.connections):
+            assert isinstance(connection, HttpProtocol), "no other protocol is spoken"
+            connection.give_up()
         await self._all_have_left(_LAST_WORDS)
         # What is still queued is not begun any more.
         self._threads.shutdown(wait=False, cancel_futures=True)
@@ -161,54 +193,12 @@ class _Server(uvicorn.Server):
         self.servers[:] = [server]
         return server
 
-    def _break_off(self) -> None:
-        for connection in list(self.server_state.connections):
-            assert isinstance(connection, HttpProtocol), "no other protocol is spoken"
-            connection.give_up()
-
-
-class ServedApp(Protocol):
-    """An application that a server can serve."""
-
-    @property
-    def guard(self) -> AccessGuard:
-        """What turns requests away, which depends on where the server is bound."""
-
-    @property
-    def settings(self) -> Settings:
-        """The settings in force."""
-
-    async def __call__(self, scope: Any, receive: Receive, send: Send) -> None: ...
-
-
-def uvicorn_server(app: ServedApp, loop: Loop = "auto") -> _Server:
-    """A uvicorn server that adds no headers of its own to those of the dialects."""
-    settings = app.settings
-    return _Server(
-        _Config(
-            app,
-            http=HttpProtocol,
-            proxy_headers=False,
-            loop=loop,
-            ssl_certfile=settings.tls_cert,
-            ssl_keyfile=settings.tls_key,
-            server_header=False,
-            date_header=False,
-            access_log=False,
-            log_config=None,
-            ws="none",
-            timeout_keep_alive=75,
-        ),
-        [fault for fault in settings.fault if FAULTS[fault.kind].listens],
-        app.guard,
-    )
-
 
 def serve(app: ServedApp, listener: socket.socket, lifeline: int | None = None) -> None:
     """Serve until interrupted or terminated, or until the other end of the pipe `lifeline` is closed."""
     # Long prompts are planned in threads: these yield to the loop within half a millisecond instead of five.
     sys.setswitchinterval(0.000_5)
-    server = uvicorn_server(app)
+    server = UvicornServer(app)
     server.lifeline = lifeline
     # A worker is watched by the process that has started it.
     with watched() if lifeline is None else nullcontext() as server.wakeup:
@@ -242,7 +232,7 @@ class AppThread:
     def __init__(self, app: ServedApp, loop: Loop = "auto") -> None:
         self.settings = app.settings
         self._listener = bind(self.settings)
-        self._server = uvicorn_server(app, loop)
+        self._server = UvicornServer(app, loop)
         self._server.grace = _SHORT_GRACE
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread = threading.Thread(target=self._run, name="mockserver", daemon=True)
@@ -300,21 +290,14 @@ class AppThread:
         return asyncio.run_coroutine_threadsafe(awaitable, self._loop).result(seconds + _DEADLINE)
 
     def _run(self) -> None:
-        with asyncio.Runner(loop_factory=self._own_loop) as runner:
+        loop = self._loop
+        assert loop is not None, "a server that runs has been started"
+        with asyncio.Runner(loop_factory=lambda: loop) as runner:
             runner.run(self._server.serve(sockets=[self._listener]))
-
-    def _own_loop(self) -> asyncio.AbstractEventLoop:
-        assert self._loop is not None, "a server that runs has been started"
-        return self._loop
-
-
-def _end_in_time() -> None:
-    """End this process at its deadline, if it has not ended by then."""
-    # Not a `Thread`, whose locks may be held by what a signal has interrupted; so may those of the log.
-    start_new_thread(_end_at_deadline, ())
 
 
 def _end_at_deadline() -> NoReturn:
+    """End this process at its deadline, if it has not ended by then."""
     time.sleep(_END_SECONDS)
     with suppress(OSError):
         os.write(2, STUCK)

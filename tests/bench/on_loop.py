@@ -4,11 +4,11 @@ import sys
 
 from mockserver.server.app import create_app
 from mockserver.server.listener import bind
-from mockserver.server.server import Loop, uvicorn_server
+from mockserver.server.server import Loop, UvicornServer
 from mockserver.state.settings import Settings
 
 if __name__ == "__main__":
     settings = Settings(port=int(sys.argv[1]), latency="off", log_level="warning")
     loop: Loop = "uvloop" if sys.argv[2] == "uvloop" else "asyncio"
     listener = bind(settings)
-    uvicorn_server(create_app(settings), loop).run(sockets=[listener])
+    UvicornServer(create_app(settings), loop).run(sockets=[listener])

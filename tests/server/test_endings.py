@@ -23,7 +23,7 @@ BUSY = """
 import re, threading, sys
 from mockserver.server import server
 from mockserver.cli import main
-async def startup(self, sockets=None, start=server._Server.startup):
+async def startup(self, sockets=None, start=server.UvicornServer.startup):
     await start(self, sockets)
     import asyncio
     loop = asyncio.get_running_loop()
@@ -33,7 +33,7 @@ async def startup(self, sockets=None, start=server._Server.startup):
     where(loop, work)
 def where(loop, work):
     PLACE
-server._Server.startup = startup
+server.UvicornServer.startup = startup
 sys.exit(main(sys.argv[1:]))
 """
 PLACES = {
