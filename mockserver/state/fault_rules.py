@@ -86,10 +86,10 @@ class FaultRules:
         They count as applied; only the answer shows which of them have no effect (`refund_counts`). The windows
         of the settings' and the routes' rules are counted from `since`.
         """
-        rules = (*_configured(plan.context, since), *self.armed.values())
         triggered = []
-        for rule, met in [(rule, _met(rule, plan)) for rule in rules if fits(rule.fault, plan)]:
+        for rule in (*_configured(plan.context, since), *self.armed.values()):
             chance, elapsed = rule.fault.chance, now - rule.armed_at
+            met = misfit(rule.fault, plan) is None and _met(rule, plan)
             if met is False or (met and not holds(chance, elapsed)):
                 continue
             count = self._counts.setdefault(rule.name, RuleCount())
@@ -142,8 +142,9 @@ def requested_faults(plan: Plan) -> tuple[Fault, ...]:
     except FaultError as error:
         raise HeaderError(f"X-Mockserver-Fault: {error}") from None
     for fault in faults:
-        if not fits(fault, plan):
-            raise HeaderError(f"X-Mockserver-Fault: {fault.kind!r} {_demand(fault, plan)}")
+        why = misfit(fault, plan)
+        if why is not None:
+            raise HeaderError(f"X-Mockserver-Fault: {fault.kind!r} {why}")
         if fault.chance != Chance() or fault.match != ANYTHING:
             raise HeaderError(
                 "X-Mockserver-Fault: times, every, skip, share, from, for and match are only possible in the faults of "
@@ -152,41 +153,33 @@ def requested_faults(plan: Plan) -> tuple[Fault, ...]:
     return faults
 
 
-def fits(fault: Fault, plan: Plan) -> bool:
-    """Whether a fault is applicable to the answer: some are only for streams, some only for what a model says."""
-    kind = FAULTS[fault.kind]
-    if kind.listens or not _knows_the_end(fault, plan.context):
-        return False
-    request = plan.request
-    if request is not None and plan.refusal is None:
-        says = plan.generates or kind.says is None
-        return says and (request.output.stream or not kind.streams) and (bool(request.tools) or not kind.calls)
-    return not kind.streams and kind.says is None
-
-
-def _knows_the_end(fault: Fault, context: RequestContext) -> bool:
-    """Whether the vendor knows the finish reason that a fault sets, if it sets one."""
-    reason = fault.settings.get("reason")
-    return reason is None or reason in context.route.dialect.finish_reasons
-
-
-def _demand(fault: Fault, plan: Plan) -> str:
-    """What a fault needs or does, for the message that it cannot apply to this request."""
-    kind, dialect = FAULTS[fault.kind], plan.context.route.dialect
-    if not _knows_the_end(fault, plan.context):
+def misfit(fault: Fault, plan: Plan) -> str | None:
+    """Why a fault cannot be applied to the answer of a request, to follow its name; None if it can: some are only for
+    streams, some only for what a model says."""
+    kind, dialect, request, reason = (
+        FAULTS[fault.kind],
+        plan.context.route.dialect,
+        plan.request,
+        fault.settings.get("reason"),
+    )
+    if reason is not None and reason not in dialect.finish_reasons:
         reasons = ", ".join(dialect.finish_reasons)
-        return f"ends an answer with {fault.settings['reason']}, which {dialect.name} does not do. Known: {reasons}"
+        return f"ends an answer with {reason}, which {dialect.name} does not do. Known: {reasons}"
     if kind.listens:
         return "affects all connections: set it with --fault, in the config file or through the admin API"
+    if not kind.streams and kind.says is None:
+        return None
     if plan.refusal is not None:
         violations = "; ".join(f"{each.field or 'body'}: {each.message}" for each in plan.refusal.violations)
         why = " ".join(plan.refusal.message.split()) or violations or plan.refusal.kind.replace("_", " ")
         return f"needs an answer of the model, but this request is refused: {why}"
-    if kind.streams:
+    if kind.streams and not (request is not None and request.output.stream):
         return 'needs a stream, but this request does not ask for one with "stream": true'
-    if kind.calls:
+    if kind.says is not None and not plan.generates:
+        return "changes what a model says, but this request does not ask a model"
+    if kind.calls and not (request is not None and request.tools):
         return "needs tool calls, but this request offers no tools"
-    return "changes what a model says, but this request does not ask a model"
+    return None
 
 
 def apply_faults(plan: Plan) -> None:
