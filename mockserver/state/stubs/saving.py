@@ -8,12 +8,12 @@ import json
 import re
 from collections.abc import Callable, Iterable, Mapping
 from math import isfinite
-from typing import Any, NamedTuple
+from typing import Any
 
 from mockserver.core.json_values import DEEPEST
 from mockserver.core.toml import is_writable, toml_of
 from mockserver.state.stubs.stub import Stub
-from mockserver.state.stubs.values import json_of
+from mockserver.state.stubs.values import StubError, json_of, text_of
 
 # A reply may nest as deeply as JSON, within the levels of its stub.
 _DEEPEST = DEEPEST + 8
@@ -21,79 +21,59 @@ _DEEPEST = DEEPEST + 8
 _GIVEN_NAME = re.compile(r"stub-\d+")
 
 
-class _UnsavableError(Exception):
-    """A value that a file cannot hold; the message says where and why."""
-
-
-class Saved(NamedTuple):
-    """The tables of a stub file, and the name of each stub that it cannot hold, with the reason."""
-
-    tables: tuple[dict[str, Any], ...]
-    left_out: tuple[str, ...]
-
-
 def stubs_in_toml(stubs: Iterable[Stub]) -> str:
     """A stub file in TOML; comments name what is left out."""
-    saved = _saved(stubs, _in_toml)
-    comments = "".join(f"# {each}\n" for each in saved.left_out)
-    return comments + ("\n" if comments and saved.tables else "") + toml_of("stub", saved.tables)
+    tables, left_out = _saved(stubs, _in_toml)
+    comments = "".join(f"# {each}\n" for each in left_out)
+    return comments + ("\n" if comments and tables else "") + toml_of("stub", tables)
 
 
 def stubs_in_json(stubs: Iterable[Stub]) -> str:
     """A stub file in JSON; `$comment` names what is left out."""
-    saved = _saved(stubs, dict)
-    comments = {"$comment": saved.left_out} if saved.left_out else {}
-    return json.dumps({**comments, "stubs": saved.tables}, indent=2, ensure_ascii=False) + "\n"
+    tables, left_out = _saved(stubs, dict)
+    comments = {"$comment": left_out} if left_out else {}
+    return json.dumps({**comments, "stubs": tables}, indent=2, ensure_ascii=False) + "\n"
 
 
-def _saved(stubs: Iterable[Stub], written: Callable[[Mapping[str, Any]], dict[str, Any]]) -> Saved:
+def _saved(
+    stubs: Iterable[Stub], written: Callable[[Mapping[str, Any]], dict[str, Any]]
+) -> tuple[list[dict[str, Any]], list[str]]:
+    """The tables of a stub file, and the name of each stub that it cannot hold, with the reason."""
     tables, left_out = [], []
     for stub in stubs:
+        name = {} if _GIVEN_NAME.fullmatch(stub.name) else {"name": stub.name}
         try:
-            tables.append(written(_values_of(stub)))
-        except _UnsavableError as error:
+            values = {key: _plain(value, key) for key, value in stub.table.items() if key != "name"}
+            tables.append(written({**name, **values}))
+        except StubError as error:
             left_out.append(f"Not saved: stub {json.dumps(stub.name, ensure_ascii=False)}: {error}")
-    return Saved(tuple(tables), tuple(left_out))
+    return tables, left_out
 
 
-def _values_of(stub: Stub) -> dict[str, Any]:
-    """The table of a stub, made of plain values. Raises _UnsavableError."""
-    table = {key: _value(value, key) for key, value in stub.table.items()}
-    name = {} if _GIVEN_NAME.fullmatch(stub.name) else {"name": stub.name}
-    return {**name, **{key: value for key, value in table.items() if key != "name"}}
-
-
-def _value(value: Any, place: str, level: int = 0) -> Any:
+def _plain(value: Any, place: str, level: int = 0) -> Any:
+    """A value of a stub's table as JSON has it. Raises StubError."""
     if level > _DEEPEST:
-        raise _UnsavableError("it is nested too deeply")
+        raise StubError("it is nested too deeply")
     if isinstance(value, Mapping):
-        return {_text(key, place): _value(item, f"{place}.{key}", level + 1) for key, item in value.items()}
+        return {
+            text_of(key, f"{place}: a key"): _plain(item, f"{place}.{key}", level + 1) for key, item in value.items()
+        }
     if isinstance(value, list | tuple):
-        return [_value(item, f"{place}[{number}]", level + 1) for number, item in enumerate(value)]
+        return [_plain(item, f"{place}[{number}]", level + 1) for number, item in enumerate(value)]
     if isinstance(value, str):
-        return _text(value, place)
+        return text_of(value, place)
     if value is None or isinstance(value, bool | int) or (isinstance(value, float) and isfinite(value)):
         return value
     if callable(value):
-        raise _UnsavableError(f"{place} is a Python function")
-    raise _UnsavableError(f"{place} is {value if isinstance(value, float) else type(value).__name__}, not a JSON value")
-
-
-def _text(value: Any, place: str) -> str:
-    if not isinstance(value, str):
-        raise _UnsavableError(f"{place} has the key {value!r}, not a string")
-    try:
-        value.encode()
-    except UnicodeEncodeError:
-        raise _UnsavableError(f"{place} contains half of a surrogate pair, which UTF-8 cannot encode") from None
-    return value
+        raise StubError(f"{place} is a Python function")
+    raise StubError(f"{place} is {value if isinstance(value, float) else type(value).__name__}, not a JSON value")
 
 
 def _in_toml(table: Mapping[str, Any]) -> dict[str, Any]:
-    """A stub's table without null. Raises _UnsavableError."""
+    """A stub's table without null. Raises StubError."""
     written = {key: _ANSWERS[key](value) if key in _ANSWERS else value for key, value in table.items()}
     if not is_writable(written):
-        raise _UnsavableError("TOML has no null; save it with format=json")
+        raise StubError("TOML has no null; save it with format=json")
     return written
 
 

@@ -108,8 +108,8 @@ LEFT_OUT: list[tuple[Mapping[str, Any], str]] = [
     ),
     ({"match": {"prompt": read_matcher("a", "match")}, "reply": "a"}, "match.prompt is ValueMatcher, not a JSON value"),
     ({"match": {"number": {"at_most": float("inf")}}, "reply": "a"}, "match.number.at_most is inf, not a JSON value"),
-    ({"match": {"prompt": "\ud800"}, "reply": "a"}, "match.prompt contains half of a surrogate pair"),
-    ({"reply": {"json": {1: "a"}}}, "reply.json has the key 1, not a string"),
+    ({"match": {"prompt": "\ud800"}, "reply": "a"}, "match.prompt: '\\ud800' contains half of a surrogate pair"),
+    ({"reply": {"json": {1: "a"}}}, "reply.json: a key: 1 is not a string"),
 ]
 
 
