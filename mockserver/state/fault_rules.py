@@ -156,12 +156,8 @@ def requested_faults(plan: Plan) -> tuple[Fault, ...]:
 def misfit(fault: Fault, plan: Plan) -> str | None:
     """Why a fault cannot be applied to the answer of a request, to follow its name; None if it can: some are only for
     streams, some only for what a model says."""
-    kind, dialect, request, reason = (
-        FAULTS[fault.kind],
-        plan.context.route.dialect,
-        plan.request,
-        fault.settings.get("reason"),
-    )
+    kind, reason = FAULTS[fault.kind], fault.settings.get("reason")
+    dialect, request = plan.context.route.dialect, plan.request
     if reason is not None and reason not in dialect.finish_reasons:
         reasons = ", ".join(dialect.finish_reasons)
         return f"ends an answer with {reason}, which {dialect.name} does not do. Known: {reasons}"
