@@ -5,17 +5,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 from mockserver.core.messages import attribute_of
 from mockserver.state.journal.views import journal_lines
-from mockserver.state.verify import (
-    expectations,
-    read_amount,
-    read_bounds,
-    read_matches,
-    read_prices,
-    read_seconds,
-    read_whole,
-)
+from mockserver.state.verify import CHECKS, Evidence
 from mockserver.state.verify.client_review import Handling, Outcome, Verdict, client_facts_of, review_client
-from mockserver.state.verify.expectations import Bounds
 from mockserver.state.verify.selection import Match, Selector
 from mockserver.testing.backend import HandleBackend
 from mockserver.testing.matchers import match_table, matcher_value
@@ -44,75 +35,67 @@ class Verifier:
         self, count: int | None = None, *, at_least: int | None = None, at_most: int | None = None, **match: Any
     ) -> "Verifier":
         """Expect so many matching requests; by default at least one."""
-        bounds = _bounds(count, at_least, at_most, "calls")
         found = self._subject.narrowed(match_table(match), ("at_least", "at_most"))
-        self._expect(expectations.calls(found.select(), bounds))
-        return Verifier(self._backend, self._declared, found)
+        return Verifier(self._backend, self._declared, found)._check("calls", _bounds(count, at_least, at_most))
 
     def never(self, **match: Any) -> Self:
         """Expect no matching request."""
-        return self._expect(expectations.never(self._subject.narrowed(match_table(match)).select()))
+        Verifier(self._backend, self._declared, self._subject.narrowed(match_table(match)))._check("never")
+        return self
 
     def spaced_at_least(self, seconds: float) -> Self:
         """Expect so many seconds from the end of each answer to the next request, by the server's clock."""
-        least = read_seconds(seconds, "spaced_at_least")
         self._backend.wait(_SETTLING)
-        return self._expect(expectations.spaced_at_least(self._subject.select(), least))
+        return self._check("spaced_at_least", seconds)
 
     def in_order(self, *matches: Match) -> Self:
         """Expect requests that match one after the other; others may have come in between."""
         if not matches:
             raise TypeError("in_order needs matches, such as in_order({'turn': 1}, {'turn': 2})")
-        groups = [self._subject.narrowed(match_table(match)) for match in read_matches(matches, "in_order")]
-        return self._expect(expectations.in_order([group.select() for group in groups], self._subject.select()))
+        return self._check("in_order", [match_table(match) for match in matches])
 
     def concurrency(self, *, at_most: int) -> Self:
         """Expect no more concurrent requests than this."""
-        most = read_whole(at_most, "concurrency: at_most")
-        return self._expect(expectations.concurrency(self._subject.select(), most))
+        return self._check("concurrency", at_most)
 
     def tokens(self, *, at_most: int) -> Self:
         """Expect no more tokens than this in all prompts and completions together."""
-        return self._expect(expectations.tokens(self._subject.select(), read_amount(at_most, "tokens: at_most")))
+        return self._check("tokens", at_most)
 
     def cached_tokens(self, *, at_least: int) -> Self:
         """Expect at least this many tokens of the prompts to have come from the engine's prompt cache."""
-        least = read_amount(at_least, "cached_tokens: at_least")
-        return self._expect(expectations.cached_tokens(self._subject.select(), least))
+        return self._check("cached_tokens", at_least)
 
     def cost(self, *, at_most: float, prices: Mapping[str, Sequence[float]]) -> Self:
         """Expect at most this cost. `prices`: model (or "*") -> what a million tokens cost: of prompts, of completions,
         and of cached prompts if they are cheaper."""
-        most, priced = read_amount(at_most, "cost: at_most"), read_prices(prices, "cost: prices")
-        return self._expect(expectations.cost(self._subject.select(), most, priced))
+        return self._check("cost", at_most, prices=prices)
 
     def tool_called(self, name: str, **arguments: Any) -> Self:
         """Expect an answer that calls a tool with these arguments (values or matchers), and possibly others."""
         wanted = {key: matcher_value(value) for key, value in arguments.items()}
-        return self._expect(expectations.tool_called(self._subject.select(), name, wanted))
+        return self._check("tool_called", name, arguments=wanted)
 
     def tool_answered(self, name: str, result: Any = None) -> Self:
         """Expect a request with the result of a tool: any result, or one that equals or matches `result`."""
-        return self._expect(expectations.tool_answered(self._subject.select(), name, matcher_value(result)))
+        return self._check("tool_answered", name, result=matcher_value(result))
 
     def schema(self, schema: Mapping[str, Any] | None = None) -> Self:
         """Expect every request to conform to a JSON Schema; without one, to the vendor's contract."""
-        found = self._subject.select()
-        return self._expect(expectations.contract(found) if schema is None else expectations.schema(found, schema))
+        return self._check("contract") if schema is None else self._check("schema", schema)
 
     def cancelled(self, count: int | None = None, *, at_least: int | None = None, at_most: int | None = None) -> Self:
         """Expect so many answers that the client left before their end; by default at least one."""
-        bounds = _bounds(count, at_least, at_most, "cancelled")
         self._backend.wait(_SETTLING)
-        return self._expect(expectations.cancelled(self._subject.select(), bounds))
+        return self._check("cancelled", _bounds(count, at_least, at_most))
 
     def all_used(self) -> Self:
         """Expect every stub to be used, and a limited one as often as its limit."""
-        return self._expect(expectations.all_used(self._backend.stubs()))
+        return self._check("all_used")
 
     def all_matched(self) -> Self:
         """Expect every request to be answered by a stub, if there are any."""
-        return self._expect(expectations.all_matched(self._subject.select()))
+        return self._check("all_matched")
 
     def resilience(
         self,
@@ -129,7 +112,7 @@ class Verifier:
         verdict = self.verdict(handles, outcome, **limits)
         if not verdict.is_proven:
             lines = [verdict.as_text(), "The exchanges:", *journal_lines(self._subject.select().matching)]
-            self._expect("\n".join(lines))
+            raise AssertionError("\n".join(lines))
         return verdict
 
     def verdict(
@@ -148,16 +131,18 @@ class Verifier:
         found, clock = self._subject.select(), self._backend.clock()
         return review_client(found.matching, declared, now=clock.now, ahead=clock.ahead, forgotten=found.forgotten)
 
-    def _expect(self, problem: str | None) -> Self:
+    def _check(self, name: str, value: object = True, **beside: Any) -> Self:
+        check = CHECKS[name]
+        stubs = self._backend.stubs() if name == "all_used" else ()
+        problem = check.run(Evidence(self._subject, stubs), *check.read(value, beside, name))
         if problem is not None:
             raise AssertionError(problem)
         return self
 
 
-def _bounds(count: int | None, least: int | None, most: int | None, place: str) -> Bounds:
-    if count is not None:
-        if least is not None or most is not None:
-            raise TypeError("Give a number, or at_least and at_most, but not both")
-        return read_bounds(count, place)
+def _bounds(count: int | None, least: int | None, most: int | None) -> object:
+    """Bounds as a check has them; by default at least one."""
     bounds = {name: bound for name, bound in (("at_least", least), ("at_most", most)) if bound is not None}
-    return read_bounds(bounds or {"at_least": 1}, place)
+    if count is not None and bounds:
+        raise TypeError("Give a number, or at_least and at_most, but not both")
+    return bounds or True if count is None else count

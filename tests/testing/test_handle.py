@@ -665,9 +665,9 @@ def test_a_check_that_cannot_be_meant_is_refused_before_it_is_run(handle: Handle
         (lambda: verify.calls(-1), "calls: -1 is not a whole number, or a table such as"),
         (lambda: verify.calls(at_least=5, at_most=2), "calls: at_least 5 is more than at_most 2"),
         (lambda: verify.cancelled(-1), "cancelled: -1 is not a whole number"),
-        (lambda: verify.concurrency(at_most=True), "concurrency: at_most: True is not a whole number of at least 0"),
-        (lambda: verify.tokens(at_most="many"), "tokens: at_most: 'many' is not a number of at least 0"),  # type: ignore[arg-type]
-        (lambda: verify.cost(at_most=1, prices={}), "cost: prices: {} is not a table with the prices"),
+        (lambda: verify.concurrency(at_most=True), "concurrency: True is not a whole number of at least 0"),
+        (lambda: verify.tokens(at_most="many"), "tokens: 'many' is not a number of at least 0"),  # type: ignore[arg-type]
+        (lambda: verify.cost(at_most=1, prices={}), "cost.prices: {} is not a table with the prices"),
         (lambda: verify.spaced_at_least(float("nan")), "spaced_at_least: nan is not a number of seconds of at least 0"),
         (lambda: verify.calls(3, at_lest=1), "unknown field 'at_lest'. Did you mean 'at_least'?"),
         (lambda: verify.never(statsu=429), "unknown field 'statsu'. Did you mean 'status'?"),

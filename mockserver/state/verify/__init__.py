@@ -16,7 +16,6 @@ an error names the invalid key.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from math import inf
 from typing import Any, NamedTuple, TypeGuard
 
@@ -32,7 +31,7 @@ Table = Mapping[str, Any]
 _BOUNDS = ("at_least", "at_most")
 
 
-def read_bounds(value: object, place: str) -> Bounds:
+def _bounds(value: object, place: str) -> Bounds:
     """Bounds from a number, from true for at least one, or from a table of `at_least` and `at_most`."""
     if value is True:
         return Bounds(1)
@@ -53,7 +52,7 @@ def read_whole(value: object, place: str) -> int:
     return value
 
 
-def read_amount(value: object, place: str) -> float:
+def _amount(value: object, place: str) -> float:
     """A number from 0 on."""
     if not _is_amount(value):
         raise _strange(value, place, "a number of at least 0")
@@ -67,33 +66,25 @@ def read_seconds(value: object, place: str) -> float:
     return value
 
 
-def read_prices(value: object, place: str) -> Mapping[str, Price]:
-    """The prices by model, '*' being all others: lists of two or three numbers."""
-    if isinstance(value, Mapping) and value and all(map(_is_price, value.values())):
-        return {str(model): Price(*price) for model, price in value.items()}
-    example = 'such as {"*": [0.1, 0.4]}'
-    raise _strange(value, place, f"a table with the prices of a million prompt and answer tokens by model, {example}")
-
-
-def read_name(value: object, place: str) -> str:
+def _tool(value: object, place: str) -> str:
     """A non-empty string."""
     if not isinstance(value, str) or not value:
         raise _strange(value, place, "a name")
     return value
 
 
-def read_table(value: object, place: str) -> Mapping[str, Any]:
+def _table(value: object, place: str) -> Mapping[str, Any]:
     """A table."""
     if not isinstance(value, Mapping):
         raise CheckError(f"{place}: must be a table")
     return value
 
 
-def read_matches(value: object, place: str) -> Sequence[Mapping[str, Any]]:
+def _matches(value: object, place: str) -> Sequence[Mapping[str, Any]]:
     """A non-empty list of matches."""
     if not isinstance(value, list | tuple) or not value:
         raise CheckError(f'{place}: must be a list of matches, such as [{{"turn": 1}}, {{"turn": 2}}]')
-    return [read_table(match, f"{place}[{number}]") for number, match in enumerate(value)]
+    return [_table(match, f"{place}[{number}]") for number, match in enumerate(value)]
 
 
 def _bound(value: object, place: str) -> int:
@@ -116,9 +107,8 @@ def _strange(value: object, place: str, valid: str) -> CheckError:
     return CheckError(f"{place}: {short_repr(value)} is not {valid}")
 
 
-@dataclass(frozen=True, slots=True)
-class Evidence:
-    """The evidence for checks: the exchanges that a match is applied to, the stubs with their counts, and the clock."""
+class Evidence(NamedTuple):
+    """The evidence for a check: the exchanges that it is about, the stubs with their counts, and the clock."""
 
     exchanges: Selector
     stubs: Sequence[Table] = ()
@@ -127,7 +117,7 @@ class Evidence:
 
 
 class Check(NamedTuple):
-    """A check: `read` makes arguments of its table, and `run` checks the subject with them.
+    """A check: `read` makes arguments of its value and its table, and `run` checks the evidence with them.
 
     The result of `run` describes what is wrong, if anything. `beside` are the keys that a table may have besides the
     check and its match.
@@ -146,14 +136,14 @@ def run_checks(checks: object, evidence: Evidence) -> list[dict[str, Any]]:
 
 
 def _run(value: object, place: str, evidence: Evidence) -> dict[str, Any]:
-    table = read_table(value, place)
+    table = _table(value, place)
     name = _name(table, place)
     check = CHECKS[name]
     arguments = check.read(table[name], table, f"{place}.{name}")
-    match = read_table(table.get("match", {}), f"{place}.match")
+    match = _table(table.get("match", {}), f"{place}.match")
     try:
-        subject = evidence.exchanges.narrowed(match) if match else evidence.exchanges
-        problem = check.run(subject, evidence, *arguments)
+        about = evidence._replace(exchanges=evidence.exchanges.narrowed(match)) if match else evidence
+        problem = check.run(about, *arguments)
     except (CheckError, CriteriaError) as error:
         raise type(error)(f"{place}: {error}") from None
     return {"check": name, "passed": problem is None, **({"problem": problem} if problem is not None else {})}
@@ -185,10 +175,13 @@ def _flag(value: object, table: Table, place: str) -> tuple[()]:
 
 
 def _priced(value: object, table: Table, place: str) -> tuple[float, Mapping[str, Price]]:
-    most = read_amount(value, place)
-    if "prices" not in table:
+    most, prices = _amount(value, place), table.get("prices")
+    if prices is None:
         raise CheckError(f'{place}: needs prices beside it, such as "prices": {{"*": [0.1, 0.4]}}')
-    return most, read_prices(table["prices"], f"{place}.prices")
+    if not (isinstance(prices, Mapping) and prices and all(map(_is_price, prices.values()))):
+        valid = "a table with the prices of a million prompt and answer tokens by model, such as"
+        raise _strange(prices, f"{place}.prices", f'{valid} {{"*": [0.1, 0.4]}}')
+    return most, {str(model): Price(*price) for model, price in prices.items()}
 
 
 def _schema(value: object, place: str) -> object:
@@ -208,47 +201,47 @@ def _declaration(value: object, place: str) -> ClientFacts:
 
 
 def _about(expectation: Callable[..., str | None]) -> Callable[..., str | None]:
-    """A runner for an expectation of the subject's exchanges."""
-    return lambda subject, evidence, *arguments: expectation(subject.select(), *arguments)
+    """A runner for an expectation of exchanges."""
+    return lambda evidence, *arguments: expectation(evidence.exchanges.select(), *arguments)
 
 
-def _resilience(subject: Selector, evidence: Evidence, declared: ClientFacts) -> str | None:
-    found = subject.select()
+def _in_order(evidence: Evidence, matches: Sequence[Table]) -> str | None:
+    exchanges = evidence.exchanges
+    return expectations.in_order([exchanges.narrowed(match).select() for match in matches], exchanges.select())
+
+
+def _resilience(evidence: Evidence, declared: ClientFacts) -> str | None:
+    found = evidence.exchanges.select()
     verdict = review_client(found.matching, declared, now=evidence.now, ahead=evidence.ahead, forgotten=found.forgotten)
     return None if verdict.is_proven else verdict.as_text()
 
 
 CHECKS: Mapping[str, Check] = {
-    "calls": Check(_alone(read_bounds), _about(expectations.calls)),
+    "calls": Check(_alone(_bounds), _about(expectations.calls)),
     "never": Check(_flag, _about(expectations.never)),
     "spaced_at_least": Check(_alone(read_seconds), _about(expectations.spaced_at_least)),
-    "in_order": Check(
-        _alone(read_matches),
-        lambda subject, evidence, matches: expectations.in_order(
-            [subject.narrowed(match).select() for match in matches], subject.select()
-        ),
-    ),
+    "in_order": Check(_alone(_matches), _in_order),
     "concurrency": Check(_alone(read_whole), _about(expectations.concurrency)),
-    "tokens": Check(_alone(read_amount), _about(expectations.tokens)),
-    "cached_tokens": Check(_alone(read_amount), _about(expectations.cached_tokens)),
+    "tokens": Check(_alone(_amount), _about(expectations.tokens)),
+    "cached_tokens": Check(_alone(_amount), _about(expectations.cached_tokens)),
     "cost": Check(_priced, _about(expectations.cost), beside=("prices",)),
     "tool_called": Check(
         lambda value, table, place: (
-            read_name(value, place),
-            read_table(table.get("arguments", {}), f"{place}.arguments"),
+            _tool(value, place),
+            _table(table.get("arguments", {}), f"{place}.arguments"),
         ),
         _about(expectations.tool_called),
         beside=("arguments",),
     ),
     "tool_answered": Check(
-        lambda value, table, place: (read_name(value, place), table.get("result")),
+        lambda value, table, place: (_tool(value, place), table.get("result")),
         _about(expectations.tool_answered),
         beside=("result",),
     ),
     "schema": Check(_alone(_schema), _about(expectations.schema)),
     "contract": Check(_flag, _about(expectations.contract)),
-    "cancelled": Check(_alone(read_bounds), _about(expectations.cancelled)),
-    "all_used": Check(_flag, lambda subject, evidence: expectations.all_used(evidence.stubs)),
+    "cancelled": Check(_alone(_bounds), _about(expectations.cancelled)),
+    "all_used": Check(_flag, lambda evidence: expectations.all_used(evidence.stubs)),
     "all_matched": Check(_flag, _about(expectations.all_matched)),
     "resilience": Check(_alone(_declaration), _resilience),
 }
