@@ -15,7 +15,7 @@ from mockserver.core.generation import Choice, Generation, GenerationRequest, Ou
 from mockserver.core.timeline import TokenTiming
 from mockserver.dialects.cerebras.dialect import CEREBRAS
 from mockserver.dialects.cerebras.errors import ERRORS
-from mockserver.dialects.cerebras.write import write
+from mockserver.dialects.cerebras.write import write_completion
 from mockserver.model import tokens
 from mockserver.state.settings import Settings
 from tests.support.asking import FROZEN, QUIET, Answer, ask
@@ -669,7 +669,7 @@ def test_the_usage_is_in_the_last_chunk_even_when_a_choice_is_empty() -> None:
     request = GenerationRequest(MODEL, prompts, Output(stream=True))
     full = Choice(0, 0, (65,), ("A",), "stop", prompts[0])
     empty = Choice(1, 0, (), (), "stop", prompts[1])
-    reply = write(
+    reply = write_completion(
         Generation(request, (full, empty), Usage(2, 1)), TokenTiming(), RequestScope("documented", FROZEN, 42)
     )
     events = [event for frames in reply.frames for event in frames.data]

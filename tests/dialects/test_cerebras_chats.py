@@ -16,7 +16,7 @@ import pytest
 
 from mockserver.core.dialects import EDITIONS, Edition
 from mockserver.core.generation import GenerationRequest
-from mockserver.dialects.cerebras.chats import image_tokens
+from mockserver.dialects.cerebras.read import image_tokens
 from mockserver.model import tokens
 from mockserver.state.namespaces import Namespace
 from mockserver.state.settings import Settings

@@ -6,7 +6,7 @@ from mockserver.core.dialects import Clients, Dialect, Model, Operation, Schemas
 from mockserver.dialects.cerebras.errors import ERRORS, stream_error
 from mockserver.dialects.cerebras.limits import PRESETS, PROMPT_CACHING, QUOTAS, every_answer, preset_of
 from mockserver.dialects.cerebras.models import get_model, get_public_model, list_models, list_public_models
-from mockserver.dialects.cerebras.read import CONTRACT, sent_object
+from mockserver.dialects.contracts import editions
 from mockserver.dialects.openai.read import bearer
 from mockserver.dialects.openai.replies import body_reply
 
@@ -15,8 +15,8 @@ COMPLETIONS = Operation(
     "POST",
     ("/v1/completions",),
     Schemas("CompletionRequest", "CompletionResponse", "CompletionChunk"),
-    read=on_demand("mockserver.dialects.cerebras.read:read"),
-    write=on_demand("mockserver.dialects.cerebras.write:write"),
+    read=on_demand("mockserver.dialects.cerebras.read:read_completion"),
+    write=on_demand("mockserver.dialects.cerebras.write:write_completion"),
     summary="Continue a text",
 )
 CHAT_COMPLETIONS = Operation(
@@ -24,7 +24,7 @@ CHAT_COMPLETIONS = Operation(
     "POST",
     ("/v1/chat/completions",),
     Schemas("ChatCompletionRequest", "ChatCompletionResponse", "ChatCompletionChunk"),
-    read=on_demand("mockserver.dialects.cerebras.chats:read_chat"),
+    read=on_demand("mockserver.dialects.cerebras.read:read_chat"),
     write=on_demand("mockserver.dialects.cerebras.write:write_chat"),
     supports_tools=True,
     summary="Answer a conversation",
@@ -82,7 +82,7 @@ CEREBRAS = Dialect(
     ),
     marks=(("user-agent", "Cerebras/"), ("x-cerebras-version-patch", ""), ("x-cerebras-3rd-party-integration", "")),
     errors=ERRORS,
-    contract=CONTRACT,
+    contract=editions(__package__),
     models=(
         Model("gpt-oss-120b", "Cerebras", context=131_072, max_output=40_960),
         Model("qwen-3.8-27b", "Cerebras", context=131_072, max_output=65_536),
@@ -103,5 +103,5 @@ CEREBRAS = Dialect(
     # LangChain and LiteLLM read the second variable.
     clients=Clients(urls=("CEREBRAS_BASE_URL",), keys=("CEREBRAS_API_KEY",), bases={"CEREBRAS_API_BASE": "/v1"}),
     quotas=QUOTAS,
-    unpacked=sent_object,
+    unpacked=on_demand("mockserver.dialects.cerebras.bodies:unpacked_object"),
 )

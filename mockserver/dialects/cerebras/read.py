@@ -1,38 +1,77 @@
-"""`POST /v1/completions` becomes a request to a model, or is refused; and what chats read alike: headers, lengths, and
-bodies in JSON or MessagePack, either of them optionally gzipped (vendor note A1)."""
+"""Completions and chats become requests to a model, or are refused: for their format, their model, or for fields that
+are incompatible with each other or with the model (vendor note A).
+"""
 
-import json
-from io import BytesIO
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from math import sqrt
 from typing import Any
 
-import orjson
-
 from mockserver.core.calls import Call
-from mockserver.core.dialects import RequestScope
+from mockserver.core.dialects import Edition, RequestScope
 from mockserver.core.failures import FailureKind, Refusal
-from mockserver.core.generation import Constraint, GenerationRequest, Limits, Output, Stops
-from mockserver.core.json_values import MOST_VALUES, has_more_values
+from mockserver.core.generation import Constraint, GenerationRequest, Limits, Output, Prompt, Stops, ToolChoice
 from mockserver.dialects.cerebras.errors import exclusive, explain, refused
-from mockserver.dialects.cerebras.models import find_model
+from mockserver.dialects.cerebras.models import ModelFamily, effort_of, family_of, find_model, shown_of
+from mockserver.dialects.cerebras.strict_schemas import format_fault, functions_fault
+from mockserver.dialects.cerebras.write import CerebrasOptions
 from mockserver.dialects.contracts import by_edition, editions
-from mockserver.dialects.openai.read import Body, json_object, sampling, stop_texts, text_prompts, whole
+from mockserver.dialects.openai.read import (
+    Body,
+    Offer,
+    chat_prompt,
+    content_text,
+    function_tools,
+    image_of,
+    image_size,
+    image_urls,
+    json_object,
+    read_format,
+    sampling,
+    stop_texts,
+    text_prompts,
+    tool_choice,
+    unanswered,
+    unknown_tool,
+    whole,
+    with_media,
+)
+from mockserver.model.tokens import token_count
 
-CONTRACT = editions(__package__)
-_REQUEST = by_edition(CONTRACT, "CompletionRequest")
+_CONTRACT = editions(__package__)
+_COMPLETION = by_edition(_CONTRACT, "CompletionRequest")
+_CHAT = by_edition(_CONTRACT, "ChatCompletionRequest")
 # Fields that the service obeys but the page does not name: the documented edition accepts and ignores them.
 _SERVICE_FIELDS = ("n", "best_of", "frequency_penalty", "presence_penalty", "logit_bias")
+_NO_STOPS = Stops()
+_TOOL_FIELDS = {"tools", "tool_choice", "parallel_tool_calls"}
+# By whether the model writes arguments without whitespace.
+_NO_OFFER = {False: Offer((), ToolChoice()), True: Offer((), ToolChoice(compact=True))}
 
 
-def read(call: Call, scope: RequestScope) -> GenerationRequest | Refusal:
+def sent_object(call: Call) -> dict[str, Any] | Refusal:
+    """The object in the body of a call, or why there is none. Any content type but MessagePack's is read as JSON."""
+    headers = call.headers
+    if "content-encoding" not in headers and "msgpack" not in headers.get("content-type", "").lower():
+        found = json_object(call.body)
+        if not isinstance(found, Refusal) or found.kind is not FailureKind.MALFORMED_JSON:
+            return found
+    # Imported on demand: few bodies are packed or broken.
+    from mockserver.dialects.cerebras.bodies import unpacked_object
+
+    return unpacked_object(call)
+
+
+def read_completion(call: Call, scope: RequestScope) -> GenerationRequest | Refusal:
     """The request of `POST /v1/completions`, or why Cerebras refuses it."""
     sent = sent_object(call)
     if isinstance(sent, Refusal):
         return sent
-    contract = _REQUEST[scope.edition]
+    contract = _COMPLETION[scope.edition]
     if not contract.accepts(sent):
         return explain(contract.violations(sent), sent)
     body = sent if scope.edition == "observed" else {k: v for k, v in sent.items() if k not in _SERVICE_FIELDS}
-    refusal = _conflict(body)
+    refusal = _completion_conflict(body)
     if refusal is not None:
         return refusal
     model = find_model(body["model"], scope)
@@ -62,7 +101,7 @@ def read(call: Call, scope: RequestScope) -> GenerationRequest | Refusal:
     return fitting(request)
 
 
-def _conflict(body: Body) -> Refusal | None:
+def _completion_conflict(body: Body) -> Refusal | None:
     if body.get("echo") and body.get("return_raw_tokens"):
         # "Incompatible with return_raw_tokens=true."
         return exclusive("echo", "return_raw_tokens")
@@ -98,79 +137,222 @@ def fitting(request: GenerationRequest) -> GenerationRequest | Refusal:
     )
 
 
-# --- bodies ------------------------------------------------------------------------------------------------------
+def read_chat(call: Call, scope: RequestScope) -> GenerationRequest | Refusal:
+    """The request, or why Cerebras refuses it."""
+    body, edition = sent_object(call), scope.edition
+    if isinstance(body, Refusal):
+        return body
+    contract = _CHAT[edition]
+    if not contract.accepts(body):
+        return explain(contract.violations(body), body)
+    model, family = find_model(body["model"], scope), family_of(body["model"])
+    if isinstance(model, Refusal):
+        return model
+    # By the vendor's page on versions, 2 is the default since 21 July 2026, when older versions ended: the observed
+    # edition knows no other. A value that names no version counts as none (a guess).
+    version = 1 if edition == "documented" and call.headers.get("x-cerebras-version-patch") == "1" else 2
+    if version > 1 and "disable_reasoning" in body:
+        # Version 2 does not know it: the observed edition refuses it like any unknown field.
+        body = {name: value for name, value in body.items() if name != "disable_reasoning"}
+    form, urls = body.get("response_format"), image_urls(body["messages"], _image)
+    refusal = (
+        _conflict(body, edition, version)
+        or _history_fault(body["messages"], version)
+        or (_images_fault(urls, family, edition) if urls else None)
+        or _model_fault(body, family, edition)
+        or (format_fault(form, edition, version) if form is not None else None)
+    )
+    if refusal is not None:
+        return refusal
+    offer = _NO_OFFER[family.compact]
+    if not _TOOL_FIELDS.isdisjoint(body):
+        given = _read_tools(body, family, edition, version)
+        if isinstance(given, Refusal):
+            return given
+        offer = given
+    constraint = read_format(form)
+    shown = shown_of(body, family, structured=constraint is not None)
+    stop, predicted = body.get("stop"), body.get("prediction")
+    prompt = _prompt(body)
+    seen = with_media(prompt, [("image", url, image_tokens(url)) for url in urls]) if urls else prompt
+    # By today's names or else the older ones. -1 means as much as the model can.
+    most = body.get("max_completion_tokens")
+    most = body.get("max_tokens") if most is None else most
+    least = body.get("min_completion_tokens")
+    least = body.get("min_tokens") if least is None else least
+    request = GenerationRequest(
+        model=body["model"],
+        prompts=(seen,),
+        output=Output(
+            stream=bool(body.get("stream")),
+            include_usage=True,
+            logprobs=(whole(body.get("top_logprobs")) or 0) if body.get("logprobs") else None,
+            reasoning=shown != "hidden",
+        ),
+        limits=Limits(
+            None if most is None or most == -1 else int(most),
+            0 if least is None else least_tokens(least, model.context),
+            context=model.context,
+        ),
+        stops=_NO_STOPS if stop is None else Stops(stop_texts(stop)),
+        sampling=sampling(body),
+        constraint=constraint,
+        tools=offer.tools,
+        tool_choice=offer.choice,
+        n=int(body.get("n") or 1),
+        effort=effort_of(body, family),
+        prediction=None if predicted is None else content_text(predicted["content"]),
+        patience=patience(call),
+        extra=CerebrasOptions(
+            family,
+            family.era or edition,
+            shown,
+            seen.token_count - prompt.token_count,
+            body.get("service_tier") == "auto",
+        ),
+    )
+    return fitting(request)
 
-_MESSAGE_PACK = "application/vnd.msgpack"
-_PLAIN = ("", "identity")
-_GZIP = ("gzip", "x-gzip")
 
-# How large a body may be once it is unpacked, in bytes.
-_LONGEST_BODY = 64 * 1024 * 1024
+def _prompt(body: Body) -> Prompt:
+    """The conversation as a prompt, with the earlier thoughts that the model still sees.
 
-
-def sent_object(call: Call) -> dict[str, Any] | Refusal:
-    """The object in the body of a call, or why there is none. Any content type but MessagePack's is read as JSON."""
-    data, encoding = call.body, (call.headers.get("content-encoding") or "").strip().lower()
-    if encoding not in _PLAIN:
-        unpacked = _inflated(data) if encoding in _GZIP else Refusal(FailureKind.UNSUPPORTED_MEDIA_TYPE)
-        if isinstance(unpacked, Refusal):
-            return unpacked
-        data = unpacked
-    kind = (call.headers.get("content-type") or "").partition(";")[0].strip().lower()
-    if kind == _MESSAGE_PACK:
-        return _message_pack_object(data)
-    # The size of a body that was not packed has been checked on arrival.
-    if data is not call.body and has_more_values(data):
-        return Refusal(FailureKind.BODY_TOO_LARGE)
-    found = json_object(data)
-    if isinstance(found, Refusal) and found.kind is FailureKind.MALFORMED_JSON:
-        from mockserver.dialects.cerebras.json_faults import json_fault  # few bodies are broken
-
-        # Recorded: `: Invalid JSON: invalid escape at line 1 column 26527`. No field leads that line.
-        return found._replace(message=f": Invalid JSON: {json_fault(data)}")
-    return found
+    "Thinking content from the current (latest unfinished) turn is always included".
+    """
+    messages = body["messages"]
+    prompt = chat_prompt(messages, body.get("tools"))
+    thoughts = [*_remembered(messages, forget=body.get("clear_thinking") is not False)] if len(messages) > 1 else ()
+    if not thoughts:
+        return prompt
+    text = "\n".join((prompt.text, *(f"reasoning: {thought}" for thought in thoughts)))
+    return prompt._replace(text=text, token_count=prompt.token_count + sum(map(token_count, thoughts)))
 
 
-def _inflated(data: bytes) -> bytes | Refusal:
-    """The unpacked body, unless it is damaged, truncated or followed by something else."""
-    import gzip  # few clients pack their bodies
-    import zlib
-
-    try:
-        with gzip.open(BytesIO(data)) as packed:
-            body = packed.read(_LONGEST_BODY + 1)
-    except (OSError, EOFError, zlib.error):
-        return Refusal(FailureKind.MALFORMED_JSON, ": the request is not valid gzip")
-    return body if len(body) <= _LONGEST_BODY else Refusal(FailureKind.BODY_TOO_LARGE)
+def _remembered(messages: Sequence[Body], *, forget: bool) -> Iterator[str]:
+    """The earlier thoughts; with `forget` only those since the last user message."""
+    spoken = [place for place, message in enumerate(messages) if message["role"] == "user"]
+    for message in islice(messages, spoken[-1] if forget and spoken else 0, None):
+        # Other roles have no thoughts: there the field is unknown, and ignored.
+        if message["role"] == "assistant" and message.get("reasoning"):
+            yield content_text(message["reasoning"])
 
 
-class _TooManyError(Exception):
-    """A body has more values than any reasonable request."""
+# --- what no schema says -----------------------------------------------------------------------------------------
 
 
-def _message_pack_object(data: bytes) -> dict[str, Any] | Refusal:
-    from msgpack import unpackb  # few clients pack their bodies
+def _conflict(body: Body, edition: Edition, version: int) -> Refusal | None:
+    """The refusal of valid fields that are incompatible with each other; the first conflict is reported."""
+    today, form = edition == "observed", body.get("response_format")
+    if body.get("top_logprobs") is not None and not body.get("logprobs"):
+        # "logprobs must be set to true if this parameter is used."
+        return refused("logprobs must be set to true if top_logprobs is used", "top_logprobs")
+    if body.get("reasoning_format") == "raw" and form is not None and form["type"] != "text":
+        # "The raw format is not compatible with json_object or json_schema response formats."
+        return exclusive("reasoning_format", "response_format")
+    if today and body.get("tools") and form is not None:
+        # Recorded of any form, that of plain text too.
+        return exclusive("tools", "response_format")
+    if today and body.get("max_tokens") is not None and body.get("max_completion_tokens") is not None:
+        return exclusive("max_tokens", "max_completion_tokens")
+    if today and (body.get("n") or 1) > 1:
+        # Recorded in 2025, and never recorded otherwise.
+        return refused('"n" > 1 is not currently supported', "n")
+    if version > 1 and body.get("tool_choice") is not None and not body.get("tools"):
+        # Recorded in August 2026.
+        return refused("'tool_choice' is only allowed when 'tools' are specified", "tool_choice")
+    return None
 
-    values = 0
 
-    def counted(value: Any) -> Any:
-        nonlocal values
-        values += len(value) + 1
-        if values > MOST_VALUES:
-            raise _TooManyError
-        return value
+def _model_fault(body: Body, family: ModelFamily, edition: Edition) -> Refusal | None:
+    for rule in family.refuses:
+        if edition in rule.editions and rule.holds(body):
+            return refused(rule.message, rule.param)
+    return None
 
-    try:
-        value = unpackb(
-            data, list_hook=counted, object_hook=counted, max_array_len=MOST_VALUES, max_map_len=MOST_VALUES
-        )
-        # MessagePack has NaN and infinity, which are an error here; orjson would turn them into null.
-        json.dumps(value, allow_nan=False)
-        return json_object(orjson.dumps(value))
-    except _TooManyError:
-        return Refusal(FailureKind.BODY_TOO_LARGE)
-    except (ValueError, TypeError, RecursionError) as error:
-        if "exceeds max_" in str(error) and len(data) > MOST_VALUES:
-            return Refusal(FailureKind.BODY_TOO_LARGE)
-        # Not MessagePack, or something in it that JSON does not have.
-        return Refusal(FailureKind.MALFORMED_JSON, ": the request is not valid MessagePack")
+
+def _history_fault(messages: Sequence[Body], version: int) -> Refusal | None:
+    """The refusal of calls without results, or of results without calls; None if they match.
+
+    By the vendor's page, version 2 wants each call answered before the conversation goes on, in any order, and each id
+    to be that of one call only. Its words for that are not known: these are OpenAI's, which it uses where they are. Of
+    version 1 it is only recorded that a result must follow a message with calls, or another result.
+    """
+    ids: set[str] = set()
+    open_calls: dict[str, None] | None = None
+    for message in messages:
+        if message["role"] == "tool":
+            id_ = message["tool_call_id"]
+            if open_calls is None or (version > 1 and id_ not in ids):
+                # Recorded.
+                words = "Messages with role 'tool' must be a response to a preceding message with 'tool_calls'"
+                return refused(words, "messages")
+            if version > 1 and id_ not in open_calls:
+                return refused(f"Duplicate value for 'tool_call_id': {id_!r}", "messages")
+            open_calls.pop(id_, None)
+            continue
+        if open_calls and version > 1:
+            return refused(unanswered(open_calls), "messages")
+        made = message.get("tool_calls") if message["role"] == "assistant" else None
+        open_calls = dict.fromkeys(call["id"] for call in made) if made else None
+        for call in made or ():
+            if version > 1 and call["id"] in ids:
+                return refused(f"Duplicate value for 'id' in 'tool_calls': {call['id']!r}", "messages")
+            ids.add(call["id"])
+    return refused(unanswered(open_calls), "messages") if open_calls and version > 1 else None
+
+
+# --- tools -------------------------------------------------------------------------------------------------------
+
+
+def _read_tools(body: Body, family: ModelFamily, edition: Edition, version: int) -> Offer | Refusal:
+    tools = function_tools(body.get("tools"))
+    choice = tool_choice(body.get("tool_choice"), parallel=body.get("parallel_tool_calls") is not False)
+    unknown = unknown_tool(choice, tools)
+    if unknown is not None:
+        return refused(f"tool_choice names a function that is not in tools: {unknown!r}", "tool_choice")
+    if choice.mode == "required" and not tools:
+        return refused("tool_choice requires a call, but there are no tools", "tool_choice")
+    functions = [row["function"] for row in body.get("tools") or ()]
+    return functions_fault(functions, edition, version) or Offer(tools, choice._replace(compact=family.compact))
+
+
+# --- images ------------------------------------------------------------------------------------------------------
+
+# By the documentation: an image is scaled to so many pixels, then each side is cut to a multiple of the patch.
+_PIXELS, _PATCH, _MOST = 645_120, 48, 280
+# The tokens of an image of unknown size: those of one of 768 by 768.
+_UNMEASURED = 256
+# "Max images per request: 5"; "External image URLs: not supported".
+_MOST_IMAGES = 5
+_IMAGE_FORMS = ("data:image/png;base64,", "data:image/jpeg;base64,", "data:image/jpg;base64,")
+
+
+def _image(part: Body) -> str | None:
+    return str(part["image"]) if part.get("type") == "image" else image_of(part)
+
+
+def image_tokens(url: str) -> int:
+    """How many tokens an image counts, depending on its size."""
+    size = image_size(url)
+    if size is None:
+        return _UNMEASURED
+    width, height = size
+    scale = sqrt(_PIXELS / (width * height))
+    patches = int(width * scale / _PATCH) * int(height * scale / _PATCH)
+    return min(patches, _MOST)
+
+
+def _images_fault(urls: Sequence[str], family: ModelFamily, edition: Edition) -> Refusal | None:
+    """Why images are refused: by a model that reads none, or (today) by every model."""
+    if family.blind:
+        # The pages of the models; users report the refusal, not its words.
+        fault = "Content of type 'image_url' is not supported by this model; only 'text' content is"
+    elif edition == "documented":
+        return None
+    elif len(urls) > _MOST_IMAGES:
+        fault = f"At most {_MOST_IMAGES} images are allowed per request, got {len(urls)}"
+    elif not all(url.lower().startswith(_IMAGE_FORMS) for url in urls):
+        fault = "Images must be PNG or JPEG data URIs; external image URLs are not supported"
+    else:
+        return None
+    return refused(fault, "messages")

@@ -1,9 +1,14 @@
-"""Refusals, in the recorded words, of schemas that the service does not support though they can be satisfied."""
+"""The refusals of schemas that nothing conforms to, and, in the recorded words, of those that the service does not
+support: in formats and in functions."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from mockserver.model.schema import compact, subschemas
+from mockserver.core.dialects import Edition
+from mockserver.core.failures import Refusal
+from mockserver.dialects.cerebras.errors import refused
+from mockserver.dialects.openai.read import Body, parameters_fault
+from mockserver.model.schema import compact, schema_fault, subschemas
 
 Schema = Mapping[str, Any]
 
@@ -22,16 +27,52 @@ _MOST_CHARACTERS, _MOST_LEVELS, _MOST_PROPERTIES, _MOST_ENUM_VALUES = 5_000, 10,
 _CHOICES = ("oneOf", "anyOf", "enum", "not")
 
 
-def form_fault(schema: Schema) -> str | None:
-    """Why the service refuses the schema of a strict format; None if it accepts it."""
+def format_fault(form: Body, edition: Edition, version: int) -> Refusal | None:
+    """The refusal of a format whose schema is invalid, unsatisfiable, or not supported by the service."""
+    written = form["json_schema"] if form["type"] == "json_schema" else {}
+    schema, reason = written.get("schema"), None
+    if schema is None:
+        return None
+    if written.get("strict"):
+        reason = _strict_format_fault(schema) if edition == "observed" else None
+        reason = reason or (_version_fault(schema) if version > 1 else None)
+    if not reason:
+        unusable = schema_fault(schema)
+        reason = f"No answer could keep to the JSON schema: {unusable}" if unusable else None
+    return refused(reason, "response_format") if reason else None
+
+
+def functions_fault(functions: Sequence[Body], edition: Edition, version: int) -> Refusal | None:
+    """The refusal of functions whose parameters are such schemas, or of which only some are strict."""
+    if edition == "observed" and len({bool(function.get("strict")) for function in functions}) > 1:
+        # Recorded.
+        return refused(
+            "Tools with mixed values for 'strict' are not allowed. "
+            "Please set all tools to 'strict: true' or 'strict: false'",
+            "tools",
+        )
+    for place, function in enumerate(functions):
+        reason, parameters, strict = None, function.get("parameters"), bool(function.get("strict"))
+        if parameters and edition == "observed":
+            reason = _parameters_fault(parameters, strict=strict)
+        if parameters and strict and version > 1:
+            reason = reason or _version_fault(parameters)
+        if not reason:
+            unusable = parameters_fault(function)
+            reason = f"tools.{place}.function.parameters {unusable}" if unusable else None
+        if reason:
+            return refused(reason, "tools")
+    return None
+
+
+def _strict_format_fault(schema: Schema) -> str | None:
     extra = [word for word in _NOT_AT_THE_TOP if word in schema]
     if extra:
         return f"Extra top level keys found in JSON schema: {_set(extra)}."
     return _size_fault(schema) or _first_fault(schema, (_unnamed, _unsupported, _open))
 
 
-def parameters_fault(schema: Schema, *, strict: bool) -> str | None:
-    """Why the service refuses the parameters of a function; None if it accepts them."""
+def _parameters_fault(schema: Schema, *, strict: bool) -> str | None:
     if schema.get("type") != "object" or any(word in schema for word in _CHOICES):
         return "schema must have type 'object' and not have 'oneOf'/'anyOf'/'enum'/'not' at the top level"
     if not strict:
@@ -39,7 +80,7 @@ def parameters_fault(schema: Schema, *, strict: bool) -> str | None:
     return _size_fault(schema) or _first_fault(schema, (_unnamed, _open))
 
 
-def version_fault(schema: Schema) -> str | None:
+def _version_fault(schema: Schema) -> str | None:
     """Why version 2 of the API refuses a strict schema, of a format or a function; None if it accepts it.
 
     The vendor's page on versions has the rules: no `definitions`, no `{}`, no `enum` without `type`.

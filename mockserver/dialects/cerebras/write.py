@@ -15,8 +15,7 @@ from mockserver.core.generation import Choice, Generation, Unseen
 from mockserver.core.seeding import derive, hex_digits, uuid4_text
 from mockserver.core.timeline import Reply, TokenTiming
 from mockserver.dialects.cerebras.models import ALL_DETAILS, ModelFamily, Shown
-from mockserver.dialects.openai.flavour import Flavour, Rendering, Segment
-from mockserver.dialects.openai.flavour import write as write_answer
+from mockserver.dialects.openai.flavour import Flavour, Rendering, Segment, write
 from mockserver.dialects.openai.replies import NOTHING, Members, batches, chat_logprobs, legacy_logprobs, usage_object
 from mockserver.model import tokens
 from mockserver.model.logprobs import asked_positions
@@ -59,9 +58,9 @@ def _options(generation: Generation) -> CerebrasOptions:
     return extra if isinstance(extra, CerebrasOptions) else CerebrasOptions()
 
 
-def write(generation: Generation, pace: TokenTiming, scope: RequestScope) -> Reply:
+def write_completion(generation: Generation, pace: TokenTiming, scope: RequestScope) -> Reply:
     """A completion as one body, or as a stream of chunks."""
-    return write_answer(_COMPLETION, generation, pace, scope)
+    return write(_COMPLETION, generation, pace, scope)
 
 
 def write_chat(generation: Generation, pace: TokenTiming, scope: RequestScope) -> Reply:
@@ -69,7 +68,7 @@ def write_chat(generation: Generation, pace: TokenTiming, scope: RequestScope) -
     # What a stub says keeps to the stub's pieces.
     joins = _options(generation).era == scope.edition == "observed" and not generation.prepared
     joins = joins and generation.request.output.logprobs is None
-    return write_answer(_JOINED_CHAT if joins else _CHAT, generation, pace, scope)
+    return write(_JOINED_CHAT if joins else _CHAT, generation, pace, scope)
 
 
 # --- around the choices ------------------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic_core import from_json
 
-from mockserver.dialects.cerebras.json_faults import json_fault
+from mockserver.dialects.cerebras.bodies import json_fault
 
 WHOLE = '{"model": "m", "prompt": "é \\u00e9 \\ud83d\\ude00", "n": -0.5e1,\n "x": [true, false, null, {"a": []}]}'
 
