@@ -26,7 +26,7 @@ from mockserver.core.generation import Choice, Generation, GenerationRequest, Ou
 from mockserver.core.seeding import hex_digits, uuid4_text
 from mockserver.core.timeline import Reply, TokenTiming
 from mockserver.dialects.friendli.checks import CHAT_CHECKS, CHAT_FIELDS, conflicts
-from mockserver.dialects.friendli.errors import in_one_message, invalid, unknown_model
+from mockserver.dialects.friendli.errors import in_one_message, invalid
 from mockserver.dialects.friendli.formats import constraint
 from mockserver.dialects.friendli.models import Place, Traits, traits_of
 from mockserver.dialects.friendli.read import (
@@ -85,8 +85,8 @@ def read_chat(place: Place, call: Call, scope: RequestScope) -> GenerationReques
             strangers = [name for name in body if name not in known]
             return invalid([Violation((name,), "conflict", f"no such field: '{name}'") for name in strangers])
         body = {name: value for name, value in body.items() if name in known}
-    checked, name = body, body.get("model")
-    if body.get("reasoning_effort") == "none" and isinstance(name, str) and traits_of(name).by_vllm:
+    checked = body
+    if body.get("reasoning_effort") == "none" and traits_of(str(body.get("model"))).by_vllm:
         # Recorded: vLLM accepts an effort that the engine refuses.
         checked = {**body, "reasoning_effort": None}
     violations = contract_of("ChatCompletionRequest", place, edition).violations(checked)
@@ -100,19 +100,20 @@ def read_chat(place: Place, call: Call, scope: RequestScope) -> GenerationReques
     found = missing if CHAT_FIELDS.isdisjoint(body) else [*missing, *conflicts(body, CHAT_CHECKS[edition])]
     if found:
         return invalid(found)
-    asked = place(name, scope)
-    if asked.model is None:
-        return unknown_model(asked.name, edition)
+    asked = place(body.get("model"), scope)
+    if isinstance(asked, Refusal):
+        return asked
     if body.get("max_completion_tokens") is not None:
         # The limit under the older of its two names.
         body["max_tokens"] = body["max_completion_tokens"]
-    media, traits = media_in(messages), traits_of(asked.name)
+    name, model = asked
+    media, traits = media_in(messages), traits_of(name)
     unread = [*_unread(media, traits)] if media else ()
     if unread:
         return invalid(unread)
     thought = read_reasoning(body, traits.reasoning_mode) if edition == "observed" else _NO_THOUGHT
-    request = _request(body, asked.name, asked.model, edition, thought, media)
-    return misfits(body, request, asked.model) or request
+    request = _request(body, name, model, edition, thought, media)
+    return misfits(body, request, model) or request
 
 
 def _unread(media: Sequence[Medium], traits: Traits) -> Iterator[Violation]:

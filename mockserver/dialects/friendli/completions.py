@@ -22,7 +22,7 @@ from mockserver.core.seeding import derive, fingerprint, hex_digits
 from mockserver.core.timeline import FrameBatch, LazyFrames, Reply, TokenTiming
 from mockserver.dialects.friendli.chats import is_late, spaced
 from mockserver.dialects.friendli.checks import CHECKS, conflicts
-from mockserver.dialects.friendli.errors import in_one_message, invalid, unknown_model
+from mockserver.dialects.friendli.errors import in_one_message, invalid
 from mockserver.dialects.friendli.formats import constraint
 from mockserver.dialects.friendli.models import Place
 from mockserver.dialects.friendli.read import (
@@ -81,9 +81,10 @@ def read_completion(place: Place, call: Call, scope: RequestScope) -> Generation
             violations.insert(0, Violation(("prompt",), "required", "Field required"))
     if violations:
         return invalid(violations)
-    name, model = place(body.get("model"), scope)
-    if model is None:
-        return unknown_model(name, edition)
+    asked = place(body.get("model"), scope)
+    if isinstance(asked, Refusal):
+        return asked
+    name, model = asked
     request = _request(body, name, model, edition)
     return misfits(body, request, model) or request
 

@@ -20,7 +20,7 @@ from mockserver.core.quotas import PERIODS, Allowance, Limit, LimitState, LimitU
 from mockserver.core.seeding import hex_digits
 from mockserver.core.timeline import RawHeaders
 from mockserver.dialects.contracts import Words, custom_words, pydantic_words
-from mockserver.dialects.friendli.models import Place
+from mockserver.dialects.friendli.models import Place, not_found
 from mockserver.dialects.openai.read import bearer
 from mockserver.dialects.openai.replies import date_header
 
@@ -70,11 +70,7 @@ def _gateway(refusal: Refusal, message: str) -> dict[str, Any]:
 
 def _no_model(refusal: Refusal, message: str) -> dict[str, Any]:
     name = refusal.model
-    return _gateway(refusal, _not_found(name) if name and not refusal.message else message)
-
-
-def _not_found(name: str) -> str:
-    return f"Model '{name}' not found."
+    return _gateway(refusal, not_found(name) if name and not refusal.message else message)
 
 
 def _of_messages(refusal: Refusal, message: str) -> dict[str, Any]:
@@ -165,11 +161,6 @@ def _of_first_violation(refusal: Refusal) -> Refusal:
     field = first.field if first.rule != "json" else ""
     message = f"{field}: {words[1]}".removeprefix(": ") if words else first.message
     return Refusal(refusal.kind, message, field or None)
-
-
-def unknown_model(name: str, edition: Edition) -> Refusal:
-    """The refusal of an unknown model, which names it today."""
-    return Refusal(FailureKind.UNKNOWN_MODEL, _not_found(name) if edition == "observed" else "")
 
 
 # --- one violation as one entry of `detail`, in the words of FastAPI ------------------------------------------------

@@ -6,6 +6,7 @@ from typing import Literal, NamedTuple
 
 from mockserver.core.calls import Call
 from mockserver.core.dialects import Model, Preset, PromptCaching, RequestScope
+from mockserver.core.failures import FailureKind, Refusal
 from mockserver.core.timeline import Reply
 from mockserver.dialects.openai.replies import body_reply
 
@@ -193,25 +194,28 @@ PROMPT_CACHING = PromptCaching(block=16, lifetime=300)
 # --- endpoints -------------------------------------------------------------------------------------------------------
 
 
-class AskedModel(NamedTuple):
-    """The model that a request asks for, by the name that answers state; None if there is no such model."""
-
-    name: str
-    model: Model | None
-
-
-# Finds the model by the `model` field of a request.
+# Finds the model that the `model` field of a request asks for, with the name that answers state; or refuses it.
+AskedModel = tuple[str, Model] | Refusal
 Place = Callable[[str | None, RequestScope], AskedModel]
+
+
+def not_found(name: str) -> str:
+    """How today's gateway refuses a model that it does not know."""
+    return f"Model '{name}' not found."
 
 
 def container(name: str | None, scope: RequestScope) -> AskedModel:
     """A container needs no name: it has one model, which its answers do not name then."""
-    return AskedModel(name, scope.model(name)) if name else AskedModel("", next(iter(scope.models), Model("")))
+    return serverless(name, scope) if name else ("", next(iter(scope.models), Model("")))
 
 
 def serverless(name: str | None, scope: RequestScope) -> AskedModel:
     """The shared endpoints take a code of the catalogue."""
-    return AskedModel(name or "", scope.model(name or ""))
+    name = name or ""
+    model = scope.model(name)
+    if model is None:
+        return Refusal(FailureKind.UNKNOWN_MODEL, not_found(name) if scope.edition == "observed" else "")
+    return name, model
 
 
 def dedicated(name: str | None, scope: RequestScope) -> AskedModel:

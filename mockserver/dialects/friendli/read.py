@@ -18,7 +18,7 @@ from mockserver.core.failures import FailureKind, Refusal, Violation
 from mockserver.core.generation import Effort, GenerationRequest, Limits, Prompt, Sampling, Stops
 from mockserver.core.json_values import is_shallow
 from mockserver.dialects.contracts import Contract, editions
-from mockserver.dialects.friendli.errors import invalid, unknown_model
+from mockserver.dialects.friendli.errors import invalid
 from mockserver.dialects.friendli.models import Place, ReasoningMode, container, traits_of
 from mockserver.dialects.openai.models import EFFORTS
 from mockserver.dialects.openai.read import Body, json_object, token_biases
@@ -71,17 +71,19 @@ def valid_body(
     scope: RequestScope,
     schema: str,
     conflicts: Callable[[Body], Iterable[Violation]] = lambda body: (),
+    unsupported: Callable[[Body], Iterable[Violation]] = lambda body: (),
 ) -> tuple[Body, str, Model] | Refusal:
-    """The body of an operation, the name of its model, and the model; or its refusal if it does not keep to the
-    contract, has `conflicts`, or if there is no such model."""
+    """The body of an operation, the name of its model, and the model; or its refusal if it has what is `unsupported`,
+    does not keep to the contract, has `conflicts`, or if there is no such model."""
     body = json_body(call.body)
     if isinstance(body, Refusal):
         return body
-    violations = contract_of(schema, place, scope.edition).violations(body) or [*conflicts(body)]
+    contract = contract_of(schema, place, scope.edition)
+    violations = [*unsupported(body)] or contract.violations(body) or [*conflicts(body)]
     if violations:
         return invalid(violations)
-    name, model = place(body.get("model"), scope)
-    return unknown_model(name, scope.edition) if model is None else (body, name, model)
+    asked = place(body.get("model"), scope)
+    return asked if isinstance(asked, Refusal) else (body, *asked)
 
 
 # --- controls --------------------------------------------------------------------------------------------------------

@@ -22,10 +22,10 @@ from mockserver.core.seeding import hex_digits, uuid4_text
 from mockserver.core.timeline import Reply, TokenTiming
 from mockserver.dialects.friendli.chats import MEDIA_REFUSALS, accepted, due_choice, media_in, read_prompt, shown
 from mockserver.dialects.friendli.checks import tool_conflicts
-from mockserver.dialects.friendli.errors import in_one_message, invalid, unknown_model
+from mockserver.dialects.friendli.errors import in_one_message, invalid
 from mockserver.dialects.friendli.formats import branch_violations, constraint, schema_violations
 from mockserver.dialects.friendli.models import Place, traits_of
-from mockserver.dialects.friendli.read import Thoughts, beyond_window, contract_of, json_body, read_reasoning
+from mockserver.dialects.friendli.read import Thoughts, beyond_window, read_reasoning, valid_body
 from mockserver.dialects.openai.read import Body, function_tool, number_or, tool_choice
 from mockserver.dialects.openai.replies import EVENT_STREAM, GeneratedItem, Members, generated_items, incomplete_reason
 from mockserver.dialects.openai.responses.flavour import (
@@ -59,18 +59,11 @@ class EffectiveOptions(NamedTuple):
 @in_one_message
 def read_response(place: Place, call: Call, scope: RequestScope) -> GenerationRequest | Refusal:
     """The request to a place, or its refusal."""
-    body = json_body(call.body)
-    if isinstance(body, Refusal):
-        return body
-    violations = [*_unsupported(body)] or contract_of("ResponsesRequest", place, scope.edition).violations(body)
-    form = {} if violations else (body.get("text") or {}).get("format") or {}
-    violations = violations or [*_conflicts(body, form)]
-    if violations:
-        return invalid(violations)
-    functions = [tool for tool in body.get("tools") or () if tool["type"] == "function"]
-    name, model = place(body.get("model"), scope)
-    if model is None:
-        return unknown_model(name, "observed")
+    found = valid_body(place, call, scope, "ResponsesRequest", _conflicts, _unsupported)
+    if isinstance(found, Refusal):
+        return found
+    body, name, model = found
+    functions, form = [tool for tool in body.get("tools") or () if tool["type"] == "function"], _format(body)
     traits, messages = traits_of(name), messages_of(body["input"], body.get("instructions"))
     if "image" not in traits.modalities:
         unseen = [*_images(body)]
@@ -141,7 +134,12 @@ def _images(body: Body) -> Iterator[Violation]:
 _NOTHING_TO_CALL = Violation(("tool_choice",), "conflict", "tool_choice asks for a call, but there are no tools")
 
 
-def _conflicts(body: Body, form: Body) -> Iterator[Violation]:
+def _format(body: Body) -> Body:
+    return (body.get("text") or {}).get("format") or {}
+
+
+def _conflicts(body: Body) -> Iterator[Violation]:
+    form = _format(body)
     functions = [
         (tool["name"], tool.get("parameters"), ("tools", place, "parameters"))
         for place, tool in enumerate(body.get("tools") or ())
