@@ -161,7 +161,7 @@ def _choice(body: Body) -> ToolChoice:
 # --- answers ---------------------------------------------------------------------------------------------------------
 
 # The parts of reasoning as recorded of vLLM; the SDK refuses them, and knows other names.
-_PART = ("response.reasoning_part.added", "response.reasoning_part.done")
+_PART = "reasoning_part"
 # The prefixes of items' ids in a whole response.
 _PREFIXES = {"thought": "rs", "text": "msg", "call": "fc"}
 

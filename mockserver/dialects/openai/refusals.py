@@ -6,6 +6,7 @@ from typing import Any
 
 from mockserver.core.calls import Call
 from mockserver.core.failures import FailureKind, Refusal, Violation
+from mockserver.core.json_values import type_of
 from mockserver.dialects.contracts import Contract
 from mockserver.dialects.openai.errors import NO_MODEL
 from mockserver.dialects.openai.models import EFFORTS, Endpoint, Family
@@ -81,11 +82,6 @@ _NOUNS = {
 _OF_STRINGS = ("stop", "modalities", "include", "allowed_callers")
 
 
-def _kind(value: object) -> str:
-    kinds = ((bool, "boolean"), (int, "integer"), (float, "number"), (str, "string"), (list, "array"), (dict, "object"))
-    return next((name for kind, name in kinds if isinstance(value, kind)), "null")
-
-
 def _mistyped(v: Violation) -> Refusal:
     allowed = [name for name in (v.expected if isinstance(v.expected, list) else [v.expected]) if name != "null"]
     items = "strings" if v.path[-1] in _OF_STRINGS else "objects"
@@ -93,7 +89,7 @@ def _mistyped(v: Violation) -> Refusal:
     # "one of a string or array of objects": of several, only the first has an article.
     rest = " or ".join([nouns[0], *(noun.partition(" ")[2] for noun in nouns[1:])])
     expected = f"one of {rest}" if len(nouns) > 1 else rest
-    found = _NOUNS[_kind(v.found)]
+    found = _NOUNS["integer" if type(v.found) is int else type_of(v.found)]
     return refused(
         f"Invalid type for '{v.field}': expected {expected}, but got {found} instead.", v.field, "invalid_type"
     )

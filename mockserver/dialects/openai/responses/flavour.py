@@ -330,15 +330,18 @@ def _item_frames(
         return
     where = {"item_id": id_, "output_index": index, **({form.place: 0} if form.place else {})}
     opening = [added]
-    closing = [ResponseEvent(form.done, {**where, form.key: text, **flavour.ended(response, generated)})]
-    if form.part is not None:
-        opening.append(ResponseEvent(form.part[0], {**where, "part": flavour.part(response, generated, "", False)}))
-        closing.append(ResponseEvent(form.part[1], {**where, "part": flavour.part(response, generated, text, True)}))
+    said = {**where, form.key: text, **flavour.ended(response, generated)}
+    closing = [ResponseEvent(f"response.{form.name}.done", said)]
+    if form.part:
+        empty, full = flavour.part(response, generated, "", False), flavour.part(response, generated, text, True)
+        opening.append(ResponseEvent(f"response.{form.part}.added", {**where, "part": empty}))
+        closing.append(ResponseEvent(f"response.{form.part}.done", {**where, "part": full}))
     yield events.together(generated.step, opening, tokens=int(generated.is_call))
     runs, pad = flavour.runs(response, generated), flavour.pad(response)
 
     def delta(said: Any, tokens: range) -> ResponseEvent:
-        return ResponseEvent(form.delta, {**where, "delta": said, **flavour.beside(response, generated, tokens)})
+        fields = {**where, "delta": said, **flavour.beside(response, generated, tokens)}
+        return ResponseEvent(f"response.{form.name}.delta", fields)
 
     if response.detailed and generated.kind in ("text", "refusal"):
         yield from events.detailed_deltas(delta, runs, pad)

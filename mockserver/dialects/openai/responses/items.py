@@ -265,31 +265,25 @@ def constraint_of(body: Body) -> Constraint | None:
 
 
 class Form(NamedTuple):
-    """The types of the events of a kind of item.
+    """The events of a kind of item: `response.<name>.delta` and `response.<name>.done` have its text, in pieces and as
+    a whole; `key` is the field of the whole text.
 
-    `delta` and `done` have its text, in pieces and as a whole; `key` is the field of the whole text. `part` are the
-    events that open and close the part of the item which has the text, if it has parts, and `place` is the field with
-    the index of that part.
+    `response.<part>.added` and `response.<part>.done` open and close the part of the item which has the text, if it has
+    parts, and `place` is the field with the index of that part.
     """
 
-    delta: str
-    done: str
+    name: str
     key: str
-    part: tuple[str, str] | None = None
+    part: str = ""
     place: str = ""
-
-
-def _form(name: str, key: str, part: str = "", place: str = "") -> Form:
-    parts = (f"response.{part}.added", f"response.{part}.done") if part else None
-    return Form(f"response.{name}.delta", f"response.{name}.done", key, parts, place)
 
 
 _IN_CONTENT = ("content_part", "content_index")
 FORMS: Mapping[Kind, Form] = {
-    "text": _form("output_text", "text", *_IN_CONTENT),
-    "refusal": _form("refusal", "refusal", *_IN_CONTENT),
-    "thought": _form("reasoning_text", "text", *_IN_CONTENT),
-    "summary": _form("reasoning_summary_text", "text", "reasoning_summary_part", "summary_index"),
-    "call": _form("function_call_arguments", "arguments"),
-    "custom": _form("custom_tool_call_input", "input"),
+    "text": Form("output_text", "text", *_IN_CONTENT),
+    "refusal": Form("refusal", "refusal", *_IN_CONTENT),
+    "thought": Form("reasoning_text", "text", *_IN_CONTENT),
+    "summary": Form("reasoning_summary_text", "text", "reasoning_summary_part", "summary_index"),
+    "call": Form("function_call_arguments", "arguments"),
+    "custom": Form("custom_tool_call_input", "input"),
 }
