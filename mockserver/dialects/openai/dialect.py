@@ -1,6 +1,7 @@
 """OpenAI's API, the reference of which the other vendors' are variants (vendor facts: `openai.md`)."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from mockserver.core.calls import Call
@@ -85,31 +86,29 @@ DELETE_MODEL = Operation(
 )
 
 
-def stored_operations(module: str, *rows: tuple[str | None, ...]) -> tuple[Operation, ...]:
-    """The operations on what is stored, whose handlers are in a module: the name, the method, the path, the summary and
-    the schemas of each. A path with more after an id comes first."""
-    return tuple(
-        Operation(
-            str(name),
-            str(method),
-            (f"/v1/{path}",),
-            Schemas(*schemas),
-            handler=on_demand(f"{module}:{name}"),
-            summary=str(summary),
-            remembers=True,
-        )
-        for name, method, path, summary, *schemas in rows
+def _stored(module: str, name: str, method: str, path: str, summary: str, *schemas: str | None) -> Operation:
+    """An operation on what is stored, whose handler is the function of its name in a module."""
+    return Operation(
+        name,
+        method,
+        (f"/v1/{path}",),
+        Schemas(*schemas),
+        handler=on_demand(f"{module}:{name}"),
+        summary=summary,
+        remembers=True,
     )
 
 
 def on_responses(module: str, event: str | None = None) -> tuple[Operation, ...]:
-    """The operations on stored responses; `event` is the schema of the events of one that is streamed."""
-    return stored_operations(
-        module,
-        ("list_input_items", "GET", "responses/{id}/input_items", "The input of a stored response"),
-        ("cancel_response", "POST", "responses/{id}/cancel", "Cancel a response", None, "Response"),
-        ("get_response", "GET", "responses/{id}", "A stored response", None, "Response", event),
-        ("delete_response", "DELETE", "responses/{id}", "Delete a stored response"),
+    """The operations on stored responses, whose handlers are in a module; `event` is the schema of the events of one
+    that is streamed."""
+    stored = partial(_stored, module)
+    # A path with more after an id comes first.
+    return (
+        stored("list_input_items", "GET", "responses/{id}/input_items", "The input of a stored response"),
+        stored("cancel_response", "POST", "responses/{id}/cancel", "Cancel a response", None, "Response"),
+        stored("get_response", "GET", "responses/{id}", "A stored response", None, "Response", event),
+        stored("delete_response", "DELETE", "responses/{id}", "Delete a stored response"),
     )
 
 
@@ -145,27 +144,25 @@ COUNT_TOKENS = Operation(
     summary="Count the tokens of an input",
 )
 _ITEM, _METADATA = "conversations/{id}/items/{item_id}", "MetadataRequest"
+_own = partial(_stored, f"{_HERE}.stored")
 RESPONSES: tuple[Operation, ...] = (
     CREATE_RESPONSE,
     COMPACT_RESPONSE,
     COUNT_TOKENS,
     *on_responses(f"{_HERE}.stored", "ResponseEvent"),
-    *stored_operations(
-        f"{_HERE}.stored",
-        ("get_item", "GET", _ITEM, "An item of a conversation"),
-        ("delete_item", "DELETE", _ITEM, "Remove an item from a conversation", None, "Conversation"),
-        ("list_items", "GET", "conversations/{id}/items", "The items of a conversation", None, "ItemList"),
-        ("create_items", "POST", "conversations/{id}/items", "Add to a conversation", "ItemsRequest", "ItemList"),
-        ("create_conversation", "POST", "conversations", "Begin a conversation", "ConversationRequest", "Conversation"),
-        ("get_conversation", "GET", "conversations/{id}", "A conversation", None, "Conversation"),
-        ("update_conversation", "POST", "conversations/{id}", "Change its metadata", _METADATA, "Conversation"),
-        ("delete_conversation", "DELETE", "conversations/{id}", "Delete a conversation", None, "Deleted"),
-        ("list_messages", "GET", "chat/completions/{id}/messages", "The messages of a stored chat"),
-        ("list_chats", "GET", "chat/completions", "The stored chats"),
-        ("get_chat", "GET", "chat/completions/{id}", "A stored chat", None, "StoredChat"),
-        ("update_chat", "POST", "chat/completions/{id}", "Change its metadata", _METADATA, "StoredChat"),
-        ("delete_chat", "DELETE", "chat/completions/{id}", "Delete a stored chat", None, "Deleted"),
-    ),
+    _own("get_item", "GET", _ITEM, "An item of a conversation"),
+    _own("delete_item", "DELETE", _ITEM, "Remove an item from a conversation", None, "Conversation"),
+    _own("list_items", "GET", "conversations/{id}/items", "The items of a conversation", None, "ItemList"),
+    _own("create_items", "POST", "conversations/{id}/items", "Add to a conversation", "ItemsRequest", "ItemList"),
+    _own("create_conversation", "POST", "conversations", "Begin a conversation", "ConversationRequest", "Conversation"),
+    _own("get_conversation", "GET", "conversations/{id}", "A conversation", None, "Conversation"),
+    _own("update_conversation", "POST", "conversations/{id}", "Change its metadata", _METADATA, "Conversation"),
+    _own("delete_conversation", "DELETE", "conversations/{id}", "Delete a conversation", None, "Deleted"),
+    _own("list_messages", "GET", "chat/completions/{id}/messages", "The messages of a stored chat"),
+    _own("list_chats", "GET", "chat/completions", "The stored chats"),
+    _own("get_chat", "GET", "chat/completions/{id}", "A stored chat", None, "StoredChat"),
+    _own("update_chat", "POST", "chat/completions/{id}", "Change its metadata", _METADATA, "StoredChat"),
+    _own("delete_chat", "DELETE", "chat/completions/{id}", "Delete a stored chat", None, "Deleted"),
 )
 
 
