@@ -58,11 +58,10 @@ class Stored:
 
     def view(self, now: float) -> Members:
         """The response as it is now."""
-        response = self.response._replace(streamed=False)
         if not self.cancelled and now >= self.ready:
-            return whole_response(response)
+            return whole_response(self.response)
         status = "cancelled" if self.cancelled else "queued" if now < self.taken else "in_progress"
-        return response.flavour.response(response, None, status)
+        return self.response.flavour.response(self.response, None, status)
 
     @property
     def input(self) -> tuple[Members, ...]:
@@ -83,7 +82,7 @@ class Stored:
     @property
     def output(self) -> Sequence[Members]:
         """The items of the whole response."""
-        return self.response.flavour.output(self.response._replace(streamed=False))
+        return self.response.flavour.output(self.response)
 
 
 @dataclass(slots=True, eq=False)
@@ -222,9 +221,9 @@ class ResponseStore:
         generation, pace = served.generation, served.pace
         if generation is None or pace is None or served.status >= 400:
             return None
-        # Of its times only the last is told later.
+        # Of its times only the last is told later, and it is told as one body unless a stream is asked for.
         kept = pace._replace(schedule=pace.schedule[-1:])
-        response = responding(self._flavour_of(served.scope), generation, kept, served.scope)
+        response = responding(self._flavour_of(served.scope), generation, kept, served.scope)._replace(streamed=False)
         conversation_id = conversation_of(response.body) or ""
         conversation = self.get(Conversation, conversation_id)
         if response.body.get("store") is False and conversation is None:
