@@ -22,15 +22,15 @@ Key = tuple[str | int, ...]
 
 # The base URI of documents without an `$id`: relative references need one.
 _NOWHERE = "https://schema.invalid/"
-_BY_DRAFT: dict[int, Any] = {
-    4: jsonschema_rs.Draft4Validator,
-    6: jsonschema_rs.Draft6Validator,
-    7: jsonschema_rs.Draft7Validator,
-    2019: jsonschema_rs.Draft201909Validator,
-    2020: jsonschema_rs.Draft202012Validator,
+# The metaschema of each draft, the newest first.
+_METASCHEMAS = {
+    2020: "https://json-schema.org/draft/2020-12/schema",
+    2019: "https://json-schema.org/draft/2019-09/schema",
+    7: "http://json-schema.org/draft-07/schema#",
+    6: "http://json-schema.org/draft-06/schema#",
+    4: "http://json-schema.org/draft-04/schema#",
 }
-DRAFTS = tuple(_BY_DRAFT)
-_NAMED_DRAFTS = (("2020-12", 2020), ("2019-09", 2019), ("draft-07", 7), ("draft-06", 6), ("draft-04", 4))
+DRAFTS = tuple(_METASCHEMAS)
 # Keywords whose values may look like schemas without being any.
 _VALUES = ("enum", "const", "default", "examples")
 # How validators search with patterns.
@@ -124,7 +124,6 @@ class Document:
             self.base = self._index()
         except ValueError as error:
             raise InvalidSchemaError(f"an address in it is none: {error}") from None
-        self._cls = _BY_DRAFT[self.draft]
         self._registry: Registry | None = None
         self.root = self.node(schema, "", self.base)
         # No validator is made before it is known what it costs.
@@ -132,10 +131,9 @@ class Document:
         if draft:
             return
         # The draft is settled by now; `$schema` may name one that no validator knows.
-        named = isinstance(schema, dict) and "$schema" in schema
-        self._plain = {key: part for key, part in schema.items() if key != "$schema"} if named else schema
-        self.accepts = self._validator(self._plain, formats=False)
-        self.accepts_formats = self._validator(self._plain, formats=True)
+        self._settled = {**schema, "$schema": _METASCHEMAS[self.draft]} if isinstance(schema, dict) else schema
+        self.accepts = self._validator(self._settled, formats=False)
+        self.accepts_formats = self._validator(self._settled, formats=True)
 
     def node(self, schema: Any, place: str, base: str) -> SchemaNode:
         """The node at a place, created on first use."""
@@ -186,8 +184,9 @@ class Document:
             return _accept_anything
         try:
             if self._registry is None:
-                self._registry = Registry([(self.base, self._plain)], retriever=_unknown)
-            return self._validator({"$ref": f"{self.base}#{quote(place)}"}, formats=False, registry=self._registry)
+                self._registry = Registry([(self.base, self._settled)], retriever=_unknown)
+            there = {"$schema": _METASCHEMAS[self.draft], "$ref": f"{self.base}#{quote(place)}"}
+            return self._validator(there, formats=False, registry=self._registry)
         except (InvalidSchemaError, ValueError):
             return _accept_anything
 
@@ -226,7 +225,7 @@ class Document:
 
     def _validator(self, schema: Any, *, formats: bool, registry: Registry | None = None) -> Callable[[object], bool]:
         try:
-            made = self._cls(
+            made = jsonschema_rs.validator_for(
                 schema, validate_formats=formats, retriever=_unknown, registry=registry, pattern_options=PATTERNS
             )
         except (ValueError, jsonschema_rs.ReferencingError) as error:
@@ -284,31 +283,16 @@ def _metaschema(uri: str) -> "Document | None":
 
 def _draft(schema: Any) -> int:
     """The draft that a schema names, else the newest one in which it is valid."""
-    if not isinstance(schema, dict | bool):
-        raise InvalidSchemaError("a schema is an object or a boolean")
-    named = schema.get("$schema") if isinstance(schema, dict) else None
-    if isinstance(named, str):
-        return next((draft for part, draft in _NAMED_DRAFTS if part in named), 2020)
-    for draft in (2020, 7, 4):
-        if _is_valid(schema, draft):
-            return draft
-    return 2020
-
-
-_METASCHEMAS = {
-    2020: "https://json-schema.org/draft/2020-12/schema",
-    2019: "https://json-schema.org/draft/2019-09/schema",
-    7: "http://json-schema.org/draft-07/schema#",
-    6: "http://json-schema.org/draft-06/schema#",
-    4: "http://json-schema.org/draft-04/schema#",
-}
-
-
-def _is_valid(schema: Any, draft: int) -> bool:
-    """Whether a schema without `$schema` is valid in this draft."""
     if isinstance(schema, bool):
-        return draft != 4
-    return jsonschema_rs.meta.is_valid({"$schema": _METASCHEMAS[draft], **schema})
+        return 2020
+    if not isinstance(schema, dict):
+        raise InvalidSchemaError("a schema is an object or a boolean")
+    named = schema.get("$schema")
+    if isinstance(named, str):
+        # By its name in the address: "2020-12", "draft-07".
+        return next((draft for draft, metaschema in _METASCHEMAS.items() if metaschema.split("/")[-2] in named), 2020)
+    valid = (d for d in (2020, 7, 4) if jsonschema_rs.meta.is_valid({"$schema": _METASCHEMAS[d], **schema}))
+    return next(valid, 2020)
 
 
 def _accept_anything(value: object) -> bool:
