@@ -5,11 +5,12 @@ The solver is imported with the first schema: most servers never see one, and st
 
 import json
 from collections.abc import Iterator, Mapping
-from functools import cache
-from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import orjson
+
+if TYPE_CHECKING:
+    from mockserver.model.schema.instances import Compiled
 
 __all__ = [
     "InvalidSchemaError",
@@ -43,7 +44,7 @@ class SchemaLimitError(UnsatisfiableSchemaError):
 def check_schema(schema: object) -> None:
     """Raise UnsatisfiableSchemaError if no value conforms to the schema, InvalidSchemaError if it is not a schema,
     and SchemaLimitError if it is too large or would take too long to check; all are UnsatisfiableSchemaErrors."""
-    _instances().compiled(schema).check()
+    _compiled(schema).check()
 
 
 def schema_fault(schema: object) -> str | None:
@@ -61,14 +62,13 @@ def write_instance(schema: object, key: int, language: str, subject: str, *, com
     `key` is a derived seed; texts in the instance are in the `language` and about the `subject`. A `complete` instance
     has optional properties too, as far as they are compatible. Raises UnsatisfiableSchemaError.
     """
-    text: str = _instances().compiled(schema).write(key, language, subject, complete=complete)
-    return text
+    return _compiled(schema).write(key, language, subject, complete=complete)
 
 
 def is_recursive(schema: object) -> bool:
     """Whether a schema contains a reference, direct or indirect, to itself or a part around it. Raises
     InvalidSchemaError."""
-    return bool(_instances().compiled(schema).document.is_recursive)
+    return _compiled(schema).document.is_recursive
 
 
 def object_of(parts: Mapping[str, Any]) -> dict[str, Any]:
@@ -91,11 +91,10 @@ def subschemas(schema: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
                 yield from subschemas(each)
 
 
-@cache
-def _instances() -> ModuleType:
-    from mockserver.model.schema import instances
+def _compiled(schema: object) -> "Compiled":
+    from mockserver.model.schema.instances import compiled
 
-    return instances
+    return compiled(schema)
 
 
 def compact(value: object) -> str:

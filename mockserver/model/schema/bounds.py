@@ -176,10 +176,13 @@ class Reach(NamedTuple):
 
 
 class _Part:
-    """A subschema, and those that it applies: `beside` to the same value, by `references` too, `below` to its parts."""
+    """A subschema, and those that it applies: `beside` to the same value, by `references` too, `below` to its parts.
 
-    __slots__ = ("below", "beside", "contains", "items", "loose", "makings", "names", "patterned", "properties",
-                 "references", "sifted", "sifting", "unevaluated", "visits", "weight")  # fmt: skip
+    `applied` are all that it applies to the same value, `leads` those to its parts as well.
+    """
+
+    __slots__ = ("applied", "below", "beside", "contains", "items", "leads", "loose", "makings", "names", "patterned",
+                 "properties", "references", "sifted", "sifting", "unevaluated", "visits", "weight")  # fmt: skip
 
     def __init__(self, node: Node) -> None:
         schema = node.schema
@@ -196,6 +199,8 @@ class _Part:
         self.contains = _children(node, "contains")
         self.names = _children(node, "propertyNames")
         self.below = [*self.properties, *self.patterned, *self.items, *self.contains, *self.names]
+        self.applied = [*self.beside, *self.references]
+        self.leads = [*self.applied, *self.below]
         self.unevaluated = any(keyword in schema for keyword in _UNEVALUATED)
         # Visits and makings, and the same for finding out what is evaluated.
         self.visits = self.sifted = self.makings = self.sifting = 0
@@ -212,42 +217,34 @@ def reach_of(root: Node) -> Reach:
             parts[node] = _Part(node)
         return parts[node]
 
-    order, recursive = _inner_first([root], lambda node: [*_applied(part_of(node)), *part_of(node).below])
+    order, recursive = _inner_first([root], lambda node: part_of(node).leads)
     circles = 0
     if recursive:
-        order, circles = _inner_first(order, lambda node: _applied(parts[node]))
+        order, circles = _inner_first(order, lambda node: parts[node].applied)
     if circles and any(part.unevaluated for part in parts.values()):
         raise SchemaLimitError("A reference in it leads back to itself beside unevaluatedProperties or -Items")
-    _count_makings([parts[node] for node in order], parts)
-    visits, finite = _count_visits([parts[node] for node in order], parts, recursive=bool(recursive))
+    ordered = [parts[node] for node in order]
+    _count_makings(ordered, parts)
+    visits, finite = _count_visits(ordered, parts, recursive=bool(recursive))
     if circles:
         # A validator follows a reference that leads back to itself once on its way, and all others from there again.
         if visits[0] ** (circles + 1) > MOST_VISITS:
             raise SchemaLimitError("Too many references in it lead back to themselves")
         visits = tuple(count ** (circles + 1) for count in visits if count ** (circles + 1) <= MOST_CHECKED)
-    leads = {node: (*_applied(part), *part.below) for node, part in parts.items()}
+    leads = {node: part.leads for node, part in parts.items()}
     efforts = {node: part.visits for node, part in parts.items()} if recursive else {}
     return Reach(visits, finite, leads, efforts, sum(part.loose for part in parts.values()))
 
 
 def lead_back(nodes: Iterable[Node]) -> bool:
     """Whether one of some schemas leads back to itself, by references and by what it contains."""
-
-    def inner(node: Node) -> list[Node]:
-        part = _Part(node)
-        return [*_applied(part), *part.below]
-
-    return _inner_first(nodes, inner)[1] > 0
-
-
-def _applied(part: _Part) -> list[Node]:
-    return [*part.beside, *part.references]
+    return _inner_first(nodes, lambda node: _Part(node).leads)[1] > 0
 
 
 def _count_makings(order: list[_Part], parts: dict[Node, _Part]) -> None:
     total = 0
     for part in order:
-        applied = [parts[node] for node in _applied(part)]
+        applied = [parts[node] for node in part.applied]
         part.sifting = _capped(sum(each.makings + each.sifting for each in applied), MOST_MAKINGS)
         within = sum(parts[node].makings for node in (*part.beside, *part.below))
         part.makings = _capped(1 + len(part.references) + within + part.unevaluated * part.sifting, MOST_MAKINGS)
@@ -277,7 +274,7 @@ def _count_visits(order: list[_Part], parts: dict[Node, _Part], *, recursive: bo
 
 
 def _count(part: _Part, parts: Mapping[Node, _Part]) -> None:
-    applied = [parts[node] for node in _applied(part)]
+    applied = [parts[node] for node in part.applied]
     part.sifted = _capped(sum(each.visits + each.sifted for each in applied), MOST_CHECKED)
 
     def visits(nodes: Iterable[Node]) -> Iterator[int]:

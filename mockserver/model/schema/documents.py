@@ -5,7 +5,7 @@ can also be made: for schemas that the document does not contain, such as the op
 """
 
 import re
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from functools import cache, cached_property
 from typing import Any
 from urllib.parse import quote, unquote, urldefrag, urljoin
@@ -38,7 +38,7 @@ PATTERNS = jsonschema_rs.FancyRegexOptions(backtrack_limit=MOST_BACKTRACKS)
 # The bytes of a validator, roughly: of every one, and for each state of its patterns.
 _LEAST_MEMORY, _STATE_MEMORY = 8_000, 200
 # So many bytes of validators are kept: enough for all patterns of the largest schema, which are tried again and again.
-_matchers: Cache[tuple[Sequence[str], Sequence[str]], Callable[[Any], bool]] = Cache(16 * 2**20)
+_matchers: Cache[tuple[tuple[str, ...], tuple[str, ...]], Callable[[Any], bool]] = Cache(16 * 2**20)
 # Places that the metaschema of every draft looks at.
 _CHECKED = re.compile(r"(/(definitions|properties)/[^/]*)*")
 
@@ -148,7 +148,7 @@ class Document:
         Raises InvalidSchemaError if the target is no schema.
         """
         found = self.find(reference, base)
-        return found if found is None or found.document is not self else self._checked_at(found)
+        return found if found is None or found.document is not self else self.checked(found)
 
     def find(self, reference: str, base: str) -> SchemaNode | None:
         """The same, whether the target is a schema or not."""
@@ -168,12 +168,8 @@ class Document:
         """Whether a subschema contains a reference, direct or indirect, to itself or a schema around it."""
         return lead_back(self.node(schema, place, base) for place, schema, base in self._walk(self.base))
 
-    def dynamic(self, name: str) -> list[SchemaNode]:
-        """The schemas with a dynamic anchor, the outermost first."""
-        return [self._checked_at(node) for node in self.anchored(name)]
-
     def anchored(self, name: str) -> list[SchemaNode]:
-        """The same, whether they are schemas or not."""
+        """What has a dynamic anchor, the outermost first, whether it is a schema or not."""
         return [node for place in self._dynamic.get(name, ()) if (node := self._at(place)) is not None]
 
     def validator_at(self, place: str) -> Callable[[object], bool]:
@@ -207,8 +203,8 @@ class Document:
             return None
         return self.node(schema, place, base)
 
-    def _checked_at(self, node: SchemaNode) -> SchemaNode:
-        """The target of a reference. Raises InvalidSchemaError if it is no schema.
+    def checked(self, node: SchemaNode) -> SchemaNode:
+        """The target of a reference in this document. Raises InvalidSchemaError if it is no schema.
 
         The document's metaschema says nothing of what stands under a word that its draft does not know, and the
         validator looks at a part of the keywords there.
@@ -312,28 +308,17 @@ def _escaped(part: str | int) -> str:
     return str(part).replace("~", "~0").replace("/", "~1")
 
 
-def matcher(patterns: Sequence[str], no_patterns: Sequence[str] = ()) -> Callable[[Any], bool]:
+def matcher(patterns: tuple[str, ...], no_patterns: tuple[str, ...] = ()) -> Callable[[Any], bool]:
     """A function that tells whether a text matches all of some patterns and none of others."""
-    if not patterns and not no_patterns:
-        return _accept_anything
-    key = tuple(patterns), tuple(no_patterns)
-    known = _matchers.find(key)
+    known = _matchers.find((patterns, no_patterns))
     if known is None:
-        known = _made(*key)
-        _matchers.keep(
-            key,
-            known,
-            _LEAST_MEMORY + _STATE_MEMORY * sum(size_of(pattern).states for pattern in (*patterns, *no_patterns)),
-        )
+        known = _made(patterns, no_patterns)
+        states = sum(size_of(pattern).states for pattern in (*patterns, *no_patterns))
+        _matchers.keep((patterns, no_patterns), known, _LEAST_MEMORY + _STATE_MEMORY * states)
     return known
 
 
-def longest_searched(patterns: Iterable[str]) -> int:
-    """The characters of the longest text in which patterns can be searched for soon."""
-    return MOST_FOLLOWED // max(sum(size_of(pattern).loose for pattern in patterns), 1)
-
-
-def _made(patterns: Sequence[str], no_patterns: Sequence[str]) -> Callable[[Any], bool]:
+def _made(patterns: tuple[str, ...], no_patterns: tuple[str, ...]) -> Callable[[Any], bool]:
     wanted = [{"pattern": pattern} for pattern in patterns]
     unwanted = [{"not": {"pattern": pattern}} for pattern in no_patterns]
     try:
@@ -343,3 +328,8 @@ def _made(patterns: Sequence[str], no_patterns: Sequence[str]) -> Callable[[Any]
     # A text that would take too long to be searched counts as one that does not match.
     longest = longest_searched((*patterns, *no_patterns))
     return lambda text: len(text) <= longest and made.is_valid(text)
+
+
+def longest_searched(patterns: Iterable[str]) -> int:
+    """The characters of the longest text in which patterns can be searched for soon."""
+    return MOST_FOLLOWED // max(sum(size_of(pattern).loose for pattern in patterns), 1)

@@ -203,8 +203,8 @@ def _dynamic_reference(into: Merged, node: SchemaNode, value: Any, scopes: Scope
     found = node.document.resolve(value, node.base)
     anchor = value.rpartition("#")[2]
     if found is not None and isinstance(found.schema, dict) and found.schema.get("$dynamicAnchor") == anchor:
-        options = dict.fromkeys((*node.document.dynamic(anchor), found))
-        _choose(into, [(option,) for option in options], scopes)
+        others = map(node.document.checked, node.document.anchored(anchor))
+        _choose(into, [(option,) for option in dict.fromkeys((*others, found))], scopes)
     elif found is not None:
         into.add(found, scopes)
 
