@@ -24,9 +24,9 @@ __all__ = [
     "write_instance",
 ]
 
-# Keywords that hold values, and those that hold schemas by name.
-_VALUES = ("enum", "const", "default", "examples", "required")
-_NAMED = ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas")
+# Keywords that hold values, which may look like schemas, and those that hold schemas by name.
+VALUES = ("enum", "const", "default", "examples", "required")
+NAMED = ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas")
 
 
 class UnsatisfiableSchemaError(ValueError):
@@ -80,9 +80,9 @@ def subschemas(schema: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
     """A schema and all schemas within it, from the outside in; references are not followed, and values are none."""
     yield schema
     for keyword, held in schema.items():
-        if keyword in _VALUES:
+        if keyword in VALUES:
             continue
-        if keyword in _NAMED and isinstance(held, Mapping):
+        if keyword in NAMED and isinstance(held, Mapping):
             inner = [*held.values()]
         else:
             inner = held if isinstance(held, list) else [held]

@@ -15,7 +15,7 @@ from jsonschema_rs import Registry
 
 from mockserver.core.caches import Cache
 from mockserver.model.regex.sizes import size_of
-from mockserver.model.schema import InvalidSchemaError
+from mockserver.model.schema import NAMED, VALUES, InvalidSchemaError
 from mockserver.model.schema.bounds import MOST_BACKTRACKS, MOST_BUILT, MOST_FOLLOWED, check_size, lead_back, reach_of
 
 Key = tuple[str | int, ...]
@@ -31,8 +31,6 @@ _METASCHEMAS = {
     4: "http://json-schema.org/draft-04/schema#",
 }
 DRAFTS = tuple(_METASCHEMAS)
-# Keywords whose values may look like schemas without being any.
-_VALUES = ("enum", "const", "default", "examples")
 # How validators search with patterns.
 PATTERNS = jsonschema_rs.FancyRegexOptions(backtrack_limit=MOST_BACKTRACKS)
 # The bytes of a validator, roughly: of every one, and for each state of its patterns.
@@ -242,8 +240,11 @@ class Document:
         return root
 
     def _walk(self, root: str) -> Iterator[tuple[str, Mapping[str, Any], str]]:
-        waiting: list[tuple[str, Any, str]] = [("", self.schema, root)] if isinstance(self.schema, dict) else []
-        for place, value, outer in waiting:
+        if not isinstance(self.schema, dict):
+            return
+        # Each with whether it holds schemas by name, none of which is a keyword.
+        waiting: list[tuple[str, Any, str, bool]] = [("", self.schema, root, False)]
+        for place, value, outer, by_name in waiting:
             base = outer
             if isinstance(value, dict):
                 named = self._id(value)
@@ -252,12 +253,12 @@ class Document:
                     self._places[f"{base}#{anchor}" if anchor else base] = place
                     self._bases[place] = base
                 yield place, value, base
-                below = [(key, part) for key, part in value.items() if key not in _VALUES]
+                below = [(key, part) for key, part in value.items() if by_name or key not in VALUES]
             else:
                 below = list(enumerate(value))
             for key, part in below:
                 if isinstance(part, dict | list):
-                    waiting.append((f"{place}/{_escaped(key)}", part, base))
+                    waiting.append((f"{place}/{_escaped(key)}", part, base, not by_name and key in NAMED))
 
     def _id(self, schema: Any) -> str:
         if not isinstance(schema, dict) or (self.draft <= 7 and "$ref" in schema):

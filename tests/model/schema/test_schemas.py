@@ -24,6 +24,7 @@ from mockserver.model.schema import (
     InvalidSchemaError,
     UnsatisfiableSchemaError,
     check_schema,
+    compact,
     is_recursive,
     schema_fault,
     write_instance,
@@ -35,8 +36,10 @@ from tests.support.schemas import holds, satisfiable
 SUITE = [json.loads(line) for line in (Path(__file__).parent / "suite/schemas.jsonl").read_text().splitlines()]
 
 
-# Each of these has the next one twice.
+BOOLEAN = {"type": "boolean"}
+PAIR = {"properties": {"a": BOOLEAN, "b": BOOLEAN}, "additionalProperties": False}
 NO_SCHEMA = {"properties": {"b": {}}, "required": [{}], "additionalProperties": False}
+# Each of these has the next one twice.
 DOUBLING = {
     f"d{n}": {
         "type": "object",
@@ -176,6 +179,8 @@ def test_a_schema_that_has_been_accepted_is_not_refused_where_a_reference_leads_
         {"type": "object", "propertyNames": {"pattern": "^[A-Z]{4}$"}, "minProperties": 40},
         {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1e-12},
         {"type": "integer", "minimum": 2**70, "maximum": 2**70},
+        # A property may be called like a keyword that holds values.
+        {"type": "array", "items": {"$ref": "#a"}, "minItems": 1, "properties": {"enum": {"$anchor": "a", "const": 4}}},
     ],
 )  # fmt: skip
 def test_large_and_odd_schemas_have_instances_too(schema: Any) -> None:
@@ -257,10 +262,6 @@ def test_a_text_for_a_pattern_is_a_plausible_one_if_any_fits(name: str, pattern:
     form = {"type": "object", "properties": {name: {"type": "string", "pattern": pattern}}, "required": [name]}
     for key in range(20):
         assert holds({"pattern": plausible}, instance(form, key)[name])
-
-
-BOOLEAN = {"type": "boolean"}
-PAIR = {"properties": {"a": BOOLEAN, "b": BOOLEAN}, "additionalProperties": False}
 
 
 @pytest.mark.parametrize(
@@ -590,3 +591,15 @@ def test_what_a_schema_demands_is_not_changed_by_the_answers_that_keep_to_it() -
 def test_verdicts_are_favourable_and_other_booleans_either(name: str, values: set[bool]) -> None:
     schema = {"type": "object", "properties": {name: {"type": "boolean"}}, "required": [name]}
     assert {json.loads(write_instance(schema, key, "en", ""))[name] for key in range(20)} == values
+
+
+@pytest.mark.parametrize(
+    "value, text",
+    [
+        ({"a": [1, 2.5, None, True], "b": "Straße\n"}, '{"a":[1,2.5,null,true],"b":"Straße\\n"}'),
+        ([2**64, -(2**70)], "[18446744073709551616,-1180591620717411303424]"),
+        ({"half": "\ud83d"}, '{"half":"\ud83d"}'),
+    ],
+)
+def test_values_are_written_without_whitespace_whatever_they_are(value: Any, text: str) -> None:
+    assert compact(value) == text
