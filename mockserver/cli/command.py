@@ -3,13 +3,16 @@
 import argparse
 import os
 import sys
-from collections.abc import Callable, Container, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
+from datetime import UTC, datetime
 from importlib import import_module
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
+
+import orjson
 
 from mockserver.core.installed import load_dialects
 from mockserver.server.files import Sources, configured_stubs, settings_by
@@ -183,6 +186,16 @@ def write_files(files: Mapping[str, str], folder: Path) -> None:
             (folder / name).write_text(text, encoding="utf-8")
     except OSError as error:
         raise ConfigError(f"{folder}: {error.strerror}") from None
+
+
+def announce(settings: Settings, words: str, facts: Mapping[str, object], more: Iterable[str] = ()) -> None:
+    """Print a server's message with further lines; if the log is made of objects, as one, with facts instead."""
+    if settings.log_format == "text":
+        print_message("\n".join((words, *more)))
+        return
+    now = datetime.now(UTC).isoformat(timespec="milliseconds")
+    line = {"time": now, "level": "info", "logger": log.name, "message": words, **facts}
+    print_message(orjson.dumps(line).decode())
 
 
 def print_message(words: str) -> None:

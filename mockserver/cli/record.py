@@ -1,7 +1,6 @@
 """`mockserver record`: requests forwarded to the vendors, and their answers recorded."""
 
 import argparse
-import json
 import os
 import shlex
 import signal
@@ -11,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 from mockserver.cli.command import (
     Command,
+    announce,
     argument,
     begin_to_log,
     checked_names,
     print_error,
-    print_message,
     settings_of,
 )
 from mockserver.cli.run import exit_code
@@ -68,14 +67,14 @@ def _record_until_interrupted(settings: Settings, options: argparse.Namespace) -
     try:
         listener = bind(settings)
         url = url_of(listener, secure=settings.is_secure)
-        _tell(settings, _greeting(url, recorder.file.path, dialects, upstreams), url)
+        announce(settings, _greeting(url, recorder.file.path, dialects, upstreams), {"url": url})
         serve(recorder, listener)
     except KeyboardInterrupt:
         # The usual end.
         pass
     finally:
         recorder.file.close()
-    _tell(settings, _summary(recorder), url)
+    announce(settings, _summary(recorder), {"url": url})
     return 1 if recorder.file.lost else 0
 
 
@@ -133,15 +132,6 @@ def _summary(recorder: "Recorder") -> str:
             f"Drift: mockserver drift {name} --edition observed",
         )
     )
-
-
-def _tell(settings: Settings, words: str, url: str) -> None:
-    """Print a message, as one object if the log is made of objects."""
-    if settings.log_format == "text":
-        print_message(words)
-        return
-    line = {"level": "info", "logger": "mockserver", "message": words, "url": url}
-    print_message(json.dumps(line, ensure_ascii=False))
 
 
 def seconds(text: str) -> float:

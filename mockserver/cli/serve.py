@@ -5,14 +5,11 @@ import gc
 import os
 import signal
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime
 from pathlib import Path
 from types import FrameType
 from typing import NoReturn
 
-import orjson
-
-from mockserver.cli.command import Command, begin_to_log, config_path, flush_outputs, print_message, settings_of
+from mockserver.cli.command import Command, announce, begin_to_log, config_path, flush_outputs, settings_of
 from mockserver.core import __version__
 from mockserver.faults.parse_faults import fault_in_words
 from mockserver.latency.profiles import OFF
@@ -36,9 +33,8 @@ _WORKERS = (
 )
 
 
-def _greeting(app: App, url: str, config: Path | None) -> str:
-    """What is said at the start: where the server is, what it was started with, and what becomes of what is added to
-    it; as text, or as a line of a JSON log."""
+def _greet(app: App, url: str, config: Path | None) -> None:
+    """Say where the server is, what it was started with, and what becomes of what is added to it."""
     settings, dialects = app.settings, list(app.app_state.dialects)
     speed = f" at speed {settings.speed:g}" if settings.speed != 1 else ""
     length = f", output tokens {settings.output_tokens}" if settings.output_tokens != OFF else ""
@@ -53,23 +49,16 @@ def _greeting(app: App, url: str, config: Path | None) -> str:
             f"GET {url}{ADMIN}/stubs?format=toml gives the added stubs as a file for --stubs"
         )
     faults, quotas = [*_faults(settings)], [quota_in_words(quota) for quota in settings.quota]
-    if settings.log_format == "json":
-        line = {
-            "time": datetime.now(UTC).isoformat(timespec="milliseconds"),
-            "level": "info",
-            "logger": "mockserver",
-            "message": first,
-            "kept": kept,
-            "url": url,
-            "dialects": dialects,
-            "config": str(config) if config else None,
-            "faults": faults,
-            "quotas": quotas,
-            "workers": settings.workers,
-        }
-        return orjson.dumps(line).decode()
+    facts = {
+        "kept": kept,
+        "url": url,
+        "dialects": dialects,
+        "config": str(config) if config else None,
+        "faults": faults,
+        "quotas": quotas,
+        "workers": settings.workers,
+    }
     lines = [
-        first,
         *(f"  {url}/{name}" for name in ([] if settings.dialect else dialects)),
         *([f"Kept: {kept}"] if kept else []),
         f"Routes: {url}{ADMIN}/routes",
@@ -83,7 +72,7 @@ def _greeting(app: App, url: str, config: Path | None) -> str:
         lines.append(f"Stubs: {count}, including those in {settings.stubs} (reloaded when they change)")
     if settings.workers > 1:
         lines.append(_WORKERS.format(settings.workers))
-    return "\n".join(lines)
+    announce(settings, first, facts, lines)
 
 
 def _faults(settings: Settings) -> Iterator[str]:
@@ -113,7 +102,7 @@ def _serve_until_interrupted(options: argparse.Namespace, beside: Callable[[str]
     app = create_app(settings, SettingsReader(lambda anew: settings_of(options, anew), sources))
     listeners = [bind(settings)] if settings.workers == 1 else listeners_for(app, settings.workers)
     url = url_of(listeners[0], secure=settings.is_secure)
-    print_message(_greeting(app, url, config_path(options)))
+    _greet(app, url, config_path(options))
     beside(url)
     gc.freeze()
     # Answers leave no cycles behind: a collection would search the journal, in vain, and hold up all answers for as
