@@ -1,13 +1,13 @@
 /** The whole page: the bar, the three views, and the connection to the server. */
 
-import { ADMIN, catalogue, get, space, spaceNamed } from "./base/api.js";
+import { ADMIN, get, space, spaceNamed } from "./base/api.js";
 import { fill, h, select } from "./base/dom.js";
 import { Exchanges } from "./base/exchanges.js";
 import { Live } from "./base/event-source.js";
+import { askForToken } from "./parts/dialogs.js";
 import { failure } from "./parts/states.js";
 import { Controls } from "./views/controls.js";
 import { Playground } from "./views/playground.js";
-import { askForToken } from "./views/admin-token.js";
 import { Traffic } from "./views/traffic.js";
 
 const main = /** @type {HTMLElement} */ (document.getElementById("main"));
@@ -73,7 +73,7 @@ function chooseSpace(name) {
 
 async function start() {
   try {
-    const [known, about] = await Promise.all([catalogue(), get(`${ADMIN}/version`)]);
+    const [known, about] = await Promise.all([get(`${ADMIN}/catalogue`), get(`${ADMIN}/version`)]);
     views ??= { traffic: new Traffic(exchanges, known.dialects.map((each) => each.name)), playground: new Playground(known), controls: new Controls(known) };
     version.textContent = about.version;
     show();

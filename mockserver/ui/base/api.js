@@ -83,15 +83,3 @@ function exactly(text) {
   const marked = text.replace(/"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*/g, (token) => (/^-?\d{16,}$/.test(token) && !Number.isSafeInteger(Number(token)) ? `"\\u0000${token}"` : token));
   return JSON.parse(marked, (_, value) => (typeof value === "string" && /^\0-?\d+$/.test(value) ? BigInt(value.slice(1)) : value));
 }
-
-/** @type {Promise<any> | null} */
-let known = null;
-
-/** The catalogue: dialects, faults, presets. It does not change while the server runs. */
-export function catalogue() {
-  known ??= get(`${ADMIN}/catalogue`).catch((error) => {
-    known = null;
-    throw error;
-  });
-  return known;
-}

@@ -11,13 +11,22 @@
  * @returns {any}
  */
 export function h(name, properties, ...children) {
-  const element = document.createElement(name);
+  return furnished(document.createElement(name), properties, children);
+}
+
+/** The same for a part of a drawing in SVG. @param {string} name @param {Record<string, any> | null} [properties] @param {...(Child | Child[])} children @returns {any} */
+export function svg(name, properties, ...children) {
+  return furnished(document.createElementNS("http://www.w3.org/2000/svg", name), properties, children);
+}
+
+/** @param {any} element @param {Record<string, any> | null | undefined} properties @param {any[]} children */
+function furnished(element, properties, children) {
   for (const [key, value] of Object.entries(properties ?? {})) {
     if (value === undefined || value === null || value === false) continue;
     if (key.startsWith("on")) element.addEventListener(key.slice(2), value);
     else if (key === "data") Object.assign(element.dataset, value);
     else if (key === "style") for (const [name, wanted] of Object.entries(value)) element.style.setProperty(name, String(wanted));
-    else if (key === "value" || key === "checked" || key === "disabled" || key === "open") /** @type {any} */ (element)[key] = value;
+    else if (key === "value" || key === "checked" || key === "disabled" || key === "open") element[key] = value;
     else element.setAttribute(key, value === true ? "" : String(value));
   }
   append(element, children);

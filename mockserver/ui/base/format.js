@@ -10,6 +10,9 @@ export function duration(seconds) {
   return seconds < 100 ? `${seconds.toFixed(2)} s` : `${Math.round(seconds)} s`;
 }
 
+/** The colour of a status. @param {number} status */
+export const gradeOf = (status) => (status >= 500 ? "bad" : status >= 400 ? "warn" : "good");
+
 /** @param {number} count @param {string} noun */
 export function counted(count, noun) {
   return `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;

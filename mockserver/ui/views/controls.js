@@ -4,12 +4,14 @@ import { ADMIN, ask, get, getExactly, inSpace, patch, post, space } from "../bas
 import { field, fill, h, select } from "../base/dom.js";
 import { tomlLines, tomlValue } from "../base/toml.js";
 import { duration } from "../base/format.js";
-import { confirmed } from "../parts/confirm.js";
+import { confirmed } from "../parts/dialogs.js";
 import { copy, download, toast, trying } from "../parts/toasts.js";
 import { Faults } from "./faults.js";
 import { Latency } from "./latency.js";
 
 const SERVER = ["seed", "edition", "latency", "speed"];
+/** What the others are unless they have been changed. @type {Record<string, any>} */
+const USUAL = { cors: "loopback", prompt_cache: false, output_tokens: "off" };
 const BEAT = 1000;
 
 export class Controls {
@@ -24,12 +26,16 @@ export class Controls {
     const changed = () => this.#read();
     this.latency = new Latency(catalogue, changed);
     this.faults = new Faults(catalogue, changed);
-    this.seed = h("input", { type: "number", step: 1, onchange: () => this.#change({ seed: this.seed.value }) });
-    this.edition = select({ onchange: () => this.#change({ edition: this.edition.value }) }, catalogue.editions);
-    this.cors = h("input", { placeholder: "loopback, vendor, any, or origins", spellcheck: "false", onchange: () => this.#change({ cors: this.cors.value.trim() || "loopback" }) });
-    this.speed = h("input", { type: "number", min: 0, step: "any", onchange: () => this.#change({ speed: Number(this.speed.value) }) });
-    this.cache = select({ onchange: () => this.#change({ prompt_cache: this.cache.value === "true" }) }, [["false", "off"], ["true", "on: as the vendor caches"]]);
-    this.lengths = h("input", { placeholder: "off, 128, normal(128, 20)", spellcheck: "false", onchange: () => this.#change({ output_tokens: this.lengths.value.trim() || "off" }) });
+    /** The controls of the server's settings, by their names. @type {Record<string, any>} */
+    this.fields = {
+      seed: h("input", { type: "number", step: 1 }),
+      edition: select({}, catalogue.editions),
+      speed: h("input", { type: "number", min: 0, step: "any" }),
+      output_tokens: h("input", { placeholder: "off, 128, normal(128, 20)", spellcheck: "false" }),
+      prompt_cache: select({}, [["false", "off"], ["true", "on: as the vendor caches"]]),
+      cors: h("input", { placeholder: "loopback, vendor, any, or origins", spellcheck: "false" }),
+    };
+    for (const [name, control] of Object.entries(this.fields)) control.addEventListener("change", () => this.#change({ [name]: control.value.trim() || String(USUAL[name] ?? "") }));
     this.clock = h("strong");
     this.own = h("p", { class: "quiet" });
     this.ahead = h("input", { type: "number", min: 0, step: 1, value: "60" });
@@ -44,9 +50,10 @@ export class Controls {
   }
 
   #server() {
+    const { seed, edition, speed, output_tokens, prompt_cache, cors } = this.fields;
     return h("section", { class: "card stack", "aria-labelledby": "server-title" },
       h("header", null, h("h2", { id: "server-title" }, "Server"), h("p", null, "for all namespaces")),
-      h("div", { class: "pair" }, field("Seed", this.seed), field("Edition", this.edition), field("Speed", this.speed)), h("div", { class: "pair" }, field("Output tokens", this.lengths), field("Prompt cache", this.cache), field("CORS", this.cors)),
+      h("div", { class: "pair" }, field("Seed", seed), field("Edition", edition), field("Speed", speed)), h("div", { class: "pair" }, field("Output tokens", output_tokens), field("Prompt cache", prompt_cache), field("CORS", cors)),
     );
   }
 
@@ -76,7 +83,7 @@ export class Controls {
   async #read() {
     const settings = await getExactly(`${ADMIN}/settings`);
     this.#settings = settings;
-    for (const [control, value] of [[this.seed, settings.seed], [this.edition, settings.edition], [this.cors, [settings.cors].flat().join(", ")], [this.speed, settings.speed], [this.lengths, settings.output_tokens], [this.cache, String(settings.prompt_cache)]]) if (document.activeElement !== control) control.value = value;
+    for (const [name, control] of Object.entries(this.fields)) if (document.activeElement !== control) control.value = [settings[name]].flat().join(", ");
     this.spaceTitle.textContent = space.name ? `Namespace ${space.name}` : "Default namespace";
     this.#own = space.name ? await getExactly(inSpace("/settings")) : settings.own;
     fill(this.own, Object.keys(this.#own).length > 0 && ["Its own settings go before the server's: ", h("code", null, tomlValue(this.#own))]);
@@ -142,7 +149,7 @@ export class Controls {
   /** The changed settings and the armed faults, as a config file. */
   #toml() {
     const settings = this.#settings ?? {};
-    const shown = [...SERVER, ...(settings.cors !== "loopback" ? ["cors"] : []), ...(settings.prompt_cache ? ["prompt_cache"] : []), ...(settings.output_tokens !== "off" ? ["output_tokens"] : [])];
+    const shown = [...SERVER, ...Object.keys(USUAL).filter((name) => settings[name] !== USUAL[name])];
     return tomlLines(Object.fromEntries(shown.map((name) => [name, settings[name]]))) + this.faults.toml();
   }
 }

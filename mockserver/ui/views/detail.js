@@ -3,7 +3,7 @@
 import { get, inSpace } from "../base/api.js";
 import { fill, h } from "../base/dom.js";
 import { dataOf, json, saidBy, textOf, thoughtBy, thoughtOf } from "../base/answer-text.js";
-import { clockTime, counted, duration } from "../base/format.js";
+import { clockTime, counted, duration, gradeOf } from "../base/format.js";
 import { asCurl, asPytest, asStub, pathOf, replay, servedPaths } from "../parts/export.js";
 import { Chart } from "../parts/chart.js";
 import { code } from "../parts/code.js";
@@ -81,7 +81,7 @@ export class Detail {
     fill(this.verdict, ...verdict(exchange));
     fill(this.facts, ...facts(exchange));
     this.chart.show({ marks: events.map(mark), end: endOf(exchange), now: nowOf(exchange) });
-    if (this.events) this.events.items = events.map((event, index) => ({ ...event, index, before: index ? events[index - 1].sent : 0 }));
+    if (this.events) this.events.items = events.map((event, index) => ({ ...event, index }));
     const sent = { ...exchange.answer, events: events.filter((event) => event.sent !== null) };
     fill(this.said, h("div", { class: "thought" }, thoughtBy(sent)), saidBy(sent).trimStart());
     this.words.hidden = !this.said.textContent;
@@ -141,8 +141,7 @@ export class Detail {
 
 /** @param {any} exchange */
 function title(exchange) {
-  const kind = exchange.status >= 500 ? "bad" : exchange.status >= 400 ? "warn" : "good";
-  return [h("span", { class: `badge ${kind}` }, exchange.status), `${exchange.method} ${exchange.path}`, h("span", { class: "badge" }, `#${exchange.number}`)];
+  return [h("span", { class: `badge ${gradeOf(exchange.status)}` }, exchange.status), `${exchange.method} ${exchange.path}`, h("span", { class: "badge" }, `#${exchange.number}`)];
 }
 
 /** What decided the answer, and how it went, in a sentence or two. @param {any} exchange */
@@ -209,17 +208,21 @@ function section(name, note, ...children) {
 /** Why no stub answered: the nearest stubs, field by field. @param {any[]} stubs */
 function nearest(stubs) {
   if (!stubs.length) return null;
-  const rows = stubs.flatMap(({ name, differences }) => differences.map(({ field, wanted, found }) => h("tr", null, [name, field, wanted, found].map((text) => h("td", null, text)))));
-  const head = h("tr", null, ["Stub", "Field", "Expected", "Found"].map((text) => h("th", { scope: "col" }, text)));
-  return section("No stub matched", "the nearest stubs", h("table", null, h("thead", null, head), h("tbody", null, rows)));
+  const rows = stubs.flatMap(({ name, differences }) => differences.map(({ field, wanted, found }) => [name, field, wanted, found]));
+  return section("No stub matched", "the nearest stubs", table(["Stub", "Field", "Expected", "Found"], rows));
 }
 
 /** Where a request differs from the one that its answer was recorded for. @param {any} decision */
 function stale({ stale: differences, rule }) {
   if (!differences) return null;
-  const rows = differences.map(({ field, wanted, found }) => h("tr", null, [field, wanted, found].map((text) => h("td", null, text))));
-  const head = h("tr", null, ["Place", "Recorded", "Found"].map((text) => h("th", { scope: "col" }, text)));
-  return section("Stale answer", `${rule} was recorded for another request`, h("table", null, h("thead", null, head), h("tbody", null, rows)));
+  const rows = differences.map(({ field, wanted, found }) => [field, wanted, found]);
+  return section("Stale answer", `${rule} was recorded for another request`, table(["Place", "Recorded", "Found"], rows));
+}
+
+/** @param {string[]} columns @param {string[][]} rows */
+function table(columns, rows) {
+  const head = h("tr", null, columns.map((text) => h("th", { scope: "col" }, text)));
+  return h("table", null, h("thead", null, head), h("tbody", null, rows.map((texts) => h("tr", null, texts.map((text) => h("td", null, text))))));
 }
 
 /** @param {Record<string, string>} headers */

@@ -4,7 +4,7 @@ import { get } from "../base/api.js";
 import { check, field, fill, h, perFrame, select } from "../base/dom.js";
 import { json } from "../base/answer-text.js";
 import { send } from "../base/request.js";
-import { counted, duration } from "../base/format.js";
+import { counted, duration, gradeOf } from "../base/format.js";
 import { Chart } from "../parts/chart.js";
 import { inputsOf, labelled, propertiesOf } from "../parts/form.js";
 import { failure } from "../parts/states.js";
@@ -189,7 +189,7 @@ export class Panel {
 
   /** @param {import("../base/request.js").Arrival[]} arrivals @param {import("../base/request.js").End} end */
   #tellEnd(arrivals, end) {
-    const kind = end.broken || end.status >= 500 || !end.status ? "bad" : end.status >= 400 ? "warn" : "good";
+    const kind = end.broken || !end.status ? "bad" : gradeOf(end.status);
     const faults = end.broken ? h("span", { class: "badge bad" }, end.broken) : null;
     fill(this.status, h("span", { class: `badge ${kind}` }, end.status || "no answer"), `${counted(arrivals.length, "event")} in ${duration(end.seconds)}`, faults);
     if (!this.text.textContent) fill(this.text, h("span", { class: "empty" }, refusal(arrivals) || "The answer has no text."));

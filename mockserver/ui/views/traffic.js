@@ -3,8 +3,8 @@
 import { PREFIX, inSpace, remove, space } from "../base/api.js";
 import { fill, h, select } from "../base/dom.js";
 import { hasLeft, isRefused, isRunning, hasFault, isUnmatched } from "../base/exchanges.js";
-import { clockTime, counted, duration, shortened } from "../base/format.js";
-import { confirmed } from "../parts/confirm.js";
+import { clockTime, counted, duration, gradeOf, shortened } from "../base/format.js";
+import { confirmed } from "../parts/dialogs.js";
 import { VirtualList } from "../parts/list.js";
 import { state } from "../parts/states.js";
 import { trying } from "../parts/toasts.js";
@@ -164,10 +164,9 @@ function haystack(line) {
 /** @param {Line} line @param {HTMLElement} element */
 function draw(line, element) {
   element.className = "exchange";
-  const kind = line.status >= 500 ? "bad" : line.status >= 400 ? "warn" : "good";
   const running = isRunning(line);
   fill(element,
-    h("span", { class: `badge ${kind}` }, line.status),
+    h("span", { class: `badge ${gradeOf(line.status)}` }, line.status),
     h("span", { class: "what" }, line.dialect ? `${line.dialect} ${line.operation ?? ""} ` : "", h("small", null, line.model ?? line.method)),
     h("span", { class: "took" }, running ? clockTime(line.at) : `${duration(line.outcome.seconds)} · ${clockTime(line.at)}`),
     h("span", { class: "said" }, shortened(line.prompt || line.decision.message || line.path, 160)),
