@@ -60,12 +60,17 @@ _FAILURE = {
     "message": FaultSetting(TEXT, "", "a message instead of the vendor's"),
 }
 
-# Kinds that change a stream at a place which something follows; and kinds that break an answer off at a place.
+# Kinds that replace an answer, that concern any stream, that change one at a place which something follows, and that
+# break an answer off at a place; kinds of what the model says, and of the listener.
+_instead = partial(FaultKind, ends=True, harm="spoils")
+_of_streams = partial(FaultKind, streams=True, harm="none")
 _at_an_event = partial(FaultKind, streams=True, places=_ANYWHERE, within=goes_on)
 _broken_off = partial(FaultKind, places=_ANYWHERE, within=reaches, ends=True, harm="truncates")
+_of_the_model = partial(FaultKind, None, harm="none")
+_of_the_listener = partial(FaultKind, None, listens=True, harm="none")
 
 FAULTS: dict[str, FaultKind] = {
-    "error": FaultKind(
+    "error": _instead(
         responses.error,
         "the vendor's own error instead of an answer",
         _FAILURE
@@ -82,10 +87,9 @@ FAULTS: dict[str, FaultKind] = {
             "retry_after": FaultSetting(NUMBER, None, "how long the answer asks the client to wait, in seconds"),
             "retry_after_as": FaultSetting(TEXT, "seconds", "how the wait is written", ("seconds", "ms", "date")),
         },
-        ends=True,
         harm="none",
     ),
-    "status": FaultKind(
+    "status": _instead(
         responses.status,
         "any status, with any body",
         {
@@ -93,13 +97,9 @@ FAULTS: dict[str, FaultKind] = {
             "body": FaultSetting(TEXT, "", "the body"),
             "content_type": FaultSetting(TEXT, "text/plain", "the body's content type"),
         },
-        ends=True,
-        harm="spoils",
     ),
-    "html": FaultKind(
-        responses.html, "a sign-in page with status 200, as a captive portal gives", ends=True, harm="spoils"
-    ),
-    "empty": FaultKind(responses.empty, "no body at all", ends=True, harm="truncates"),
+    "html": _instead(responses.html, "a sign-in page with status 200, as a captive portal gives"),
+    "empty": _instead(responses.empty, "no body at all", harm="truncates"),
     "truncated": FaultKind(
         responses.truncated, "half of the body, although its length states all of it", harm="truncates"
     ),
@@ -110,29 +110,18 @@ FAULTS: dict[str, FaultKind] = {
         head=True,
         harm="none",
     ),
-    "error_event": FaultKind(
-        streams.error_event,
-        "the vendor's error in the middle of a stream",
-        _FAILURE,
-        streams=True,
-        places=_ANYWHERE,
-        within=reaches,
-        ends=True,
-        harm="spoils",
+    "error_event": _broken_off(
+        streams.error_event, "the vendor's error in the middle of a stream", _FAILURE, streams=True, harm="spoils"
     ),
     "cut": _at_an_event(streams.cut, "a stream that ends without its terminator", ends=True, harm="truncates"),
     "half_event": _at_an_event(streams.half_event, "a stream that ends within an event", ends=True, harm="truncates"),
     "malformed": _at_an_event(streams.malformed, "an event that is not JSON", harm="spoils"),
-    "no_finish": FaultKind(
-        streams.no_finish, "a stream without a finish reason", streams=True, removes=True, harm="truncates"
-    ),
-    "no_usage": FaultKind(streams.no_usage, "a stream without usage", streams=True, removes=True, harm="none"),
+    "no_finish": _of_streams(streams.no_finish, "a stream without a finish reason", removes=True, harm="truncates"),
+    "no_usage": _of_streams(streams.no_usage, "a stream without usage", removes=True),
     "drop": _at_an_event(streams.drop, "an event is missing", harm="none"),
     "duplicate": _at_an_event(streams.duplicate, "an event comes twice", harm="none"),
     "swap": _at_an_event(streams.swap, "two events come in the wrong order", harm="none", within=goes_on_twice),
-    "stall": FaultKind(
-        streams.stall, "a pause in which nothing is sent", _SECONDS, places=_ANYWHERE, harm="none", within=goes_on
-    ),
+    "stall": _at_an_event(streams.stall, "a pause in which nothing is sent", _SECONDS, streams=False, harm="none"),
     "keep_alive": _at_an_event(
         streams.keep_alive,
         "a pause in which only comment lines are sent",
@@ -143,42 +132,34 @@ FAULTS: dict[str, FaultKind] = {
         },
         harm="none",
     ),
-    "burst": FaultKind(
+    "burst": _of_streams(
         streams.burst,
         "several events in one write",
         {"events": FaultSetting(WHOLE, 4, "how many events are held back and sent together", least=2)},
-        streams=True,
-        harm="none",
     ),
-    "split": FaultKind(
+    "split": _of_streams(
         streams.split,
         "events in pieces, if possible cut within a character",
         {
             "pieces": FaultSetting(WHOLE, 3, "into how many pieces an event is cut", least=2),
             "gap": FaultSetting(NUMBER, 0.002, "seconds between pieces"),
         },
-        streams=True,
-        harm="none",
     ),
-    "crlf": FaultKind(streams.crlf, "lines that end in CR LF", streams=True, harm="none"),
-    "comment": FaultKind(
+    "crlf": _of_streams(streams.crlf, "lines that end in CR LF"),
+    "comment": _of_streams(
         streams.comment,
         "comment lines between the events",
         {"text": FaultSetting(TEXT, "keep-alive", "the comment")},
-        streams=True,
-        harm="none",
     ),
-    "bom": FaultKind(streams.bom, "a byte order mark before the first event", streams=True, harm="none"),
+    "bom": _of_streams(streams.bom, "a byte order mark before the first event"),
     "encoding": FaultKind(
         streams.encoding,
         "bytes in another encoding",
         {"charset": FaultSetting(TEXT, "utf-16-le", "the encoding, by its name in Python")},
         harm="spoils",
     ),
-    "late_done": FaultKind(
-        streams.late_done, "the last event, which is the terminator, is late", _SECONDS, streams=True, harm="none"
-    ),
-    "after_done": FaultKind(streams.after_done, "one more event after the terminator", streams=True, harm="none"),
+    "late_done": _of_streams(streams.late_done, "the last event, which is the terminator, is late", _SECONDS),
+    "after_done": _of_streams(streams.after_done, "one more event after the terminator"),
     "reset": _broken_off(responses.broken_off("reset"), "the connection is reset (RST)"),
     "close": _broken_off(responses.broken_off("close"), "the connection is closed too early (FIN)"),
     "hang": _broken_off(responses.broken_off("hang"), "nothing more is sent, but the connection stays open"),
@@ -189,52 +170,39 @@ FAULTS: dict[str, FaultKind] = {
     "half_open": _broken_off(
         responses.broken_off("half_open"), "the server vanishes: silence, and a reset for clients that send more"
     ),
-    "garbage": FaultKind(
-        responses.instead(bytes(range(128, 192))), "bytes that are not HTTP", ends=True, harm="spoils"
-    ),
-    "bad_status": FaultKind(
-        responses.instead(b"HTTP/1.1 two-hundred OK\r\n\r\n"), "an invalid status line", ends=True, harm="spoils"
-    ),
-    "half_head": FaultKind(
+    "garbage": _instead(responses.instead(bytes(range(128, 192))), "bytes that are not HTTP"),
+    "bad_status": _instead(responses.instead(b"HTTP/1.1 two-hundred OK\r\n\r\n"), "an invalid status line"),
+    "half_head": _instead(
         responses.half_head,
         "half of the response head, then nothing",
         {"then": FaultSetting(TEXT, "hang", "what follows", ("hang", "reset", "close"))},
-        ends=True,
         harm="truncates",
     ),
-    "two_lengths": FaultKind(
+    "two_lengths": _instead(
         responses.instead(responses.HEAD + b"content-length: 2\r\ncontent-length: 4\r\n\r\n{}{}"),
         "two content lengths that contradict each other",
-        ends=True,
-        harm="spoils",
     ),
-    "short_body": FaultKind(
+    "short_body": _instead(
         responses.instead(responses.HEAD + b'content-length: 99\r\n\r\n{"choices"'),
         "a body that is shorter than its length states",
-        ends=True,
         harm="truncates",
     ),
-    "finish": FaultKind(
-        None,
+    "finish": _of_the_model(
         "the model stops early, with a finish reason",
         {"reason": FaultSetting(TEXT, "length", "the finish reason", get_args(FinishReason)[:3])},
         places=("after_token",),
         says=finish,
-        harm="none",
     ),
-    "silence": FaultKind(None, "the model writes nothing", says=silence, harm="none"),
-    "repeat": FaultKind(None, "the model repeats one token", places=("after_token",), says=repeat, harm="none"),
-    "whitespace": FaultKind(
-        None,
+    "silence": _of_the_model("the model writes nothing", says=silence),
+    "repeat": _of_the_model("the model repeats one token", places=("after_token",), says=repeat),
+    "whitespace": _of_the_model(
         "the model writes line breaks up to its limit, as in JSON mode without a prompt that asks for JSON",
         {"tokens": FaultSetting(WHOLE, 4096, "how many tokens at most")},
         places=("after_token",),
         says=whitespace,
-        harm="none",
     ),
-    "refusal": FaultKind(None, "the model declines to answer", says=decline, harm="none"),
-    "broken_tool_call": FaultKind(
-        None,
+    "refusal": _of_the_model("the model declines to answer", says=decline),
+    "broken_tool_call": _of_the_model(
         "the model calls a tool incorrectly",
         {
             "how": FaultSetting(
@@ -246,7 +214,6 @@ FAULTS: dict[str, FaultKind] = {
         },
         says=break_calls,
         calls=True,
-        harm="none",
     ),
     "bandwidth": FaultKind(
         responses.bandwidth,
@@ -263,6 +230,6 @@ FAULTS: dict[str, FaultKind] = {
         {"bytes_per_second": FaultSetting(NUMBER, 100, "bytes per second", least=1)},
         harm="none",
     ),
-    "refuse": FaultKind(None, "connections are refused", listens=True, harm="none"),
-    "accept_nothing": FaultKind(None, "connections are accepted, but never answered", listens=True, harm="none"),
+    "refuse": _of_the_listener("connections are refused"),
+    "accept_nothing": _of_the_listener("connections are accepted, but never answered"),
 }

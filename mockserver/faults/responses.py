@@ -12,6 +12,7 @@ from mockserver.faults.streams import (
     Vendor,
     changed,
     ended,
+    events_after,
     events_of,
     over_events,
     parted,
@@ -92,10 +93,7 @@ def half_head(timeline: Timeline, fault: Fault, vendor: Vendor) -> Timeline:
 
 def half_chunk(timeline: Timeline, fault: Fault, vendor: Vendor) -> Timeline:
     """The events before the place, then a chunk that is shorter than its stated size, and the end."""
-    before, after = parted(events_of(timeline), fault.place)
-    for _ in before:
-        pass
-    data = next((event.data for event in after), b"data: ")
+    data = next((event.data for event in events_after(events_of(timeline), fault.place)), b"data: ")
     half = ConnectionFault("close", b"%x\r\n%b" % (len(data), data[: len(data) // 2]), head=True)
     return ended(timeline, fault.place)._replace(ending=half)
 

@@ -7,9 +7,9 @@ the member becomes null if other events of the stream have it as null.
 
 import json
 import re
-from codecs import getincrementaldecoder
+from codecs import BOM_UTF8, getincrementaldecoder
 from collections.abc import Callable, Iterator, Sequence
-from itertools import chain, islice, pairwise, zip_longest
+from itertools import islice, pairwise, zip_longest
 from math import inf
 from typing import NamedTuple
 
@@ -95,17 +95,17 @@ def parted(events: StreamEvents, place: Place) -> tuple[StreamEvents, StreamEven
 
 def goes_on(timeline: Timeline, place: Place) -> bool:
     """Whether a place is within a timeline: whether any event follows it."""
-    return next(_after(events_of(timeline), place), None) is not None
+    return next(events_after(events_of(timeline), place), None) is not None
 
 
 def goes_on_twice(timeline: Timeline, place: Place) -> bool:
     """Whether at least two events follow a place."""
-    return len([*islice(_after(events_of(timeline), place), 2)]) == 2
+    return len([*islice(events_after(events_of(timeline), place), 2)]) == 2
 
 
 def reaches(timeline: Timeline, place: Place) -> bool:
     """Whether a timeline reaches a place, if only with its end."""
-    return next(_after(_with_an_end(timeline), place), None) is not None
+    return next(events_after(_with_an_end(timeline), place), None) is not None
 
 
 def _with_an_end(timeline: Timeline) -> StreamEvents:
@@ -118,7 +118,8 @@ def _with_an_end(timeline: Timeline) -> StreamEvents:
     yield StreamEvent(b"\0", due if over else inf, 0)
 
 
-def _after(events: StreamEvents, place: Place) -> StreamEvents:
+def events_after(events: StreamEvents, place: Place) -> StreamEvents:
+    """The events after a place."""
     before, after = parted(events, place)
     for _ in before:
         pass
@@ -281,11 +282,8 @@ def _comment(fault: Fault) -> bytes:
 @over_events
 def bom(events: StreamEvents, fault: Fault) -> StreamEvents:
     """A byte order mark before the first event."""
-    first = next(events, None)
-    started: Iterator[StreamEvent] = (
-        iter(()) if first is None else iter((first._replace(data=b"\xef\xbb\xbf" + first.data),))
-    )
-    return chain(started, events)
+    for place, event in enumerate(events):
+        yield event if place else event._replace(data=BOM_UTF8 + event.data)
 
 
 @over_events
