@@ -43,33 +43,11 @@ def test_a_pattern_means_what_it_means_in_python(pattern: str, found: list[str],
     assert [text for text in not_found if compiled.search(text) is not False] == []
 
 
-_PARTS = [
-    "a",
-    "b",
-    "{",
-    "}",
-    "[",
-    "]",
-    "-",
-    "^",
-    "(",
-    ")",
-    "|",
-    "*",
-    "+",
-    "?",
-    "{2}",
-    "{1,}",
-    "{i}",
-    "[a",
-    "b]",
-    "[:a:]",
-]
-_PARTS += ["\\[", "\\d", "\\-", "&&", "~~", "--", "(?:", "(?=", "(?i)", "(?#", "#", "\\\\", ":"]
+_PARTS = r"a b { } [ ] - ^ ( ) | * + ? {2} {1,} {i} [a b] [:a:] \[ \d \- && ~~ -- (?: (?= (?i) (?# # \\ :"
 
 
 @pytest.mark.filterwarnings("ignore:Possible:FutureWarning")
-@given(st.lists(st.sampled_from(_PARTS), max_size=8).map("".join), st.text("ab[]{}i-&:#1", max_size=5))
+@given(st.lists(st.sampled_from(_PARTS.split()), max_size=8).map("".join), st.text("ab[]{}i-&:#1", max_size=5))
 def test_what_python_takes_is_taken_and_finds_the_same_and_what_it_refuses_is_refused_in_its_words(
     pattern: str, text: str
 ) -> None:
@@ -120,12 +98,8 @@ def test_what_had_less_time_in_one_request_has_all_of_it_in_another() -> None:
 
 
 def test_a_text_that_is_no_unicode_is_searched_and_given_up_like_any_other() -> None:
-    compiled = read_regex("(a|aa)+$")
-    assert [compiled.search("\ud800a"), compiled.search("\ud800" + HOSTILE), compiled.search("b\ud800")] == [
-        True,
-        None,
-        False,
-    ]
+    texts = ("\ud800a", "\ud800" + HOSTILE, "b\ud800")
+    assert [*map(read_regex("(a|aa)+$").search, texts)] == [True, None, False]
 
 
 def test_so_many_texts_are_remembered_and_no_more() -> None:
@@ -214,3 +188,61 @@ def test_groups_are_those_that_took_part_in_the_match() -> None:
 def test_groups_of_a_search_that_is_given_up_are_none() -> None:
     renew_patience()
     assert read_regex("(?P<all>(b|bb)+)$").groups("b" * 5000 + "c") == {}
+
+
+# --- literals --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "pattern, literals",
+    [
+        ("question 17", ("question 17",)),
+        (r"^Hello,? world\.$", (" world.",)),
+        ("weather|forecast for", ("weather", "forecast for")),
+        ("(?i)Weather in Oslo", ("weather in oslo",)),
+        ("(?s)(?i)Weather", ("weather",)),
+        (r"\bOslo\b", ("Oslo",)),
+        (r"order \d+ of (?:today|now)", ("order ",)),
+        ("abc*", ("ab",)),
+        ("abc+d{0,3}e{2}fghi", ("fghi",)),
+        ("x{i}", ("x{i}",)),
+        ("weather|", ()),
+        ("weather|.", ()),
+        ("(weather)", ()),
+        ("(?x) wea ther", ()),
+        ("(?i)Wetter für", ()),
+        ("a?b*", ()),
+        (r"\x41\x42 or more", ()),
+        (r"\u0041bc", ()),
+        (r"(.)\1 and more", ()),
+    ],
+)
+def test_the_literals_of_a_pattern_are_outside_of_groups_and_quantifiers(
+    pattern: str, literals: tuple[str, ...]
+) -> None:
+    assert read_regex(pattern)._literals == literals
+
+
+def test_a_text_without_a_literal_is_not_searched_even_if_that_would_take_too_long() -> None:
+    assert read_regex("(a|aa)+$").search(HOSTILE) is None
+    assert read_regex("(a|aa)+ and more$").search(HOSTILE) is False
+
+
+@pytest.mark.parametrize("text", ["WEATHER in Oslo", "the weather\u212a", "WEATHER\u0130"])
+def test_case_is_ignored_in_any_text_if_a_pattern_says_so(text: str) -> None:
+    assert read_regex("(?i)weather").search(text) is True
+
+
+@pytest.mark.parametrize(
+    "pattern, text",
+    [
+        (r"\x41", "A"),
+        (r"\x41b+", "Abb"),
+        (r"(?i)\u0041", "a"),
+        (r"\101b", "Ab"),
+        (r"(a)\1b", "aab"),
+        ("ab{0,2}cd", "acd"),
+    ],
+)
+def test_a_pattern_matches_whatever_its_escapes_and_quantifiers_stand_for(pattern: str, text: str) -> None:
+    assert read_regex(pattern).search(text) is True
