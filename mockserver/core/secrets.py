@@ -87,9 +87,7 @@ _MASKED = re.compile(r"\*{4}.{0,4}", re.DOTALL)
 # The value of a header with its scheme. What is basic encodes a password, whose end would be readable.
 _SCHEMED = re.compile(r"(bearer|basic|token|api-?key|key|oauth|negotiate) +(\S+)", re.IGNORECASE)
 # The user and password of a URL, also of one that is encoded or has lost a slash on its way.
-_USER = re.compile(
-    r"((?::|%3[aA])(?:/|%2[fF]){1,2})(?:[^/?#\s\"'<>\\%]|%(?!2[fF]|3[fF]|23))*(@|%40)",
-)
+_USER = re.compile(r"((?::|%3[aA])(?:/|%2[fF]){1,2})(?:[^/?#\s\"'<>\\%]|%(?!2[fF]|3[fF]|23))*(@|%40)")
 # A parameter of a URL, which may be encoded.
 _PARAMETER = re.compile(r"((?:[?&#;]|%3[fF]|%26|%23) ?)([\w.$\[\]-]{1,80})(=|%3[dD])((?:[^&#;\s\"'<>%]|%(?!26|23))+)")
 _IN_TEXT = re.compile(r"(?<![\w-])(bearer|basic) +([\w.~+/=-]{6,})", re.IGNORECASE)

@@ -147,9 +147,7 @@ FAULTS: dict[str, FaultKind] = {
     ),
     "crlf": _of_streams(streams.crlf, "lines that end in CR LF"),
     "comment": _of_streams(
-        streams.comment,
-        "comment lines between the events",
-        {"text": FaultSetting(TEXT, "keep-alive", "the comment")},
+        streams.comment, "comment lines between the events", {"text": FaultSetting(TEXT, "keep-alive", "the comment")}
     ),
     "bom": _of_streams(streams.bom, "a byte order mark before the first event"),
     "encoding": FaultKind(

@@ -69,9 +69,7 @@ def repeat(choice: Choice, fault: Fault, request: GenerationRequest) -> Choice:
         stuck = call._replace(ids=_stuck(call.ids, start), texts=_stuck(call.texts, start))
         return choice._replace(calls=(stuck,))
     return choice._replace(
-        ids=_stuck(choice.ids, start),
-        texts=_stuck(choice.texts, start),
-        positions=_stuck(choice.positions, start),
+        ids=_stuck(choice.ids, start), texts=_stuck(choice.texts, start), positions=_stuck(choice.positions, start)
     )
 
 

@@ -229,10 +229,7 @@ _OVERLOADED: Act = {"kind": "error", "error": "overloaded"}
 _RATE_LIMIT: Act = {"kind": "error", "error": "rate_limit", "retry_after": 1}
 
 SCENARIOS: dict[str, Scenario] = {
-    "rate-limited": Scenario(
-        "two rate-limit errors, then normal answers",
-        ({**_RATE_LIMIT, "times": 2},),
-    ),
+    "rate-limited": Scenario("two rate-limit errors, then normal answers", ({**_RATE_LIMIT, "times": 2},)),
     "retry-storm": Scenario(
         "rate-limit errors that increase to nine in ten requests, then decrease again",
         (
@@ -241,11 +238,7 @@ SCENARIOS: dict[str, Scenario] = {
         ),
         60.0,
     ),
-    "outage": Scenario(
-        "the vendor's overload error for all requests",
-        ({**_OVERLOADED, "from": 0, "for": 1},),
-        30.0,
-    ),
+    "outage": Scenario("the vendor's overload error for all requests", ({**_OVERLOADED, "from": 0, "for": 1},), 30.0),
     "slow-recovery": Scenario(
         "normal for a tenth of the time, an outage for three tenths, then delays and errors that decrease",
         (

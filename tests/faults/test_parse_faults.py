@@ -119,10 +119,7 @@ def test_every_kind_can_be_written_by_its_name(kind: str) -> None:
             '{ kind = "error", error = "overloaded", limit = "tokens" }',
             'error.limit: is only of error = "rate_limit", not of overloaded',
         ),
-        (
-            '{ kind = "error", retry_after_as = "hours" }',
-            "unknown retry_after_as 'hours'. Known: seconds, ms, date",
-        ),
+        ('{ kind = "error", retry_after_as = "hours" }', "unknown retry_after_as 'hours'. Known: seconds, ms, date"),
         ('{ kind = "status", status = 99 }', "status.status: 99 is not a status from 200 to 599"),
         ('{ kind = "status", status = 204, body = "x" }', "status.body: an answer with status 204 cannot have a body"),
         ('{ kind = "encoding", charset = "klingon" }', "encoding.charset: Python has no encoding 'klingon'"),

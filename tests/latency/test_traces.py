@@ -98,10 +98,7 @@ def test_all_that_was_measured_is_equally_likely() -> None:
 @pytest.mark.parametrize(
     "text, complaint",
     [
-        (
-            "ttft=empirical(file=other.txt)",
-            "column 21: the trace other.txt has not been loaded. Trace files are",
-        ),
+        ("ttft=empirical(file=other.txt)", "column 21: the trace other.txt has not been loaded. Trace files are"),
         ("ttft=empirical(file=t.txt, column=a)", "column 21: the trace t.txt, column=a has not been loaded"),
         ("ttft=empirical(file=t.txt, 10ms)", "column 28: '10ms' is an unexpected argument"),
         ("ttft=empirical(file=t.txt, unit=sec)", "column 33: unknown unit 'sec'. Known: us, µs, ms, s, min"),

@@ -57,11 +57,7 @@ FIELDS: Mapping[str, Field] = {
     "attempt": Field(int, "1, plus one for each time that the same request has just failed or was left early"),
 }
 # The tables of a match by header, by parameter, and by place in the body, each with an example.
-WITHIN = {
-    "headers": '{ x-tenant = "a" }',
-    "query": '{ limit = "20" }',
-    "body": '{ "$.temperature" = 0 }',
-}
+WITHIN = {"headers": '{ x-tenant = "a" }', "query": '{ limit = "20" }', "body": '{ "$.temperature" = 0 }'}
 # The keys of a match that are no fields: those, and tables that are matches themselves.
 COMPOUND = (*WITHIN, "any", "all", "not")
 

@@ -47,14 +47,7 @@ from mockserver.model.tokens import fresh_phrase
 from mockserver.model.tools import gist, results
 from mockserver.model.tools.corrections import corrected, refusals, with_request
 from mockserver.model.tools.orders import Order, forbids, order_in
-from mockserver.model.tools.relevance import (
-    clauses_for,
-    parameter_names,
-    relevance_of,
-    relevant,
-    searches,
-    terms_of,
-)
+from mockserver.model.tools.relevance import clauses_for, parameter_names, relevance_of, relevant, searches, terms_of
 
 # The names of the tools that take the final answer of an agent: those of Pydantic AI and smolagents.
 _FINAL = ("final_result", "final_answer")

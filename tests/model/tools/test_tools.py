@@ -344,10 +344,7 @@ ARITHMETIC = (Tool("add", "Adds a and b.", TERMS), Tool("multiply", "Multiplies 
 @pytest.mark.parametrize(
     "prompt, expected",
     [
-        (
-            "What is 3 * 12? Also, what is 11 + 49?",
-            [("multiply", {"a": 3, "b": 12}), ("add", {"a": 11, "b": 49})],
-        ),
+        ("What is 3 * 12? Also, what is 11 + 49?", [("multiply", {"a": 3, "b": 12}), ("add", {"a": 11, "b": 49})]),
         ("What is 2+2?", [("add", {"a": 2, "b": 2})]),
         ("And 3 times 4, please", [("multiply", {"a": 3, "b": 4})]),
         ("1 plus 2, and 3 plus 4", [("add", {"a": 1, "b": 2}), ("add", {"a": 3, "b": 4})]),
