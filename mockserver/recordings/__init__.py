@@ -166,9 +166,9 @@ _THOUGHTS = ("reasoning", "reasoning_content")
 def scripted_output(events: Sequence[RecordedEvent]) -> ScriptedOutput | None:
     """What the model says in the first choice in the events of a stream or in a body; None if no model answered."""
     values = [_table(event.value) for event in events]
-    if _are_of_responses(values):
+    if values and _is_of_responses(values[0]):
         return _output_of_response(values)
-    if _are_of_messages(values):
+    if values and _is_of_messages(values[0]):
         return _output_of_message(values)
     choices = [each for value in values for each in _tables(value.get("choices")) if not each.get("index")]
     if not choices:
@@ -202,9 +202,9 @@ def scripted_output(events: Sequence[RecordedEvent]) -> ScriptedOutput | None:
 def has_output(event: RecordedEvent) -> bool:
     """Whether an event of a stream has a part of what the model says, and does not only announce it."""
     value = _table(event.value)
-    if _are_of_responses([value]):
+    if _is_of_responses(value):
         return str(value.get("type")).endswith(".delta")
-    if _are_of_messages([value]):
+    if _is_of_messages(value):
         return bool(value.get("type") == "content_block_delta")
     scripted = scripted_output([event])
     return scripted is not None and bool(scripted.text or scripted.reasoning or scripted.calls)
@@ -221,8 +221,7 @@ _INCOMPLETE: Mapping[object, FinishReason] = {
 _ARGUMENTS = {"function_call": "arguments", "custom_tool_call": "input"}
 
 
-def _are_of_responses(values: Sequence[Mapping[str, Any]]) -> bool:
-    value = values[0] if values else {}
+def _is_of_responses(value: Mapping[str, Any]) -> bool:
     return value.get("object") == "response" or str(value.get("type")).startswith("response.")
 
 
@@ -276,8 +275,8 @@ _ENDS: Mapping[object, FinishReason] = {
 _TEXTS = {"text": "text", "thinking": "thinking", "partial_json": "input"}
 
 
-def _are_of_messages(values: Sequence[Mapping[str, Any]]) -> bool:
-    kind = str(values[0].get("type")) if values else ""
+def _is_of_messages(value: Mapping[str, Any]) -> bool:
+    kind = str(value.get("type"))
     return kind in ("message", "ping") or kind.startswith(("message_", "content_block_"))
 
 

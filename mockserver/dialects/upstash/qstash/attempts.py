@@ -23,6 +23,7 @@ import orjson
 from mockserver.core.dialect_state import WebhookRequest, WebhookResult
 from mockserver.core.seeding import Draws, derive
 from mockserver.core.timeline import RawHeaders
+from mockserver.dialects.upstash.errors import CHAT_PATH
 from mockserver.dialects.upstash.qstash.values import (
     Callback,
     DeadLetter,
@@ -59,7 +60,7 @@ def attempt(message: QueuedMessage, retried: int, key: str, real: float) -> Webh
     if message.api is not None:
         # Names are in lower case, as in every request received.
         mine = ((name.lower(), value) for name, value in about if name != "Authorization")
-        headers, url = (*mine, ("authorization", f"Bearer {message.token}")), message.path
+        headers, url = (*mine, ("authorization", f"Bearer {message.token}")), CHAT_PATH
     else:
         signed = signature(message.url, message.body, key, real, message.id, retried)
         headers = tuple(sorted((*about, ("Upstash-Caller-Ip", CALLER_IP), ("Upstash-Signature", signed))))

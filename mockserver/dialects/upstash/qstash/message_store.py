@@ -350,7 +350,7 @@ class MessageStore:
     ) -> None:
         self._count += 1
         size = entry.size if outcome is None else entry.size + size_of_outcome(outcome)
-        self._events.add(self._count, LogEvent(self._count, now, state, entry.message, size, outcome, next_delivery))
+        self._events.add(self._count, LogEvent(now, state, entry.message, size, outcome, next_delivery))
 
 
 def _remember(known: "OrderedDict[Any, Any]", key: object, value: object) -> None:

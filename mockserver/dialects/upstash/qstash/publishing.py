@@ -185,7 +185,6 @@ def _message(id: str, parcel: _Parcel, asked: PublishOptions, now: float, owner:
         labels=asked.labels,
         redacted=asked.redacted,
         api="llm" if is_llm else None,
-        path=CHAT_PATH if is_llm else "",
         token=owner,
     )
 

@@ -35,7 +35,7 @@ class Callback(NamedTuple):
 class QueuedMessage(NamedTuple):
     """A message. Times are Unix seconds.
 
-    - `path`: of the operation that answers it, where it is for QStash's own `api`.
+    - `api`: that of QStash's own which it is for, if it is for none of an application.
     - `token`: of its publisher, to whom alone it is shown, and whom the model's quotas charge.
     - `source`: the message whose outcome it reports, if it is a callback.
     - `redacted`: what answers do not show: `body`, `header` or `header[name]`, the name in lower case.
@@ -52,7 +52,6 @@ class QueuedMessage(NamedTuple):
     queue: str | None = None
     labels: tuple[str, ...] = ()
     api: str | None = None
-    path: str = ""
     token: str = ""
     source: str | None = None
     redacted: tuple[str, ...] = ()
@@ -68,10 +67,8 @@ class DeadLetter(NamedTuple):
 
 
 class LogEvent(NamedTuple):
-    """A line of the log, with a number of its own: the state that a message has reached, and with which outcome. It
-    takes `size` bytes."""
+    """A line of the log: the state that a message has reached, and with which outcome. It takes `size` bytes."""
 
-    number: int
     time: float
     state: str
     message: QueuedMessage
