@@ -6,7 +6,7 @@ from typing import Any
 from mockserver.core.calls import Call, Headers
 from mockserver.core.dialect_state import Timing, WebhookRequest, WebhookResult
 from mockserver.core.installed import load_dialect
-from mockserver.dialects.upstash.qstash.message_store import MessageStore
+from mockserver.dialects.upstash.message_store import MessageStore
 from mockserver.pipeline import complete, parse
 from mockserver.routes import Routes
 from mockserver.state.context import make_context

@@ -32,14 +32,14 @@ from mockserver.dialects.upstash.errors import (
     token,
 )
 
-# The signing keys of every server, until they are rotated: what `signing_key` of `qstash.attempts` derives.
+# The signing keys of every server, until they are rotated: what `signing_key` of `attempts` derives.
 CURRENT_SIGNING_KEY = "sig_J9BNJtiDhVqnyKjufMecfjrriym4"
 NEXT_SIGNING_KEY = "sig_rraZUTNS1hG6x1Jt9FBy6DWPa8tj"
 
 
 def _empty_store() -> WebhookQueue:
     """A message store without messages. The code of QStash is loaded on first use."""
-    from mockserver.dialects.upstash.qstash.message_store import MessageStore
+    from mockserver.dialects.upstash.message_store import MessageStore
 
     return MessageStore()
 
@@ -53,7 +53,7 @@ def _operation(
         # "it cannot be used to publish messages, create new resources [...] or modify existing resources"
         if method != "GET" and (sent_token(call) or "").endswith(READ_ONLY):
             return Refusal(FailureKind.FORBIDDEN, "a read-only token cannot be used for this operation")
-        found: OperationHandler = getattr(import_module(f"{__package__}.qstash.{module}"), name)
+        found: OperationHandler = getattr(import_module(f"{__package__}.{module}"), name)
         try:
             return found(call, scope)
         except RefusedError as error:
@@ -65,7 +65,7 @@ def _operation(
     )
 
 
-_publishing, _messages = partial(_operation, "publishing"), partial(_operation, "messages")
+_publishing, _managing = partial(_operation, "publishing"), partial(_operation, "management")
 
 OPERATIONS = (
     Operation(
@@ -83,25 +83,25 @@ OPERATIONS = (
         200, 202,
     ),
     _publishing("batch", "POST", "/v2/batch", "Publish several messages", "BatchResponse"),
-    _messages("get_message", "GET", "/v2/messages/{messageId}", "One message", "Message"),
-    _messages("cancel_message", "DELETE", "/v2/messages/{messageId}", "Cancel a message", "CancelResponse", 202),
-    _messages("cancel_messages", "DELETE", "/v2/messages", "Cancel messages", "CancelResponse", 202),
-    _messages("list_events", "GET", "/v2/events /v2/logs", "The log of all messages", "Events"),
+    _managing("get_message", "GET", "/v2/messages/{messageId}", "One message", "Message"),
+    _managing("cancel_message", "DELETE", "/v2/messages/{messageId}", "Cancel a message", "CancelResponse", 202),
+    _managing("cancel_messages", "DELETE", "/v2/messages", "Cancel messages", "CancelResponse", 202),
+    _managing("list_events", "GET", "/v2/events /v2/logs", "The log of all messages", "Events"),
     # Before the paths of one dead letter, which would match these too.
-    _messages("retry_dead", "POST", "/v2/dlq/retry/{dlqId}", "Deliver a dead letter again", "Receipt", 201),
-    _messages("retry_dead_letters", "POST", "/v2/dlq/retry", "Deliver dead letters again", "RetryResponse", 201),
-    _messages("list_dead", "GET", "/v2/dlq /v2/dlq/messages", "The dead letters", "DLQMessages"),
-    _messages("delete_dead_letters", "DELETE", "/v2/dlq", "Delete dead letters", "DeleteResponse"),
-    _messages("get_dead", "GET", "/v2/dlq/{dlqId}", "One dead letter", "DLQMessage"),
-    _messages("delete_dead", "DELETE", "/v2/dlq/{dlqId}", "Delete a dead letter"),
-    _messages("list_queues", "GET", "/v2/queues", "The queues", "Queues"),
-    _messages("set_queue", "POST", "/v2/queues", "Make or change a queue"),
-    _messages("pause_queue", "POST", "/v2/queues/{queueName}/pause", "Pause a queue"),
-    _messages("resume_queue", "POST", "/v2/queues/{queueName}/resume", "Resume a queue"),
-    _messages("get_queue", "GET", "/v2/queues/{queueName}", "One queue", "Queue"),
-    _messages("remove_queue", "DELETE", "/v2/queues/{queueName}", "Delete a queue"),
-    _messages("get_keys", "GET", "/v2/keys", "The signing keys", "SigningKeys"),
-    _messages("rotate_keys", "POST", "/v2/keys/rotate", "Replace the signing keys", "SigningKeys"),
+    _managing("retry_dead", "POST", "/v2/dlq/retry/{dlqId}", "Deliver a dead letter again", "Receipt", 201),
+    _managing("retry_dead_letters", "POST", "/v2/dlq/retry", "Deliver dead letters again", "RetryResponse", 201),
+    _managing("list_dead", "GET", "/v2/dlq /v2/dlq/messages", "The dead letters", "DLQMessages"),
+    _managing("delete_dead_letters", "DELETE", "/v2/dlq", "Delete dead letters", "DeleteResponse"),
+    _managing("get_dead", "GET", "/v2/dlq/{dlqId}", "One dead letter", "DLQMessage"),
+    _managing("delete_dead", "DELETE", "/v2/dlq/{dlqId}", "Delete a dead letter"),
+    _managing("list_queues", "GET", "/v2/queues", "The queues", "Queues"),
+    _managing("set_queue", "POST", "/v2/queues", "Make or change a queue"),
+    _managing("pause_queue", "POST", "/v2/queues/{queueName}/pause", "Pause a queue"),
+    _managing("resume_queue", "POST", "/v2/queues/{queueName}/resume", "Resume a queue"),
+    _managing("get_queue", "GET", "/v2/queues/{queueName}", "One queue", "Queue"),
+    _managing("remove_queue", "DELETE", "/v2/queues/{queueName}", "Delete a queue"),
+    _managing("get_keys", "GET", "/v2/keys", "The signing keys", "SigningKeys"),
+    _managing("rotate_keys", "POST", "/v2/keys/rotate", "Replace the signing keys", "SigningKeys"),
 )  # fmt: skip
 
 UPSTASH = Dialect(

@@ -9,7 +9,7 @@ wrong with its body, its callback says. Headers say how a message is delivered, 
 import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
-from urllib.parse import parse_qsl, quote, urlencode, urlsplit
+from urllib.parse import quote, unquote_plus, urlsplit
 
 import orjson
 
@@ -19,17 +19,18 @@ from mockserver.core.failures import FailureKind, Refusal
 from mockserver.core.json_values import nests_absurdly
 from mockserver.core.seeding import derive, fingerprint
 from mockserver.core.timeline import Reply
+from mockserver.dialects.upstash.attempts import digits, duration, milliseconds
 from mockserver.dialects.upstash.errors import CHAT_PATH, ERRORS, QuotaExceededError, RefusedError, object_in, refused
-from mockserver.dialects.upstash.qstash.attempts import digits, duration, milliseconds
-from mockserver.dialects.upstash.qstash.values import (
+from mockserver.dialects.upstash.message_store import owner_of, store_of
+from mockserver.dialects.upstash.values import (
     LONGEST_TIMEOUT,
     Callback,
     Options,
     Publish,
     QueuedMessage,
     canonical,
+    json_reply,
 )
-from mockserver.dialects.upstash.qstash.views import json_reply, owner_of, store_of
 
 LLM = "api/llm"
 # The URL that callbacks state for a message to the model.
@@ -204,10 +205,8 @@ def _key(parcel: _Parcel, asked: PublishOptions, owner: str) -> str | None:
 def _with_query(destination: str, query: str) -> str:
     """A destination, quoted again as in the request, with the query that belongs to it: all but the token."""
     destination = quote(destination, _PLAIN)
-    mine = [(name, value) for name, value in parse_qsl(query, keep_blank_values=True) if name != "qstash_token"]
-    if destination == LLM or not mine:
-        return destination
-    return f"{destination}?{query if 'qstash_token' not in query else urlencode(mine)}"
+    pairs = [pair for pair in query.split("&") if pair and unquote_plus(pair.partition("=")[0]) != "qstash_token"]
+    return destination if destination == LLM or not pairs else f"{destination}?{'&'.join(pairs)}"
 
 
 def _parcels(body: bytes) -> list[_Parcel]:

@@ -14,18 +14,23 @@ import pytest
 from mockserver.core.dialect_state import WebhookRequest, WebhookResult
 from mockserver.core.dialects import EDITIONS
 from mockserver.core.installed import load_dialect
-from mockserver.dialects.upstash.dialect import CURRENT_SIGNING_KEY, NEXT_SIGNING_KEY
-from mockserver.dialects.upstash.qstash.attempts import (
+from mockserver.dialects.upstash.attempts import (
     ExpressionError,
     duration,
     milliseconds,
     signing_key,
     wanted_wait,
 )
-from mockserver.dialects.upstash.qstash.values import Cancel
+from mockserver.dialects.upstash.dialect import CURRENT_SIGNING_KEY, NEXT_SIGNING_KEY
+from mockserver.dialects.upstash.values import Cancel
 from mockserver.routes import Routes
 from tests.support.asking import QUIET
 from tests.support.post import BROKEN, CALLBACK, CHAT, FAILURE, LLM, START, WELL, Post, headers_of
+
+
+@pytest.fixture
+def post() -> Post:
+    return Post()
 
 
 def decoded(text: str) -> str:
@@ -726,7 +731,7 @@ def test_a_comma_in_a_url_is_a_part_of_it(post: Post) -> None:
 
 
 def test_a_page_ends_where_its_bodies_are_large(post: Post, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mockserver.dialects.upstash.qstash.messages._MOST_BYTES", 5_000)
+    monkeypatch.setattr("mockserver.dialects.upstash.management._MOST_BYTES", 5_000)
     for _ in range(3):
         post.publish("/v2/publish/http://127.0.0.1:9/", b"x" * 1_000)
     page = post.ask("GET", "/v2/events")[1]
@@ -974,8 +979,8 @@ def test_durations_are_sums_of_parts(read: Callable[[str], float]) -> None:
 
 
 def test_a_message_store_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mockserver.dialects.upstash.qstash.message_store._MOST_MESSAGES", 3)
-    monkeypatch.setattr("mockserver.dialects.upstash.qstash.message_store._MOST_DEAD", 2)
+    monkeypatch.setattr("mockserver.dialects.upstash.message_store._MOST_MESSAGES", 3)
+    monkeypatch.setattr("mockserver.dialects.upstash.message_store._MOST_DEAD", 2)
     post = Post()
     ids = [post.publish(f"/v2/enqueue/q/http://127.0.0.1:9/{number}", b"") for number in range(5)]
     assert [message.id for message in post.store.messages("token")] == ids[2:]
@@ -985,7 +990,7 @@ def test_a_message_store_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_headers_count_for_the_bound_as_well(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mockserver.dialects.upstash.qstash.message_store._MOST_BYTES", 100_000)
+    monkeypatch.setattr("mockserver.dialects.upstash.message_store._MOST_BYTES", 100_000)
     post = Post()
     for _ in range(4):
         post.publish(
@@ -1002,7 +1007,7 @@ def test_what_is_cancelled_leaves_nothing_behind(post: Post) -> None:
 
 
 def test_queues_without_messages_are_forgotten_when_there_are_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mockserver.dialects.upstash.qstash.message_store._MOST_QUEUES", 3)
+    monkeypatch.setattr("mockserver.dialects.upstash.message_store._MOST_QUEUES", 3)
     post = Post()
     post.publish("/v2/enqueue/kept/http://127.0.0.1:9/", b"")
     for name in ("a", "b", "c"):
@@ -1011,7 +1016,7 @@ def test_queues_without_messages_are_forgotten_when_there_are_too_many(monkeypat
 
 
 def test_a_log_of_long_messages_is_bounded_in_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mockserver.dialects.upstash.qstash.message_store._MOST_BYTES", 2500)
+    monkeypatch.setattr("mockserver.dialects.upstash.message_store._MOST_BYTES", 2500)
     post = Post()
     for _ in range(4):
         post.publish("/v2/publish/http://127.0.0.1:9/", b"x" * 100)

@@ -24,7 +24,8 @@ from mockserver.core.dialect_state import WebhookRequest, WebhookResult
 from mockserver.core.seeding import Draws, derive
 from mockserver.core.timeline import RawHeaders
 from mockserver.dialects.upstash.errors import CHAT_PATH
-from mockserver.dialects.upstash.qstash.values import (
+from mockserver.dialects.upstash.values import (
+    CALLER_IP,
     Callback,
     DeadLetter,
     Fields,
@@ -34,8 +35,6 @@ from mockserver.dialects.upstash.qstash.values import (
     values_by_name,
 )
 
-# Messages come from this machine.
-CALLER_IP = "127.0.0.1"
 # Headers that are not forwarded, because they would contradict those of the request itself.
 _RESERVED = {
     *("host", "content-length", "transfer-encoding", "connection", "accept-encoding", "te", "trailer", "upgrade"),

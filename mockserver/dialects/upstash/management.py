@@ -7,7 +7,7 @@ once. Those take no filter that they do not know: one that is misspelt would let
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain
-from typing import TypeVar
+from typing import Any, TypeVar
 from urllib.parse import parse_qsl, urlsplit
 
 from mockserver.core.calls import Call, by_name
@@ -15,10 +15,12 @@ from mockserver.core.dialects import RequestScope
 from mockserver.core.messages import short_repr
 from mockserver.core.seeding import derive
 from mockserver.core.timeline import Reply
+from mockserver.dialects.upstash.attempts import digits, signing_key
 from mockserver.dialects.upstash.errors import QuotaExceededError, object_in, refused
-from mockserver.dialects.upstash.qstash.attempts import CALLER_IP, digits, signing_key
-from mockserver.dialects.upstash.qstash.publishing import checked_name, read_options
-from mockserver.dialects.upstash.qstash.values import (
+from mockserver.dialects.upstash.message_store import Queue, owner_of, store_of
+from mockserver.dialects.upstash.publishing import checked_name, read_options
+from mockserver.dialects.upstash.values import (
+    CALLER_IP,
     Cancel,
     DeadLetter,
     DropDeadLetters,
@@ -28,17 +30,12 @@ from mockserver.dialects.upstash.qstash.values import (
     RemoveQueue,
     RotateKeys,
     SetQueue,
-    size_of_dead,
-)
-from mockserver.dialects.upstash.qstash.views import (
     dead_view,
     empty_reply,
     event_view,
     json_reply,
     message_view,
-    owner_of,
-    queue_view,
-    store_of,
+    size_of_dead,
 )
 
 Item = TypeVar("Item")
@@ -220,7 +217,7 @@ def _again(call: Call, scope: RequestScope, dead: Sequence[DeadLetter]) -> list[
 
 def list_queues(call: Call, scope: RequestScope) -> Reply:
     """Every queue."""
-    return json_reply([queue_view(each) for each in store_of(scope).queues(owner_of(call))])
+    return json_reply([_queue_view(each) for each in store_of(scope).queues(owner_of(call))])
 
 
 def get_queue(call: Call, scope: RequestScope) -> Reply:
@@ -229,7 +226,19 @@ def get_queue(call: Call, scope: RequestScope) -> Reply:
     queue = store_of(scope).queue(owner_of(call), name)
     if queue is None:
         raise refused(f"queue {name} not found", 404)
-    return json_reply(queue_view(queue))
+    return json_reply(_queue_view(queue))
+
+
+def _queue_view(queue: Queue) -> dict[str, Any]:
+    """A queue."""
+    return {
+        "createdAt": int(queue.created * 1000),
+        "updatedAt": int(queue.updated * 1000),
+        "name": queue.name,
+        "parallelism": queue.parallelism,
+        "lag": queue.lag,
+        "paused": queue.paused,
+    }
 
 
 def set_queue(call: Call, scope: RequestScope) -> Reply:

@@ -12,8 +12,10 @@ from heapq import heapify, heappop, heappush
 from typing import Any
 
 from mockserver.core.caches import Bounded
+from mockserver.core.calls import Call
 from mockserver.core.dialect_state import Timing, WebhookRequest, WebhookResult
-from mockserver.dialects.upstash.qstash.attempts import (
+from mockserver.core.dialects import RequestScope
+from mockserver.dialects.upstash.attempts import (
     attempt,
     callback,
     is_delivered,
@@ -21,7 +23,8 @@ from mockserver.dialects.upstash.qstash.attempts import (
     signing_key,
     wait_before,
 )
-from mockserver.dialects.upstash.qstash.values import (
+from mockserver.dialects.upstash.errors import token
+from mockserver.dialects.upstash.values import (
     Cancel,
     DeadLetter,
     DropDeadLetters,
@@ -351,6 +354,16 @@ class MessageStore:
         self._count += 1
         size = entry.size if outcome is None else entry.size + size_of_outcome(outcome)
         self._events.add(self._count, LogEvent(now, state, entry.message, size, outcome, next_delivery))
+
+
+def store_of(scope: RequestScope) -> MessageStore:
+    """The messages of the namespace; none if there is no server, as for `mockserver plan`."""
+    return scope.webhooks if isinstance(scope.webhooks, MessageStore) else MessageStore()
+
+
+def owner_of(call: Call) -> str:
+    """The publisher whose messages a call is about."""
+    return token(call) or ""
 
 
 def _remember(known: "OrderedDict[Any, Any]", key: object, value: object) -> None:

@@ -1,1 +1,0 @@
-"""QStash's messages: published at once, delivered later, with retries and callbacks."""

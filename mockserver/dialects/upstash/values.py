@@ -1,0 +1,310 @@
+"""Messages: what is delivered, where, and how; and messages, dead letters and log entries as QStash's JSON shows them,
+with times in milliseconds."""
+
+from base64 import b64encode
+from hashlib import sha256
+from typing import Any, NamedTuple
+
+from mockserver.core.dialect_state import WebhookResult
+from mockserver.core.timeline import RawHeaders, Reply
+from mockserver.dialects.openai.replies import body_reply
+
+# Messages come from this machine.
+CALLER_IP = "127.0.0.1"
+# Names and values of HTTP headers.
+Fields = tuple[tuple[str, str], ...]
+
+# "QStash offers an HTTP timeout of 2 hours"
+LONGEST_TIMEOUT = 7_200.0
+# "If it is not provided, the default of 3 retries is used."
+_USUAL_RETRIES = 3
+
+
+class Options(NamedTuple):
+    """How a request is delivered: `headers` go with it, times are in seconds, `retry_delay` is an expression."""
+
+    method: str = "POST"
+    headers: Fields = ()
+    retries: int = _USUAL_RETRIES
+    retry_delay: str | None = None
+    timeout: float = LONGEST_TIMEOUT
+    delay: float = 0.0
+
+
+class Callback(NamedTuple):
+    """Where the outcome of a message is reported, and how."""
+
+    url: str
+    options: Options
+
+
+class QueuedMessage(NamedTuple):
+    """A message. Times are Unix seconds.
+
+    - `api`: that of QStash's own which it is for, if it is for none of an application.
+    - `token`: of its publisher, to whom alone it is shown, and whom the model's quotas charge.
+    - `source`: the message whose outcome it reports, if it is a callback.
+    - `redacted`: what answers do not show: `body`, `header` or `header[name]`, the name in lower case.
+    """
+
+    id: str
+    url: str
+    options: Options
+    body: bytes = b""
+    created: float = 0.0
+    due: float = 0.0
+    callback: Callback | None = None
+    failure_callback: Callback | None = None
+    queue: str | None = None
+    labels: tuple[str, ...] = ()
+    api: str | None = None
+    token: str = ""
+    source: str | None = None
+    redacted: tuple[str, ...] = ()
+
+
+class DeadLetter(NamedTuple):
+    """A message in the dead letter queue, with the outcome of its last attempt."""
+
+    id: str
+    message: QueuedMessage
+    outcome: WebhookResult
+    died: float
+
+
+class LogEvent(NamedTuple):
+    """A line of the log: the state that a message has reached, and with which outcome. It takes `size` bytes."""
+
+    time: float
+    state: str
+    message: QueuedMessage
+    size: int
+    outcome: WebhookResult | None = None
+    next_delivery: float | None = None
+
+
+# --- sizes ---------------------------------------------------------------------------------------------------------
+
+# What a message takes in memory beside its texts, about.
+_OVERHEAD = 1_000
+
+
+def size_of(message: QueuedMessage) -> int:
+    """How many bytes a message takes, about."""
+    callbacks = [each for each in (message.callback, message.failure_callback) if each is not None]
+    headers = (message.options.headers, *(each.options.headers for each in callbacks))
+    texts = (message.url, message.token, *message.labels, *(each.url for each in callbacks))
+    fields = sum(len(name) + len(value) for each in headers for name, value in each)
+    return _OVERHEAD + len(message.body) + fields + sum(map(len, texts))
+
+
+def size_of_dead(dead: DeadLetter) -> int:
+    """How many bytes a dead letter takes, about."""
+    return size_of(dead.message) + size_of_outcome(dead.outcome)
+
+
+def size_of_outcome(outcome: WebhookResult) -> int:
+    """How many bytes an outcome takes, about."""
+    return len(outcome.body) + len(outcome.error) + sum(len(name) + len(value) for name, value in outcome.headers)
+
+
+# --- orders --------------------------------------------------------------------------------------------------------
+
+
+class Publish(NamedTuple):
+    """Deliver a message. Another one with the same `key` is a duplicate for some time."""
+
+    message: QueuedMessage
+    identity: int
+    key: str | None = None
+
+
+class Cancel(NamedTuple):
+    """Do not deliver these messages."""
+
+    ids: tuple[str, ...]
+
+
+class DropDeadLetters(NamedTuple):
+    """Remove these messages from the dead letter queue."""
+
+    ids: tuple[str, ...]
+
+
+class SetQueue(NamedTuple):
+    """Make a queue of a publisher, or change it where a value is given."""
+
+    owner: str
+    name: str
+    parallelism: int | None = None
+    paused: bool | None = None
+
+
+class RemoveQueue(NamedTuple):
+    """Remove a queue of a publisher, and the messages that wait in it."""
+
+    owner: str
+    name: str
+
+
+class RotateKeys(NamedTuple):
+    """Sign with the next key from now on."""
+
+
+def canonical(name: str) -> str:
+    """The name of a header as QStash writes it: `x-my-header` as `X-My-Header`."""
+    return "-".join(part[:1].upper() + part[1:].lower() for part in name.split("-"))
+
+
+def values_by_name(fields: Fields) -> dict[str, list[str]]:
+    """Headers as QStash's JSON has them: in alphabetical order, each with the list of its values."""
+    found: dict[str, list[str]] = {}
+    for name, value in fields:
+        found.setdefault(canonical(name), []).append(value)
+    return dict(sorted(found.items()))
+
+
+def decoded(headers: RawHeaders) -> Fields:
+    """Headers as text."""
+    return tuple((name.decode("latin-1"), value.decode("latin-1")) for name, value in headers)
+
+
+def raw(fields: Fields) -> RawHeaders:
+    """Headers as bytes."""
+    return tuple((name.encode("latin-1", "replace"), value.encode("latin-1", "replace")) for name, value in fields)
+
+
+# --- what answers show ---------------------------------------------------------------------------------------------
+
+
+def json_reply(value: object, status: int = 200, orders: tuple[object, ...] = ()) -> Reply:
+    """An answer of one JSON value."""
+    return body_reply(value)._replace(status=status, orders=orders)
+
+
+def empty_reply(*orders: object) -> Reply:
+    """An answer without a body."""
+    return Reply(200, (), (), orders=orders)
+
+
+def message_view(message: QueuedMessage) -> dict[str, Any]:
+    """A message."""
+    message = _redacted(message)
+    return {
+        "messageId": message.id,
+        "url": message.url,
+        "method": message.options.method,
+        "header": values_by_name(message.options.headers),
+        **_content("body", message.body),
+        "maxRetries": message.options.retries,
+        "notBefore": _milliseconds(message.due),
+        "createdAt": _milliseconds(message.created),
+        **_callbacks(message, "Header"),
+        **_given(queueName=message.queue, retryDelayExpression=message.options.retry_delay),
+        "callerIP": CALLER_IP,
+        **_labels(message),
+        **_given(api=message.api),
+    }
+
+
+def dead_view(dead: DeadLetter) -> dict[str, Any]:
+    """A message in the dead letter queue, with the answer to its last attempt."""
+    outcome = dead.outcome
+    return {
+        **message_view(dead.message),
+        "dlqId": dead.id,
+        "responseStatus": outcome.status or 0,
+        "responseHeader": values_by_name(decoded(outcome.headers)),
+        **_content("responseBody", outcome.body or outcome.error.encode()),
+    }
+
+
+def event_view(event: LogEvent) -> dict[str, Any]:
+    """A log entry."""
+    message, outcome = _redacted(event.message), event.outcome
+    body = message.body.decode() if "body" in message.redacted else _base64(message.body)
+    return {
+        "time": _milliseconds(event.time),
+        "messageId": message.id,
+        "header": values_by_name(message.options.headers),
+        **({"body": body} if body else {}),
+        "state": event.state,
+        **({} if outcome is None else _failure(outcome)),
+        **({} if event.next_delivery is None else {"nextDeliveryTime": _milliseconds(event.next_delivery)}),
+        "url": message.url,
+        **_given(queueName=message.queue),
+        "timeout": _milliseconds(message.options.timeout),
+        "method": message.options.method,
+        **_callbacks(message, "Headers"),
+        "maxRetries": message.options.retries,
+        # Again the first name is of the docs, the second of the SDK.
+        **_given(retryDelayExpression=message.options.retry_delay, retryDelayExpr=message.options.retry_delay),
+        **_labels(message),
+    }
+
+
+def _failure(outcome: WebhookResult) -> dict[str, Any]:
+    """Why an attempt has failed."""
+    if outcome.status is None:
+        return {"error": outcome.error}
+    return {
+        "error": f"{outcome.status} status code",
+        "responseStatus": outcome.status,
+        # The docs have the plural, the vendor's Python SDK reads the singular.
+        "responseHeader": values_by_name(decoded(outcome.headers)),
+        "responseHeaders": values_by_name(decoded(outcome.headers)),
+        "responseBody": _base64(outcome.body),
+    }
+
+
+def _redacted(message: QueuedMessage) -> QueuedMessage:
+    """The message as answers show it: "REDACTED:<SHA256>" in place of what its publisher wants to be kept secret."""
+    if not message.redacted:
+        return message
+    headers = tuple(
+        (name, _hashed(value.encode()))
+        if "header" in message.redacted or f"header[{name.lower()}]" in message.redacted
+        else (name, value)
+        for name, value in message.options.headers
+    )
+    body = _hashed(message.body).encode() if message.body and "body" in message.redacted else message.body
+    return message._replace(body=body, options=message.options._replace(headers=headers))
+
+
+def _hashed(value: bytes) -> str:
+    return f"REDACTED:{sha256(value).hexdigest()}"
+
+
+def _content(name: str, body: bytes) -> dict[str, str]:
+    """A body under its name, or under that of its base64 form if it is no text; nothing if it is empty."""
+    if not body:
+        return {}
+    try:
+        return {name: body.decode()}
+    except UnicodeDecodeError:
+        return {f"{name}Base64": _base64(body)}
+
+
+def _callbacks(message: QueuedMessage, headers: str) -> dict[str, Any]:
+    """Both callbacks, and under their names with the suffix `headers` what goes with them."""
+    found: dict[str, Any] = {}
+    for name, each in (("callback", message.callback), ("failureCallback", message.failure_callback)):
+        if each is not None:
+            found |= {name: each.url, f"{name}{headers}": values_by_name(each.options.headers)}
+    return found
+
+
+def _labels(message: QueuedMessage) -> dict[str, Any]:
+    return {"label": message.labels[0], "labels": list(message.labels)} if message.labels else {}
+
+
+def _given(**values: str | None) -> dict[str, str]:
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def _milliseconds(seconds: float) -> int:
+    return int(seconds * 1000)
+
+
+def _base64(body: bytes) -> str:
+    return b64encode(body).decode()
