@@ -2,7 +2,7 @@
 violations in the words of pydantic.
 
 A check takes about a microsecond (a compiled validator); only a body that fails is validated again, slowly, for the
-reasons. Each dialect keeps its contract as OpenAPI components in `contract/<edition>.json`.
+reasons. Each dialect keeps its contract as OpenAPI components in its folder `contract/`.
 """
 
 import re
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from mockserver.core.dialects import EDITIONS, Edition
+from mockserver.core.dialects import Edition
 from mockserver.core.failures import Violation
 
 if TYPE_CHECKING:
@@ -38,8 +38,26 @@ def components(package: str, name: str) -> Callable[[], Components]:
 
 
 def editions(package: str) -> Editions:
-    """The contract of a dialect's package: `contract/documented.json` and `contract/observed.json`."""
-    return {edition: components(package, edition) for edition in EDITIONS}
+    """The contract of a dialect's package: `contract/documented.json` and `contract/observed.json`; or instead of that
+    `contract/observed.patch.json`, a JSON merge patch of the first (RFC 7396), where they differ in little."""
+    documented = components(package, "documented")
+    if not (files(package) / "contract/observed.patch.json").is_file():
+        return {"documented": documented, "observed": components(package, "observed")}
+    patch = components(package, "observed.patch")
+    return {"documented": documented, "observed": lambda: _patched(documented(), patch())}
+
+
+def _patched(value: Any, patch: Any) -> Any:
+    """A value of JSON with what a merge patch changes in it."""
+    if not isinstance(patch, dict):
+        return patch
+    patched = dict(value) if isinstance(value, dict) else {}
+    for name, change in patch.items():
+        if change is None:
+            patched.pop(name, None)
+        else:
+            patched[name] = _patched(patched.get(name), change)
+    return patched
 
 
 # Nobody reads more violations, and a body may have one for each of a hundred thousand tokens.

@@ -240,13 +240,6 @@ def test_a_system_fingerprint_belongs_to_the_model_and_the_seed_of_the_server_no
     )
 
 
-def test_the_contracts_of_both_editions_differ_in_the_system_fingerprint_alone() -> None:
-    documented, observed = (UPSTASH.contract[edition]()["schemas"] for edition in EDITIONS)
-    told = {name for name, schema in documented.items() if "system_fingerprint" in schema.get("properties", {})}
-    assert told == {"ChatCompletion", "ChatCompletionChunk"}
-    assert {name for name in documented if documented[name] != observed[name]} == told
-
-
 # --- refusals (the rest of them: refused/upstash.json) -----------------------------------------------------------
 
 
