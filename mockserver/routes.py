@@ -157,6 +157,7 @@ class Routes:
 
     def __init__(self, dialects: Mapping[str, Dialect], settings: Settings, serve: Serve = _serve_nothing) -> None:
         self._serve = serve
+        self._unserved = [RouteMatch(dialects[name], None, "") for name in _in_order(dialects, settings)]
         self._routers = {name: self._router(dialect) for name, dialect in dialects.items()}
         self.bare = self._routes([*_own(dialects, settings), *_bare(dialects, settings)])
         hosts = [Host(host, self._routers[name], name) for name in dialects for host in dialects[name].hosts]
@@ -182,6 +183,11 @@ class Routes:
             known = matching(app.routes, scope)
             app = cast("Endpoint", app.default if known is None else known[0].app)  # type: ignore[attr-defined]
         return app.match_of(scope)
+
+    def unserved(self, path: str) -> RouteMatch:
+        """The match for a bare path that no dialect serves, but a stub may: a request there may be for any of them."""
+        first, *others = (match._replace(path=path) for match in self._unserved)
+        return first._replace(others=tuple(others))
 
     def nearest(self, path: str) -> list[str]:
         """Served paths that resemble this one, which is not served; failing that, the roots of the dialects."""
@@ -267,13 +273,18 @@ def _bare(dialects: Mapping[str, Dialect], settings: Settings) -> Iterator[tuple
     if settings.dialect:
         dialects = {settings.dialect: dialects[settings.dialect]}
     sharing: dict[tuple[str, str], dict[str, RouteMatch]] = {}
-    for name in sorted(dialects, key=lambda name: (name != settings.bare, name != _USUAL, name)):
+    for name in _in_order(dialects, settings):
         for operation, path in _paths(dialects[name]):
             match = RouteMatch(dialects[name], operation, path)
             sharing.setdefault((path, operation.method), {}).setdefault(name, match)
     for (path, _), (first, *others) in ((place, [*matches.values()]) for place, matches in sharing.items()):
         is_set = others and first.dialect.name == settings.bare
         yield path, first._replace(others=tuple(others), chosen_by="setting" if is_set else "")
+
+
+def _in_order(dialects: Iterable[str], settings: Settings) -> list[str]:
+    """The dialects' names: the one that the settings name for bare paths, the usual one, the others."""
+    return sorted(dialects, key=lambda name: (name != settings.bare, name != _USUAL, name))
 
 
 def choose_dialect(

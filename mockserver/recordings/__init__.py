@@ -91,19 +91,24 @@ class RecordedEvent(NamedTuple):
 
 def route_of(recorded: Recorded, router: Routes) -> RouteMatch | None:
     """Where a request lands: at its dialect if that is known, else by the longest end of its path that is served. A
-    route of the user's own takes precedence."""
+    route of the user's own takes precedence. What a vendor has that its dialect does not serve has no operation."""
+    unserved: RouteMatch | None = None
     parts = recorded.path.split("/")[1:]
     ends = ["/" + "/".join(parts[start:]) for start in range(len(parts))]
     known = [f"/{recorded.dialect}{end}" for end in ends] if recorded.dialect is not None else []
     for path, host in ((recorded.path, recorded.host), *((path, "") for path in (*known, *ends))):
         route = router.find(recorded.method, path, host)
         if route is None or route.operation is None:
+            # Browsers ask for leave by OPTIONS, which the server grants by itself.
+            if route is not None and recorded.method != "OPTIONS":
+                is_its = recorded.dialect == route.dialect.name or recorded.host in route.dialect.hosts
+                unserved = unserved or (route if is_its else None)
             continue
         if route.others and recorded.dialect is None:
             return choose_dialect(route, call_of(recorded, route).headers, recorded.body, {})
         if route.configured is not None or recorded.dialect in (None, route.dialect.name):
             return route
-    return None
+    return unserved
 
 
 def call_of(recorded: Recorded, route: RouteMatch) -> Call:

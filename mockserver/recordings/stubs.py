@@ -193,7 +193,7 @@ def _understood(recorded: Recorded, router: Routes, settings: Settings, match: s
         plan = parse(make_context(call_of(recorded, route), route, settings))
     except HeaderError as error:
         return Lost(recorded.place, str(error))
-    if plan.refusal is not None and match != EXACT:
+    if plan.refusal is not None and match != EXACT and route.operation is not None:
         why = f": {plan.refusal.message}" if plan.refusal.message else f" ({plan.refusal.kind})"
         return Lost(
             recorded.place,
@@ -245,7 +245,8 @@ def _lenient(asked: _Asked) -> dict[str, Any]:
 def _where(asked: _Asked) -> dict[str, Any]:
     """The target of a request: the operation of its vendor; for another server with the same path that path."""
     recorded, route, facts = asked
-    assert route.operation is not None, "what is understood has an operation"
+    if route.operation is None:
+        return {"dialect": facts.dialect, "path": facts.path, "method": facts.method}
     name, hosts = route.dialect.name, route.dialect.hosts
     if not (recorded.dialect is not None or recorded.host in hosts or f"/{name}/" in recorded.path):
         return {"path": facts.path, "method": facts.method}

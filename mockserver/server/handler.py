@@ -52,10 +52,13 @@ _NONE: Mapping[str, str] = MappingProxyType({})
 class _Incoming:
     """A request on its way: the namespace that it is for, its path there, the setup in force, and the clock."""
 
+    # Whether it has landed nowhere, so that only a stub may answer it.
+    is_nowhere = False
+
     def __init__(self, scope: Scope, app_state: AppState, name: str, path: str, headers: Headers) -> None:
         self.application: Starlette = scope["app"]
         self.method: str = scope["method"]
-        self.path, self.headers = path, headers
+        self.requested, self.path, self.headers = scope["path"], path, headers
         self.query = scope["query_string"].decode("latin-1")
         self.namespace: Namespace = app_state.namespaces.get(name)
         self.setup: Setup = app_state.setup_of(self.namespace) if self.namespace.own else app_state.setup
@@ -65,6 +68,10 @@ class _Incoming:
         self.has_transport = Transport.EXTENSION in scope.get("extensions", {})
         # The origin of the page that may read the answer.
         self.origin = allowed_origin(headers, self.setup.settings) if "origin" in headers else None
+
+    def has_stubs_of_paths(self) -> bool:
+        """Whether there are stubs that may answer where nothing is served."""
+        return any(stub.names("path") for stub in (*self.setup.stubs, *self.namespace.stubs.added.values()))
 
     def call(self, path: str) -> Call:
         """The call under the dialect's native path."""
@@ -109,9 +116,12 @@ class Handler:
         incoming.body = body or b""
         if not is_known:
             return self._deny(incoming, SimulatorError(400, "bad_namespace", BAD_NAME))
+        is_read = (route is not None and route.operation is not None) or incoming.has_stubs_of_paths()
         if route is None:
-            return self._elsewhere(incoming, scope["path"])
-        is_long = len(incoming.body) > MOST_VALUES and route.operation is not None
+            if not is_read:
+                return self._elsewhere(incoming)
+            route, incoming.is_nowhere = incoming.setup.routes.unserved(path), True
+        is_long = len(incoming.body) > MOST_VALUES and is_read
         is_too_large = body is None or (is_long and await asyncio.to_thread(has_more_values, body))
         if route.others:
             # A long body may have to be parsed for that; one that is too large is not read.
@@ -140,6 +150,9 @@ class Handler:
                     incoming, SimulatorError(409, "several_processes", f"{needs_one_process(stateful)}."), route
                 )
             pipeline.resolve(plan, namespace, incoming.arrived, setup.since, setup.stubs)
+            if incoming.is_nowhere and plan.rule is None and plan.handler_error is None:
+                pipeline.release(plan, namespace)
+                return self._elsewhere(incoming)
             if is_long or answers_long(plan):
                 await asyncio.to_thread(pipeline.complete, plan)
             else:
@@ -190,10 +203,10 @@ class Handler:
         pipeline.complete(plan)
         return self._play(incoming, pipeline.record(plan, incoming.namespace, incoming.path, incoming.arrived))
 
-    def _elsewhere(self, incoming: _Incoming, requested: str) -> PlayedResponse:
+    def _elsewhere(self, incoming: _Incoming) -> PlayedResponse:
         """The answer at a path that nothing serves; a browser at the root is led to the live page."""
         if not incoming.setup.settings.strict:
-            led = _to_live_page(incoming, requested)
+            led = _to_live_page(incoming)
             if led is not None:
                 return _aside(incoming, led)
         simulator_error = no_route(incoming.method, incoming.path, self.app_state.dialects, incoming.setup.routes)
@@ -305,12 +318,12 @@ def no_route(method: str, path: str, dialects: Iterable[str], routes: Routes) ->
     return SimulatorError(404, "no_route", message, tuple(near))
 
 
-def _to_live_page(incoming: _Incoming, requested: str) -> Timeline | None:
-    """A redirect to the namespace's live page if a browser requests the root, at the `requested` path; else None."""
+def _to_live_page(incoming: _Incoming) -> Timeline | None:
+    """A redirect to the namespace's live page if a browser requests the root; else None."""
     is_page = "text/html" in (incoming.headers.get("accept") or "")
     if incoming.path != "/" or incoming.method not in ("GET", "HEAD") or not is_page:
         return None
-    location = (b"location", live_page_from(requested, incoming.namespace.name).encode())
+    location = (b"location", live_page_from(incoming.requested, incoming.namespace.name).encode())
     return Timeline(307, (location, (b"cache-control", b"no-store")), ())
 
 

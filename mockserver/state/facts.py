@@ -17,6 +17,7 @@ from mockserver.core.matching.whole_requests import WHOLE, WHOLE_WITH_IDS, whole
 from mockserver.core.regexes import renew_patience
 from mockserver.state.context import RequestContext
 
+_VARIABLE = re.compile(r"{(\w+)}")
 _BOUNDARY = re.compile(r'boundary="?([^";, ]+)')
 
 
@@ -153,7 +154,11 @@ class RequestFacts:
         return found
 
     def _look_up(self, field: str, path: Path) -> Sequence[object]:
+        variables = self._route.variables
         match field:
+            case "path" if variables:
+                # As the routes have it (`/v1/models/{id}`), and as it was requested.
+                return self.path, _VARIABLE.sub(lambda found: variables.get(found[1], found[0]), self.path)
             case "headers":
                 value = self.headers.get(str(path[0]))
             case "query":

@@ -146,6 +146,8 @@ def _returned(handler: ReplyFunction, plan: Plan) -> Prepared:
         returned = Prepared() if value is None else read_prepared(value)
     except StubError as error:
         raise HandlerError(f"{plan.by}: its function returned an invalid reply: {error}") from error
+    if isinstance(returned.content, ScriptedOutput) and not plan.generates:
+        raise HandlerError(f"{plan.by}: its function returned a text, but {_misfit(plan)}")
     own = (returned.seed, returned.latency, returned.output_tokens)
     if callable(returned.content) or own != (None, None, None):
         raise HandlerError(

@@ -38,7 +38,8 @@ def check_abilities(stub: Stub, dialects: Mapping[str, Dialect], settings: Setti
         criteria = RequestMatcher(all=(stub.criteria, step.criteria))
         where = [*_fields_of(criteria, WHERE)]
         content, faults = step.prepared.content, step.prepared.faults
-        if (isinstance(content, Raw) or (content is None and faults)) and _may_be_unserved(where, dialects):
+        needs_no_model = isinstance(content, Raw) or callable(content) or (content is None and bool(faults))
+        if needs_no_model and _may_be_unserved(where, dialects):
             continue
         complaint = complaint_of(criteria, faults, dialects, settings)
         if complaint is not None:

@@ -1,11 +1,14 @@
-"""The server's address, opened in a browser."""
+"""Paths that nothing serves: the root, opened in a browser; and endpoints of vendors that only stubs answer."""
 
 import json
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
 from urllib.parse import urljoin
 
 import pytest
 
-from mockserver import MockServer
+from mockserver import MockServer, contains, raw, regex
 from mockserver.state.settings import Settings
 from tests.support.http import exchange
 
@@ -46,3 +49,51 @@ def test_a_strict_server_and_one_whose_root_is_a_vendors_lead_nobody() -> None:
     with MockServer(Settings(port=0, dialect="cerebras")) as vendor:
         answer = exchange(vendor.url, "GET", "/", headers=BROWSER)
         assert (answer.status, "location" in dict(answer.headers)) == (404, False)
+
+
+IMAGE = {"created": 1, "data": [{"b64_json": "aGk="}]}
+
+
+def test_a_stub_answers_at_an_endpoint_that_no_dialect_serves() -> None:
+    with MockServer() as mock:
+        images = mock.on(method="POST", path="/v1/images/generations", body={"prompt": "a cat"}).reply(raw(IMAGE))
+        mock.stub(
+            match={"dialect": "anthropic", "method": "GET", "path": {"regex": "^/v1/files/(?P<id>.+)$"}},
+            reply={"body": {"id": "{{groups.id}}"}, "template": True},
+        )
+        mock.on(method="PATCH", path=regex("^/v1/models/")).reply(lambda request: raw({"changed": request.method}))
+        mock.on(prompt=contains("anything")).reply("not elsewhere")
+        cat, dog = {"prompt": "a cat"}, {"prompt": "a dog"}
+        version = {"anthropic-version": "2023-06-01"}
+
+        def told(method: str, path: str, body: object = None, headers: Mapping[str, str] = MappingProxyType({})) -> Any:
+            answer = exchange(mock.url, method, path, body, headers=headers)
+            return answer.status, json.loads(answer.body)
+
+        assert told("POST", "/openai/v1/images/generations", cat) == told("POST", "/v1/images/generations", cat)
+        assert told("POST", "/v1/images/generations", cat) == (200, IMAGE)
+        assert (mock.last.rule, mock.last.path) == (images.name, "/v1/images/generations")
+        assert told("GET", "/v1/files/f-1", headers=version) == (200, {"id": "f-1"})
+        assert told("PATCH", "/openai/v1/models/ft:mine") == (200, {"changed": "PATCH"})
+        # A path with an id is known by that, and by the name of its variable.
+        mock.verify.calls(1, method="PATCH", path="/v1/models/ft:mine")
+        mock.verify.calls(1, method="PATCH", path="/v1/models/{id}")
+        # What the stubs do not match is refused as before: by the dialect, or by us.
+        assert told("POST", "/openai/v1/images/generations", dog)[1]["error"]["message"].startswith("Invalid URL")
+        for refused in (("POST", "/v1/images/generations", dog), ("GET", "/v1/files/f-1"), ("GET", "/v1/elsewhere")):
+            assert told(*refused)[1]["error"]["type"] == "mockserver_no_route"
+
+
+def test_a_function_that_fails_where_nothing_is_served_is_told() -> None:
+    with MockServer() as mock:
+        mock.on(method="POST", path="/v1/images/edits").reply(lambda request: 1 / 0)
+        assert exchange(mock.url, "POST", "/v1/images/edits", {}).status == 500
+        assert "ZeroDivisionError" in str(mock.last.handler_error)
+
+
+def test_a_stub_is_for_one_id_or_for_all() -> None:
+    with MockServer() as mock:
+        mock.on(method="GET", path="/v1/models/gpt-4o").reply(raw("one"))
+        mock.on(method="GET", path="/v1/models/{id}").reply(raw("any"))
+        told = [exchange(mock.url, "GET", f"/openai/v1/models/{name}").body for name in ("gpt-4o", "gpt-4o-mini")]
+        assert told == [b"one", b"any"]

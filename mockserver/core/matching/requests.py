@@ -41,7 +41,7 @@ class Field(NamedTuple):
 FIELDS: Mapping[str, Field] = {
     "dialect": Field(str, "the dialect's name"),
     "operation": Field(str, "the operation's name, as in `mockserver routes`"),
-    "path": Field(str, "the dialect's own path, or that of a route of your own"),
+    "path": Field(str, "the dialect's own path, or that of a route of your own; `/v1/models/{id}` is any of them"),
     "method": Field(str, "GET, POST, ..."),
     "model": Field(str, "the requested model"),
     "stream": Field(bool, "whether a stream is requested"),

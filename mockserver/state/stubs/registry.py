@@ -254,11 +254,11 @@ class StubRegistry:
     ) -> Iterator[_Candidate]:
         """The stubs that match, each with its next step and its uses; no step if it is exhausted and to refuse."""
         for stub in self._index(configured).candidates(facts):
-            if (is_refused and stub.exact is None) or (is_unserved and not stub.names_path):
+            if (is_refused and stub.exact is None) or (is_unserved and not stub.names("path")):
                 continue
             used = self._used.get(stub.name, 0)
             step = stub.step(used)
-            if (step is None and stub.exhausted != "refuse") or (step and fits and not fits(step.prepared)):
+            if (step is None and stub.exhausted != "refuse") or (step and not _is_possible(stub, step, fits)):
                 continue
             try:
                 met = matches(stub.criteria, facts) and (step is None or matches(step.criteria, facts))
@@ -289,6 +289,12 @@ class StubRegistry:
                 both = [*self.added.values(), *(stub for stub in configured if stub.name not in self.added)]
                 kept = self._indexed = configured, _Index(tuple(sorted(both, key=lambda stub: -stub.priority)))
         return kept[1]
+
+
+def _is_possible(stub: Stub, step: Step, fits: Fits | None) -> bool:
+    """Whether the answer may fit the request: where a stub says at which endpoint, its function knows which would."""
+    knows = callable(step.prepared.content) and stub.names("operation", "path", "method")
+    return fits is None or knows or fits(step.prepared)
 
 
 def exhausted(stub: Stub) -> NearMiss:
@@ -322,7 +328,7 @@ def _differences(stub: Stub, used: int, facts: Facts, fits: Fits | None) -> Iter
     if step is None:
         yield from exhausted(stub).differences
         return
-    if fits is not None and not fits(step.prepared):
+    if not _is_possible(stub, step, fits):
         content = step.prepared.content
         model = "a request to a model, since this reply is written by one"
         wanted = f"a request for {MEASURED[content.kind]}" if isinstance(content, Measures) else model

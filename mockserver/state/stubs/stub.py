@@ -128,10 +128,9 @@ class Stub(NamedTuple):
         """Whether it matches any request."""
         return self.criteria == ANYTHING and self.exact is None and all(it.criteria == ANYTHING for it in self.steps)
 
-    @property
-    def names_path(self) -> bool:
-        """Whether it says which path its requests have, which may be one that nothing else is served at."""
-        return any(each.field == "path" for each in self.criteria.fields)
+    def names(self, *fields: str) -> bool:
+        """Whether it says of its requests what one of these fields has."""
+        return any(each.field in fields for each in self.criteria.fields)
 
     @property
     def exact(self) -> RecordedRequest | None:
