@@ -56,8 +56,13 @@ FIELDS: Mapping[str, Field] = {
     "number": Field(int, "the number of the request within its namespace, from 1; only requests to a model count"),
     "attempt": Field(int, "1, plus one for each time that the same request has just failed or was left early"),
 }
-# The tables of a match by header, by parameter, and by place in the body, each with an example.
-WITHIN = {"headers": '{ x-tenant = "a" }', "query": '{ limit = "20" }', "body": '{ "$.temperature" = 0 }'}
+# The tables of a match by header, by parameter, and by place in the body: an example of each, the type of its values,
+# and what reads its keys as paths.
+WITHIN: Mapping[str, tuple[str, type, Callable[[str], Path]]] = {
+    "headers": ('{ x-tenant = "a" }', str, lambda name: (name.lower(),)),
+    "query": ('{ limit = "20" }', str, lambda name: (name,)),
+    "body": ('{ "$.temperature" = 0 }', object, read_path),
+}
 # The keys of a match that are no fields: those, and tables that are matches themselves.
 COMPOUND = (*WITHIN, "any", "all", "not")
 
@@ -118,23 +123,18 @@ def read_criteria(table: object, place: str = "match", depth: int = 0) -> Reques
         where = f"{place}.{key}"
         if key in FIELDS:
             fields.append(FieldMatcher(key, read_matcher(value, where, FIELDS[key].type)))
-        elif key == "headers":
-            fields += _within(value, where, str, lambda name: (name.lower(),), key)
-        elif key == "query":
-            fields += _within(value, where, str, lambda name: (name,), key)
-        elif key == "body":
-            fields += _within(value, where, object, read_path, key)
+        elif key in WITHIN:
+            fields += _within(value, where, key)
         elif key not in COMPOUND:
             raise CriteriaError(f"{place}: {unknown_name('field', key, (*FIELDS, *COMPOUND))}")
     several = (_several(table, key, place, depth) for key in ("all", "any", "not"))
     return RequestMatcher(tuple(fields), *several)
 
 
-def _within(
-    table: object, place: str, type: type, read: Callable[[str], tuple[Any, ...]], field: str
-) -> Iterator[FieldMatcher]:
+def _within(table: object, place: str, field: str) -> Iterator[FieldMatcher]:
+    example, type, read = WITHIN[field]
     if not isinstance(table, Mapping):
-        raise CriteriaError(f"{place}: must be a table, such as {WITHIN[field]}")
+        raise CriteriaError(f"{place}: must be a table, such as {example}")
     for name, value in table.items():
         try:
             path = read(str(name))
