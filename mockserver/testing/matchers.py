@@ -128,9 +128,13 @@ def step_value(step: Any) -> Any:
     return reply_value(*step) if isinstance(step, tuple) else reply_value(step)
 
 
-def match_table(match: Mapping[str, Any]) -> Table:
-    """A match as a table of values: `any_`, `all_` and `not_` lose their underscore, patterns become strings."""
-    return {_FIELDS.get(name, name): _field_value(_FIELDS.get(name, name), value) for name, value in match.items()}
+def match_table(match: Any) -> Any:
+    """A match as a table of values: `any_`, `all_` and `not_` lose their underscore, patterns become strings. What is
+    no table is left to be refused where matches are read."""
+    if not isinstance(match, Mapping):
+        return match
+    fields = ((_FIELDS.get(str(name), str(name)), value) for name, value in match.items())
+    return {name: _field_value(name, value) for name, value in fields}
 
 
 def matcher_value(value: Any) -> Any:

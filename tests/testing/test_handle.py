@@ -671,6 +671,8 @@ def test_a_check_that_cannot_be_meant_is_refused_before_it_is_run(handle: Handle
         (lambda: verify.spaced_at_least(float("nan")), "spaced_at_least: nan is not a number of seconds of at least 0"),
         (lambda: verify.calls(3, at_lest=1), "unknown field 'at_lest'. Did you mean 'at_least'?"),
         (lambda: verify.never(statsu=429), "unknown field 'statsu'. Did you mean 'status'?"),
+        (lambda: verify.never(any_=3), "match.any[0]: must be a table"),
+        (lambda: verify.in_order({"turn": 1}, 2), "in_order[1]: must be a table"),  # type: ignore[arg-type]
         (lambda: verify.resilience(patiense=3), "unknown argument 'patiense'. Did you mean 'patience'?"),
         (lambda: handle.declare(handle="retry"), "unknown argument 'handle'. Did you mean 'handles'?"),
         (lambda: handle.wait_for_requests("a"), "wait_for_requests: 'a' is not a whole number of at least 0"),  # type: ignore[arg-type]
