@@ -33,12 +33,11 @@ from mockserver.faults.parse_faults import SCENARIOS, read_faults
 from mockserver.latency.parse_latency import SETTINGS
 from mockserver.pytest_plugin import _OPTIONS as PYTEST_OPTIONS
 from mockserver.state.context import lengths_of, profile_of
-from mockserver.state.settings.checks import check_names, operations_of
+from mockserver.state.settings.checks import check_all
 from mockserver.state.settings.config_file import from_toml
 from mockserver.state.settings.options import OPTIONS, from_environment, from_names, settle, strange_variables
 from mockserver.state.stubs.parse_replies import REPLY_KEYS, read_header_reply
-from mockserver.state.stubs.parse_stubs import STUB_KEYS, read_stubs
-from mockserver.state.stubs.parse_stubs import check_names as check_stub_names
+from mockserver.state.stubs.parse_stubs import STUB_KEYS, check_names, read_stubs
 from mockserver.state.verify import CHECKS
 from mockserver.testing.handle import Handle
 from mockserver.testing.verify import Verifier
@@ -121,13 +120,13 @@ def test_the_example_of_a_test_in_javascript_passes(own_server: MockServer) -> N
 
 @pytest.mark.parametrize("block", blocks("toml"), ids=_first_words)
 def test_every_example_of_a_config_file_is_valid(block: Block) -> None:
-    check_names(settle(from_toml(block.code, block.page)), operations_of(load_dialects()))
+    check_all(settle(from_toml(block.code, block.page)), load_dialects())
 
 
 @pytest.mark.parametrize("block", blocks("toml stubs"), ids=_first_words)
 def test_every_example_of_a_stub_file_is_read(block: Block) -> None:
     for stub in read_stubs(tomllib.loads(block.code)["stub"], block.page):
-        check_stub_names(stub, operations_of(load_dialects()))
+        check_names(stub, load_dialects())
 
 
 @pytest.mark.parametrize("block", [each for each in blocks("yaml") if "services:" in each.code], ids=_first_words)
@@ -162,7 +161,7 @@ def test_the_deployment_asks_and_tells_what_there_is(own_server: MockServer) -> 
     mount = container["volumeMounts"][0]
     assert told["MOCKSERVER_CONFIG"] in {f"{mount['mountPath']}/{name}" for name in files}
     for name, text in files.items():
-        check_names(settle(from_toml(text, name)), operations_of(load_dialects()))
+        check_all(settle(from_toml(text, name)), load_dialects())
 
 
 def test_the_deployment_is_reached_by_its_service_and_keeps_to_the_image() -> None:
@@ -231,7 +230,7 @@ def test_every_command_of_the_examples_is_one(block: Block) -> None:
     options = command.parser(arguments[0]).parse_args(own)
     if command.takes_settings:
         options.config = None
-        check_names(settings_of(options), operations_of(load_dialects()))
+        check_all(settings_of(options), load_dialects())
 
 
 def test_every_other_command_of_the_examples_is_known() -> None:

@@ -21,7 +21,7 @@ from mockserver.server.metrics import Metrics
 from mockserver.server.multi_process import check_processes
 from mockserver.state.namespaces import Namespace, Namespaces
 from mockserver.state.settings import ConfigError, Settings
-from mockserver.state.settings.checks import check_all, operations_of
+from mockserver.state.settings.checks import check_all
 from mockserver.state.settings.options import FIXED
 from mockserver.state.stubs.stub import Stub
 
@@ -49,7 +49,6 @@ class AppState:
 
     def __init__(self, settings: Settings, dialects: Mapping[str, Dialect], serve: Serve) -> None:
         self.dialects = dialects
-        self.operations = operations_of(dialects)
         self.guard = AccessGuard(dialects)
         self.namespaces = Namespaces(settings.journal)
         self.clocks = Clocks()

@@ -12,10 +12,9 @@ from mockserver.core.installed import load_dialects
 from mockserver.core.toml import read_toml
 from mockserver.latency.traces import NO_TRACES, TraceError, TraceFile, Traces, read_trace
 from mockserver.state.settings import ConfigError, Settings
-from mockserver.state.settings.checks import Operations, operations_of
 from mockserver.state.settings.config_file import from_toml, located
 from mockserver.state.settings.options import settle
-from mockserver.state.stub_support import check_abilities
+from mockserver.state.stub_support import check_stub
 from mockserver.state.stubs.parse_stubs import NOTES, check_names, check_unique, read_stubs
 from mockserver.state.stubs.stub import Stub
 from mockserver.state.stubs.values import StubError
@@ -171,8 +170,7 @@ def read_config(path: Path, traces: TraceFiles, sources: Sources | None = None) 
     sources = Sources() if sources is None else sources
     try:
         text = sources.note(path).read_text(encoding="utf-8-sig")
-        operations = operations_of(load_dialects())
-        file = from_toml(text, str(path), lambda name: sources.read(path.parent / name), traces, operations)
+        file = from_toml(text, str(path), lambda name: sources.read(path.parent / name), traces, load_dialects())
     except OSError as error:
         raise ConfigError(f"{path}: {error.strerror}") from None
     except UnicodeDecodeError:
@@ -191,21 +189,18 @@ def configured_stubs(
     settings: Settings, dialects: Mapping[str, Dialect], sources: Sources | None = None
 ) -> tuple[Stub, ...]:
     """The stubs of the settings: those of the config file, then those of the folder. Raises ConfigError."""
-    operations = operations_of(dialects)
-    stubs = (*settings.stub, *(load_stubs(Path(settings.stubs), operations, sources) if settings.stubs else ()))
+    stubs = (*settings.stub, *(load_stubs(Path(settings.stubs), dialects, sources) if settings.stubs else ()))
     try:
         check_unique(stubs)
-        for stub in settings.stub:
-            check_names(stub, operations)
         for stub in stubs:
-            check_abilities(stub, dialects, settings)
+            check_stub(stub, dialects, settings)
     except StubError as error:
         raise ConfigError(str(error)) from None
     return stubs
 
 
-def load_stubs(folder: Path, operations: Operations, sources: Sources | None = None) -> tuple[Stub, ...]:
-    """The stubs of a folder's files, which must not match other `operations`. Raises ConfigError, which names the file
+def load_stubs(folder: Path, dialects: Mapping[str, Dialect], sources: Sources | None = None) -> tuple[Stub, ...]:
+    """The stubs of a folder's files, which must match none but these dialects. Raises ConfigError, which names the file
     and the place in it."""
     sources = Sources() if sources is None else sources
     files = sorted(map(Path, sources.note_folder(folder, _stub_files)))
@@ -218,12 +213,12 @@ def load_stubs(folder: Path, operations: Operations, sources: Sources | None = N
         raise ConfigError(
             f"stubs: no *.toml or *.json files in {folder}, only others such as {other.relative_to(folder)}"
         )
-    return tuple(stub for path in files for stub in _load_stubs(path, folder, operations, sources))
+    return tuple(stub for path in files for stub in _load_stubs(path, folder, dialects, sources))
 
 
-def stubs_at(path: Path, operations: Operations) -> tuple[Stub, ...]:
+def stubs_at(path: Path, dialects: Mapping[str, Dialect]) -> tuple[Stub, ...]:
     """The stubs of a folder's files, or of one file, as a server would read them. Raises ConfigError."""
-    stubs = load_stubs(path, operations) if path.is_dir() else _load_stubs(path, path.parent, operations, Sources())
+    stubs = load_stubs(path, dialects) if path.is_dir() else _load_stubs(path, path.parent, dialects, Sources())
     try:
         check_unique(stubs)
     except StubError as error:
@@ -243,7 +238,7 @@ def _files(folder: str) -> Iterator[str]:
         yield from filter(os.path.isfile, paths)
 
 
-def _load_stubs(path: Path, folder: Path, operations: Operations, sources: Sources) -> tuple[Stub, ...]:
+def _load_stubs(path: Path, folder: Path, dialects: Mapping[str, Dialect], sources: Sources) -> tuple[Stub, ...]:
     name, text = str(path.relative_to(folder)), ""
     try:
         text = sources.note(path).read_text(encoding="utf-8-sig")
@@ -251,7 +246,7 @@ def _load_stubs(path: Path, folder: Path, operations: Operations, sources: Sourc
         tables = _stub_tables(document, path.suffix)
         stubs = read_stubs(tables, "stub", lambda wanted: sources.read(path.parent / wanted), name)
         for number, stub in enumerate(stubs):
-            check_names(stub, operations, f"stub[{number}]")
+            check_names(stub, dialects, f"stub[{number}]")
         return stubs
     except StubError as error:
         message = located(str(error), text, name) if path.suffix == ".toml" else f"{name}: {error}"

@@ -14,6 +14,7 @@ from mockserver.faults.catalogue import FAULTS, FaultKind
 from mockserver.faults.rules import Fault
 from mockserver.model.prepared import ScriptedOutput
 from mockserver.state.settings import Settings
+from mockserver.state.stubs.parse_stubs import check_names
 from mockserver.state.stubs.stub import WHERE, Prepared, Raw, Stub
 from mockserver.state.stubs.values import StubError
 
@@ -31,8 +32,10 @@ _WORDS = {
 }
 
 
-def check_abilities(stub: Stub, dialects: Mapping[str, Dialect], settings: Settings) -> None:
-    """Raise StubError if no request that a stub matches could get one of its answers, and say which could."""
+def check_stub(stub: Stub, dialects: Mapping[str, Dialect], settings: Settings, place: str = "") -> None:
+    """Raise StubError if a stub matches what does not exist (`check_names`), or if no request that it matches could get
+    one of its answers, and say which could."""
+    check_names(stub, dialects, place)
     label = f"stub {stub.name!r}: " if stub.name else "stub: "
     for step in stub.steps:
         criteria = RequestMatcher(all=(stub.criteria, step.criteria))

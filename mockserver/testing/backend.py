@@ -19,9 +19,9 @@ from mockserver.state.journal.exchanges import Exchange, Forgotten, Journal
 from mockserver.state.journal.transcripts import Transcript
 from mockserver.state.journal.views import Past, View
 from mockserver.state.settings import ConfigError, Settings
-from mockserver.state.settings.checks import ADMIN, operations_of, read_namespace_settings
-from mockserver.state.stub_support import check_abilities
-from mockserver.state.stubs.parse_stubs import check_names, read_stub
+from mockserver.state.settings.checks import ADMIN, read_namespace_settings
+from mockserver.state.stub_support import check_stub
+from mockserver.state.stubs.parse_stubs import read_stub
 from mockserver.state.stubs.values import StubError
 from mockserver.state.verify.selection import filter_exchanges
 
@@ -133,11 +133,9 @@ class InProcessJournal:
         return self._thread.call(latest)
 
     def filter_exchanges(self, match: Mapping[str, Any]) -> Mapping[int, Sequence[str]]:
-        operations = operations_of(self._dialects)
-
         def filtered() -> Mapping[int, Sequence[str]]:
             journal = self._journal()
-            return filter_exchanges(journal.exchanges(), match, operations, journal.forgotten.questions)
+            return filter_exchanges(journal.exchanges(), match, self._dialects, journal.forgotten.questions)
 
         return self._thread.call(filtered)
 
@@ -155,10 +153,9 @@ class InProcess(InProcessJournal):
 
     def add_stub(self, table: Mapping[str, Any]) -> str:
         stub = read_stub(table)
-        check_names(stub, operations_of(self._dialects))
 
         def add() -> str:
-            check_abilities(stub, self._dialects, self._settings)
+            check_stub(stub, self._dialects, self._settings)
             return self._space.stubs.add(stub)
 
         return self._thread.call(add)

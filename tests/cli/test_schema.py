@@ -22,7 +22,6 @@ from mockserver.latency.profiles import presets
 from mockserver.server.admin import SCHEMAS
 from mockserver.server.files import load_stubs
 from mockserver.state.settings import ConfigError
-from mockserver.state.settings.checks import operations_of
 from mockserver.state.settings.config_file import from_toml
 from mockserver.state.settings.options import OPTIONS
 from mockserver.state.stubs.parse_replies import REPLY_KEYS
@@ -30,7 +29,7 @@ from mockserver.state.stubs.parse_stubs import STUB_KEYS, read_stubs
 from mockserver.state.stubs.values import StubError
 from mockserver.state.verify.selection import ANSWER_FIELDS
 
-OPERATIONS = operations_of(load_dialects())
+DIALECTS = load_dialects()
 CONFIG, STUBS = (json.loads(json.dumps(FILES[name](load_dialects()))) for name in ("config", "stubs"))
 # Tables whose keys are anybody's.
 FREE = ("headers", "query", "body", "arguments", "json", "usage", "models")
@@ -52,7 +51,7 @@ def refused(document: Mapping[str, Any]) -> bool:
     """Whether a config file with these settings is refused by the reader."""
     text = "\n".join(f"{json.dumps(key)} = {toml_of(value)}" for key, value in document.items())
     try:
-        from_toml(text, "a.toml", lambda name: b"{}", operations=OPERATIONS)
+        from_toml(text, "a.toml", lambda name: b"{}", dialects=DIALECTS)
     except ConfigError:
         return True
     return False
@@ -256,14 +255,14 @@ def test_editors_are_told_what_each_key_of_a_config_file_means() -> None:
 )
 def test_a_stub_file_in_json_may_name_its_schema(tmp_path: Path, text: str) -> None:
     (tmp_path / "a.json").write_text(text)
-    assert len(load_stubs(tmp_path, OPERATIONS)) == 1
+    assert len(load_stubs(tmp_path, DIALECTS)) == 1
     assert wrong(STUBS, json.loads(text)) == []
 
 
 def test_a_stub_file_in_toml_may_name_its_schema(tmp_path: Path) -> None:
     text = '#:schema ../stubs.schema.json\n"$schema" = "../stubs.schema.json"\n[[stub]]\nreply = "x"\n'
     (tmp_path / "a.toml").write_text(text)
-    assert len(load_stubs(tmp_path, OPERATIONS)) == 1
+    assert len(load_stubs(tmp_path, DIALECTS)) == 1
     assert wrong(STUBS, tomllib.loads(text)) == []
 
 
@@ -274,7 +273,7 @@ def test_a_stub_file_in_toml_may_name_its_schema(tmp_path: Path) -> None:
 def test_a_stub_file_is_one_list_or_one_stub(tmp_path: Path, document: Any) -> None:
     (tmp_path / "a.json").write_text(json.dumps(document))
     with pytest.raises(ConfigError):
-        load_stubs(tmp_path, OPERATIONS)
+        load_stubs(tmp_path, DIALECTS)
     assert wrong(STUBS, document)
 
 

@@ -16,7 +16,7 @@ from mockserver.core.quotas import Allowance, Limit, QuotaPolicy, Refused
 from mockserver.state.quotas import Quota, QuotaError, allowance_of, read_quotas
 from mockserver.state.rate_limiter import BucketKey, Cost, RateLimiter, Reservation, cost_of
 from mockserver.state.settings import ConfigError, Settings
-from mockserver.state.settings.checks import check_tiers
+from mockserver.state.settings.checks import check_all
 from mockserver.state.settings.config_file import from_toml
 from mockserver.state.settings.options import checked, from_environment, from_names, settle
 from tests.support.buckets import Tanks
@@ -376,7 +376,7 @@ def test_a_mistake_in_a_file_names_its_line() -> None:
 )
 def test_a_dialect_or_tier_that_does_not_exist_is_named(said: str, complaint: str) -> None:
     with pytest.raises(ConfigError) as raised:
-        check_tiers(read_quotas(said), DIALECTS)
+        check_all(Settings(quota=read_quotas(said)), DIALECTS)
     assert complaint in str(raised.value)
 
 
@@ -384,7 +384,7 @@ def test_the_first_rule_that_is_for_a_request_counts() -> None:
     quotas = read_quotas(
         ["off, key=boss", "free, tokens=30k/min, model=big, dialect=cerebras", "tier2", "concurrent=4"]
     )
-    check_tiers(quotas, DIALECTS)
+    check_all(Settings(quota=quotas), DIALECTS)
 
     def allowance(dialect: str, model: str = "small", key: str = "me") -> Allowance | None:
         return allowance_of(quotas, DIALECTS[dialect], model, key)

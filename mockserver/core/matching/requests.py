@@ -12,6 +12,7 @@ A mistake raises `CriteriaError`, which names the field.
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
+from mockserver.core.dialects import Dialect
 from mockserver.core.json_values import Path, read_path, step_text
 from mockserver.core.matching.values import (
     CriteriaError,
@@ -241,14 +242,10 @@ def distance(criteria: RequestMatcher, facts: Facts) -> int:
     return count
 
 
-def unknown_name_in(criteria: RequestMatcher, operations: Mapping[str, Iterable[str]]) -> str | None:
-    """The error message for a dialect or operation in a match that does not exist; None if all of them do.
-
-    `operations` are the names of each dialect's operations, by the dialect's name.
-    """
-    every = dict.fromkeys(name for each in operations.values() for name in each)
-    known = {"dialect": [*operations], "operation": [*every]}
-    for where, names in known.items():
+def unknown_name_in(criteria: RequestMatcher, dialects: Mapping[str, Dialect]) -> str | None:
+    """The error message for a dialect or operation in a match that does not exist; None if all of them do."""
+    operations = dict.fromkeys(operation.name for dialect in dialects.values() for operation in dialect.operations)
+    for where, names in (("dialect", dialects), ("operation", operations)):
         for name in _literal_values(criteria, where):
             if name not in names:
                 return f"match.{where}: {unknown_name(where, name, names)}"

@@ -86,7 +86,7 @@ async def arm(request: AdminRequest) -> object:
     except FaultError as error:
         raise AdminError(f"{error}. An example: {_EXAMPLE}") from None
     app_state = request.app_state
-    check_matches(faults, app_state.operations)
+    check_matches(faults, app_state.dialects)
     for fault in faults:
         complaint = complaint_of(fault.match, (fault,), app_state.dialects, app_state.setup.settings)
         if complaint is not None:

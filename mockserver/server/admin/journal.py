@@ -270,9 +270,9 @@ async def exchange(request: AdminRequest) -> Response:
 async def filter_exchanges(request: AdminRequest) -> object:
     """For each exchange, where it differs from a match."""
     wanted = await request.json("The body", '{"match": {"model": "m"}}', ("match",))
-    journal, operations = request.namespace.journal, request.app_state.operations
+    journal, dialects = request.namespace.journal, request.app_state.dialects
     forgotten, match = journal.forgotten, wanted.get("match", {})
-    filtered = partial(differences_of, journal.exchanges(), match, operations, forgotten.questions)
+    filtered = partial(differences_of, journal.exchanges(), match, dialects, forgotten.questions)
     found = await asyncio.to_thread(filtered)
     matching = [number for number, differences in found.items() if not differences]
     by_number = {str(number): differences for number, differences in found.items()}

@@ -26,8 +26,8 @@ from mockserver.server.admin.schemas import (
     table,
 )
 from mockserver.server.urls import ADMIN
-from mockserver.state.stub_support import check_abilities
-from mockserver.state.stubs.parse_stubs import NOTES, check_names, check_unique, read_stub
+from mockserver.state.stub_support import check_stub
+from mockserver.state.stubs.parse_stubs import NOTES, check_unique, read_stub
 from mockserver.state.stubs.saving import WRITERS
 from mockserver.state.stubs.stub import Stub, use_of
 from mockserver.state.stubs.values import StubError
@@ -206,8 +206,8 @@ def _read_several(request: AdminRequest, body: Mapping[str, Any]) -> tuple[Stub,
 def _read(request: AdminRequest, table: object, place: str = "stub") -> Stub:
     try:
         stub = read_stub(table, place)
-        check_names(stub, request.app_state.operations, "" if stub.name else place)
-        check_abilities(stub, request.app_state.dialects, request.app_state.setup_of(request.namespace).settings)
+        settings = request.app_state.setup_of(request.namespace).settings
+        check_stub(stub, request.app_state.dialects, settings, "" if stub.name else place)
     except StubError as error:
         raise AdminError(f"{error}. An example: {_EXAMPLE}") from None
     return stub

@@ -169,7 +169,7 @@ async def verify(request: AdminRequest) -> object:
     body = await request.json("The body", _EXAMPLE, ("checks",))
     space = request.namespace
     exchanges, forgotten, stubs = space.journal.exchanges(), space.journal.forgotten, space.stubs.uses()
-    find = partial(filter_exchanges, exchanges, operations=request.app_state.operations, before=forgotten.questions)
+    find = partial(filter_exchanges, exchanges, dialects=request.app_state.dialects, before=forgotten.questions)
     past = Past(await _views(exchanges), forgotten)
     evidence = Evidence(Selector(lambda: past, find), stubs, request.now, space.shift)
     try:

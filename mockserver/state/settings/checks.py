@@ -15,33 +15,28 @@ from mockserver.state.quotas import Quota, QuotaError, check_quotas
 from mockserver.state.settings import ConfigError, RouteSettings, Settings
 from mockserver.state.settings.options import BY_NAME, OWN, from_names
 
-# dialect -> operation -> its paths.
-Operations = Mapping[str, Mapping[str, Iterable[str]]]
+# The prefix of the server's own API.
+ADMIN = "/_mockserver"
+# The documents that it serves beside each dialect.
+DIALECT_DOCUMENTS = ("openapi.json", "conformance.json")
+_VARIABLE = re.compile(r"{\w+}")
 
 
 def check_all(settings: Settings, dialects: Mapping[str, Dialect]) -> None:
     """Raise ConfigError if settings name something that does not exist, or have conflicting routes."""
-    check_names(settings, operations_of(dialects))
-    check_routes(settings, dialects)
+    named = (("dialect", settings.dialect), ("bare", settings.bare), *(("models", name) for name in settings.models))
+    for place, name in named:
+        if name and name not in dialects:
+            raise ConfigError(f"{place}: {unknown_name('dialect', name, dialects)}")
+    _check_routes(settings.routes, dialects)
+    check_matches(settings.fault, dialects)
     check_tiers(settings.quota, dialects)
 
 
-def check_names(settings: Settings, operations: Operations) -> None:
-    """Raise ConfigError if settings name something that does not exist."""
-    for place, name in _named_dialects(settings):
-        if name not in operations:
-            raise ConfigError(f"{place}: {unknown_name('dialect', name, operations)}")
-    for route in settings.routes:
-        _check_route(route, operations[route.dialect])
-    check_matches(settings.fault, operations)
-    for route in settings.routes:
-        check_matches(route.faults, operations, f"{_place_of(route)}: ")
-
-
-def check_matches(faults: Iterable[Fault], operations: Mapping[str, Iterable[str]], place: str = "") -> None:
+def check_matches(faults: Iterable[Fault], dialects: Mapping[str, Dialect], place: str = "") -> None:
     """Raise ConfigError if a fault is for a dialect or an operation that does not exist."""
     for fault in faults:
-        complaint = unknown_name_in(fault.match, operations)
+        complaint = unknown_name_in(fault.match, dialects)
         if complaint is not None:
             raise ConfigError(f"{place}fault.{complaint}")
 
@@ -63,55 +58,35 @@ def check_tiers(quotas: Iterable[Quota], dialects: Mapping[str, Dialect], place:
         raise ConfigError(f"{place}: {error}") from None
 
 
-def _check_route(route: RouteSettings, operations: Mapping[str, Iterable[str]]) -> None:
-    if route.operation not in operations:
-        raise ConfigError(f"{_place_of(route)}: operation: {unknown_name('operation', route.operation, operations)}")
-    wanted = re.findall(r"{\w+}", next(iter(operations[route.operation])))
-    if sorted(re.findall(r"{\w+}", route.path)) != sorted(wanted):
-        holds = f"must contain {' and '.join(wanted)}" if wanted else "cannot contain {...}"
-        raise ConfigError(f"{_place_of(route)}: a path of {route.dialect}'s {route.operation} {holds}")
-
-
-def _place_of(route: RouteSettings) -> str:
-    return f"{route.origin}route {route.path}"
-
-
-def _named_dialects(settings: Settings) -> list[tuple[str, str]]:
-    named = [(f"{_place_of(route)}: dialect", route.dialect) for route in settings.routes]
-    named += [("models", name) for name in settings.models]
-    return named + [(place, name) for place in ("dialect", "bare") if (name := getattr(settings, place))]
-
-
-# The prefix of the server's own API.
-ADMIN = "/_mockserver"
-# The documents that it serves beside each dialect.
-DIALECT_DOCUMENTS = ("openapi.json", "conformance.json")
-_VARIABLE = re.compile(r"{\w+}")
-
-
-def operations_of(dialects: Mapping[str, Dialect]) -> dict[str, dict[str, tuple[str, ...]]]:
-    """The paths of every operation, by the name of its dialect and its own."""
-    return {name: {op.name: op.paths for op in dialect.operations} for name, dialect in dialects.items()}
-
-
-def check_routes(settings: Settings, dialects: Mapping[str, Dialect]) -> None:
-    """Raise ConfigError for a user's route that no request could reach."""
+def _check_routes(routes: Iterable[RouteSettings], dialects: Mapping[str, Dialect]) -> None:
+    """Raise ConfigError for a user's route of what does not exist, and for one that no request could reach."""
     documents = {f"/{name}/{document}" for name in dialects for document in DIALECT_DOCUMENTS}
     known: dict[tuple[str, str], RouteSettings] = {}
-    for route in settings.routes:
-        path, method = route.path, operation_of(route, dialects[route.dialect]).method
+    for route in routes:
+        path, place = route.path, f"{route.origin}route {route.path}"
+        if route.dialect not in dialects:
+            raise ConfigError(f"{place}: dialect: {unknown_name('dialect', route.dialect, dialects)}")
+        operations = {operation.name: operation for operation in dialects[route.dialect].operations}
+        if route.operation not in operations:
+            raise ConfigError(f"{place}: operation: {unknown_name('operation', route.operation, operations)}")
+        operation = operations[route.operation]
+        wanted = _VARIABLE.findall(operation.paths[0])
+        if sorted(_VARIABLE.findall(path)) != sorted(wanted):
+            holds = f"must contain {' and '.join(wanted)}" if wanted else "cannot contain {...}"
+            raise ConfigError(f"{place}: a path of {route.dialect}'s {route.operation} {holds}")
+        check_matches(route.faults, dialects, f"{place}: ")
         if path.startswith(ADMIN) or path in documents:
-            raise ConfigError(f"route {path}: this path is used by the server itself; choose another path")
+            raise ConfigError(f"{place}: this path is used by the server itself; choose another path")
         if path.startswith("/ns/"):
             raise ConfigError(
-                f"route {path}: /ns/<name> at the beginning names a namespace and works for every route; leave it out"
+                f"{place}: /ns/<name> at the beginning names a namespace and works for every route; leave it out"
             )
         if "?" in path or "#" in path:
-            raise ConfigError(f"route {path}: a path cannot contain ? or #")
-        other = known.setdefault((method, _VARIABLE.sub("{}", path)), route)
+            raise ConfigError(f"{place}: a path cannot contain ? or #")
+        other = known.setdefault((operation.method, _VARIABLE.sub("{}", path)), route)
         if other is not route:
             both = " and ".join(f"{each.dialect}'s {each.operation}" for each in (other, route))
-            raise ConfigError(f"route {path}: two operations cannot both answer {method} there: {both}")
+            raise ConfigError(f"{place}: two operations cannot both answer {operation.method} there: {both}")
 
 
 def operation_of(route: RouteSettings, dialect: Dialect) -> Operation:
@@ -127,7 +102,7 @@ def read_namespace_settings(
         if name not in OWN:
             raise ConfigError(_not_own(name))
     own = from_names(given, "setting", traces)
-    check_matches(own.get("fault", ()), operations_of(dialects))
+    check_matches(own.get("fault", ()), dialects)
     check_no_listener_faults(own.get("fault", ()), "setting fault")
     check_tiers(own.get("quota", ()), dialects, "setting quota")
     return own

@@ -5,15 +5,15 @@ from collections.abc import Mapping
 from dataclasses import fields, replace
 from typing import Any
 
+from mockserver.core.dialects import Dialect
 from mockserver.core.messages import unknown_name
 from mockserver.core.toml import TomlError, read_toml
 from mockserver.latency.traces import NO_TRACES, Tracing
 from mockserver.state.settings import ConfigError, RouteSettings
-from mockserver.state.settings.checks import Operations, check_names, check_no_listener_faults
+from mockserver.state.settings.checks import check_all, check_no_listener_faults
 from mockserver.state.settings.options import BY_NAME, read_option, settle
 from mockserver.state.stubs.parse_replies import Files
-from mockserver.state.stubs.parse_stubs import check_names as check_stub_names
-from mockserver.state.stubs.parse_stubs import read_stubs
+from mockserver.state.stubs.parse_stubs import check_names, read_stubs
 from mockserver.state.stubs.values import StubError
 
 _ROUTE_KEYS = tuple(item.name for item in fields(RouteSettings))
@@ -24,10 +24,10 @@ def from_toml(
     name: str,
     files: Files | None = None,
     traces: Tracing = NO_TRACES,
-    operations: Operations | None = None,
+    dialects: Mapping[str, Dialect] | None = None,
 ) -> dict[str, Any]:
     """Settings from a config file's text; `name` is what errors call it, `files` reads what its stubs name, `traces`
-    what its latencies do. With the `operations`, names are checked as by `check_names`."""
+    what its latencies do. With `dialects`, all is checked as by `check_all`."""
     try:
         document = read_toml(text)
     except TomlError as error:
@@ -42,17 +42,17 @@ def from_toml(
             replace(route, origin=f"{name}, line {line_of(text, f'route[{number}]')}: ")
             for number, route in enumerate(settings["routes"])
         )
-    if operations is not None:
-        _check_names_of(settings, operations, text, name)
+    if dialects is not None:
+        _check(settings, dialects, text, name)
     return settings
 
 
-def _check_names_of(settings: Mapping[str, Any], operations: Operations, text: str, name: str) -> None:
+def _check(settings: Mapping[str, Any], dialects: Mapping[str, Dialect], text: str, name: str) -> None:
     """Raise ConfigError, which names the line, where settings of a config file name what does not exist."""
     try:
-        check_names(settle(settings), operations)
+        check_all(settle(settings), dialects)
         for number, stub in enumerate(settings.get("stub", ())):
-            check_stub_names(stub, operations, f"stub[{number}]")
+            check_names(stub, dialects, f"stub[{number}]")
     except (ConfigError, StubError) as error:
         # Routes know their lines.
         raise ConfigError(str(error) if str(error).startswith(name) else located(str(error), text, name)) from None

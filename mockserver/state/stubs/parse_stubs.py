@@ -59,13 +59,14 @@ or None for a generated answer.
 A mistake raises `StubError`, which names the place and what would have been valid.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import get_args
 
 import orjson
 
 from mockserver.core.calls import joined
+from mockserver.core.dialects import Dialect
 from mockserver.core.json_values import is_shallow
 from mockserver.core.matching.requests import (
     RequestMatcher,
@@ -141,14 +142,12 @@ def check_unique(stubs: Sequence[Stub]) -> None:
         seen[stub.name] = stub
 
 
-def check_names(stub: Stub, operations: Mapping[str, Iterable[str]], place: str = "") -> None:
-    """Raise StubError if a stub matches a dialect or an operation that does not exist.
-
-    `operations` are the names of each dialect's operations; `place` replaces the stub's name in error messages.
-    """
+def check_names(stub: Stub, dialects: Mapping[str, Dialect], place: str = "") -> None:
+    """Raise StubError, which names the `place`, or else the stub, if it matches a dialect or an operation that does not
+    exist."""
     prefix = f"stub {stub.name!r}: " if stub.name and not place else f"{place or 'stub'}."
     for criteria in (stub.criteria, *(step.criteria for step in stub.steps)):
-        complaint = unknown_name_in(criteria, operations)
+        complaint = unknown_name_in(criteria, dialects)
         if complaint is not None:
             raise StubError(f"{prefix}{complaint}")
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, get_args
 
+from mockserver.core.dialects import Dialect
 from mockserver.core.generation import FinishReason
 from mockserver.core.matching.requests import (
     COMPOUND,
@@ -164,17 +165,16 @@ def _differences(view: View, matchers: Iterable[tuple[str, ValueMatcher]]) -> It
 
 
 def filter_exchanges(
-    exchanges: Iterable[Exchange], match: Any, operations: Mapping[str, Iterable[str]], before: int = 0
+    exchanges: Iterable[Exchange], match: Any, dialects: Mapping[str, Dialect], before: int = 0
 ) -> dict[int, Sequence[str]]:
     """The differences of each exchange from what is wanted, by its number; none if it matches.
 
-    `match` is a table of criteria, `operations` are the names of each dialect's operations; `before` is the number of
-    questions before these exchanges. Raises CriteriaError for names that do not exist, and if a decision depends on a
-    search that was given up, since the count of matches would be a guess. A request to an unserved path has no fields,
-    and only matches empty criteria.
+    `match` is a table of criteria, `before` the number of questions before these exchanges. Raises CriteriaError for
+    names that do not exist, and if a decision depends on a search that was given up, since the count of matches would
+    be a guess. A request to an unserved path has no fields, and only matches empty criteria.
     """
     criteria = read_criteria(match)
-    complaint = unknown_name_in(criteria, operations)
+    complaint = unknown_name_in(criteria, dialects)
     if complaint is not None:
         raise CriteriaError(complaint)
     questions = before

@@ -12,11 +12,10 @@ from mockserver.cli import main
 from mockserver.core.installed import load_dialects
 from mockserver.server.files import configured_stubs, load_stubs
 from mockserver.state.settings import ConfigError, Settings
-from mockserver.state.settings.checks import operations_of
 from tests.support.goldens import FIXTURES
 from tests.support.http import Transcript, exchange
 
-OPERATIONS = operations_of(load_dialects())
+DIALECTS = load_dialects()
 
 LIBRARY = FIXTURES / "stubs"
 ASK = {"model": "llama3.1-8b", "prompt": "What is the weather like?"}
@@ -270,7 +269,7 @@ def test_one_table_or_a_list_of_them_is_a_json_file_too(tmp_path: Path) -> None:
     (tmp_path / "a.json").write_text('{"reply": "one"}')
     (tmp_path / "b.json").write_text('[{"name": "x", "reply": "two"}, {"reply": "three"}]')
     (tmp_path / "_notes.json").write_text("{")
-    assert [(stub.name, stub.origin) for stub in load_stubs(tmp_path, OPERATIONS)] == [
+    assert [(stub.name, stub.origin) for stub in load_stubs(tmp_path, DIALECTS)] == [
         ("a.json-1", "a.json"),
         ("x", "b.json"),
         ("b.json-2", "b.json"),
@@ -283,27 +282,27 @@ def test_stubs_are_listed_under_either_name_in_a_file_and_over_the_admin_api(
 ) -> None:
     listed = {key: [{"name": "a", "reply": "one"}, {"name": "b", "reply": "two"}]}
     (tmp_path / "x.json").write_text(json.dumps(listed))
-    assert [stub.name for stub in load_stubs(tmp_path, OPERATIONS)] == ["a", "b"]
+    assert [stub.name for stub in load_stubs(tmp_path, DIALECTS)] == ["a", "b"]
     added = exchange(server.url, "POST", f"/_mockserver/ns/either-{key}/stubs", listed)
     assert json.loads(added.body) == {"added": ["a", "b"]}
 
 
 def test_a_folder_that_is_not_there_is_told() -> None:
     with pytest.raises(ConfigError, match="stubs: folder nowhere does not exist"):
-        load_stubs(Path("nowhere"), OPERATIONS)
+        load_stubs(Path("nowhere"), DIALECTS)
 
 
 def test_a_folder_in_which_no_file_is_one_of_stubs_is_told_unless_it_is_empty(tmp_path: Path) -> None:
-    assert load_stubs(tmp_path, OPERATIONS) == ()
+    assert load_stubs(tmp_path, DIALECTS) == ()
     (tmp_path / "x.yaml").write_text("reply: hello")
     with pytest.raises(ConfigError, match=r"stubs: no \*\.toml or \*\.json files in .*, only others such as x\.yaml"):
-        load_stubs(tmp_path, OPERATIONS)
+        load_stubs(tmp_path, DIALECTS)
 
 
 def test_a_mistake_in_a_stub_file_is_told_with_its_line(tmp_path: Path) -> None:
     (tmp_path / "a.toml").write_text('[[stub]]\nreply = "one"\n\n[[stub]]\npriority = 1\nreply = { txt = "x" }\n')
     with pytest.raises(ConfigError, match=r"^a\.toml, line 6: stub\[1\]\.reply: unknown key 'txt'"):
-        load_stubs(tmp_path, OPERATIONS)
+        load_stubs(tmp_path, DIALECTS)
 
 
 def test_the_command_line_checks_and_plans_with_stubs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

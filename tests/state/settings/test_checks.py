@@ -5,7 +5,7 @@ import pytest
 from mockserver.core.installed import load_dialects
 from mockserver.server.app import create_app
 from mockserver.state.settings import ConfigError, RouteSettings, Settings
-from mockserver.state.settings.checks import check_routes
+from mockserver.state.settings.checks import check_all
 
 DIALECTS = load_dialects()
 
@@ -28,7 +28,7 @@ def test_a_route_that_no_request_could_reach_is_refused(paths: list[str], said: 
     dialects = ("cerebras", "friendli", "ovms")
     routes = tuple(RouteSettings(path, name, "completions") for path, name in zip(paths, dialects, strict=False))
     with pytest.raises(ConfigError) as raised:
-        check_routes(Settings(routes=routes), DIALECTS)
+        check_all(Settings(routes=routes), DIALECTS)
     assert str(raised.value).startswith(said)
     with pytest.raises(ConfigError):
         create_app(Settings(routes=routes))
@@ -41,6 +41,6 @@ def test_routes_may_share_a_path_by_different_methods_or_variables_in_different_
         RouteSettings("/x/{id}", "cerebras", "model"),
         RouteSettings("/{id}/x", "ovms", "model"),
     )
-    check_routes(Settings(routes=routes), DIALECTS)
+    check_all(Settings(routes=routes), DIALECTS)
     with pytest.raises(ConfigError, match="two operations cannot both answer GET there: "):
-        check_routes(Settings(routes=(*routes, RouteSettings("/x/{id}", "ovms", "model"))), DIALECTS)
+        check_all(Settings(routes=(*routes, RouteSettings("/x/{id}", "ovms", "model"))), DIALECTS)

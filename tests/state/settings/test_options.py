@@ -5,7 +5,7 @@ import pytest
 from mockserver.core.installed import load_dialects
 from mockserver.faults.parse_faults import read_faults
 from mockserver.state.settings import ConfigError, RouteSettings, Settings
-from mockserver.state.settings.checks import check_names, operations_of
+from mockserver.state.settings.checks import check_all
 from mockserver.state.settings.config_file import from_toml, line_of
 from mockserver.state.settings.options import OPTIONS, checked, from_environment, from_names, settle
 
@@ -92,7 +92,7 @@ def test_a_route_that_cannot_be_is_told_with_its_line() -> None:
     text = '[[route]]\npath = "/a"\ndialect = "cerebras"\noperation = "completions"\n'
     settings = settle(from_toml(text + text.replace("/a", "/b").replace("completions", "completion"), "mock.toml"))
     with pytest.raises(ConfigError, match=r"mock\.toml, line 5: route /b: operation: unknown operation 'completion'"):
-        check_names(settings, operations_of(load_dialects()))
+        check_all(settings, load_dialects())
 
 
 @pytest.mark.parametrize(
@@ -238,11 +238,17 @@ def test_a_mistake_in_a_file_names_its_place_and_what_would_be_valid(text: str, 
             "[[stub]]\nreply = 'a'\n[[stub]]\nname = 'b'\nreply = 'c'\nmatch = { dialect = 'ovs' }",
             "line 6: stub[1].match.dialect: unknown dialect 'ovs'",
         ),
+        ("seed = 1\nquota = ['free', 'fre']", "line 2: quota: tier: unknown tier 'fre'. Did you mean 'free'?"),
+        (
+            "[[route]]\npath = '/x'\ndialect = 'ovms'\noperation = 'completions'\n"
+            "[[route]]\npath = '/ns/x'\ndialect = 'ovms'\noperation = 'completions'",
+            "line 5: route /ns/x: /ns/<name> at the beginning names a namespace",
+        ),
     ],
 )
 def test_a_name_in_a_file_that_nothing_has_is_told_with_its_line(text: str, complaint: str) -> None:
     with pytest.raises(ConfigError) as raised:
-        from_toml(text, "mock.toml", operations=operations_of(load_dialects()))
+        from_toml(text, "mock.toml", dialects=load_dialects())
     assert str(raised.value).startswith(f"mock.toml, {complaint}")
 
 
@@ -266,11 +272,11 @@ def test_a_name_in_a_file_that_nothing_has_is_told_with_its_line(text: str, comp
         ),
         (
             Settings(fault=read_faults('{ kind = "cut", match = { operation = "chat" } }')),
-            "fault.match.operation: unknown operation 'chat'. Known: completions, model",
+            "fault.match.operation: unknown operation 'chat'. ",
         ),
     ],
 )
 def test_a_dialect_or_operation_that_does_not_exist_is_named(settings: Settings, complaint: str) -> None:
     with pytest.raises(ConfigError) as raised:
-        check_names(settings, {"cerebras": {"completions": ("/v1/completions",), "model": ("/v1/models/{id}",)}})
+        check_all(settings, load_dialects())
     assert complaint in str(raised.value)
