@@ -9,9 +9,8 @@ for in a bounded part of a prompt.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache, lru_cache
-from importlib.resources import files
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -52,7 +51,7 @@ _ENDINGS = re.compile(
 )
 
 
-class Verb(NamedTuple):
+class Calculation(NamedTuple):
     """An operation on two numbers in a text, and the stems of the words for it."""
 
     text: str
@@ -60,9 +59,11 @@ class Verb(NamedTuple):
 
 
 class _Concepts(NamedTuple):
-    words: Mapping[str, tuple[str, ...]]  # a whole word to its concepts
-    beginnings: Mapping[str, tuple[str, ...]]  # the beginning of a word
-    dense: Mapping[str, tuple[str, ...]]  # a text of dense letters
+    """The concepts of whole words, of beginnings of words, and of texts of dense letters."""
+
+    words: dict[str, tuple[str, ...]]
+    beginnings: dict[str, tuple[str, ...]]
+    dense: dict[str, tuple[str, ...]]
 
 
 def terms(text: str, ignored: frozenset[str] = frozenset()) -> frozenset[str]:
@@ -77,21 +78,15 @@ def terms(text: str, ignored: frozenset[str] = frozenset()) -> frozenset[str]:
     return frozenset(found)
 
 
-def operations(text: str) -> tuple[Verb, ...]:
+def operations(text: str) -> list[Calculation]:
     """The operations on two numbers in a text: "3 * 12", "11 plus 49"."""
-    if not any(map(str.isdigit, text)):
-        return ()
-    return tuple(_operation(match) for match in _OPERATION.finditer(text))
+    found = _OPERATION.finditer(text) if any(map(str.isdigit, text)) else ()
+    return [Calculation(m[0], _OPERATORS[(m["sign"] or m["word"]).lower().split()[0]]) for m in found]
 
 
 def is_operation(names: frozenset[str]) -> bool:
     """Whether one of some stems stands for an operation on numbers."""
     return any(not names.isdisjoint(own) for own in _OPERATORS.values())
-
-
-def _operation(match: re.Match[str]) -> Verb:
-    operator = (match["sign"] or match["word"]).lower().split()[0]
-    return Verb(match[0], _OPERATORS[operator])
 
 
 def words_in(text: str) -> frozenset[str]:
@@ -142,20 +137,15 @@ def _dense_terms(run: str) -> tuple[str, ...]:
 
 @cache
 def _concepts() -> _Concepts:
-    tables: tuple[dict[str, tuple[str, ...]], ...] = ({}, {}, {})
-    for name, word in _entries():
-        kind = 2 if _DENSE.match(word) else int(word.endswith("*"))
-        key = word.removesuffix("*")
-        tables[kind][key] = (*tables[kind].get(key, ()), name)
-    return _Concepts(*tables)
-
-
-def _entries() -> Iterator[tuple[str, str]]:
-    """Every word of the table, after the name of its concept, which is the first word of its line."""
-    for line in (files("mockserver.model") / "concepts.txt").read_text("utf-8").splitlines():
-        if not line.startswith("#"):
-            words = line.split()
-            yield from ((f"#{words[0].removesuffix('*')}", word) for word in words)
+    found = _Concepts({}, {}, {})
+    for line in languages.sections("concepts.txt")["concepts"]:
+        # The first word gives the concept its name.
+        name = f"#{line.split()[0].removesuffix('*')}"
+        for word in line.split():
+            kind = found.dense if _DENSE.match(word) else found.beginnings if word.endswith("*") else found.words
+            key = word.removesuffix("*")
+            kind[key] = (*kind.get(key, ()), name)
+    return found
 
 
 # --- names ------------------------------------------------------------------------------------------------------------
