@@ -171,7 +171,11 @@ def literal_answers(text: str) -> tuple[str, ...]:
 def sentence_to_say(text: str) -> str | None:
     """The sentence that a short message dictates without quotes or a colon ("Say this is a test"), or None."""
     match = _SAY_IT.match(text) if len(text) <= _SHORT else None
-    return None if match is None or _HOW.search(match[1]) else _sentence(match[1].strip())
+    if match is None or _HOW.search(match[1]):
+        return None
+    words = match[1].strip()
+    # A full stop if there are several words.
+    return words[0].upper() + words[1:] + ("." if " " in words else "")
 
 
 # "Only output the SQL query", and the first of the tables that it is about.
@@ -266,11 +270,6 @@ def _numbers(first: int, last: int) -> str | None:
         return None
     step = 1 if last >= first else -1
     return ", ".join(map(str, range(first, last + step, step)))
-
-
-def _sentence(words: str) -> str:
-    """The words with a capital at the start, and a full stop if there are several."""
-    return words[0].upper() + words[1:] + ("." if " " in words else "")
 
 
 def _listed(text: str) -> tuple[str, ...]:

@@ -136,8 +136,9 @@ _SAYING = re.compile(
     rf"\b(?:saying|(?:that|which) (?:says|reads)|to say|with the (?:text|message|body|content))(?: that)?:? {_UNQUOTED}"
     r"([^\n]{1,300}?)(?=[.!?]?\s*(?:\n|$)|[.!?] )"
 )
-# Without quotation marks before the colon, which would be a quoted text or JSON.
-_AFTER_COLON = re.compile(rf"\A[^:\n\"{{}}]{{2,80}}?[^\W\d_][)]?: {{0,3}}\n?{_UNQUOTED}(\S.*)\Z", re.DOTALL)
+# The text after an order that ends in a colon, "Summarize this: ...". Without quotation marks before the colon, which
+# would be a quoted text or JSON.
+_AFTER_COLON = re.compile(rf"\A\s*+[^:\n\"{{}}]{{2,80}}?[^\W\d_][)]?: {{0,3}}\n?{_UNQUOTED}(\S.*)\Z", re.DOTALL)
 # "Create a task: Fix the login, high priority"
 _ITEM = re.compile(
     rf"\b(?:task|to-?do|reminder|ticket|issue|event|meeting|item|note|story|bug)\b[^:\n.\"{{}}]{{0,20}}: {{0,3}}"
@@ -290,12 +291,6 @@ def _persons(topic: str, about: frozenset[str]) -> Iterator[str]:
         yield from (match[1] for match in pattern.finditer(topic) if match[1].lower() not in languages.stopwords("en"))
 
 
-def _after_colon(topic: str, about: frozenset[str]) -> Iterator[str]:
-    """The text after an order that ends in a colon: "Summarize this: ..."."""
-    match = _AFTER_COLON.match(topic.strip())
-    return iter(()) if match is None else iter((match[1].strip(),))
-
-
 def _named_value(name: str, topic: str) -> Iterator[str]:
     """What follows the name of a property: "with the subject Hello and the body See you", "the command: `ls`"."""
     if (
@@ -377,7 +372,7 @@ _ROWS: tuple[tuple[str, _Read], ...] = (
     ("text phrase sentence input word content message", _matches(_TRANSLATED, 1)),
     ("artist author writer creator composer director band", _led_by(_BY)),
     ("title task todo item summary subject note reminder event", _matches(_ITEM, 1)),
-    ("text document passage article content input sentence paragraph message", _after_colon),
+    ("text document passage article content input sentence paragraph message", _matches(_AFTER_COLON, 1)),
     ("name product item title", _matches(_PRICED, 1)),
     ("product item items goods food dish article", _matches(_COUNTED, 1)),
     ("name names person people user username customer recipient author guest pet", _persons),

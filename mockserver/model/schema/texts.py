@@ -263,10 +263,6 @@ def _slot(slot: re.Match[str]) -> Maker:
     return lambda setting: setting.word(name)
 
 
-def _clock(setting: Setting) -> str:
-    return made_by("{@time in utc}")(setting)[:5]
-
-
 def _uuid(setting: Setting, version: int) -> str:
     """A random UUID that says it is of a version."""
     parts = [setting.draws.spell(_HEX, count) for count in (8, 4, 3, 3, 12)]
@@ -298,17 +294,8 @@ def _title(setting: Setting) -> str:
     return setting.sentence("headings")
 
 
-def _uri(setting: Setting) -> str:
-    return made_by("{@image}" if "image" in setting.name else "{@url}")(setting)
-
-
-def label(setting: Setting) -> str:
-    """A few words of the language's own."""
-    return setting.sentence("bullets")
-
-
 _FUNCTIONS: Mapping[str, Maker] = {
-    "clock": _clock,
+    "clock": lambda setting: made_by("{@time in utc}")(setting)[:5],
     "identifier": _identifier,
     "street": _street,
     "paragraph": _paragraph,
@@ -316,8 +303,9 @@ _FUNCTIONS: Mapping[str, Maker] = {
     "subject": lambda setting: setting.subject or _title(setting),
     "on_subject": lambda setting: setting.sentence("subject"),
     "sentence": lambda setting: setting.sentence("body"),
-    "bullets": label,
-    "uri": _uri,
+    # A few words of the language's own.
+    "bullets": lambda setting: setting.sentence("bullets"),
+    "uri": lambda setting: made_by("{@image}" if "image" in setting.name else "{@url}")(setting),
     **{f"uuid {version}": partial(_uuid, version=version) for version in range(1, 9)},
 }
 
@@ -351,7 +339,7 @@ def free_text(setting: Setting, least: int, most: int | None) -> str:
     """A text of some length, in characters: words where there is room for any."""
     draws = setting.draws
     space = "" if setting.language in ("zh", "ja") else " "
-    text = label(setting)
+    text = setting.sentence("bullets")
     while len(text) < least:
         text += space + (text if least > 4000 and len(text) < least // 2 else setting.sentence("body"))
     if most is None or len(text) <= most:
