@@ -83,7 +83,7 @@ def write_sections(prompt: Prompt, key: int, schema: Any) -> Iterator[Phrase | N
     about = detect_intent(topic)
     values = json.loads(write_instance(schema, derive(key, "sections"), about.language, about.subject))
     if not topic.endswith(("?", "？")):
-        values = filled(values, schema, topic, frozenset(), guessing=False)
+        values = filled(values, schema, topic)
     values = {**values, **next_step(prompt, schema["properties"], key)}
     sections = [f"[[ ## {name} ## ]]\n{_written(value)}" for name, value in values.items()]
     # All of it is computed here, before any is returned: if that takes too long, it can be begun anew elsewhere.
@@ -103,7 +103,7 @@ def next_step(prompt: Prompt, parts: Mapping[str, Any], key: int) -> dict[str, A
         return {"answer": "; ".join(found)} if found and parts.get("answer") == {"type": "string"} else {}
     question = without_headings(before)
     called = _step_parts(steps, "tool_name_")
-    call = next_call(question, _described_tools(prompt.text), called, key)
+    call = _next_call(question, _described_tools(prompt.text), called, key)
     if call is None:
         return {"next_tool_name": "finish", "next_tool_args": {}}
     return {"next_tool_name": call.name, "next_tool_args": json.loads(call.arguments)}
@@ -119,7 +119,7 @@ def _step_parts(steps: str, name: str) -> list[str]:
 def _described_tools(text: str) -> Iterator[Tool]:
     """The tools described in the text of an agent's prompt, without the one that ends its steps."""
     for name, description, arguments in _TOOL.findall(text):
-        parts = read_object(arguments)
+        parts = _read_object(arguments)
         if parts is not None and name != "finish" and schema_fault(object_of(parts)) is None:
             yield Tool(name, description, object_of(parts))
 
@@ -144,10 +144,10 @@ def _noted(note: str | None) -> dict[str, Any]:
 
 def _given(text: str) -> dict[str, Any] | None:
     """The schema in a note, its references replaced; None if it is not a schema, or recursive."""
+    root = _read_object(text) or {}
     try:
-        root, _ = json.JSONDecoder().raw_decode(text)
-        schema = _complete(root, root.get("$defs", {}), 0, iter(range(_MOST_PARTS))) if isinstance(root, dict) else None
-    except (ValueError, LookupError, RecursionError):
+        schema = _complete(root, root.get("$defs", {}), 0, iter(range(_MOST_PARTS)))
+    except (TypeError, LookupError, RecursionError):
         return None
     return schema if isinstance(schema, dict) and schema_fault(schema) is None else None
 
@@ -172,7 +172,7 @@ _END = "def final_answer("
 # How many characters of the first message, or of a whole prompt, are searched for the tools.
 _SEARCHED = 40_000
 _FUNCTION = re.compile(r'^def (\w+)\(([^\n]*)\) -> [^\n]+:\n    """(.*?)\n    """', re.MULTILINE | re.DOTALL)
-PARAMETER = re.compile(r"(\w+): (\w+)")
+_PARAMETER = re.compile(r"(\w+): (\w+)")
 _TAGS = re.compile(r"must be opened with '([^'\n]+)', and closed with '([^'\n]+)'")
 _USUAL_TAGS = ("<code>", "</code>")
 # The types of JSON Schema by their names there and in Python.
@@ -199,13 +199,13 @@ def _wants_code(prompt: Prompt) -> bool:
 def _step(prompt: Prompt, key: int) -> tuple[str, str]:
     """A thought and the code of the next step: calls of tools, or the end once something has come of such calls."""
     task, since = _last_task(prompt.messages)
-    said = thought_and_answer(task, derive(key, "action"))
+    said = _thought_and_answer(task, derive(key, "action"))
     if since:
         printed = [found[1] for message in since if message.role == "user" and (found := _LOGS.search(message.text))]
         findings = "; ".join(text for logs in printed if (text := gist(logs.strip())))
         return said["thought"], f"final_answer({_literal(findings or said['answer'])})"
     calls = []
-    for call in calls_for(task, _functions(prompt.messages[0].text[:_SEARCHED]), key):
+    for call in _calls_for(task, _functions(prompt.messages[0].text[:_SEARCHED]), key):
         arguments = (f"{name}={_literal(value)}" for name, value in json.loads(call.arguments).items())
         calls.append(f"print({call.name}({', '.join(arguments)}))")
     return said["thought"], "\n".join(calls) or f"final_answer({_literal(said['answer'])})"
@@ -223,7 +223,7 @@ def _last_task(messages: Sequence[Message]) -> tuple[str, Sequence[Message]]:
 def _functions(text: str) -> Iterator[Tool]:
     """The functions described in a system prompt, without the one that ends the agent's steps."""
     for name, signature, description in _FUNCTION.findall(text):
-        schema = schema_of_parameters(dict(PARAMETER.findall(signature)))
+        schema = _schema_of_parameters(dict(_PARAMETER.findall(signature)))
         if name != "final_answer" and schema_fault(schema) is None:
             yield Tool(name, description.partition("\n\n    Args:")[0].strip(), schema)
 
@@ -256,9 +256,9 @@ def write_steps(prompt: Prompt, key: int, schema: object) -> Iterator[Phrase | N
     """A thought, and the next call that the question asks for, or the answer once all of them are made."""
     text = prompt.text[:_SEARCHED]
     question, since = _task(prompt)
-    said = thought_and_answer(question, derive(key, "steps"))
+    said = _thought_and_answer(question, derive(key, "steps"))
     thought = "" if prompt.topic.rstrip().endswith("Thought:") else "Thought:"
-    call = next_call(question, _tools(text), map(str.strip, _CALLED.findall(since)), key)
+    call = _next_call(question, _tools(text), map(str.strip, _CALLED.findall(since)), key)
     if call is not None:
         arguments = _input(json.loads(call.arguments), text)
         step = f"{thought} {said['thought']}\nAction: {call.name}\nAction Input: {arguments}"
@@ -299,12 +299,12 @@ def _tools(text: str) -> Iterator[Tool]:
 def _schema(line: str, rest: str) -> dict[str, Any]:
     """The parameters of a tool: a schema or a table of types after `Tool Args:`, or its signature; else one text."""
     given = re.match(r"(?:(?!Tool Name:).)*?\bTool Arg(?:ument)?s:[ \t]*(\{[^\n]*(?:\n[ \t}][^\n]*)*)", rest, re.DOTALL)
-    found = (read_object(given[1]) if given else None) or {}
+    found = (_read_object(given[1]) if given else None) or {}
     if isinstance(found.get("properties"), dict):
         return found
     kinds = {name: own.get("type") for name, own in found.items() if isinstance(own, dict)}
-    kinds = kinds or dict(PARAMETER.findall(line.partition(" -> ")[0].partition(" - ")[0]))
-    return schema_of_parameters(kinds or {"input": "string"})
+    kinds = kinds or dict(_PARAMETER.findall(line.partition(" -> ")[0].partition(" - ")[0]))
+    return _schema_of_parameters(kinds or {"input": "string"})
 
 
 def _input(arguments: dict[str, Any], text: str) -> str:
@@ -318,35 +318,35 @@ def _input(arguments: dict[str, Any], text: str) -> str:
 # --- what agents of several kinds need --------------------------------------------------------------------------------
 
 
-def calls_for(task: str, tools: Iterator[Tool], key: int) -> Sequence[ToolCall]:
+def _calls_for(task: str, tools: Iterator[Tool], key: int) -> Sequence[ToolCall]:
     """The calls that answer a task with tools that the prompt describes."""
     request = GenerationRequest("", (Prompt(task, task, 0, chat=True),), tools=tuple(tools))
     return decide(request, request.prompts[0], key)
 
 
-def next_call(task: str, tools: Iterator[Tool], made: Iterable[str], key: int) -> ToolCall | None:
+def _next_call(task: str, tools: Iterator[Tool], made: Iterable[str], key: int) -> ToolCall | None:
     """The first of these calls that is not made yet; None if all are. `made` are the names of the tools called."""
     left = Counter(made)
-    for call in calls_for(task, tools, key):
+    for call in _calls_for(task, tools, key):
         if not left[call.name]:
             return call
         left[call.name] -= 1
     return None
 
 
-def thought_and_answer(task: str, key: int) -> dict[str, str]:
+def _thought_and_answer(task: str, key: int) -> dict[str, str]:
     """A `thought` about a task, and an `answer` for want of results."""
     about = detect_intent(task)
     said: dict[str, str] = json.loads(write_instance(_SAID, key, about.language, about.subject))
     return said
 
 
-def schema_of_parameters(kinds: Mapping[str, object]) -> dict[str, Any]:
+def _schema_of_parameters(kinds: Mapping[str, object]) -> dict[str, Any]:
     """The schema of parameters whose types are named as in Python or in JSON Schema; others are texts."""
     return object_of({name: {"type": _TYPE_NAMES.get(str(kind), "string")} for name, kind in kinds.items()})
 
 
-def read_object(text: str) -> dict[str, Any] | None:
+def _read_object(text: str) -> dict[str, Any] | None:
     """The JSON object with which a text begins, or the Python dict that it is; None if it is neither."""
     try:
         found = json.JSONDecoder().raw_decode(text)[0]

@@ -91,8 +91,12 @@ HUGE = {
 
 
 @pytest.mark.parametrize(
-    "schema", [json.dumps(TREE), json.dumps(HUGE), "{", '{"type": "nothing"}', '{"$ref": "#/$defs/gone"}', "[1]"]
-)
+    "schema",
+    [
+        json.dumps(TREE), json.dumps(HUGE), "{", '{"type": "nothing"}', '{"$ref": "#/$defs/gone"}', "[1]",
+        '{"$ref": "#/$defs/gone", "$defs": [1]}',
+    ],
+)  # fmt: skip
 def test_a_section_of_whose_schema_nothing_can_be_made_is_a_text(schema: str) -> None:
     assert sections(said(in_sections(answer=f"must adhere to the JSON schema: {schema}")))["answer"]
 
