@@ -19,6 +19,7 @@ from mockserver.model.schema.instances import compiled
 from mockserver.model.terms import names, number_for, numbers, place_of, words_in
 
 Schema = Mapping[str, Any]
+Accepts = Callable[[object], bool]
 
 # Limits: how many offers are tried for a property, the length of a text and of a number in characters, how deep objects
 # within objects are filled, and how many objects a list gets.
@@ -113,7 +114,7 @@ def shape_of(schema: Schema) -> Shape:
     return known
 
 
-def accepting(schema: Schema) -> Callable[[object], bool]:
+def accepting(schema: Schema) -> Accepts:
     """A function that tells whether the schema accepts a value, including its formats."""
     document = compiled(schema).document
     return lambda value: document.accepts(value) and document.accepts_formats(value)
@@ -146,7 +147,7 @@ def _plain(own: Schema, document: Document) -> Schema:
     """A schema with references resolved and `anyOf` replaced by its first choice other than null, in a few steps."""
     for _ in range(_MOST_STEPS):
         if isinstance(own.get("$ref"), str):
-            found = document.resolve(own["$ref"], document.base)
+            found = document.find(own["$ref"], document.base)
             own = found.schema if found is not None and isinstance(found.schema, Mapping) else {}
             continue
         choices = own.get("anyOf")
@@ -160,22 +161,26 @@ def _plain(own: Schema, document: Document) -> Schema:
 
 
 class _Filling(NamedTuple):
-    """The source of values: the prompt's topic, and the terms that are no names (`about`)."""
+    """The source of values: the prompt's topic, and the terms that are no names (`about`).
+
+    `taken` are texts that objects around this one have already, of which there are `depth`.
+    """
 
     topic: str
     about: frozenset[str]
     guessing: bool
-    taken: frozenset[str] = frozenset()  # texts already used in an object around this one
+    taken: frozenset[str] = frozenset()
+    depth: int = 0
 
 
 def filled(
-    base: Mapping[str, Any], schema: Schema, topic: str, about: frozenset[str], *, guessing: bool
+    base: Mapping[str, Any], schema: Schema, topic: str, about: frozenset[str] = frozenset(), *, guessing: bool = False
 ) -> dict[str, Any]:
     """The instance of a schema with what the prompt offers for each property; words in `about` are no names.
 
     With `guessing`, a string whose property does not tell what it means takes the only name in the prompt.
     """
-    return _filled(base, shape_of(schema), _Filling(topic, about, guessing), accepting(schema), 0)
+    return _filled(base, shape_of(schema), _Filling(topic, about, guessing), accepting(schema))
 
 
 def is_told(schema: Schema, topic: str) -> bool:
@@ -188,8 +193,7 @@ def is_told(schema: Schema, topic: str) -> bool:
     parts = {part.name: part for part in shape_of(schema).parts}
     for name in required:
         part = parts.get(name)
-        offers = [] if part is None or part.vague else _offers(name, part.own, filling)
-        if part is None or not offers:
+        if part is None or part.vague or not (offers := _offers(name, part.own, filling)):
             return False
         values = offers[0] if isinstance(offers[0], list) else [offers[0]]
         told = type_of(part.own) in _NUMERIC or "enum" in part.own or all(value in named for value in values)
@@ -229,9 +233,7 @@ def texts_of(name: str, own: Schema, topic: str, about: frozenset[str]) -> list[
     return list(only) if len(only) == 1 else []
 
 
-def _filled(
-    base: Mapping[str, Any], shape: Shape, filling: _Filling, accepts: Callable[[object], bool], depth: int
-) -> dict[str, Any]:
+def _filled(base: Mapping[str, Any], shape: Shape, filling: _Filling, accepts: Accepts) -> dict[str, Any]:
     instance = _counted(base, shape, filling, accepts)
     taken: list[Any] = []
     for name, own, vague in shape.clear_first:
@@ -245,23 +247,16 @@ def _filled(
                 instance = changed
                 taken.append(offer)
                 break
-    if depth < _DEEPEST:
-        above = {offer for offer in taken if isinstance(offer, str)}
-        filling = filling._replace(guessing=False, taken=filling.taken | above)
+    if filling.depth < _DEEPEST:
+        above = filling.taken.union(offer for offer in taken if isinstance(offer, str))
+        within = filling._replace(guessing=False, taken=above, depth=filling.depth + 1)
         for part in shape.parts:
             if isinstance(instance.get(part.name), dict | list):
-                instance = {**instance, part.name: _within(part, instance, shape, filling, accepts, depth)}
+                instance = {**instance, part.name: _within(part, instance, shape, within, accepts)}
     return shape.ordered(instance)
 
 
-def _within(
-    part: SchemaPart,
-    instance: Mapping[str, Any],
-    shape: Shape,
-    filling: _Filling,
-    accepts: Callable[[object], bool],
-    depth: int,
-) -> Any:
+def _within(part: SchemaPart, instance: Mapping[str, Any], shape: Shape, filling: _Filling, accepts: Accepts) -> Any:
     """The value of a property, filled if it is an object or a list of objects."""
     name, own, _ = part
 
@@ -270,22 +265,22 @@ def _within(
 
     value = instance[name]
     if isinstance(value, dict):
-        return _filled(value, shape.of(name, own), filling, stands, depth + 1)
+        return _filled(value, shape.of(name, own), filling, stands)
     items = own.get("items")
     if not (isinstance(value, list) and isinstance(items, Mapping) and value and isinstance(value[0], dict)):
         return value
-    rows = _rows(value, shape.of(name, items), filling, depth)
+    rows = _rows(value, shape.of(name, items), filling)
     return rows if rows and stands(rows) else value
 
 
-def _rows(base: Sequence[dict[str, Any]], item: Shape, filling: _Filling, depth: int) -> list[Any]:
+def _rows(base: Sequence[dict[str, Any]], item: Shape, filling: _Filling) -> list[Any]:
     """An object for each name that one can take; the other objects stay if there is only one name and nothing else."""
     found = [name for name in names(filling.topic, filling.about) if name.text not in filling.taken]
     rows = []
     for place, (name, following) in enumerate(zip(found[:_MOST_ROWS], (*found[1:], None), strict=False)):
         about_name = filling.topic[name.start : following.start if following else None]
         blank = base[place % len(base)]
-        row = _filled(blank, item, filling._replace(topic=about_name), lambda _: True, depth + 1)
+        row = _filled(blank, item, filling._replace(topic=about_name), lambda _: True)
         changed = [key for key in row if key not in blank or row[key] != blank[key]]
         if name.text in row.values():
             rows.append((row, len(changed)))
@@ -294,9 +289,7 @@ def _rows(base: Sequence[dict[str, Any]], item: Shape, filling: _Filling, depth:
     return [row for row, _ in rows]
 
 
-def _counted(
-    base: Mapping[str, Any], shape: Shape, filling: _Filling, accepts: Callable[[object], bool]
-) -> dict[str, Any]:
+def _counted(base: Mapping[str, Any], shape: Shape, filling: _Filling, accepts: Accepts) -> dict[str, Any]:
     """The instance with the prompt's numbers in order, if there are as many as numeric properties, and at least two;
     or a single one, with `guessing`."""
     wanted = shape.numeric

@@ -125,7 +125,7 @@ def _holding(text: str, schema: Any, prompt: Prompt, key: int) -> str:
     instance = held = json.loads(text)
     if not topic.endswith(("?", "？")):
         about = terms(schema["title"]) if isinstance(schema.get("title"), str) else frozenset[str]()
-        held = filled(instance, schema, topic, about, guessing=False)
+        held = filled(instance, schema, topic, about)
     accepts = accepting(schema)
     for name, value in stated_pairs(topic).items():
         if name in held and accepts({**held, name: value}):

@@ -138,7 +138,7 @@ def write_tags(prompt: Prompt, key: int, schema: Any) -> Iterator[Phrase | None]
         described = described_object(prompt) or USUAL
         schema = object_of({tag: described if part == _JSON else part for tag, part in parts.items()})
     values = json.loads(write_instance(schema, derive(key, "tags"), about.language, about.subject))
-    values = filled(values, schema, content, frozenset(), guessing=False)
+    values = filled(values, schema, content)
     return iter((fresh_phrase("\n\n".join(_written(parts, values))), None))
 
 

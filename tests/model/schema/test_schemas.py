@@ -20,6 +20,7 @@ from pydantic import UUID1, UUID4, UUID7, Base64UrlBytes, BaseModel, IPvAnyAddre
 
 from mockserver.core import json_values
 from mockserver.core.json_values import identity
+from mockserver.model.extraction import filled
 from mockserver.model.schema import (
     InvalidSchemaError,
     UnsatisfiableSchemaError,
@@ -152,12 +153,13 @@ def test_a_word_of_later_drafts_means_nothing_in_earlier_ones_whatever_its_value
 
 
 def test_a_schema_that_has_been_accepted_is_not_refused_where_a_reference_leads_to_no_schema() -> None:
-    way = {"anyOf": [{"type": "integer"}, *({"$ref": f"#/elsewhere/{n}"} for n in range(7))]}
-    found = [{**way, "title": f"{n}", "elsewhere": [{"minimum": n}] * 6 + [NO_SCHEMA]} for n in range(20)]
+    way = {"anyOf": [*({"$ref": f"#/elsewhere/{n}"} for n in range(7)), {"type": "integer"}]}
+    found = [{**way, "title": f"{n}", "elsewhere": [NO_SCHEMA] + [{"minimum": n}] * 6} for n in range(20)]
     accepted = [schema for schema in found if schema_fault(schema) is None]
     assert accepted
     assert all(write_instance(schema, key, "en", "") for schema in accepted for key in range(50))
     assert not any(map(is_recursive, accepted))
+    assert not any(filled({}, schema, "For 5 people in Oslo.") for schema in accepted)
 
 
 @pytest.mark.parametrize(
