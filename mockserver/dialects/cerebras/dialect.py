@@ -3,9 +3,16 @@
 import re
 
 from mockserver.core.dialects import Clients, Dialect, Model, Operation, Schemas, on_demand
-from mockserver.dialects.cerebras.errors import ERRORS, stream_error
-from mockserver.dialects.cerebras.limits import PRESETS, PROMPT_CACHING, QUOTAS, every_answer, preset_of
-from mockserver.dialects.cerebras.models import get_model, get_public_model, list_models, list_public_models
+from mockserver.dialects.cerebras.errors import ERRORS, QUOTAS, every_answer, stream_error
+from mockserver.dialects.cerebras.models import (
+    PRESETS,
+    PROMPT_CACHING,
+    get_model,
+    get_public_model,
+    list_models,
+    list_public_models,
+    preset_of,
+)
 from mockserver.dialects.contracts import editions
 from mockserver.dialects.openai.read import bearer
 from mockserver.dialects.openai.replies import body_reply

@@ -1,4 +1,6 @@
-"""Cerebras' errors: nested under `error` as the page has them, flat as the service sends them (vendor note A4).
+"""Cerebras' errors, rate limits, and the headers of every answer (vendor notes A1, A4 and A5).
+
+Errors are nested under `error` as the page has them, flat as the service sends them.
 
 Bodies marked in the note as guesses keep the service's own pattern: type, param and code in its words. A refusal has
 each violation on a line of its own, in the words of the service's validator: recorded since May 2026 are
@@ -6,15 +8,21 @@ each violation on a line of its own, in the words of the service's validator: re
 `messages.2.assistant.reasoning_content: ...`. Until then paths began with `body.`.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from math import isfinite
 from typing import Any
 
-from mockserver.core.dialects import Edition, ErrorTable, ErrorTemplate
+from mockserver.core.calls import Call
+from mockserver.core.dialects import Edition, ErrorTable, ErrorTemplate, RequestScope
 from mockserver.core.failures import FailureKind, Refusal, Violation
+from mockserver.core.quotas import PERIODS, Allowance, Limit, LimitUnit, QuotaPolicy, Refused, per_minute
+from mockserver.core.seeding import hex_digits
+from mockserver.core.timeline import RawHeaders
 from mockserver.dialects.contracts import pydantic_words
 from mockserver.dialects.openai.errors import ErrorRow
 from mockserver.dialects.openai.read import Body
-from mockserver.dialects.openai.replies import event
+from mockserver.dialects.openai.replies import date_header, event
 
 _ROWS: dict[FailureKind, ErrorRow] = {
     FailureKind.MALFORMED_JSON: ErrorRow(
@@ -220,3 +228,135 @@ def _words(violation: Violation) -> str:
             violation = violation._replace(rule="enum")
     words = pydantic_words(violation)
     return words[1] if words else violation.message
+
+
+# --- rate limits ----------------------------------------------------------------------------------------------------
+
+_SECOND, _MINUTE, _HOUR, _DAY = PERIODS.values()
+
+_FREE = Allowance(
+    (
+        Limit("requests", _MINUTE, 30),
+        Limit("requests", _HOUR, 900),
+        Limit("requests", _DAY, 14_400),
+        Limit("tokens", _MINUTE, 60_000),
+        Limit("tokens", _HOUR, 1_000_000),
+        Limit("tokens", _DAY, 1_000_000),
+    )
+)
+_DEVELOPER = per_minute(1_000, 1_000_000)
+# The headers of answers in the free tier, in the middle of 2026. By a user's measurement of that time an answer is
+# charged with at most 16,384 tokens, and with as many if its length is not limited.
+_FREE_2026 = Allowance(
+    (
+        Limit("requests", _MINUTE, 5),
+        Limit("requests", _HOUR, 150),
+        Limit("requests", _DAY, 2_400),
+        Limit("tokens", _MINUTE, 30_000),
+        Limit("tokens", _DAY, 1_000_000),
+    ),
+    answer=16_384,
+)
+
+# The two limits whose resets are documented; today's answers state only limit and remaining of the others.
+_WITH_RESET = {("requests", "day"), ("tokens", "minute")}
+
+_PAST: dict[LimitUnit, str] = {"requests": "too many requests sent.", "tokens": "too many tokens processed."}
+
+
+def _refuse(refused: Refused, now: float) -> Refusal:
+    """The refusal of a request beyond a quota; too many generations at once are refused as a full queue.
+
+    The client is told to wait until the limit is full again, in whole seconds (recorded: 58 for requests per minute,
+    86400 for a day); a request that never fits is not told to wait.
+    """
+    worst = refused.worst
+    if worst is None:
+        return Refusal(FailureKind.OVERLOADED)
+    measure = worst.limit.measure
+    message = f"{measure.capitalize()} per {worst.limit.period} limit exceeded - {_PAST[measure]}"
+    headers = ((b"retry-after", b"%d" % worst.full_at()),) if isfinite(worst.wait) else ()
+    return Refusal(FailureKind.RATE_LIMIT, message, headers=headers)
+
+
+# "charged up front: estimated prompt tokens + max_tokens (or the model maximum when unset)".
+QUOTAS = QuotaPolicy({"free": _FREE, "developer": _DEVELOPER, "free-2026": _FREE_2026}, refuse=_refuse, up_front=True)
+
+# --- headers -----------------------------------------------------------------------------------------------------
+
+# Recorded in 2025 and in 2026.
+_TRANSPORT: Mapping[Edition, bytes] = {
+    "documented": b"max-age=3600; includeSubDomains",
+    "observed": b"max-age=15552000; includeSubDomains; preload",
+}
+_EDGE: Mapping[Edition, RawHeaders] = {
+    edition: (
+        (b"server", b"cloudflare"),
+        (b"cf-cache-status", b"DYNAMIC"),
+        (b"alt-svc", b'h3=":443"; ma=86400'),
+        (b"referrer-policy", b"strict-origin-when-cross-origin"),
+        (b"strict-transport-security", transport),
+        (b"x-content-type-options", b"nosniff"),
+    )
+    for edition, transport in _TRANSPORT.items()
+}
+
+
+# Today's refusals without any limits: of formats, as users posted in January and May 2026, and because of a full queue,
+# as one measured in August.
+_WITHOUT_LIMITS = {
+    FailureKind.INVALID_REQUEST,
+    FailureKind.MALFORMED_JSON,
+    FailureKind.NOT_AN_OBJECT,
+    FailureKind.OVERLOADED,
+}
+
+
+def every_answer(call: Call, scope: RequestScope) -> RawHeaders:
+    """The headers of each answer; resets are in seconds, as decimal fractions."""
+    silent = scope.edition == "observed" and scope.refused in _WITHOUT_LIMITS
+    return (
+        date_header(scope.now),
+        *(() if silent else _limits_left(scope) if scope.limit_states else _unlimited(scope)),
+        (b"cf-ray", f"{hex_digits(scope.identity, 16, 'cf-ray')}-FRA".encode()),
+        *_EDGE[scope.edition],
+    )
+
+
+def _limits_left(scope: RequestScope) -> RawHeaders:
+    """The caller's limits, what is left of them, and in how many seconds (a fraction) they are full again."""
+    resets = [
+        (f"x-ratelimit-reset-{limit.measure}-{limit.period}".encode(), b"%r" % reset)
+        for limit, reset in [(each.limit, each.reset) for each in scope.limit_states]
+        if scope.edition == "documented" or (limit.measure, limit.period) in _WITH_RESET
+    ]
+    return (*_stated([(each.limit, each.remaining) for each in scope.limit_states]), *resets)
+
+
+def _unlimited(scope: RequestScope) -> RawHeaders:
+    return (
+        *_assumed(scope.edition, spent=scope.refused is FailureKind.RATE_LIMIT),
+        (b"x-ratelimit-reset-requests-day", b"%r" % (86_400 - scope.now % 86_400)),
+        (b"x-ratelimit-reset-tokens-minute", b"%r" % (60 - scope.now % 60)),
+    )
+
+
+@cache
+def _assumed(edition: Edition, *, spent: bool) -> RawHeaders:
+    """The limits of the free tier, of which one request has been taken, or all of a minute's."""
+
+    def left(limit: Limit) -> int:
+        if limit.measure != "requests":
+            return limit.amount
+        return 0 if spent and limit.period == "minute" else limit.amount - 1
+
+    then = [limit for limit in _FREE.limits if (limit.measure, limit.period) in _WITH_RESET]
+    return _stated([(limit, left(limit)) for limit in (_FREE_2026.limits if edition == "observed" else then)])
+
+
+def _stated(limits: Sequence[tuple[Limit, int]]) -> RawHeaders:
+    named = [(f"{limit.measure}-{limit.period}".encode(), limit.amount, left) for limit, left in limits]
+    return (
+        *((b"x-ratelimit-limit-" + name, b"%d" % amount) for name, amount, _ in named),
+        *((b"x-ratelimit-remaining-" + name, b"%d" % left) for name, _, left in named),
+    )

@@ -1,11 +1,11 @@
-"""The models: how their families differ in chats, which of them are on offer, and how they are listed."""
+"""The models: how their families differ in chats, which are on offer, how fast they are, and how they are listed."""
 
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
 from mockserver.core.calls import Call
-from mockserver.core.dialects import EDITIONS, Edition, Model, RequestScope
+from mockserver.core.dialects import EDITIONS, Edition, Model, Preset, PromptCaching, RequestScope
 from mockserver.core.failures import FailureKind, Refusal
 from mockserver.core.generation import Effort
 from mockserver.core.timeline import Reply
@@ -118,25 +118,6 @@ def family_of(model: str) -> ModelFamily:
     return next((family for prefix, family in _FAMILIES.items() if name.startswith(prefix)), _UNKNOWN)
 
 
-def effort_of(body: Body, family: ModelFamily) -> Effort | None:
-    """The reasoning effort for a request, None for a family that does not reason."""
-    asked = body.get("reasoning_effort")
-    if asked is None and not body.get("disable_reasoning"):
-        return family.default_effort
-    if body.get("disable_reasoning") or asked == "none":
-        return "none" if family.efforts else None
-    return family.efforts.get(str(asked))
-
-
-def shown_of(body: Body, family: ModelFamily, *, structured: bool) -> Shown:
-    """Where the thoughts are shown. `structured`: whether the answer must be JSON, which no thoughts may precede."""
-    asked: Shown | Literal["none"] | None = body.get("reasoning_format")
-    if asked is not None and asked != "none":
-        return asked
-    # "Models that default to raw will automatically use hidden instead when structured output is requested."
-    return "hidden" if structured and family.shown == "raw" else family.shown
-
-
 # --- on offer ----------------------------------------------------------------------------------------------------
 
 # Models that the shared endpoints no longer have: the coder since November 2025, `llama-3.3-70b` and `qwen-3-32b` since
@@ -188,6 +169,50 @@ def _listed(scope: RequestScope) -> Model | Refusal:
 def _model(model: Model) -> dict[str, object]:
     # A model that only the settings know is owned by the vendor, as most are.
     return {"id": model.id, "object": "model", "created": 0, "owned_by": model.owned_by or "Cerebras"}
+
+
+# --- their speed ---------------------------------------------------------------------------------------------------
+
+PRESETS = {
+    "cerebras": Preset(
+        "queue=lognormal(600us, 1, max=50ms), prefill=lognormal(3ms, 0.5, max=50ms), prefill_per_token=0.02ms, "
+        "itl=lognormal(650us, 0.3, max=10ms), network=lognormal(60ms, 0.3, max=300ms)",
+        "wafer-scale: about 1,500 tokens/s, millisecond queues",
+    ),
+    "cerebras-8b": Preset(
+        "cerebras, itl=lognormal(430us, 0.3, max=10ms)", "Cerebras, a model of 8B: about 2,200 tokens/s"
+    ),
+    "cerebras-70b": Preset(
+        "cerebras, itl=lognormal(940us, 0.3, max=10ms)", "Cerebras, a dense model of 70B: about 1,000 tokens/s"
+    ),
+    "cerebras-120b": Preset(
+        "cerebras, itl=lognormal(520us, 0.3, max=10ms), tokens_per_chunk=uniform(4, 8)",
+        "Cerebras, gpt-oss-120b: about 1,850 tokens/s, some six in a chunk",
+    ),
+    "cerebras-235b": Preset(
+        "cerebras, itl=lognormal(0.68ms, 0.3, max=10ms)", "Cerebras, a mixture of 235B: about 1,400 tokens/s"
+    ),
+}
+
+# "128-token blocks"; "We guarantee a Time-To-Live (TTL) of 5 minutes" (its page on prompt caching).
+PROMPT_CACHING = PromptCaching(block=128, lifetime=300)
+
+# The classes of models whose speed is known, by a part of their names.
+_CLASSES = {
+    "8b": "cerebras-8b",
+    "17b": "cerebras-8b",
+    "32b": "cerebras-235b",
+    "70b": "cerebras-70b",
+    "120b": "cerebras-120b",
+    "235b": "cerebras-235b",
+    "480b": "cerebras-235b",
+}
+
+
+def preset_of(model: str) -> str:
+    """The preset of a model's class."""
+    parts = model.lower().replace("_", "-").split("-")
+    return next((preset for size, preset in _CLASSES.items() if size in parts), "cerebras")
 
 
 # --- public catalogue --------------------------------------------------------------------------------------------

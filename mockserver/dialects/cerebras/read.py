@@ -5,14 +5,14 @@ are incompatible with each other or with the model (vendor note A).
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from math import sqrt
-from typing import Any
+from typing import Any, Literal
 
 from mockserver.core.calls import Call
 from mockserver.core.dialects import Edition, RequestScope
 from mockserver.core.failures import FailureKind, Refusal
-from mockserver.core.generation import Constraint, GenerationRequest, Limits, Output, Prompt, Stops, ToolChoice
+from mockserver.core.generation import Constraint, Effort, GenerationRequest, Limits, Output, Prompt, Stops, ToolChoice
 from mockserver.dialects.cerebras.errors import exclusive, explain, refused
-from mockserver.dialects.cerebras.models import ModelFamily, effort_of, family_of, find_model, shown_of
+from mockserver.dialects.cerebras.models import ModelFamily, Shown, family_of, find_model
 from mockserver.dialects.cerebras.strict_schemas import format_fault, functions_fault
 from mockserver.dialects.cerebras.write import CerebrasOptions
 from mockserver.dialects.contracts import by_edition, editions
@@ -171,7 +171,7 @@ def read_chat(call: Call, scope: RequestScope) -> GenerationRequest | Refusal:
             return given
         offer = given
     constraint = read_format(form)
-    shown = shown_of(body, family, structured=constraint is not None)
+    shown = _shown(body, family, structured=constraint is not None)
     stop, predicted = body.get("stop"), body.get("prediction")
     prompt = _prompt(body)
     seen = with_media(prompt, [("image", url, image_tokens(url)) for url in urls]) if urls else prompt
@@ -200,7 +200,7 @@ def read_chat(call: Call, scope: RequestScope) -> GenerationRequest | Refusal:
         tools=offer.tools,
         tool_choice=offer.choice,
         n=int(body.get("n") or 1),
-        effort=effort_of(body, family),
+        effort=_effort(body, family),
         prediction=None if predicted is None else content_text(predicted["content"]),
         patience=patience(call),
         extra=CerebrasOptions(
@@ -235,6 +235,25 @@ def _remembered(messages: Sequence[Body], *, forget: bool) -> Iterator[str]:
         # Other roles have no thoughts: there the field is unknown, and ignored.
         if message["role"] == "assistant" and message.get("reasoning"):
             yield content_text(message["reasoning"])
+
+
+def _effort(body: Body, family: ModelFamily) -> Effort | None:
+    """The reasoning effort for a request, None for a family that does not reason."""
+    asked = body.get("reasoning_effort")
+    if asked is None and not body.get("disable_reasoning"):
+        return family.default_effort
+    if body.get("disable_reasoning") or asked == "none":
+        return "none" if family.efforts else None
+    return family.efforts.get(str(asked))
+
+
+def _shown(body: Body, family: ModelFamily, *, structured: bool) -> Shown:
+    """Where the thoughts are shown. `structured`: whether the answer must be JSON, which no thoughts may precede."""
+    asked: Shown | Literal["none"] | None = body.get("reasoning_format")
+    if asked is not None and asked != "none":
+        return asked
+    # "Models that default to raw will automatically use hidden instead when structured output is requested."
+    return "hidden" if structured and family.shown == "raw" else family.shown
 
 
 # --- what no schema says -----------------------------------------------------------------------------------------
