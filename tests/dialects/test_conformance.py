@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from mockserver.core.installed import load_dialects
-from mockserver.dialects.conformance import conformance
+from mockserver.dialects.documents import conformance_document
 from tests.tools import conformance as suites
 
 ROOT = Path(__file__).parents[2]
@@ -25,11 +25,11 @@ def functions_of(path: str) -> frozenset[str]:
 @every_dialect
 def test_every_claim_has_a_source_and_a_test_that_exists(name: str) -> None:
     # That no field, error or stream lacks a row, and that no row is about nothing, the reader itself checks.
-    found = conformance(load_dialects()[name])
+    found = conformance_document(load_dialects()[name])
     assert found is not None
-    assert {source for source in found.sources if source not in {claim.source for claim in found.claims}} <= {"guess"}
-    assert [it for it in found.sources.values() if (it.date is None) != (it.known == "guess")] == []
-    for test in {claim.test for claim in found.claims}:
+    assert set(found["sources"]) - {claim["source"] for claim in found["claims"]} <= {"guess"}
+    assert [it for it in found["sources"].values() if (it["date"] is None) != (it["known"] == "guess")] == []
+    for test in {claim["test"] for claim in found["claims"]}:
         path, _, function = test.partition("::")
         assert function in functions_of(path), test
 
@@ -37,14 +37,14 @@ def test_every_claim_has_a_source_and_a_test_that_exists(name: str) -> None:
 @every_dialect
 def test_the_guesses_and_deviations_of_a_page_are_all_found(name: str) -> None:
     page = (ROOT / "mockserver" / "dialects" / name / "about.md").read_text()
-    found = conformance(load_dialects()[name])
+    found = conformance_document(load_dialects()[name])
     assert found is not None
-    for title, texts in found.deviations.items():
+    for title, texts in found["deviations"].items():
         section = page.partition(f"\n## {title.capitalize()}\n")[2].partition("\n## ")[0]
         items = re.findall(r"^(?:- |\| (?!---))", section, re.MULTILINE)
         heads = section.count("\n| ---")
         assert len(texts) >= max(bool(section), len(items) - heads), (title, texts)
-    assert len(found.deviations["guesses"]) > 10
+    assert len(found["deviations"]["guesses"]) > 10
 
 
 @pytest.mark.parametrize(

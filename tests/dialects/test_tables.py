@@ -9,7 +9,7 @@ import pytest
 from mockserver.core.dialects import EDITIONS, Dialect, Edition
 from mockserver.core.failures import FailureKind, Refusal
 from mockserver.core.installed import defects_of, load_dialects
-from mockserver.dialects.openapi import openapi_document
+from mockserver.dialects.documents import openapi_document
 from mockserver.latency.profiles import presets
 from tests.support.asking import ask
 from tests.support.conformity import contract

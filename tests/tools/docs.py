@@ -23,8 +23,7 @@ from mockserver.core.failures import FailureKind
 from mockserver.core.installed import load_dialects
 from mockserver.core.matching.requests import FIELDS
 from mockserver.core.quotas import Limit
-from mockserver.dialects.conformance import DEGREES, Conformance
-from mockserver.dialects.conformance import conformance as claims_of
+from mockserver.dialects.documents import DEGREES, conformance_document
 from mockserver.faults.catalogue import FAULTS, FaultKind
 from mockserver.faults.parse_faults import SCENARIOS, Act
 from mockserver.faults.rules import PLACE_KEYS, FaultSetting
@@ -181,9 +180,9 @@ def models() -> str:
 
 def conformance() -> str:
     """How well what each dialect claims is known; then, for each, its sources and what each of them says."""
-    found = [(dialect, claimed) for dialect in load_dialects().values() if (claimed := claims_of(dialect))]
+    found = [(dialect, claimed) for dialect in load_dialects().values() if (claimed := conformance_document(dialect))]
     heads = ("dialect", *DEGREES)
-    total = table(heads, ((code(it.name), *claimed.known().values()) for it, claimed in found))
+    total = table(heads, ((code(it.name), *claimed["known"].values()) for it, claimed in found))
     return "\n\n".join([total, *(_claimed(dialect, claimed) for dialect, claimed in found)])
 
 
@@ -197,17 +196,17 @@ def suites() -> str:
     return table(("suite", "dialect", "pass", "fail", "why", "date"), rows)
 
 
-def _claimed(dialect: Dialect, claimed: Conformance) -> str:
+def _claimed(dialect: Dialect, claimed: Mapping[str, Any]) -> str:
     groups: dict[tuple[str, str, str, str], list[str]] = {}
-    for claim in claimed.claims:
-        edition = "" if claim.editions == EDITIONS else claim.editions[0]
-        groups.setdefault((claim.subject, claim.source, claim.test, edition), []).append(claim.name)
+    for claim in claimed["claims"]:
+        edition = "" if claim["editions"] == EDITIONS else claim["editions"][0]
+        groups.setdefault((claim["subject"], claim["source"], claim["test"], edition), []).append(claim["name"])
     rows = (
         (subject, _names(subject, names), edition, code(source), code(test.rpartition("::")[2]))
         for (subject, source, test, edition), names in groups.items()
     )
-    guesses = len(claimed.deviations["guesses"])
-    sources = ((code(name), it.title, it.known, it.date) for name, it in claimed.sources.items() if it.date)
+    guesses = len(claimed["deviations"]["guesses"])
+    sources = ((code(name), *it.values()) for name, it in claimed["sources"].items() if it["date"])
     return "\n\n".join(
         (
             f"## {dialect.title}",

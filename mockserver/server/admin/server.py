@@ -11,8 +11,7 @@ from starlette.responses import RedirectResponse, Response
 from mockserver.core import __version__
 from mockserver.core.dialects import EDITIONS
 from mockserver.core.messages import short_repr
-from mockserver.dialects.conformance import conformance_document
-from mockserver.dialects.openapi import openapi_document
+from mockserver.dialects.documents import conformance_document, openapi_document
 from mockserver.server.admin.endpoints import AdminError, AdminRequest, QueryParameter, admin_json, endpoint, per_server
 from mockserver.server.admin.schemas import CONFORMANCE, DOCUMENT, TEXT, described, one_of, rows, table
 from mockserver.server.asgi import WELL

@@ -16,7 +16,7 @@ from starlette.testclient import TestClient
 from mockserver import MockServer, __version__, create_app
 from mockserver.core.dialects import EDITIONS
 from mockserver.core.installed import load_dialects
-from mockserver.dialects.conformance import DEGREES
+from mockserver.dialects.documents import DEGREES
 from mockserver.faults.parse_faults import read_faults
 from mockserver.server.handler import SOUGHT
 from mockserver.server.listener import Listener
