@@ -27,7 +27,6 @@ from mockserver.core.seeding import hex_digits, uuid4_text
 from mockserver.core.timeline import Reply, TokenTiming
 from mockserver.dialects.friendli.checks import CHAT_CHECKS, CHAT_FIELDS, conflicts
 from mockserver.dialects.friendli.errors import in_one_message, invalid
-from mockserver.dialects.friendli.formats import constraint
 from mockserver.dialects.friendli.models import Place, Traits, traits_of
 from mockserver.dialects.friendli.read import (
     FriendliOptions,
@@ -38,6 +37,7 @@ from mockserver.dialects.friendli.read import (
     known_fields,
     misfits,
     options_of,
+    read_format,
     read_limits,
     read_reasoning,
     read_sampling,
@@ -155,7 +155,7 @@ def _request(
         limits=read_limits(body, model, prompts),
         stops=read_stops(body),
         sampling=read_sampling(body),
-        constraint=constraint(body, edition) if "response_format" in body else None,
+        constraint=read_format(body, edition) if "response_format" in body else None,
         tools=tools,
         tool_choice=choice,
         n=int(body.get("n") or 1),

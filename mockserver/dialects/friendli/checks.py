@@ -1,13 +1,24 @@
-"""What no schema says of valid fields: which exclude each other, and which schemas and tools nothing conforms to."""
+"""What no schema says of valid fields: which exclude each other, and which schemas, patterns and tools are refused."""
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
+from functools import lru_cache, partial
+
+import orjson
 
 from mockserver.core.dialects import Edition
 from mockserver.core.failures import Violation
-from mockserver.dialects.friendli.formats import branch_violations, format_violations
-from mockserver.dialects.friendli.models import has_encoder
+from mockserver.core.json_values import is_shallow
+from mockserver.dialects.friendli.models import has_encoder, traits_of
 from mockserver.dialects.openai.read import Body, parameters_fault, tool_choice
+from mockserver.model.schema import (
+    InvalidSchemaError,
+    SchemaLimitError,
+    UnsatisfiableSchemaError,
+    check_schema,
+    is_recursive,
+    subschemas,
+)
 
 # What is wrong between valid fields, and the fields without which nothing can be.
 Check = tuple[frozenset[str], Callable[[Body], Iterable[Violation]]]
@@ -61,6 +72,115 @@ def _conflict(name: str, message: str) -> Violation:
     return Violation((name,), "conflict", message)
 
 
+# --- of formats -------------------------------------------------------------------------------------------------------
+
+_SCHEMA = ("response_format", "schema")
+_JSON_SCHEMA = ("response_format", "json_schema", "schema")
+# Our own wording of what the service refuses: see `_has_several_branches`.
+_BRANCHES = "oneOf with several branches is not supported"
+# The pieces of a pattern with a meaning of their own: an escape, a whole class, a lookaround, an anchor.
+_PIECE = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*+\]?|\(\?<?[=!]|[\^$]", re.DOTALL)
+_UNICODE_ESCAPE = re.compile(r"\\[NpP]")
+# "Lookaheads/lookbehinds (e.g., `\a`, `\z`, `^`, `$`, `(?=)`, `(?!)`, `(?<=...)`, `(?<!...)`) are not supported."
+_LOOKS = {"^", "$", r"\A", r"\a", r"\Z", r"\z", "(?=", "(?!", "(?<=", "(?<!"}
+
+
+@lru_cache(maxsize=256)
+def _fault_of_pattern(pattern: str) -> str:
+    """Why the vendor refuses a pattern; empty if it accepts it."""
+    # Imported with the first pattern: most servers never see one.
+    from mockserver.model.regex import fault_in
+    from mockserver.model.regex.sizes import PatternError
+    from mockserver.model.regex.syntax import read_pattern
+
+    pieces = _PIECE.findall(pattern)
+    if _LOOKS.intersection(pieces):
+        return "lookaheads, lookbehinds and anchors are not supported in a regex"
+    # "Unicode escape patterns (e.g., `\N`, `\p`, `\P`) are not supported."
+    if any(_UNICODE_ESCAPE.search(piece) for piece in pieces):
+        return "Unicode escape patterns are not supported in a regex"
+    try:
+        read_pattern(pattern)
+    except PatternError:
+        return "schema is not a valid regular expression"
+    return "no text that could be generated matches the regex" if fault_in(pattern) else ""
+
+
+def format_violations(body: Body, edition: Edition) -> list[Violation]:
+    """What the page or the service forbids in a format."""
+    wanted = body.get("response_format") or {}
+    kind, written, fault = wanted.get("type"), wanted.get("schema"), ""
+    if kind == "json_schema":
+        return schema_violations(wanted["json_schema"]["schema"], _JSON_SCHEMA)
+    if kind == "regex":
+        fault = _fault_of_pattern(written)
+    elif kind == "json_object" and written is not None and edition == "documented":
+        # "For { "type": "json_object" }, schema should be a serialized string of JSON schema."
+        try:
+            schema = orjson.loads(written)
+        except orjson.JSONDecodeError:
+            return [Violation(_SCHEMA, "json", "Invalid JSON, schema should be a serialized JSON schema")]
+        fault = _fault_of_schema(schema)
+        if not fault and is_recursive(schema):
+            # "Recursive definitions are not supported."
+            fault = "recursive definitions are not supported in a schema"
+    return [Violation(_SCHEMA, "conflict", fault)] if fault else []
+
+
+def schema_violations(schema: object, place: tuple[str, ...]) -> list[Violation]:
+    """What the service forbids in the schema of an answer, which stands at a place of the body."""
+    fault = _fault_of_schema(schema)
+    for part in subschemas(schema) if isinstance(schema, Mapping) and not fault else ():
+        # A definition to which nothing refers is not checked, and may hold anything.
+        properties, required = part.get("properties"), part.get("required", [])
+        first = next(iter(properties), None) if isinstance(properties, dict) else None
+        if first is not None and isinstance(required, list) and first not in required:
+            # The guide to structured outputs demands that the first property of an object be required.
+            fault = "the first property of an object must be required"
+    return [Violation(place, "conflict", fault)] if fault else []
+
+
+def _fault_of_schema(value: object) -> str:
+    """Why a value is not a JSON Schema, or not a satisfiable one; empty if it is."""
+    if not isinstance(value, dict) or not is_shallow(value):
+        return "schema is not a JSON schema"
+    try:
+        check_schema(value)
+    except SchemaLimitError as error:
+        return f"schema is too complex: {error}"
+    except InvalidSchemaError:
+        return "schema is not a JSON schema"
+    except UnsatisfiableSchemaError:
+        return "nothing can satisfy the schema"
+    return ""
+
+
+def branch_violations(body: Body, schema: object, place: tuple[str, ...]) -> list[Violation]:
+    """The unions that the vendor's own engine refuses, unlike vLLM: in a tool's parameters, or in the schema of the
+    answer, which stands at a place of the body."""
+    if traits_of(body.get("model") or "").by_vllm:
+        return []
+    found = []
+    for number, row in enumerate(body.get("tools") or ()):
+        function = row.get("function") or (row if row.get("type") == "function" else {})
+        if _has_several_branches(function.get("parameters")):
+            where = ("tools", number, *(() if function is row else ("function",)), "parameters")
+            found.append(Violation(where, "conflict", f"invalid tools: {_BRANCHES}"))
+    return [*found, Violation(place, "conflict", _BRANCHES)] if _has_several_branches(schema) else found
+
+
+def _has_several_branches(schema: object) -> bool:
+    """Whether any part of the schema has a `oneOf` of several branches.
+
+    The service refuses it, as the vendor's own tools and a gateway for coding agents note; none of them quotes it.
+    """
+    parts = subschemas(schema) if isinstance(schema, Mapping) else ()
+    return any(isinstance(branches := part.get("oneOf"), list) and len(branches) > 1 for part in parts)
+
+
+# --- of texts ---------------------------------------------------------------------------------------------------------
+
+
 def _seeds(body: Body) -> Iterator[Violation]:
     # "You can pass a list of seed values to control all of the independent generations."
     seeds, n = body.get("seed"), body.get("n") or 1
@@ -91,8 +211,9 @@ def _positions(body: Body) -> Iterator[Violation]:
         yield _conflict("position_ids", f"position_ids should have one entry for each of {len(tokens)} tokens")
 
 
-def _is_random(body: Body) -> bool:
-    return body.get("num_beams") is None or (body.get("beam_search_type") or "DETERMINISTIC") != "DETERMINISTIC"
+def is_deterministic(body: Body) -> bool:
+    """Whether a body asks for the standard beam search."""
+    return body.get("num_beams") is not None and (body.get("beam_search_type") or "DETERMINISTIC") == "DETERMINISTIC"
 
 
 _BEFORE, _AFTER = "beam_compat_pre_normalization", "beam_compat_no_post_normalization"
@@ -112,7 +233,7 @@ _BEAMS = (
     # "Arguments for controlling random sampling such as top_k and top_p are not allowed for this option."
     _refused(
         "{} is not allowed with DETERMINISTIC beam search (num_beams)",
-        lambda body: not _is_random(body),
+        is_deterministic,
         *("top_k", "top_p"),
     ),
     _refused(f"{{}} needs {_BEFORE}", lambda body: not body.get(_BEFORE), _AFTER),
@@ -187,7 +308,7 @@ def tool_conflicts(
 def _branches(body: Body) -> list[Violation]:
     wanted = body.get("response_format") or {}
     schema = wanted["json_schema"]["schema"] if wanted.get("type") == "json_schema" else None
-    return branch_violations(body, schema, ("response_format", "json_schema", "schema"))
+    return branch_violations(body, schema, _JSON_SCHEMA)
 
 
 _CHATS = (

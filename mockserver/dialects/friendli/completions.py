@@ -23,7 +23,6 @@ from mockserver.core.timeline import FrameBatch, LazyFrames, Reply, TokenTiming
 from mockserver.dialects.friendli.chats import is_late, spaced
 from mockserver.dialects.friendli.checks import CHECKS, conflicts
 from mockserver.dialects.friendli.errors import in_one_message, invalid
-from mockserver.dialects.friendli.formats import constraint
 from mockserver.dialects.friendli.models import Place
 from mockserver.dialects.friendli.read import (
     NO_STOPS,
@@ -33,6 +32,7 @@ from mockserver.dialects.friendli.read import (
     json_body,
     misfits,
     options_of,
+    read_format,
     read_limits,
     read_sampling,
     read_stops,
@@ -115,7 +115,7 @@ def _request(body: Body, name: str, model: Model, edition: Edition) -> Generatio
         limits=limits,
         stops=NO_STOPS if forced else read_stops(body),
         sampling=read_sampling(body),
-        constraint=None if forced else constraint(body, edition),
+        constraint=None if forced else read_format(body, edition),
         n=int(body.get("n") or 1),
         # One beam is no search. As in the search that the page names as similar, there are twice as many candidates as
         # beams.

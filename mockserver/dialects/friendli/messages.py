@@ -15,9 +15,8 @@ from mockserver.core.dialects import Broken, RequestScope
 from mockserver.core.failures import FailureKind, Refusal, Violation
 from mockserver.core.generation import GenerationRequest
 from mockserver.core.seeding import alphanumerics, hex_digits
-from mockserver.dialects.friendli.checks import tool_conflicts
+from mockserver.dialects.friendli.checks import schema_violations, tool_conflicts
 from mockserver.dialects.friendli.errors import INVALID_MESSAGE, in_one_message
-from mockserver.dialects.friendli.formats import schema_violations
 from mockserver.dialects.friendli.models import Place, traits_of
 from mockserver.dialects.friendli.read import read_reasoning, valid_body, without_unknown
 from mockserver.dialects.messages.read import MessageOptions, message_request

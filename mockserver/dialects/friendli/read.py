@@ -8,20 +8,25 @@ are told not to think, they were seen in the content, with only the closing tag 
 
 import json
 from collections.abc import Callable, Iterable, Mapping
+from copy import deepcopy
 from functools import cache
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
+import orjson
+
 from mockserver.core.calls import Call
 from mockserver.core.dialects import Edition, Model, RequestScope
 from mockserver.core.failures import FailureKind, Refusal, Violation
-from mockserver.core.generation import Effort, GenerationRequest, Limits, Prompt, Sampling, Stops
+from mockserver.core.generation import Constraint, Effort, GenerationRequest, Limits, Prompt, Sampling, Stops
 from mockserver.core.json_values import is_shallow
 from mockserver.dialects.contracts import Contract, editions
+from mockserver.dialects.friendli.checks import is_deterministic
 from mockserver.dialects.friendli.errors import invalid
 from mockserver.dialects.friendli.models import Place, ReasoningMode, container, traits_of
 from mockserver.dialects.openai.models import EFFORTS
 from mockserver.dialects.openai.read import Body, json_object, token_biases
+from mockserver.model.schema import schema_fault, subschemas
 
 _CONTRACT = editions(__package__)
 
@@ -144,7 +149,7 @@ def read_sampling(body: Body) -> Sampling:
         if name in stated:
             stated[name] = int(stated[name])
     seed, beams = body.get("seed"), body.get("num_beams")
-    if beams is not None and (body.get("beam_search_type") or "DETERMINISTIC") == "DETERMINISTIC":
+    if is_deterministic(body):
         # The standard beam search is deterministic: no seed changes what it finds.
         stated["temperature"] = 0.0
     return _USUAL._replace(
@@ -167,6 +172,44 @@ def read_timeout(body: Body) -> float | None:
 def ints(values: Iterable[float] | None) -> tuple[int, ...]:
     """JSON's integers as ints: 7.0 is one too."""
     return tuple(map(int, values or ()))
+
+
+# --- formats ----------------------------------------------------------------------------------------------------------
+
+# A schema without any of these keywords allows any value.
+_SHAPING = frozenset(
+    ("type", "enum", "const", "$ref", "$dynamicRef", "anyOf", "oneOf", "allOf", "not", "if", "properties", "required")
+)
+
+
+def read_format(body: Mapping[str, Any], edition: Edition) -> Constraint | None:
+    """The constraint that a valid body puts on its answer; None if any text will do."""
+    wanted = body.get("response_format") or {}
+    kind, written = wanted.get("type", "text"), wanted.get("schema")
+    if kind == "text":
+        return None
+    if kind == "regex":
+        return Constraint("regex", written)
+    if kind == "json_schema":
+        return Constraint("json_schema", _obeyed(wanted["json_schema"]["schema"]))
+    if edition == "observed" or written is None:
+        return Constraint("json_object")
+    schema = orjson.loads(written)
+    if not schema.keys() & _SHAPING:
+        # A schema that allows any value still means an object, by the name of the format.
+        return Constraint("json_object")
+    # "All properties of { "type": "object" } are generated regardless of whether they are listed in [...] `required`."
+    return Constraint("json_complete", schema)
+
+
+def _obeyed(schema: Any) -> Any:
+    """The schema as the service obeys it: "`additionalProperties` ignored (false)", unless that is unsatisfiable."""
+    closed: Any = deepcopy(schema)
+    part: Any
+    for part in subschemas(closed):
+        if part.get("additionalProperties"):
+            part["additionalProperties"] = False
+    return schema if schema_fault(closed) else closed
 
 
 # --- fit --------------------------------------------------------------------------------------------------------------

@@ -21,11 +21,10 @@ from mockserver.core.generation import Generation, GenerationRequest, Limits, Ou
 from mockserver.core.seeding import hex_digits, uuid4_text
 from mockserver.core.timeline import Reply, TokenTiming
 from mockserver.dialects.friendli.chats import MEDIA_REFUSALS, accepted, due_choice, media_in, read_prompt, shown
-from mockserver.dialects.friendli.checks import tool_conflicts
+from mockserver.dialects.friendli.checks import branch_violations, schema_violations, tool_conflicts
 from mockserver.dialects.friendli.errors import in_one_message, invalid
-from mockserver.dialects.friendli.formats import branch_violations, constraint, schema_violations
 from mockserver.dialects.friendli.models import Place, traits_of
-from mockserver.dialects.friendli.read import Thoughts, beyond_window, read_reasoning, valid_body
+from mockserver.dialects.friendli.read import Thoughts, beyond_window, read_format, read_reasoning, valid_body
 from mockserver.dialects.openai.read import Body, function_tool, number_or, tool_choice
 from mockserver.dialects.openai.replies import EVENT_STREAM, GeneratedItem, Members, generated_items, incomplete_reason
 from mockserver.dialects.openai.responses.flavour import (
@@ -94,7 +93,7 @@ def read_response(place: Place, call: Call, scope: RequestScope) -> GenerationRe
         output=Output(stream=bool(body.get("stream")), reasoning=thought.thoughts != "hidden"),
         limits=Limits(None if most is None else limit, context=window),
         sampling=Sampling(temperature=temperature, top_p=top_p),
-        constraint=constraint({"response_format": {**form, "json_schema": form}}, "observed"),
+        constraint=read_format({"response_format": {**form, "json_schema": form}}, "observed"),
         tools=tuple(map(function_tool, functions)),
         tool_choice=due_choice(_choice(body), prompt) if offered else ToolChoice("none"),
         effort=thought.effort,
