@@ -123,12 +123,12 @@ def tightest_by_measure(
 class Refused(NamedTuple):
     """Why quotas refuse a request, independent of any vendor's format.
 
-    Either `limit_states`, one of which makes the request wait, or `crowd`, the number of generations that may run at
-    once.
+    Either `limit_states`, one of which makes the request wait, or `concurrent`, the number of generations that may run
+    at once.
     """
 
     limit_states: tuple[LimitState, ...] = ()
-    crowd: int | None = None
+    concurrent: int | None = None
 
     @property
     def worst(self) -> LimitState | None:

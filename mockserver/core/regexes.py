@@ -14,7 +14,7 @@ from hashlib import blake2b
 from time import thread_time
 
 # The searches for one request have so many seconds of CPU time together; after one that was given up, so many.
-PATIENCE = 0.05
+TIME_BUDGET = 0.05
 _REST = 0.002
 # How many pieces an expanded pattern may have (some 25 MB). Compiling a group takes as long as so many pieces.
 _MOST_PIECES = 50_000
@@ -52,15 +52,15 @@ _VERBOSE = re.compile(r"(?:\(\?#[^)]*\)|\(\?[a-wyzA-Z]+\))*+\(\?[a-wyzA-Z]*+x[a-
 class _Budget(threading.local):
     """How much time a thread has left for the searches of its request."""
 
-    left = PATIENCE
+    left = TIME_BUDGET
 
 
 _budget = _Budget()
 
 
-def renew_patience() -> None:
+def renew_time_budget() -> None:
     """Renew the time budget: from now on this thread searches for another request."""
-    _budget.left = PATIENCE
+    _budget.left = TIME_BUDGET
 
 
 class RegexError(ValueError):
@@ -91,20 +91,19 @@ class Regex:
         """Whether the expression matches anywhere in a text; None if the search was given up."""
         if self._literals and len(self._literals) * len(text) <= _MOST_COMPARED and not self._has_literal(text):
             return False
-        patience = _budget.left
-        if patience <= 0:
+        left = _budget.left
+        if left <= 0:
             return None
-        known = bool(self._given_up) and self._given_up.get(_digest(text), 0.0) >= patience
-        if not known:
+        if not self._given_up or self._given_up.get(_digest(text), 0.0) < left:
             began = thread_time()
             try:
-                return self._search(text, timeout=patience) is not None
+                return self._search(text, timeout=left) is not None
             except (TimeoutError, MemoryError):
-                self._give_up(text, patience)
+                self._give_up(text, left)
             finally:
                 _budget.left -= thread_time() - began
         # Charged even if it was given up for an earlier request: so the answer to this one does not depend on others.
-        _budget.left = min(patience - _REST, _REST)
+        _budget.left = min(left - _REST, _REST)
         return None
 
     def groups(self, text: str) -> Mapping[str, str]:
@@ -118,12 +117,12 @@ class Regex:
 
     def replaced(self, text: str, by: str) -> str:
         """A text in which all that the expression finds is replaced; unchanged if the search was given up."""
-        patience = _budget.left
-        if patience <= 0:
+        left = _budget.left
+        if left <= 0:
             return text
         began = thread_time()
         try:
-            return str(self._replace(lambda _: by, text, timeout=patience))
+            return str(self._replace(lambda _: by, text, timeout=left))
         except (TimeoutError, MemoryError):
             return text
         finally:
@@ -141,10 +140,10 @@ class Regex:
                 return True
         return False
 
-    def _give_up(self, text: str, patience: float = PATIENCE) -> None:
+    def _give_up(self, text: str, after: float) -> None:
         if len(self._given_up) >= _REMEMBERED:
             self._given_up.clear()
-        self._given_up[_digest(text)] = patience
+        self._given_up[_digest(text)] = after
 
 
 @lru_cache(maxsize=1024)
@@ -169,7 +168,7 @@ def read_regex(text: str) -> Regex:
     if _size(pieces) > _MOST_PIECES:
         most = f"{_MOST_PIECES} characters or {_MOST_PIECES // _GROUP} groups"
         raise RegexError(f"it is too long: at most {most} may follow one another")
-    return Regex(escaped, _literals_of(text, pieces), caseless=_ignores_case(text))
+    return Regex(escaped, _literals_of(text, pieces), caseless="i" in _flags(text))
 
 
 def _complaint(text: str) -> str:
@@ -261,12 +260,8 @@ def _literals_of(text: str, pieces: Iterable[re.Match[str]]) -> tuple[str, ...]:
     return tuple(found) if min(map(len, found)) >= _SHORTEST else ()
 
 
-def _ignores_case(text: str) -> bool:
-    """Whether a pattern begins with a flag by which upper and lower case are the same."""
-    return "i" in _flags(text)
-
-
 def _flags(text: str) -> str:
+    """The global flags of a pattern."""
     head = _HEAD.match(text)
     return "".join(_FLAGS.findall(head[0])) if head is not None else ""
 

@@ -15,7 +15,7 @@ from mockserver.faults.streams import (
     events_after,
     events_of,
     over_events,
-    parted,
+    split_at,
 )
 
 
@@ -44,7 +44,7 @@ def empty(timeline: Timeline, fault: Fault, vendor: Vendor) -> Timeline:
 def truncated(timeline: Timeline, fault: Fault, vendor: Vendor) -> Timeline:
     """Half of the body, under a length that fits it."""
     size = sum(len(data) for run in timeline.runs for data in run.data)
-    return changed(timeline, lambda events: parted(events, Place(after_bytes=size // 2))[0])
+    return changed(timeline, lambda events: split_at(events, Place(after_bytes=size // 2))[0])
 
 
 def content_type(timeline: Timeline, fault: Fault, vendor: Vendor) -> Timeline:

@@ -61,10 +61,10 @@ def changed(timeline: Timeline, change: Callable[[StreamEvents], StreamEvents]) 
 
 def ended(timeline: Timeline, place: Place) -> Timeline:
     """The timeline up to a place. If that is an instant, the end waits for it, since nothing else is due then."""
-    return changed(timeline, lambda events: parted(events, place)[0])._replace(until=place.at or 0.0)
+    return changed(timeline, lambda events: split_at(events, place)[0])._replace(until=place.at or 0.0)
 
 
-def parted(events: StreamEvents, place: Place) -> tuple[StreamEvents, StreamEvents]:
+def split_at(events: StreamEvents, place: Place) -> tuple[StreamEvents, StreamEvents]:
     """The events before a place, and those after it; the second part must be read only after the first has ended.
 
     A place within an event (`after_bytes`) cuts it in two, the first of which carries no token.
@@ -120,7 +120,7 @@ def _with_an_end(timeline: Timeline) -> StreamEvents:
 
 def events_after(events: StreamEvents, place: Place) -> StreamEvents:
     """The events after a place."""
-    before, after = parted(events, place)
+    before, after = split_at(events, place)
     for _ in before:
         pass
     return after
@@ -146,7 +146,7 @@ def _at_place(change: _Change) -> Apply:
     """A fault that changes the events from its place on; those before it stay as they are."""
 
     def apply(events: StreamEvents, fault: Fault) -> StreamEvents:
-        before, after = parted(events, fault.place)
+        before, after = split_at(events, fault.place)
         yield from before
         yield from change(after, fault)
 
@@ -159,7 +159,7 @@ def error_event(timeline: Timeline, fault: Fault, vendor: Vendor) -> Timeline:
 
     def broken(events: StreamEvents) -> StreamEvents:
         due = fault.place.at or 0.0
-        for event in parted(events, fault.place)[0]:
+        for event in split_at(events, fault.place)[0]:
             due = max(due, event.due)
             yield event
         yield from (StreamEvent(data, due, 0) for data in failure)

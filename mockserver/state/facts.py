@@ -14,7 +14,7 @@ from mockserver.core.failures import Refusal
 from mockserver.core.generation import INSTRUCTING, GenerationRequest, Message, Prompt
 from mockserver.core.json_values import Path, nests_absurdly, values_at
 from mockserver.core.matching.whole_requests import WHOLE, WHOLE_WITH_IDS, whole_request, without_secrets
-from mockserver.core.regexes import renew_patience
+from mockserver.core.regexes import renew_time_budget
 from mockserver.state.context import RequestContext
 
 _VARIABLE = re.compile(r"{(\w+)}")
@@ -31,7 +31,7 @@ class RequestFacts:
     def __init__(
         self, context: RequestContext, request: GenerationRequest | None = None, number: int = 1, attempt: int = 1
     ) -> None:
-        renew_patience()
+        renew_time_budget()
         self.number = number
         self.attempt = attempt
         self._route = context.route

@@ -20,7 +20,7 @@ from mockserver.core.timeline import RawHeaders, TimedFrames, Timeline
 from mockserver.faults.catalogue import FAULTS
 from mockserver.faults.parse_faults import FaultError, read_faults
 from mockserver.faults.rules import Chance, Fault, holds, triggers
-from mockserver.faults.streams import Vendor, differ, events_of, parted
+from mockserver.faults.streams import Vendor, differ, events_of, split_at
 from mockserver.latency.timing import instant, to_timeline
 from mockserver.state.context import HeaderError, RequestContext, refuse
 from mockserver.state.plan import Origin, Plan, RuleCount, TriggeredFault, is_among
@@ -248,7 +248,7 @@ def _words(plan: Plan, fault: Fault) -> Timeline:
         event = dialect.stream_error(row.status, row.body(refusal, message))
     else:
         events = tuple(each.data for each in events_of(plan.timeline))
-        sent = tuple(each.data for each in parted(events_of(plan.timeline), fault.place)[0])
+        sent = tuple(each.data for each in split_at(events_of(plan.timeline), fault.place)[0])
         event = operation.stream_error(Broken(row.status, message, events, len(sent)))
     return Timeline(200, (), (TimedFrames((event,), (0.0,), (0,)),), streamed=True)
 

@@ -80,7 +80,7 @@ def used_up(policy: QuotaPolicy, what: str, limit_states: tuple[LimitState, ...]
     `limit_states` are the caller's, without which those of the vendor's first tier with such a limit count.
     """
     if what == "queue":
-        return Refused(crowd=next((tier.concurrent for tier in policy.tiers.values() if tier.concurrent), 1))
+        return Refused(concurrent=next((tier.concurrent for tier in policy.tiers.values() if tier.concurrent), 1))
     measure: LimitUnit = "tokens" if what == "tokens" else "requests"
     usual = Limit(measure, PERIODS["minute"], 60_000 if what == "tokens" else 60)
     tiers = (tuple(map(LimitState, tier.limits)) for tier in policy.tiers.values())

@@ -112,7 +112,7 @@ class RateLimiter:
         running = self._running.get(key[:2], ())
         before = self.limit_states(key, allowance, now)
         if allowance.concurrent is not None and len(running) >= allowance.concurrent:
-            return Refused(before, crowd=allowance.concurrent)
+            return Refused(before, concurrent=allowance.concurrent)
         before = tuple(state.faced_with(cost.of(state.limit)) for state in before)
         if any(state.wait > 0 for state in before):
             return Refused(before)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mockserver.core.regexes import PATIENCE, Regex, RegexError, read_regex, renew_patience
+from mockserver.core.regexes import TIME_BUDGET, Regex, RegexError, read_regex, renew_time_budget
 
 HOSTILE = "a" * 5000 + "!"
 
@@ -74,27 +74,27 @@ def test_all_searches_for_a_request_have_the_time_of_one_together() -> None:
     patterns = [Regex(f"(a|aa|{number})+$") for number in range(20)]
     spent: list[float] = []
     for _ in range(2):
-        renew_patience()
+        renew_time_budget()
         began = process_time()
         assert [pattern.search(HOSTILE) for pattern in patterns] == [None] * 20
         spent.append(process_time() - began)
-    assert spent[0] < 10 * PATIENCE
+    assert spent[0] < 10 * TIME_BUDGET
     # What was given up is not begun again, by whichever of them a request is first searched with.
-    assert spent[1] < PATIENCE / 2
+    assert spent[1] < TIME_BUDGET / 2
     # Whatever comes after them is undecided, and nothing is in the next request.
     assert Regex("ab+c").search("a" * 5000 + "abbc") is None
-    renew_patience()
+    renew_time_budget()
     assert Regex("ab+c").search("a" * 5000 + "abbc") is True
 
 
 def test_what_had_less_time_in_one_request_has_all_of_it_in_another() -> None:
     slow, slower = Regex("(a|aa)+$"), Regex("(a|aa|b)+$")
-    renew_patience()
+    renew_time_budget()
     assert (slow.search(HOSTILE), slower.search(HOSTILE)) == (None, None)
-    assert [*slower._given_up.values()] < [PATIENCE]
-    renew_patience()
+    assert [*slower._given_up.values()] < [TIME_BUDGET]
+    renew_time_budget()
     assert slower.search(HOSTILE) is None
-    assert [*slower._given_up.values()] == [PATIENCE]
+    assert [*slower._given_up.values()] == [TIME_BUDGET]
 
 
 def test_a_text_that_is_no_unicode_is_searched_and_given_up_like_any_other() -> None:
@@ -105,7 +105,7 @@ def test_a_text_that_is_no_unicode_is_searched_and_given_up_like_any_other() -> 
 def test_so_many_texts_are_remembered_and_no_more() -> None:
     compiled = Regex("(b|bb)+$")
     for number in range(1000):
-        compiled._give_up(str(number))
+        compiled._give_up(str(number), TIME_BUDGET)
     assert compiled.search("999") is None
     assert compiled.search("0b") is True
     assert len(compiled._given_up) <= 256
@@ -171,11 +171,11 @@ def test_what_would_take_long_to_compile_is_refused(pattern: str, complaint: str
 
 def test_patterns_that_find_nothing_slowly_have_one_time_together_too() -> None:
     patterns = [read_regex(f"[^q]*q|{'|'.join(f'x{number}_{n}' for n in range(300))}") for number in range(40)]
-    renew_patience()
+    renew_time_budget()
     began = process_time()
     found = [pattern.search("x" * 100_000) for pattern in patterns]
     assert found[-1] is None
-    assert process_time() - began < 10 * PATIENCE
+    assert process_time() - began < 10 * TIME_BUDGET
 
 
 def test_groups_are_those_that_took_part_in_the_match() -> None:
@@ -186,7 +186,7 @@ def test_groups_are_those_that_took_part_in_the_match() -> None:
 
 
 def test_groups_of_a_search_that_is_given_up_are_none() -> None:
-    renew_patience()
+    renew_time_budget()
     assert read_regex("(?P<all>(b|bb)+)$").groups("b" * 5000 + "c") == {}
 
 

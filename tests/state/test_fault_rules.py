@@ -8,7 +8,7 @@ import pytest
 from mockserver.core.calls import Call, Headers
 from mockserver.core.failures import FailureKind
 from mockserver.core.installed import load_dialects
-from mockserver.core.regexes import renew_patience
+from mockserver.core.regexes import renew_time_budget
 from mockserver.faults.catalogue import FAULTS
 from mockserver.faults.parse_faults import read_faults
 from mockserver.pipeline import parse
@@ -62,7 +62,7 @@ def test_a_request_of_which_nobody_knows_whether_it_matches_is_neither_hit_nor_c
             asked = (hostile, "a" if match.startswith("prompt") else "b", hostile)
             picked = []
             for prompt in asked:
-                renew_patience()
+                renew_time_budget()
                 picked.append(bool(rules.pick(question(prompt), 1.0)))
             assert picked == [False, True, False]
             assert rules.listed() == [("slow", fault, RuleCount(matched=1, applied=1, undecided=2))]

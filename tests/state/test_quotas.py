@@ -174,7 +174,7 @@ def test_a_reset_forgets_what_was_taken_and_what_runs() -> None:
     limiter.reset()
     admit(limiter, 600, rule=rule)
     limiter.release(old)
-    assert refused(limiter, rule=rule).crowd == 1
+    assert refused(limiter, rule=rule).concurrent == 1
 
 
 # --- gauges ------------------------------------------------------------------------------------------------------
@@ -184,7 +184,7 @@ def test_no_more_generations_of_a_key_run_at_once_than_allowed_whatever_their_mo
     limiter, rule = RateLimiter(), Allowance(concurrent=2)
     first = admit(limiter, rule=rule)
     admit(limiter, rule=rule, asker=ME._replace(model="large"))
-    assert refused(limiter, rule=rule) == Refused((), crowd=2)
+    assert refused(limiter, rule=rule) == Refused((), concurrent=2)
     admit(limiter, rule=rule, asker=ME._replace(key="you"))
     limiter.release(first)
     limiter.release(first)

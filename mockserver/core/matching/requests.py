@@ -24,10 +24,10 @@ from mockserver.core.matching.values import (
     read_matcher,
 )
 from mockserver.core.messages import short_repr, unknown_name
-from mockserver.core.regexes import PATIENCE, Regex
+from mockserver.core.regexes import TIME_BUDGET, Regex
 
 # Why a decision is None.
-GIVEN_UP = f"the regular expression took too long (a request's searches have {PATIENCE:g} s in all)"
+GIVEN_UP = f"the regular expression took too long (a request's searches have {TIME_BUDGET:g} s in all)"
 # How deeply a match may be nested.
 _DEEPEST = 20
 

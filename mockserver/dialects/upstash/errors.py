@@ -79,7 +79,7 @@ def _refuse(exceeding: Refused, now: float) -> Refusal:
     """The 429 of the exhausted quota, with the headers that name it; too many concurrent requests count as a burst."""
     worst = exceeding.worst
     if worst is None:
-        return Refusal(FailureKind.OVERLOADED, headers=_left(b"burst-ratelimit-", exceeding.crowd or 0, 0))
+        return Refusal(FailureKind.OVERLOADED, headers=_left(b"burst-ratelimit-", exceeding.concurrent or 0, 0))
     limit = worst.limit
     if limit.measure == "tokens" or limit.period in _CHAT_PERIODS:
         return Refusal(FailureKind.RATE_LIMIT, headers=chat_limits(exceeding.limit_states))

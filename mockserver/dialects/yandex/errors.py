@@ -128,7 +128,7 @@ def _refuse(refused: Refused, now: float) -> Refusal:
     """The refusal for an exhausted quota: its name, its kind, and the amount that it allows."""
     worst = refused.worst
     if worst is None:
-        name, kind, allowed = "SessionsCount.count", "gauge", f"{refused.crowd} requests"
+        name, kind, allowed = "SessionsCount.count", "gauge", f"{refused.concurrent} requests"
     else:
         limit = worst.limit
         name, kind = f"{limit.measure.capitalize()}Per{limit.period.capitalize()}.rate", "rate"

@@ -16,7 +16,7 @@ import orjson
 from mockserver.core.calls import Call
 from mockserver.core.json_values import nests_absurdly
 from mockserver.core.matching.whole_requests import whole_request
-from mockserver.core.regexes import renew_patience
+from mockserver.core.regexes import renew_time_budget
 from mockserver.core.secrets import is_secret, masked_body, masked_text
 from mockserver.core.timeline import TimedFrames, Timeline
 from mockserver.recordings import CIRCUMSTANCES, Lost, Recorded, events_of, has_output
@@ -243,7 +243,7 @@ class Replays:
             parsed = orjson.loads(rest)
             if not nests_absurdly(rest, parsed):
                 value, rest = parsed, b""
-        renew_patience()
+        renew_time_budget()
         sent = whole_request(value, query, self._volatile, with_ids=True).encode()
         return dialect, method, masked_text(native), blake2b(rest + b"\n" + sent, digest_size=16).digest()
 

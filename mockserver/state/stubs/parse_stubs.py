@@ -77,7 +77,7 @@ from mockserver.core.matching.requests import (
 from mockserver.core.matching.values import CriteriaError
 from mockserver.core.matching.whole_requests import whole_request, without_secrets
 from mockserver.core.messages import short_repr, unknown_name
-from mockserver.core.regexes import renew_patience
+from mockserver.core.regexes import renew_time_budget
 from mockserver.state.stubs.parse_replies import SHARED, Files, read_prepared, read_shared, with_files
 from mockserver.state.stubs.stub import WHERE, Exhausted, Prepared, RecordedRequest, Step, Stub
 from mockserver.state.stubs.values import MOST, StubError, Table, json_of, list_of, table_of, text_of, whole_of
@@ -216,7 +216,7 @@ def _matched(table: Table, place: str, files: Files | None) -> tuple[RequestMatc
         body = without_secrets(value) if is_shallow(value) else body
     listed = list_of(given.get("volatile", ()), f"{where}.volatile", least=0)
     volatile = tuple(text_of(each, f"{where}.volatile") for each in listed)
-    renew_patience()
+    renew_time_budget()
     try:
         text, with_ids = (whole_request(body, query, volatile, with_ids=with_ids) for with_ids in (False, True))
     except CriteriaError as error:

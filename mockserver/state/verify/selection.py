@@ -23,7 +23,7 @@ from mockserver.core.matching.requests import (
 )
 from mockserver.core.matching.values import CriteriaError, ValueMatcher, read_matcher
 from mockserver.core.messages import unknown_name
-from mockserver.core.regexes import renew_patience
+from mockserver.core.regexes import renew_time_budget
 from mockserver.faults.catalogue import FAULTS
 from mockserver.state.facts import RequestFacts
 from mockserver.state.journal.exchanges import Exchange
@@ -138,7 +138,7 @@ def matcher_text(value: Any) -> str:
 
 def is_met(matcher: ValueMatcher, values: Sequence[object]) -> bool:
     """Whether a matcher holds. Raises CriteriaError if that is undecided, since a guess would prove nothing."""
-    renew_patience()
+    renew_time_budget()
     decision = matcher.holds(values)
     if decision is None:
         shown = short(", ".join(map(str, values)))

@@ -13,7 +13,7 @@ from mockserver.core.matching.whole_requests import (
     whole_request,
     without_secrets,
 )
-from mockserver.core.regexes import renew_patience
+from mockserver.core.regexes import renew_time_budget
 
 CALL = {"type": "function", "function": {"name": "f", "arguments": "{}"}}
 CHAT: dict[str, Any] = {
@@ -60,7 +60,7 @@ def changed(body: Any, *changes: tuple[str, str]) -> Any:
 
 def unlike(recorded: Any, given: Any, *volatile: str, query: tuple[str, str] = ("", "")) -> list[str]:
     """Where two requests differ; their texts differ just then."""
-    renew_patience()
+    renew_time_budget()
     one, other = (whole_request(without_secrets(b), q, volatile) for b, q in zip((recorded, given), query, strict=True))
     found = [": ".join((place, " | ".join(values))) for place, *values in differences(one, other)]
     assert (one == other) is (found == []) is (count_differences(one, other) == 0)
