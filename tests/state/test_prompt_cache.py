@@ -119,12 +119,7 @@ def test_a_conversation_that_goes_on_finds_what_it_had_before() -> None:
 
 
 def test_tools_are_read_before_the_conversation() -> None:
-    namespace, message = (
-        Namespace(
-            "",
-        ),
-        "The message is long. " * 60,
-    )
+    namespace, message = (Namespace(""), "The message is long. " * 60)
     usages = [chatted(namespace, CHATS, message, tools=tools)["usage"] for tools in ([], [WEATHER], [WEATHER])]
     found = [usage["prompt_tokens_details"]["cached_tokens"] for usage in usages]
     assert found[:2] == [0, 0]

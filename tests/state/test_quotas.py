@@ -367,10 +367,7 @@ def test_a_mistake_in_a_file_names_its_line() -> None:
     [
         ("fre", "quota: tier: unknown tier 'fre'. Did you mean 'free'? Known: off, vendor, "),
         ("tier1, dialect=cerebras", "quota: tier: unknown tier 'tier1'. "),
-        (
-            "requests=1/s, dialect=ovms",
-            "quota: dialect: ovms has no quotas. Dialects with quotas: anthropic, cerebras",
-        ),
+        ("requests=1/s, dialect=ovms", "quota: dialect: ovms has no quotas. Dialects with quotas: anthropic, cerebras"),
         ("vendor, dialect=cerebra", "quota: dialect: unknown dialect 'cerebra'. Did you mean 'cerebras'?"),
     ],
 )

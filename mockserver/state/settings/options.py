@@ -188,11 +188,7 @@ OPTIONS: tuple[Option, ...] = (
         switch=True,
     ),
     Option(
-        "fault",
-        _faults,
-        "a fault, such as '{ kind = \"cut\", after_event = 5, share = 0.1 }'",
-        "FAULT",
-        often=True,
+        "fault", _faults, "a fault, such as '{ kind = \"cut\", after_event = 5, share = 0.1 }'", "FAULT", often=True
     ),
     Option(
         "quota",
@@ -277,12 +273,7 @@ OPTIONS: tuple[Option, ...] = (
         "the format of the log: text (for people) or json (one object per line)",
         "FORMAT",
     ),
-    Option(
-        "workers",
-        _whole(1, 256),
-        "how many processes serve the port; several keep no state",
-        "NUMBER",
-    ),
+    Option("workers", _whole(1, 256), "how many processes serve the port; several keep no state", "NUMBER"),
 )
 BY_NAME = {option.name: option for option in OPTIONS}
 # Settings that cannot change while a server runs; those that the admin API can change (others are tables, which are

@@ -68,12 +68,7 @@ import orjson
 from mockserver.core.calls import joined
 from mockserver.core.dialects import Dialect
 from mockserver.core.json_values import is_shallow
-from mockserver.core.matching.requests import (
-    RequestMatcher,
-    group_names,
-    read_criteria,
-    unknown_name_in,
-)
+from mockserver.core.matching.requests import RequestMatcher, group_names, read_criteria, unknown_name_in
 from mockserver.core.matching.values import CriteriaError
 from mockserver.core.matching.whole_requests import whole_request, without_secrets
 from mockserver.core.messages import short_repr, unknown_name

@@ -226,10 +226,7 @@ CHECKS: Mapping[str, Check] = {
     "cached_tokens": Check(_alone(_amount), _about(expectations.cached_tokens)),
     "cost": Check(_priced, _about(expectations.cost), beside=("prices",)),
     "tool_called": Check(
-        lambda value, table, place: (
-            _tool(value, place),
-            _table(table.get("arguments", {}), f"{place}.arguments"),
-        ),
+        lambda value, table, place: (_tool(value, place), _table(table.get("arguments", {}), f"{place}.arguments")),
         _about(expectations.tool_called),
         beside=("arguments",),
     ),

@@ -344,11 +344,7 @@ TEXTS = {"model": "bge-large", "input": ["Tides", "Moon"]}
 
 @pytest.mark.parametrize(
     "given, vectors",
-    [
-        ([1, -0.5], [[1.0, -0.5], [1.0, -0.5]]),
-        ([[1, 0], [0.1]], [[1.0, 0.0], [0.1]]),
-        ([[3]], [[3.0], [3.0]]),
-    ],
+    [([1, -0.5], [[1.0, -0.5], [1.0, -0.5]]), ([[1, 0], [0.1]], [[1.0, 0.0], [0.1]]), ([[3]], [[3.0], [3.0]])],
 )
 def test_embeddings_are_given_by_value_for_all_texts_or_for_each(given: object, vectors: list[list[float]]) -> None:
     here = space({"match": {"operation": "embeddings"}, "reply": {"embedding": given, "headers": {"x-a": "b"}}})
