@@ -5,6 +5,7 @@ from the request and how often it has come before, so that the same requests tri
 retries can succeed, and the share is also that of a load test which repeats one request.
 """
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from email.utils import formatdate
 from functools import partial
@@ -27,12 +28,9 @@ from mockserver.state.plan import Origin, Plan, RuleCount, TriggeredFault, is_am
 from mockserver.state.quotas import used_up
 from mockserver.state.stubs.registry import raised
 
-# Distinguishes the counters of armed rules from those of the settings and the routes.
-_ARMED = "armed "
-
 
 class FaultRule(NamedTuple):
-    """A fault with the name of its counter and its origin; its window is counted from `armed_at`, in seconds.
+    """A fault with its origin and what it has counted; its window is counted from `armed_at`, in seconds.
 
     `scenario` is the common name of rules that were armed together.
     """
@@ -41,6 +39,7 @@ class FaultRule(NamedTuple):
     fault: Fault
     armed_at: float
     by: Origin
+    seen: RuleCount
     scenario: str = ""
 
 
@@ -52,19 +51,18 @@ class FaultRules:
 
     def __init__(self) -> None:
         self.armed: dict[str, FaultRule] = {}
-        self._counts: dict[str, RuleCount] = {}
+        # What the rules of settings and routes have counted.
+        self._counts: defaultdict[str, RuleCount] = defaultdict(RuleCount)
 
     def arm(self, name: str, fault: Fault, now: float, scenario: str = "") -> None:
         """Add a rule, or replace the one of that name; its counts start at zero."""
-        self.armed[name] = FaultRule(_ARMED + name, fault, now, "armed", scenario or name)
-        self._counts.pop(_ARMED + name, None)
+        self.armed[name] = FaultRule(name, fault, now, "armed", RuleCount(), scenario or name)
 
     def disarm(self, name: str) -> bool:
         """Remove a rule, or all rules of a scenario; False if there is none of that name."""
         taken = [own for own, rule in self.armed.items() if name in (own, rule.scenario)]
         for own in taken:
             del self.armed[own]
-            self._counts.pop(_ARMED + own, None)
         return bool(taken)
 
     def reset(self) -> None:
@@ -74,11 +72,7 @@ class FaultRules:
 
     def recount(self) -> None:
         """Reset the counts of the rules of settings and routes, which have changed."""
-        self._counts = {name: count for name, count in self._counts.items() if name.startswith(_ARMED)}
-
-    def listed(self) -> list[tuple[str, Fault, RuleCount]]:
-        """The armed faults, each with its name and its counts."""
-        return [(name, rule.fault, self._counts.get(rule.name, RuleCount())) for name, rule in self.armed.items()]
+        self._counts.clear()
 
     def pick(self, plan: Plan, now: float, since: float = 0.0) -> tuple[TriggeredFault, ...]:
         """The faults that a request triggers by rules: those of its route, of the settings, and armed ones.
@@ -87,23 +81,33 @@ class FaultRules:
         of the settings' and the routes' rules are counted from `since`.
         """
         triggered = []
-        for rule in (*_configured(plan.context, since), *self.armed.values()):
-            chance, elapsed = rule.fault.chance, now - rule.armed_at
+        for rule in (*self._configured(plan.context, since), *self.armed.values()):
+            chance, count, elapsed = rule.fault.chance, rule.seen, now - rule.armed_at
             met = misfit(rule.fault, plan) is None and _met(rule, plan)
             if met is False or (met and not holds(chance, elapsed)):
                 continue
-            count = self._counts.setdefault(rule.name, RuleCount())
             if met is None:
                 count.undecided += 1
                 continue
             count.matched += 1
             # A rule for every request needs no draw.
-            draw = 0.0 if chance.share == 1 and chance.share_end is None else _draw(plan.context, rule.name, count)
+            draw = 0.0 if chance.share == 1 and chance.share_end is None else _draw(plan.context, rule)
             if triggers(chance, count.matched, count.applied, elapsed, draw):
                 count.applied += 1
-                name = rule.name.removeprefix(_ARMED) if rule.by == "armed" else ""
+                name = rule.name if rule.by == "armed" else ""
                 triggered.append(TriggeredFault(rule.fault, rule.by, name, count))
         return tuple(triggered)
+
+    def _configured(self, context: RequestContext, since: float) -> Iterator[FaultRule]:
+        """The rules of the request's route and those of the settings."""
+        route = context.route.configured
+        if route is not None:
+            for number, fault in enumerate(route.faults):
+                name = f"{route.path} {number}"
+                yield FaultRule(name, fault, since, "route", self._counts[name])
+        for number, fault in enumerate(context.settings.fault):
+            name = f"settings {number}"
+            yield FaultRule(name, fault, since, "settings", self._counts[name])
 
 
 def _met(rule: FaultRule, plan: Plan) -> Decision:
@@ -115,20 +119,11 @@ def _met(rule: FaultRule, plan: Plan) -> Decision:
         return False
 
 
-def _configured(context: RequestContext, since: float) -> Iterator[FaultRule]:
-    """The rules of the request's route and those of the settings."""
-    route = context.route.configured
-    if route is not None:
-        for number, fault in enumerate(route.faults):
-            yield FaultRule(f"{route.path} {number}", fault, since, "route")
-    for number, fault in enumerate(context.settings.fault):
-        yield FaultRule(f"settings {number}", fault, since, "settings")
-
-
-def _draw(context: RequestContext, name: str, count: RuleCount) -> float:
+def _draw(context: RequestContext, rule: FaultRule) -> float:
     """The draw of a rule for a request; it is another one each time that the same request is repeated."""
+    name = f"armed {rule.name}" if rule.by == "armed" else rule.name
     request = (context.scope.seed, "fault", name, context.call.path, context.call.fingerprint)
-    time = count.times_seen(derive(*request))
+    time = rule.seen.times_seen(derive(*request))
     return Draws(derive(*request, *((time,) if time > 1 else ()))).unit()
 
 

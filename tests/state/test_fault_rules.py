@@ -65,7 +65,7 @@ def test_a_request_of_which_nobody_knows_whether_it_matches_is_neither_hit_nor_c
                 renew_time_budget()
                 picked.append(bool(rules.pick(question(prompt), 1.0)))
             assert picked == [False, True, False]
-            assert rules.listed() == [("slow", fault, RuleCount(matched=1, applied=1, undecided=2))]
+            assert rules.armed["slow"].seen == RuleCount(matched=1, applied=1, undecided=2)
 
 
 def test_namespaces_count_for_themselves() -> None:
@@ -316,7 +316,7 @@ def test_a_fault_that_changes_nothing_is_kept_for_an_answer_that_it_can_change(
     asked = [spared, spared, faulted, faulted]
     plans = [ask(dialect, body, path=path, namespace=space).plan for body in asked]
     assert [plan.faults for plan in plans] == [(), (), (rule.kind,), ()]
-    assert space.faults.listed() == [("late", rule, RuleCount(matched=4, applied=1))]
+    assert space.faults.armed["late"].seen == RuleCount(matched=4, applied=1)
 
 
 def test_of_faults_that_undo_one_another_only_those_count_that_can_be_seen() -> None:
@@ -345,7 +345,7 @@ def test_what_is_taken_back_of_a_rule_that_was_armed_anew_is_nothing_of_the_new_
     meant = rules.pick(question(stream=True), 0.0)
     rules.arm("late", rule, 0.0)
     refund_counts(meant)
-    assert rules.listed() == [("late", rule, RuleCount())]
+    assert rules.armed["late"].seen == RuleCount()
 
 
 @pytest.mark.parametrize(

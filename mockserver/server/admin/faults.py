@@ -61,17 +61,17 @@ async def faults(request: AdminRequest) -> object:
     return {
         "faults": [
             {
-                "name": name,
-                "kind": fault.kind,
-                "settings": fault.settings,
-                "place": fault.place,
-                "chance": fault.chance,
-                "match": in_words(fault.match),
-                "matched": count.matched,
-                "applied": count.applied,
-                "undecided": count.undecided,
+                "name": rule.name,
+                "kind": rule.fault.kind,
+                "settings": rule.fault.settings,
+                "place": rule.fault.place,
+                "chance": rule.fault.chance,
+                "match": in_words(rule.fault.match),
+                "matched": rule.seen.matched,
+                "applied": rule.seen.applied,
+                "undecided": rule.seen.undecided,
             }
-            for name, fault, count in request.namespace.faults.listed()
+            for rule in request.namespace.faults.armed.values()
         ]
     }
 
@@ -139,7 +139,7 @@ async def disarm(request: AdminRequest) -> object:
     rules, name = request.namespace.faults, request.variable("rule")
     if rules.disarm(name):
         return {"disarmed": name}
-    known = ", ".join(name for name, _, _ in rules.listed()) or "none"
+    known = ", ".join(rules.armed) or "none"
     raise AdminError(f"No fault {short_repr(name)} is armed here. Armed: {known}", 404)
 
 
