@@ -71,8 +71,7 @@ def test_it_says_where_requests_go_what_came_of_each_and_at_its_end_what_to_do_n
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="limits the size of files")
-@pytest.mark.parametrize("suffix", ["jsonl", "har"])
-@pytest.mark.parametrize("beside", [False, True])
+@pytest.mark.parametrize(("suffix", "beside"), [("jsonl", True), ("har", False)])
 def test_what_a_full_disk_does_not_take_is_lost_and_said_and_the_rest_can_be_read(
     server: MockServer, tmp_path: Path, suffix: str, beside: bool, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -204,44 +203,46 @@ sys.exit(3)
 """
 
 
-def beside(*options: str, key: str = "my-own-key") -> "subprocess.CompletedProcess[str]":
-    """The command with a program that asks Cerebras, in a process of its own."""
-    command = [sys.executable, "-m", "mockserver", "record", *options]
-    variables = {**os.environ, "CEREBRAS_API_KEY": key}
-    return subprocess.run(command, capture_output=True, text=True, env=variables, timeout=60, check=False)
+def beside(capfd: pytest.CaptureFixture[str], *options: str) -> tuple[int, str, list[str]]:
+    """The command with a program, in this process, as its recorder is in a thread anyway: its exit code, and what both
+    have written."""
+    code = main(["record", *options])
+    out, err = capfd.readouterr()
+    return code, out, err.splitlines()
 
 
 def test_a_command_is_recorded_with_its_own_keys_and_its_exit_code_is_passed_on(
-    server: MockServer, tmp_path: Path
+    server: MockServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     tape = tmp_path / "tape.jsonl"
     options = ("--out", str(tape), "--only-new", "--upstream")
-    program = ("--", sys.executable, "-c", _ASKING)
-    first = beside(*options, f"cerebras={server.url}/cerebras", *program, "Tell me about tides")
-    assert (first.returncode, first.stderr.splitlines()[0]) == (3, f"mockserver: 1 exchange recorded in {tape}")
+    program = ("--", sys.executable, "-c", _ASKING, "Tell me about tides")
+    monkeypatch.setenv("CEREBRAS_API_KEY", "my-own-key")
+    code, answer, said = beside(capfd, *options, f"cerebras={server.url}/cerebras", *program)
+    assert (code, said[0]) == (3, f"mockserver: 1 exchange recorded in {tape}")
     [line] = lines_of(tape)
     assert line["request"]["headers"]["authorization"] == "Bearer ****-key"
+    monkeypatch.setenv("CEREBRAS_API_KEY", "none")
     # Nothing listens at this port.
-    again = beside(*options, "cerebras=http://127.0.0.1:9", *program, "Tell me about tides", key="none")
-    assert (again.returncode, again.stdout) == (3, first.stdout)
-    assert again.stderr == f"mockserver: Nothing new was recorded in {tape}; 1 answer from it.\n"
+    again = beside(capfd, *options, "cerebras=http://127.0.0.1:9", *program)
+    assert again == (3, answer, [f"mockserver: Nothing new was recorded in {tape}; 1 answer from it."])
 
 
-def test_the_openai_client_is_directed_only_if_it_is_known_where_to(tmp_path: Path) -> None:
+def test_the_openai_client_is_directed_only_if_it_is_known_where_to(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
     program = ("--", sys.executable, "-c", "import os; print(os.environ.get('OPENAI_BASE_URL'))")
-    variables = {key: value for key, value in os.environ.items() if not key.startswith("OPENAI")}
-    found = []
-    for options in ((), ("--dialect", "yandex")):
-        command = [sys.executable, "-m", "mockserver", "record", "--out", str(tmp_path / "tape.jsonl"), *options]
-        run = subprocess.run(
-            [*command, *program], stdout=subprocess.PIPE, text=True, env=variables, timeout=60, check=True
-        )
-        found.append(run.stdout.strip())
-    assert found[0] == "None"
-    assert re.fullmatch(r"http://127\.0\.0\.1:\d+/yandex/v1", found[1])
+    tape = ("--out", str(tmp_path / "tape.jsonl"))
+    assert beside(capfd, *tape, *program)[1] == "None\n"
+    assert re.fullmatch(
+        r"http://127\.0\.0\.1:\d+/yandex/v1\n", beside(capfd, *tape, "--dialect", "yandex", *program)[1]
+    )
 
 
-def test_a_command_that_does_not_exist_is_127_and_leaves_no_file(tmp_path: Path) -> None:
-    run = beside("--out", str(tmp_path / "tape.jsonl"), "--", "no-such-command")
-    assert (run.returncode, list(tmp_path.iterdir())) == (127, [])
-    assert run.stderr.splitlines()[0] == "mockserver: no-such-command: No such file or directory"
+def test_a_command_that_does_not_exist_is_127_and_leaves_no_file(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    code, _, said = beside(capfd, "--out", str(tmp_path / "tape.jsonl"), "--", "no-such-command")
+    assert (code, list(tmp_path.iterdir())) == (127, [])
+    assert said[0] == "mockserver: no-such-command: No such file or directory"
