@@ -230,10 +230,13 @@ _PATIENT = ("events", "wait")
 def test_whatever_fits_the_document_is_answered_as_it_says() -> None:
     """Requests made of the document itself, of which many mean nothing."""
     described = schemathesis.openapi.from_asgi("/_mockserver/openapi.json", create_app(Settings(latency="off")))
+    found = [each.ok() for each in described.get_all_operations()]  # type: ignore[union-attr]
+    paths = {operation.path for operation in found}
     asked = 0
-    for found in described.get_all_operations():
-        operation = found.ok()  # type: ignore[union-attr]
-        if operation.path.endswith(_PATIENT):
+    for operation in found:
+        # What there is for each namespace, too, is asked there.
+        is_twin = operation.path.replace("/_mockserver", "/_mockserver/ns/{namespace}") in paths
+        if is_twin or operation.path.endswith(_PATIENT):
             continue
 
         @settings(max_examples=3, suppress_health_check=list(HealthCheck))
@@ -243,4 +246,4 @@ def test_whatever_fits_the_document_is_answered_as_it_says() -> None:
 
         check()
         asked += 1
-    assert asked > 50
+    assert asked > 30
