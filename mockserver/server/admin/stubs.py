@@ -27,7 +27,7 @@ from mockserver.server.admin.schemas import (
 )
 from mockserver.server.urls import ADMIN
 from mockserver.state.stub_support import check_stub
-from mockserver.state.stubs.parse_stubs import NOTES, check_unique, read_stub
+from mockserver.state.stubs.parse_stubs import NOTES, read_stub, read_stubs
 from mockserver.state.stubs.saving import WRITERS
 from mockserver.state.stubs.stub import Stub, use_of
 from mockserver.state.stubs.values import StubError
@@ -160,8 +160,8 @@ async def put_stub(request: AdminRequest) -> object:
     table, name = await request.json("A stub", _EXAMPLE), request.variable("stub")
     if table.get("name", name) != name:
         raise AdminError(f"name: {short_repr(table['name'])} is not the name in the path, {short_repr(name)}")
-    stub = await asyncio.to_thread(partial(_read, request, {**table, "name": name}))
-    return {"added": _added(request, (stub,))}
+    stubs = await asyncio.to_thread(partial(_read, request, {**table, "name": name}))
+    return {"added": _added(request, stubs)}
 
 
 @endpoint("DELETE", per_namespace("/stubs"), {200: table({"stubs": rows({})})})
@@ -184,33 +184,24 @@ async def remove_stub(request: AdminRequest) -> object:
 async def _several(request: AdminRequest) -> tuple[Stub, ...]:
     body = await request.json("A stub", f'{_EXAMPLE}, and several {{"stubs": [...]}}')
     # A pattern may take 0.1 s to be compiled.
-    return await asyncio.to_thread(partial(_read_several, request, body))
+    return await asyncio.to_thread(partial(_read, request, body))
 
 
-def _read_several(request: AdminRequest, body: Mapping[str, Any]) -> tuple[Stub, ...]:
+def _read(request: AdminRequest, body: Mapping[str, Any]) -> tuple[Stub, ...]:
+    """One stub, or several under `stubs`, or `stub` as in files."""
     table = {key: value for key, value in body.items() if key not in NOTES}
     key = next(iter(table)) if len(table) == 1 else ""
-    # `stub` is the key in files.
-    if key not in ("stubs", "stub"):
-        return (_read(request, table),)
-    if not isinstance(table[key], list):
-        raise AdminError(f'{key}: must be a list of stubs, such as {{"stubs": [{_EXAMPLE}]}}')
-    stubs = tuple(_read(request, each, f"{key}[{number}]") for number, each in enumerate(table[key]))
+    several = table[key] if key in ("stubs", "stub") else None
+    app_state = request.app_state
+    settings = app_state.setup_of(request.namespace).settings
     try:
-        check_unique(stubs)
-    except StubError as error:
-        raise AdminError(str(error)) from None
-    return stubs
-
-
-def _read(request: AdminRequest, table: object, place: str = "stub") -> Stub:
-    try:
-        stub = read_stub(table, place)
-        settings = request.app_state.setup_of(request.namespace).settings
-        check_stub(stub, request.app_state.dialects, settings, "" if stub.name else place)
+        stubs = (read_stub(table),) if several is None else read_stubs(several, key)
+        for number, stub in enumerate(stubs):
+            place = "stub" if several is None else f"{key}[{number}]"
+            check_stub(stub, app_state.dialects, settings, "" if stub.name else place)
     except StubError as error:
         raise AdminError(f"{error}. An example: {_EXAMPLE}") from None
-    return stub
+    return stubs
 
 
 def _shown(stub: Stub, used: int) -> Mapping[str, Any]:

@@ -118,7 +118,7 @@ def read_stub(value: object, place: str = "stub", files: Files | None = None, or
 def read_stubs(tables: object, place: str, files: Files | None = None, origin: str = "") -> tuple[Stub, ...]:
     """The stubs of a list of tables; those without a name are named after the `origin`, if any. Raises StubError."""
     if not isinstance(tables, list | tuple):
-        raise StubError(f"{place}: must be a list of tables; write each as [[stub]]")
+        raise StubError(f"{place}: must be a list of tables; in TOML, write each as [[stub]]")
     stubs = [read_stub(table, f"{place}[{number}]", files, origin) for number, table in enumerate(tables)]
     named = tuple(
         each if each.name or not origin else each._replace(name=f"{origin}-{n}") for n, each in enumerate(stubs, 1)

@@ -171,7 +171,7 @@ def test_a_pattern_that_backtracks_without_end_does_not_hold_the_server_and_the_
     [
         ({"reply": "a", "tims": 1}, "stub: unknown key 'tims'. Did you mean 'times'?"),
         ({"stubs": [{"reply": "a"}, {"match": {"promt": "a"}}]}, "stubs[1].match: unknown field 'promt'."),
-        ({"stubs": {"reply": "a"}}, "stubs: must be a list of stubs"),
+        ({"stubs": {"reply": "a"}}, "stubs: must be a list of tables"),
         (
             {"match": {"dialect": "cerebra"}, "reply": "a"},
             "stub.match.dialect: unknown dialect 'cerebra'. Did you mean 'cerebras'?",
@@ -236,7 +236,7 @@ def test_a_folder_of_stub_files_answers_in_every_namespace_and_survives_resets()
     [
         ({"a.toml": "[[stub]]\nreply = 1\n"}, "a.toml, line 2: stub[0].reply: 1 is not valid; write "),
         ({"deep/b.json": '{"stub": [{"reply": "a"}, {}]}'}, "deep/b.json: stub[1]: has no answer"),
-        ({"a.toml": "stub = 1"}, "a.toml, line 1: stub: must be a list of tables; write"),
+        ({"a.toml": "stub = 1"}, "a.toml, line 1: stub: must be a list of tables; in TOML, write"),
         ({"a.toml": "[[stub]\n"}, "a.toml: "),
         ({"a.json": "{"}, "a.json: "),
         ({"a.json": "5"}, "a.json: stub: must be a list of tables"),
