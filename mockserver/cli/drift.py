@@ -56,7 +56,7 @@ _LONGEST_NUMBER = 12
 # Ids and numbers in a refusal's message, which differ from one refusal to the next.
 _VARYING = re.compile(r"[0-9a-f]{8}[0-9a-f-]*|\d+(?:\.\d+)?")
 _TYPES = {type(None): "null", bool: "boolean", int: "integer", float: "number", str: "string", list: "array"}
-# Two events in the same place are compared if they have at least this share of their parts in common.
+# Two events in the same place are compared in detail if they have at least this share of their parts in common.
 _LEAST_SHARED = 0.1
 # How many different events of a longer stream are compared.
 _MOST_EVENTS = 200
@@ -112,15 +112,8 @@ def compare(exchange: Recorded, routes: Routes, settings: Settings, ignored: Seq
     # If several answers are possible, the most similar one counts.
     found = min(([*_differences(exchange, events, each)] for each in replies), key=len)
     may_differ = re.compile("|".join(re.escape(place).replace(r"\*", ".*") for place in ignored) or "(?!)")
-    counting = (each for each in found if not may_differ.fullmatch(each.where.rpartition(": ")[2]))
-    return Compared(
-        exchange.place,
-        route.dialect.name,
-        route.operation.name,
-        exchange.status,
-        streamed,
-        tuple(dict.fromkeys(counting)),
-    )
+    kept = tuple(dict.fromkeys(each for each in found if not may_differ.fullmatch(each.where.rpartition(": ")[2])))
+    return Compared(exchange.place, route.dialect.name, route.operation.name, exchange.status, streamed, kept)
 
 
 def _differences(recorded: Recorded, events: Sequence[RecordedEvent], reply: Reply) -> Iterator[Difference]:
@@ -233,6 +226,10 @@ class _Event(NamedTuple):
         paths = [path for path in self.shape if path and not path.endswith("[]")]
         return f"an event with {', '.join(paths)}" if paths else _short(" or ".join(self.shape[""]))
 
+    def resembles(self, other: "_Event") -> bool:
+        """Whether the two can be compared in detail, as bodies always are."""
+        return not self.where or len(self.parts & other.parts) >= _LEAST_SHARED * len(self.parts | other.parts)
+
     def is_covered(self, others: Iterable["_Event"]) -> bool:
         """Whether other events have all its parts: where a server joins or splits tokens may be chance. They never
         have those of a text such as `[DONE]`."""
@@ -254,33 +251,22 @@ def _events(answer: Iterable[RecordedEvent], *, refused: bool) -> list[_Event]:
 
 def _event_differences(recorded: Sequence[_Event], answered: Sequence[_Event]) -> Iterator[Difference]:
     """The differences between events that correspond, and the events without a counterpart."""
-    for theirs, ours in _aligned(recorded, answered):
-        if theirs is not None and ours is not None:
-            if theirs.lines != ours.lines:
-                lines = (" ".join(map(repr, each.lines)) for each in (theirs, ours))
-                yield Difference(f"{theirs.where}, its lines", *lines)
-            # Which texts a server joins in one event may be chance.
-            if theirs.shape == ours.shape or not (theirs.is_covered(answered) and ours.is_covered(recorded)):
-                for each in _shape_differences(theirs.shape, ours.shape):
-                    yield each._replace(where=f"{theirs.where}: {each.where}" if theirs.where else each.where)
-        elif theirs is not None and not theirs.is_covered(answered):
-            yield Difference(theirs.where, theirs.description, "")
-        elif ours is not None and not ours.is_covered(recorded):
-            yield Difference(ours.where, "", ours.description)
-
-
-def _aligned(recorded: Sequence[_Event], answered: Sequence[_Event]) -> Iterator[tuple[_Event | None, _Event | None]]:
-    """The events that correspond; None for one without a counterpart."""
     matcher = SequenceMatcher(None, [it.parts for it in recorded], [it.parts for it in answered], autojunk=False)
     for _, one, end, other, other_end in matcher.get_opcodes():
         for theirs, ours in zip_longest(recorded[one:end], answered[other:other_end]):
-            # Bodies are compared in any case.
-            if theirs and ours and theirs.where:
-                shared, all_parts = theirs.parts & ours.parts, theirs.parts | ours.parts
-                if len(shared) < _LEAST_SHARED * len(all_parts):
-                    yield theirs, None
-                    theirs = None
-            yield theirs, ours
+            if theirs and ours and theirs.resembles(ours):
+                if theirs.lines != ours.lines:
+                    lines = (" ".join(map(repr, each.lines)) for each in (theirs, ours))
+                    yield Difference(f"{theirs.where}, its lines", *lines)
+                # Which texts a server joins in one event may be chance.
+                if theirs.shape == ours.shape or not (theirs.is_covered(answered) and ours.is_covered(recorded)):
+                    for each in _shape_differences(theirs.shape, ours.shape):
+                        yield each._replace(where=f"{theirs.where}: {each.where}" if theirs.where else each.where)
+                continue
+            if theirs and not theirs.is_covered(answered):
+                yield Difference(theirs.where, theirs.description, "")
+            if ours and not ours.is_covered(recorded):
+                yield Difference(ours.where, "", ours.description)
 
 
 # --- the command --------------------------------------------------------------------------------------------------
