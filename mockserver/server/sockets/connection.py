@@ -351,7 +351,7 @@ class Answer(Transport):
         wire = self._protocol.wire
         head, self._head = self._head, b""
         wire.write(head)
-        self._go_on_with(wire.break_off(ending, ended))
+        self._go_on_with(wire.break_off(ending, ended, self._protocol.go_on_soon))
 
     def abort(self) -> None:
         """Drop the connection."""

@@ -196,8 +196,13 @@ class LimitedProtocol(HttpToolsProtocol):
     def _go_on(self) -> None:
         """Begin the next request, or parse the next stretch of data."""
         self._goes_on = False
-        if self.parser is None or self.wire.dead or self.transport.is_closing():
+        if self.parser is None or self.transport.is_closing():
             self._rest = b""
+        elif self.wire.dead:
+            # What waits gets no answer; but whether the client leaves is only known if it is read.
+            self._rest = b""
+            self.pipeline.clear()
+            self.flow.resume_reading()
         elif self.flow.write_paused or (self.pipeline and not self._is_free()):
             # Called again when that is over.
             return

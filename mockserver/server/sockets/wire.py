@@ -38,16 +38,21 @@ class Wire:
         self._transport = transport
         self._socket: socket.socket | None = transport.get_extra_info("socket")
         self._secure = transport.get_extra_info("sslcontext") is not None
+        # Whether nothing is answered any more; what still comes is dropped, or resets the connection.
         self.dead = False
+        self._resets = False
 
     def write(self, data: bytes) -> None:
         """Write raw bytes outside HTTP; nothing if the client has left."""
         if data and not self._transport.is_closing():
             self._transport.write(data)
 
-    async def break_off(self, ending: ConnectionFault, ended: Callable[[], None] = lambda: None) -> None:
+    async def break_off(
+        self, ending: ConnectionFault, ended: Callable[[], None] = lambda: None, dead: Callable[[], None] = lambda: None
+    ) -> None:
         """Once everything that was written has left the process, send the raw bytes of an ending, and end the
-        connection so. `ended` is called before the client can notice, even if sending fails."""
+        connection so. `ended` is called before the client can notice, even if sending fails; or `dead` if the
+        connection stays open."""
         try:
             await self._drain()
             if ending.raw:
@@ -62,14 +67,16 @@ class Wire:
         elif ending.how == "close":
             # Without any HTTP (FIN; under TLS without a close_notify alert).
             self._transport.abort()
-        elif ending.how == "half_open":
-            # Like a server whose machine has gone: not even the end of the connection is sent. What the client sends
-            # from now on is answered by a reset, as from the machine that replaces it.
-            self.dead = True
+        else:
+            # A server that hangs, or whose machine has gone: not even the end of the connection is sent. What the
+            # client sends to the machine from now on is answered by a reset, as from the one that replaces it.
+            self.dead, self._resets = True, ending.how == "half_open"
+            dead()
 
     def receive(self) -> None:
-        """Data has arrived on a dead connection: reset it."""
-        self._reset()
+        """Data has arrived on a dead connection."""
+        if self._resets:
+            self._reset()
 
     async def _drain(self) -> None:
         while not self._transport.is_closing() and self._transport.get_write_buffer_size():

@@ -155,6 +155,21 @@ def timed(server: MockServer, fault: str, latency: str, *, stream: bool) -> tupl
         return received, ended, time.monotonic() - began
 
 
+@pytest.mark.parametrize("kind", ["hang", "half_open"])
+def test_a_client_that_leaves_a_dead_connection_is_missed_whatever_it_has_sent_ahead(
+    server: MockServer, kind: str
+) -> None:
+    server.reset()
+    with Line(server) as line:
+        sent = request_with_fault(kind, stream=True)
+        line.send(sent + sent)
+        assert line.read(silence=0.1) == (b"", "silence")
+        [exchange] = server.exchanges
+        assert exchange.closed_by is None
+    wait_until(lambda: server.exchanges[0].closed_by == "client")
+    wait_until(lambda: not server.state.connections)
+
+
 def all_at_once(check: Callable[..., None], *cases: tuple[Any, ...]) -> None:
     """Check all cases at the same time, since each of them waits."""
     with ThreadPoolExecutor(len(cases)) as pool:
