@@ -44,7 +44,7 @@ from mockserver.dialects.friendli.read import (
     read_stops,
     read_timeout,
 )
-from mockserver.dialects.openai.flavour import Encoding, Flavour, Rendering, Segment
+from mockserver.dialects.openai.flavour import Encoding, Flavour, Rendering, Segment, whole_calls
 from mockserver.dialects.openai.flavour import write as write_answer
 from mockserver.dialects.openai.read import NO_OFFER, Body, chat_prompt, function_tools, tool_choice, with_media
 from mockserver.dialects.openai.replies import (
@@ -54,7 +54,6 @@ from mockserver.dialects.openai.replies import (
     batches,
     chat_logprobs,
     usage_object,
-    whole_calls,
 )
 
 Messages = Sequence[Mapping[str, Any]]
@@ -240,7 +239,7 @@ def _choice_members(rendering: Rendering, choice: Choice) -> Members:
         thought, content = "", thought + content
     message: dict[str, Any] = {"role": "assistant", "content": content or None if thought or choice.calls else content}
     if choice.calls:
-        message |= whole_calls(choice, partial(rendering.flavour.call_id, rendering))
+        message |= whole_calls(rendering, choice)
     if thought:
         message |= {"reasoning": thought, "reasoning_content": thought}
     if request.output.logprobs is not None:

@@ -26,7 +26,7 @@ from mockserver.core.timeline import OPENING, LazyFrames, Reply, TokenTiming
 from mockserver.dialects.contracts import Contract, components
 from mockserver.dialects.openai.azure import NOT_FOUND, OF_PROMPT, of_answer
 from mockserver.dialects.openai.checks import CHAT_CHECKS, RequestRules, accept, too_long
-from mockserver.dialects.openai.flavour import Encoding, Flavour, Rendering, Segment, whole_body, write
+from mockserver.dialects.openai.flavour import Encoding, Flavour, Rendering, Segment, whole_body, whole_calls, write
 from mockserver.dialects.openai.models import (
     EFFORTS,
     UNKNOWN,
@@ -56,7 +56,6 @@ from mockserver.dialects.openai.replies import (
     chat_logprobs,
     pretty,
     usage_object,
-    whole_calls,
 )
 
 _RULES = RequestRules(Contract(components(__package__, "openai"), "ChatCompletionRequest"))
@@ -231,7 +230,7 @@ def _choice_members(rendering: Rendering, choice: Choice) -> Members:
         "role": "assistant",
         "content": None if refuses or (choice.calls and not text) else text,
         **({thoughts: "".join(choice.thoughts)} if thoughts and choice.thoughts else NOTHING),
-        **(_whole_calls(rendering, choice) if choice.calls else NOTHING),
+        **(whole_calls(rendering, choice) if choice.calls else NOTHING),
         "refusal": text if refuses else None,
         "annotations": [],
     }
@@ -241,11 +240,6 @@ def _choice_members(rendering: Rendering, choice: Choice) -> Members:
         "finish_reason": choice.finish_reason,
         **_logprobs(rendering, choice),
     }
-
-
-def _whole_calls(rendering: Rendering, choice: Choice) -> Members:
-    legacy = rendering.generation.request.tool_choice.legacy
-    return whole_calls(choice, partial(rendering.flavour.call_id, rendering), legacy=legacy)
 
 
 def _logprobs(rendering: Rendering, choice: Choice, group: range | None = None) -> Members:
@@ -286,7 +280,7 @@ def _segments(rendering: Rendering, choice: Choice) -> Sequence[Segment]:
 def _calls(rendering: Rendering, choice: Choice, *, alone: bool) -> Iterator[Segment]:
     slot, legacy = rendering.flavour.encoding.slot, rendering.generation.request.tool_choice.legacy
     if rendering.flavour.whole_calls and choice.calls:
-        whole = _whole_calls(rendering, choice)
+        whole = whole_calls(rendering, choice)
         if not legacy:
             whole = {"tool_calls": [{"index": place, **call} for place, call in enumerate(whole["tool_calls"])]}
         yield Segment(head=whole, head_tokens=sum(call.steps for call in choice.calls))

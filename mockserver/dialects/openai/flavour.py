@@ -36,6 +36,7 @@ from mockserver.dialects.openai.replies import (
     Members,
     at_step,
     body_reply,
+    call_members,
     group_frames,
     json_texts,
     ordered,
@@ -187,6 +188,19 @@ def whole_body(rendering: Rendering, around: Members) -> dict[str, Any]:
         "usage": flavour.counts(rendering),
     }
     return ordered(flavour.body, body)
+
+
+def whole_calls(rendering: Rendering, choice: Choice) -> dict[str, Any]:
+    """The calls of a choice as a member of a message; in the older form there is one at most."""
+    said = [call_members(choice, place, call.arguments) for place, call in enumerate(choice.calls)]
+    if rendering.generation.request.tool_choice.legacy:
+        return {"function_call": said[0]}
+    return {
+        "tool_calls": [
+            {"id": rendering.flavour.call_id(rendering, choice, place), "type": call.kind, call.kind: said[place]}
+            for place, call in enumerate(choice.calls)
+        ]
+    }
 
 
 def _frames(rendering: Rendering, around: Members) -> Iterator[FrameBatch]:

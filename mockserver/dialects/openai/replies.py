@@ -94,20 +94,6 @@ def call_members(choice: Choice, place: int, text: object) -> dict[str, Any]:
     return {"name": call.name, "arguments" if call.kind == "function" else "input": text}
 
 
-def whole_calls(choice: Choice, id_of: Callable[[Choice, int], str], *, legacy: bool = False) -> dict[str, Any]:
-    """The calls as a member of a message, empty if there are none; in the `legacy` form there is one call at most."""
-    if not choice.calls:
-        return {}
-    if legacy:
-        return {"function_call": call_members(choice, 0, choice.calls[0].arguments)}
-    return {
-        "tool_calls": [
-            {"id": id_of(choice, place), "type": call.kind, call.kind: call_members(choice, place, call.arguments)}
-            for place, call in enumerate(choice.calls)
-        ]
-    }
-
-
 # Chats state the log-probabilities of tokens in so many first ranks, and this one for all others.
 _RANKS = 20
 _UNLIKELY = -9999.0
