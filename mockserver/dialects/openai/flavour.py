@@ -9,6 +9,7 @@ A chunk costs what its text costs: everything around the text is encoded once pe
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
+from itertools import islice
 from typing import Any, Literal, NamedTuple
 from zlib import crc32
 
@@ -37,7 +38,6 @@ from mockserver.dialects.openai.replies import (
     at_step,
     body_reply,
     call_members,
-    group_frames,
     json_texts,
     ordered,
     weave,
@@ -305,12 +305,10 @@ class _Stream(NamedTuple):
             if ending and start <= stop:
                 yield FrameBatch((chunk(range(stop, size)),), (step + stop,), (1,))
             return
-        if beside is None:
-            yield from group_frames(groups, chunk, step)
-        else:
-            # Each is large, so they are written one by one.
-            for group in groups:
-                yield from group_frames(iter((group,)), chunk, step)
+        # Those with more beside their texts are large, and written one by one.
+        most = RUN_LENGTH if beside is None else 1
+        while run := tuple(islice(groups, most)):
+            yield FrameBatch([*map(chunk, run)], [step + group.stop - 1 for group in run], [*map(len, run)])
 
     def tokens(self, texts: Sequence[str], parts: Sequence[bytes], step: int) -> Iterator[FrameBatch]:
         """A chunk for each text, which differ in nothing else."""

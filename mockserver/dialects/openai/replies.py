@@ -275,12 +275,6 @@ def batches(start: int, stop: int, least: int, most: int, key: int) -> Iterator[
         start = end
 
 
-def group_frames(groups: Iterator[range], write: Callable[[range], bytes], step: int = 0) -> Iterator[FrameBatch]:
-    """One event per group of tokens, which leaves with the last of them; the first token has a decoding step."""
-    while run := tuple(islice(groups, RUN_LENGTH)):
-        yield FrameBatch([*map(write, run)], [step + group.stop - 1 for group in run], [*map(len, run)])
-
-
 def at_step(step: int, events: Sequence[bytes]) -> FrameBatch:
     """Events that carry no token, sent after a decoding step. TypeError for one that is in no sequence."""
     if isinstance(events, bytes):
