@@ -84,6 +84,7 @@ MOST_CALLS = [
     ("/ovms/v3/completions", "llama3", 234),
     ("/upstash/llm/v1/chat/completions", "meta-llama/Meta-Llama-3-8B-Instruct", 245),
     ("/yandex/v1/chat/completions", "gpt://b1gmockfolder/yandexgpt/latest", 242),
+    ("/anthropic/v1/messages", "claude-sonnet-4-5", 292),
 ]
 
 
@@ -105,8 +106,11 @@ def test_a_plain_answer_to_a_new_prompt_takes_few_calls_in_few_modules(
 
     def ask(number: int) -> None:
         text = PROMPT.format(number)
-        asked = {"messages": [{"role": "user", "content": text}]} if "chat" in path else {"prompt": text}
+        said = [{"role": "user", "content": text}]
+        asked = {"messages": said} if "chat" in path or "messages" in path else {"prompt": text}
         headers = {"authorization": "Bearer k", "content-type": "application/json"}
+        # At a path that dialects share, this one would make a call Anthropic's.
+        headers |= {"anthropic-version": "2023-06-01"} if "anthropic" in path else {}
         client.request("POST", path, json.dumps({"model": model, "max_tokens": 60, **asked}), headers)
         answer = client.getresponse()
         answer.read()

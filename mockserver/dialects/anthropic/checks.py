@@ -77,7 +77,7 @@ def _field_faults(body: Body, marks: Sequence[CacheMark]) -> Iterator[Refusal]:
 
 def _container_faults(body: Body) -> Iterator[Refusal]:
     """A container is for code alone; this is found out last."""
-    types = [str(tool.get("type")) for tool in body.get("tools") or ()]
+    types = (str(tool.get("type")) for tool in body.get("tools") or ())
     if body.get("container") is not None and not any("code_execution" in type_ for type_ in types):
         yield refused("container")
 
@@ -99,7 +99,9 @@ def _citation_faults(body: Body) -> Iterator[Refusal]:
     that have others beside sources, or refer to tools that nobody has defined (measured in August 2026)."""
     cited, names = set[bool](), {tool.get("name") for tool in body.get("tools") or ()}
     for number, message in enumerate(body["messages"]):
-        path, blocks = f"messages.{number}.content", blocks_of(message["content"])
+        path, blocks = f"messages.{number}.content", message["content"]
+        if isinstance(blocks, str):
+            continue
         for place, block in enumerate(blocks):
             held = blocks_of(block.get("content")) if block["type"] == "tool_result" else ()
             referred = [inner["tool_name"] for inner in held if inner["type"] == "tool_reference"]
@@ -234,9 +236,9 @@ class Medium(NamedTuple):
 
 def _media_faults(body: Body) -> Iterator[Refusal]:
     """Why the images and documents of a conversation are refused."""
-    said = ((message["content"], f"messages.{number}.content") for number, message in enumerate(body["messages"]))
-    found = [medium for content, path in said for medium in _media(content, path)]
-    many = sum(medium.kind == "image" for medium in found) > _MANY
+    said = enumerate(body["messages"])
+    found = [medium for number, each in said for medium in _media(each["content"], f"messages.{number}.content")]
+    many = [medium.kind for medium in found].count("image") > _MANY
     for medium in found:
         if medium.source.get("type") == "base64":
             yield from (_image_faults(medium, many) if medium.kind == "image" else _pdf_faults(medium))

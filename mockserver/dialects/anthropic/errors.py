@@ -7,7 +7,7 @@ headers that never change.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from math import ceil, floor, isfinite
 from typing import Any
@@ -84,7 +84,7 @@ def api_key(call: Call) -> str | None:
 
 def betas_of(call: Call) -> str:
     """The names of the betas of a call, separated by commas; it may have several such headers."""
-    return ",".join(value.decode("latin-1") for name, value in call.headers.raw if name == b"anthropic-beta")
+    return ",".join([value.decode("latin-1") for name, value in call.headers.raw if name == b"anthropic-beta"])
 
 
 def headers_fault(call: Call) -> Refusal | None:
@@ -144,8 +144,9 @@ def every_answer(call: Call, scope: RequestScope) -> RawHeaders:
     )
 
 
-def _limits(scope: RequestScope) -> Iterator[tuple[bytes, bytes]]:
+def _limits(scope: RequestScope) -> RawHeaders:
     """The limits of requests and of tokens, and of the latter the shares of input and output."""
+    headers: list[tuple[bytes, bytes]] = []
     for measure, shares in _SHARES.items():
         (amount, left), full = _RECORDED[measure], floor(scope.now) + 1
         if scope.limit_states:
@@ -156,6 +157,9 @@ def _limits(scope: RequestScope) -> Iterator[tuple[bytes, bytes]]:
         reset = datetime.fromtimestamp(full, UTC).strftime("%Y-%m-%dT%H:%M:%SZ").encode()
         for name, share in shares.items():
             shown = left if measure == "requests" else round(left * share / 1_000) * 1_000
-            yield f"anthropic-ratelimit-{name}-limit".encode(), b"%d" % round(amount * share)
-            yield f"anthropic-ratelimit-{name}-remaining".encode(), b"%d" % shown
-            yield f"anthropic-ratelimit-{name}-reset".encode(), reset
+            headers += [
+                (f"anthropic-ratelimit-{name}-limit".encode(), b"%d" % round(amount * share)),
+                (f"anthropic-ratelimit-{name}-remaining".encode(), b"%d" % shown),
+                (f"anthropic-ratelimit-{name}-reset".encode(), reset),
+            ]
+    return tuple(headers)
