@@ -1,9 +1,10 @@
 """How messages word unknown names (with the nearest known one), values (shortened) and counts."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from itertools import takewhile
+from types import MappingProxyType
 from typing import Any
 
 # How similar two names must be to count as near, 1 being equal: `rst` is near `reset`, `server` is not near `seed`.
@@ -12,14 +13,17 @@ _NEAR = 0.7
 _PREFIX = 3
 # How many characters of a value are shown at most.
 _MOST_SHOWN = 160
+_NONE: Mapping[str, str] = MappingProxyType({})
 # All words of a name but the last.
 _FIRST_WORDS = re.compile(r".*[-_. ]")
 
 
-def unknown_name(what: str, name: object, known: Iterable[object]) -> str:
-    """An error message that suggests the nearest known name, and lists all of them."""
+def unknown_name(what: str, name: object, known: Iterable[object], synonyms: Mapping[str, str] = _NONE) -> str:
+    """An error message that suggests a known name, the nearest or one of the `synonyms`, and lists all of them."""
     names = [str(each) for each in known]
-    near = _nearest(name, names) if isinstance(name, str) and len(name) <= _MOST_SHOWN else None
+    near = None
+    if isinstance(name, str) and len(name) <= _MOST_SHOWN:
+        near = synonyms.get(name.lower().replace("-", "_")) or _nearest(name, names)
     meant = f" Did you mean {near!r}?" if near else ""
     return f"unknown {what} {short_repr(name)}.{meant} Known: {', '.join(names) or 'none'}"
 

@@ -100,9 +100,7 @@ FAULTS: dict[str, FaultKind] = {
     ),
     "html": _instead(responses.html, "a sign-in page with status 200, as a captive portal gives"),
     "empty": _instead(responses.empty, "no body at all", harm="truncates"),
-    "truncated": FaultKind(
-        responses.truncated, "half of the body, although its length states all of it", harm="truncates"
-    ),
+    "truncated": FaultKind(responses.truncated, "half of the body, with a length that fits it", harm="truncates"),
     "content_type": FaultKind(
         responses.content_type,
         "a wrong content type",
@@ -156,6 +154,7 @@ FAULTS: dict[str, FaultKind] = {
         {"charset": FaultSetting(TEXT, "utf-16-le", "the encoding, by its name in Python")},
         harm="spoils",
     ),
+    "no_done": _of_streams(streams.no_done, "a stream without its last event, which is the terminator", removes=True),
     "late_done": _of_streams(streams.late_done, "the last event, which is the terminator, is late", _SECONDS),
     "after_done": _of_streams(streams.after_done, "one more event after the terminator"),
     "reset": _broken_off(responses.broken_off("reset"), "the connection is reset (RST)"),

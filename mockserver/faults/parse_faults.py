@@ -10,7 +10,7 @@ also be written in JSON. The name of a failure stands for the kind `error` with 
 `FaultError`, which names the key.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any, NamedTuple
 
@@ -30,6 +30,20 @@ _WORDS = {"start": "from", "seconds": "for", "share_end": "share to"}
 # A synonym of a failure: the name of its status.
 OTHER_WORDS = {"not_found": "unknown_model"}
 _FAILURES = frozenset(FailureKind)
+# What other tools call a kind (WireMock and toxiproxy among them), for the message about its name.
+SYNONYMS = {
+    **dict.fromkeys(("delay", "latency", "fixed_delay", "pause", "sleep"), "stall"),
+    **dict.fromkeys(("slow", "throttle", "limit_rate"), "bandwidth"),
+    **dict.fromkeys(("dribble", "trickle", "chunked_dribble"), "drip"),
+    **dict.fromkeys(("reset_peer", "connection_reset", "connection_reset_by_peer", "abort"), "reset"),
+    **dict.fromkeys(("disconnect", "drop_connection", "empty_response", "limit_data"), "close"),
+    **dict.fromkeys(("black_hole", "blackhole", "no_response", "never_respond"), "hang"),
+    **dict.fromkeys(("corrupt", "invalid_json", "bad_json"), "malformed"),
+    **dict.fromkeys(("down", "offline", "connection_refused"), "refuse"),
+    "malformed_response_chunk": "bad_chunk",
+    "random_data_then_close": "garbage",
+    "slicer": "split",
+}
 # How long a listener fails by default, in seconds: if it failed for ever, nobody could reach it to end that.
 _LISTENER_FAILS = 5.0
 # The upper bound of every count, time and rate.
@@ -92,7 +106,7 @@ def read_fault(table: object) -> Fault:
     if kind is None or not isinstance(name, str):
         if name is None:
             raise FaultError(f"kind: is missing, and so is scenario. Known kinds: {', '.join(FAULTS)}")
-        raise FaultError(f"kind: {unknown_name('fault', name, FAULTS)}")
+        raise FaultError(f"kind: {_unknown('fault', name, FAULTS)}")
     chosen = WINDOW_KEYS if kind.listens else (*_CHANCE_KEYS, "share", "match")
     _check_keys(name, table, ("kind", *kind.settings, *kind.places, *chosen))
     places = [key for key in table if key in PLACE_KEYS]
@@ -131,12 +145,20 @@ def _check_keys(name: str, table: Mapping[str, Any], known: Sequence[str]) -> No
             raise FaultError(f"{name}: {unknown_name('key', key, known[1:])}")
 
 
+def _unknown(what: str, name: object, known: Iterable[str]) -> str:
+    """The complaint about the name of a kind or of a failure; a status is no such name."""
+    if str(name).isdecimal():
+        named = ", ".join(FailureKind)
+        return f'{name} is a status: {{ kind = "status", status = {name} }}. What fails has a name: {named}'
+    return unknown_name(what, name, known, SYNONYMS)
+
+
 def _settings(name: str, kind: FaultKind, table: Mapping[str, Any]) -> dict[str, Any]:
     if isinstance(table.get("error"), str):
         table = {**table, "error": OTHER_WORDS.get(table["error"], table["error"])}
     for key, setting in kind.settings.items():
         if setting.choices and key in table and table[key] not in setting.choices:
-            raise FaultError(f"{name}.{key}: {unknown_name(key, table[key], setting.choices)}")
+            raise FaultError(f"{name}.{key}: {_unknown(key, table[key], setting.choices)}")
     given = _typed(name, table, {key: setting.type for key, setting in kind.settings.items()})
     for key, value in given.items():
         setting, place = kind.settings[key], f"{name}.{key}"

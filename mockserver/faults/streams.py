@@ -294,6 +294,12 @@ def encoding(events: StreamEvents, fault: Fault) -> StreamEvents:
 
 
 @over_events
+def no_done(events: StreamEvents, fault: Fault) -> StreamEvents:
+    """All events but the last: the terminator, where the dialect has one."""
+    return (event for event, _ in pairwise(events))
+
+
+@over_events
 def late_done(events: StreamEvents, fault: Fault) -> StreamEvents:
     """The last event is late: the terminator, where the dialect has one."""
     held = next(events, None)

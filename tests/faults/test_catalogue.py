@@ -68,6 +68,7 @@ A, B, C, D, DONE = EVENTS
         ("burst", {"events": 2}, [A + B, C + D, DONE]),
         ("keep_alive", {"after_event": 3, "count": 2, "text": "on"}, [A, B, C, b": on\n\n", b": on\n\n", D, DONE]),
         ("keep_alive", {"after_event": 9}, list(EVENTS)),
+        ("no_done", {}, [A, B, C, D]),
         ("late_done", {"seconds": 9}, list(EVENTS)),
     ],
 )

@@ -2,9 +2,18 @@
 
 import pytest
 
+from mockserver.core.failures import FailureKind
 from mockserver.core.matching.requests import read_criteria
 from mockserver.faults.catalogue import FAULTS
-from mockserver.faults.parse_faults import SCENARIOS, FaultError, read_fault, read_faults, table_of
+from mockserver.faults.parse_faults import (
+    OTHER_WORDS,
+    SCENARIOS,
+    SYNONYMS,
+    FaultError,
+    read_fault,
+    read_faults,
+    table_of,
+)
 from mockserver.faults.rules import Chance, Fault, Place
 
 
@@ -94,6 +103,12 @@ def test_every_scenario_has_an_end(name: str) -> None:
 def test_every_kind_can_be_written_by_its_name(kind: str) -> None:
     [fault] = read_faults(kind)
     assert set(fault.settings) == set(FAULTS[kind].settings)
+    assert kind not in SYNONYMS
+
+
+def test_what_others_call_a_kind_is_no_name_of_ours() -> None:
+    assert FAULTS.keys() >= {*SYNONYMS.values()}
+    assert not SYNONYMS.keys() & {*FailureKind, *OTHER_WORDS}
 
 
 @pytest.mark.parametrize(
@@ -101,6 +116,10 @@ def test_every_kind_can_be_written_by_its_name(kind: str) -> None:
     [
         ("rst", "kind: unknown fault 'rst'. Did you mean 'reset'? Known: error, status, html,"),
         ("cutt", "kind: unknown fault 'cutt'. Did you mean 'cut'?"),
+        ("disconnect", "kind: unknown fault 'disconnect'. Did you mean 'close'?"),
+        ("CONNECTION-RESET_BY_PEER", "Did you mean 'reset'?"),
+        ("503", 'kind: 503 is a status: { kind = "status", status = 503 }. What fails has a name: malformed_json, '),
+        ("{ kind = 'error', error = 429 }", 'error.error: 429 is a status: { kind = "status", status = 429 }.'),
         ('{ error = "rate_limit" }', "kind: is missing, and so is scenario. Known kinds: error, status"),
         ('{ kind = "cut", after = 5 }', "cut: unknown key 'after'. Did you mean 'after_"),
         ('{ kind = "html", after_event = 5 }', "html: unknown key 'after_event'. Known: times, every"),

@@ -179,9 +179,10 @@ def test_stubs_answer_what_matches(handle: Handle) -> None:
 
 
 def test_a_stub_shows_its_name_and_its_match(handle: Handle) -> None:
-    unfinished = handle.on(model="m", prompt=contains("x"))
-    assert repr(unfinished) == "<stub '' for requests with model='m', prompt=contains('x')>"
-    assert repr(unfinished.reply("Yes.")) == "<stub 'stub-1' for requests with model='m', prompt=contains('x')>"
+    unfinished = handle.on(model="m", prompt=contains("x"), headers={"x-a": "b"})
+    shown = "for requests with model='m', prompt=contains('x'), headers={'x-a': 'b'}>"
+    assert repr(unfinished) == f"<stub '' {shown}"
+    assert repr(unfinished.reply("Yes.")) == f"<stub 'stub-1' {shown}"
 
 
 def test_a_reply_as_json_may_be_any_value(handle: Handle) -> None:

@@ -144,10 +144,14 @@ def _faults(value: object, place: str) -> tuple[Fault, ...]:
         raise StubError(f"{place}: {error}") from None
     for fault in faults:
         if FAULTS[fault.kind].listens:
-            raise StubError(f"{place}: {fault.kind!r} affects the whole server, not one answer; take reset")
+            raise StubError(
+                f"{place}: {fault.kind!r} affects the whole server, not one answer; take reset, or "
+                "a server of its own that is down: MockServer(fault='refuse')"
+            )
         if fault.chance != Chance() or fault.match != ANYTHING:
             raise StubError(
-                f"{place}: share, times, match and the like are not possible here; the stub's own match and times apply"
+                f"{place}: share, times, match and the like are not possible here; the stub's own match and times "
+                "apply. For a share of the requests set a fault rule, in Python by settle(fault={...})"
             )
     return faults
 

@@ -21,7 +21,7 @@ from mockserver.core.matching.requests import (
     read_criteria,
     unknown_name_in,
 )
-from mockserver.core.matching.values import CriteriaError, ValueMatcher, read_matcher
+from mockserver.core.matching.values import MATCHERS, CriteriaError, ValueMatcher, read_matcher
 from mockserver.core.messages import unknown_name
 from mockserver.core.regexes import renew_time_budget
 from mockserver.faults.catalogue import FAULTS
@@ -132,7 +132,8 @@ def matcher_text(value: Any) -> str:
     """A matcher as it is written in Python."""
     if isinstance(value, Mapping) and len(value) == 1:
         [(word, inner)] = value.items()
-        return f"{word}({inner!r})"
+        if word in MATCHERS:
+            return f"{word}({inner!r})"
     return getattr(value, "__name__", None) or repr(value)
 
 

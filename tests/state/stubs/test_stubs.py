@@ -899,7 +899,10 @@ def test_what_a_stub_says_of_all_its_replies_gives_way_to_what_a_reply_says_itse
             "stub.headers: content-length is set by the server; to send a wrong one, use a fault",
         ),
         ({"headers": {"a": "Ж"}}, "stub.headers.a: 'Ж' contains characters beyond Latin-1"),
-        ({"error": {"error": 429}}, "stub.error: error.error: unknown error 429. Known: malformed_json, "),
+        (
+            {"error": {"error": 429}},
+            'stub.error: error.error: 429 is a status: { kind = "status", status = 429 }. What fails has a name: ',
+        ),
         ({"latency": 0.5}, "stub.latency: 0.5 is not a latency such as 'off', 'slow' or "),
         ({"error": "rate_limits"}, "stub.error: error.error: unknown error 'rate_limits'. Did you mean 'rate_limit'"),
         ({"error": {"retry_after": 1}}, "stub.error: must be the name of a failure, or"),
