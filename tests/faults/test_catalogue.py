@@ -12,7 +12,7 @@ from mockserver.faults.model_output import with_changed_choices
 from mockserver.faults.parse_faults import read_fault
 from mockserver.faults.responses import How
 from mockserver.faults.rules import Fault
-from mockserver.faults.streams import Vendor, goes_on, reaches
+from mockserver.faults.streams import Vendor, differ, goes_on, reaches
 
 EVENTS = (*(f'data: {{"n":{number},"s":"é"}}\n\n'.encode() for number in range(4)), b"data: [DONE]\n\n")
 STREAM = Timeline(
@@ -31,7 +31,9 @@ def words(fault: Fault) -> Timeline:
 
 def faulted(timeline: Timeline, kind: str, **table: Any) -> Timeline:
     apply = FAULTS[kind].apply
-    return apply(timeline, read_fault({"kind": kind, **table}), Vendor(words, ())) if apply else timeline
+    return (
+        apply(timeline, read_fault({"kind": kind, **table}), Vendor(words, ("finish_reason",))) if apply else timeline
+    )
 
 
 def sent(timeline: Timeline) -> list[bytes]:
@@ -239,3 +241,57 @@ def test_no_fault_brings_more_tokens_than_there_were_or_goes_back_in_time(kind: 
     assert sum(sum(run.tokens) for run in made.runs) <= 4
     assert dues(made) == sorted(dues(made))
     assert sent(made) == sent(made), "a timeline can be walked again"
+
+
+# --- members taken out of events: the bytes around them stay, and so does what other events say of them ------------
+
+TEXT = rb'data: {"text":"say \"finish_reason\":\"stop\", \"usage\":{} \u00e9 ' + "é".encode() + b'"}\n\n'
+
+
+def edited(kind: str, *events: bytes) -> tuple[list[bytes], bool]:
+    """What is left of a stream, and whether the fault has anything to change in it."""
+    stream = STREAM._replace(runs=(TimedFrames(events, (0.0,) * len(events), (1,) * len(events)),))
+    made = faulted(stream, kind)
+    return sent(made), differ(stream, made)
+
+
+@pytest.mark.parametrize(
+    "said, left",
+    [
+        (b'{"index":0,"finish_reason":"stop"}', b'{"index":0}'),
+        (b'{"finish_reason":"stop","index":0}', b'{"index":0}'),
+        (b'{"index": 0, "finish_reason": "length", "text": ""}', b'{"index": 0, "text": ""}'),
+        (b'{"index": 0, "finish_reason": "length"}', b'{"index": 0}'),
+        (b'{"finish_reason":"stop"}', b"{}"),
+        (b'[{"finish_reason":"stop"},{"a":1,"finish_reason":"length"}]', b'[{},{"a":1}]'),
+    ],
+)
+def test_a_finish_reason_goes_with_its_comma(said: bytes, left: bytes) -> None:
+    events = [TEXT, b"data: " + said + b"\n\n", DONE]
+    assert edited("no_finish", *events) == ([TEXT, b"data: " + left + b"\n\n", DONE], True)
+
+
+@pytest.mark.parametrize("separator", [b":", b": "])
+def test_where_others_say_null_it_becomes_null(separator: bytes) -> None:
+    null, stop = (b'data: {"a":1,"finish_reason"' + separator + word + b"}\n\n" for word in (b"null", b'"stop"'))
+    assert edited("no_finish", null, stop, DONE) == ([null, null, DONE], True)
+
+
+def test_usage_goes_from_an_event_that_says_more() -> None:
+    last = b'data: {"choices":[{"index":0}],"usage":{"prompt_tokens":1,"details":{"x":[1,"}"]}},"object":"c"}\n\n'
+    assert edited("no_usage", TEXT, last) == ([TEXT, b'data: {"choices":[{"index":0}],"object":"c"}\n\n'], True)
+
+
+def test_an_event_that_says_nothing_but_usage_is_missing() -> None:
+    null = b'data: {"choices":[{"index":0}],"usage":null}\n\n'
+    last = b'data: {"choices": [], "usage": {"prompt_tokens": 1}}\n\n'
+    assert edited("no_usage", null, last, DONE) == ([null, DONE], True)
+
+
+@pytest.mark.parametrize("kind", ["no_finish", "no_usage"])
+@pytest.mark.parametrize(
+    "broken", [TEXT, b'data: {"finish_reason":"st\n\n', b'data: {"usage":{"a"\n\n', b"\xff\xfe", b""]
+)
+def test_a_stream_without_it_is_left_alone(kind: str, broken: bytes) -> None:
+    events = [TEXT, broken, DONE]
+    assert edited(kind, *events) == (events, False)
