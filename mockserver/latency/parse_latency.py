@@ -125,11 +125,6 @@ def preset_profile(name: str) -> Profile:
     return read_profile(presets()[name].latency)
 
 
-def read_distribution(text: str) -> Distribution:
-    """Read a distribution of durations: `180ms`, `normal(1s, 200ms)`. Raises NotationError."""
-    return _distribution(_Text(text, 1, NO_TRACES).cut(0), _duration)
-
-
 def read_lengths(text: str, traces: Tracing = NO_TRACES) -> Distribution | None:
     """Read a distribution of lengths in tokens: `128`, `normal(128, 20)`; None for `off`. Raises NotationError, which
     quotes it."""

@@ -2,7 +2,7 @@
 
 import pytest
 
-from mockserver.latency.parse_latency import NotationError, read_distribution, read_profile
+from mockserver.latency.parse_latency import NotationError, read_profile
 from mockserver.latency.profiles import Empirical
 from mockserver.latency.timing import draw_timing
 from mockserver.latency.traces import NO_TRACES, TraceError, TraceFile, Traces, read_trace
@@ -113,11 +113,6 @@ def test_a_recording_that_cannot_be_meant_is_told_by_its_column(text: str, compl
     with pytest.raises(NotationError) as raised:
         read_profile(text, traces=Traces({TraceFile("t.txt"): (0.5,)}))
     assert str(raised.value).startswith(complaint)
-
-
-def test_nothing_is_recorded_unless_it_is_handed_in() -> None:
-    with pytest.raises(NotationError, match=r"column 16: the trace t\.txt has not been loaded"):
-        read_distribution("empirical(file=t.txt)")
 
 
 def test_what_was_read_before_stays_readable_and_gives_way_to_what_is_read_anew() -> None:

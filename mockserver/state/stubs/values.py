@@ -6,8 +6,7 @@ from typing import Any
 
 from mockserver.core.json_values import is_shallow
 from mockserver.core.messages import short_repr, unknown_name
-from mockserver.latency.parse_latency import NotationError, read_distribution
-from mockserver.latency.profiles import Constant
+from mockserver.latency import profiles
 
 Table = Mapping[str, Any]
 # No reasonable count or number of seconds is greater.
@@ -85,15 +84,10 @@ def number_of(value: object, place: str) -> float:
 
 def seconds_of(value: object, place: str) -> float:
     """Seconds, from a number or a duration."""
-    if isinstance(value, str):
-        try:
-            read = read_distribution(value)
-        except NotationError as error:
-            raise StubError(f"{place}: {error}") from None
-        value = read.seconds if isinstance(read, Constant) else None
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= MOST:
-        raise StubError(f"{place}: must be a number of seconds, or a duration such as '200ms'")
-    return float(value)
+    seconds = profiles.seconds_of(value.strip()) if isinstance(value, str) else value
+    if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 0 <= seconds <= MOST:
+        raise StubError(f"{place}: {short_repr(value)} is not a number of seconds, or a duration such as '200ms'")
+    return float(seconds)
 
 
 def header_of(value: object, place: str) -> bytes:
