@@ -144,23 +144,21 @@ class Watcher:
 
     async def look(self) -> float:
         """Reload what has changed. Return how long checking took, in seconds."""
-        settings, stubs, seconds = await asyncio.to_thread(self._changes)
+        began = time.monotonic()
+        settings = await asyncio.to_thread(self._settings_from.changed)
+        stubs = await asyncio.to_thread(self._stubs_from.changed)
+        seconds = time.monotonic() - began
         self._stale = self._stale or bool(settings)
         if changed := [*settings, *stubs]:
             more = f" (and {len(changed) - 1} more)" if len(changed) > 1 else ""
-            await self._take_up(f"{changed[0]}{more}")
+            await self._reload(f"{changed[0]}{more}")
         return seconds
 
-    def _changes(self) -> tuple[list[str], list[str], float]:
-        """The changed files of the settings, those of the stubs, and the time that checking took."""
-        began = time.monotonic()
-        return self._settings_from.changed(), self._stubs_from.changed(), time.monotonic() - began
-
-    async def _take_up(self, changed: str) -> None:
+    async def _reload(self, changed: str) -> None:
         """Put the current files in force, or record why that is impossible."""
         what = "the changed settings are invalid" if self._stale else "the changed stubs are invalid"
         try:
-            await (self._take_up_all() if self._stale else self._take_up_stubs())
+            await self._read_again()
         except ConfigError as error:
             self._app_state.config_fault = str(error)
             log.error("%s, and the old ones stay in force: %s", what, error)
@@ -174,15 +172,15 @@ class Watcher:
         self._app_state.config_fault = None
         log.warning("%s has changed and is in force", changed)
 
-    async def _take_up_all(self) -> None:
-        self._settings_from, self._stubs_from = Sources(), await asyncio.to_thread(self._stubs_from.anew)
-        settings = await asyncio.to_thread(self._read, self._settings_from)
+    async def _read_again(self) -> None:
+        settings = self._app_state.setup.settings
+        if self._stale:
+            self._settings_from, self._stubs_from = Sources(), await asyncio.to_thread(self._stubs_from.anew)
+            settings = await asyncio.to_thread(self._read, self._settings_from)
         self._stubs_from = Sources()
         stubs = await asyncio.to_thread(configured_stubs, settings, self._app_state.dialects, self._stubs_from)
-        self._app_state.adopt(settings, stubs)
-
-    async def _take_up_stubs(self) -> None:
-        """Reload only the stubs: settings changed through the admin API stay, and so do the counts of rules."""
-        settings, self._stubs_from = self._app_state.setup.settings, Sources()
-        stubs = await asyncio.to_thread(configured_stubs, settings, self._app_state.dialects, self._stubs_from)
-        self._app_state.restock(stubs)
+        if self._stale:
+            self._app_state.adopt(settings, stubs)
+        else:
+            # Settings that were changed through the admin API stay, and so do the counts of rules.
+            self._app_state.restock(stubs)

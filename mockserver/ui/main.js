@@ -94,7 +94,7 @@ function show() {
   }
   document.title = `${view.title} – mockserver`;
   if (!view.element.isConnected) fill(main, view.element);
-  view.shown();
+  view.shown?.();
 }
 
 theme(themes.value);

@@ -1,4 +1,4 @@
-/** The exchanges that the page knows, by number; watchers are called at most once per frame. */
+/** The exchanges that the page knows, by number. */
 
 import { perFrame } from "./dom.js";
 
@@ -17,9 +17,9 @@ const MOST = 20_000;
 export class Exchanges {
   /** @type {Map<number, Line>} in the order of their numbers */
   #lines = new Map();
-  /** @type {Set<() => void>} */
-  #watchers = new Set();
-  #tell = perFrame(() => this.#watchers.forEach((watcher) => watcher()));
+  /** Called after changes, at most once per frame. @type {() => void} */
+  changed = () => {};
+  #tell = perFrame(() => this.changed());
 
   /** @param {Line} line */
   put(line) {
@@ -48,12 +48,6 @@ export class Exchanges {
     const found = [];
     for (const line of this.#lines.values()) if (wanted(line)) found.push(line);
     return found.reverse();
-  }
-
-  /** @param {() => void} watcher @returns {() => void} stops it */
-  watch(watcher) {
-    this.#watchers.add(watcher);
-    return () => this.#watchers.delete(watcher);
   }
 }
 

@@ -28,8 +28,6 @@ export class Playground {
     this.#tell();
   }
 
-  shown() {}
-
   #tell() {
     for (const pane of this.panes) pane.question = this.prompt.value;
   }

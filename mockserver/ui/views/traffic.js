@@ -61,7 +61,7 @@ export class Traffic {
       ),
       this.right,
     );
-    exchanges.watch(() => this.#refresh());
+    exchanges.changed = changed;
     addEventListener("replayed", () => (this.#follow = true));
   }
 
@@ -90,7 +90,6 @@ export class Traffic {
       const line = this.exchanges.find(this.detail.number);
       if (line && !isRunning(line)) this.detail.refresh();
     }
-    if (this.list.element.scrollTop <= 4) this.#newest = newest;
     this.#tellNewer();
   }
 
