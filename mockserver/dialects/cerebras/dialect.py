@@ -2,7 +2,7 @@
 
 import re
 
-from mockserver.core.dialects import Clients, Dialect, Model, Operation, Schemas, on_demand
+from mockserver.core.dialects import Clients, Dialect, Model, Operation, OperationHandler, Schemas, on_demand
 from mockserver.dialects.cerebras.errors import ERRORS, QUOTAS, every_answer, stream_error
 from mockserver.dialects.cerebras.models import (
     PRESETS,
@@ -17,71 +17,57 @@ from mockserver.dialects.contracts import editions
 from mockserver.dialects.openai.read import bearer
 from mockserver.dialects.openai.replies import body_reply
 
-COMPLETIONS = Operation(
-    "completions",
-    "POST",
-    ("/v1/completions",),
-    Schemas("CompletionRequest", "CompletionResponse", "CompletionChunk"),
-    read=on_demand("mockserver.dialects.cerebras.read:read_completion"),
-    write=on_demand("mockserver.dialects.cerebras.write:write_completion"),
-    summary="Continue a text",
-)
-CHAT_COMPLETIONS = Operation(
-    "chat_completions",
-    "POST",
-    ("/v1/chat/completions",),
-    Schemas("ChatCompletionRequest", "ChatCompletionResponse", "ChatCompletionChunk"),
-    read=on_demand("mockserver.dialects.cerebras.read:read_chat"),
-    write=on_demand("mockserver.dialects.cerebras.write:write_chat"),
-    supports_tools=True,
-    summary="Answer a conversation",
-)
-LIST_MODELS = Operation(
-    "models", "GET", ("/v1/models",), Schemas(response="ModelList"), handler=list_models, summary="The models on offer"
-)
-GET_MODEL = Operation(
-    "model", "GET", ("/v1/models/{id}",), Schemas(response="Model"), handler=get_model, summary="One model"
-)
-LIST_PUBLIC_MODELS = Operation(
-    "public_models",
-    "GET",
-    ("/public/v1/models",),
-    Schemas(response="PublicModelList"),
-    handler=list_public_models,
-    secured=False,
-    summary="The models on offer, with prices and limits",
-)
-GET_PUBLIC_MODEL = Operation(
-    "public_model",
-    "GET",
-    ("/public/v1/models/{id}",),
-    Schemas(response="PublicModel"),
-    handler=get_public_model,
-    secured=False,
-    summary="One model, with its prices and limits",
-)
-# Every SDK constructor calls this, waits for it, and retries a 5xx.
-TCP_WARMING = Operation(
-    "tcp_warming",
-    "GET",
-    ("/v1/tcp_warming",),
-    handler=lambda call, scope: body_reply({}),
-    secured=False,
-    summary="Open a connection, no more",
-)
+
+def _look(
+    name: str, path: str, handler: OperationHandler, summary: str, response: str = "", *, secured: bool = False
+) -> Operation:
+    """An operation that only tells something."""
+    schemas = Schemas(response=response or None)
+    return Operation(name, "GET", (path,), schemas, handler=handler, secured=secured, summary=summary)
+
 
 CEREBRAS = Dialect(
     name="cerebras",
     title="Cerebras Inference API",
     hosts=("api.cerebras.ai",),
     operations=(
-        COMPLETIONS,
-        CHAT_COMPLETIONS,
-        LIST_MODELS,
-        GET_MODEL,
-        LIST_PUBLIC_MODELS,
-        GET_PUBLIC_MODEL,
-        TCP_WARMING,
+        Operation(
+            "completions",
+            "POST",
+            ("/v1/completions",),
+            Schemas("CompletionRequest", "CompletionResponse", "CompletionChunk"),
+            on_demand(f"{__package__}.read:read_completion"),
+            on_demand(f"{__package__}.write:write_completion"),
+            summary="Continue a text",
+        ),
+        Operation(
+            "chat_completions",
+            "POST",
+            ("/v1/chat/completions",),
+            Schemas("ChatCompletionRequest", "ChatCompletionResponse", "ChatCompletionChunk"),
+            on_demand(f"{__package__}.read:read_chat"),
+            on_demand(f"{__package__}.write:write_chat"),
+            supports_tools=True,
+            summary="Answer a conversation",
+        ),
+        _look("models", "/v1/models", list_models, "The models on offer", "ModelList", secured=True),
+        _look("model", "/v1/models/{id}", get_model, "One model", "Model", secured=True),
+        _look(
+            "public_models",
+            "/public/v1/models",
+            list_public_models,
+            "The models on offer, with prices and limits",
+            "PublicModelList",
+        ),
+        _look(
+            "public_model",
+            "/public/v1/models/{id}",
+            get_public_model,
+            "One model, with its prices and limits",
+            "PublicModel",
+        ),
+        # Every SDK constructor calls this, waits for it, and retries a 5xx.
+        _look("tcp_warming", "/v1/tcp_warming", lambda call, scope: body_reply({}), "Open a connection, no more"),
     ),
     # The forms of all names that it has had.
     claims=re.compile(
@@ -110,5 +96,5 @@ CEREBRAS = Dialect(
     # LangChain and LiteLLM read the second variable.
     clients=Clients(urls=("CEREBRAS_BASE_URL",), keys=("CEREBRAS_API_KEY",), bases={"CEREBRAS_API_BASE": "/v1"}),
     quotas=QUOTAS,
-    unpacked=on_demand("mockserver.dialects.cerebras.bodies:unpacked_object"),
+    unpacked=on_demand(f"{__package__}.bodies:unpacked_object"),
 )

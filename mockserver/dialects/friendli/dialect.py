@@ -15,11 +15,11 @@ from mockserver.dialects.friendli.models import (
     Place,
     container,
     dedicated,
-    health,
     list_models,
     serverless,
 )
 from mockserver.dialects.openai.read import bearer
+from mockserver.dialects.openai.replies import body_reply
 
 # The hosted endpoints: the name of each, how it finds a model, and whose model that is.
 _HOSTED = (
@@ -102,26 +102,6 @@ def _code(name: str, *place: Place) -> Callable[..., Any]:
     return partial(on_demand(f"{__package__}.{name}"), *place)
 
 
-LIST_MODELS = Operation(
-    "models",
-    "GET",
-    ("/serverless/v1/models",),
-    Schemas(response="ModelList"),
-    handler=list_models,
-    edition="observed",
-    secured=False,
-    summary="The models on offer",
-)
-HEALTH = Operation(
-    "health",
-    "GET",
-    ("/health",),
-    Schemas(response="Health"),
-    handler=health,
-    secured=False,
-    summary="Whether a container is well",
-)
-
 FRIENDLI = Dialect(
     name="friendli",
     title="FriendliAI API",
@@ -135,8 +115,25 @@ FRIENDLI = Dialect(
         *(_hosted(_render(place), name, f"The text of a conversation, {whose}") for name, place, whose in _HOSTED),
         _hosted(_embeddings(dedicated), "dedicated", "Embed texts by an endpoint of one's own"),
         *_everywhere(_messages, "Answer a conversation in Anthropic's form", ": a container of today"),
-        LIST_MODELS,
-        HEALTH,
+        Operation(
+            "models",
+            "GET",
+            ("/serverless/v1/models",),
+            Schemas(response="ModelList"),
+            handler=list_models,
+            edition="observed",
+            secured=False,
+            summary="The models on offer",
+        ),
+        Operation(
+            "health",
+            "GET",
+            ("/health",),
+            Schemas(response="Health"),
+            handler=lambda call, scope: body_reply({}),
+            secured=False,
+            summary="Whether a container is well",
+        ),
     ),
     errors=ERRORS,
     stream_error=stream_error,

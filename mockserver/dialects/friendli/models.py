@@ -130,11 +130,6 @@ def list_models(call: Call, scope: RequestScope) -> Reply:
     return body_reply({"data": [_item(model) for model in scope.models if model.id not in retired]})
 
 
-def health(call: Call, scope: RequestScope) -> Reply:
-    """200 and an empty object: a container is healthy as long as it answers."""
-    return body_reply({})
-
-
 def _item(model: Model) -> dict[str, object]:
     row = traits_of(model.id)
     paid, earned = _per_token(row.input_price), _per_token(row.output_price)

@@ -1,10 +1,11 @@
 """OpenVINO Model Server: completions, chats, embeddings, reranking, models and health (vendor note)."""
 
 from functools import partial
+from typing import Any
 
 from mockserver.core.dialects import Clients, Dialect, Operation, OperationHandler, Schemas, on_demand
 from mockserver.dialects.contracts import editions
-from mockserver.dialects.ovms.endpoints import CONFIG_PATH, RELOAD_PATH, below_roots, every_answer, tokenize, unrouted
+from mockserver.dialects.ovms.endpoints import CONFIG_PATH, RELOAD_PATH, below_roots, every_answer, unrouted
 from mockserver.dialects.ovms.errors import ERRORS, stream_error
 from mockserver.dialects.ovms.models import (
     MODELS,
@@ -23,60 +24,11 @@ from mockserver.dialects.ovms.models import (
 _today = partial(Operation, edition="observed")
 
 
-def _of_graphs(name: str, path: str, schemas: Schemas, read: str, write: str, summary: str) -> Operation:
-    """An operation of graphs; `read` and `write` are functions of this package, loaded with the first request."""
-    reader, writer = (on_demand(f"{__package__}.{each}") for each in (read, write))
-    return _today(name, "POST", below_roots(path), schemas, reader, writer, summary=summary)
-
-
-COMPLETIONS = _of_graphs(
-    "completions",
-    "completions",
-    Schemas("CompletionRequest", "CompletionResponse", "CompletionChunk"),
-    "read:read_completion",
-    "write:write_completion",
-    "Continue a text",
-)._replace(edition=None)
-CHAT_COMPLETIONS = _of_graphs(
-    "chat_completions",
-    "chat/completions",
-    Schemas("ChatCompletionRequest", "ChatCompletionResponse", "ChatCompletionChunk"),
-    "read:read_chat",
-    "write:write_chat",
-    "Answer a conversation",
-)._replace(supports_tools=True)
-RESPONSES = _of_graphs(
-    "responses",
-    "responses",
-    Schemas("ResponsesRequest", "Response", "ResponsesEvent"),
-    "responses:read_response",
-    "responses:write_response",
-    "Answer what was said, called and given back",
-)._replace(supports_tools=True, stream_error=on_demand(f"{__package__}.responses:fail"))
-EMBEDDINGS = _of_graphs(
-    "embeddings",
-    "embeddings",
-    Schemas("EmbeddingRequest", "EmbeddingResponse"),
-    "embeddings:read_embedding",
-    "embeddings:write_embedding",
-    "Embed texts",
-)._replace(generates=False, measure="embedding")
-RERANK = _of_graphs(
-    "rerank",
-    "rerank",
-    Schemas("RerankRequest", "RerankResponse"),
-    "embeddings:read_rerank",
-    "embeddings:write_rerank",
-    "Score documents by a query",
-)._replace(generates=False, measure="scores")
-TOKENIZE = _today(
-    "tokenize",
-    "POST",
-    below_roots("tokenize"),
-    Schemas("TokenizeRequest", "TokenizeResponse"),
-    handler=tokenize,
-    summary="The token ids of texts",
-)
+def _of_graphs(name: str, path: str, schemas: Schemas, code: tuple[str, str], summary: str, **more: Any) -> Operation:
+    """An operation of graphs; its `code` is what reads and what writes, functions of this package that are loaded with
+    the first request."""
+    read, write = (on_demand(f"{__package__}.{each}") for each in code)
+    return _today(name, "POST", below_roots(path), schemas, read, write, summary=summary, **more)
 
 
 def _look(name: str, paths: tuple[str, ...], handler: OperationHandler, summary: str, response: str = "") -> Operation:
@@ -89,12 +41,58 @@ OVMS = Dialect(
     title="OpenVINO Model Server",
     hosts=(),
     operations=(
-        COMPLETIONS,
-        CHAT_COMPLETIONS,
-        RESPONSES,
-        EMBEDDINGS,
-        RERANK,
-        TOKENIZE,
+        _of_graphs(
+            "completions",
+            "completions",
+            Schemas("CompletionRequest", "CompletionResponse", "CompletionChunk"),
+            ("read:read_completion", "write:write_completion"),
+            "Continue a text",
+            edition=None,
+        ),
+        _of_graphs(
+            "chat_completions",
+            "chat/completions",
+            Schemas("ChatCompletionRequest", "ChatCompletionResponse", "ChatCompletionChunk"),
+            ("read:read_chat", "write:write_chat"),
+            "Answer a conversation",
+            supports_tools=True,
+        ),
+        _of_graphs(
+            "responses",
+            "responses",
+            Schemas("ResponsesRequest", "Response", "ResponsesEvent"),
+            ("responses:read_response", "responses:write_response"),
+            "Answer what was said, called and given back",
+            supports_tools=True,
+            stream_error=on_demand(f"{__package__}.responses:fail"),
+        ),
+        _of_graphs(
+            "embeddings",
+            "embeddings",
+            Schemas("EmbeddingRequest", "EmbeddingResponse"),
+            ("embeddings:read_embedding", "embeddings:write_embedding"),
+            "Embed texts",
+            generates=False,
+            measure="embedding",
+        ),
+        _of_graphs(
+            "rerank",
+            "rerank",
+            Schemas("RerankRequest", "RerankResponse"),
+            ("embeddings:read_rerank", "embeddings:write_rerank"),
+            "Score documents by a query",
+            generates=False,
+            measure="scores",
+        ),
+        _today(
+            "tokenize",
+            "POST",
+            below_roots("tokenize"),
+            Schemas("TokenizeRequest", "TokenizeResponse"),
+            # Every path that ends with this word tokenizes.
+            handler=partial(unrouted, allowed=()),
+            summary="The token ids of texts",
+        ),
         _look("models", below_roots("models"), list_models, "The models that are served", "ModelList"),
         _look("model", below_roots("models/{id}"), get_model, "One model", "Model"),
         _look("server", ("/v2",), server_metadata, "The server's name and version", "ServerMetadata"),

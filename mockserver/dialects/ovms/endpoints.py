@@ -316,11 +316,6 @@ _LONGEST = 1_000_000
 _PAD = tokens.EOS
 
 
-def tokenize(call: Call, scope: RequestScope) -> Reply | Refusal:
-    """The token ids of texts: a list, or a list of them for each of several texts."""
-    return unrouted(call, scope, ())
-
-
 def _tokens(fields: Fields, kind: Kind) -> Reply | Refusal:
     fault = _tokens_fault(fields)
     if fault is not None:

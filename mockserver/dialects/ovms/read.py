@@ -262,9 +262,12 @@ def _request(
         asked = "" if found > window else f" + max tokens value: {most}"
         message = f"Number of prompt tokens: {found}{asked} exceeds model max length: {window}"
         return _refused(message, fields, FailureKind.CONTEXT_LENGTH)
-    fault = first_fault(ENGINE_CHECKS[edition], fields)
-    if fault is not None:
-        return _refused(fault, fields)
+    sampling = _USUAL[edition]
+    if not _SAMPLING_FIELDS.isdisjoint(fields):
+        fault = first_fault(ENGINE_CHECKS[edition], fields)
+        if fault is not None:
+            return _refused(fault, fields)
+        sampling = _read_sampling(fields, edition)
     chats, stream, ignore_eos = functions is not None, fields.get("stream") is True, fields.get("ignore_eos") is True
     parsed = chats and fields.get("skip_special_tokens") is not False
     effort, shown = None, False
@@ -296,7 +299,7 @@ def _request(
             context=model.context if edition == "observed" else prompt.token_count + _NO_WINDOW,
         ),
         stops=stops,
-        sampling=_USUAL[edition] if _SAMPLING_FIELDS.isdisjoint(fields) else _read_sampling(fields, edition),
+        sampling=sampling,
         constraint=read_format(fields["response_format"])
         if "response_format" in fields and edition == "observed"
         else None,
