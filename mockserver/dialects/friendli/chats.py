@@ -44,8 +44,7 @@ from mockserver.dialects.friendli.read import (
     read_stops,
     read_timeout,
 )
-from mockserver.dialects.openai.flavour import Encoding, Flavour, Rendering, Segment, whole_calls
-from mockserver.dialects.openai.flavour import write as write_answer
+from mockserver.dialects.openai.flavour import Encoding, Flavour, Rendering, Segment, whole_calls, write
 from mockserver.dialects.openai.read import NO_OFFER, Body, chat_prompt, function_tools, tool_choice, with_media
 from mockserver.dialects.openai.replies import (
     EVENT_STREAM,
@@ -200,11 +199,11 @@ def due_choice(choice: ToolChoice, prompt: Prompt) -> ToolChoice:
 
 def write_chat(generation: Generation, pace: TokenTiming, scope: RequestScope) -> Reply | Refusal:
     """An answer to a conversation, or a refusal if it takes too long."""
-    if is_late(generation, pace):
-        return Refusal(FailureKind.TIMEOUT)
+    if scope.edition == "documented":
+        late = is_late(generation, pace)
+        return Refusal(FailureKind.TIMEOUT) if late else write(_PAGE_CHAT, generation, pace, scope)
     by_vllm = traits_of(generation.request.model).by_vllm
-    flavour = _PAGE_CHAT if scope.edition == "documented" else _VLLM_CHAT if by_vllm else _CHAT
-    return write_answer(flavour, generation, pace, scope)
+    return write(_VLLM_CHAT if by_vllm else _CHAT, generation, pace, scope)
 
 
 def is_late(generation: Generation, pace: TokenTiming) -> bool:

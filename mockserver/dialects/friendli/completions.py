@@ -40,8 +40,7 @@ from mockserver.dialects.friendli.read import (
     valid_body,
     without_unknown,
 )
-from mockserver.dialects.openai.flavour import Flavour, Rendering, Segment
-from mockserver.dialects.openai.flavour import write as write_answer
+from mockserver.dialects.openai.flavour import Flavour, Rendering, Segment, write
 from mockserver.dialects.openai.read import Body, text_prompt, text_prompts, whole
 from mockserver.dialects.openai.replies import (
     EVENT_STREAM,
@@ -134,14 +133,14 @@ def _alone(value: Any) -> Any:
 
 def write_completion(generation: Generation, pace: TokenTiming, scope: RequestScope) -> Reply | Refusal:
     """A completion as in the page, or as today's service sends it; or a refusal if it takes too long."""
-    if is_late(generation, pace):
+    if scope.edition == "documented" and is_late(generation, pace):
         return Refusal(FailureKind.TIMEOUT)
     forced = options_of(generation.request).forced
     if forced and not generation.prepared:
         choices = [_enforced(choice, forced, generation.request) for choice in generation.choices]
         generation = generation._replace(choices=tuple(choices))
     if scope.edition == "observed":
-        return write_answer(_COMPLETION, generation, pace, scope)
+        return write(_COMPLETION, generation, pace, scope)
     if generation.request.output.stream:
         return stream_reply(LazyFrames(partial(_events, generation)), ((b"content-type", EVENT_STREAM),))
     return body_reply(spaced(_answer(generation)), generation)
