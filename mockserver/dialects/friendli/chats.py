@@ -87,9 +87,9 @@ def read_chat(place: Place, call: Call, scope: RequestScope) -> GenerationReques
     if body.get("reasoning_effort") == "none" and traits_of(str(body.get("model"))).by_vllm:
         # Recorded: vLLM accepts an effort that the engine refuses.
         checked = {**body, "reasoning_effort": None}
-    violations = contract_of("ChatCompletionRequest", place, edition).violations(checked)
-    if violations:
-        return invalid(violations)
+    contract = contract_of("ChatCompletionRequest", place, edition)
+    if not contract.accepts(checked):
+        return invalid(contract.violations(checked))
     messages, missing = body["messages"], []
     for number, message in enumerate(messages):
         if message["role"] == "assistant" and message.get("content") is None and not message.get("tool_calls"):

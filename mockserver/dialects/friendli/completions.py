@@ -72,12 +72,13 @@ def read_completion(place: Place, call: Call, scope: RequestScope) -> Generation
     body = without_unknown(sent, edition, "CompletionFields")
     if edition == "documented":
         body = {**body, **{name: _alone(body[name]) for name in _IN_BATCHES if name in body}}
-    violations = [*contract_of("CompletionRequest", place, edition).violations(body)]
-    if not violations:
-        violations = conflicts(body, CHECKS[edition])
-        if body.get("prompt") is None and body.get("tokens") is None:
-            # "Either prompt or tokens field is required."
-            violations.insert(0, Violation(("prompt",), "required", "Field required"))
+    contract = contract_of("CompletionRequest", place, edition)
+    if not contract.accepts(body):
+        return invalid(contract.violations(body))
+    violations = conflicts(body, CHECKS[edition])
+    if body.get("prompt") is None and body.get("tokens") is None:
+        # "Either prompt or tokens field is required."
+        violations.insert(0, Violation(("prompt",), "required", "Field required"))
     if violations:
         return invalid(violations)
     asked = place(body.get("model"), scope)
