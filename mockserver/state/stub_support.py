@@ -5,6 +5,7 @@ An answer must be possible in an edition that is in force.
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from difflib import get_close_matches
 
 from mockserver.core.dialects import EDITIONS, Dialect, Edition, Operation
 from mockserver.core.generation import Measures
@@ -21,6 +22,8 @@ from mockserver.state.stubs.values import StubError
 # An operation of a dialect, by name, in an edition.
 _Place = tuple[str, Operation, Edition]
 _MOST_NAMED = 4
+# How like a path that is served another is that is taken for a slip.
+_MISSPELT = 0.92
 _VARIABLE = re.compile(r"{\w+}")
 # What an answer can have, as people say it.
 _WORDS = {
@@ -42,7 +45,7 @@ def check_stub(stub: Stub, dialects: Mapping[str, Dialect], settings: Settings, 
         where = [*_fields_of(criteria, WHERE)]
         content, faults = step.prepared.content, step.prepared.faults
         needs_no_model = isinstance(content, Raw) or callable(content) or (content is None and bool(faults))
-        if needs_no_model and _may_be_unserved(where, dialects):
+        if needs_no_model and _is_elsewhere(where, dialects, settings):
             continue
         complaint = complaint_of(criteria, faults, dialects, settings)
         if complaint is not None:
@@ -75,27 +78,34 @@ def complaint_of(
     return None
 
 
-def _nowhere(where: Sequence[FieldMatcher], dialects: Iterable[str]) -> str:
-    paths = [str(value) for each in where if each.field == "path" for value in each.matcher.equal_to]
-    longer = next((f"/{name}" for path in paths for name in dialects if path.startswith(f"/{name}/")), None)
-    hint = (
-        f". A dialect's own path has no {longer} in front; name the dialect instead"
-        if longer
-        else "; `mockserver routes` lists all. Elsewhere a stub has to give a body: { body = {...} }, in Python raw()"
-    )
+def _nowhere(where: Sequence[FieldMatcher], dialects: Mapping[str, Dialect]) -> str:
+    hint = _hint(where, dialects)
+    if hint is None:
+        hint = "; `mockserver routes` lists all. Elsewhere a stub has to give a body: { body = {...} }, in Python raw()"
     return f"match: no operation has {' and '.join(f'{each.label} {each.matcher.wanted}' for each in where)}{hint}"
 
 
-def _may_be_unserved(where: Sequence[FieldMatcher], dialects: Iterable[str]) -> bool:
-    """Whether requests to a path of a dialect that no operation has may meet criteria, which name that path."""
-    said: dict[str, list[FieldMatcher]] = {name: [each for each in where if each.field == name] for name in WHERE}
-    paths = [path for each in said["path"] for path in each.matcher.equal_to]
+def _is_elsewhere(where: Sequence[FieldMatcher], dialects: Mapping[str, Dialect], settings: Settings) -> bool:
+    """Whether criteria name a path that no operation has, and that is not just a misspelt one."""
+    fields, at = {each.field for each in where}, [each for each in where if each.field == "dialect"]
     return (
-        bool(said["path"])
-        and not said["operation"]
-        and any(all(_meets(name, each.matcher) for each in said["dialect"]) for name in dialects)
-        and not any(str(path).startswith(f"/{name}/") for path in paths for name in dialects)
+        "path" in fields
+        and "operation" not in fields
+        and next(_places(where, dialects, settings), None) is None
+        and next(_places(at, dialects, settings), None) is not None
+        and _hint(where, dialects) is None
     )
+
+
+def _hint(where: Sequence[FieldMatcher], dialects: Mapping[str, Dialect]) -> str | None:
+    """What a path is probably meant to be that no operation has; None if it resembles none of those that one has."""
+    served = {path for dialect in dialects.values() for operation in dialect.operations for path in operation.paths}
+    for path in (str(value) for each in where if each.field == "path" for value in each.matcher.equal_to):
+        if name := next((name for name in dialects if path.startswith(f"/{name}/")), None):
+            return f". A dialect's own path has no /{name} in front; name the dialect instead"
+        if path not in served and (near := get_close_matches(path, served, 1, _MISSPELT)):
+            return f". Did you mean {near[0]!r}?"
+    return None
 
 
 def _is_open_to(operation: Operation, kind: FaultKind) -> bool:
