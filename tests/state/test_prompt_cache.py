@@ -1,36 +1,21 @@
 """Prompt caches: which beginnings of prompts are found, and what the usage and the times of an answer make of that."""
 
-import json
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
 
-from mockserver.core.calls import Call, Headers
 from mockserver.core.installed import load_dialects
-from mockserver.pipeline import answer, parse, record, resolve
-from mockserver.routes import Routes
 from mockserver.state import engines as prompt_cache
-from mockserver.state.context import make_context
 from mockserver.state.engines import PromptCache
 from mockserver.state.namespaces import Namespace
-from mockserver.state.plan import Plan, answers_long
+from mockserver.state.plan import answers_long
 from mockserver.state.settings import Settings
+from tests.support.asking import Answer, ask
 
 CACHING = Settings(prompt_cache=True)
-ROUTER = Routes(load_dialects(), CACHING)
-COMPLETIONS, CHATS = "/cerebras/v1/completions", "/cerebras/v1/chat/completions"
+CHATS = "/v1/chat/completions"
 WEATHER = {"type": "function", "function": {"name": "get_weather", "parameters": {"type": "object"}}}
-
-
-def called(path: str, body: dict[str, Any], **headers: str) -> Call:
-    raw = Headers(
-        [
-            (b"authorization", b"Bearer k"),
-            (b"content-type", b"application/json"),
-            *((k.encode(), v.encode()) for k, v in headers.items()),
-        ]
-    )
-    return Call("POST", path, raw, json.dumps(body).encode())
 
 
 def asked(
@@ -38,39 +23,24 @@ def asked(
     prompt: str | list[int],
     now: float = 0.0,
     settings: Settings = CACHING,
-    headers: dict[str, str] | None = None,
+    headers: Mapping[str, str] | None = None,
     **body: Any,
-) -> Plan:
-    """The plan of a completion that is asked for at an instant."""
-    route = ROUTER.find("POST", COMPLETIONS)
-    assert route is not None
+) -> Answer:
+    """The answer to a completion that is asked for at an instant."""
     body = {"model": "gpt-oss-120b", "prompt": prompt, "max_tokens": 4, **body}
-    return kept(answer(called(route.path, body, **(headers or {})), route, settings, namespace, now), namespace)
+    return ask("cerebras", body, settings=settings, namespace=namespace, headers=headers, now=now)
 
 
-def kept(plan: Plan, namespace: Namespace) -> Plan:
-    """The plan, once it is in the journal."""
-    record(plan, namespace, plan.context.call.path, 0.0)
-    return plan
-
-
-def chatted(namespace: Namespace, path: str, *contents: str, **body: Any) -> dict[str, Any]:
-    """The answer to a conversation of users' messages."""
-    route = ROUTER.find("POST", path)
-    assert route is not None
+def usage_of(namespace: Namespace, *contents: str, dialect: str = "cerebras", path: str = CHATS, **body: Any) -> Any:
+    """The usage of an answer to a conversation of users' messages."""
     messages = [{"role": "user", "content": content} for content in contents]
     body = {"model": "gpt-oss-120b", "messages": messages, "max_tokens": 4, **body}
-    return written(kept(answer(called(route.path, body), route, CACHING, namespace), namespace))
+    return ask(dialect, body, path=path, settings=CACHING, namespace=namespace).json()["usage"]
 
 
-def written(plan: Plan) -> dict[str, Any]:
-    body: dict[str, Any] = json.loads(b"".join(data for run in plan.timeline.runs for data in run.data))
-    return body
-
-
-def cached(plan: Plan) -> int:
-    assert plan.generation is not None
-    return plan.generation.usage.cached_tokens
+def cached(answer: Answer) -> int:
+    assert answer.plan.generation is not None
+    return answer.plan.generation.usage.cached_tokens
 
 
 def tokens(count: int, last: int = 0) -> list[int]:
@@ -80,9 +50,9 @@ def tokens(count: int, last: int = 0) -> list[int]:
 
 def test_a_prompt_that_comes_again_is_read_from_the_cache_in_whole_blocks() -> None:
     namespace = Namespace("")
-    plans = [asked(namespace, tokens(300)) for _ in range(2)]
-    assert [cached(plan) for plan in plans] == [0, 256]
-    assert [written(plan)["usage"]["prompt_tokens_details"] for plan in plans] == [
+    answers = [asked(namespace, tokens(300)) for _ in range(2)]
+    assert [cached(answer) for answer in answers] == [0, 256]
+    assert [answer.json()["usage"]["prompt_tokens_details"] for answer in answers] == [
         {"cached_tokens": 0},
         {"cached_tokens": 256},
     ]
@@ -113,14 +83,14 @@ def test_a_conversation_that_goes_on_finds_what_it_had_before() -> None:
     namespace = Namespace("")
     first = "The first message is long. " * 60
     assert [
-        chatted(namespace, CHATS, *contents)["usage"]["prompt_tokens_details"]["cached_tokens"]
+        usage_of(namespace, *contents)["prompt_tokens_details"]["cached_tokens"]
         for contents in [(first,), (first, "And then?"), (f"Today: {first}", "And then?")]
     ] == [0, 256, 0]
 
 
 def test_tools_are_read_before_the_conversation() -> None:
     namespace, message = (Namespace(""), "The message is long. " * 60)
-    usages = [chatted(namespace, CHATS, message, tools=tools)["usage"] for tools in ([], [WEATHER], [WEATHER])]
+    usages = [usage_of(namespace, message, tools=tools) for tools in ([], [WEATHER], [WEATHER])]
     found = [usage["prompt_tokens_details"]["cached_tokens"] for usage in usages]
     assert found[:2] == [0, 0]
     assert found[2] > 0
@@ -148,46 +118,42 @@ def test_a_reset_empties_the_cache() -> None:
 def test_what_the_model_never_read_is_not_cached() -> None:
     namespace = Namespace("")
     refused = asked(namespace, tokens(300), headers={"x-mockserver-fault": '{ kind = "error", error = "rate_limit" }'})
-    assert refused.timeline.status == 429
+    assert refused.status == 429
     assert [cached(asked(namespace, tokens(300))) for _ in range(2)] == [0, 256]
 
 
 def test_the_first_token_comes_sooner_and_the_answer_states_it() -> None:
     namespace, latency = Namespace(""), {"x-mockserver-latency": "prefill_per_token=1ms, itl=1ms"}
-    plans = [asked(namespace, tokens(300), headers=latency) for _ in range(2)]
-    assert [round(plan.pace.prefill, 9) for plan in plans if plan.pace] == [0.3, 0.044]
-    assert [round(written(plan)["time_info"]["prompt_time"], 9) for plan in plans] == [0.3, 0.044]
+    answers = [asked(namespace, tokens(300), headers=latency) for _ in range(2)]
+    assert [round(answer.plan.pace.prefill, 9) for answer in answers if answer.plan.pace] == [0.3, 0.044]
+    assert [round(answer.json()["time_info"]["prompt_time"], 9) for answer in answers] == [0.3, 0.044]
 
 
 def test_the_text_does_not_depend_on_the_cache() -> None:
     namespace = Namespace("")
-    plain = written(asked(namespace, tokens(300), settings=Settings()))["choices"]
-    assert [written(asked(namespace, tokens(300)))["choices"] for _ in range(2)] == [plain, plain]
+    plain = asked(namespace, tokens(300), settings=Settings()).json()["choices"]
+    assert [asked(namespace, tokens(300)).json()["choices"] for _ in range(2)] == [plain, plain]
 
 
 def test_a_usage_that_a_stub_states_is_not_changed() -> None:
     namespace, reply = Namespace(""), '{"text": "Hello.", "usage": {"cached_tokens": 5}}'
-    plans = [asked(namespace, tokens(300), headers={"x-mockserver-reply": reply}) for _ in range(2)]
-    assert [cached(plan) for plan in plans] == [5, 5]
+    answers = [asked(namespace, tokens(300), headers={"x-mockserver-reply": reply}) for _ in range(2)]
+    assert [cached(answer) for answer in answers] == [5, 5]
 
 
 def test_several_prompts_of_one_request_are_looked_up_each_by_itself() -> None:
     namespace = Namespace("")
     asked(namespace, tokens(300))
-    plan = asked(namespace, [tokens(300), tokens(200, 9), [5, *tokens(300)]])  # type: ignore[list-item]
+    plan = asked(namespace, [tokens(300), tokens(200, 9), [5, *tokens(300)]]).plan  # type: ignore[list-item]
     assert plan.generation is not None
     assert plan.generation.usage.cached_tokens == 256 + 128
     assert plan.generation.usage.written_tokens == 256
 
 
 def test_a_long_prompt_is_not_looked_up_on_the_event_loop() -> None:
-    route = ROUTER.find("POST", "/ovms/v3/completions")
-    assert route is not None
-    call = called(route.path, {"model": "m", "prompt": "one two three " * 5000, "max_tokens": 1})
-    for settings, slow in ((Settings(latency="off"), False), (Settings(latency="off", prompt_cache=True), True)):
-        plan = parse(make_context(call, route, settings))
-        resolve(plan, Namespace(""), 0.0)
-        assert answers_long(plan) is slow
+    body = {"model": "m", "prompt": "one two three " * 5000, "max_tokens": 1}
+    for settings in (Settings(latency="off"), Settings(latency="off", prompt_cache=True)):
+        assert answers_long(ask("ovms", body, settings=settings).plan) is settings.prompt_cache
 
 
 def test_the_blocks_used_least_recently_give_way(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -201,27 +167,30 @@ def test_the_blocks_used_least_recently_give_way(monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.mark.parametrize(
-    "path, model, details",
+    "dialect, path, model, details",
     [
-        ("/yandex/v1/chat/completions", "gpt://b1gmockfolder/yandexgpt/latest", ("prompt_tokens_details",)),
-        ("/friendli/serverless/v1/chat/completions", "meta-llama-3.1-8b-instruct", ("prompt_tokens_details",)),
-        ("/ovms/v3/chat/completions", "llama3", ()),
-        ("/upstash/llm/v1/chat/completions", "meta-llama/Meta-Llama-3-8B-Instruct", ()),
+        ("yandex", CHATS, "gpt://b1gmockfolder/yandexgpt/latest", ("prompt_tokens_details",)),
+        ("friendli", "/serverless/v1/chat/completions", "meta-llama-3.1-8b-instruct", ("prompt_tokens_details",)),
+        ("ovms", "/v3/chat/completions", "llama3", ()),
+        ("upstash", "/llm/v1/chat/completions", "meta-llama/Meta-Llama-3-8B-Instruct", ()),
     ],
 )
 def test_each_vendor_states_cached_tokens_where_it_has_a_place_for_them(
-    path: str, model: str, details: tuple[str, ...]
+    dialect: str, path: str, model: str, details: tuple[str, ...]
 ) -> None:
     namespace, message = Namespace(""), "The message is long. " * 60
-    [first, again] = [chatted(namespace, path, message, model=model)["usage"] for _ in range(2)]
+    [first, again] = [usage_of(namespace, message, dialect=dialect, path=path, model=model) for _ in range(2)]
     assert set(again) - set(first) == set(details)
     assert all(again[name]["cached_tokens"] > 0 for name in details)
 
 
 def test_vllm_states_what_it_has_written_to_its_cache() -> None:
     namespace, message = Namespace(""), "The message is long. " * 60
-    path, model = "/friendli/serverless/v1/chat/completions", "zai-org/GLM-5.3-Flash"
-    usages = [chatted(namespace, path, message, model=model)["usage"]["prompt_tokens_details"] for _ in range(2)]
+    asked_twice = (
+        usage_of(namespace, message, dialect="friendli", path=f"/serverless{CHATS}", model="zai-org/GLM-5.3-Flash")
+        for _ in range(2)
+    )
+    usages = [usage["prompt_tokens_details"] for usage in asked_twice]
     assert [(usage["cached_tokens"] > 0, usage["created_cache_tokens"] > 0) for usage in usages] == [
         (False, True),
         (True, False),

@@ -54,12 +54,13 @@ def ask(
     edition: Edition = "documented",
     settings: Settings = QUIET,
     namespace: Namespace | None = None,
+    now: float = 0.0,
 ) -> Answer:
     """The answer of a dialect to one request, which is for its first operation unless `path` is given.
 
     `body` is sent as JSON, bytes as they are. A bearer key and a content type are sent unless `headers` has others, or
     empty ones. The answer must conform to the dialect's contract, unless a fault has changed it or a stub has given its
-    bytes. Without a `namespace` the request is for a new one.
+    bytes. Without a `namespace` the request is for a new one, where it comes at the instant `now`.
     """
     dialect = load_dialect(name)
     operation = dialect.operations[0]
@@ -74,8 +75,8 @@ def ask(
     assert route is not None
     call = Call(method, route.path, sent, payload, query, FROZEN)
     space = namespace or Namespace("")
-    made = answer(call, route, settings, space)
-    record(made, space, target, 0.0)
+    made = answer(call, route, settings, space, now)
+    record(made, space, target, now)
     data = b"".join(event for run in made.timeline.runs for event in run.data)
     assert made.faults or faults(made, data) == []
     got = {key.decode(): value.decode() for key, value in made.timeline.headers}
