@@ -1,14 +1,11 @@
 """The setting `speed`: every latency so many times as fast, and nothing else."""
 
-import json
+from typing import Any
 
 import pytest
 
-from mockserver.core.calls import Call, Headers
 from mockserver.core.installed import load_dialects
 from mockserver.latency.parse_latency import preset_profile
-from mockserver.pipeline import answer
-from mockserver.routes import Routes
 from mockserver.state.journal.transcripts import summary_of
 from mockserver.state.namespaces import Namespace
 from mockserver.state.plan import Plan
@@ -16,28 +13,28 @@ from mockserver.state.settings import RouteSettings, Settings
 from mockserver.state.settings.checks import read_namespace_settings
 from mockserver.state.settings.options import settle
 from mockserver.state.stubs.parse_stubs import read_stub
-from mockserver.state.stubs.stub import Stub
+from tests.support.asking import ask
 
-DIALECTS = load_dialects()
 ROUTES = (RouteSettings("/mine", "cerebras", "completions", latency="slow"),)
 
 
 def asked(
     settings: Settings,
-    path: str = "/cerebras/v1/completions",
     *,
+    dialect: str = "cerebras",
+    path: str | None = None,
     wish: str = "",
     now: float = 0.0,
     space: Namespace | None = None,
-    stubs: tuple[Stub, ...] = (),
+    stub: dict[str, Any] | None = None,
 ) -> Plan:
     """The plan of ten tokens asked for at an instant; `wish` is the latency that the request's own header says."""
-    route = Routes(DIALECTS, settings).find("POST", path)
-    assert route is not None
-    raw = [(b"authorization", b"Bearer k"), (b"x-mockserver-latency", wish.encode())]
+    here = space or Namespace("")
+    if stub is not None:
+        here.stubs.add(read_stub(stub))
     body = {"model": "llama3.1-8b", "prompt": "hello", "max_tokens": 10, "min_tokens": 10, "stream": True}
-    call = Call("POST", route.path, Headers(raw), json.dumps(body).encode())
-    return answer(call, route, settings, space or Namespace(""), now, stubs=stubs)
+    headers = {"x-mockserver-latency": wish}
+    return ask(dialect, body, path=path, headers=headers, settings=settings, namespace=here, now=now).plan
 
 
 def schedule(plan: Plan) -> tuple[float, ...]:
@@ -46,24 +43,20 @@ def schedule(plan: Plan) -> tuple[float, ...]:
 
 
 @pytest.mark.parametrize(
-    "path, latency, wish, stub",
+    "latency, wished",
     [
-        ("/cerebras/v1/completions", "realistic", "", None),
-        ("/ovms/v3/completions", "realistic", "", None),
-        ("/cerebras/v1/completions", "flaky-wifi", "", None),
-        ("/mine", "realistic", "", None),
-        ("/cerebras/v1/completions", "off", "realistic, jitter=0.5", None),
-        ("/cerebras/v1/completions", "off", "ttft=1s, speed=2", None),
-        ("/cerebras/v1/completions", "off", "", {"latency": "slow"}),
+        ("realistic", {}),
+        ("realistic", {"dialect": "ovms"}),
+        ("flaky-wifi", {}),
+        ("realistic", {"path": "/mine"}),
+        ("off", {"wish": "realistic, jitter=0.5"}),
+        ("off", {"wish": "ttft=1s, speed=2"}),
+        ("off", {"stub": {"latency": "slow"}}),
     ],
 )
-def test_all_times_of_whatever_latency_holds_are_divided(
-    path: str, latency: str, wish: str, stub: dict[str, str] | None
-) -> None:
-    stubs = (read_stub(stub),) if stub else ()
-    usual, faster = (
-        asked(Settings(latency=latency, speed=speed, routes=ROUTES), path, wish=wish, stubs=stubs) for speed in (1, 10)
-    )
+def test_all_times_of_whatever_latency_holds_are_divided(latency: str, wished: dict[str, Any]) -> None:
+    routes = ROUTES if "path" in wished else ()
+    usual, faster = (asked(Settings(latency=latency, speed=speed, routes=routes), **wished) for speed in (1, 10))
     assert usual.pace is not None
     assert faster.pace is not None
     assert schedule(usual)[-1] > 0
@@ -101,19 +94,19 @@ def test_a_load_that_comes_ten_times_as_fast_finds_the_same_engine() -> None:
 
 
 def test_what_says_its_own_seconds_keeps_to_them() -> None:
-    stub = read_stub({"reply": {"chunks": ["It ", {"text": "rains.", "delay": "3s"}]}})
-    plan = asked(Settings(latency="ttft=1s, itl=0", speed=10), stubs=(stub,))
+    stub = {"reply": {"chunks": ["It ", {"text": "rains.", "delay": "3s"}]}}
+    plan = asked(Settings(latency="ttft=1s, itl=0", speed=10), stub=stub)
     due = sorted({instant for run in plan.timeline.runs for instant in run.due})
     assert due == pytest.approx([0.1, 3.1])
 
 
 def test_a_namespace_has_a_speed_of_its_own() -> None:
-    settings = settle({"latency": "slow"}, read_namespace_settings({"speed": "10"}, DIALECTS))
+    settings = settle({"latency": "slow"}, read_namespace_settings({"speed": "10"}, load_dialects()))
     assert schedule(asked(settings)) == pytest.approx([each / 10 for each in schedule(asked(Settings(latency="slow")))])
 
 
 def test_the_journal_tells_the_latency_in_force_and_the_speed() -> None:
     space = Namespace("")
-    plan = asked(Settings(speed=10), wish="slow, itl=1s")
-    timing = summary_of(space.journal.open("", "/x", plan.context.call, plan))["timing"]
+    asked(Settings(speed=10), wish="slow, itl=1s", space=space)
+    timing = summary_of(space.journal.exchanges()[-1])["timing"]
     assert (timing["latency"], timing["speed"], timing["ttft_due"]) == ("slow, itl=1s", 10, pytest.approx(0.15))

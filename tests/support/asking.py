@@ -56,7 +56,8 @@ def ask(
     namespace: Namespace | None = None,
     now: float = 0.0,
 ) -> Answer:
-    """The answer of a dialect to one request, which is for its first operation unless `path` is given.
+    """The answer of a dialect to one request, which is for its first operation unless `path` is given: one of its own,
+    or of the settings' routes.
 
     `body` is sent as JSON, bytes as they are. A bearer key and a content type are sent unless `headers` has others, or
     empty ones. The answer must conform to the dialect's contract, unless a fault has changed it or a stub has given its
@@ -71,7 +72,8 @@ def ask(
     native = path or operation.paths[0]
     target, _, query = native.partition("?")
     sent = Headers((key.encode(), value.encode()) for key, value in raw.items() if value)
-    route = _routes(name, settings.routes).find(method, f"/{name}{target}")
+    own = any(each.path == target for each in settings.routes)
+    route = _routes(name, settings.routes).find(method, target if own else f"/{name}{target}")
     assert route is not None
     call = Call(method, route.path, sent, payload, query, FROZEN)
     space = namespace or Namespace("")
