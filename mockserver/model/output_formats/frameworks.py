@@ -41,9 +41,6 @@ _TYPES: Mapping[str, Mapping[str, Any]] = {
 }
 _ONE_OF = re.compile(r"must (?:be|exactly match \(no extra characters\)) one of: (.+)")
 _SCHEMA = "must adhere to the JSON schema: "
-# A note whose schema nests deeper, or has more parts once its references are replaced, stands for a text.
-_DEEPEST = 12
-_MOST_PARTS = 2_000
 # How the steps and tools of an agent are written in a prompt.
 _STEPS = "[[ ## trajectory ## ]]"
 _TOOL = re.compile(
@@ -59,8 +56,11 @@ def framework_format(prompt: Prompt) -> Constraint | None:
         return Constraint("action") if _wants_code(prompt) else None
     wanted = re.findall(_HEADING, prompt.topic[order:])[:-1]
     notes = {found["name"]: found["note"] for found in _FIELD.finditer(prompt.text)}
-    parts = {name: _noted(notes.get(name)) for name in wanted}
-    return Constraint("sections", object_of(parts))
+    schema = object_of({name: _noted(notes.get(name)) for name in wanted})
+    if schema_fault(schema):
+        # They can be met one by one, but are too much together.
+        schema = object_of({name: {"type": "string"} for name in wanted})
+    return Constraint("sections", schema)
 
 
 def field_schema(text: str) -> dict[str, Any] | None:
@@ -138,32 +138,10 @@ def _noted(note: str | None) -> dict[str, Any]:
     if choices:
         return {"enum": [choice.strip() for choice in choices[1].split(";")]}
     if note.startswith(_SCHEMA):
-        return _given(note[len(_SCHEMA) :]) or {"type": "string"}
+        schema = _read_object(note[len(_SCHEMA) :])
+        if schema and schema_fault(schema) is None:
+            return schema
     return {"type": "string"}
-
-
-def _given(text: str) -> dict[str, Any] | None:
-    """The schema in a note, its references replaced; None if it is not a schema, or recursive."""
-    root = _read_object(text) or {}
-    try:
-        schema = _complete(root, root.get("$defs", {}), 0, iter(range(_MOST_PARTS)))
-    except (TypeError, LookupError, RecursionError):
-        return None
-    return schema if isinstance(schema, dict) and schema_fault(schema) is None else None
-
-
-def _complete(part: Any, defined: Mapping[str, Any], depth: int, left: Iterator[int]) -> Any:
-    """A part of a schema with each reference replaced by its target. RecursionError if it is too deep or too large."""
-    if depth > _DEEPEST or next(left, None) is None:
-        raise RecursionError
-    if isinstance(part, list):
-        return [_complete(each, defined, depth + 1, left) for each in part]
-    if not isinstance(part, dict):
-        return part
-    reference = part.get("$ref")
-    if isinstance(reference, str):
-        return _complete(defined[reference.removeprefix("#/$defs/")], defined, depth + 1, left)
-    return {name: _complete(own, defined, depth + 1, left) for name, own in part.items() if name != "$defs"}
 
 
 # --- code -------------------------------------------------------------------------------------------------------------
