@@ -14,7 +14,7 @@ from mockserver.model.extraction.mentions import LONGEST_NUMBER, assigned_to, is
 from mockserver.model.intent import STRETCH
 from mockserver.model.literal_answers import sentiment
 from mockserver.model.schema import schema_fault
-from mockserver.model.schema.documents import Document
+from mockserver.model.schema.documents import SchemaNode
 from mockserver.model.schema.instances import compiled
 from mockserver.model.terms import names, number_for, numbers, place_of, words_in
 
@@ -79,24 +79,27 @@ class Shape:
     that are numbers.
     """
 
-    def __init__(self, schema: Schema, document: Document) -> None:
-        self._document = document
+    def __init__(self, node: SchemaNode) -> None:
+        node = _plain(node)
         self.parts: list[SchemaPart] = []
-        named = schema.get("properties")
+        self._nodes: dict[str, SchemaNode] = {}
+        named = node.schema.get("properties")
         for name, part in named.items() if isinstance(named, Mapping) else ():
             if isinstance(part, Mapping):
-                own = _plain(part, document)
+                self._nodes[name] = _plain(node.child("properties", name))
+                own = self._nodes[name].schema
                 self.parts.append(SchemaPart(name, own, _is_vague(name, own)))
         self.clear_first = sorted(self.parts, key=lambda part: part.vague)
         self.keys = {part.name.lower() for part in self.parts}
         self.numeric = [part.name for part in self.parts if type_of(part.own) in _NUMERIC and "enum" not in part.own]
-        self._shapes: dict[str, Shape] = {}
+        self._shapes: dict[tuple[str, ...], Shape] = {}
 
-    def of(self, name: str, schema: Schema) -> "Shape":
-        """The shape of the object that a property holds, or of those in its list."""
-        found = self._shapes.get(name)
+    def of(self, name: str, *within: str) -> "Shape":
+        """The shape of the object that a property holds, or of those within, as its "items"."""
+        found = self._shapes.get((name, *within))
         if found is None:
-            found = self._shapes[name] = Shape(_plain(schema, self._document), self._document)
+            node = self._nodes[name].child(*within) if within else self._nodes[name]
+            found = self._shapes[name, *within] = Shape(node)
         return found
 
     def ordered(self, value: Mapping[str, Any]) -> dict[str, Any]:
@@ -110,7 +113,7 @@ def shape_of(schema: Schema) -> Shape:
     document = compiled(schema).document
     known: Shape | None = document.kept.get(Shape)
     if known is None:
-        known = document.kept[Shape] = Shape(_plain(schema, document), document)
+        known = document.kept[Shape] = Shape(document.root)
     return known
 
 
@@ -143,21 +146,21 @@ def _description_of(own: Schema) -> str:
     return own["description"] if isinstance(own.get("description"), str) else ""
 
 
-def _plain(own: Schema, document: Document) -> Schema:
-    """A schema with references resolved and `anyOf` replaced by its first choice other than null, in a few steps."""
+def _plain(node: SchemaNode) -> SchemaNode:
+    """A schema with references followed and `anyOf` replaced by its first choice other than null, in a few steps."""
     for _ in range(_MOST_STEPS):
+        own = node.schema
         if isinstance(own.get("$ref"), str):
-            found = document.find(own["$ref"], document.base)
-            own = found.schema if found is not None and isinstance(found.schema, Mapping) else {}
+            found = node.document.find(own["$ref"], node.base)
+            node = found if found is not None and isinstance(found.schema, Mapping) else node.made({})
             continue
-        choices = own.get("anyOf")
-        listed = choices if isinstance(choices, list) else []
-        chosen = (each for each in listed if isinstance(each, Mapping) and each.get("type") != "null")
-        choice = next(chosen, None)
-        if choice is None:
+        choices = enumerate(own["anyOf"] if isinstance(own.get("anyOf"), list) else ())
+        chosen = (place for place, each in choices if isinstance(each, Mapping) and each.get("type") != "null")
+        place = next(chosen, None)
+        if place is None:
             break
-        own = choice
-    return own
+        node = node.child("anyOf", place)
+    return node
 
 
 class _Filling(NamedTuple):
@@ -265,11 +268,11 @@ def _within(part: SchemaPart, instance: Mapping[str, Any], shape: Shape, filling
 
     value = instance[name]
     if isinstance(value, dict):
-        return _filled(value, shape.of(name, own), filling, stands)
+        return _filled(value, shape.of(name), filling, stands)
     items = own.get("items")
     if not (isinstance(value, list) and isinstance(items, Mapping) and value and isinstance(value[0], dict)):
         return value
-    rows = _rows(value, shape.of(name, items), filling)
+    rows = _rows(value, shape.of(name, "items"), filling)
     return rows if rows and stands(rows) else value
 
 

@@ -10,14 +10,13 @@ from typing import Any
 from mockserver.core.generation import Prompt
 from mockserver.model.output_formats.keys import (
     LIST,
-    array_of,
     keys_announced,
     like_text,
     named_keys,
     restricted,
     typed,
 )
-from mockserver.model.schema import object_of, schema_fault
+from mockserver.model.schema import array_of, object_of, schema_fault
 
 # Limits of a sketch, in characters and in levels.
 _LENGTH = 4000

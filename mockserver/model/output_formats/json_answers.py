@@ -28,7 +28,7 @@ from mockserver.model.output_formats.descriptions import SEARCHED, described_obj
 from mockserver.model.output_formats.frameworks import next_step, without_headings
 from mockserver.model.output_formats.keys import restricted
 from mockserver.model.prose import write_prose
-from mockserver.model.schema import compact, object_of, schema_fault, write_instance
+from mockserver.model.schema import array_of, compact, object_of, write_instance
 from mockserver.model.terms import terms
 from mockserver.model.tokens import Phrase, fresh_phrase, phrase
 from mockserver.model.tools.corrections import corrected, refusals, with_request
@@ -58,9 +58,7 @@ def write_schema(prompt: Prompt, key: int, schema: object, *, complete: bool = F
     every property that the schema names, as far as they are compatible."""
     prompt = with_request(prompt)
     about = detect_intent(prompt.topic)
-    # What the prompt says of the values, if instances are still such of the schema itself.
     stated = restricted(schema, prompt.text[-SEARCHED:])
-    stated = stated if stated is schema or schema_fault(stated) is None else schema
     sized = with_items(stated, wanted_items(prompt.topic))
     text = write_instance(sized, key, about.language, about.subject, complete=complete)
     return _then_blanks(_holding(text, stated, prompt, key))
@@ -73,9 +71,8 @@ def write_object(prompt: Prompt, key: int, schema: object) -> Iterator[Phrase | 
 
 def write_array(prompt: Prompt, key: int, schema: object) -> Iterator[Phrase | None]:
     """An array of such objects, as many as the prompt asks for; of strings if it describes no object."""
-    items = detect_intent(prompt.topic).items or _USUAL_ITEMS
-    bounds = {"minItems": items, "maxItems": items}
-    return _written(prompt, key, {"type": "array", "items": described_object(prompt) or {"type": "string"}, **bounds})
+    array = array_of(described_object(prompt) or {"type": "string"})
+    return _written(prompt, key, with_items(array, detect_intent(prompt.topic).items or _USUAL_ITEMS))
 
 
 def _written(prompt: Prompt, key: int, schema: object) -> Iterator[Phrase | None]:
@@ -116,10 +113,7 @@ def _holding(text: str, schema: Any, prompt: Prompt, key: int) -> str:
     step = next_step(prompt, parts, key) if isinstance(parts, Mapping) else {}
     if step and accepting(schema)(stepped := {**json.loads(text), **step}):
         return json.dumps(stepped, ensure_ascii=False)
-    topic = without_headings(prompt.topic[:SEARCHED]).rstrip()
-    start, end = topic.find("{"), topic.rfind("}")
-    if 0 <= start < end:
-        topic = f"{topic[:start]} {topic[end + 1 :]}".rstrip()
+    topic = without_braces(without_headings(prompt.topic[:SEARCHED])).rstrip()
     if len(text) > _LONGEST_FILLED or not text.startswith("{"):
         return text
     instance = held = json.loads(text)
@@ -132,6 +126,12 @@ def _holding(text: str, schema: Any, prompt: Prompt, key: int) -> str:
             held = {**held, name: value}
     held = corrected(held, refusals(prompt.messages), accepts)
     return text if held == instance else compact(held)
+
+
+def without_braces(topic: str) -> str:
+    """A topic without the examples and schemas in it, from the first brace to the last."""
+    start, end = topic.find("{"), topic.rfind("}")
+    return f"{topic[:start]} {topic[end + 1 :]}" if 0 <= start < end else topic
 
 
 def _then_blanks(text: str) -> Iterator[Phrase | None]:

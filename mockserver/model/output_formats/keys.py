@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from mockserver.model.extraction import with_items
 from mockserver.model.output_formats.frameworks import field_schema
-from mockserver.model.schema import compact
+from mockserver.model.schema import array_of, compact, schema_fault
 
 _TYPE_WORDS: Mapping[str, re.Pattern[str]] = {
     "boolean": re.compile(r"\b(?:bool|boolean|true|false)s?\b|\bлогич|\bбулев"),
@@ -61,11 +61,6 @@ def bounded(schema: dict[str, Any], words: str) -> dict[str, Any]:
         return schema
     least, most = (float(bound) if "." in bound else int(bound) for bound in found.groups())
     return schema | {"minimum": least, "maximum": most} if least <= most else schema
-
-
-def array_of(items: dict[str, Any]) -> dict[str, Any]:
-    """The schema of a list of such items, at least one."""
-    return {"type": "array", "items": items, "minItems": 1}
 
 
 # Limits of the keys in a list, of a line in characters, and of the cues that are tried.
@@ -267,13 +262,14 @@ class _Said(NamedTuple):
 
 
 def restricted(schema: Any, text: str) -> Any:
-    """A schema whose values are as a text says besides; the schema itself if it says nothing of them."""
+    """A schema whose values are as a text says besides; the schema itself if it says nothing of them, or nothing could
+    be like that."""
     choices = {name: _words(found) for name, _, found in _keyed(_LISTED_CHOICES, _CHOSEN, text)}
     ranges = {name: f"{before}{found}".lower() for name, before, found in _keyed(RANGE, _RANGED, text)}
     if choices or ranges or _may_describe_binary(compact(schema)):
         changed = _restricted(schema, _Said(choices, ranges), 0)
         # What is the same stays the same object, by which others remember it.
-        schema = schema if changed == schema else changed
+        schema = schema if changed == schema or schema_fault(changed) else changed
     return with_items(schema, _demanded(text))
 
 

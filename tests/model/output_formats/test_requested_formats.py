@@ -1,6 +1,7 @@
 """Orders to answer in JSON are obeyed; prompts that only mention JSON are answered in prose."""
 
 import json
+from typing import Any
 
 import pytest
 
@@ -92,6 +93,36 @@ def test_an_array_has_as_many_objects_as_are_named() -> None:
     assert requested_format(prompt) == Constraint("json_array")
     assert [list(user) for user in json.loads(said(prompt))] == [["name", "email"]] * 4
     assert all(isinstance(each, str) for each in json.loads(said(asked("Return a JSON list of colours"))))
+
+
+def test_an_array_that_cannot_have_so_many_objects_has_some() -> None:
+    example = {f"key{number}": "text" for number in range(200)}
+    assert json.loads(said(asked(f"Return 99 of them as a JSON array of objects like {json.dumps(example)}")))
+
+
+PERSON = {"properties": {"name": {"type": "string"}, "age": {"type": "integer"}}, "required": ["name", "age"]}
+STAFF = {
+    "$schema": "http://json-schema.org/draft-07/schema#",
+    "type": "object",
+    "definitions": {"Person": {"type": "object", **PERSON}},
+    "properties": {"person": {"$ref": "#/definitions/Person"}},
+    "required": ["person"],
+}
+
+
+@pytest.mark.parametrize("schema", [STAFF, {"$ref": "#/$defs/Staff", "$defs": {"Staff": {"$id": "staff", **STAFF}}}])
+@pytest.mark.parametrize(
+    "order",
+    [
+        "Return a JSON list of those who are named, by the schema",
+        "Return a JSON object with a 'staff' key as a list of objects, by the schema",
+        "Write the JSON between <out></out> tags, by the schema",
+    ],
+)
+def test_what_a_prompt_describes_by_a_schema_with_references_may_be_a_part(order: str, schema: dict[str, Any]) -> None:
+    value = json.loads(said(asked(f"{order} {json.dumps(schema)}")).removeprefix("<out>").removesuffix("</out>"))
+    for item in value.get("staff", [value]) if isinstance(value, dict) else value:
+        assert {name: type(held) for name, held in item["person"].items()} == {"name": str, "age": int}
 
 
 def test_an_object_that_is_written_out_goes_before_a_list_in_words() -> None:

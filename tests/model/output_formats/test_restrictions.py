@@ -61,6 +61,7 @@ def test_a_text_is_one_of_the_words_that_the_prompt_names_for_its_key(text: str,
         ("'score' should be either 0 or 1", {"enum": [0, 1]}),
         ("score: the sum of 2 to 3 digits", {}),
         ("the score, for the years 1990 to 2000", {}),
+        ("The score must be between 0.2 and 0.8.", {}),
         ("'score' should be 'good' or 'bad'", {}),
     ],
 )
