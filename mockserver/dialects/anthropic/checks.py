@@ -4,16 +4,16 @@ that no answer could conform to, conversations that no model could go on with, a
 
 from base64 import b64decode
 from collections.abc import Iterator, Mapping, Sequence
+from graphlib import CycleError, TopologicalSorter
 from itertools import chain, pairwise
 from typing import NamedTuple
 
 from mockserver.core.failures import Refusal
-from mockserver.dialects.anthropic.errors import refused
+from mockserver.dialects.anthropic.errors import WORDS, refused
 from mockserver.dialects.anthropic.models import ClaudeFamily
-from mockserver.dialects.anthropic.strict_schemas import limits_fault, strict_fault
 from mockserver.dialects.messages.read import CacheMark, answer_format, blocks_of
 from mockserver.dialects.openai.read import Body, image_size, parameters_fault
-from mockserver.model.schema import schema_fault
+from mockserver.model.schema import schema_fault, subschemas
 
 
 def faults(body: Body, marks: Sequence[CacheMark], family: ClaudeFamily) -> Iterator[Refusal]:
@@ -41,7 +41,7 @@ def _tool_faults(tools: Sequence[Body], choice: Body | None) -> Iterator[Refusal
         schema = _schema_of(tool)
         if schema.keys() & {"oneOf", "allOf", "anyOf"}:
             yield refused("tool_combined", number=number)
-        fault = strict_fault(schema) if schema and tool.get("strict") else None
+        fault = _strict_fault(schema) if schema and tool.get("strict") else None
         if fault is not None:
             yield refused("tool_not_strict", number=number, fault=fault)
         if parameters_fault({"parameters": schema}) is not None:
@@ -61,11 +61,11 @@ def _field_faults(body: Body, marks: Sequence[CacheMark]) -> Iterator[Refusal]:
         excluded = {"stream": body.get("stream"), "output_config.format": form, "tool_choice": forced}
         yield from (refused("nothing_said", name=name) for name, given in excluded.items() if given)
     if form is not None:
-        fault = strict_fault(form["schema"]) or schema_fault(form["schema"])
+        fault = _strict_fault(form["schema"]) or schema_fault(form["schema"])
         if fault is not None:
             yield refused("format_schema", fault=fault)
     strict = [schema for tool in tools if tool.get("strict") and (schema := _schema_of(tool))]
-    fault = limits_fault(strict, form and form["schema"]) if strict or form is not None else None
+    fault = _limits_fault(strict, form and form["schema"]) if strict or form is not None else None
     if fault is not None:
         yield refused("strict_limits", fault=fault)
     if len(marks) > 4:
@@ -287,3 +287,87 @@ def _decoded(data: str) -> bytes | None:
         return b64decode(text + "=" * (-len(text) % 4), validate=True)
     except ValueError:
         return None
+
+
+# --- schemas of strict tools and of formats ----------------------------------------------------------------------
+
+# The service makes a grammar of them: what it does not support, and its limits, in its words (recorded and measured by
+# public projects from April to October 2026).
+_WORDS: Mapping[str, str] = WORDS["strict"]
+# Keywords without a meaning for the grammar, those that stand beside them in a choice, those that are not supported for
+# values of a type (in the order in which they are named), formats of texts, and limits.
+_GRAMMAR = WORDS["grammar"]
+_ANNOTATIONS = frozenset(_GRAMMAR["annotations"])
+_BESIDE_CHOICES = _ANNOTATIONS.union(_GRAMMAR["beside choices"])
+
+
+def _strict_fault(schema: Body) -> str | None:
+    """What of a schema is not supported; None if all is."""
+    parts = [*subschemas(schema)]
+    return next((words for part in parts for words in _part_faults(part)), None) or _circle_fault(schema, parts)
+
+
+def _limits_fault(tools: Sequence[Body], form: Body | None) -> str | None:
+    """Which limit the schemas of strict tools and of a format exceed together."""
+    parts = [part for schema in (*tools, *([form] if form is not None else [])) for part in subschemas(schema)]
+    named = [part for part in parts if isinstance(part.get("properties"), Mapping)]
+    found = {
+        "tools": len(tools),
+        "optional": sum(len(part["properties"].keys() - _names(part.get("required"))) for part in named),
+        "unions": sum(isinstance(part.get("type"), list) or "anyOf" in part for part in parts),
+    }
+    exceeded = ((name, most) for name, most in _GRAMMAR["most"].items() if found[name] > most)
+    return next((_WORDS[name].format(found=found[name], most=most) for name, most in exceeded), None)
+
+
+def _part_faults(part: Body) -> Iterator[str]:
+    """What a schema says itself that is not supported; its inner schemas are looked at on their own."""
+    if not part.keys() - _ANNOTATIONS:
+        yield _WORDS["empty"]
+    for word in ("oneOf", "not"):
+        if word in part:
+            yield _WORDS[word]
+    beside = sorted(part.keys() - _BESIDE_CHOICES) if part.keys() & {"anyOf", "allOf"} else ()
+    if beside:
+        yield _WORDS["beside"].format(names=", ".join(beside))
+    if part.get("enum") == []:
+        yield _WORDS["enum"]
+    types = part.get("type")
+    kind = next((each for each in _names(types if isinstance(types, list) else [types]) if each != "null"), "")
+    extra = [word for word in _GRAMMAR["unsupported"].get(kind, ()) if word in part]
+    if extra:
+        yield _WORDS["keyword" if len(extra) == 1 else "keywords"].format(type=kind, names=", ".join(extra))
+    if kind == "object":
+        if part.get("additionalProperties") is not False:
+            yield _WORDS["open"]
+        properties = part.get("properties")
+        if isinstance(properties, Mapping) and any(isinstance(each, bool) for each in properties.values()):
+            yield _WORDS["keyword"].format(type=kind, names="properties")
+    if kind == "array" and isinstance(part.get("items"), list):
+        yield _WORDS["tuple"]
+    if kind == "array" and part.get("minItems") not in (None, 0, 1):
+        yield _WORDS["least_items"]
+    if kind == "string" and isinstance(part.get("format"), str) and part["format"] not in _GRAMMAR["formats"]:
+        yield _WORDS["format"].format(name=part["format"])
+
+
+def _circle_fault(schema: Body, parts: Sequence[Body]) -> str | None:
+    """That definitions refer to themselves, or to each other in a circle."""
+    held = [each for key in ("definitions", "$defs") if isinstance(each := schema.get(key), Mapping)]
+    named = {name: each for definitions in held for name, each in definitions.items() if isinstance(each, Mapping)}
+    refers = {name: _referred(subschemas(each)) for name, each in named.items()}
+    try:
+        TopologicalSorter({"#": _referred(parts), **refers}).prepare()
+    except CycleError as error:
+        return _WORDS["circle"].format(names=" -> ".join(reversed(error.args[1])))
+    return None
+
+
+def _referred(parts: Sequence[Body] | Iterator[Body]) -> list[str]:
+    """The names of the definitions that schemas refer to, `#` for the whole."""
+    found = [ref for part in parts if isinstance(ref := part.get("$ref"), str)]
+    return [ref.rpartition("/")[2] for ref in found if ref == "#" or ref.startswith(("#/$defs/", "#/definitions/"))]
+
+
+def _names(found: object) -> list[str]:
+    return [each for each in found if isinstance(each, str)] if isinstance(found, list) else []
