@@ -174,6 +174,14 @@ def test_a_chunk_can_have_the_usage_so_far_and_a_delta_its_role_and_its_thoughts
     assert (bool(thought), bool(said), done) == (True, end == "stop", "[DONE]")
 
 
+def test_texts_share_chunks_as_a_list_of_groups_says() -> None:
+    plan = ask("oak", {**CHATTED, "stream": True, "max_tokens": 5}).plan
+    assert plan.generation is not None
+    grouped = CHAT._replace(groups=lambda rendering, choice, texts, step: [range(2), range(2, len(texts))])
+    runs = write_checked(grouped, plan.generation, TokenTiming(), plan.context.scope).frames
+    assert [count for run in runs for count in run.tokens] == [0, 2, 3, 0, 0]
+
+
 def test_a_vendor_may_have_no_completions_and_state_the_status() -> None:
     assert [operation.name for operation in YEW.operations] == ["chat_completions", "models", "model"]
     limited = ask(

@@ -7,7 +7,7 @@ its segments token by token, and what closes it; then the usage, and `[DONE]`.
 A chunk costs what its text costs: everything around the text is encoded once per segment.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import islice
 from typing import Any, Literal, NamedTuple
@@ -128,7 +128,7 @@ class Flavour(NamedTuple):
     call_id: "Callable[[Rendering, Choice, int], str]" = lambda rendering, choice, place: (
         f"call_{alphanumerics(rendering.scope.identity, 24, 'call', choice.index, place)}"
     )
-    groups: "Callable[[Rendering, Choice, Sequence[str], int], Iterator[range]] | None" = None
+    groups: "Callable[[Rendering, Choice, Sequence[str], int], Iterable[range]] | None" = None
     headers: "Callable[[Rendering, Members], RawHeaders]" = lambda rendering, around: ()
     kind: str = "chat.completion"
     chunk_kind: str = "chat.completion.chunk"
@@ -293,7 +293,7 @@ class _Stream(NamedTuple):
             return self.part(said, step + group.stop, around)
 
         if flavour.groups is not None:
-            groups = flavour.groups(self.rendering, self.choice, texts, step)
+            groups = iter(flavour.groups(self.rendering, self.choice, texts, step))
         elif not is_plain:
             groups = (range(place, place + 1) for place in range(size))
         else:
