@@ -240,11 +240,10 @@ RECORDED = """
 """
 
 
-@pytest.mark.parametrize("arguments", [(), ("-n", "2")])
 def test_a_test_is_recorded_once_with_the_users_key_and_needs_no_vendor_from_then_on(
-    pytester: pytest.Pytester, vendor: MockServer, arguments: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+    pytester: pytest.Pytester, vendor: MockServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    once = ("--mockserver-record=once", upstream(vendor), *arguments)
+    once = ("--mockserver-record=once", upstream(vendor))
     result = run(pytester, *once, test_it=RECORDED)
     result.assert_outcomes(passed=5)
     result.stdout.fnmatch_lines(["mockserver: 5 exchanges recorded in 4 cassettes"])
@@ -254,7 +253,7 @@ def test_a_test_is_recorded_once_with_the_users_key_and_needs_no_vendor_from_the
     names = ("TestCase.test_it", "test_coroutine[asyncio]", "test_coroutine[trio]", "test_twice")
     assert sorted(path.name for path in folder.iterdir()) == [f"{name}.jsonl" for name in names]
     monkeypatch.delenv("CEREBRAS_API_KEY")
-    result = run(pytester, *once[:2], "--mockserver-strict", test_it=RECORDED)
+    result = run(pytester, *once, "--mockserver-strict", test_it=RECORDED)
     result.assert_outcomes(passed=5)
     result.stdout.fnmatch_lines(["mockserver: nothing was recorded"])
     run(pytester, test_it=RECORDED).assert_outcomes(passed=5)
@@ -319,14 +318,15 @@ def test_tests_that_share_a_cassette_add_to_it_in_one_process(
     run(pytester, "--mockserver-strict", test_it=SHARED).assert_outcomes(passed=3)
 
 
-def test_tests_that_share_a_cassette_are_told_so_in_several_processes_which_may_read_it(
+def test_tests_are_recorded_in_several_processes_unless_they_share_a_cassette(
     pytester: pytest.Pytester, vendor: MockServer
 ) -> None:
-    result = run(pytester, "--mockserver-record=once", upstream(vendor), "-n", "2", test_it=SHARED)
-    result.assert_outcomes(errors=3)
+    once = ("--mockserver-record=once", upstream(vendor))
+    result = run(pytester, *once, "-n", "2", test_it=RECORDED, test_shared=SHARED)
+    result.assert_outcomes(passed=5, errors=3)
     result.stdout.fnmatch_lines(["*tape.jsonl is shared by 3 tests; record them in one process, with -n 0"])
-    write_cassette(pytester.path / "tape.jsonl", *((prompt, "Yes.") for prompt in ("a", "shared", "b", "c")))
-    run(pytester, "-n", "2", "--mockserver-strict", test_it=SHARED).assert_outcomes(passed=3)
+    result.stdout.fnmatch_lines(["mockserver: 5 exchanges recorded in 4 cassettes"])
+    assert len(vendor.requests) == 5
 
 
 def test_what_goes_wrong_while_a_test_is_recorded_is_told(pytester: pytest.Pytester, vendor: MockServer) -> None:

@@ -38,15 +38,6 @@ def test_what_the_documentation_promises_runs_as_written(pytester: pytest.Pytest
     run(pytester, "--mockserver-strict", test_it=PROMISED, conftest=SHUFFLED).assert_outcomes(passed=8)
 
 
-def test_all_kinds_of_tests_run_in_several_processes(pytester: pytest.Pytester) -> None:
-    write_documented_cassette(pytester.path)
-    write_replayed(pytester.path / "below")
-    modules = {"test_promised": PROMISED, "test_it": MARKED, "test_fails": FAILS}
-    result = run(pytester, "-n", "2", **modules, conftest=SHUFFLED)
-    result.assert_outcomes(passed=8 + 7 + 7, failed=1)
-    result.stdout.fnmatch_lines(FAILURE)
-
-
 def test_workers_and_repetitions_share_one_server_and_never_meet(pytester: pytest.Pytester, shared: MockServer) -> None:
     module = """
         import pytest, my_app
@@ -242,55 +233,62 @@ def test_a_function_that_fails_fails_its_test(pytester: pytest.Pytester) -> None
     result.stdout.fnmatch_lines(["*stub 'stub-1': its function raised AssertionError*"])
 
 
-def test_seeds_follow_from_the_test_and_the_base_alone(pytester: pytest.Pytester) -> None:
-    module = """
-        import json, my_app, pytest
+SEEDED = """
+    import json, my_app, pytest
 
-        @pytest.mark.parametrize("name", "abc")
-        def test_it(mockserver, name):
-            with open("seen.txt", "a") as file:
-                file.write(json.dumps([name, my_app.ask_plainly("hello")]) + "\\n")
+    @pytest.mark.parametrize("name", "abc")
+    def test_it(mockserver, name):
+        with open("seen.txt", "a") as file:
+            file.write(json.dumps([name, my_app.ask_plainly("hello")]) + "\\n")
 
-        @pytest.mark.mockserver(seed=7)
-        @pytest.mark.parametrize("name", "de")
-        def test_same(mockserver, name):
-            test_it(mockserver, name)
-    """
+    @pytest.mark.mockserver(seed=7)
+    @pytest.mark.parametrize("name", "de")
+    def test_same(mockserver, name):
+        test_it(mockserver, name)
+"""
+JUDGED = """
+    import my_app, pytest
 
-    def seen(*arguments: str) -> dict[str, str]:
-        (pytester.path / "seen.txt").unlink(missing_ok=True)
-        run(pytester, *arguments, test_it=module).assert_outcomes(passed=5)
-        return dict(map(json.loads, (pytester.path / "seen.txt").read_text().splitlines()))
+    @pytest.mark.mockserver(handles="retry")
+    def test_patient(mockserver):
+        mockserver.verify.resilience(least_attempts=1)
+        my_app.ask_plainly("hello")
 
-    first = seen()
+    def test_hasty(mockserver):
+        mockserver.next(2).error("rate_limit", retry_after=5)
+        my_app.ask_plainly("hello")
+
+    def test_without(): ...
+"""
+
+
+def test_all_kinds_of_tests_run_in_several_processes(pytester: pytest.Pytester) -> None:
+    write_documented_cassette(pytester.path)
+    write_replayed(pytester.path / "below")
+    modules = {"test_promised": PROMISED, "test_it": MARKED, "test_fails": FAILS}
+    modules |= {"test_seeded": SEEDED, "test_judged": JUDGED}
+    result = run(pytester, "-n", "2", "--mockserver-report=report.json", **modules, conftest=SHUFFLED)
+    result.assert_outcomes(passed=8 + 7 + 7 + 5 + 3, failed=1)
+    result.stdout.fnmatch_lines(FAILURE)
+    # Seeds follow from the test and the base alone.
+    seen = pytester.path / "seen.txt"
+    first = dict(map(json.loads, seen.read_text().splitlines()))
     assert len(set(first.values())) == 4
     assert first["d"] == first["e"]
-    assert seen("-n", "2") == first
-    assert seen("--mockserver-seed=43")["a"] != first["a"]
-
-
-def test_the_report_gathers_the_verdicts_of_all_workers(pytester: pytest.Pytester) -> None:
-    module = """
-        import my_app, pytest
-
-        @pytest.mark.mockserver(handles="retry")
-        def test_patient(mockserver):
-            mockserver.verify.resilience(least_attempts=1)
-            my_app.ask_plainly("hello")
-
-        def test_hasty(mockserver):
-            mockserver.next(2).error("rate_limit", retry_after=5)
-            my_app.ask_plainly("hello")
-
-        def test_without(): ...
-    """
-    result = run(pytester, "-n", "2", "--mockserver-report=report.json", test_it=module)
-    result.assert_outcomes(passed=3)
+    for arguments, same in (((), True), (("--mockserver-seed=43",), False)):
+        seen.unlink()
+        run(pytester, *arguments, "test_seeded.py").assert_outcomes(passed=5)
+        again = dict(map(json.loads, seen.read_text().splitlines()))
+        assert (again == first, again["a"] == first["a"]) == (same, same)
+    # The report has the verdicts of all processes.
     report = json.loads((pytester.path / "report.json").read_text())
     faults = {told["test"]: {each["fault"] for each in told["verdict"]["findings"]} for told in report["tests"]}
     assert report["clean"] is False
-    assert faults == {"test_it.py::test_hasty": {"retry_after_ignored"}, "test_it.py::test_patient": set()}
-    result.stdout.fnmatch_lines(["test_it.py::test_hasty: retry_after_ignored: asked to wait 5 s*"])
+    assert {test: found for test, found in faults.items() if test.startswith("test_judged.py")} == {
+        "test_judged.py::test_hasty": {"retry_after_ignored"},
+        "test_judged.py::test_patient": set(),
+    }
+    result.stdout.fnmatch_lines(["test_judged.py::test_hasty: retry_after_ignored: asked to wait 5 s*"])
 
 
 def test_settings_come_from_the_marker_the_command_line_the_fixture_and_the_ini_file(pytester: pytest.Pytester) -> None:
