@@ -1,12 +1,13 @@
-"""Recordings whose end is missing, since what wrote them was broken off."""
+"""Recordings whose end is missing, since what wrote them, or the answer itself, was broken off."""
 
 import json
 from typing import Any
 
 import pytest
 
-from mockserver.recordings import Lost, Recorded, RecordingError
+from mockserver.recordings import Lost, Recorded, RecordingError, events_of, scripted_output
 from mockserver.recordings.traffic import read_recording
+from tests.support.goldens import FIXTURES, golden
 
 
 def entry(number: int) -> dict[str, Any]:
@@ -33,3 +34,29 @@ def test_of_a_torn_archive_the_whole_entries_are_read(indent: int | None) -> Non
 def test_a_torn_archive_without_any_whole_entry_is_no_recording(data: bytes) -> None:
     with pytest.raises(RecordingError):
         read_recording(data)
+
+
+STREAMS = sorted(
+    f"{path.parent.parent.name}/{path.parent.name}"
+    for path in FIXTURES.glob("*/responses-*/response.sse")
+    if "failed" not in path.parent.name
+)
+
+
+@pytest.mark.parametrize("case", STREAMS)
+def test_of_a_stream_that_broke_off_counts_what_was_sent(case: str) -> None:
+    events = events_of(golden(case).answer, streamed=True)
+    whole, said = scripted_output(events), ""
+    assert whole is not None
+    for sent in range(1, len(events)):
+        scripted = scripted_output(events[:sent])
+        if scripted is None:
+            assert not said
+            continue
+        assert whole.text.startswith(scripted.text)
+        assert len(scripted.text) >= len(said)
+        assert scripted.calls == whole.calls[: len(scripted.calls)]
+        assert whole.reasoning.startswith(scripted.reasoning)
+        assert scripted.text == whole.text or scripted.finish_reason is None
+        said = scripted.text
+    assert said == whole.text
