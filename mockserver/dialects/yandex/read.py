@@ -170,15 +170,6 @@ def _history_fault(messages: Sequence[Mapping[str, Any]]) -> Refusal | None:
 
 # --- formats ---------------------------------------------------------------------------------------------------------
 
-# The keywords that distinguish a schema from the object around one.
-_KEYWORDS = frozenset((
-    "type", "properties", "items", "enum", "const", "anyOf", "oneOf", "allOf", "not", "if", "$ref", "$dynamicRef",
-    "$defs", "definitions", "prefixItems", "contains", "required", "additionalProperties", "patternProperties",
-    "propertyNames", "dependentRequired", "dependentSchemas", "minProperties", "maxProperties", "minItems",
-    "maxItems", "uniqueItems", "pattern", "format", "minLength", "maxLength", "minimum", "maximum",
-    "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "unevaluatedProperties", "unevaluatedItems", "$schema",
-))  # fmt: skip
-
 
 def _read_format(form: Body) -> Constraint | Refusal | None:
     """The constraint that a `response_format` puts on the answer; None if any text will do; or the refusal of a schema
@@ -190,13 +181,20 @@ def _read_format(form: Body) -> Constraint | Refusal | None:
     given, field = form["json_schema"], "response_format.json_schema"
     if "schema" in given:
         given, field = given["schema"], f"{field}.schema"
-    elif _KEYWORDS.isdisjoint(given):
+    elif not _is_schema(given):
         # The page demands a name and a schema; an example in the vendor's documentation has the bare schema instead.
         given = None
     reason = None if given is None else schema_fault(given)
     if reason:
         return fault(field, f"is a schema that no answer could keep to: {reason}")
     return Constraint("json_object") if given is None else Constraint("json_schema", given)
+
+
+def _is_schema(given: Body) -> bool:
+    """Whether an object is a schema itself, and not the object around one: it has keywords of JSON Schema."""
+    from jsonschema import Draft202012Validator  # slow to import, and rarely needed
+
+    return not {"$schema", "$defs", "definitions", *Draft202012Validator.VALIDATORS}.isdisjoint(given)
 
 
 # --- tools -----------------------------------------------------------------------------------------------------------
