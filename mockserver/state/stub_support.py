@@ -45,9 +45,9 @@ def check_stub(stub: Stub, dialects: Mapping[str, Dialect], settings: Settings, 
         where = [*_fields_of(criteria, WHERE)]
         content, faults = step.prepared.content, step.prepared.faults
         needs_no_model = isinstance(content, Raw) or callable(content) or (content is None and bool(faults))
-        if needs_no_model and _is_elsewhere(where, dialects, settings):
-            continue
         complaint = complaint_of(criteria, faults, dialects, settings)
+        if complaint is None and not needs_no_model and _is_elsewhere(where, dialects, settings):
+            complaint = _nowhere(where, dialects)
         if complaint is not None:
             raise StubError(f"{label}{complaint}")
         for need in _needs(step.prepared):
@@ -64,6 +64,8 @@ def complaint_of(
     """The error message for criteria that no request can meet, wherever it goes, and for a fault that cannot be applied
     where they hold; None without any."""
     where = [*_fields_of(criteria, WHERE)]
+    if _is_elsewhere(where, dialects, settings):
+        return None
     if next(_places(where, dialects, settings), None) is None:
         return _nowhere(where, dialects)
     said = [each.matcher for each in _fields_of(criteria, ("stream",))]

@@ -91,6 +91,14 @@ def test_a_function_that_fails_where_nothing_is_served_is_told() -> None:
         assert "ZeroDivisionError" in str(mock.last.handler_error)
 
 
+def test_faults_are_applied_to_what_stubs_answer_where_nothing_is_served() -> None:
+    with MockServer() as mock:
+        mock.on(path="/v1/files").reply(raw({"data": []}))
+        fault = {"kind": "rate_limit", "match": {"path": "/v1/files"}, "times": 1}
+        assert exchange(mock.url, "POST", "/_mockserver/faults", fault).status == 201
+        assert [exchange(mock.url, "GET", "/v1/files").status for _ in range(3)] == [429, 200, 200]
+
+
 def test_a_stub_is_for_one_id_or_for_all() -> None:
     with MockServer() as mock:
         mock.on(method="GET", path="/v1/models/gpt-4o").reply(raw("one"))
