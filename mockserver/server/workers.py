@@ -5,12 +5,11 @@ listening socket of its own; if the first process is killed, they notice by a pi
 """
 
 import os
-import select
 import signal
 import socket
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import NoReturn
 
@@ -26,8 +25,11 @@ _MOST_EARLY = 5
 # A worker that has not stopped so many seconds after the request is killed.
 _PATIENCE = KILL_SECONDS
 
+# How often the workers are looked at if no signal comes, in seconds.
+_LOOK = 1.0
+_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGCHLD)
+
 Work = Callable[[int, socket.socket], None]
-SignalWaiter = Callable[[float | None], list[int]]
 
 
 def listeners_for(app: App, count: int) -> list[socket.socket]:
@@ -73,15 +75,16 @@ class WorkerPool:
 
     def run(self) -> int:
         """Keep the workers running until told to stop; return the exit code."""
-        with _signals_as_values() as wait:
+        with _held(_SIGNALS):
             for number in tuple(self._listeners):
                 self._start(number)
             while True:
-                if {signal.SIGTERM, signal.SIGINT} & set(wait(None)):
-                    self._stop(wait)
+                came = signal.sigtimedwait(_SIGNALS, _LOOK)
+                if came is not None and came.si_signo != signal.SIGCHLD:
+                    self._stop()
                     return 0
                 if not self._replace_the_dead():
-                    self._stop(wait)
+                    self._stop()
                     return 1
 
     def _start(self, number: int) -> None:
@@ -97,9 +100,7 @@ class WorkerPool:
         try:
             for other in self._listeners.values():
                 other.close()
-            signal.set_wakeup_fd(-1)
-            for each in (signal.SIGTERM, signal.SIGINT, signal.SIGCHLD):
-                signal.signal(each, signal.SIG_DFL)
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
             with suppress(KeyboardInterrupt):
                 self._work(number, listener)
             code = 0
@@ -137,12 +138,12 @@ class WorkerPool:
                 ended.append((*self._workers.pop(pid), how))
         return ended
 
-    def _stop(self, wait: SignalWaiter) -> None:
+    def _stop(self) -> None:
         """Stop all workers, and kill those that do not obey."""
         self._send(signal.SIGTERM)
         deadline = time.monotonic() + _PATIENCE
         while self._workers and (left := deadline - time.monotonic()) > 0:
-            wait(left)
+            signal.sigtimedwait([signal.SIGCHLD], left)
             self._reap()
         self._send(signal.SIGKILL)
 
@@ -153,24 +154,13 @@ class WorkerPool:
 
 
 @contextmanager
-def _signals_as_values() -> Iterator[SignalWaiter]:
-    """Signals as values: the result waits for signals (at most `seconds`) and returns their numbers."""
-    ours, theirs = socket.socketpair()
-    theirs.setblocking(False)
-    wanted = (signal.SIGTERM, signal.SIGINT, signal.SIGCHLD)
-    # The numbers arrive through the wake-up socket.
-    before = {each: signal.signal(each, lambda number, frame: None) for each in wanted}
-    signal.set_wakeup_fd(theirs.fileno())
-
-    def wait(seconds: float | None) -> list[int]:
-        ready, _, _ = select.select([ours], [], [], seconds)
-        return list(ours.recv(4096)) if ready else []
-
+def _held(signals: Collection[signal.Signals]) -> Iterator[None]:
+    """Signals wait until they are asked for. (One that meets another thread acts as it does by default.)"""
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, signals)
+    before = {each: signal.signal(each, signal.SIG_DFL) for each in signals}
     try:
-        yield wait
+        yield
     finally:
-        signal.set_wakeup_fd(-1)
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
         for each, handler in before.items():
             signal.signal(each, handler)
-        ours.close()
-        theirs.close()
