@@ -18,7 +18,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; the exit code is 0, 2 for invalid arguments or settings, or 1 if a file cannot be written."""
     if arguments is None:
         _open_standard_files()
-        _take_any_text(sys.stdout)
+        _encode_any_text(sys.stdout)
     arguments = sys.argv[1:] if arguments is None else list(arguments)
     if not arguments:
         _overview().print_help(sys.stderr)
@@ -33,13 +33,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if name not in COMMANDS:
         print_error(unknown_name("command", name, COMMANDS))
         return 2
-    arguments, child = _parted(name, arguments[1:])
+    arguments, child = _split_child(name, arguments[1:])
     try:
         command = load_command(name)
-        options, strange = command.parser(name).parse_known_args(arguments)
+        options, unknown = command.parser(name).parse_known_args(arguments)
         options.child = child
-        if strange:
-            raise ConfigError(_complaint_of(strange[0], name, command))
+        if unknown:
+            raise ConfigError(_unexpected(unknown[0], name, command))
         code = command.run(options)
         if sys.stdout is not None:
             sys.stdout.flush()
@@ -67,13 +67,13 @@ def _open_standard_files() -> None:
     os.close(number)
 
 
-def _take_any_text(output: TextIO | None) -> None:
+def _encode_any_text(output: TextIO | None) -> None:
     """Let an output take texts in any script: a file or pipe as UTF-8, whatever the locale; a terminal what it can."""
     if isinstance(output, TextIOWrapper):
         output.reconfigure(encoding=output.encoding if output.isatty() else "utf-8", errors="replace")
 
 
-def _parted(name: str, arguments: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
+def _split_child(name: str, arguments: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
     """The arguments of a command, and those after `--` that are executed as a command of its own and not parsed."""
     if name not in ("run", "record") or "--" not in arguments:
         return arguments, ()
@@ -81,7 +81,7 @@ def _parted(name: str, arguments: Sequence[str]) -> tuple[Sequence[str], Sequenc
     return arguments[:end], arguments[end + 1 :]
 
 
-def _complaint_of(word: str, name: str, command: Command) -> str:
+def _unexpected(word: str, name: str, command: Command) -> str:
     """The complaint about an argument that a command does not take."""
     if word.startswith("--"):
         return unknown_name("option", word.partition("=")[0], command.flags)

@@ -99,7 +99,7 @@ def _serve_until_interrupted(options: argparse.Namespace, beside: Callable[[str]
     sources = Sources()
     settings = settings_of(options, sources)
     begin_to_log(settings)
-    app = create_app(settings, SettingsReader(lambda anew: settings_of(options, anew), sources))
+    app = create_app(settings, SettingsReader(lambda files: settings_of(options, files), sources))
     listeners = [bind(settings)] if settings.workers == 1 else listeners_for(app, settings.workers)
     url = url_of(listeners[0], secure=settings.is_secure)
     _greet(app, url, config_path(options))

@@ -27,7 +27,7 @@ from mockserver.state.stubs.stub import Stub
 
 _POLL_SECONDS = 0.5
 # Checking thousands of files takes a while: at most one part in so many of the time is spent on it.
-_LEISURE = 50
+_IDLE_FACTOR = 50
 
 
 class Setup(NamedTuple):
@@ -67,7 +67,7 @@ class AppState:
         """Become one of several processes that serve a port."""
         self.worker, self.started = number, time.time()
 
-    def adopt(self, settings: Settings, stubs: tuple[Stub, ...] | None = None) -> None:
+    def replace_settings(self, settings: Settings, stubs: tuple[Stub, ...] | None = None) -> None:
         """Put other settings in force for later requests. Raises ConfigError without changing anything.
 
         `stubs` are the stubs of these settings; None if they have not changed. The counts of the settings' rules start
@@ -84,7 +84,7 @@ class AppState:
             namespace.stubs.recount()
         self.on_change(self.setup.routes)
 
-    def restock(self, stubs: tuple[Stub, ...]) -> None:
+    def replace_stubs(self, stubs: tuple[Stub, ...]) -> None:
         """Put other stubs of the settings in force for later requests; their counts start at zero. Raises ConfigError
         if several processes could not keep these counts."""
         check_processes(self.setup.settings, stubs)
@@ -140,7 +140,7 @@ class Watcher:
         pause = _POLL_SECONDS
         while True:
             await asyncio.sleep(pause)
-            pause = max(_POLL_SECONDS, _LEISURE * await self.look())
+            pause = max(_POLL_SECONDS, _IDLE_FACTOR * await self.look())
 
     async def look(self) -> float:
         """Reload what has changed. Return how long checking took, in seconds."""
@@ -175,12 +175,12 @@ class Watcher:
     async def _read_again(self) -> None:
         settings = self._app_state.setup.settings
         if self._stale:
-            self._settings_from, self._stubs_from = Sources(), await asyncio.to_thread(self._stubs_from.anew)
+            self._settings_from, self._stubs_from = Sources(), await asyncio.to_thread(self._stubs_from.refreshed)
             settings = await asyncio.to_thread(self._read, self._settings_from)
         self._stubs_from = Sources()
         stubs = await asyncio.to_thread(configured_stubs, settings, self._app_state.dialects, self._stubs_from)
         if self._stale:
-            self._app_state.adopt(settings, stubs)
+            self._app_state.replace_settings(settings, stubs)
         else:
             # Settings that were changed through the admin API stay, and so do the counts of rules.
-            self._app_state.restock(stubs)
+            self._app_state.replace_stubs(stubs)

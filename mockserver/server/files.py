@@ -75,7 +75,7 @@ class Sources:
             changed += sorted(listed.symmetric_difference(lister(folder)))
         return list(dict.fromkeys(changed))
 
-    def anew(self) -> "Sources":
+    def refreshed(self) -> "Sources":
         """The same files and folders, in their current versions."""
         now = Sources()
         now._files = {path: stamp_of(path) for path in self._files}
@@ -109,7 +109,7 @@ class TraceFiles:
         return Traces(self._read).over(self._known)
 
 
-def together(config: Traces, options: Traces) -> Traces:
+def merged_traces(config: Traces, options: Traces) -> Traces:
     """The recordings of the config file and of the options. Raises ConfigError if the same name refers to two files."""
     for recording in config.known.keys() & options.known.keys():
         if config.known[recording] != options.known[recording]:
@@ -160,7 +160,7 @@ def settings_by(
         usual,
         {name: value for name, value in file.items() if name not in without},
         beside,
-        {"pinned": frozenset((*pinned, *beside)), "traces": together(there.traces(), here.traces())},
+        {"pinned": frozenset((*pinned, *beside)), "traces": merged_traces(there.traces(), here.traces())},
     )
 
 

@@ -12,7 +12,7 @@ import ssl
 import threading
 import zlib
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
+from contextlib import closing, suppress
 from functools import cache
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from typing import Any
@@ -117,18 +117,14 @@ async def send(task: WebhookRequest, deliver: str) -> WebhookResult:
         raise UnsentError(f"{ADMIN} is the admin API of a mockserver, to which nothing is delivered")
     secure = _tls_context() if parts.scheme == "https" else None
     try:
-        name = host.encode("idna").decode() if not host.isascii() else host
-        reader, writer = await _connect(await _addresses(name.rstrip("."), deliver), name, port, secure)
-    except (OSError, UnicodeError) as error:
-        raise UnsentError(f"{host}:{port}: {_reason(error)}") from None
-    try:
         # What stands of the URL in the request line.
         target = quote((parts.path or "/") + (f"?{parts.query}" if parts.query else ""), safe=_PLAIN)
-        return await _exchange(task, parts.netloc.rpartition("@")[2], target, reader, writer)
+        name = host.encode("idna").decode() if not host.isascii() else host
+        reader, writer = await _connect(await _addresses(name.rstrip("."), deliver), name, port, secure)
+        with closing(writer):
+            return await _exchange(task, parts.netloc.rpartition("@")[2], target, reader, writer)
     except (OSError, EOFError, UnicodeError, h11.ProtocolError) as error:
         raise UnsentError(f"{host}:{port}: {_reason(error)}") from None
-    finally:
-        writer.close()
 
 
 async def _addresses(host: str, deliver: str) -> list[Address]:

@@ -44,7 +44,7 @@ _GRACE = 0.5
 _SHORT_GRACE = 0.03
 # How often a stopping server checks whether all connections are closed, and how long it waits after breaking them off.
 _LOOK = 0.002
-_LAST_WORDS = 0.2
+_ABORT_SECONDS = 0.2
 # The number of open files and connections that a server raises its limit to, at most.
 _MOST_FILES = 65_536
 # The longest time in seconds for a call in the server's thread.
@@ -160,7 +160,7 @@ class UvicornServer(uvicorn.Server):
         for connection in list(self.server_state.connections):
             connection.shutdown()
         end_feeds()
-        await self._all_have_left(self.grace)
+        await self._wait_for_connections(self.grace)
         # Tasks that wait for something are cancelled first, so that they can answer that it will not come.
         for task in list(self.server_state.tasks):
             task.cancel()
@@ -168,12 +168,12 @@ class UvicornServer(uvicorn.Server):
         for connection in list(self.server_state.connections):
             assert isinstance(connection, HttpProtocol), "no other protocol is spoken"
             connection.give_up()
-        await self._all_have_left(_LAST_WORDS)
+        await self._wait_for_connections(_ABORT_SECONDS)
         # What is still queued is not begun any more.
         self._threads.shutdown(wait=False, cancel_futures=True)
         await self.lifespan.shutdown()
 
-    async def _all_have_left(self, seconds: float) -> None:
+    async def _wait_for_connections(self, seconds: float) -> None:
         """Wait until no connections and no tasks are left, or until the time is over."""
         loop = asyncio.get_running_loop()
         deadline = loop.time() + seconds

@@ -22,11 +22,9 @@ from mockserver.state.settings import ConfigError
 # A worker that dies within so many seconds has failed to start; after so many such deaths in a row, all stop.
 _EARLY = 1.0
 _MOST_EARLY = 5
-# A worker that has not stopped so many seconds after the request is killed.
-_PATIENCE = KILL_SECONDS
 
 # How often the workers are looked at if no signal comes, in seconds.
-_LOOK = 1.0
+_POLL_SECONDS = 1.0
 _SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGCHLD)
 
 Work = Callable[[int, socket.socket], None]
@@ -75,11 +73,11 @@ class WorkerPool:
 
     def run(self) -> int:
         """Keep the workers running until told to stop; return the exit code."""
-        with _held(_SIGNALS):
+        with _blocked(_SIGNALS):
             for number in tuple(self._listeners):
                 self._start(number)
             while True:
-                came = signal.sigtimedwait(_SIGNALS, _LOOK)
+                came = signal.sigtimedwait(_SIGNALS, _POLL_SECONDS)
                 if came is not None and came.si_signo != signal.SIGCHLD:
                     self._stop()
                     return 0
@@ -141,7 +139,7 @@ class WorkerPool:
     def _stop(self) -> None:
         """Stop all workers, and kill those that do not obey."""
         self._send(signal.SIGTERM)
-        deadline = time.monotonic() + _PATIENCE
+        deadline = time.monotonic() + KILL_SECONDS
         while self._workers and (left := deadline - time.monotonic()) > 0:
             signal.sigtimedwait([signal.SIGCHLD], left)
             self._reap()
@@ -154,7 +152,7 @@ class WorkerPool:
 
 
 @contextmanager
-def _held(signals: Collection[signal.Signals]) -> Iterator[None]:
+def _blocked(signals: Collection[signal.Signals]) -> Iterator[None]:
     """Signals wait until they are asked for. (One that meets another thread acts as it does by default.)"""
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, signals)
     before = {each: signal.signal(each, signal.SIG_DFL) for each in signals}

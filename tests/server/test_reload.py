@@ -228,7 +228,7 @@ def test_a_config_and_its_stubs_are_taken_up_together_or_not_at_all(tmp_path: Pa
 
 def test_changed_stubs_leave_alone_what_was_settled_at_run_time(tmp_path: Path) -> None:
     watcher, app = stocked(tmp_path, {"a.json": '{"name": "a", "reply": {"body": "1"}}'})
-    app.app_state.adopt(settle({"latency": "off", "stubs": str(tmp_path), "seed": 9}))
+    app.app_state.replace_settings(settle({"latency": "off", "stubs": str(tmp_path), "seed": 9}))
     (tmp_path / "a.json").write_text('{"name": "another", "reply": {"body": "1"}}')
     asyncio.run(watcher.look())
     assert (prepared(app), app.settings.seed) == ({"another": "1"}, 9)

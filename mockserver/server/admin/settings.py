@@ -172,7 +172,7 @@ async def change_settings(request: AdminRequest) -> object:
         if name not in LIVE:
             raise AdminError(f"settings: {unknown_name('setting', name, LIVE)}. {_NOT_LIVE}")
     settings = request.app_state.setup.settings
-    request.app_state.adopt(replace(settings, **from_names(changes, "settings:", settings.traces)))
+    request.app_state.replace_settings(replace(settings, **from_names(changes, "settings:", settings.traces)))
     return {"changed": list(changes)}
 
 
