@@ -98,8 +98,10 @@ class Regex:
             began = thread_time()
             try:
                 return self._search(text, timeout=left) is not None
-            except (TimeoutError, MemoryError):
-                self._give_up(text, left)
+            except (TimeoutError, MemoryError) as error:
+                # The timeout is in the time of all threads: what others have cut short is tried again next time.
+                if isinstance(error, MemoryError) or thread_time() - began > left / 2:
+                    self._give_up(text, left)
             finally:
                 _budget.left -= thread_time() - began
         # Charged even if it was given up for an earlier request: so the answer to this one does not depend on others.

@@ -97,6 +97,18 @@ def test_what_had_less_time_in_one_request_has_all_of_it_in_another() -> None:
     assert [*slower._given_up.values()] == [TIME_BUDGET]
 
 
+def test_a_search_that_other_threads_have_cut_short_is_begun_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    def cut_short(text: str, timeout: float) -> None:
+        raise TimeoutError
+
+    compiled = Regex("ab+c")
+    with monkeypatch.context() as patch:
+        patch.setattr(compiled, "_search", cut_short)
+        assert compiled.search("abbc") is None
+    renew_time_budget()
+    assert compiled.search("abbc") is True
+
+
 def test_a_text_that_is_no_unicode_is_searched_and_given_up_like_any_other() -> None:
     texts = ("\ud800a", "\ud800" + HOSTILE, "b\ud800")
     assert [*map(read_regex("(a|aa)+$").search, texts)] == [True, None, False]
