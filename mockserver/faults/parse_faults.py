@@ -54,8 +54,22 @@ class FaultError(ValueError):
     """A fault that makes no sense; the message names the key and what would have been valid."""
 
 
-def read_faults(text: str) -> tuple[Fault, ...]:
-    """Read the faults of a text: a table, a list of tables, or names of kinds and scenarios separated by commas."""
+def read_faults(value: object) -> tuple[Fault, ...]:
+    """Read the faults of a text or a table, or of a list of these. Raises FaultError.
+
+    A text is a table, a list of tables, or names of kinds and scenarios separated by commas.
+    """
+    items = value if isinstance(value, list | tuple) else [value]
+    return tuple(fault for item in items for fault in _faults(item))
+
+
+def _faults(item: object) -> tuple[Fault, ...]:
+    if isinstance(item, Fault):
+        return (item,)
+    return _faults_in(item) if isinstance(item, str) else read_table(item)
+
+
+def _faults_in(text: str) -> tuple[Fault, ...]:
     stripped = text.strip()
     if not stripped.startswith(("{", "[")):
         return tuple(fault for name in stripped.split(",") for fault in read_table(_named(name.strip())))

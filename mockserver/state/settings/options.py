@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, get_args
 from mockserver.core.dialects import Edition
 from mockserver.core.messages import short_repr, unknown_name
 from mockserver.core.seeding import SEEDS
-from mockserver.faults.parse_faults import read_faults, read_table
+from mockserver.faults.parse_faults import read_faults
 from mockserver.faults.rules import Fault
 from mockserver.latency.parse_latency import FASTEST, read_latency, read_output_tokens
 from mockserver.latency.traces import NO_TRACES, Tracing
@@ -138,18 +138,9 @@ _MOST_FAULTS = 1_000
 
 
 def _faults(value: Any) -> tuple[Fault, ...]:
-    if isinstance(value, str):
-        return read_faults(value)
-    items = value if isinstance(value, list | tuple) else [value]
-    if len(items) > _MOST_FAULTS:
-        raise ValueError(f"{len(items):,} faults are too many; at most {_MOST_FAULTS:,} are possible")
-    return tuple(fault for item in items for fault in _fault(item))
-
-
-def _fault(value: Any) -> tuple[Fault, ...]:
-    if isinstance(value, Fault):
-        return (value,)
-    return read_faults(value) if isinstance(value, str) else read_table(value)
+    if isinstance(value, list | tuple) and len(value) > _MOST_FAULTS:
+        raise ValueError(f"{len(value):,} faults are too many; at most {_MOST_FAULTS:,} are possible")
+    return read_faults(value)
 
 
 OPTIONS: tuple[Option, ...] = (

@@ -18,7 +18,7 @@ from mockserver.core.seeding import SEEDS
 from mockserver.core.timeline import RawHeaders
 from mockserver.core.toml import TomlError, read_toml_value
 from mockserver.faults.catalogue import FAULTS
-from mockserver.faults.parse_faults import FaultError, read_faults, read_table
+from mockserver.faults.parse_faults import FaultError, read_faults
 from mockserver.faults.rules import Chance, Fault
 from mockserver.latency.parse_latency import NotationError, read_latency, read_output_tokens
 from mockserver.latency.traces import TraceError, TraceFile, read_trace
@@ -130,16 +130,12 @@ def _error(value: object, place: str) -> tuple[Fault, ...]:
     table = {"error": value} if isinstance(value, str) else value
     if not isinstance(table, Mapping) or "error" not in table:
         raise StubError(f'{place}: must be the name of a failure, or {{ error = "rate_limit", retry_after = 2 }}')
-    return _faults([{"kind": "error", **table}], place)
+    return _faults({"kind": "error", **table}, place)
 
 
 def _faults(value: object, place: str) -> tuple[Fault, ...]:
     try:
-        if isinstance(value, str):
-            faults = read_faults(value)
-        else:
-            tables = value if isinstance(value, list | tuple) else [value]
-            faults = tuple(fault for table in tables for fault in read_table(table))
+        faults = read_faults(value)
     except FaultError as error:
         raise StubError(f"{place}: {error}") from None
     for fault in faults:
