@@ -19,14 +19,14 @@ async def wait_for_requests(journal: Journal, count: int | None, seconds: float)
     """Wait until so many requests to a model have begun, including forgotten ones; without a number, until every answer
     has ended. Return False on timeout."""
     changed = asyncio.Event()
-    stop = journal.watch(lambda exchange: changed.set())
+    stop = journal.watchers.add(lambda exchange: changed.set())
     return await _wait(changed, stop, lambda: journal.is_idle if count is None else journal.asked >= count, seconds)
 
 
 async def wait_for_deliveries(deliveries: Deliveries, count: int, seconds: float) -> bool:
     """Wait until so many deliveries have ended, including forgotten ones; return False on timeout."""
     changed = asyncio.Event()
-    stop = deliveries.watch(changed.set)
+    stop = deliveries.watchers.add(changed.set)
     return await _wait(changed, stop, lambda: deliveries.ended >= count, seconds)
 
 
@@ -50,7 +50,7 @@ class _Subscriber:
         self.events: asyncio.Queue[bytes] = asyncio.Queue(_LONGEST_QUEUE)
         self.missed = 0
         self.loop = asyncio.get_running_loop()
-        self.stop = journal.watch(self._put)
+        self.stop = journal.watchers.add(self._put)
 
     def _put(self, exchange: Exchange) -> None:
         if self.events.full():

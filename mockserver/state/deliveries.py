@@ -6,6 +6,7 @@ here: they are exchanges in the journal.
 """
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from mockserver.core.caches import Bounded
@@ -20,30 +21,34 @@ _MOST, _MOST_BYTES = 1_000, 16 * 1024 * 1024
 _SHOWN, _ANSWER = 1_048_576, 4_096
 
 
+@dataclass(slots=True, eq=False)
 class Delivery:
     """One request to an application of the user's. It began at the Unix time `at` of the namespace's clock.
 
     `number` counts from 1 within the namespace. There is no outcome while it is under way.
     """
 
-    __slots__ = ("at", "dialect", "number", "outcome", "seconds", "task")
-
-    def __init__(self, number: int, dialect: str, task: WebhookRequest, at: float) -> None:
-        self.number, self.dialect, self.task, self.at = number, dialect, task, at
-        self.outcome: WebhookResult | None = None
-        self.seconds = 0.0
+    number: int
+    dialect: str
+    task: WebhookRequest
+    at: float
+    outcome: WebhookResult | None = None
+    seconds: float = 0.0
 
 
 class Deliveries:
-    """The webhook queues of a namespace, and the latest deliveries from them, oldest first."""
+    """The webhook queues of a namespace, and the latest deliveries from them, oldest first.
 
-    __slots__ = ("_closers", "_kept", "_queues", "_watchers", "begun", "ended")
+    The `watchers` are called in the server's thread whenever a delivery ends.
+    """
+
+    __slots__ = ("_closers", "_kept", "_queues", "begun", "ended", "watchers")
 
     def __init__(self) -> None:
         self._queues: dict[str, WebhookQueue] = {}
         self._kept: Bounded[int, Delivery] | None = None
         self._closers: tuple[Callable[[], None], ...] = ()
-        self._watchers = Subscribers()
+        self.watchers = Subscribers()
         self.begun = self.ended = 0
 
     def webhooks(self, dialect: Dialect) -> WebhookQueue | None:
@@ -74,12 +79,8 @@ class Deliveries:
         # Only what is shown is kept.
         delivery.outcome, delivery.seconds = outcome._replace(headers=(), body=outcome.body[:_ANSWER]), seconds
         self.ended += 1
-        for watcher in self._watchers.each:
+        for watcher in self.watchers.each:
             watcher()
-
-    def watch(self, watcher: Callable[[], None]) -> Callable[[], None]:
-        """Call `watcher` in the server's thread whenever a delivery ends, until the result is called."""
-        return self._watchers.add(watcher)
 
     def on_reset(self, closer: Callable[[], None]) -> None:
         """Call `closer` when the webhook queues are emptied, so that it stops what it has begun for them."""

@@ -128,18 +128,17 @@ class Journal:
 
     `opened` is how many there have been, and `asked` how many of these were requests to a model, `forgotten` ones
     included: those that were dropped to make room. `held` is the approximate size in memory of the others, in bytes.
+    The `watchers` are called in the server's thread with each exchange that begins or ends.
     """
 
-    __slots__ = (
-        "_budget", "_exchanges", "_most", "_unended", "_watchers", "asked", "forgotten", "held", "opened",
-    )  # fmt: skip
+    __slots__ = ("_budget", "_exchanges", "_most", "_unended", "asked", "forgotten", "held", "opened", "watchers")
 
     def __init__(self, most: int = 1000, budget: Budget | None = None) -> None:
         self._most = most
         self._budget = budget or Budget()
         self._exchanges: deque[Exchange] = deque()
         self.held = 0
-        self._watchers = Subscribers()
+        self.watchers = Subscribers()
         self.opened = self.asked = 0
         self.forgotten = NOTHING
         # Exchanges whose answers have not ended, including forgotten ones.
@@ -181,7 +180,7 @@ class Journal:
         self._budget.held += exchange.weight
         if len(self._exchanges) > self._most:
             self.forget_oldest()
-        for watcher in self._watchers.each:
+        for watcher in self.watchers.each:
             watcher(exchange)
         return exchange
 
@@ -204,13 +203,9 @@ class Journal:
         self.opened = self.asked = 0
         self.forgotten = NOTHING
 
-    def watch(self, watcher: Watcher) -> Callable[[], None]:
-        """Call `watcher` in the server's thread whenever an exchange begins or ends, until the result is called."""
-        return self._watchers.add(watcher)
-
     def notify(self, exchange: Exchange) -> None:
         """Call the watchers because an exchange has begun or ended."""
         if exchange.record.closed_by is not None:
             self._unended.discard(exchange)
-        for watcher in self._watchers.each:
+        for watcher in self.watchers.each:
             watcher(exchange)

@@ -515,7 +515,7 @@ def test_an_answer_of_our_own_is_told_too() -> None:
 
 def test_watchers_hear_of_an_exchange_until_they_stop() -> None:
     journal, heard = Journal(), list[int]()
-    stop = journal.watch(lambda one: heard.append(one.number))
+    stop = journal.watchers.add(lambda one: heard.append(one.number))
     exchange(journal)
     stop()
     exchange(journal)
