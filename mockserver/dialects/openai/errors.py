@@ -1,7 +1,6 @@
 """OpenAI's errors, rate limits, and the headers of every answer.
 
 The body of an error is `{"error": {"message", "type", "param", "code"}}`, pretty-printed, all four members always.
-
 `{model}` and `{key}` in a wording of the table stand for the model that was asked for and the masked key that was sent.
 """
 

@@ -216,8 +216,9 @@ _OFFERED: Mapping[str, _Release] = MappingProxyType({
     "text-embedding-ada-002": _Release(1_671_217_299, "text-embedding-ada-002-v2"),
     "omni-moderation-latest": _Release(1_731_689_265),
 })  # fmt: skip
-# Names that stand for others, and models that are shut down by now.
-_ALIASES: Mapping[str, str] = MappingProxyType({
+# The names that answers give models, also by names that stand for others, and to models that are shut down by now.
+_SNAPSHOTS: Mapping[str, str] = MappingProxyType({
+    **{name: release.snapshot for name, release in _OFFERED.items() if release.snapshot},
     "gpt-5.6": "gpt-5.6-sol",
     "gpt-audio": "gpt-audio-2025-08-28",
     "gpt-audio-mini": "gpt-audio-mini-2025-12-15",
@@ -239,14 +240,13 @@ def _offered(name: str) -> Model:
 
 
 MODELS: tuple[Model, ...] = tuple(map(_offered, _OFFERED))
-# When models that only the settings know were created.
-_UNKNOWN_CREATED = 1_715_367_049
+# That of models that only the settings know.
+_UNLISTED = _Release(1_715_367_049)
 
 
 def snapshot_of(model: str) -> str:
     """The name that answers give a model: that of its dated snapshot, if it is known."""
-    row = _OFFERED.get(model)
-    return (row.snapshot if row is not None else _ALIASES.get(model)) or model
+    return _SNAPSHOTS.get(model, model)
 
 
 @lru_cache(maxsize=256)
@@ -305,8 +305,7 @@ Dump = Callable[[object], bytes]
 
 def model_row(model: Model) -> dict[str, object]:
     """What is told of a model."""
-    release = _OFFERED.get(model.id)
-    created = _UNKNOWN_CREATED if release is None else release.created
+    created = _OFFERED.get(model.id, _UNLISTED).created
     return {"id": model.id, "object": "model", "created": created, "owned_by": model.owned_by or "system"}
 
 
