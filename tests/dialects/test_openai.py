@@ -152,9 +152,9 @@ def test_what_is_to_be_moderated_is_told_of_the_prompt_and_of_the_answer() -> No
 
 
 def test_prompts_are_refused_that_do_not_fit() -> None:
-    def words(endpoint: Any, model: str, tokens: int, **more: int) -> tuple[object, ...]:
+    def words(endpoint: Any, model: str, tokens: int) -> tuple[object, ...]:
         family = family_of(model)
-        return told(too_long(tokens, Model(model, context=family.context), family, endpoint, **more))
+        return told(too_long(tokens, Model(model, context=family.context), family, endpoint))
 
     assert words("chat", "gpt-4o", 204_308) == (
         400,
@@ -183,13 +183,12 @@ def test_prompts_are_refused_that_do_not_fit() -> None:
         None,
         None,
     )
-    assert words("embeddings", "text-embedding-3-small", 8_000, altogether=300_001) == (
-        400,
-        "Requested 300001 tokens, max 300000 tokens per request",
-        None,
-        "max_tokens_per_request",
-    )
     assert too_long(128_000, Model("gpt-4o", context=128_000), family_of("gpt-4o"), "chat") is None
+    error = asked("embeddings", {"input": [[7] * 2_000] * 151}).json()["error"]
+    assert (error["message"], error["type"], error["code"]) == (
+        "Requested 302000 tokens, max 300000 tokens per request",
+        *("max_tokens_per_request", "max_tokens_per_request"),
+    )
 
 
 def test_a_model_that_does_not_exist_is_told_of_in_each_endpoints_words() -> None:

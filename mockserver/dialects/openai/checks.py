@@ -117,21 +117,10 @@ def conflict(endpoint: Endpoint, checks: Checks, body: Body, family: Family, mod
 
 # --- prompts that do not fit -------------------------------------------------------------------------------------
 
-# How many tokens a request for embeddings may have.
-_MOST_EMBEDDED = 300_000
 
-
-def too_long(
-    tokens: int, model: Model, family: Family, endpoint: Endpoint, *, wanted: int = 0, altogether: int = 0
-) -> Refusal | None:
-    """The refusal of a prompt of so many tokens, None if it fits.
-
-    Completions also need room for the `wanted` tokens of the answer. Of embeddings, `tokens` are those of the longest
-    text, and `altogether` those of all.
-    """
-    if endpoint == "embeddings" and altogether > _MOST_EMBEDDED:
-        words = f"Requested {altogether} tokens, max {_MOST_EMBEDDED} tokens per request"
-        return refused(words, code="max_tokens_per_request")
+def too_long(tokens: int, model: Model, family: Family, endpoint: Endpoint, wanted: int = 0) -> Refusal | None:
+    """The refusal of a prompt of so many tokens, None if it fits; completions also need room for the `wanted` tokens of
+    the answer."""
     narrow = family.max_input
     if tokens + wanted <= min(model.context, narrow or model.context):
         return None

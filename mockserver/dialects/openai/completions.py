@@ -67,7 +67,7 @@ def read_completion(call: Call, scope: RequestScope, rules: RequestRules = _RULE
     prompts = text_prompts(_NO_PROMPT if prompt is None else prompt)
     longest, most = max([each.token_count for each in prompts]), _USUAL_LENGTH if limit is None else limit
     options = body.get("stream_options") or NOTHING
-    refusal = too_long(longest, model, family, "completions", wanted=most)
+    refusal = too_long(longest, model, family, "completions", most)
     if refusal is not None:
         return refusal
     request = GenerationRequest(

@@ -22,6 +22,8 @@ from mockserver.dialects.openai.replies import body_reply
 from mockserver.model import tokens
 
 _RULES = RequestRules(Contract(components(__package__, "openai"), "EmbeddingRequest"))
+# How many tokens all texts of a request may have.
+_MOST_TOKENS = 300_000
 
 
 class EmbeddingForm(NamedTuple):
@@ -68,7 +70,10 @@ def read_embedding(call: Call, scope: RequestScope) -> GenerationRequest | Refus
     form = EmbeddingForm(model.id, family.dimensions, dimensions, base64=encoding == "base64")
     request = embedding_request(model.id, body["input"], model.context, form)
     counts = [prompt.token_count for prompt in request.prompts]
-    return too_long(max(counts), model, family, "embeddings", altogether=sum(counts)) or request
+    if sum(counts) > _MOST_TOKENS:
+        words = f"Requested {sum(counts)} tokens, max {_MOST_TOKENS} tokens per request"
+        return refused(words, code="max_tokens_per_request")
+    return too_long(max(counts), model, family, "embeddings") or request
 
 
 def write_embedding(generation: Generation, pace: TokenTiming, scope: RequestScope) -> Reply:
