@@ -230,10 +230,7 @@ def _shapes() -> tuple[tuple[float, ...], ...]:
 @lru_cache(maxsize=64)
 def _candidates(language: str, forbidden: BannedTokens) -> tuple[tuple[int, str], ...]:
     """Tokens of the language's own sentences in a fixed mixed order, without duplicate texts and forbidden tokens."""
-    candidates = _all_candidates(language)
-    if not forbidden:
-        return candidates
-    return tuple(candidate for candidate in candidates if not forbidden.forbid_token(*candidate))
+    return tuple(candidate for candidate in _all_candidates(language) if not forbidden.forbid_token(*candidate))
 
 
 @cache

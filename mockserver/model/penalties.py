@@ -18,7 +18,16 @@ from mockserver.core.generation import Prompt, Sampling
 from mockserver.core.seeding import Draws
 from mockserver.model import tokens
 from mockserver.model.intent import detect_intent
-from mockserver.model.token_filter import NEVER, Unit, allowed_words, banned_tokens, in_place, units, words_of
+from mockserver.model.token_filter import (
+    NEVER,
+    BannedTokens,
+    Unit,
+    allowed_words,
+    banned_tokens,
+    in_place,
+    units,
+    words_of,
+)
 from mockserver.model.tokens import Phrase
 
 # The logit of an unexpected token before its bias is added.
@@ -69,7 +78,7 @@ class _Rewriter:
         self._biases = _Biases(sampling.logit_bias)
         self._bans = banned_tokens(sampling)
         self._pool = allowed_words(language, self._bans)
-        self._history = _History(prompt, sampling)
+        self._history = _History(prompt, sampling, self._bans)
         self._counts: Counter[str] = Counter()
         self._words: list[str] = []
         # "Penalizes tokens that have already appeared in the generated result (plus the input tokens [...])."
@@ -199,8 +208,7 @@ def _alone(token: int) -> Unit:
 class _History:
     """The needed end of the tokens and the text so far, and every n-gram that must not be repeated."""
 
-    def __init__(self, prompt: Prompt, sampling: Sampling) -> None:
-        forbidden = banned_tokens(sampling)
+    def __init__(self, prompt: Prompt, sampling: Sampling, forbidden: BannedTokens) -> None:
         self._reach = forbidden.token_reach
         self._text_reach = forbidden.text_reach
         self.ids: list[int] = []

@@ -139,14 +139,8 @@ class _Index:
 class BannedTokens:
     """What is forbidden. Banned tokens that are not too short are also banned as texts, however these are tokenized."""
 
-    def __init__(
-        self,
-        biases: tuple[tuple[int, float], ...],
-        sequences: tuple[tuple[int, ...], ...],
-        texts: tuple[str, ...],
-    ) -> None:
-        single = {sequence[0] for sequence in sequences if len(sequence) == 1}
-        self._tokens = single | {token for token, bias in biases if bias <= NEVER}
+    def __init__(self, never: tuple[int, ...], sequences: tuple[tuple[int, ...], ...], texts: tuple[str, ...]) -> None:
+        self._tokens = {*never, *(sequence[0] for sequence in sequences if len(sequence) == 1)}
         self._sequences = _Index(sequence for sequence in sequences if len(sequence) > 1)
         decoded = [*map(tokens.decode, sequences), *(tokens.decode((token,)) for token in self._tokens)]
         whole = (text for text in decoded if len(text.strip()) >= _SHORTEST_TEXT and "\ufffd" not in text)
@@ -180,8 +174,9 @@ class BannedTokens:
 
 
 def banned_tokens(sampling: Sampling) -> BannedTokens:
-    """The bans of a request."""
-    return _banned_tokens(sampling.logit_bias, sampling.bad_tokens, sampling.bad_words)
+    """The bans of a request; the same for all without any."""
+    never = tuple(token for token, bias in sampling.logit_bias if bias <= NEVER)
+    return _banned_tokens(never, sampling.bad_tokens, sampling.bad_words)
 
 
 _banned_tokens = lru_cache(maxsize=64)(BannedTokens)
@@ -190,10 +185,4 @@ _banned_tokens = lru_cache(maxsize=64)(BannedTokens)
 @lru_cache(maxsize=64)
 def allowed_words(language: str, forbidden: BannedTokens) -> Pool:
     """The words of a language that are not forbidden."""
-    words = vocabulary(language)
-    return Pool(word for word in words if not forbidden.forbid_token(-1, word)) if forbidden else _pool(language)
-
-
-@lru_cache(maxsize=16)
-def _pool(language: str) -> Pool:
-    return Pool(vocabulary(language))
+    return Pool(word for word in vocabulary(language) if not forbidden.forbid_token(-1, word))
