@@ -14,7 +14,7 @@ from typing import Any
 
 from mockserver.model import languages
 from mockserver.model.intent import STRETCH, detect_intent
-from mockserver.model.terms import ADDRESS, names, opens, phones, words_in
+from mockserver.model.terms import ADDRESS, Name, names, opens, phones, words_in
 
 # Reads texts from a prompt; some terms, those about the request itself, are no names.
 _Read = Callable[[str, frozenset[str]], Iterator[str]]
@@ -241,11 +241,11 @@ def _meant(text: str) -> tuple[_Read, ...]:
 def _named(topic: str, about: frozenset[str]) -> Iterator[str]:
     """The names. Single words that begin a sentence come last, since these are always capitalized, unless a verb such
     as "is" follows."""
-    found = names(topic, about)
-    inner = [
-        name for name in found if " " in name.text or not opens(topic, name.start) or _SPOKEN_OF.match(topic, name.end)
-    ]
-    return (name.text for name in (*inner, *(name for name in found if name not in inner)))
+
+    def may_be_none(name: Name) -> bool:
+        return " " not in name.text and opens(topic, name.start) and _SPOKEN_OF.match(topic, name.end) is None
+
+    return (name.text for name in sorted(names(topic, about), key=may_be_none))
 
 
 def _led_by(lead: re.Pattern[str]) -> _Read:

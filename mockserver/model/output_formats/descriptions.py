@@ -109,7 +109,7 @@ def _schema_of_value(text: str) -> dict[str, Any]:
 
 
 # How many characters of a text are searched, and how many pairs are taken.
-_SEARCHED = 20_000
+SEARCHED = 20_000
 _MOST = 50
 
 # A value in quotes, or one without brackets, which would be code, up to what ends it.
@@ -127,7 +127,7 @@ def stated_pairs(text: str) -> Mapping[str, Any]:
     """
     found: dict[str, Any] = {}
     end = None
-    for pair in _PAIR.finditer(text[:_SEARCHED]) if "=" in text else ():
+    for pair in _PAIR.finditer(text[:SEARCHED]) if "=" in text else ():
         if end is not None and not _BETWEEN.fullmatch(text, end, pair.start()):
             if len(found) > 1:
                 break
@@ -149,8 +149,7 @@ def _pair_value(written: str) -> Any:
     return value if value is None or isfinite(value) else written
 
 
-# How many characters of a prompt are searched for a description, and how many braces are tried.
-SEARCHED = 20_000
+# How many braces are tried.
 _TRIED = 8
 
 # The strings and constants of a Python dict, as which some prompts contain a schema.

@@ -10,13 +10,12 @@ from mockserver.core.generation import Constraint, Prompt
 from mockserver.core.seeding import derive
 from mockserver.model.extraction import filled
 from mockserver.model.intent import detect_intent
-from mockserver.model.output_formats.descriptions import described_object
+from mockserver.model.output_formats.descriptions import SEARCHED, described_object
 from mockserver.model.output_formats.json_answers import USUAL, without_braces
 from mockserver.model.schema import object_of, write_instance
 from mockserver.model.tokens import Phrase, fresh_phrase
 
-# How many characters at the end of a text are searched, and the most tags of an answer.
-_SEARCHED = 20_000
+# The most tags of an answer.
 _MOST = 20
 # The most characters of a list of choices.
 _SHORT = 120
@@ -65,7 +64,7 @@ _GOOD = frozenset(("pass", "passed", "correct", "yes", "true", "approved", "acce
 
 def wanted_tags(text: str) -> dict[str, Any] | None:
     """The schema of the object of what an answer holds between tags, by tag; None if a text asks for no tags."""
-    stretch = text[-_SEARCHED:]
+    stretch = text[-SEARCHED:]
     announced = _ANNOUNCED.search(stretch)
     form = _form(stretch, announced.end()) if announced else {}
     # What stands between tags already is a text of the prompt's.
@@ -131,7 +130,7 @@ def holds_json(schema: Any) -> bool:
 
 def write_tags(prompt: Prompt, key: int, schema: Any) -> Iterator[Phrase | None]:
     """The tags that a schema names, each with its value."""
-    content = _without_orders(prompt.topic[-_SEARCHED:], schema["properties"])
+    content = _without_orders(prompt.topic[-SEARCHED:], schema["properties"])
     about = detect_intent(content)
     parts = schema["properties"]
     if holds_json(schema):
