@@ -35,10 +35,10 @@ from mockserver.dialects.upstash.values import (
     event_view,
     json_reply,
     message_view,
-    size_of_dead,
+    size_with_outcome,
 )
 
-Item = TypeVar("Item")
+Item = TypeVar("Item", DeadLetter, LogEvent)
 # The values of each parameter, in their order.
 Query = Mapping[str, dict[str, None]]
 
@@ -115,8 +115,7 @@ def list_events(call: Call, scope: RequestScope) -> Reply:
         for each in store_of(scope).events(owner_of(call))
         if (states is None or each.state in states) and _fits(each.message, each.time, query)
     ]
-    found: Sequence[LogEvent]
-    found, following = _page(events, query, _MOST_EVENTS, lambda event: event.size)
+    found, following = _page(events, query, _MOST_EVENTS)
     return json_reply({**_cursor(following), "events": [event_view(each) for each in found]})
 
 
@@ -126,8 +125,7 @@ def list_events(call: Call, scope: RequestScope) -> Reply:
 def list_dead(call: Call, scope: RequestScope) -> Reply:
     """The dead letter queue, oldest first."""
     query = _query(call)
-    found: Sequence[DeadLetter]
-    found, following = _page(_dead(call, scope, query), query, _MOST, size_of_dead)
+    found, following = _page(_dead(call, scope, query), query, _MOST)
     return json_reply({"messages": [dead_view(each) for each in found], **_cursor(following)})
 
 
@@ -332,14 +330,12 @@ def _number(query: Query, name: str, usual: int = 0) -> int:
     return int(next(iter(query[name]))) if name in query else usual
 
 
-def _page(
-    items: Sequence[Item], query: Query, most: int, size: Callable[[Item], int]
-) -> tuple[Sequence[Item], str | None]:
+def _page(items: Sequence[Item], query: Query, most: int) -> tuple[Sequence[Item], str | None]:
     """The items of a page, and the cursor of the next one; None if there is none."""
     start = end = _number(query, "cursor")
     count, room = min(_number(query, "count", most), most), _MOST_BYTES
     for item in items[start : start + count]:
-        room -= size(item)
+        room -= size_with_outcome(item)
         if room < 0 and end > start:
             break
         end += 1

@@ -35,8 +35,7 @@ from mockserver.dialects.upstash.values import (
     RotateKeys,
     SetQueue,
     size_of,
-    size_of_dead,
-    size_of_outcome,
+    size_with_outcome,
 )
 
 # How many messages there may be at once, and how many dead ones; the oldest are dropped.
@@ -63,10 +62,9 @@ _QueueKey = tuple[str, str]
 @dataclass(slots=True, eq=False)
 class _Entry:
     """A message that is not delivered yet, and how often it has been retried. It is `due` at that time, unless it is
-    being delivered or waits in a queue. `queue` is the one whose messages wait for it. It takes `size` bytes."""
+    being delivered or waits in a queue. `queue` is the one whose messages wait for it."""
 
     message: QueuedMessage
-    size: int
     queue: _QueueKey | None = None
     retried: int = 0
     due: float | None = None
@@ -125,7 +123,7 @@ class MessageStore:
         # What has given way to newer messages, until it has left its queue.
         self._dropped: list[_Entry] = []
         self._entries: Bounded[str, _Entry] = Bounded(
-            _MOST_MESSAGES, _MOST_BYTES, lambda entry: entry.size, self._dropped.append
+            _MOST_MESSAGES, _MOST_BYTES, lambda entry: size_of(entry.message), self._dropped.append
         )
         # What was delivered or has failed, and until when it can still be read.
         self._ended: Bounded[str, tuple[QueuedMessage, float]] = Bounded(
@@ -134,9 +132,9 @@ class MessageStore:
         self._waiting: list[tuple[float, int, str]] = []
         self._count = 0
         self._queues: dict[_QueueKey, Queue] = {}
-        self._dead: Bounded[str, DeadLetter] = Bounded(_MOST_DEAD, _MOST_BYTES, size_of_dead)
+        self._dead: Bounded[str, DeadLetter] = Bounded(_MOST_DEAD, _MOST_BYTES, size_with_outcome)
         self._latest_dead = (0, 0)
-        self._events: Bounded[int, LogEvent] = Bounded(_MOST_EVENTS, _MOST_BYTES, lambda event: event.size)
+        self._events: Bounded[int, LogEvent] = Bounded(_MOST_EVENTS, _MOST_BYTES, size_with_outcome)
         self._copies: OrderedDict[int, int] = OrderedDict()
         self._keys: OrderedDict[str, tuple[str, float]] = OrderedDict()
         self.rotations = 0
@@ -272,7 +270,7 @@ class MessageStore:
 
     def _add(self, message: QueuedMessage, queue: _QueueKey | None, now: float) -> None:
         """Add a message, to its queue if it has one; a callback belongs to the `queue` of its source."""
-        entry = _Entry(message, size_of(message), queue if message.queue is None else (message.token, message.queue))
+        entry = _Entry(message, queue if message.queue is None else (message.token, message.queue))
         self._entries.add(message.id, entry)
         while self._dropped:
             self._leave(self._dropped.pop())
@@ -352,8 +350,7 @@ class MessageStore:
         next_delivery: float | None = None,
     ) -> None:
         self._count += 1
-        size = entry.size if outcome is None else entry.size + size_of_outcome(outcome)
-        self._events.add(self._count, LogEvent(now, state, entry.message, size, outcome, next_delivery))
+        self._events.add(self._count, LogEvent(now, state, entry.message, outcome, next_delivery))
 
 
 def store_of(scope: RequestScope) -> MessageStore:

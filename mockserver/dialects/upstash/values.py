@@ -73,12 +73,11 @@ class DeadLetter(NamedTuple):
 
 
 class LogEvent(NamedTuple):
-    """A line of the log: the state that a message has reached, and with which outcome. It takes `size` bytes."""
+    """A line of the log: the state that a message has reached, and with which outcome."""
 
     time: float
     state: str
     message: QueuedMessage
-    size: int
     outcome: WebhookResult | None = None
     next_delivery: float | None = None
 
@@ -98,14 +97,14 @@ def size_of(message: QueuedMessage) -> int:
     return _OVERHEAD + len(message.body) + fields + sum(map(len, texts))
 
 
-def size_of_dead(dead: DeadLetter) -> int:
-    """How many bytes a dead letter takes, about."""
-    return size_of(dead.message) + size_of_outcome(dead.outcome)
-
-
-def size_of_outcome(outcome: WebhookResult) -> int:
-    """How many bytes an outcome takes, about."""
-    return len(outcome.body) + len(outcome.error) + sum(len(name) + len(value) for name, value in outcome.headers)
+def size_with_outcome(told: DeadLetter | LogEvent) -> int:
+    """How many bytes a message takes, about, of which an outcome is told."""
+    size, outcome = size_of(told.message), told.outcome
+    if outcome is None:
+        return size
+    return (
+        size + len(outcome.body) + len(outcome.error) + sum(len(name) + len(value) for name, value in outcome.headers)
+    )
 
 
 # --- orders --------------------------------------------------------------------------------------------------------
