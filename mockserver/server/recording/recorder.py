@@ -11,7 +11,7 @@ import time
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import aclosing
-from typing import Any, NamedTuple
+from typing import Any
 
 import anyio.lowlevel
 import httpx
@@ -21,7 +21,7 @@ from mockserver.core.calls import Call, Headers
 from mockserver.core.dialects import Dialect
 from mockserver.core.failures import SimulatorError
 from mockserver.core.secrets import masked_text
-from mockserver.core.timeline import ConnectionFault, RawHeaders, Timeline
+from mockserver.core.timeline import ConnectionFault, Timeline
 from mockserver.server.asgi import WELL, ClientLeftError, live, read_body, refuse_websocket, send_json
 from mockserver.server.cors import VARY, AccessGuard, allowed_origin, answer_preflight, with_cors_headers
 from mockserver.server.logs import duration, log, printable
@@ -51,18 +51,6 @@ _ENDINGS: tuple[tuple[type[Exception], ConnectionFault], ...] = (
 # The prefix of headers that are for this server.
 _OURS = b"x-mockserver-"
 _BREAKS = (httpx.TransportError, zlib.error)
-
-
-class _Peer(NamedTuple):
-    """The client of one request: what it may be sent, its connection, and the origin of its page."""
-
-    send: Send
-    wire: Wire | None
-    origin: str | None
-
-    def with_cors(self, headers: RawHeaders = ()) -> RawHeaders:
-        """The headers of an answer, with those that let a page of another origin read it."""
-        return headers if self.origin is None else with_cors_headers(headers, self.origin)
 
 
 class Recorder:
@@ -112,9 +100,10 @@ class Recorder:
     async def _serve(self, scope: Any, headers: Headers, receive: Receive, send: Send) -> None:
         method, path, query = scope["method"], scope["path"], scope["query_string"]
         origin = allowed_origin(headers, self.settings)
-        if origin is not None and await answer_preflight(method, headers, send):
-            return
-        peer = _Peer(send, scope.get("extensions", {}).get(WIRE), origin)
+        if origin is not None:
+            if await answer_preflight(method, headers, send):
+                return
+            send = _readable(send, origin)
         target, body = self._targets.find(method, path, scope["raw_path"], query, headers), None
         if isinstance(target, Target):
             try:
@@ -126,7 +115,7 @@ class Recorder:
             message = f"The body has more than {most} bytes; --max-body says how many it may have."
             denied = target if isinstance(target, SimulatorError) else SimulatorError(413, "body_too_large", message)
             self._journal.deny(method, path, headers, denied, self._clock())
-            await _deny(peer, method, path, denied)
+            await _deny(send, method, path, denied)
             return
         sent = tuple(header for header in headers.raw if not header[0].startswith(_OURS))
         call = Call(method, target.route.path, Headers(sent), body, query.decode("latin-1"), time.time())
@@ -136,15 +125,15 @@ class Recorder:
             self._journal.replay(target, call, replay, self._clock())
             course = f"{replay.timeline.status}, from the recording ({replay.place})"
             log.info("%s", _summary(target, call, course))
-            await _replay(replay.timeline, peer)
+            await _replay(replay.timeline, send)
             return
         recorded = RecordedExchange(target, call, self._clock())
         self._journal.begin(recorded)
-        await self._perform(recorded, peer, receive)
+        await self._perform(recorded, receive, send, scope.get("extensions", {}).get(WIRE))
 
-    async def _perform(self, recorded: RecordedExchange, peer: _Peer, receive: Receive) -> None:
+    async def _perform(self, recorded: RecordedExchange, receive: Receive, send: Send, wire: Wire | None) -> None:
         """Relay an answer until it ends, its client leaves, or the recorder is stopped."""
-        relay = asyncio.ensure_future(self._relay(recorded, peer))
+        relay = asyncio.ensure_future(self._relay(recorded, send))
         leaving = asyncio.ensure_future(_left(receive))
         try:
             await asyncio.wait((relay, leaving), return_when=asyncio.FIRST_COMPLETED)
@@ -159,40 +148,39 @@ class Recorder:
         await _over(relay)
         self._keep(recorded)
         if recorded.ending is not None:
-            await _break_off(recorded.ending, peer.wire)
+            await _break_off(recorded.ending, wire)
             # The server wants to hear that the connection is gone before its request is done with.
             await _over(leaving)
         leaving.cancel()
         if not relay.cancelled():
             relay.result()
 
-    async def _relay(self, recorded: RecordedExchange, peer: _Peer) -> None:
+    async def _relay(self, recorded: RecordedExchange, send: Send) -> None:
         """Ask the vendor, and pass the answer to the client as it comes."""
         try:
             response = await self._client.send(_forwarded(recorded.target, recorded.call), stream=True)
         except httpx.TransportError as error:
             why = _reason(error, self._client.timeout.read or 0.0)
             message = f"{recorded.target.upstream.url} did not answer: {why}. Nothing was recorded."
-            await self._give_up(recorded, SimulatorError(502, "bad_gateway", message), peer)
+            await self._give_up(recorded, SimulatorError(502, "bad_gateway", message), send)
             return
         except httpx.InvalidURL as error:
-            await self._give_up(recorded, SimulatorError(400, "bad_url", f"{error}."), peer)
+            await self._give_up(recorded, SimulatorError(400, "bad_url", f"{error}."), send)
             return
         try:
             async with aclosing(response):
                 recorded.answered(response.status_code, tuple(response.headers.raw), self._clock())
-                await self._pass(recorded, response, peer)
+                await self._pass(recorded, response, send)
         except _BREAKS as error:
             ending = next(ending for kind, ending in _ENDINGS if isinstance(error, kind))
             recorded.end("server", self._clock(), ending)
 
-    async def _give_up(self, recorded: RecordedExchange, simulator_error: SimulatorError, peer: _Peer) -> None:
+    async def _give_up(self, recorded: RecordedExchange, simulator_error: SimulatorError, send: Send) -> None:
         self._journal.give_up(recorded, simulator_error, self._clock())
-        await _deny(peer, recorded.call.method, recorded.target.path, simulator_error)
+        await _deny(send, recorded.call.method, recorded.target.path, simulator_error)
 
-    async def _pass(self, recorded: RecordedExchange, response: httpx.Response, peer: _Peer) -> None:
-        send, headers = peer.send, peer.with_cors(recorded.headers)
-        await send({"type": "http.response.start", "status": recorded.status, "headers": list(headers)})
+    async def _pass(self, recorded: RecordedExchange, response: httpx.Response, send: Send) -> None:
+        await send({"type": "http.response.start", "status": recorded.status, "headers": recorded.headers})
         async for piece in response.aiter_raw():
             data = recorded.add(piece, self._clock())
             if recorded.is_whole:
@@ -227,13 +215,23 @@ class Recorder:
         log.info("%s", summary)
 
 
-async def _replay(timeline: Timeline, peer: _Peer) -> None:
-    headers = [*peer.with_cors(timeline.headers)]
-    await peer.send({"type": "http.response.start", "status": timeline.status, "headers": headers})
+def _readable(send: Send, origin: str) -> Send:
+    """Sends answers with the headers that let a page of that origin read them."""
+
+    async def send_readable(message: Any) -> None:
+        if message["type"] == "http.response.start":
+            message = {**message, "headers": with_cors_headers(tuple(message["headers"]), origin)}
+        await send(message)
+
+    return send_readable
+
+
+async def _replay(timeline: Timeline, send: Send) -> None:
+    await send({"type": "http.response.start", "status": timeline.status, "headers": timeline.headers})
     for run in timeline.runs:
         for frame in run.data:
-            await peer.send({"type": "http.response.body", "body": frame, "more_body": True})
-    await peer.send({"type": "http.response.body", "body": b""})
+            await send({"type": "http.response.body", "body": frame, "more_body": True})
+    await send({"type": "http.response.body", "body": b""})
 
 
 async def _over(task: asyncio.Future[None]) -> None:
@@ -258,11 +256,11 @@ async def _break_off(ending: ConnectionFault, wire: Wire | None) -> None:
     await wire.break_off(ending if ending.how == "reset" else ConnectionFault("close"))
 
 
-async def _deny(peer: _Peer, method: str, path: str, simulator_error: SimulatorError) -> None:
+async def _deny(send: Send, method: str, path: str, simulator_error: SimulatorError) -> None:
     """Answer in our own words, which are not recorded."""
     refusal = f"{method} {_shown(path)} -> {simulator_error.status}: {simulator_error.message}"
     log.warning("%s", printable(refusal))
-    await send_json(peer.send, simulator_error.status, simulator_error.body, peer.with_cors())
+    await send_json(send, simulator_error.status, simulator_error.body)
 
 
 # --- the upstreams ------------------------------------------------------------------------------------------------
