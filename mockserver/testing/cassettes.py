@@ -195,20 +195,18 @@ class RecordingHandle(Handle):
 
     def problems(self, *, strict: bool = False) -> list[str]:
         """Problems that raised nothing in the test, and what of it could not be recorded, or could not be replayed."""
+        problems = super().problems(strict=strict)
         denied = [f"  {line(view)}" for view in self.exchanges if view.refused]
         if any(view.path.startswith(_NOBODY) for view in self.exchanges):
             denied.append(f"  Say whose API the openai client is for: {_NAME_ONE}")
-        failed, lost = self._recorder.file.lost, [f"  {each}" for each in self._lost()]
-        return [
-            *super().problems(strict=strict),
-            *(["\n".join(["Not recorded:", *denied])] if denied else []),
-            *(
-                [f"{pluralize(failed, 'exchange')} could not be written to {self._path}, as the log says"]
-                if failed
-                else []
-            ),
-            *(["\n".join([f"Recorded, but it cannot be replayed from {self._path}:", *lost])] if lost else []),
-        ]
+        if denied:
+            problems.append("\n".join(["Not recorded:", *denied]))
+        if failed := self._recorder.file.lost:
+            problems.append(f"{pluralize(failed, 'exchange')} could not be written to {self._path}, as the log says")
+        if lost := self._lost():
+            lines = (f"  {each}" for each in lost)
+            problems.append("\n".join([f"Recorded, but it cannot be replayed from {self._path}:", *lines]))
+        return problems
 
     def story(self) -> list[str]:
         """What has happened: a line for each exchange, and what becomes of the recording."""
