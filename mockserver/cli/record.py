@@ -1,7 +1,6 @@
 """`mockserver record`: requests forwarded to the vendors, and their answers recorded."""
 
 import argparse
-import os
 import shlex
 import signal
 from collections.abc import Mapping
@@ -83,8 +82,7 @@ def _record_beside(settings: Settings, options: argparse.Namespace) -> int:
     recorder = _recorder(settings, options, read_upstreams(options.upstream, load_dialects()))
     try:
         with AppThread(recorder) as thread:
-            variables = recorder_environment(thread.url, settings.dialect)
-            code = exit_code(options.child, {**os.environ, **variables})
+            code = exit_code(options.child, recorder_environment(thread.url, settings.dialect))
     finally:
         recorder.file.close()
     print_error(_summary(recorder))

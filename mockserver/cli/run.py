@@ -45,11 +45,12 @@ def _variables(server: MockServer) -> dict[str, str]:
     return {**sparing_loopback(), **variables, "MOCKSERVER_URL": server.url, **token}
 
 
-def exit_code(command: Sequence[str], environment: Mapping[str, str]) -> int:
-    """Run a command to its end, forwarding the signals that we receive; its exit code is as a shell would have it."""
+def exit_code(command: Sequence[str], variables: Mapping[str, str]) -> int:
+    """Run a command to its end with more variables of the environment, forwarding the signals that we receive; its exit
+    code is as a shell would have it."""
     with _passed_on() as take:
         try:
-            process = subprocess.Popen(command, env=environment)
+            process = subprocess.Popen(command, env={**os.environ, **variables})
         except OSError as error:
             print_error(f"{command[0]}: {error.strerror or error}")
             return _NOT_FOUND if isinstance(error, FileNotFoundError) else _NOT_EXECUTABLE
@@ -131,7 +132,7 @@ def run_command(options: argparse.Namespace) -> int:
         raise ConfigError(f"workers: {needs_one_process('run')}")
     with MockServer(settings) as server:
         log.info("serving on %s", server.url)
-        code = exit_code(options.child, {**os.environ, **_variables(server)})
+        code = exit_code(options.child, _variables(server))
         if not (declared or options.report):
             return code
         clean, words = _verdict(server, declared)

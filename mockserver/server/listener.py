@@ -141,8 +141,7 @@ class Listener:
     async def close(self) -> None:
         """Close the socket for good; connections that were accepted before are made."""
         await self._forget()
-        if self._server is not None:
-            await self._stop_accepting(self._server)
+        await self._stop_accepting()
         self._socket.close()
 
     async def _forget(self) -> None:
@@ -170,8 +169,7 @@ class Listener:
             )
             if wanted == self._state:
                 return
-            if self._server is not None:
-                await self._stop_accepting(self._server)
+            await self._stop_accepting()
             if wanted == "refuse":
                 await self._rebind()
             else:
@@ -180,8 +178,10 @@ class Listener:
                 self._server = await self._listen(self._socket)
             self._state = wanted
 
-    async def _stop_accepting(self, server: asyncio.AbstractServer) -> None:
-        """Stop accepting connections, while the socket keeps listening."""
+    async def _stop_accepting(self) -> None:
+        """Stop accepting connections, if they are accepted, while the socket keeps listening."""
+        if self._server is None:
+            return
         # asyncio loses connections that it has just accepted when its server is closed: stop accepting, and give it a
         # few iterations for those. Other loops do not know the socket as a file descriptor, and have no such problem.
         with contextlib.suppress(NotImplementedError, ValueError):
@@ -190,7 +190,7 @@ class Listener:
             await asyncio.sleep(0)
         # The server closes its own socket; a duplicate keeps the listening socket open.
         self._socket = self._socket.dup()
-        server.close()
+        self._server.close()
         self._server = None
 
     async def _rebind(self) -> None:

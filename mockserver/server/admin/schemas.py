@@ -263,7 +263,7 @@ def api_fault() -> Schema:
 def _fault(known: Callable[[FaultKind], bool] = lambda kind: True, *, chosen: bool) -> Schema:
     """A fault in a file, with the keys of its kind; if it selects requests (`chosen`), it may also be a scenario."""
     kinds = {name: kind for name, kind in FAULTS.items() if known(kind)}
-    rules = [_only("kind", name, _keys_of(kind, chosen=chosen), kind.settings) for name, kind in kinds.items()]
+    rules = [_rule(name, kind, chosen=chosen) for name, kind in kinds.items()]
     keys = _fault_keys(kinds)
     if not chosen:
         return {**closed(keys), "required": ["kind"], "allOf": rules}
@@ -272,16 +272,13 @@ def _fault(known: Callable[[FaultKind], bool] = lambda kind: True, *, chosen: bo
     return {**closed(keys), "anyOf": [{"required": ["kind"]}, {"required": ["scenario"]}], "allOf": [*rules, acted]}
 
 
-def _only(key: str, word: str, keys: Iterable[str], settings: Mapping[str, FaultSetting]) -> Schema:
-    """If a key has this value, only these keys are allowed, with the settings' own schemas."""
-    own = {name: _setting(setting) for name, setting in settings.items()}
-    then = {"propertyNames": {"enum": list(keys)}, **({"properties": own} if own else {})}
-    return {"if": {"properties": {key: {"const": word}}, "required": [key]}, "then": then}
-
-
-def _keys_of(kind: FaultKind, *, chosen: bool) -> list[str]:
-    window = list(_WINDOW) if kind.listens else [*_COUNTS, *_WINDOW, "share", "match"]
-    return ["kind", *kind.settings, *kind.places, *(window if chosen else ())]
+def _rule(name: str, kind: FaultKind, *, chosen: bool) -> Schema:
+    """If a fault is of a kind, only the keys of that are allowed, with the settings' own schemas."""
+    window = _WINDOW if kind.listens else (*_COUNTS, *_WINDOW, "share", "match")
+    keys = ["kind", *kind.settings, *kind.places, *(window if chosen else ())]
+    own = {key: _setting(setting) for key, setting in kind.settings.items()}
+    then = {"propertyNames": {"enum": keys}, **({"properties": own} if own else {})}
+    return {"if": {"properties": {"kind": {"const": name}}, "required": ["kind"]}, "then": then}
 
 
 def _fault_keys(kinds: Mapping[str, FaultKind]) -> dict[str, Schema]:
