@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -21,8 +21,6 @@ from mockserver.state.stubs.values import StubError
 
 # Distinguishes the versions of a file; None if there is no file.
 Stamp = tuple[int, int, int] | None
-# Lists the paths of the relevant files in a folder.
-Lister = Callable[[str], Iterable[str]]
 
 _NO_OPTIONS: Mapping[str, Any] = MappingProxyType({})
 _LONGEST_TRACE = 32 * 1024 * 1024  # bytes
@@ -45,7 +43,7 @@ class Sources:
 
     def __init__(self) -> None:
         self._files: dict[str, Stamp] = {}
-        self._folders: dict[str, tuple[Lister, frozenset[str]]] = {}
+        self._folders: dict[str, frozenset[str]] = {}
 
     def __bool__(self) -> bool:
         return bool(self._files or self._folders)
@@ -62,24 +60,23 @@ class Sources:
             raise OSError("is not a file")
         return path.read_bytes()
 
-    def note_folder(self, folder: Path, lister: Lister) -> frozenset[str]:
-        """Note a folder whose relevant files are about to be read, and return these."""
-        listed = frozenset(lister(str(folder)))
-        self._folders[str(folder)] = lister, listed
-        return listed
+    def note_folder(self, folder: Path) -> frozenset[str]:
+        """Note a folder whose stub files are about to be read, and return these."""
+        found = self._folders[str(folder)] = frozenset(_stub_files(str(folder)))
+        return found
 
     def changed(self) -> list[str]:
         """The paths of all files that have changed, appeared or disappeared."""
         changed = [path for path, stamp in self._files.items() if stamp_of(path) != stamp]
-        for folder, (lister, listed) in self._folders.items():
-            changed += sorted(listed.symmetric_difference(lister(folder)))
+        for folder, files in self._folders.items():
+            changed += sorted(files.symmetric_difference(_stub_files(folder)))
         return list(dict.fromkeys(changed))
 
     def refreshed(self) -> "Sources":
         """The same files and folders, in their current versions."""
         now = Sources()
         now._files = {path: stamp_of(path) for path in self._files}
-        now._folders = {folder: (lister, frozenset(lister(folder))) for folder, (lister, _) in self._folders.items()}
+        now._folders = {folder: frozenset(_stub_files(folder)) for folder in self._folders}
         return now
 
 
@@ -203,7 +200,7 @@ def load_stubs(folder: Path, dialects: Mapping[str, Dialect], sources: Sources |
     """The stubs of a folder's files, which must match none but these dialects. Raises ConfigError, which names the file
     and the place in it."""
     sources = Sources() if sources is None else sources
-    files = sorted(map(Path, sources.note_folder(folder, _stub_files)))
+    files = sorted(map(Path, sources.note_folder(folder)))
     if folder.is_file():
         raise ConfigError(f"stubs: {folder} is a file; name the folder that it is in")
     if not folder.is_dir():
