@@ -174,7 +174,8 @@ def _planned(plan: Plan, record: Record) -> dict[str, Any]:
 
 
 def _decision(exchange: Exchange) -> dict[str, Any]:
-    """What decided the answer: a refusal or a generation, and the faults that were applied; or an error of our own."""
+    """What decided the answer: a refusal or a generation, the faults that were applied, the stub that matched or the
+    nearest ones with their differences field by field; or an error of our own."""
     plan, simulator_error = exchange.plan, exchange.simulator_error
     if plan is None:
         assert simulator_error is not None, "an exchange without a plan has an error"
@@ -184,27 +185,28 @@ def _decision(exchange: Exchange) -> dict[str, Any]:
             "message": masked_text(simulator_error.message),
             "faults": [],
         }
-    by = "refusal" if plan.refusal else "generation" if plan.generation else "answer"
-    refused = {"kind": str(plan.refusal.kind)} if plan.refusal else {}
-    chosen = plan.context.route.chosen_by
-    dialect = {"dialect_by": chosen} if chosen else {}
-    return {"by": by, **refused, **dialect, "faults": list(plan.faults), **_stubbed(plan)}
-
-
-def _stubbed(plan: Plan) -> dict[str, Any]:
-    """The part that stubs had: the one that matched, or the nearest ones with their differences field by field."""
-    line: dict[str, Any] = {"rule": plan.rule, "attempt": plan.attempt, "unmatched": plan.nearest is not None}
+    decision: dict[str, Any] = {
+        "by": "refusal" if plan.refusal else "generation" if plan.generation else "answer",
+        "faults": list(plan.faults),
+        "rule": plan.rule,
+        "attempt": plan.attempt,
+        "unmatched": plan.nearest is not None,
+    }
+    if plan.refusal is not None:
+        decision["kind"] = str(plan.refusal.kind)
+    if plan.context.route.chosen_by:
+        decision["dialect_by"] = plan.context.route.chosen_by
     if plan.nearest is not None:
-        line["nearest"] = [
-            {
-                "name": near.name,
-                "differences": [masked_difference(difference)._asdict() for difference in near.differences],
-            }
-            for near in plan.nearest
-        ]
+        decision["nearest"] = [{"name": near.name, "differences": _masked(near.differences)} for near in plan.nearest]
     if plan.stale:
-        line["stale"] = [masked_difference(difference)._asdict() for difference in plan.stale]
-    return line if plan.handler_error is None else {**line, "handler_error": masked_text(plan.handler_error)}
+        decision["stale"] = _masked(plan.stale)
+    if plan.handler_error is not None:
+        decision["handler_error"] = masked_text(plan.handler_error)
+    return decision
+
+
+def _masked(differences: Iterable[Mismatch]) -> list[dict[str, Any]]:
+    return [masked_difference(difference)._asdict() for difference in differences]
 
 
 def masked_difference(difference: Mismatch) -> Mismatch:
