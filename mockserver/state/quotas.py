@@ -23,12 +23,8 @@ VENDOR = "vendor"
 _SCOPE = ("dialect", "model", "key")
 _MEASURES: tuple[LimitUnit, ...] = ("requests", "tokens")
 _KEYS = ("tier", *_MEASURES, "concurrent", *_SCOPE)
-_PERIODS = {
-    word: seconds
-    for name, seconds in PERIODS.items()
-    for word in {"second": ("s", "sec"), "minute": ("m", "min"), "hour": ("h",), "day": ("d",)}[name] + (name,)
-}
-_SHORT = {1: "s", 60: "min", 3_600: "hour", 86_400: "day"}
+_WORDS = {"second": ("s", "sec"), "minute": ("m", "min"), "hour": ("h",), "day": ("d",)}
+_PERIODS = {word: PERIODS[name] for name, words in _WORDS.items() for word in (name, *words)}
 _AMOUNT = re.compile(r"(\d{1,12}(?:_\d{3})*)(\.\d{1,6})?\s*([kM]?)\s*/\s*(\w+)")
 _FACTORS = {"": 1, "k": 1_000, "M": 1_000_000}
 _MOST = 10**12
@@ -189,7 +185,7 @@ def _limit(measure: LimitUnit, text: object) -> Limit:
         raise QuotaError(f"{measure}: {short_repr(text)} is not a limit such as '30/min', '60k/min' or '1M/day'")
     whole, fraction, factor, period = matched.groups()
     if period not in _PERIODS:
-        raise QuotaError(f"{measure}: {unknown_name('period', period, _SHORT.values())}")
+        raise QuotaError(f"{measure}: {unknown_name('period', period, PERIODS)}")
     amount = _FACTORS[factor] * float(whole + (fraction or ""))
     if not 1 <= amount <= _MOST or amount != int(amount):
         raise QuotaError(f"{measure}: {short_repr(text)} is not a whole number of at least 1")

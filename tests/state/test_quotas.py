@@ -313,7 +313,7 @@ def test_a_quota_is_said_in_words_or_in_tables(said: object, rules: tuple[Quota,
     "said, complaint",
     [
         ("requests=30", "requests: '30' is not a limit such as '30/min', '60k/min' or '1M/day'"),
-        ("requests=30/week", "requests: unknown period 'week'. Known: s, min, hour, day"),
+        ("requests=30/week", "requests: unknown period 'week'. Known: second, minute, hour, day"),
         ("requests=0/min", "requests: '0/min' is not a whole number of at least 1"),
         ("tokens=0.5/min", "tokens: '0.5/min' is not a whole number of at least 1"),
         ("tokens=-1/min", "tokens: '-1/min' is not a limit"),

@@ -100,7 +100,9 @@ def read_stub(value: object, place: str = "stub", files: Files | None = None, or
     if not given and shared == Prepared():
         raise StubError(f"{place}: has no answer; add reply, replies, script, or one of {', '.join(SHARED)}")
     steps = tuple(_steps(table, place, files, criteria))
-    if shared.output_tokens is not None and not any(_may_generate(step.prepared) for step in steps):
+    # A function may leave the answer to the model.
+    contents = [step.prepared.content for step in steps]
+    if shared.output_tokens is not None and not any(each is None or callable(each) for each in contents):
         raise StubError(f"{place}.output_tokens: is for generated answers, but every reply here has its own content")
     return Stub(
         name=_name(table.get("name", ""), place),
@@ -171,11 +173,6 @@ def _scripted(value: object, place: str, files: Files | None, criteria: RequestM
     own = _criteria(table.get("match", {}), f"{place}.match")
     groups = (*group_names(criteria), *group_names(own))
     return Step(read_prepared(table.get("reply", {}), f"{place}.reply", files, groups), own)
-
-
-def _may_generate(prepared: Prepared) -> bool:
-    """Whether the model may generate an answer: by itself, or because a function leaves it to the model."""
-    return prepared.content is None or callable(prepared.content)
 
 
 def _with_shared(step: Step, shared: Prepared) -> Step:

@@ -64,9 +64,6 @@ class Step(NamedTuple):
     criteria: RequestMatcher = ANYTHING
 
 
-_GENERATED = Step(Prepared())
-
-
 # In how many places at most a request is said to differ from a recorded one.
 _MOST_TOLD = 8
 # How like a recorded request another is.
@@ -115,7 +112,7 @@ class Stub(NamedTuple):
 
     name: str = ""
     criteria: RequestMatcher = ANYTHING
-    steps: tuple[Step, ...] = (_GENERATED,)
+    steps: tuple[Step, ...] = (Step(Prepared()),)
     exhausted: Exhausted = "repeat"
     priority: int = 0
     times: int | None = None

@@ -278,10 +278,7 @@ def _kept_to(what: str, broken: Sequence[str], selection: Selection) -> str | No
 
 
 def _are_met(matchers: Mapping[str, ValueMatcher], arguments: str) -> bool:
-    try:
-        parsed = orjson.loads(arguments or "{}")
-    except orjson.JSONDecodeError:
-        parsed = None
+    parsed = _readings(arguments or "{}")[-1]
     if not isinstance(parsed, dict):
         return not matchers
     return all(name in parsed and is_met(matcher, (parsed[name],)) for name, matcher in matchers.items())
