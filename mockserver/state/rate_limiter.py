@@ -73,13 +73,12 @@ def cost_of(request: GenerationRequest, model: Model | None, policy: QuotaPolicy
 
 @dataclass(slots=True, eq=False)
 class Reservation:
-    """A request that was let in: what it was charged, how its limits then stood, and whether it has been settled."""
+    """A request that was let in: what it was charged, and how its limits then stood."""
 
     key: BucketKey
     allowance: Allowance
     cost: Cost
     limit_states: tuple[LimitState, ...] = ()
-    settled: bool = False
 
 
 class _Bucket(NamedTuple):
@@ -124,16 +123,14 @@ class RateLimiter:
         return reservation
 
     def settle(self, reservation: Reservation, used: int, now: float) -> None:
-        """Charge the tokens that an answer used beyond the cost on arrival, prompt included; at most once.
+        """Charge the tokens that an answer used beyond the cost on arrival, prompt included.
 
         A bucket may run into debt. Not for vendors that charge up front.
         """
         more = max(used - reservation.cost.tokens, 0)
-        if more and not reservation.settled:
-            for limit in reservation.allowance.limits:
-                if limit.measure == "tokens":
-                    self._take(reservation.key, limit, more, now)
-        reservation.settled = True
+        for limit in reservation.allowance.limits:
+            if more and limit.measure == "tokens":
+                self._take(reservation.key, limit, more, now)
 
     def release(self, reservation: Reservation) -> None:
         """End a request, successful or not; ending it again has no effect."""

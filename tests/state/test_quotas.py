@@ -142,9 +142,8 @@ def test_a_clock_that_goes_back_refills_nothing() -> None:
 def test_an_answer_is_charged_when_its_length_is_known_even_into_debt() -> None:
     limiter = RateLimiter()
     first = admit(limiter, 100)
-    for _ in ("once", "and no more"):
-        limiter.settle(first, 700, 0.0)
-        assert [state.remaining for state in limiter.limit_states(ME, BOTH, 0.0)] == [29, 0]
+    limiter.settle(first, 700, 0.0)
+    assert [state.remaining for state in limiter.limit_states(ME, BOTH, 0.0)] == [29, 0]
     verdict = refused(limiter, 100)
     assert wait_of(verdict) == pytest.approx(20.0), "10 s to come out of debt, 10 s for the prompt"
     admit(limiter, 100, now=20.0)
