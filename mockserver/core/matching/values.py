@@ -10,6 +10,7 @@ not met, both for a matcher and for its `not`.
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import ge, le
 from typing import Any
 
 from mockserver.core.json_values import identity
@@ -164,7 +165,7 @@ def _one_of(value: object, place: str, type: type) -> ValueMatcher:
     return ValueMatcher("one_of", values, wanted, _among(values), values)
 
 
-def _bound(word: str, at: str, meets: Callable[[float, float], bool]) -> Callable[[object, str, type], ValueMatcher]:
+def _bound(word: str, meets: Callable[[float, float], bool]) -> Callable[[object, str, type], ValueMatcher]:
     def read(value: object, place: str, type: type) -> ValueMatcher:
         if type in (str, bool) or isinstance(value, bool) or not isinstance(value, int | float):
             raise CriteriaError(f"{place}: must be a number, and so must the field")
@@ -172,7 +173,7 @@ def _bound(word: str, at: str, meets: Callable[[float, float], bool]) -> Callabl
         def fits(each: object) -> bool:
             return isinstance(each, int | float) and not isinstance(each, bool) and meets(each, value)
 
-        return ValueMatcher(word, value, f"{at} {value:g}", _any_of(fits))
+        return ValueMatcher(word, value, f"{word.replace('_', ' ')} {short_repr(value)}", _any_of(fits))
 
     return read
 
@@ -194,8 +195,8 @@ MATCHERS: Mapping[str, Callable[[object, str, type], ValueMatcher]] = {
     "contains": _contains,
     "regex": _regex,
     "one_of": _one_of,
-    "at_least": _bound("at_least", "at least", lambda value, bound: value >= bound),
-    "at_most": _bound("at_most", "at most", lambda value, bound: value <= bound),
+    "at_least": _bound("at_least", ge),
+    "at_most": _bound("at_most", le),
     "exists": _exists,
     "not": _not,
 }

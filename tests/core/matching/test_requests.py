@@ -66,6 +66,7 @@ def test_a_path_that_is_none_is_refused(path: str) -> None:
         ({"one_of": ["a", 2]}, ["a", 2], ["b", True]),
         ({"at_least": 2}, [2, 3.5], [1, "3", True]),
         ({"at_least": 2, "at_most": 3}, [2, 3], [1, 4]),
+        ({"at_least": 10**400}, [10**400], [1e300]),
         ({"not": "a"}, ["b"], ["a"]),
         ({"contains": "a", "not": {"contains": "b"}}, ["ac"], ["ab", "c"]),
         (str.isupper, ["A"], ["a"]),
