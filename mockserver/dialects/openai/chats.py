@@ -68,7 +68,7 @@ class ChatOptions(NamedTuple):
 
     family: Family = UNKNOWN
     tier: str = "default"
-    obfuscates: bool = True
+    padded: bool = True
     named: bool = False
     azure: bool = False
     moderated_by: str | None = None
@@ -313,7 +313,7 @@ CHAT = Flavour(
     opening_step=0,
     plain=pretty,
     stream_headers=((b"content-type", b"text/event-stream; charset=utf-8"),),
-    obfuscates=lambda rendering: _options(rendering).obfuscates,
+    padding=lambda rendering: b"}" if _options(rendering).padded else None,
 )
 
 
@@ -367,5 +367,5 @@ _AZURE = CHAT._replace(
     part=(*CHAT.part, "content_filter_results"),
     encoding=Encoding(_sorted),
     plain=lambda value: _sorted(value) + b"\n",
-    padding_place=b',"object":',
+    padding=lambda rendering: b',"object":' if _options(rendering).padded else None,
 )

@@ -108,8 +108,8 @@ class Flavour(NamedTuple):
     - `closing`: the members of the part that ends a choice, but for its finish reason; None if its last token ends it,
       and none if nothing does.
     - `headers`: of an answer, beside those that every answer of the vendor has; it is also given what is `around`.
-    - `obfuscates`: whether chunks are padded, so that their lengths tell nothing of their texts; the padding stands
-      ahead of the last `padding_place`.
+    - `padding`: ahead of the last of which bytes chunks are padded, so that their lengths tell nothing of their texts;
+      None if they are not.
     """
 
     around: "Callable[[Rendering], Members]"
@@ -145,8 +145,7 @@ class Flavour(NamedTuple):
     encoding: Encoding = Encoding()
     plain: Callable[[object], bytes] | None = None
     stream_headers: RawHeaders = ((b"content-type", EVENT_STREAM),)
-    obfuscates: "Callable[[Rendering], bool]" = lambda rendering: False
-    padding_place: bytes = b"}"
+    padding: "Callable[[Rendering], bytes | None]" = lambda rendering: None
 
 
 class Rendering(NamedTuple):
@@ -209,7 +208,8 @@ def _frames(rendering: Rendering, around: Members) -> Iterator[FrameBatch]:
     around, unset = {**around, "object": flavour.chunk_kind}, flavour.unset(rendering)
     closing = {**flavour.closing_around(rendering), "usage": flavour.counts(rendering)}
     ends = closing if flavour.usage in ("last", "each") else NOTHING
-    pad = _padding(scope.identity, flavour.padding_place) if flavour.obfuscates(rendering) else None
+    place = flavour.padding(rendering)
+    pad = None if place is None else _padding(scope.identity, place)
     first_choice, last_choice, begins = generation.choices[0], generation.last_choice, flavour.opening_around(rendering)
     streams = [
         _Stream(

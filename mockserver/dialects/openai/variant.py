@@ -41,7 +41,7 @@ CHAT = _OPENAI_CHAT._replace(
     chunk=_MEMBERS,
     message=("role", "content", "tool_calls", "function_call"),
     plain=None,
-    obfuscates=lambda rendering: False,
+    padding=lambda rendering: None,
 )
 COMPLETION = _OPENAI_COMPLETION._replace(
     body=_MEMBERS, chunk=_MEMBERS, plain=None, headers=lambda rendering, around: ()
