@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mockserver.cli.command import (
+    GROUPS,
     Command,
     announce,
     argument,
@@ -27,6 +28,7 @@ from mockserver.server.recording.upstreams import Upstreams, read_upstreams
 from mockserver.server.server import AppThread, serve
 from mockserver.server.urls import url_of
 from mockserver.state.settings import ConfigError, Settings
+from mockserver.state.settings.options import BY_NAME
 from mockserver.testing.environment import recorder_environment
 
 if TYPE_CHECKING:
@@ -38,6 +40,8 @@ _WARNING = (
 )
 # The defaults beside a command, which has the terminal.
 _DEFAULTS: Mapping[str, Any] = {"port": 0, "log_level": "warning"}
+# Settings of simulated answers, which a file may have that servers share.
+_OF_ANSWERS = (*GROUPS["timing"], *GROUPS["faults and limits"], "stubs", "unmatched", "seed", "output_tokens")
 
 
 def record(options: argparse.Namespace) -> int:
@@ -47,6 +51,8 @@ def record(options: argparse.Namespace) -> int:
         raise ConfigError(
             f"record: give a command after two dashes: mockserver record --out {options.out} -- {example}"
         )
+    if given := next((name for name in _OF_ANSWERS if getattr(options, name) is not None), None):
+        raise ConfigError(f"record: {BY_NAME[given].flag} has no effect on what a vendor answers; leave it out")
     settings = for_recording(settings_of(options, usual=_DEFAULTS if options.child else {}))
     checked_names(settings)
     begin_to_log(settings)
@@ -181,6 +187,7 @@ COMMAND = Command(
     "carries, and passes the answer to the client as it arrives. No other command uses the network. Make stubs of "
     "the recording with mockserver stubs, or compare it with the dialects with mockserver drift. Keys and cookies "
     "are masked in the file. Proxies and certificates are those of the environment (HTTPS_PROXY, SSL_CERT_FILE). "
+    "Options of simulated answers, such as --fault, are refused. "
     "With a command after two dashes, it listens on a free port while that runs, and clients in it find it through "
     "environment variables (CEREBRAS_BASE_URL, QSTASH_URL, MOCKSERVER_URL; with --dialect also OPENAI_BASE_URL). "
     "The exit code is then the command's. It is 1 instead of 0 if an exchange could not be written, as to a full "

@@ -8,12 +8,15 @@ import signal
 import subprocess
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from types import FrameType
 from typing import Any
+from urllib.parse import quote
 
 from mockserver.cli.command import Command, argument, begin_to_log, print_error, settings_of
 from mockserver.cli.verdict import DECLARED, declared_in
 from mockserver.server.multi_process import needs_one_process
+from mockserver.server.urls import ADMIN, ask
 from mockserver.state.settings import ConfigError
 from mockserver.testing.environment import LIBRARIES, sparing_loopback
 from mockserver.testing.server import MockServer
@@ -117,6 +120,21 @@ def _verdict(server: MockServer, declared: Mapping[str, Any]) -> tuple[bool, str
     return all(clean for clean, _ in verdicts), "\n".join(words for _, words in verdicts)
 
 
+def _written(server: MockServer, path: Path) -> bool:
+    """Write what has happened in all namespaces to a file, and whether it could be written."""
+    token = server.settings.admin_token
+    headers = {"authorization": f"Bearer {token}"} if token else {}
+    try:
+        with path.open("wb") as file:
+            for name in server.namespaces():
+                space = f"/ns/{quote(name, safe='')}" if name else ""
+                file.write(ask(server.url, "GET", f"{ADMIN}{space}/journal.jsonl", headers=headers, trusting=True)[1])
+    except OSError as error:
+        print_error(f"run: {path}: {error.strerror or error}")
+        return False
+    return True
+
+
 def run_command(options: argparse.Namespace) -> int:
     """Run what stands after the two dashes beside a server; the exit code is its own, as a shell would have it.
 
@@ -128,11 +146,15 @@ def run_command(options: argparse.Namespace) -> int:
     declared = declared_in(options, "run")
     settings = settings_of(options, usual=_DEFAULTS)
     begin_to_log(settings)
+    if options.out is not None and options.out.suffix != ".jsonl":
+        raise ConfigError(f"run: {options.out}: a journal is a *.jsonl")
     if settings.workers != 1:
         raise ConfigError(f"workers: {needs_one_process('run')}")
     with MockServer(settings) as server:
         log.info("serving on %s", server.url)
         code = exit_code(options.child, _variables(server))
+        if options.out is not None and not _written(server, options.out):
+            code = code or 1
         if not (declared or options.report):
             return code
         clean, words = _verdict(server, declared)
@@ -151,6 +173,12 @@ COMMAND = Command(
             help="report on standard error how its clients behaved; client mistakes turn exit code 0 into 1",
         ),
         *DECLARED,
+        argument(
+            "--out",
+            type=Path,
+            metavar="FILE",
+            help="write what has happened in all namespaces to this file at the end: *.jsonl (a journal)",
+        ),
     ),
     takes_settings=True,
     about="Clients in it find the server through environment variables (OPENAI_BASE_URL, CEREBRAS_BASE_URL, "

@@ -156,6 +156,10 @@ def test_for_machines_everything_is_an_object_on_a_line_and_no_key_is_told(serve
         (["--out", "a.har", "--host", "192.0.2.1"], "Cannot listen on 192.0.2.1:0"),
         (["--out", "a.har", "--edition", "none"], "option edition: unknown value 'none'"),
         (["--out", "a.har", "--pace"], "unknown option '--pace'"),
+        (
+            ["--out", "a.har", "--fault", "reset"],
+            "record: --fault has no effect on what a vendor answers; leave it out",
+        ),
         (["--out", "a.har", "--only-new"], "record: --only-new needs a .jsonl, to which new exchanges are appended"),
         (["--out", "a.jsonl", "--only-new", "--force"], "record: give either --only-new or --force"),
         (

@@ -1,5 +1,6 @@
 """The command `mockserver run`: a server for as long as a command runs."""
 
+import json
 import os
 import signal
 import subprocess
@@ -177,10 +178,15 @@ def test_any_declaration_asks_for_a_report(run: Run) -> None:
     assert run(*asking).err == ""
 
 
-def test_the_report_is_on_every_namespace_and_on_none(run: Run) -> None:
+def test_the_report_is_on_every_namespace_and_on_none_and_so_is_the_journal(run: Run, tmp_path: Path) -> None:
     code = "import os; os.environ['OPENAI_BASE_URL'] = os.environ['MOCKSERVER_URL'] + '/ns/a/ovms/v3'\n" + ASKING
-    ran = run("--report", *python(code, "OPENAI_BASE_URL"))
+    journal = tmp_path / "journal.jsonl"
+    ran = run("--report", "--out", str(journal), "--admin-token", "s", *python(code, "OPENAI_BASE_URL"))
     assert (ran.code, ran.err) == (0, "mockserver: [a] No client mistakes in 1 call.\n")
+    [line] = journal.read_text().splitlines()
+    assert (json.loads(line)["namespace"], json.loads(line)["status"]) == ("a", 200)
+    ran = run("--out", str(tmp_path / "nowhere" / "j.jsonl"), *python("pass"))
+    assert (ran.code, ran.err) == (1, f"mockserver: run: {tmp_path}/nowhere/j.jsonl: No such file or directory\n")
     ran = run("--report", *python("pass"))
     assert (ran.code, ran.err.startswith("mockserver: no model was asked. ")) == (0, True)
 
@@ -193,6 +199,7 @@ def test_the_report_is_on_every_namespace_and_on_none(run: Run) -> None:
         (["--latncy", "off", "--", "x"], "unknown option '--latncy'. Did you mean '--latency'?"),
         (["--workers", "2", "--", "x"], "workers: run needs a server with a single process"),
         (["--handles", "nothing", "--", "x"], "run: handles: unknown value 'nothing'"),
+        (["--out", "j.har", "--", "x"], "run: j.har: a journal is a *.jsonl"),
     ],
 )
 def test_a_mistake_is_one_line(arguments: list[str], complaint: str, capsys: pytest.CaptureFixture[str]) -> None:
