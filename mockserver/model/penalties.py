@@ -18,16 +18,7 @@ from mockserver.core.generation import Prompt, Sampling
 from mockserver.core.seeding import Draws
 from mockserver.model import tokens
 from mockserver.model.intent import detect_intent
-from mockserver.model.token_filter import (
-    NEVER,
-    BannedTokens,
-    Unit,
-    allowed_words,
-    banned_tokens,
-    in_place,
-    units,
-    words_of,
-)
+from mockserver.model.token_filter import NEVER, Unit, allowed_words, banned_tokens, in_place, units, words_of
 from mockserver.model.tokens import Phrase
 
 # The logit of an unexpected token before its bias is added.
@@ -43,7 +34,6 @@ _ATTEMPTS = 24
 _COMPARED = 5
 # After this many successive phrases that are left out completely the text is over, even if it must not end.
 _PATIENCE = 64
-_KEPT_TAIL = 4096
 
 
 def apply_penalties(
@@ -78,7 +68,12 @@ class _Rewriter:
         self._biases = _Biases(sampling.logit_bias)
         self._bans = banned_tokens(sampling)
         self._pool = allowed_words(language, self._bans)
-        self._history = _History(prompt, sampling, self._bans)
+        # "plus the input tokens for decoder-only models"
+        size = sampling.no_repeat_ngram
+        self._grams = _Grams(size, prompt.ids or tokens.encode(prompt.text)) if size > 1 else None
+        # The end of the tokens and of the text so far, as much as the bans need.
+        self._ids: tuple[int, ...] = ()
+        self._text = ""
         self._counts: Counter[str] = Counter()
         self._words: list[str] = []
         # "Penalizes tokens that have already appeared in the generated result (plus the input tokens [...])."
@@ -110,17 +105,26 @@ class _Rewriter:
     def _turn(self, unit: Unit) -> Unit | None:
         favourite = self._biases.favourite(self._draws) if self._biases.favoured else None
         if favourite is not None:
-            self._history.add(favourite)
+            self._note(favourite)
             return favourite
         if unit.word and self._pool.words:
             unit = self._chosen(unit)
         allowed = self._allowed(unit)
         if allowed is not None:
-            self._history.add(allowed)
+            self._note(allowed)
             if allowed.word:
                 self._counts[allowed.word] += 1
                 self._words.append(allowed.word)
         return allowed
+
+    def _note(self, unit: Unit) -> None:
+        """Keep of what is written what bans and n-grams need."""
+        if self._bans.token_reach:
+            self._ids = (*self._ids, *unit.ids)[-self._bans.token_reach :]
+        if self._bans.text_reach:
+            self._text = (self._text + unit.text)[-self._bans.text_reach :]
+        if self._grams is not None:
+            self._grams.add(unit.ids)
 
     def _chosen(self, unit: Unit) -> Unit:
         """The word itself, or the one that replaces it because of the temperature or the penalties."""
@@ -168,9 +172,9 @@ class _Rewriter:
     def _is_allowed(self, unit: Unit) -> bool:
         if self._biases.avoided and self._biases.avoids(unit, self._draws):
             return False
-        if self._bans and self._bans.forbid(unit, self._history.ids, self._history.text):
+        if self._bans and self._bans.forbid(unit, self._ids, self._text):
             return False
-        return self._history.is_new(unit.ids)
+        return self._grams is None or self._grams.are_new(unit.ids)
 
     def _streamed(self, unit: Unit) -> list[str]:
         """The texts that a unit's tokens add to a stream in which some tokens are parts of characters."""
@@ -203,33 +207,6 @@ class _Biases:
 def _alone(token: int) -> Unit:
     text = tokens.decode((token,))
     return Unit((token,), (text,), text, text, "")
-
-
-class _History:
-    """The needed end of the tokens and the text so far, and every n-gram that must not be repeated."""
-
-    def __init__(self, prompt: Prompt, sampling: Sampling, forbidden: BannedTokens) -> None:
-        self._reach = forbidden.token_reach
-        self._text_reach = forbidden.text_reach
-        self.ids: list[int] = []
-        self.text = ""
-        # "plus the input tokens for decoder-only models"
-        size = sampling.no_repeat_ngram
-        self._grams = _Grams(size, prompt.ids or tokens.encode(prompt.text)) if size > 1 else None
-
-    def is_new(self, more: tuple[int, ...]) -> bool:
-        """Whether no n-gram is repeated if these tokens are added."""
-        return self._grams is None or self._grams.are_new(more)
-
-    def add(self, unit: Unit) -> None:
-        """Add a unit to the tokens and the text."""
-        self.ids += unit.ids
-        if self._grams is not None:
-            self._grams.add(unit.ids)
-        if len(self.ids) > _KEPT_TAIL + self._reach:
-            del self.ids[: len(self.ids) - self._reach]
-        if self._text_reach:
-            self.text = (self.text + unit.text)[-self._text_reach :]
 
 
 # Of the hashes of n-grams: a prime, and a base below it.

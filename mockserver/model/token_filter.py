@@ -152,25 +152,17 @@ class BannedTokens:
     def __bool__(self) -> bool:
         return bool(self._tokens or self._sequences.rows or self._texts.rows)
 
-    def forbid(self, unit: Unit, before: Sequence[int], text_before: str) -> bool:
-        """Whether a unit must not follow the given tokens and text."""
+    def forbid(self, unit: Unit, before: tuple[int, ...], text_before: str) -> bool:
+        """Whether a unit must not follow the given tokens and text, of which the reach of the bans is enough."""
         if self._tokens and not self._tokens.isdisjoint(unit.ids):
             return True
-        return self._completes(unit.ids, before) or self._spells(unit.text, text_before)
+        if self._sequences.found((*before, *unit.ids), len(unit.ids)):
+            return True
+        return self._texts.found(text_before + unit.text, len(unit.text))
 
     def forbid_token(self, token: int, text: str) -> bool:
         """Whether a token is forbidden everywhere."""
-        return token in self._tokens or self._spells(text, "")
-
-    def _completes(self, ids: tuple[int, ...], before: Sequence[int]) -> bool:
-        if not self._sequences.rows:
-            return False
-        return self._sequences.found((*before[max(len(before) - self.token_reach, 0) :], *ids), len(ids))
-
-    def _spells(self, text: str, text_before: str) -> bool:
-        if not self._texts.rows:
-            return False
-        return self._texts.found(text_before[max(len(text_before) - self.text_reach, 0) :] + text, len(text))
+        return token in self._tokens or self._texts.found(text, len(text))
 
 
 def banned_tokens(sampling: Sampling) -> BannedTokens:
