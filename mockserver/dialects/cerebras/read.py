@@ -15,7 +15,7 @@ from mockserver.dialects.cerebras.errors import exclusive, explain, refused
 from mockserver.dialects.cerebras.models import ModelFamily, Shown, family_of, find_model
 from mockserver.dialects.cerebras.strict_schemas import format_fault, functions_fault
 from mockserver.dialects.cerebras.write import CerebrasOptions
-from mockserver.dialects.contracts import by_edition, editions
+from mockserver.dialects.contracts import Contract, by_edition, editions
 from mockserver.dialects.openai.read import (
     Body,
     Offer,
@@ -49,28 +49,25 @@ _TOOL_FIELDS = {"tools", "tool_choice", "parallel_tool_calls"}
 _NO_OFFER = {False: Offer((), ToolChoice()), True: Offer((), ToolChoice(compact=True))}
 
 
-def sent_object(call: Call) -> dict[str, Any] | Refusal:
-    """The object in the body of a call, or why there is none. Any content type but MessagePack's is read as JSON."""
-    headers = call.headers
-    if "content-encoding" not in headers and "msgpack" not in headers.get("content-type", "").lower():
-        found = json_object(call.body)
-        if not isinstance(found, Refusal) or found.kind is not FailureKind.MALFORMED_JSON:
-            return found
-    # Imported on demand: few bodies are packed or broken.
-    from mockserver.dialects.cerebras.bodies import unpacked_object
+def _valid_body(call: Call, contract: Contract) -> dict[str, Any] | Refusal:
+    """The body of a call that keeps to the contract, or its refusal. Any content type but MessagePack's means JSON."""
+    packed = "content-encoding" in call.headers or "msgpack" in call.headers.get("content-type", "").lower()
+    body = None if packed else json_object(call.body)
+    if body is None or (isinstance(body, Refusal) and body.kind is FailureKind.MALFORMED_JSON):
+        # Imported on demand: few bodies are packed or broken.
+        from mockserver.dialects.cerebras.bodies import unpacked_object
 
-    return unpacked_object(call)
+        body = unpacked_object(call)
+    return body if isinstance(body, Refusal) or contract.accepts(body) else explain(contract.violations(body), body)
 
 
 def read_completion(call: Call, scope: RequestScope) -> GenerationRequest | Refusal:
     """The request of `POST /v1/completions`, or why Cerebras refuses it."""
-    sent = sent_object(call)
-    if isinstance(sent, Refusal):
-        return sent
-    contract = _COMPLETION[scope.edition]
-    if not contract.accepts(sent):
-        return explain(contract.violations(sent), sent)
-    body = sent if scope.edition == "observed" else {k: v for k, v in sent.items() if k not in _SERVICE_FIELDS}
+    body = _valid_body(call, _COMPLETION[scope.edition])
+    if isinstance(body, Refusal):
+        return body
+    if scope.edition == "documented":
+        body = {name: value for name, value in body.items() if name not in _SERVICE_FIELDS}
     refusal = _completion_conflict(body)
     if refusal is not None:
         return refusal
@@ -89,62 +86,24 @@ def read_completion(call: Call, scope: RequestScope) -> GenerationRequest | Refu
             token_ids=bool(body.get("return_raw_tokens")),
         ),
         limits=Limits(
-            whole(body.get("max_tokens")), least_tokens(body.get("min_tokens"), model.context), context=model.context
+            whole(body.get("max_tokens")), _least_tokens(body.get("min_tokens"), model.context), context=model.context
         ),
         stops=Stops(stop_texts(body.get("stop"))),
         sampling=sampling(body),
         constraint=None if root is None else Constraint("grammar", root),
         n=whole(body.get("n")) or 1,
         best_of=whole(body.get("best_of")) or 1,
-        patience=patience(call),
+        patience=_patience(call),
     )
-    return fitting(request)
-
-
-def _completion_conflict(body: Body) -> Refusal | None:
-    if body.get("echo") and body.get("return_raw_tokens"):
-        # "Incompatible with return_raw_tokens=true."
-        return exclusive("echo", "return_raw_tokens")
-    n, best_of = body.get("n") or 1, body.get("best_of")
-    # The best of several results cannot be streamed; 1 is the default.
-    if best_of is not None and best_of > 1 and body.get("stream"):
-        return exclusive("best_of", "stream")
-    if best_of is not None and best_of < n:
-        return refused("best_of must be greater than or equal to n", "best_of")
-    return None
-
-
-def patience(call: Call) -> float | None:
-    """The header `queue_threshold`, "50-20000 ms", in seconds: a request that would wait longer is refused at once."""
-    text = call.headers.get("queue_threshold") or ""
-    return int(text) / 1000 if text.isdecimal() and len(text) <= 5 and 50 <= int(text) <= 20_000 else None
-
-
-def least_tokens(value: float | None, context: int) -> int:
-    """The minimum length of an answer, in tokens; by the page, -1 is the longest sequence."""
-    least = whole(value) or 0
-    return context if least < 0 else least
-
-
-def fitting(request: GenerationRequest) -> GenerationRequest | Refusal:
-    """The request, or its refusal if one of its prompts is longer than the model's context window."""
-    length, limit = max([prompt.token_count for prompt in request.prompts]), request.limits.context
-    if length <= limit:
-        return request
-    return Refusal(
-        FailureKind.CONTEXT_LENGTH,
-        f"Please reduce the length of the messages or completion. Current length is {length} while limit is {limit}",
-    )
+    return _fitting(request)
 
 
 def read_chat(call: Call, scope: RequestScope) -> GenerationRequest | Refusal:
     """The request, or why Cerebras refuses it."""
-    body, edition = sent_object(call), scope.edition
+    edition = scope.edition
+    body = _valid_body(call, _CHAT[edition])
     if isinstance(body, Refusal):
         return body
-    contract = _CHAT[edition]
-    if not contract.accepts(body):
-        return explain(contract.violations(body), body)
     model, family = find_model(body["model"], scope), family_of(body["model"])
     if isinstance(model, Refusal):
         return model
@@ -156,7 +115,7 @@ def read_chat(call: Call, scope: RequestScope) -> GenerationRequest | Refusal:
         body = {name: value for name, value in body.items() if name != "disable_reasoning"}
     form, urls = body.get("response_format"), image_urls(body["messages"], _image)
     refusal = (
-        _conflict(body, edition, version)
+        _chat_conflict(body, edition, version)
         or _history_fault(body["messages"], version)
         or (_images_fault(urls, family, edition) if urls else None)
         or _model_fault(body, family, edition)
@@ -164,12 +123,10 @@ def read_chat(call: Call, scope: RequestScope) -> GenerationRequest | Refusal:
     )
     if refusal is not None:
         return refusal
-    offer = _NO_OFFER[family.compact]
-    if not _TOOL_FIELDS.isdisjoint(body):
-        given = _read_tools(body, family, edition, version)
-        if isinstance(given, Refusal):
-            return given
-        offer = given
+    plain = _TOOL_FIELDS.isdisjoint(body)
+    offer = _NO_OFFER[family.compact] if plain else _read_tools(body, family, edition, version)
+    if isinstance(offer, Refusal):
+        return offer
     constraint = read_format(form)
     shown = _shown(body, family, structured=constraint is not None)
     stop, predicted = body.get("stop"), body.get("prediction")
@@ -191,7 +148,7 @@ def read_chat(call: Call, scope: RequestScope) -> GenerationRequest | Refusal:
         ),
         limits=Limits(
             None if most is None or most == -1 else int(most),
-            0 if least is None else least_tokens(least, model.context),
+            0 if least is None else _least_tokens(least, model.context),
             context=model.context,
         ),
         stops=_NO_STOPS if stop is None else Stops(stop_texts(stop)),
@@ -202,7 +159,7 @@ def read_chat(call: Call, scope: RequestScope) -> GenerationRequest | Refusal:
         n=int(body.get("n") or 1),
         effort=_effort(body, family),
         prediction=None if predicted is None else content_text(predicted["content"]),
-        patience=patience(call),
+        patience=_patience(call),
         extra=CerebrasOptions(
             family,
             family.era or edition,
@@ -211,7 +168,7 @@ def read_chat(call: Call, scope: RequestScope) -> GenerationRequest | Refusal:
             body.get("service_tier") == "auto",
         ),
     )
-    return fitting(request)
+    return _fitting(request)
 
 
 def _prompt(body: Body) -> Prompt:
@@ -256,10 +213,46 @@ def _shown(body: Body, family: ModelFamily, *, structured: bool) -> Shown:
     return "hidden" if structured and family.shown == "raw" else family.shown
 
 
+def _patience(call: Call) -> float | None:
+    """The header `queue_threshold`, "50-20000 ms", in seconds: a request that would wait longer is refused at once."""
+    text = call.headers.get("queue_threshold") or ""
+    return int(text) / 1000 if text.isdecimal() and len(text) <= 5 and 50 <= int(text) <= 20_000 else None
+
+
+def _least_tokens(value: float | None, context: int) -> int:
+    """The minimum length of an answer, in tokens; by the page, -1 is the longest sequence."""
+    least = whole(value) or 0
+    return context if least < 0 else least
+
+
+def _fitting(request: GenerationRequest) -> GenerationRequest | Refusal:
+    """The request, or its refusal if one of its prompts is longer than the model's context window."""
+    length, limit = max([prompt.token_count for prompt in request.prompts]), request.limits.context
+    if length <= limit:
+        return request
+    return Refusal(
+        FailureKind.CONTEXT_LENGTH,
+        f"Please reduce the length of the messages or completion. Current length is {length} while limit is {limit}",
+    )
+
+
 # --- what no schema says -----------------------------------------------------------------------------------------
 
 
-def _conflict(body: Body, edition: Edition, version: int) -> Refusal | None:
+def _completion_conflict(body: Body) -> Refusal | None:
+    if body.get("echo") and body.get("return_raw_tokens"):
+        # "Incompatible with return_raw_tokens=true."
+        return exclusive("echo", "return_raw_tokens")
+    n, best_of = body.get("n") or 1, body.get("best_of")
+    # The best of several results cannot be streamed; 1 is the default.
+    if best_of is not None and best_of > 1 and body.get("stream"):
+        return exclusive("best_of", "stream")
+    if best_of is not None and best_of < n:
+        return refused("best_of must be greater than or equal to n", "best_of")
+    return None
+
+
+def _chat_conflict(body: Body, edition: Edition, version: int) -> Refusal | None:
     """The refusal of valid fields that are incompatible with each other; the first conflict is reported."""
     today, form = edition == "observed", body.get("response_format")
     if body.get("top_logprobs") is not None and not body.get("logprobs"):
