@@ -223,8 +223,8 @@ _WEIGHTS_ONLY = "FP16/8 (weights only)"
 class Entry(NamedTuple):
     """What the catalogue knows of a model; the prices are in dollars per token, as decimal texts."""
 
-    owner: str = "Cerebras"
-    name: str = ""
+    owner: str
+    name: str
     about: str = ""
     hugging_face: str = ""
     prompt_price: str = "0"

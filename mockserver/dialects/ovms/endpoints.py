@@ -74,11 +74,11 @@ class Admitted(NamedTuple):
     model: Model
 
 
-def admit(call: Call, scope: RequestScope, path: str) -> Admitted | Refusal:
-    """The body and its model, or why the server refuses it before any graph. `path` is the vendor's own."""
-    body, newer = call.body, scope.edition == "observed"
+def admit(call: Call, scope: RequestScope) -> Admitted | Refusal:
+    """The body and its model, or why the server refuses it before any graph."""
+    body, path, newer = call.body, call.path, scope.edition == "observed"
     if newer and call.headers.get("content-type") != _SAYS_JSON and _media_type(call) != _SAYS_JSON:
-        return _unread(call, scope, path)
+        return _unread(call, scope)
     if newer and may_nest_deeper(body, _DEEPEST) and _depth(body) > _DEEPEST:
         return not_json("JSON body exceeds maximum nesting depth")
     fields = json_object(body)
@@ -102,10 +102,10 @@ def _media_type(call: Call) -> str:
     return (call.headers.get("content-type") or "").partition(";")[0].strip().lower()
 
 
-def _unread(call: Call, scope: RequestScope, path: str) -> Refusal:
+def _unread(call: Call, scope: RequestScope) -> Refusal:
     """A body with another content type than JSON: "anything else takes the model name from the path"."""
     form = _FORM_MODEL.search(call.body) if _media_type(call) == "multipart/form-data" else None
-    known = scope.model(form[1].decode("utf-8", "replace")) if form and form[1] else scope.listed(_named_by(path))
+    known = scope.model(form[1].decode("utf-8", "replace")) if form and form[1] else scope.listed(_named_by(call.path))
     if known is None:
         return Refusal(FailureKind.UNKNOWN_MODEL)
     return graph_fault("Non-json request received in text generation calculator")
@@ -175,7 +175,7 @@ def every_answer(call: Call, scope: RequestScope) -> RawHeaders:
 
 def enter(call: Call, scope: RequestScope, kind: Kind) -> Admitted | Refusal:
     """A request to a graph of that kind, or why the server refuses it, or a graph of another kind."""
-    admitted = admit(call, scope, call.path)
+    admitted = admit(call, scope)
     if isinstance(admitted, Refusal):
         return admitted
     made = kind_of(admitted.fields["model"])
@@ -202,7 +202,7 @@ def unrouted(call: Call, scope: RequestScope, allowed: tuple[str, ...]) -> Reply
     if call.method == "OPTIONS" and (scope.edition == "observed" or path not in _COMPLETIONS):
         return body_reply(b"", content_type=JSON)
     if call.method == "POST" and path.startswith(_ROOTS) and path != CONFIG_PATH:
-        admitted = admit(call, scope._replace(edition="observed"), path)
+        admitted = admit(call._replace(path=path), scope._replace(edition="observed"))
         if isinstance(admitted, Refusal):
             return admitted
         kind = kind_of(admitted.fields["model"])
