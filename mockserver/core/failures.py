@@ -78,6 +78,12 @@ class Refusal(NamedTuple):
     identity: int = 0
     call: Call | None = None
 
+    @property
+    def reason(self) -> str:
+        """Why, on one line: its message, else its violations, else its kind."""
+        violations = "; ".join(f"{each.field or 'body'}: {each.message}" for each in self.violations)
+        return " ".join(self.message.split()) or violations or self.kind.replace("_", " ")
+
 
 class SimulatorError(NamedTuple):
     """An error of the simulator's own, outside any vendor's format: nothing is served there, or a header of ours cannot

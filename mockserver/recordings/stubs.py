@@ -194,11 +194,10 @@ def _understood(recorded: Recorded, router: Routes, settings: Settings, match: s
     except HeaderError as error:
         return Lost(recorded.place, str(error))
     if plan.refusal is not None and match != EXACT and route.operation is not None:
-        why = f": {plan.refusal.message}" if plan.refusal.message else f" ({plan.refusal.kind})"
         return Lost(
             recorded.place,
-            f"{route.dialect.name} refuses this request{why}. A stub cannot answer what the dialect refuses; if the "
-            "request is for another dialect, add a route for its path",
+            f"{route.dialect.name} refuses this request: {plan.refusal.reason}. A stub cannot answer what the dialect "
+            "refuses; if the request is for another dialect, add a route for its path",
         )
     return _Asked(recorded, route, RequestFacts(plan.context, plan.request))
 

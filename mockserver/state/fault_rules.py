@@ -161,9 +161,7 @@ def misfit(fault: Fault, plan: Plan) -> str | None:
     if not kind.streams and kind.says is None:
         return None
     if plan.refusal is not None:
-        violations = "; ".join(f"{each.field or 'body'}: {each.message}" for each in plan.refusal.violations)
-        why = " ".join(plan.refusal.message.split()) or violations or plan.refusal.kind.replace("_", " ")
-        return f"needs an answer of the model, but this request is refused: {why}"
+        return f"needs an answer of the model, but this request is refused: {plan.refusal.reason}"
     if kind.streams and not (request is not None and request.output.stream):
         return 'needs a stream, but this request does not ask for one with "stream": true'
     if kind.says is not None and not plan.generates:

@@ -26,7 +26,7 @@ from mockserver.core.generation import Choice, Generation, GenerationRequest, Ou
 from mockserver.core.seeding import hex_digits, uuid4_text
 from mockserver.core.timeline import Reply, TokenTiming
 from mockserver.dialects.friendli.checks import CHAT_CHECKS, CHAT_FIELDS, conflicts
-from mockserver.dialects.friendli.errors import in_one_message, invalid
+from mockserver.dialects.friendli.errors import invalid
 from mockserver.dialects.friendli.models import Place, Traits, traits_of
 from mockserver.dialects.friendli.read import (
     FriendliOptions,
@@ -71,7 +71,6 @@ MEDIA_REFUSALS = {
 _NO_THOUGHT = Reasoning(None, "hidden")
 
 
-@in_one_message
 def read_chat(place: Place, call: Call, scope: RequestScope) -> GenerationRequest | Refusal:
     """The request to a place, or its refusal."""
     body, edition = json_body(call.body), scope.edition

@@ -22,7 +22,7 @@ from mockserver.core.seeding import derive, fingerprint, hex_digits
 from mockserver.core.timeline import FrameBatch, LazyFrames, Reply, TokenTiming
 from mockserver.dialects.friendli.chats import is_late, spaced
 from mockserver.dialects.friendli.checks import CHECKS, conflicts
-from mockserver.dialects.friendli.errors import in_one_message, invalid
+from mockserver.dialects.friendli.errors import invalid
 from mockserver.dialects.friendli.models import Place
 from mockserver.dialects.friendli.read import (
     NO_STOPS,
@@ -254,21 +254,18 @@ def _answer(generation: Generation) -> Members:
 # --- token ids, and the texts of chats -------------------------------------------------------------------------------
 
 
-@in_one_message
 def tokenize(place: Place, call: Call, scope: RequestScope) -> Reply | Refusal:
     """The token ids of a text."""
     found = valid_body(place, call, scope, "TokenizationRequest")
     return found if isinstance(found, Refusal) else body_reply({"tokens": tokens.encode(found[0]["prompt"])})
 
 
-@in_one_message
 def detokenize(place: Place, call: Call, scope: RequestScope) -> Reply | Refusal:
     """The text of token ids."""
     found = valid_body(place, call, scope, "DetokenizationRequest")
     return found if isinstance(found, Refusal) else body_reply({"text": tokens.decode(ints(found[0]["tokens"]))})
 
 
-@in_one_message
 def render(place: Place, call: Call, scope: RequestScope) -> Reply | Refusal:
     """The text that a chat is to the model, up to where the answer begins."""
     found = valid_body(place, call, scope, "ChatRenderRequest")

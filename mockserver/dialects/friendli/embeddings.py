@@ -10,7 +10,7 @@ from mockserver.core.failures import FailureKind, Refusal, Violation
 from mockserver.core.generation import Generation, GenerationRequest
 from mockserver.core.seeding import hex_digits
 from mockserver.core.timeline import Reply, TokenTiming
-from mockserver.dialects.friendli.errors import in_one_message, invalid
+from mockserver.dialects.friendli.errors import invalid
 from mockserver.dialects.friendli.models import Place
 from mockserver.dialects.friendli.read import beyond_window, valid_body
 from mockserver.dialects.openai.embeddings import EmbeddingForm, embedding_request, embeddings
@@ -20,7 +20,6 @@ from mockserver.dialects.openai.replies import body_reply, usage_object
 _DIMENSIONS = 1_024
 
 
-@in_one_message
 def read_embedding(place: Place, call: Call, scope: RequestScope) -> GenerationRequest | Refusal:
     """The request, or its refusal."""
     found = valid_body(place, call, scope, "EmbeddingRequest")

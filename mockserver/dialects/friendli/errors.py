@@ -9,9 +9,9 @@ with 500. Guessed: by the page, and in completions to this day, what breaks the 
 `{"message": ..., "error": {}}` that the vendor's provider for Vercel reads (vendor note B4).
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from functools import cache
-from typing import Any, TypeVar
+from typing import Any
 
 from mockserver.core.calls import Call
 from mockserver.core.dialects import Edition, ErrorTable, ErrorTemplate, RequestScope, error_event
@@ -20,13 +20,10 @@ from mockserver.core.quotas import PERIODS, Allowance, Limit, LimitState, LimitU
 from mockserver.core.seeding import hex_digits
 from mockserver.core.timeline import RawHeaders
 from mockserver.dialects.contracts import Words, custom_words, pydantic_words
-from mockserver.dialects.friendli.models import Place, not_found
+from mockserver.dialects.friendli.models import not_found
 from mockserver.dialects.openai.read import bearer
 from mockserver.dialects.openai.replies import date_header
 
-Made = TypeVar("Made")
-# The code of refusals by the Messages API, which have Anthropic's form.
-INVALID_MESSAGE = "invalid_request_error"
 # Pydantic's prefix of the messages of custom checks.
 _VALUE_ERROR = "Value error, "
 _MESSAGES: dict[FailureKind, tuple[int, str]] = {
@@ -73,25 +70,30 @@ def _no_model(refusal: Refusal, message: str) -> dict[str, Any]:
     return _gateway(refusal, not_found(name) if name and not refusal.message else message)
 
 
-def _of_messages(refusal: Refusal, message: str) -> dict[str, Any]:
-    id_ = f"req_{hex_digits(refusal.identity, 24, 'request')}"
-    return {"type": "error", "error": {"type": refusal.code, "message": message}, "request_id": id_}
-
-
-def _invalid(kind: FailureKind, *, today: bool) -> ErrorTemplate:
-    """A body that is refused for its violations one by one, or for none: today's engine says a message then."""
+def _by_page(kind: FailureKind) -> ErrorTemplate:
+    """A body that is refused for all its violations."""
     code, wording = _DETAILS[kind]
 
     def body(refusal: Refusal, message: str) -> dict[str, Any]:
-        if refusal.code == INVALID_MESSAGE:
-            return _of_messages(refusal, message)
-        found = _details(refusal.violations)
-        if today and not found:
-            return {"message": message}
         where = ["body", refusal.param] if refusal.param else ["body"]
-        return {"detail": found or [{"loc": where, "msg": message, "type": refusal.code or code}]}
+        whole = {"loc": where, "msg": message, "type": refusal.code or code}
+        return {"detail": _details(refusal.violations) or [whole]}
 
-    return ErrorTemplate(422, wording.removeprefix(_VALUE_ERROR) if today else wording, body)
+    return ErrorTemplate(422, wording, body)
+
+
+def _by_engine(refusal: Refusal, message: str) -> dict[str, Any]:
+    """Today's engine refuses all but completions for the first violation alone, in one message, which the Messages API
+    states in Anthropic's form."""
+    path = refusal.call.path if refusal.call is not None else ""
+    if refusal.violations and path.endswith("/v1/completions"):
+        return {"detail": _details(refusal.violations)}
+    if refusal.violations:
+        message = _first_fault(refusal.violations[0])
+    if not path.endswith("/v1/messages"):
+        return {"message": message}
+    error = {"type": refusal.code or "invalid_request_error", "message": message}
+    return {"type": "error", "error": error, "request_id": f"req_{hex_digits(refusal.identity, 24, 'request')}"}
 
 
 # Recorded of a wrong key; a missing one is assumed to be refused the same way.
@@ -107,7 +109,7 @@ _FAILED = ErrorTemplate(
 )
 _DOCUMENTED: ErrorTable = {
     **{kind: ErrorTemplate(status, wording, _message) for kind, (status, wording) in _MESSAGES.items()},
-    **{kind: _invalid(kind, today=False) for kind in _DETAILS},
+    **{kind: _by_page(kind) for kind in _DETAILS},
     # "Gives the HTTP 429 Too Many Requests response status code."
     FailureKind.TIMEOUT: ErrorTemplate(429, _MESSAGES[FailureKind.TIMEOUT][1], _message),
 }
@@ -115,7 +117,10 @@ ERRORS: dict[Edition, ErrorTable] = {
     "documented": _DOCUMENTED,
     "observed": {
         **_DOCUMENTED,
-        **{kind: _invalid(kind, today=True) for kind in _DETAILS},
+        **{
+            kind: ErrorTemplate(422, wording.removeprefix(_VALUE_ERROR), _by_engine)
+            for kind, (_, wording) in _DETAILS.items()
+        },
         # `timeout_microseconds` is gone: today it is a gateway that times out.
         FailureKind.TIMEOUT: ErrorTemplate(*_MESSAGES[FailureKind.TIMEOUT], _message),
         FailureKind.MISSING_CREDENTIALS: _UNAUTHORIZED,
@@ -138,32 +143,7 @@ def invalid(violations: Iterable[Violation], kind: FailureKind = FailureKind.INV
     return Refusal(kind, violations=tuple(violations))
 
 
-def in_one_message(read: Callable[[Place, Call, RequestScope], Made | Refusal]) -> Callable[..., Made | Refusal]:
-    """Let a reader of calls refuse them as today's engine does all but completions: for the first violation alone, in
-    one message."""
-
-    def reading(place: Place, call: Call, scope: RequestScope) -> Made | Refusal:
-        made = read(place, call, scope)
-        if isinstance(made, Refusal) and made.violations and scope.edition == "observed":
-            return _of_first_violation(made)
-        return made
-
-    return reading
-
-
-def _of_first_violation(refusal: Refusal) -> Refusal:
-    first = refusal.violations[0]
-    if first.field == "reasoning_effort" and isinstance(first.found, str):
-        # Recorded: the engine knows the efforts as an enumeration.
-        return Refusal(refusal.kind, f"invalid JSON payload: unknown enum value: '{first.found}'", first.field)
-    words = _words(first)
-    # A body that is not JSON has the position of its error, but no field.
-    field = first.field if first.rule != "json" else ""
-    message = f"{field}: {words[1]}".removeprefix(": ") if words else first.message
-    return Refusal(refusal.kind, message, field or None)
-
-
-# --- one violation as one entry of `detail`, in the words of FastAPI ------------------------------------------------
+# --- violations in the words of FastAPI -------------------------------------------------------------------------------
 
 
 def _words(violation: Violation) -> Words | None:
@@ -174,6 +154,16 @@ def _words(violation: Violation) -> Words | None:
         case "object":
             return _DETAILS[FailureKind.NOT_AN_OBJECT]
     return pydantic_words(violation)
+
+
+def _first_fault(violation: Violation) -> str:
+    if violation.field == "reasoning_effort" and isinstance(violation.found, str):
+        # Recorded: the engine knows the efforts as an enumeration.
+        return f"invalid JSON payload: unknown enum value: '{violation.found}'"
+    words = _words(violation)
+    # A body that is not JSON has the position of its error, but no field.
+    field = violation.field if violation.rule != "json" else ""
+    return f"{field}: {words[1]}".removeprefix(": ") if words else violation.message
 
 
 def _details(violations: Iterable[Violation]) -> list[dict[str, Any]]:

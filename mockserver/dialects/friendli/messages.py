@@ -16,7 +16,6 @@ from mockserver.core.failures import FailureKind, Refusal, Violation
 from mockserver.core.generation import GenerationRequest
 from mockserver.core.seeding import alphanumerics, hex_digits
 from mockserver.dialects.friendli.checks import schema_violations, tool_conflicts
-from mockserver.dialects.friendli.errors import INVALID_MESSAGE, in_one_message
 from mockserver.dialects.friendli.models import Place, traits_of
 from mockserver.dialects.friendli.read import read_reasoning, valid_body, without_unknown
 from mockserver.dialects.messages.read import MessageOptions, message_request
@@ -29,12 +28,6 @@ _KNOWN = ("text", "image", "tool_use", "tool_result")
 
 def read_message(place: Place, call: Call, scope: RequestScope) -> GenerationRequest | Refusal:
     """The request to a place, or its refusal."""
-    made = _read(place, call, scope)
-    return made._replace(code=INVALID_MESSAGE) if isinstance(made, Refusal) else made
-
-
-@in_one_message
-def _read(place: Place, call: Call, scope: RequestScope) -> GenerationRequest | Refusal:
     found = valid_body(place, call, scope, "MessagesRequest", _conflicts)
     if isinstance(found, Refusal):
         return found

@@ -22,7 +22,7 @@ from mockserver.core.seeding import hex_digits, uuid4_text
 from mockserver.core.timeline import Reply, TokenTiming
 from mockserver.dialects.friendli.chats import MEDIA_REFUSALS, accepted, due_choice, media_in, read_prompt, shown
 from mockserver.dialects.friendli.checks import branch_violations, schema_violations, tool_conflicts
-from mockserver.dialects.friendli.errors import in_one_message, invalid
+from mockserver.dialects.friendli.errors import invalid
 from mockserver.dialects.friendli.models import Place, traits_of
 from mockserver.dialects.friendli.read import Thoughts, beyond_window, read_format, read_reasoning, valid_body
 from mockserver.dialects.openai.read import Body, function_tool, number_or, tool_choice
@@ -55,7 +55,6 @@ class EffectiveOptions(NamedTuple):
     thoughts: Thoughts = "apart"
 
 
-@in_one_message
 def read_response(place: Place, call: Call, scope: RequestScope) -> GenerationRequest | Refusal:
     """The request to a place, or its refusal."""
     found = valid_body(place, call, scope, "ResponsesRequest", _conflicts, _unsupported)
