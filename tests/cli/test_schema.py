@@ -188,13 +188,14 @@ def misspelt(value: Any, place: str = "$") -> Iterator[tuple[str, Any]]:
 
 
 def test_a_misspelt_key_is_refused_by_reader_and_schema() -> None:
+    schema = Draft7Validator(CONFIG)
     cases = {name: list(misspelt(told)) for name, told in CONFIGS.items() if told}
     assert all(cases.values())
     misread = [
         f"{name}: {place}"
         for name, documents in cases.items()
         for place, document in documents
-        if not refused(document) or not wrong(CONFIG, document)
+        if not refused(document) or schema.is_valid(document)
     ]
     assert misread == []
 

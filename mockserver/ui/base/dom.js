@@ -81,11 +81,6 @@ export function field(label, control, hint) {
   return h("div", { class: "field" }, h("label", { for: control.id }, label), control, small);
 }
 
-/** @param {string} text @param {any} box */
-export function check(text, box) {
-  return h("label", { class: "check" }, box, text);
-}
-
 /**
  * Calls a function at most once per frame, however often it is requested.
  * @param {() => void} work

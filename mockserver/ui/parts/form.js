@@ -1,8 +1,8 @@
 /** A form made from a contract: one control for each property of a request's JSON Schema. */
 
-import { field, h, select } from "../base/dom.js";
+import { h, select } from "../base/dom.js";
 
-/** @typedef {{name: string, control: any, read: () => unknown}} Input `read` returns undefined if nothing is set */
+/** @typedef {{name: string, control: any, read: () => unknown, description?: string}} Input `read` returns undefined if nothing is set */
 
 /**
  * A schema's properties, including those of the schemas that it consists of.
@@ -27,12 +27,7 @@ function resolved(schema, document) {
  */
 export function inputsOf(schema, document, except) {
   const properties = Object.entries(propertiesOf(schema, document)).filter(([name]) => !except.has(name));
-  return properties.map(([name, property]) => inputOf(name, resolved(property, document)));
-}
-
-/** @param {Input} input @param {any} schema */
-export function labelled(input, schema) {
-  return field(input.name, input.control, schema?.description);
+  return properties.map(([name, property]) => ({ ...inputOf(name, resolved(property, document)), description: property?.description }));
 }
 
 /** @param {string} name @param {any} schema @returns {Input} */

@@ -1,12 +1,12 @@
 /** One side of the playground: the form for a request, and its answer: text, raw events and timing. */
 
 import { get } from "../base/api.js";
-import { check, field, fill, h, perFrame, select } from "../base/dom.js";
+import { field, fill, h, perFrame, select } from "../base/dom.js";
 import { json } from "../base/answer-text.js";
 import { send } from "../base/request.js";
 import { counted, duration, gradeOf } from "../base/format.js";
 import { Chart } from "../parts/chart.js";
-import { inputsOf, labelled, propertiesOf } from "../parts/form.js";
+import { inputsOf, propertiesOf } from "../parts/form.js";
 import { failure } from "../parts/states.js";
 import { toast } from "../parts/toasts.js";
 
@@ -45,7 +45,7 @@ export class Panel {
     this.chart.element.hidden = true;
     this.element = h("section", { class: "card pane stack", "aria-label": `Request ${letter} and its answer` },
       h("div", { class: "choose" }, field("Dialect", this.dialect), field("Operation", this.operation), field("Model", this.model), field("Latency", this.latency), this.models, this.presets),
-      h("div", { class: "row" }, check("Stream", this.stream)),
+      h("div", { class: "row" }, h("label", { class: "check" }, this.stream, "Stream")),
       h("details", null, h("summary", null, "Parameters (from the vendor's contract)"), this.parameters),
       h("details", null, h("summary", null, "The request that will be sent"), this.body),
       this.status,
@@ -100,7 +100,7 @@ export class Panel {
     const schema = path?.[operation.method.toLowerCase()]?.requestBody?.content["application/json"].schema ?? {};
     this.properties = propertiesOf(schema, document);
     this.#inputs = inputsOf(schema, document, OWN);
-    fill(this.parameters, this.#inputs.map((input) => labelled(input, this.properties?.[input.name])));
+    fill(this.parameters, this.#inputs.map(({ name, control, description }) => field(name, control, description)));
     // A model that shows its thoughts needs more tokens before its text begins.
     this.#preset("max_tokens", "messages" in this.properties ? "512" : "64");
     this.#preset("max_output_tokens", "512");
