@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Callable
 import orjson
 
 from mockserver.state.deliveries import Deliveries
-from mockserver.state.journal.exchanges import Exchange, Journal
+from mockserver.state.journal.exchanges import Exchange, Journal, Subscribers
 from mockserver.state.journal.transcripts import summary_of
 
 # How many unread events a subscriber may have; it misses later ones.
@@ -18,19 +18,17 @@ _HEARTBEAT_SECONDS = 15.0
 async def wait_for_requests(journal: Journal, count: int | None, seconds: float) -> bool:
     """Wait until so many requests to a model have begun, including forgotten ones; without a number, until every answer
     has ended. Return False on timeout."""
-    changed = asyncio.Event()
-    stop = journal.watchers.add(lambda exchange: changed.set())
-    return await _wait(changed, stop, lambda: journal.is_idle if count is None else journal.asked >= count, seconds)
+    return await _wait(journal.watchers, lambda: journal.is_idle if count is None else journal.asked >= count, seconds)
 
 
 async def wait_for_deliveries(deliveries: Deliveries, count: int, seconds: float) -> bool:
     """Wait until so many deliveries have ended, including forgotten ones; return False on timeout."""
+    return await _wait(deliveries.watchers, lambda: deliveries.ended >= count, seconds)
+
+
+async def _wait(watchers: Subscribers, holds: Callable[[], bool], seconds: float) -> bool:
     changed = asyncio.Event()
-    stop = deliveries.watchers.add(changed.set)
-    return await _wait(changed, stop, lambda: deliveries.ended >= count, seconds)
-
-
-async def _wait(changed: asyncio.Event, stop: Callable[[], None], holds: Callable[[], bool], seconds: float) -> bool:
+    stop = watchers.add(lambda one: changed.set())
     try:
         async with asyncio.timeout(seconds):
             while not holds():

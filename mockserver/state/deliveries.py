@@ -39,7 +39,7 @@ class Delivery:
 class Deliveries:
     """The webhook queues of a namespace, and the latest deliveries from them, oldest first.
 
-    The `watchers` are called in the server's thread whenever a delivery ends.
+    The `watchers` are called in the server's thread with each delivery that ends.
     """
 
     __slots__ = ("_closers", "_kept", "_queues", "begun", "ended", "watchers")
@@ -80,7 +80,7 @@ class Deliveries:
         delivery.outcome, delivery.seconds = outcome._replace(headers=(), body=outcome.body[:_ANSWER]), seconds
         self.ended += 1
         for watcher in self.watchers.each:
-            watcher()
+            watcher(delivery)
 
     def on_reset(self, closer: Callable[[], None]) -> None:
         """Call `closer` when the webhook queues are emptied, so that it stops what it has begun for them."""

@@ -7,9 +7,9 @@ succeeded is over: the same request again is another call, and so is one that ar
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from itertools import pairwise
+from typing import NamedTuple
 
 import orjson
 
@@ -27,8 +27,7 @@ _TRUNCATING = frozenset(name for name, kind in FAULTS.items() if kind.harm == "t
 _SPOILING = frozenset(name for name, kind in FAULTS.items() if kind.harm == "spoils")
 
 
-@dataclass(frozen=True, slots=True)
-class Attempts:
+class Attempts(NamedTuple):
     """The attempts of one call, in order of arrival."""
 
     views: tuple[View, ...]

@@ -4,7 +4,7 @@ REVIEWS has a function for each. In doubt the client is right; what the journal 
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 from itertools import pairwise
 from statistics import median
 from typing import Any, Literal, NamedTuple, get_args
@@ -100,8 +100,7 @@ class Unjudged(NamedTuple):
     why: str
 
 
-@dataclass(frozen=True, slots=True)
-class ReviewContext:
+class ReviewContext(NamedTuple):
     """The evidence: the exchanges, the calls in them, the declaration, and the present on the server's clock.
 
     `now` is None if there is nothing but the journal; `ahead` is how far the clock is ahead at present. `answered` has
@@ -111,9 +110,9 @@ class ReviewContext:
     views: Sequence[View]
     calls: Sequence[Attempts]
     declared: ClientFacts
-    now: float | None = None
-    ahead: float = 0.0
-    answered: Mapping[bytes, View] = field(default_factory=dict)
+    now: float | None
+    ahead: float
+    answered: Mapping[bytes, View]
 
 
 Review = Callable[[ReviewContext], Iterator[Finding | Unjudged]]

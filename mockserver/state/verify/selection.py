@@ -5,7 +5,6 @@ requests to a model are considered, unless the first match says where requests g
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple, get_args
 
 from mockserver.core.dialects import Dialect
@@ -68,8 +67,7 @@ class Selection(NamedTuple):
     asked: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Selector:
+class Selector(NamedTuple):
     """The subject of a check: the exchanges of a journal that match all of the matches."""
 
     look: Callable[[], Past]
@@ -83,7 +81,7 @@ class Selector:
         for name in match:
             if name not in known:
                 raise CriteriaError(f"match: {unknown_name('field', name, known)}")
-        return Selector(self.look, self.filter_exchanges, (*self.matches, match))
+        return self._replace(matches=(*self.matches, match))
 
     def select(self) -> Selection:
         """The exchanges that match, and the others. Raises CriteriaError."""
