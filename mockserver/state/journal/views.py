@@ -188,7 +188,7 @@ class View:
     @property
     def breaks_contract(self) -> bool:
         """Whether the vendor would have refused the request itself, regardless of stubs and faults."""
-        if self.is_for_want_of_a_stub:
+        if self.is_refused_as_unmatched:
             return False
         return self.refused in _BREACHES or self.data.get("decision", _NOTHING).get("by") == "simulator_error"
 
@@ -209,7 +209,7 @@ class View:
         return bool(self.nearest)
 
     @property
-    def is_for_want_of_a_stub(self) -> bool:
+    def is_refused_as_unmatched(self) -> bool:
         """Whether it was refused because only stubs may answer, and none matched."""
         # The vendor's own refusals come before stubs are searched, and those by faults are named as such.
         unmatched = self.data.get("decision", _NOTHING).get("unmatched", False) and not self.faults
@@ -248,7 +248,11 @@ def line(view: View) -> str:
     by = f" by {view.rule}" if view.rule else ""
     by += f" (stale: {', '.join(each['field'] for each in view.stale)})" if view.stale else ""
     refused = (
-        " as no stub matches" if view.is_for_want_of_a_stub else f" {view.refused}{_why(view)}" if view.refused else ""
+        " as no stub matches"
+        if view.is_refused_as_unmatched
+        else f" {view.refused}{_why(view)}"
+        if view.refused
+        else ""
     )
     calls = f", calls {', '.join(call['name'] for call in view.tool_calls)}" if view.tool_calls else ""
     faults = f", with fault {' and '.join(view.faults)}" if view.faults else ""
