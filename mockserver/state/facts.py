@@ -9,9 +9,8 @@ from urllib.parse import parse_qsl
 
 import orjson
 
-from mockserver.core.calls import Call
 from mockserver.core.failures import Refusal
-from mockserver.core.generation import INSTRUCTING, GenerationRequest, Message, Prompt
+from mockserver.core.generation import GenerationRequest
 from mockserver.core.json_values import Path, nests_absurdly, values_at
 from mockserver.core.matching.whole_requests import WHOLE, WHOLE_WITH_IDS, whole_request, without_secrets
 from mockserver.core.regexes import renew_time_budget
@@ -24,61 +23,43 @@ _BOUNDARY = re.compile(r'boundary="?([^";, ]+)')
 class RequestFacts:
     """The facts of a request, under the names that criteria use; None for what it does not have.
 
-    `number` counts the requests to a model in the namespace, `attempt` the attempts of this request after failures,
-    both from 1 on. What is searched in them shares one budget of time, which begins now.
+    - `dialect`, `operation`: their names. `path`: the dialect's own, or that of a route of the user's own.
+    - `headers`: by name in lower case; of several with the same name the first counts.
+    - `prompt`: everything that the model reads, the prompt or the whole conversation; of several prompts the last.
+    - `messages`: the conversation, oldest first; none for a completion.
+    - `tools`: the names of the tools on offer. `tool_result`: that of the tool whose result is the last message.
+    - `number` counts the requests to a model in the namespace, `attempt` the attempts of this request after failures,
+      both from 1 on.
+
+    What is searched in them shares one budget of time, which begins now.
     """
 
     def __init__(
         self, context: RequestContext, request: GenerationRequest | None = None, number: int = 1, attempt: int = 1
     ) -> None:
         renew_time_budget()
-        self.number = number
-        self.attempt = attempt
-        self._route = context.route
-        self._request = request
+        route, self.call = context.route, context.call
+        self.dialect = route.dialect.name
+        self.operation = route.operation.name if route.operation is not None else None
+        self.path = route.configured.path if route.configured is not None else self.call.path
+        self.method = self.call.method
+        self.headers: Mapping[str, str] = self.call.headers
+        self.model = request.model if request is not None else None
+        self.stream = request is not None and request.output.stream
+        self.tools = tuple([tool.name for tool in request.tools]) if request is not None else ()
+        self.number, self.attempt = number, attempt
+        self._route = route
+        self._prompts = request.prompts if request is not None else ()
+        self.prompt = self._prompts[-1].text if self._prompts else None
+        self.messages = self._prompts[-1].messages if self._prompts else ()
+        self.tool_result = self.messages[-1].answers if self.messages else None
         self._values: dict[tuple[str, Path], Sequence[object]] = {}
-        self.call: Call = context.call
-
-    @property
-    def dialect(self) -> str:
-        """The dialect's name."""
-        return self._route.dialect.name
-
-    @property
-    def operation(self) -> str | None:
-        """The operation's name."""
-        return self._route.operation.name if self._route.operation is not None else None
-
-    @property
-    def path(self) -> str:
-        """The dialect's own path, or that of a route of the user's own."""
-        return self._route.configured.path if self._route.configured is not None else self.call.path
-
-    @property
-    def method(self) -> str:
-        """The HTTP method."""
-        return self.call.method
-
-    @property
-    def model(self) -> str | None:
-        """The model that is asked for."""
-        return self._request.model if self._request is not None else None
-
-    @property
-    def stream(self) -> bool:
-        """Whether a stream is asked for."""
-        return self._request is not None and self._request.output.stream
 
     @property
     def key(self) -> str | None:
         """The API key."""
         credentials = self._route.dialect.credentials
         return credentials(self.call) if credentials is not None else None
-
-    @property
-    def headers(self) -> Mapping[str, str]:
-        """The headers by name in lower case; of several with the same name the first counts."""
-        return self.call.headers
 
     @cached_property
     def body(self) -> Any:
@@ -106,16 +87,6 @@ class RequestFacts:
             return b64encode(body).decode()
 
     @property
-    def prompt(self) -> str | None:
-        """Everything that the model reads: the prompt, or the whole conversation; of several prompts the last."""
-        return self._prompts[-1].text if self._prompts else None
-
-    @property
-    def messages(self) -> tuple[Message, ...]:
-        """The conversation, oldest first; none for a completion."""
-        return self._prompts[-1].messages if self._prompts else ()
-
-    @property
     def last_user(self) -> str | None:
         """The last user message; for a completion the prompt."""
         return _first(self.values("last_user", ()))
@@ -135,16 +106,6 @@ class RequestFacts:
         """How many user messages there are; one for a completion."""
         users = sum(message.role == "user" for message in self.messages)
         return users if self.messages else len(self._prompts[-1:])
-
-    @property
-    def tools(self) -> tuple[str, ...]:
-        """The names of the tools on offer."""
-        return tuple(tool.name for tool in self._request.tools) if self._request is not None else ()
-
-    @property
-    def tool_result(self) -> str | None:
-        """The name of the tool whose result is the last message."""
-        return self.messages[-1].answers if self.messages else None
 
     def values(self, field: str, path: Path) -> Sequence[object]:
         """The values of a field, of which there may be none or several; looked up once."""
@@ -175,7 +136,7 @@ class RequestFacts:
             case "last_message":
                 return [self.messages[-1].text]
             case "system":
-                return [message.text for message in self.messages if message.role in INSTRUCTING]
+                return self._prompts[-1].instructions if self._prompts else ()
             case "tool":
                 return self.tools
             case _ if field in (WHOLE, WHOLE_WITH_IDS):
@@ -184,10 +145,6 @@ class RequestFacts:
             case _:
                 value = getattr(self, field)
         return () if value is None else (value,)
-
-    @property
-    def _prompts(self) -> tuple[Prompt, ...]:
-        return self._request.prompts if self._request is not None else ()
 
 
 def _first(values: Sequence[object]) -> str | None:
