@@ -17,7 +17,6 @@ from mockserver.core.generation import (
     GenerationRequest,
     Limits,
     Output,
-    Prompt,
     Stops,
     Unseen,
 )
@@ -38,7 +37,6 @@ from mockserver.dialects.openai.models import (
 )
 from mockserver.dialects.openai.read import (
     NO_OFFER,
-    Body,
     chat_prompt,
     content_text,
     is_azure,
@@ -87,18 +85,13 @@ def read_chat(call: Call, scope: RequestScope, rules: RequestRules = _RULES) -> 
     refusal = too_long(prompt.token_count, model, family, "chat")
     if refusal is not None:
         return refusal
-    request = _request(body, prompt, model.context, family, azure=is_azure(call))
-    return request if rules.adapt is None else rules.adapt(body, request)
-
-
-def _request(body: Body, prompt: Prompt, context: int, family: Family, *, azure: bool) -> GenerationRequest:
     options, stop, tier = body.get("stream_options") or NOTHING, body.get("stop"), body.get("service_tier") or "auto"
     most = body.get("max_completion_tokens")
     most = body.get("max_tokens") if most is None else most
     effort, choice = effort_asked(body, family), body.get("tool_choice")
     form, predicted = body.get("response_format"), body.get("prediction")
     tools, tool_choice = read_offer(body) if body.get("tools") or body.get("functions") else NO_OFFER
-    return GenerationRequest(
+    request = GenerationRequest(
         model=body["model"],
         prompts=(prompt,),
         output=Output(
@@ -106,7 +99,7 @@ def _request(body: Body, prompt: Prompt, context: int, family: Family, *, azure:
             include_usage=bool(options.get("include_usage")),
             logprobs=int(body.get("top_logprobs") or 0) if body.get("logprobs") else None,
         ),
-        limits=Limits(None if most is None else int(most), context=context),
+        limits=Limits(None if most is None else int(most), context=model.context),
         stops=Stops() if stop is None else Stops(stop_texts(stop)),
         sampling=sampling(body),
         constraint=None if form is None else read_format(form),
@@ -120,10 +113,11 @@ def _request(body: Body, prompt: Prompt, context: int, family: Family, *, azure:
             tier_of(tier),
             options.get("include_obfuscation") is not False,
             isinstance(choice, dict) and choice["type"] != "allowed_tools",
-            azure,
+            is_azure(call),
             (body.get("moderation") or NOTHING).get("model"),
         ),
     )
+    return request if rules.adapt is None else rules.adapt(body, request)
 
 
 # --- answers -----------------------------------------------------------------------------------------------------
@@ -131,10 +125,9 @@ def _request(body: Body, prompt: Prompt, context: int, family: Family, *, azure:
 
 def write_chat(generation: Generation, pace: TokenTiming, scope: RequestScope) -> Reply:
     """The generation as one body, or as a stream of chunks, ahead of which one of Azure's tells of the prompt."""
-    options = generation.request.extra
-    azure = isinstance(options, ChatOptions) and options.azure
-    reply = write(_AZURE if azure else CHAT, _finished(generation), pace, scope)
-    if not (azure and reply.streamed):
+    options = _options(generation)
+    reply = write(_AZURE if options.azure else CHAT, _finished(generation, options), pace, scope)
+    if not (options.azure and reply.streamed):
         return reply
     told = {**dict.fromkeys(("id", "model", "object"), ""), "choices": [], "created": 0, **_PROMPT_FILTERS}
     first = b"data: %b\n\n" % _sorted(told)
@@ -143,14 +136,18 @@ def write_chat(generation: Generation, pace: TokenTiming, scope: RequestScope) -
 
 def whole_chat(generation: Generation, pace: TokenTiming, scope: RequestScope) -> dict[str, Any]:
     """The members of the one body."""
-    rendering = Rendering(CHAT, _finished(generation), pace, scope)
+    rendering = Rendering(CHAT, _finished(generation, _options(generation)), pace, scope)
     return whole_body(rendering, _around(rendering))
 
 
-def _finished(generation: Generation) -> Generation:
+def _options(generation: Generation) -> ChatOptions:
+    extra = generation.request.extra
+    return extra if isinstance(extra, ChatOptions) else ChatOptions()
+
+
+def _finished(generation: Generation, options: ChatOptions) -> Generation:
     """The generation with the finish reasons of its model."""
-    options = generation.request.extra
-    if isinstance(options, ChatOptions) and options.named and options.family.named_finish == "stop":
+    if options.named and options.family.named_finish == "stop":
         choices = [
             choice._replace(finish_reason="stop") if choice.finish_reason == "tool_calls" else choice
             for choice in generation.choices
@@ -166,7 +163,7 @@ def chat_id(scope: RequestScope) -> str:
 
 def _around(rendering: Rendering) -> Members:
     generation, scope = rendering.generation, rendering.scope
-    model, output, options = generation.request.model, generation.request.output, _options(rendering)
+    model, output, options = generation.request.model, generation.request.output, _options(rendering.generation)
     return {
         "id": chat_id(scope),
         "created": int(scope.now),
@@ -177,17 +174,12 @@ def _around(rendering: Rendering) -> Members:
     }
 
 
-def _options(rendering: Rendering) -> ChatOptions:
-    extra = rendering.generation.request.extra
-    return extra if isinstance(extra, ChatOptions) else ChatOptions()
-
-
 def _counts(rendering: Rendering) -> Members:
     """The usage with all its details, each of which is always there; only models that bill what is written to the cache
     tell it, in a place that is not known."""
     usage = rendering.generation.usage
     unseen, cached = usage.unseen or Unseen(), {"cached_tokens": usage.cached_tokens, "audio_tokens": 0}
-    if _options(rendering).family.cache_options:
+    if _options(rendering.generation).family.cache_options:
         cached["cache_write_tokens"] = usage.written_tokens
     return {
         **usage_object(usage),
@@ -207,7 +199,7 @@ def _streams(rendering: Rendering) -> bool:
 
 def _moderation(rendering: Rendering) -> Members | None:
     """What is said of the prompt and of the answers, if they are moderated."""
-    generation, model = rendering.generation, _options(rendering).moderated_by
+    generation, model = rendering.generation, _options(rendering.generation).moderated_by
     if model is None:
         return None
     # Imported on first use: hardly any chat is moderated.
@@ -253,7 +245,7 @@ def _logprobs(rendering: Rendering, choice: Choice, group: range | None = None) 
 
 def _unset(rendering: Rendering) -> Members:
     """A model that reasons, hears or searches has no log-probabilities, and does not say so."""
-    family = _options(rendering).family
+    family = _options(rendering.generation).family
     silent = family.efforts or family.hears or family.searches
     return {"finish_reason": None} if silent else {"logprobs": None, "finish_reason": None}
 
@@ -313,7 +305,7 @@ CHAT = Flavour(
     opening_step=0,
     plain=pretty,
     stream_headers=((b"content-type", b"text/event-stream; charset=utf-8"),),
-    padding=lambda rendering: b"}" if _options(rendering).padded else None,
+    padding=lambda rendering: b"}" if _options(rendering.generation).padded else None,
 )
 
 
@@ -367,5 +359,5 @@ _AZURE = CHAT._replace(
     part=(*CHAT.part, "content_filter_results"),
     encoding=Encoding(_sorted),
     plain=lambda value: _sorted(value) + b"\n",
-    padding=lambda rendering: b',"object":' if _options(rendering).padded else None,
+    padding=lambda rendering: b',"object":' if _options(rendering.generation).padded else None,
 )
