@@ -8,9 +8,8 @@ from typing import Any
 from mockserver.core.calls import Call
 from mockserver.core.dialects import RequestScope
 from mockserver.core.failures import Refusal
-from mockserver.core.generation import Choice, Generation, GenerationRequest, Limits, Output, Position, Stops
+from mockserver.core.generation import Choice, GenerationRequest, Limits, Output, Position, Stops
 from mockserver.core.seeding import alphanumerics
-from mockserver.core.timeline import Reply, TokenTiming
 from mockserver.dialects.contracts import Contract, components
 from mockserver.dialects.openai.checks import SHARED_CHECKS, Checks, RequestRules, accept, too_long
 from mockserver.dialects.openai.errors import model_headers
@@ -88,11 +87,6 @@ def read_completion(call: Call, scope: RequestScope, rules: RequestRules = _RULE
     return request if rules.adapt is None else rules.adapt(body, request)
 
 
-def write_completion(generation: Generation, pace: TokenTiming, scope: RequestScope) -> Reply:
-    """The generation as one body, or as a stream of chunks."""
-    return write(COMPLETION, generation, pace, scope)
-
-
 def _around(rendering: Rendering) -> Members:
     generation, scope = rendering.generation, rendering.scope
     model, output = generation.request.model, generation.request.output
@@ -163,3 +157,4 @@ COMPLETION = Flavour(
     plain=pretty,
     stream_headers=((b"content-type", b"text/event-stream"),),
 )
+write_completion = partial(write, COMPLETION)
