@@ -53,14 +53,6 @@ EMBEDDINGS = Operation(
     measure="embedding",
     summary="Embed texts",
 )
-MODERATIONS = Operation(
-    "moderations",
-    "POST",
-    ("/v1/moderations",),
-    Schemas("ModerationRequest", "Moderation"),
-    handler=on_demand(f"{_HERE}.moderations:moderate"),
-    summary="Flag what is harmful in texts",
-)
 LIST_MODELS = Operation(
     "models",
     "GET",
@@ -76,13 +68,6 @@ GET_MODEL = Operation(
     Schemas(response="Model"),
     handler=get_model,
     summary="One model",
-)
-DELETE_MODEL = Operation(
-    "delete_model",
-    "DELETE",
-    ("/v1/models/{id}",),
-    handler=delete_model,
-    summary="Delete a fine-tuned model",
 )
 
 
@@ -113,42 +98,39 @@ def on_responses(module: str, event: str | None = None) -> tuple[Operation, ...]
 
 
 _CONTINUES = (b'"previous_response_id"', b'"item_reference"', b'"conversation"')
-CREATE_RESPONSE = Operation(
-    "responses",
-    "POST",
-    ("/v1/responses",),
-    Schemas("ResponseRequest", "Response", "ResponseEvent"),
-    read=on_demand(f"{_HERE}.responses.requests:read_response"),
-    write=on_demand(f"{_HERE}.responses.answers:write_response"),
-    supports_tools=True,
-    summary="Answer what was said, called and given back",
-    stream_error=on_demand(f"{_HERE}.responses.answers:fail_response"),
-    history_markers=(*_CONTINUES, b'"background"'),
-)
-COMPACT_RESPONSE = Operation(
-    "compact_response",
-    "POST",
-    ("/v1/responses/compact",),
-    Schemas("ResponseRequest", "CompactedResponse"),
-    read=on_demand(f"{_HERE}.responses.requests:read_compaction"),
-    write=on_demand(f"{_HERE}.responses.answers:write_compaction"),
-    summary="Summarize a conversation as an item that stands for it",
-    history_markers=_CONTINUES,
-)
-COUNT_TOKENS = Operation(
-    "input_tokens",
-    "POST",
-    ("/v1/responses/input_tokens",),
-    Schemas("ResponseRequest"),
-    handler=on_demand(f"{_HERE}.responses.requests:count_tokens"),
-    summary="Count the tokens of an input",
-)
 _ITEM, _METADATA = "conversations/{id}/items/{item_id}", "MetadataRequest"
 _own = partial(_stored, f"{_HERE}.stored")
 RESPONSES: tuple[Operation, ...] = (
-    CREATE_RESPONSE,
-    COMPACT_RESPONSE,
-    COUNT_TOKENS,
+    Operation(
+        "responses",
+        "POST",
+        ("/v1/responses",),
+        Schemas("ResponseRequest", "Response", "ResponseEvent"),
+        read=on_demand(f"{_HERE}.responses.requests:read_response"),
+        write=on_demand(f"{_HERE}.responses.answers:write_response"),
+        supports_tools=True,
+        summary="Answer what was said, called and given back",
+        stream_error=on_demand(f"{_HERE}.responses.answers:fail_response"),
+        history_markers=(*_CONTINUES, b'"background"'),
+    ),
+    Operation(
+        "compact_response",
+        "POST",
+        ("/v1/responses/compact",),
+        Schemas("ResponseRequest", "CompactedResponse"),
+        read=on_demand(f"{_HERE}.responses.requests:read_compaction"),
+        write=on_demand(f"{_HERE}.responses.answers:write_compaction"),
+        summary="Summarize a conversation as an item that stands for it",
+        history_markers=_CONTINUES,
+    ),
+    Operation(
+        "input_tokens",
+        "POST",
+        ("/v1/responses/input_tokens",),
+        Schemas("ResponseRequest"),
+        handler=on_demand(f"{_HERE}.responses.requests:count_tokens"),
+        summary="Count the tokens of an input",
+    ),
     *on_responses(f"{_HERE}.stored", "ResponseEvent"),
     _own("get_item", "GET", _ITEM, "An item of a conversation"),
     _own("delete_item", "DELETE", _ITEM, "Remove an item from a conversation", None, "Conversation"),
@@ -193,10 +175,23 @@ OPENAI = Dialect(
         COMPLETIONS,
         *map(_also_unversioned, RESPONSES),
         EMBEDDINGS,
-        MODERATIONS,
+        Operation(
+            "moderations",
+            "POST",
+            ("/v1/moderations",),
+            Schemas("ModerationRequest", "Moderation"),
+            handler=on_demand(f"{_HERE}.moderations:moderate"),
+            summary="Flag what is harmful in texts",
+        ),
         _also_unversioned(LIST_MODELS),
         GET_MODEL,
-        DELETE_MODEL,
+        Operation(
+            "delete_model",
+            "DELETE",
+            ("/v1/models/{id}",),
+            handler=delete_model,
+            summary="Delete a fine-tuned model",
+        ),
     ),
     history=on_demand(f"{_HERE}.stored:make_store"),
     # Both editions are today's.
