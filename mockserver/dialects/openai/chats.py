@@ -11,15 +11,7 @@ import orjson
 from mockserver.core.calls import Call
 from mockserver.core.dialects import RequestScope
 from mockserver.core.failures import Refusal
-from mockserver.core.generation import (
-    Choice,
-    Generation,
-    GenerationRequest,
-    Limits,
-    Output,
-    Stops,
-    Unseen,
-)
+from mockserver.core.generation import Choice, Generation, GenerationRequest, Limits, Output, Stops, Unseen
 from mockserver.core.seeding import alphanumerics
 from mockserver.core.timeline import OPENING, LazyFrames, Reply, TokenTiming
 from mockserver.dialects.contracts import Contract, components

@@ -54,20 +54,10 @@ EMBEDDINGS = Operation(
     summary="Embed texts",
 )
 LIST_MODELS = Operation(
-    "models",
-    "GET",
-    ("/v1/models",),
-    Schemas(response="ModelList"),
-    handler=list_models,
-    summary="The models on offer",
+    "models", "GET", ("/v1/models",), Schemas(response="ModelList"), handler=list_models, summary="The models on offer"
 )
 GET_MODEL = Operation(
-    "model",
-    "GET",
-    ("/v1/models/{id}",),
-    Schemas(response="Model"),
-    handler=get_model,
-    summary="One model",
+    "model", "GET", ("/v1/models/{id}",), Schemas(response="Model"), handler=get_model, summary="One model"
 )
 
 
@@ -186,11 +176,7 @@ OPENAI = Dialect(
         _also_unversioned(LIST_MODELS),
         GET_MODEL,
         Operation(
-            "delete_model",
-            "DELETE",
-            ("/v1/models/{id}",),
-            handler=delete_model,
-            summary="Delete a fine-tuned model",
+            "delete_model", "DELETE", ("/v1/models/{id}",), handler=delete_model, summary="Delete a fine-tuned model"
         ),
     ),
     history=on_demand(f"{_HERE}.stored:make_store"),
