@@ -56,22 +56,20 @@ class Fault:
     match: RequestMatcher = ANYTHING
 
 
-def holds(chance: Chance, elapsed: float) -> bool:
+def is_open(chance: Chance, elapsed: float) -> bool:
     """Whether a rule's window is open `elapsed` seconds after it was armed: requests outside of it do not count."""
     return elapsed >= chance.start and (chance.seconds is None or elapsed < chance.start + chance.seconds)
 
 
 def triggers(chance: Chance, matched: int, applied: int, elapsed: float, draw: float) -> bool:
-    """Whether a request triggers the fault of a rule.
+    """Whether a request triggers the fault of a rule whose window is open.
 
-    The request is the `matched`-th (from 1 on) to match while the window was open, and the fault was applied
-    to `applied` others; the rule was armed `elapsed` seconds ago; `draw` is the request's draw, from 0 (included) to
-    1 (excluded).
+    The request is the `matched`-th (from 1 on) to match while it was, and the fault was applied to `applied` others;
+    the rule was armed `elapsed` seconds ago; `draw` is the request's draw, from 0 (included) to 1 (excluded).
     """
-    if not holds(chance, elapsed) or (chance.times is not None and applied >= chance.times):
-        return False
     turn = matched - chance.skip - 1
-    return turn >= 0 and turn % chance.every == 0 and draw < _share(chance, elapsed)
+    is_due = turn >= 0 and turn % chance.every == 0 and (chance.times is None or applied < chance.times)
+    return is_due and draw < _share(chance, elapsed)
 
 
 def _share(chance: Chance, elapsed: float) -> float:

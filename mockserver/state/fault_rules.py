@@ -20,7 +20,7 @@ from mockserver.core.seeding import Draws, derive
 from mockserver.core.timeline import RawHeaders, TimedFrames, Timeline
 from mockserver.faults.catalogue import FAULTS
 from mockserver.faults.parse_faults import FaultError, read_faults
-from mockserver.faults.rules import Chance, Fault, holds, triggers
+from mockserver.faults.rules import Chance, Fault, is_open, triggers
 from mockserver.faults.streams import Vendor, differ, events_of, split_at
 from mockserver.latency.timing import instant, to_timeline
 from mockserver.state.context import HeaderError, RequestContext, refuse
@@ -84,7 +84,7 @@ class FaultRules:
         for rule in (*self._configured(plan.context, since), *self.armed.values()):
             chance, count, elapsed = rule.fault.chance, rule.seen, now - rule.armed_at
             met = misfit(rule.fault, plan) is None and _met(rule, plan)
-            if met is False or (met and not holds(chance, elapsed)):
+            if met is False or (met and not is_open(chance, elapsed)):
                 continue
             if met is None:
                 count.undecided += 1

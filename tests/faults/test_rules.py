@@ -2,7 +2,7 @@
 
 import pytest
 
-from mockserver.faults.rules import Chance, triggers
+from mockserver.faults.rules import Chance, is_open, triggers
 
 
 def faulted(chance: Chance, requests: int, *, elapsed: float = 0.0, draw: float = 0.0) -> list[int]:
@@ -42,7 +42,7 @@ def test_counts_choose_requests_by_their_turn(chance: Chance, hit: list[int]) ->
     ],
 )
 def test_a_window_opens_with_its_start_and_is_closed_at_its_end(chance: Chance, elapsed: float, hit: bool) -> None:
-    assert triggers(chance, 1, 0, elapsed, 0.0) is hit
+    assert is_open(chance, elapsed) is hit
 
 
 @pytest.mark.parametrize("draw, hit", [(0.0, True), (0.0999, True), (0.1, False), (0.9999, False)])
