@@ -30,7 +30,7 @@ def with_changed_choices(generation: Generation, fault: Fault, change: Change) -
     """The generation with each of its choices changed; none is longer than the request allows."""
     request = generation.request
     return generation.with_choices(
-        tuple(_allowed(change(choice, fault, request), _room(choice, request)) for choice in generation.choices)
+        tuple(_within_limits(change(choice, fault, request), request) for choice in generation.choices)
     )
 
 
@@ -58,7 +58,7 @@ def finish(choice: Choice, fault: Fault, request: GenerationRequest) -> Choice:
 
 def silence(choice: Choice, fault: Fault, request: GenerationRequest) -> Choice:
     """The choice has no text, whatever its thoughts, and ends as if that were natural."""
-    return _thoughts_alone(choice)._replace(finish_reason="stop", stop=None)
+    return _beginning(choice, len(choice.thoughts))._replace(finish_reason="stop", stop=None)
 
 
 def repeat(choice: Choice, fault: Fault, request: GenerationRequest) -> Choice:
@@ -74,9 +74,9 @@ def repeat(choice: Choice, fault: Fault, request: GenerationRequest) -> Choice:
 
 
 def whitespace(choice: Choice, fault: Fault, request: GenerationRequest) -> Choice:
-    """From the fault's place on, nothing but line ends, until the choice reaches its limit."""
+    """From the fault's place on, nothing but line ends; the choice has no other end."""
     kept = _beginning(choice, len(choice.thoughts) + min(_place_in_text(choice, fault), len(choice.ids)))
-    count = max(min(fault.settings["tokens"], _room(choice, request) - len(kept.ids), LONGEST_CHOICE), 0)
+    count = min(fault.settings["tokens"], LONGEST_CHOICE)
     alternatives = request.output.logprobs
     top = ((_LINE_END, "\n", -0.01),) if alternatives else ()
     blanks = [] if alternatives is None else [Position(-0.01, top)] * count
@@ -92,7 +92,7 @@ def whitespace(choice: Choice, fault: Fault, request: GenerationRequest) -> Choi
 
 def decline(choice: Choice, fault: Fault, request: GenerationRequest) -> Choice:
     """The choice refuses to answer; the wording is added later."""
-    return _thoughts_alone(choice)._replace(finish_reason="stop", stop=None, refusal=True)
+    return silence(choice, fault, request)._replace(refusal=True)
 
 
 def break_calls(choice: Choice, fault: Fault, request: GenerationRequest) -> Choice:
@@ -117,15 +117,11 @@ _BREAKS: dict[str, Callable[[ToolCall], ToolCall]] = {
 }
 
 
-def _room(choice: Choice, request: GenerationRequest) -> int:
-    """How many tokens the request's limit and the context window leave for a choice."""
+def _within_limits(choice: Choice, request: GenerationRequest) -> Choice:
+    """The choice, cut to what the request's limit and the context window leave for it."""
     most = max(request.limits.context - choice.prompt.token_count, 0)
     limit = most if request.limits.max_tokens is None else min(request.limits.max_tokens, most)
-    return max(limit - choice.reasoning, 0)
-
-
-def _allowed(choice: Choice, room: int) -> Choice:
-    """The choice, cut to the room that it has."""
+    room = max(limit - choice.reasoning, 0)
     if choice.answer_tokens <= room:
         return choice
     return _beginning(choice, len(choice.thoughts) + room)._replace(finish_reason="length")
@@ -139,11 +135,6 @@ def _stuck(items: Sequence[Item], start: int) -> Sequence[Item]:
 def _place_in_text(choice: Choice, fault: Fault) -> int:
     """After how many tokens of its text a choice is changed; its thoughts come first."""
     return max((fault.place.after_token or 0) - len(choice.thoughts), 0)
-
-
-def _thoughts_alone(choice: Choice) -> Choice:
-    """The choice with its thoughts and nothing else."""
-    return _beginning(choice, len(choice.thoughts))
 
 
 def _beginning(choice: Choice, steps: int) -> Choice:
