@@ -14,21 +14,21 @@ USER: dict[str, Any] = {
     "properties": {"name": {"type": "string"}, "age": {"type": "integer"}},
     "required": ["name", "age"],
 }
-TOOL = Tool("User", "A user", USER)
+REQUIRED = ToolChoice("required", ("User",))
 ASKED = "Jason is 25 years old"
 
 
-def calls(*results: str, choice: ToolChoice) -> list[Any]:
+def calls(*results: str, choice: ToolChoice = REQUIRED, parameters: Any = USER) -> list[Any]:
     """The arguments of the calls after one with these results."""
     messages = (Message("user", ASKED), Message("assistant", ""), *(Message("tool", each, "User") for each in results))
     prompt = Prompt(ASKED, ASKED, 10, chat=True, messages=messages)
-    request = GenerationRequest("m", (prompt,), tools=(TOOL,), tool_choice=choice)
+    request = GenerationRequest("m", (prompt,), tools=(Tool("User", "A user", parameters),), tool_choice=choice)
     return [json.loads(call.arguments) for call in decide(request, prompt, 7)]
 
 
 def called(refused: str) -> Any:
     """The arguments of the call after one that was refused."""
-    [arguments] = calls(refused, choice=ToolChoice("required", ("User",)))
+    [arguments] = calls(refused)
     return arguments
 
 
@@ -99,14 +99,5 @@ def test_a_tool_that_may_be_called_is_called_again_only_if_the_call_can_be_corre
 
 def test_a_correction_that_the_schema_forbids_is_not_made() -> None:
     strict = {**USER, "properties": {**USER["properties"], "name": {"enum": ["Jason"]}}}
-    messages = (
-        Message("user", ASKED),
-        Message("assistant", ""),
-        Message("tool", report("name", "must be uppercase"), "User"),
-    )
-    prompt = Prompt(ASKED, ASKED, 10, chat=True, messages=messages)
-    request = GenerationRequest(
-        "m", (prompt,), tools=(Tool("User", "", strict),), tool_choice=ToolChoice("required", ("User",))
-    )
-    [call] = decide(request, prompt, 7)
-    assert json.loads(call.arguments)["name"] == "Jason"
+    [arguments] = calls(report("name", "must be uppercase"), parameters=strict)
+    assert arguments["name"] == "Jason"
