@@ -10,6 +10,7 @@ small values take seconds, and a gigabyte of memory. So the values of a text can
 import json
 import re
 from collections.abc import Hashable, Iterable, Iterator
+from contextlib import suppress
 from typing import Any
 
 from mockserver.core.messages import short_repr
@@ -98,11 +99,8 @@ def is_shallow(value: object) -> bool:
 def read_json(text: str | bytes) -> Any:
     """The value of a JSON text that somebody else has written. Raises ValueError if it is none, if it nests deeper than
     DEEPEST levels, or if a number in it has thousands of digits."""
-    try:
+    with suppress(RecursionError):
         value = json.loads(text)
-    except RecursionError:
-        value = None
-    else:
         if is_shallow(value):
             return value
     raise ValueError(f"it nests deeper than {DEEPEST} levels")
@@ -131,17 +129,10 @@ def read_path(text: str) -> Path:
             raise ValueError(
                 f"{short_repr(text)} is not a path such as '$.messages[0].content': cannot read {short_repr(text[at:])}"
             )
-        steps.append(_step(step))
+        kind, written = step.lastgroup, step[step.lastgroup or 0]
+        steps.append(EVERY if kind == "every" else int(written) if kind == "index" else written)
         at = step.end()
     return tuple(steps)
-
-
-def _step(step: re.Match[str]) -> str | int | None:
-    if step["every"]:
-        return EVERY
-    if step["index"]:
-        return int(step["index"])
-    return next(key for key in (step["key"], step["single"], step["double"]) if key is not None)
 
 
 def step_text(step: str | int | None) -> str:
