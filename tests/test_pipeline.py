@@ -74,14 +74,14 @@ def test_texts_are_not_embedded_while_all_others_wait(fields: dict[str, object],
 MOST_MODULES = 37
 PROMPT = "{}: tell me about the tides of the sea, and what the moon has to do with them, please"
 MOST_CALLS = [
-    ("/cerebras/v1/chat/completions", "llama3.1-8b", 265),
+    ("/cerebras/v1/chat/completions", "llama3.1-8b", 252),
     # At the root, where the name of the model decides whose it is.
-    ("/v1/completions", "llama3.1-8b", 270),
-    ("/friendli/serverless/v1/chat/completions", "meta-llama-3.1-8b-instruct", 250),
-    ("/friendli/v1/completions", "meta-llama-3.1-8b-instruct", 236),
+    ("/v1/completions", "llama3.1-8b", 265),
+    ("/friendli/serverless/v1/chat/completions", "meta-llama-3.1-8b-instruct", 244),
+    ("/friendli/v1/completions", "meta-llama-3.1-8b-instruct", 231),
     ("/openai/v1/chat/completions", "gpt-4o-mini", 265),
     ("/ovms/v3/chat/completions", "llama3", 250),
-    ("/ovms/v3/completions", "llama3", 234),
+    ("/ovms/v3/completions", "llama3", 228),
     ("/upstash/llm/v1/chat/completions", "meta-llama/Meta-Llama-3-8B-Instruct", 245),
     ("/yandex/v1/chat/completions", "gpt://b1gmockfolder/yandexgpt/latest", 242),
     ("/anthropic/v1/messages", "claude-sonnet-4-5", 292),
