@@ -98,8 +98,7 @@ _IDENTIFIERS = {b"t": b"true", b"f": b"false", b"n": b"null", b"N": b"NaN", b"I"
 _HEX = {bytes((digit,)) for digit in b"0123456789abcdefABCDEF"}
 _ESCAPES = b'"\\/bfnrt'
 _DEEPEST = 100
-# How long a body may be to be read once more, in bytes, and how long if that must not block the event loop: a kilobyte
-# takes up to 1.5 ms.
+# How long a body may be to be read once more, in bytes: a kilobyte takes up to 1.5 ms.
 _LONGEST = 64 * 1024
 
 

@@ -11,13 +11,12 @@ from functools import lru_cache
 from typing import Any
 
 from mockserver.core.json_values import read_json
+from mockserver.dialects.ovms.errors import ROLES_ALTERNATE
 
 Message = Mapping[str, Any]
 # What a template raises for a conversation; whether tools are on offer.
 Raise = Callable[[Sequence[Message], bool], str | None]
 
-# What most templates say of a conversation that they cannot write.
-ROLES_ALTERNATE = "Conversation roles must alternate user/assistant/user/assistant/..."
 _AFTER_SYSTEM = f"After the optional system message, c{ROLES_ALTERNATE[1:]}"
 _TOOL_ROLES = ("tool", "tool_results")
 # What Python says of a null in place of a text.

@@ -8,7 +8,6 @@ import orjson
 from mockserver.core.dialects import Edition, ErrorTable, ErrorTemplate
 from mockserver.core.failures import FailureKind, Refusal
 from mockserver.core.timeline import RawHeaders
-from mockserver.dialects.ovms.chat_templates import ROLES_ALTERNATE
 
 JSON = b"application/json; charset=utf-8"
 STREAM_HEADERS: RawHeaders = (
@@ -36,6 +35,8 @@ def _graph_words(kind: Kind = "texts", status: str = "INVALID_ARGUMENT") -> str:
 
 _GRAPH = _graph_words()
 _FAILED = _GRAPH + "Response generation failed"
+# What most chat templates say of a conversation that they cannot write.
+ROLES_ALTERNATE = "Conversation roles must alternate user/assistant/user/assistant/..."
 _NOT_JSON = "The file is not valid json - "
 
 
