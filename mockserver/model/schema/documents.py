@@ -11,7 +11,7 @@ from typing import Any
 from urllib.parse import quote, unquote, urldefrag, urljoin
 
 import jsonschema_rs
-from jsonschema_rs import Registry
+from jsonschema_rs import Registry, Validator
 
 from mockserver.core.caches import Cache
 from mockserver.model.regex.sizes import size_of
@@ -101,9 +101,9 @@ class SchemaNode:
 class Document:
     """A schema with all its subschemas. Raises InvalidSchemaError, and SchemaLimitError if it costs too much.
 
-    With a `draft` nothing but its bounds is wanted, and no validator is made. `reach` says which values may be checked.
-    `draft` is the year or number of its version, `size` the number of objects and lists in it. `kept` is a cache for
-    what others derive from its nodes; `memory` is what all of it takes, in bytes, roughly.
+    `draft` is the year or number of its version, by default the one that it names or that suits it, `size` the number
+    of objects and lists in it. `reach` says which values may be checked; `accepts` refuses all others, `validator` does
+    not. `kept` is a cache for what others derive from its nodes; `memory` is what all of it takes, in bytes, roughly.
     """
 
     def __init__(self, schema: Any, draft: int | None = None) -> None:
@@ -122,16 +122,18 @@ class Document:
             self.base = self._index()
         except ValueError as error:
             raise InvalidSchemaError(f"an address in it is none: {error}") from None
-        self._registry: Registry | None = None
         self.root = self.node(schema, "", self.base)
         # No validator is made before it is known what it costs.
         self.reach = reach_of(self.root)
-        if draft:
-            return
         # The draft is settled by now; `$schema` may name one that no validator knows.
         self._settled = {**schema, "$schema": _METASCHEMAS[self.draft]} if isinstance(schema, dict) else schema
-        self.accepts = self._validator(self._settled, formats=False)
-        self.accepts_formats = self._validator(self._settled, formats=True)
+        self.validator = self._validator(self._settled)
+        self.accepts = self.reach.guarded(self.validator.is_valid)
+
+    @cached_property
+    def accepts_formats(self) -> Callable[[object], bool]:
+        """Whether a value conforms to the schema and to the formats in it."""
+        return self.reach.guarded(self._validator(self._settled, formats=True).is_valid)
 
     def node(self, schema: Any, place: str, base: str) -> SchemaNode:
         """The node at a place, created on first use."""
@@ -177,12 +179,14 @@ class Document:
         if self._built > MOST_BUILT:
             return _accept_anything
         try:
-            if self._registry is None:
-                self._registry = Registry([(self.base, self._settled)], retriever=_unknown)
             there = {"$schema": _METASCHEMAS[self.draft], "$ref": f"{self.base}#{quote(place)}"}
-            return self._validator(there, formats=False, registry=self._registry)
+            return self.reach.guarded(self._validator(there, registry=self._registry).is_valid)
         except (InvalidSchemaError, ValueError):
             return _accept_anything
+
+    @cached_property
+    def _registry(self) -> Registry:
+        return Registry([(self.base, self._settled)], retriever=_unknown)
 
     def _at(self, place: str) -> SchemaNode | None:
         known = self._nodes.get(place)
@@ -217,14 +221,13 @@ class Document:
         self._checked.add(place)
         return node
 
-    def _validator(self, schema: Any, *, formats: bool, registry: Registry | None = None) -> Callable[[object], bool]:
+    def _validator(self, schema: Any, *, formats: bool = False, registry: Registry | None = None) -> Validator:
         try:
-            made = jsonschema_rs.validator_for(
+            return jsonschema_rs.validator_for(
                 schema, validate_formats=formats, retriever=_unknown, registry=registry, pattern_options=PATTERNS
             )
         except (ValueError, jsonschema_rs.ReferencingError) as error:
             raise InvalidSchemaError(_first_line(error)) from None
-        return self.reach.guarded(made.is_valid)
 
     def _index(self) -> str:
         """Index all places that have an identifier or anchor; returns the base URI of the document."""

@@ -103,23 +103,21 @@ def read_schema(schema: object) -> Callable[[object], Breach | None]:
     if not isinstance(schema, dict | bool):
         raise SchemaError("it must be an object or a boolean")
     # Loaded with the first schema, since it takes long.
-    from jsonschema_rs import Draft202012Validator, ValidationErrorKind
+    from jsonschema_rs import ValidationErrorKind
 
-    from mockserver.model.schema.documents import PATTERNS, Document
+    from mockserver.model.schema.documents import Document
 
     try:
-        # What a check costs is known before a validator is made.
-        allows = Document(schema, 2020).reach.allows
-        validator = Draft202012Validator(schema, retriever=_refuse, pattern_options=PATTERNS)
+        document = Document(schema, 2020)
     except SchemaLimitError as error:
         raise SchemaError(f"it would take too long to check: {error}") from None
-    except (ValueError, UnsatisfiableSchemaError) as error:
-        raise SchemaError(f"{getattr(error, 'message', error)}"[:_MOST_SHOWN]) from None
+    except UnsatisfiableSchemaError as error:
+        raise SchemaError(f"{error}"[:_MOST_SHOWN]) from None
 
     def first_breach(value: object) -> Breach | None:
-        if not allows(value):
+        if not document.reach.allows(value):
             return Breach("$", "it takes too long to check such a value, so this was not checked", is_certain=False)
-        error = next(validator.iter_errors(value), None)
+        error = next(document.validator.iter_errors(value), None)
         if error is None:
             return None
         place = "$" + "".join(map(step_text, error.instance_path))
@@ -128,7 +126,3 @@ def read_schema(schema: object) -> Callable[[object], Breach | None]:
         return Breach(place, error.message[:_MOST_SHOWN])
 
     return first_breach
-
-
-def _refuse(uri: str) -> Any:
-    raise LookupError(f"{uri} is not in the schema")
