@@ -28,7 +28,7 @@ WORLD = {
 # Plans are completed in several threads, which share caches, and have a budget of time each for their searches: no
 # reading of a clock, since nothing else is drawn from it.
 EXCEPTIONS = {
-    *((module, "threading", "Lock") for module in ("caches", "engines", "registry", "languages")),
+    *((module, "threading", "Lock") for module in ("caches", "engines", "languages")),
     ("derivatives", "threading", "local"),
     *(("regexes", *name) for name in (("threading",), ("time", "thread_time"))),
 }

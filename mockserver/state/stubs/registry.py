@@ -5,7 +5,6 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from itertools import count
 from operator import itemgetter
 from pathlib import PurePath
-from threading import Lock
 from typing import Any, NamedTuple
 
 from mockserver.core.generation import Measures
@@ -135,11 +134,10 @@ def _required(stub: Stub) -> Mapping[tuple[str, Path], frozenset[Hashable]]:
 class StubRegistry:
     """The stubs of a namespace and their counts. Those of the settings are passed to each call, and only counted here.
 
-    Those that were `added` at run time are to be read only. Adding, removing and listing is thread-safe.
+    Those that were `added` at run time are to be read only.
     """
 
     def __init__(self) -> None:
-        self._lock = Lock()
         self.added: dict[str, Stub] = {}
         self._used: dict[str, int] = {}
         self._made = 0
@@ -152,46 +150,40 @@ class StubRegistry:
 
     def extend(self, stubs: Sequence[Stub]) -> list[str]:
         """Add several stubs in the same way. Those without a name get one that none of the others has."""
-        names = []
-        with self._lock:
-            given = {stub.name for stub in stubs}
-            for stub in stubs:
-                if not stub.name:
-                    made = ((number, f"stub-{number}") for number in count(self._made + 1))
-                    self._made, name = next(each for each in made if each[1] not in self.added and each[1] not in given)
-                    stub = stub._replace(name=name)
-                self.added[stub.name] = stub
-                self._used.pop(stub.name, None)
-                names.append(stub.name)
-            self._indexed = None
+        names, given = [], {stub.name for stub in stubs}
+        for stub in stubs:
+            if not stub.name:
+                made = ((number, f"stub-{number}") for number in count(self._made + 1))
+                self._made, name = next(each for each in made if each[1] not in self.added and each[1] not in given)
+                stub = stub._replace(name=name)
+            self.added[stub.name] = stub
+            self._used.pop(stub.name, None)
+            names.append(stub.name)
+        self._indexed = None
         return names
 
     def remove(self, name: str) -> bool:
         """Remove a stub; return False if none of that name was added."""
-        with self._lock:
-            if self.added.pop(name, None) is None:
-                return False
-            self._used.pop(name, None)
-            self._indexed = None
-            return True
+        if self.added.pop(name, None) is None:
+            return False
+        self._used.pop(name, None)
+        self._indexed = None
+        return True
 
     def put(self, stubs: Sequence[Stub]) -> list[str]:
         """Replace all added stubs by these, and return their names."""
-        with self._lock:
-            for name in self.added:
-                self._used.pop(name, None)
-            self.added.clear()
+        for name in self.added:
+            self._used.pop(name, None)
+        self.added.clear()
         return self.extend(stubs)
 
     def reset(self) -> None:
         """Forget all added stubs and all counts."""
-        with self._lock:
-            self.added, self._used, self._made, self._indexed = {}, {}, 0, None
+        self.added, self._used, self._made, self._indexed = {}, {}, 0, None
 
     def recount(self) -> None:
         """Reset the counts of the settings' stubs, which have changed."""
-        with self._lock:
-            self._used = {name: count for name, count in self._used.items() if name in self.added}
+        self._used = {name: count for name, count in self._used.items() if name in self.added}
 
     def uses(self) -> list[Mapping[str, Any]]:
         """The added stubs, as checks need them: `name`, `match`, `used`, and `most` (None if unlimited)."""
@@ -217,18 +209,15 @@ class StubRegistry:
         gets only what the vendor has all the same answered to it, and where nothing is served only stubs that name a
         path answer. Raises HandlerError if a user's function fails.
         """
-        while (chosen := self._chosen(facts, configured, fits, is_refused, is_unserved)) is not None:
-            stub, step, used = chosen
-            if step is None:
-                return StubMatch(stub, None)
-            with self._lock:
-                # If another thread was quicker, another step is next.
-                if self._used.get(stub.name, 0) != used:
-                    continue
-                self._used[stub.name] = used + 1
-            stale = stub.recorded.differences(facts) if stub.recorded is not None else ()
-            return StubMatch(stub, step.prepared, (stub.criteria, step.criteria), stale)
-        return None
+        chosen = self._chosen(facts, configured, fits, is_refused, is_unserved)
+        if chosen is None:
+            return None
+        stub, step, used = chosen
+        if step is None:
+            return StubMatch(stub, None)
+        self._used[stub.name] = used + 1
+        stale = stub.recorded.differences(facts) if stub.recorded is not None else ()
+        return StubMatch(stub, step.prepared, (stub.criteria, step.criteria), stale)
 
     def _chosen(
         self, facts: Facts, configured: Sequence[Stub], fits: Fits | None, is_refused: bool, is_unserved: bool
@@ -285,9 +274,8 @@ class StubRegistry:
     def _index(self, configured: Sequence[Stub]) -> _Index:
         kept = self._indexed
         if kept is None or kept[0] is not configured:
-            with self._lock:
-                both = [*self.added.values(), *(stub for stub in configured if stub.name not in self.added)]
-                kept = self._indexed = configured, _Index(tuple(sorted(both, key=lambda stub: -stub.priority)))
+            both = [*self.added.values(), *(stub for stub in configured if stub.name not in self.added)]
+            kept = self._indexed = configured, _Index(tuple(sorted(both, key=lambda stub: -stub.priority)))
         return kept[1]
 
 

@@ -6,7 +6,6 @@ import struct
 from base64 import b64decode
 from collections.abc import Callable
 from inspect import iscoroutinefunction
-from threading import Thread
 from typing import Any
 
 import msgpack
@@ -182,21 +181,6 @@ def test_requests_are_numbered_within_their_namespace() -> None:
     here.reset()
     here.stubs.add(read_stub({"match": {"number": 1}, "reply": "first"}))
     assert text(here) == "first"
-
-
-def test_threads_share_a_bounded_stub_without_a_use_too_many() -> None:
-    book = space({"times": 100, "reply": "x"}, {"match": {"model": "m"}, "reply": "y"}).stubs
-    found: list[object] = []
-
-    def use() -> None:
-        found.extend(book.take(Given()) for _ in range(50))
-
-    threads = [Thread(target=use) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert sum(each is not None for each in found) == 100
 
 
 @pytest.mark.parametrize(
