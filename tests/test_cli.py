@@ -24,6 +24,7 @@ from mockserver.cli import main
 from mockserver.cli.command import COMMANDS, GROUPS, Command, load_command
 from mockserver.latency.profiles import presets
 from mockserver.server.server import Loop
+from mockserver.server.urls import reason_of
 from mockserver.state.settings import Settings
 from mockserver.state.settings.options import BY_NAME, OPTIONS
 from tests.support.certificates import write_certificate
@@ -132,6 +133,14 @@ def test_health_tells_a_running_server_from_none(server: MockServer, capsys: pyt
     assert capsys.readouterr().out == f"{server.url}: ok\n"
     assert main(["health", "http://127.0.0.1:1"]) == 1
     assert "refused" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [(OSError(2, "No such file"), "No such file"), (ValueError("no"), "no"), (EOFError(), "EOFError")],
+)
+def test_an_error_of_a_connection_always_says_something(error: Exception, reason: str) -> None:
+    assert reason_of(error) == reason
 
 
 @pytest.mark.parametrize("loop", LOOPS)

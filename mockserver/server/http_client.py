@@ -21,7 +21,7 @@ from urllib.parse import quote, unquote, urlsplit
 import h11
 
 from mockserver.core.dialect_state import WebhookRequest, WebhookResult
-from mockserver.server.urls import ADMIN, tls_refused
+from mockserver.server.urls import ADMIN, reason_of, tls_refused
 
 # The longest answer that is read, in bytes; the rest is ignored.
 _MOST = 1_048_576
@@ -237,7 +237,7 @@ def _reason(error: Exception) -> str:
         return f"{error.verify_message}. Trust the certificate: SSL_CERT_FILE=<its file, or that of its authority>"
     if isinstance(error, ssl.SSLError) and (advice := tls_refused(error)):
         return advice
-    return getattr(error, "strerror", None) or str(error) or type(error).__name__
+    return reason_of(error)
 
 
 @cache

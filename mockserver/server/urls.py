@@ -42,8 +42,7 @@ def check_health(url: str, *, ready: bool) -> tuple[bool, str]:
         error = answer.get("error")
         return status == 200, str(error["message"] if isinstance(error, dict) else error or answer["status"])
     except (OSError, HTTPException) as error:
-        advice = other_scheme(url, error)
-        return False, advice or str(getattr(error, "strerror", None) or error or type(error).__name__)
+        return False, other_scheme(url, error) or reason_of(error)
     except (ValueError, KeyError, TypeError, AttributeError):
         return False, "the server there is not a mockserver"
 
@@ -52,7 +51,9 @@ def other_scheme(url: str, error: BaseException) -> str:
     """What is wrong if a request failed because the server speaks HTTPS and not HTTP, or the reverse; else empty."""
     scheme, colon, rest = url.partition("://")
     other = _OTHER_SCHEMES.get(scheme)
-    if other is None or not _is_confused(scheme, error):
+    # What may come from a server that did not understand the request's protocol, or that of its answer.
+    confused = ConnectionError | BadStatusLine if scheme == "http" else ssl.SSLError | ConnectionError
+    if other is None or isinstance(error, ConnectionRefusedError) or not isinstance(error, confused):
         return ""
     right = f"{other}{colon}{rest}".rstrip("/")
     try:
@@ -63,11 +64,9 @@ def other_scheme(url: str, error: BaseException) -> str:
     return "" if status == 400 else f"the server there speaks {other.upper()}, not {scheme.upper()}: use {right}"
 
 
-def _is_confused(scheme: str, error: BaseException) -> bool:
-    """Whether an error may come from a server that did not understand the request's protocol, or that of its answer."""
-    if scheme == "http":
-        return isinstance(error, ConnectionError | BadStatusLine) and not isinstance(error, ConnectionRefusedError)
-    return isinstance(error, ssl.SSLError | ConnectionError) and not isinstance(error, ConnectionRefusedError)
+def reason_of(error: BaseException) -> str:
+    """What an error of a connection says; its type if it says nothing."""
+    return getattr(error, "strerror", None) or str(error) or type(error).__name__
 
 
 def ask(

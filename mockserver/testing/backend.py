@@ -13,7 +13,7 @@ from urllib.parse import quote
 from mockserver.core.dialects import Dialect
 from mockserver.core.matching.values import CriteriaError
 from mockserver.server.following import wait_for_deliveries, wait_for_requests
-from mockserver.server.urls import ask, other_scheme
+from mockserver.server.urls import ask, other_scheme, reason_of
 from mockserver.state.deliveries import Delivered, shown
 from mockserver.state.journal.exchanges import Exchange, Forgotten, Journal
 from mockserver.state.journal.transcripts import Transcript
@@ -301,7 +301,7 @@ class OverHttp:
 def _with_way_out(error: Exception) -> str:
     if isinstance(error, ConnectionRefusedError):
         return "Connection refused. Nothing listens there: start the server (`mockserver serve`), or correct the URL"
-    reason = str(getattr(error, "strerror", None) or error or type(error).__name__)
+    reason = reason_of(error)
     if "CERTIFICATE_VERIFY_FAILED" not in reason:
         return reason
     # It must not be trusted blindly: its owner would get the token.
