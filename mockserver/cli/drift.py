@@ -15,7 +15,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from difflib import SequenceMatcher
 from itertools import zip_longest
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from mockserver.cli.command import Command, argument, checked_names, print_error, read_input, settings_of
@@ -279,7 +278,7 @@ def compare_recordings(options: argparse.Namespace) -> int:
     checked_names(settings)
     routes = Routes(load_dialects(), settings)
     found: list[Compared | Lost] = []
-    for source in map(str, options.recording):
+    for source in options.recording:
         for each in exchanges_in("drift", read_input(source), source):
             placed = each._replace(place=f"{source}, {each.place}")
             found.append(placed if isinstance(placed, Lost) else compare(placed, routes, settings, options.ignore))
@@ -329,9 +328,7 @@ def _named(places: Sequence[str]) -> str:
 COMMAND = Command(
     compare_recordings,
     (
-        argument(
-            "recording", nargs="+", type=Path, metavar="FILE", help="*.jsonl, *.har or *.yaml; - for standard input"
-        ),
+        argument("recording", nargs="+", metavar="FILE", help="*.jsonl, *.har or *.yaml; - for standard input"),
         argument(
             "--ignore",
             action="append",

@@ -2,7 +2,6 @@
 
 import argparse
 from dataclasses import replace
-from pathlib import Path
 
 from mockserver.cli.command import Command, argument, checked_names, read_input, settings_of
 from mockserver.core.calls import Call, Headers
@@ -28,7 +27,7 @@ def plan(options: argparse.Namespace) -> int:
         raise ConfigError(f"plan: {dialect.name} has no operation {name!r}. Known: {', '.join(operations)}")
     headers = Headers([(b"authorization", b"Bearer plan"), (b"content-type", b"application/json")])
     path = operations[name].paths[0]
-    body = read_input(str(options.request))
+    body = read_input(options.request)
     call = Call(operations[name].method, path, headers, body, received_at=settings.created or 0.0)
     planned = answer(call, RouteMatch(dialect, operations[name], path), settings, Namespace(""), stubs=stubs)
     _print_timeline(planned.timeline)
@@ -53,12 +52,7 @@ def _print_timeline(timeline: Timeline) -> None:
 COMMAND = Command(
     plan,
     (
-        argument(
-            "request",
-            type=Path,
-            metavar="REQUEST.json",
-            help="a file with the request's body; - for standard input",
-        ),
+        argument("request", metavar="REQUEST.json", help="a file with the request's body; - for standard input"),
         argument("--operation", metavar="NAME", help="the dialect's operation (default: its first)"),
     ),
     takes_settings=True,

@@ -18,7 +18,7 @@ def make_stubs(options: argparse.Namespace) -> int:
     # Existing stubs must not influence how a request is read.
     settings = replace(settings_of(options), stubs=None, stub=())
     checked_names(settings)
-    source = str(options.recording)
+    source: str = options.recording
     how = read_replaying(options.match, options.volatile, options.pace)
     made = stubs_from(read_input(source), source, settings, load_dialects(), how)
     for complaint in complaints(made.lost):
@@ -60,7 +60,7 @@ def _write_stubs(made: Made, stem: str, out: Path) -> Path:
 COMMAND = Command(
     make_stubs,
     (
-        argument("recording", type=Path, metavar="FILE", help="*.jsonl, *.har or *.yaml; - for standard input"),
+        argument("recording", metavar="FILE", help="*.jsonl, *.har or *.yaml; - for standard input"),
         argument("--out", type=Path, metavar="DIR", help="the folder for the stub file and long bodies"),
         argument(
             "--match",
