@@ -110,6 +110,10 @@ def reply_value(*parts: Any, **settings: Any) -> Any:
     in_chunks = any(isinstance(part, Mapping) and "chunks" in part for part in parts)
     reply: Table = {}
     for part in parts:
+        if isinstance(part, list):
+            raise StubError(
+                "a reply is no list: write its parts as .reply(a, b), and answers in turn as .replies(a, b)"
+            )
         if not isinstance(part, str | Mapping):
             raise StubError(
                 f"{part!r} is not a part of a reply; use strings, tool_call(...), chunk(...), as_json(...), or a "

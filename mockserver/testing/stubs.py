@@ -64,7 +64,7 @@ class StubBuilder:
         return self.times(1)
 
     def exhausted(self, then: str) -> Self:
-        """After the last answer `"repeat"` it, `"refuse"` the request, or let it `"pass"` to other stubs."""
+        """After the last answer `"repeat"` it, `"cycle"` through all, `"refuse"` the request, or let it `"pass"`."""
         return self._change(exhausted=then)
 
     def priority(self, number: int) -> Self:

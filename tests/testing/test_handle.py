@@ -310,7 +310,7 @@ def test_what_cannot_be_meant_is_refused_with_a_way_out(handle: Handle) -> None:
     with pytest.raises(CriteriaError, match=r"unknown value 'rest'. Did you mean 'reset'?"):
         handle.verify.never(fault="rest")
     for pieces in ((None,), (5,), (["a", "b"],), ([chunk("a"), chunk("b")],)):
-        with pytest.raises(StubError, match="is not a part of a reply"):
+        with pytest.raises(StubError, match=r"is not a part of a reply|a reply is no list: .* \.replies\(a, b\)"):
             handle.on().reply(*pieces)
     for seconds in (-5, float("nan"), float("inf"), 1e300, "5s"):
         with pytest.raises(ValueError, match="must be a number of seconds from 0 to"):

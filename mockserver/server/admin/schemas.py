@@ -206,7 +206,8 @@ def _stub() -> Schema:
             "replies": described(several, "one answer after the other; by default the last one is repeated"),
             "script": described({**rows(step), "minItems": 1}, "one step after the other, each used once"),
             "exhausted": described(
-                one_of(EXHAUSTED), "after its last answer: repeat it, refuse the request, or let it pass to other stubs"
+                one_of(EXHAUSTED),
+                "after its last answer: repeat it, cycle through all, refuse the request, or let it pass to others",
             ),
             "priority": described(WHOLE, "of several matching stubs the one with the highest answers; 0 by default"),
             "times": described({"type": "integer", "minimum": 1}, "the number of uses, after which it matches nothing"),

@@ -5,7 +5,8 @@
     reply = { tool_calls = [ { name = "get_weather", arguments = { city = "Oslo" } } ] }
     priority = 0                         # the highest goes first; among equal ones those armed at run time, then by age
     times = 2                            # how many uses, then it matches nothing; default: unlimited
-    exhausted = "refuse"                 # after the last answer: "repeat" it, "refuse" the request, or let it "pass"
+    exhausted = "refuse"                 # after the last answer: "repeat" it, "cycle" through all, "refuse" the
+                                         # request, or let it "pass"
 
 `match` is written as described in `core/matching/requests.py`. A stub that was made of a recording also has the request
 that was recorded. With `match = "exact"` it answers that request alone; otherwise the answer to a request that differs
@@ -225,8 +226,8 @@ def _exhausted(table: Table, place: str) -> Exhausted:
     given: Exhausted = table.get("exhausted", usual)
     if given not in EXHAUSTED:
         raise StubError(f"{place}.exhausted: {unknown_name('value', given, EXHAUSTED)}")
-    if given == "repeat" and "times" in table:
-        raise StubError(f"{place}.times: cannot be combined with exhausted = 'repeat'")
+    if given in ("repeat", "cycle") and "times" in table:
+        raise StubError(f"{place}.times: cannot be combined with exhausted = {given!r}")
     return given
 
 

@@ -99,8 +99,9 @@ class RecordedRequest(NamedTuple):
         return tuple(Mismatch(*each) for each in islice(differences(self.text, given), _MOST_TOLD))
 
 
-# What happens after the last answer of a stub: it is given again, the request is refused, or the stub matches nothing.
-Exhausted = Literal["repeat", "refuse", "pass"]
+# What happens after the last answer of a stub: it is given again, or all of them are, the request is refused, or the
+# stub matches nothing.
+Exhausted = Literal["repeat", "cycle", "refuse", "pass"]
 
 
 class Stub(NamedTuple):
@@ -137,13 +138,14 @@ class Stub(NamedTuple):
     @property
     def most(self) -> int | None:
         """How often it can be used; None if unlimited."""
-        return self.times if self.times is not None or self.exhausted == "repeat" else len(self.steps)
+        return self.times if self.times is not None or self.exhausted in ("repeat", "cycle") else len(self.steps)
 
     def step(self, used: int) -> Step | None:
         """The step after so many uses; None if the stub is used up."""
         if self.most is not None and used >= self.most:
             return None
-        return self.steps[min(used, len(self.steps) - 1)]
+        last = len(self.steps) - 1
+        return self.steps[used % len(self.steps) if self.exhausted == "cycle" else min(used, last)]
 
 
 def use_of(stub: Stub, used: int) -> dict[str, Any]:
