@@ -5,7 +5,6 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from types import MappingProxyType
-from typing import Protocol
 
 from mockserver.core.dialects import Clients
 from mockserver.core.installed import load_dialects
@@ -51,20 +50,6 @@ STRANGERS = (
 )
 
 
-class Destination(Protocol):
-    """Where clients are directed."""
-
-    @property
-    def url(self) -> str: ...
-
-    @property
-    def api_key(self) -> str: ...
-
-    def base_url(self, dialect: str | None = None) -> str: ...
-
-    def openai_base_url(self, dialect: str | None = None) -> str: ...
-
-
 def clients_of(dialect: str) -> Clients:
     """How clients are directed to a dialect. Raises ValueError if there is no dialect of that name."""
     known = load_dialects()
@@ -73,13 +58,12 @@ def clients_of(dialect: str) -> Clients:
     return known[dialect].clients
 
 
-def environment(place: Destination) -> dict[str, str]:
-    """The variables that direct every client to a destination."""
-    variables = dict.fromkeys(OPENAI_URLS, place.openai_base_url()) | {OPENAI_KEY: place.api_key}
-    for name, dialect in load_dialects().items():
+def environment(url: str, key: str, openai_url: str) -> dict[str, str]:
+    """The variables that direct every client to a server: its URL, a key for it, and where the openai client goes."""
+    variables = dict.fromkeys(OPENAI_URLS, openai_url) | {OPENAI_KEY: key} | _urls(url)
+    for dialect in load_dialects().values():
         clients = dialect.clients
-        variables |= dict.fromkeys(clients.urls, place.base_url(name)) | _bases(f"{place.url}/{name}", clients)
-        variables |= dict.fromkeys(clients.roots, place.url) | dict.fromkeys(clients.keys, place.api_key)
+        variables |= dict.fromkeys(clients.roots, url) | dict.fromkeys(clients.keys, key)
         variables |= clients.more
     return variables
 
@@ -87,13 +71,20 @@ def environment(place: Destination) -> dict[str, str]:
 def recorder_environment(url: str, dialect: str | None = None) -> dict[str, str]:
     """The variables that direct clients to a recorder, which needs the caller's own keys; those of the openai client
     only if it is known whose API it is to be forwarded to."""
-    variables: dict[str, str] = {}
-    for name, known in load_dialects().items():
-        clients, base = known.clients, f"{url}/{name}"
-        variables |= dict.fromkeys(clients.urls, f"{base}{clients.native}") | _bases(base, clients)
+    variables = {**sparing_loopback(), **_urls(url), "MOCKSERVER_URL": url}
     if dialect is not None:
         variables |= dict.fromkeys(OPENAI_URLS, f"{url}/{dialect}{clients_of(dialect).openai}")
-    return {**sparing_loopback(), **variables, "MOCKSERVER_URL": url}
+    return variables
+
+
+def _urls(url: str) -> dict[str, str]:
+    """The variables of the vendors' own clients and of frameworks, each with the dialect's URL on a server."""
+    variables: dict[str, str] = {}
+    for name, dialect in load_dialects().items():
+        base, clients = f"{url}/{name}", dialect.clients
+        variables |= dict.fromkeys(clients.urls, f"{base}{clients.native}")
+        variables |= {variable: f"{base}{path}" for variable, path in clients.bases.items()}
+    return variables
 
 
 def departures(variables: Mapping[str, str]) -> list[str]:
@@ -114,10 +105,6 @@ def _departure(module: str, name: str, variables: Mapping[str, str]) -> str:
         return f"{module} goes where {name} says, which something has changed: it is {masked_text(value)}."
     other = " unless its base_url is set" if module in _SETTABLE else ""
     return f"{module} reads {name} when a client is made: one that was made before goes to its vendor{other}."
-
-
-def _bases(url: str, clients: Clients) -> dict[str, str]:
-    return {variable: f"{url}{path}" for variable, path in clients.bases.items()}
 
 
 def sparing_loopback() -> dict[str, str]:

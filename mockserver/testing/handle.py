@@ -115,7 +115,7 @@ class Handle:
 
     def environment(self) -> dict[str, str]:
         """The environment variables with which clients find the namespace by themselves."""
-        return environment(self)
+        return environment(self.url, self.api_key, self.openai_base_url())
 
     def environ(self) -> AbstractContextManager[None]:
         """Set these variables in the environment of this process, within a `with` statement."""
