@@ -88,23 +88,19 @@ class LogEvent(NamedTuple):
 _OVERHEAD = 1_000
 
 
-def size_of(message: QueuedMessage) -> int:
-    """How many bytes a message takes, about."""
+def size_of(message: QueuedMessage, outcome: WebhookResult | None = None) -> int:
+    """How many bytes a message takes, about, and with it the outcome of an attempt."""
+    told = outcome or WebhookResult()
     callbacks = [each for each in (message.callback, message.failure_callback) if each is not None]
-    headers = (message.options.headers, *(each.options.headers for each in callbacks))
-    texts = (message.url, message.token, *message.labels, *(each.url for each in callbacks))
+    headers = (message.options.headers, told.headers, *(each.options.headers for each in callbacks))
+    texts = (message.url, message.token, message.body, told.body, told.error, *message.labels)
     fields = sum(len(name) + len(value) for each in headers for name, value in each)
-    return _OVERHEAD + len(message.body) + fields + sum(map(len, texts))
+    return _OVERHEAD + fields + sum(map(len, texts)) + sum(len(each.url) for each in callbacks)
 
 
 def size_with_outcome(told: DeadLetter | LogEvent) -> int:
-    """How many bytes a message takes, about, of which an outcome is told."""
-    size, outcome = size_of(told.message), told.outcome
-    if outcome is None:
-        return size
-    return (
-        size + len(outcome.body) + len(outcome.error) + sum(len(name) + len(value) for name, value in outcome.headers)
-    )
+    """The same of a message in the dead letter queue, or in the log."""
+    return size_of(told.message, told.outcome)
 
 
 # --- orders --------------------------------------------------------------------------------------------------------
@@ -148,6 +144,9 @@ class RemoveQueue(NamedTuple):
 
 class RotateKeys(NamedTuple):
     """Sign with the next key from now on."""
+
+
+# --- headers -------------------------------------------------------------------------------------------------------
 
 
 def canonical(name: str) -> str:
