@@ -17,7 +17,7 @@ from .questions import EDITIONS, Server
 VENDORS = ("ANTHROPIC_", "CEREBRAS_", "FRIENDLI_", "OPENAI_", "QSTASH_", "UPSTASH_", "YC_")
 
 
-@pytest.fixture(autouse=True, scope="session")
+@pytest.fixture(autouse=True, scope="package")
 def _certificates_read_once() -> Iterator[None]:
     """Every client that is made reads the certificates of all authorities, which takes 30 ms, though none is asked."""
     with pytest.MonkeyPatch.context() as patch:
