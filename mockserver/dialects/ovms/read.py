@@ -10,24 +10,8 @@ from mockserver.core.dialects import Edition, RequestScope
 from mockserver.core.failures import FailureKind, Refusal
 from mockserver.core.generation import Effort, GenerationRequest, Limits, Output, Prompt, Sampling, Stops, ToolChoice
 from mockserver.dialects.openai.read import chat_prompt, image_urls, stop_texts, with_images
+from mockserver.dialects.ovms import checks
 from mockserver.dialects.ovms.chat_templates import template_of, variables_fault
-from mockserver.dialects.ovms.checks import (
-    COMPLETION_CHECKS,
-    ENGINE_CHECKS,
-    FORMAT,
-    IGNORE_EOS_LIMIT,
-    LOGPROBS,
-    SAMPLING,
-    SEVERAL,
-    SPECIAL,
-    STREAM,
-    TOOLS,
-    VARIABLES,
-    Check,
-    first_fault,
-    sampled,
-    whole_limit,
-)
 from mockserver.dialects.ovms.endpoints import Admitted, Fields, enter, without_nulls
 from mockserver.dialects.ovms.errors import graph_fault
 from mockserver.dialects.ovms.guided_generation import Function, offered, read_choice, read_format, read_tools
@@ -37,7 +21,7 @@ from mockserver.model.tokens import token_count
 
 def read_completion(call: Call, scope: RequestScope) -> GenerationRequest | Refusal:
     """A completion, or why the server or its graph refuses it."""
-    accepted = accept(call, scope, COMPLETION_CHECKS[scope.edition])
+    accepted = accept(call, scope, checks.COMPLETION_CHECKS[scope.edition])
     if isinstance(accepted, Refusal):
         return accepted
     text, most = accepted.fields["prompt"], accepted.fields.get("max_tokens")
@@ -178,20 +162,20 @@ def _a_token_to_say(value: object, fields: Fields) -> str | None:
     return "max_tokens value should be greater than 0" if most == 0 else None
 
 
-_CHAT_CHECKS: tuple[Check, ...] = (
-    *STREAM,
-    whole_limit("max_tokens"),
-    *SAMPLING,
-    SEVERAL,
-    SPECIAL,
+_CHAT_CHECKS: tuple[checks.Check, ...] = (
+    *checks.STREAM,
+    checks.whole_limit("max_tokens"),
+    *checks.SAMPLING,
+    checks.SEVERAL,
+    checks.SPECIAL,
     ("model", _messages_fault),
-    *TOOLS,
-    LOGPROBS,
-    whole_limit("max_completion_tokens"),
+    *checks.TOOLS,
+    checks.LOGPROBS,
+    checks.whole_limit("max_completion_tokens"),
     ("max_tokens", _a_token_to_say),
     ("max_completion_tokens", _a_token_to_say),
-    FORMAT,
-    VARIABLES,
+    checks.FORMAT,
+    checks.VARIABLES,
     ("messages", pictures_fault),
 )
 
@@ -209,15 +193,15 @@ _PARSED, _AUTO, _NOTHING = OvmsOptions(parsed=True), ToolChoice(), dict[str, Any
 _NO_STOPS, _NO_WINDOW = Stops(), 131_072
 
 
-def accept(call: Call, scope: RequestScope, checks: Iterable[Check]) -> Admitted | Refusal:
-    """The fields of a request that pass the checks, with its model, or why the server or its graph refuses it."""
+def accept(call: Call, scope: RequestScope, table: Iterable[checks.Check]) -> Admitted | Refusal:
+    """The fields of a request that pass a table of checks, with its model; or why it is refused, by server or graph."""
     admitted = enter(call, scope, "texts")
     if isinstance(admitted, Refusal):
         return admitted
     fields = admitted.fields
     if None in fields.values():
         fields = without_nulls(fields, scope.edition)
-    fault = first_fault(checks, fields)
+    fault = checks.first_fault(table, fields)
     return Admitted(fields, admitted.model) if fault is None else _refused(fault, fields)
 
 
@@ -264,7 +248,7 @@ def _request(
         return _refused(message, fields, FailureKind.CONTEXT_LENGTH)
     sampling = _USUAL[edition]
     if not _SAMPLING_FIELDS.isdisjoint(fields):
-        fault = first_fault(ENGINE_CHECKS[edition], fields)
+        fault = checks.first_fault(checks.ENGINE_CHECKS[edition], fields)
         if fault is not None:
             return _refused(fault, fields)
         sampling = _read_sampling(fields, edition)
@@ -279,7 +263,7 @@ def _request(
         stops = Stops(stop_texts(fields["stop"]), include=fields.get("include_stop_str_in_output", stream))
     if edition == "documented" and ignore_eos and most is None:
         # "unset becomes 4000"
-        most = IGNORE_EOS_LIMIT
+        most = checks.IGNORE_EOS_LIMIT
     return GenerationRequest(
         model=fields["model"],
         prompts=(prompt,),
@@ -339,7 +323,7 @@ _SAMPLING_FIELDS = {
 
 def _read_sampling(fields: Fields, edition: Edition) -> Sampling:
     """How tokens are drawn, with each version's own defaults."""
-    drawn, usual = sampled(fields), _USUAL[edition]
+    drawn, usual = checks.sampled(fields), _USUAL[edition]
     return Sampling(
         # Without sampling no seed matters: "temperature 0 = greedy", and beams are not drawn either.
         seeds=() if not drawn else (fields["seed"],) if "seed" in fields else usual.seeds,

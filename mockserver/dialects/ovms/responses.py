@@ -30,18 +30,7 @@ from mockserver.dialects.openai.responses.flavour import (
     write,
 )
 from mockserver.dialects.openai.responses.items import messages_of
-from mockserver.dialects.ovms.checks import (
-    FORMAT,
-    LOGPROBS,
-    SAMPLING,
-    SEVERAL,
-    SPECIAL,
-    STREAM,
-    TOOLS,
-    VARIABLES,
-    Check,
-    whole_limit,
-)
+from mockserver.dialects.ovms import checks
 from mockserver.dialects.ovms.endpoints import UINT32, Fields, is_whole
 from mockserver.dialects.ovms.errors import JSON, STREAM_HEADERS, own_words
 from mockserver.dialects.ovms.guided_generation import chosen_tool, offered
@@ -162,21 +151,21 @@ def _reasoning_fault(value: Any, fields: Fields) -> str | None:
     return None if effort in EFFORTS else "reasoning.effort must be one of: low, medium, high"
 
 
-_CHECKS: tuple[Check, ...] = (
-    *STREAM,
-    *SAMPLING,
-    SPECIAL,
+_CHECKS: tuple[checks.Check, ...] = (
+    *checks.STREAM,
+    *checks.SAMPLING,
+    checks.SPECIAL,
     ("n", _one_in_a_stream),
-    SEVERAL,
+    checks.SEVERAL,
     ("stream_options", lambda value, fields: "stream_options is not supported in Responses API."),
     ("model", _input_fault),
     ("reasoning", _reasoning_fault),
-    LOGPROBS,
-    *TOOLS,
-    whole_limit("max_output_tokens"),
+    checks.LOGPROBS,
+    *checks.TOOLS,
+    checks.whole_limit("max_output_tokens"),
     ("max_output_tokens", lambda value, fields: None if value else "max_output_tokens value should be greater than 0"),
-    FORMAT,
-    VARIABLES,
+    checks.FORMAT,
+    checks.VARIABLES,
     ("input", lambda value, fields: pictures_fault(messages_of(value), fields)),
 )
 
