@@ -83,11 +83,10 @@ class FaultRules:
         triggered = []
         for rule in (*self._configured(plan.context, since), *self.armed.values()):
             chance, count, elapsed = rule.fault.chance, rule.seen, now - rule.armed_at
-            met = misfit(rule.fault, plan) is None and _met(rule, plan)
-            if met is False or (met and not is_open(chance, elapsed)):
-                continue
+            met = is_open(chance, elapsed) and misfit(rule.fault, plan) is None and _met(rule, plan)
             if met is None:
                 count.undecided += 1
+            if not met:
                 continue
             count.matched += 1
             # A rule for every request needs no draw.

@@ -66,6 +66,11 @@ def test_a_request_of_which_nobody_knows_whether_it_matches_is_neither_hit_nor_c
                 picked.append(bool(rules.pick(question(prompt), 1.0)))
             assert picked == [False, True, False]
             assert rules.armed["slow"].seen == RuleCount(matched=1, applied=1, undecided=2)
+    [over] = read_faults(rule % ("for = 1", f"prompt = {slow}"))
+    rules.arm("over", over, 0.0)
+    renew_time_budget()
+    rules.pick(question(hostile), 2.0)
+    assert rules.armed["over"].seen == RuleCount()
 
 
 def test_namespaces_count_for_themselves() -> None:
