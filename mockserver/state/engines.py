@@ -107,9 +107,8 @@ class CachedPrompts(NamedTuple):
     def look_up(self, request: GenerationRequest) -> Reuse:
         """What the prompts of a request find here, before any of them is cached."""
         size, cached, written, blocks = self.caching.block, 0, 0, list[str]()
-        wanted, lifetime = request.cacheable, self.caching.lifetime
-        if wanted is not None:
-            lifetime = wanted.lifetime
+        wanted = request.cacheable
+        lifetime = self.caching.lifetime if wanted is None else wanted.lifetime
         for prompt in request.prompts:
             text = prompt if wanted is None else prompt._replace(text=prompt.text[: wanted.characters])
             ids = _ids(text, request.tools)

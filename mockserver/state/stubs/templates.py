@@ -68,11 +68,8 @@ def groups_in(value: Any) -> Iterator[str]:
     if isinstance(value, str):
         gaps = (part for part in _read_template(value) if not isinstance(part, str))
         yield from (str(path[0]) for field, path, _ in gaps if field == _GROUPS)
-    elif isinstance(value, Mapping):
-        for item in value.values():
-            yield from groups_in(item)
-    elif isinstance(value, list | tuple):
-        for item in value:
+    elif isinstance(value, Mapping | list | tuple):
+        for item in value.values() if isinstance(value, Mapping) else value:
             yield from groups_in(item)
 
 
