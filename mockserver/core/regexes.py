@@ -99,9 +99,10 @@ class Regex:
             try:
                 return self._search(text, timeout=left) is not None
             except (TimeoutError, MemoryError) as error:
-                # The timeout is in the time of all threads: what others have cut short is tried again next time.
-                if isinstance(error, MemoryError) or thread_time() - began > left / 2:
-                    self._give_up(text, left)
+                # The timeout is in the time of all threads. Others may have cut this search short, but not the next.
+                if isinstance(error, TimeoutError) and thread_time() - began < left / 2:
+                    return None
+                self._give_up(text, left)
             finally:
                 _budget.left -= thread_time() - began
         # Charged even if it was given up for an earlier request: so the answer to this one does not depend on others.
