@@ -84,6 +84,7 @@ class Derivatives:
         sets = (node.found for node in nodes(root) if node.kind == "one")
         self._kinds = kinds_of({ANY, WORD, members("\n"), *sets})
         self._known: dict[object, State] = {}
+        self._ones: dict[Characters, State] = {}
         self._afters: dict[tuple[State, Beside, int], State] = {}
         self._counts = _Counts()
         self._nothing = State("nothing", need=1 << 40, pull=1 << 40)
@@ -185,7 +186,7 @@ class Derivatives:
         if kind == "one":
             return self._joined(self._one(node.found), then)
         if kind in STANDING:
-            return self._joined(self._new(("place", kind), State("place", ends=STANDING[kind])), then)
+            return self._joined(self._new(State("place", ends=STANDING[kind])), then)
         if kind == "either":
             return self._any_of([self._followed(option, then) for option in node.parts])
         if kind in ("sequence", "group"):
@@ -228,17 +229,16 @@ class Derivatives:
 
     # Derivatives made of states, each only once.
 
-    def _new(self, key: object, state: State) -> State:
-        return self._known.setdefault(key, state)
+    def _new(self, state: State) -> State:
+        """The state, or the equal one that was made before."""
+        parts = frozenset(state.parts) if state.kind in ("any", "all") else state.parts
+        return self._known.setdefault((state.kind, parts, state.kinds, state.least, state.most, state.ends), state)
 
     def _one(self, found: Characters) -> State:
-        known = self._known.get(found)
-        if known is not None:
-            return known
-        kinds = sum(1 << number for number, kind in enumerate(self._kinds) if kind.sample in found)
-        if not kinds:
-            return self._nothing
-        return self._new(found, self._new(("one", kinds), State("one", kinds=kinds, need=1, pull=1)))
+        if found not in self._ones:
+            kinds = sum(1 << number for number, kind in enumerate(self._kinds) if kind.sample in found)
+            self._ones[found] = self._new(State("one", kinds=kinds, need=1, pull=1)) if kinds else self._nothing
+        return self._ones[found]
 
     def _joined(self, first: State, second: State) -> State:
         if first is self._nothing or second is self._empty:
@@ -248,8 +248,7 @@ class Derivatives:
         if first.kind == "joined":
             return self._joined(first.parts[0], self._joined(first.parts[1], second))
         need, pull, ends = first.need + second.need, first.pull + second.pull, first.ends & second.ends
-        state = State("joined", (first, second), need=need, pull=pull, ends=ends)
-        return self._new(("joined", first, second), state)
+        return self._new(State("joined", (first, second), need=need, pull=pull, ends=ends))
 
     def _any_of(self, states: Iterable[State]) -> State:
         parts = _flat("any", states, self._nothing)
@@ -259,7 +258,7 @@ class Derivatives:
             return parts[0]
         need, pull = min(part.need for part in parts), min(part.pull for part in parts)
         ends = reduce(or_, (part.ends for part in parts))
-        return self._new(("any", frozenset(parts)), State("any", parts, need=need, pull=pull, ends=ends))
+        return self._new(State("any", parts, need=need, pull=pull, ends=ends))
 
     def _all_of(self, states: Iterable[State]) -> State:
         parts = _flat("all", states, self._anything)
@@ -269,14 +268,14 @@ class Derivatives:
             return parts[0]
         need, pull = max(part.need for part in parts), sum(part.pull for part in parts)
         ends = reduce(and_, (part.ends for part in parts))
-        return self._new(("all", frozenset(parts)), State("all", parts, need=need, pull=pull, ends=ends))
+        return self._new(State("all", parts, need=need, pull=pull, ends=ends))
 
     def _not(self, state: State) -> State:
         if state.kind == "not":
             return state.parts[0]
         if state in (self._nothing, self._anything):
             return self._anything if state is self._nothing else self._nothing
-        return self._new(("not", state), State("not", (state,), ends=EVERYWHERE & ~state.ends))
+        return self._new(State("not", (state,), ends=EVERYWHERE & ~state.ends))
 
     def _repeated(self, part: State, least: int, most: int | None) -> State:
         if most == 0 or part is self._empty or (part is self._nothing and least == 0):
@@ -286,8 +285,7 @@ class Derivatives:
         if part is self._anything.parts[0] and (least, most) == (0, None):
             return self._anything
         need, pull, ends = least * part.need, least * part.pull, part.ends if least else EVERYWHERE
-        state = State("repeated", (part,), 0, least, most, need=need, pull=pull, ends=ends)
-        return self._new(("repeated", part, least, most), state)
+        return self._new(State("repeated", (part,), 0, least, most, need=need, pull=pull, ends=ends))
 
     # Reading.
 
