@@ -30,7 +30,7 @@ from mockserver.state.settings import ConfigError, Settings
 from mockserver.state.stubs.parse_replies import events_in, is_stream
 
 # Headers of a recorded answer that concerned its connection or its form on the wire.
-_OF_CONNECTION = ("connection", "keep-alive", "transfer-encoding", "content-length", "content-encoding")
+_OF_CONNECTION = ("connection", "keep-alive", "transfer-encoding", "content-encoding")
 # What becomes of a line that is torn: the last one, and any other.
 _CUT, _LEFT = ", and was cut off", "; it stays as it is"
 
@@ -262,14 +262,16 @@ def replays_in(path: Path, volatile: Sequence[str] = ()) -> Replays:
 
 
 def _replay(recorded: Recorded) -> Replay:
+    body, streamed = recorded.answer, is_stream(recorded.answered.get("content-type", ""))
+    told = dict(recorded.answered)
+    if recorded.method != "HEAD":
+        told.pop("content-length", None)
+        told |= {} if streamed or recorded.status in BODILESS else {"content-length": str(len(body))}
     headers = [
         (name.encode("latin-1", "replace"), value.encode("latin-1", "replace"))
-        for name, value in recorded.answered.items()
+        for name, value in told.items()
         if name not in _OF_CONNECTION and not is_secret(name)
     ]
-    body, streamed = recorded.answer, is_stream(recorded.answered.get("content-type", ""))
-    if not streamed and recorded.status not in BODILESS:
-        headers.append((b"content-length", b"%d" % len(body)))
     frames = events_in(body) if streamed else [body]
     run = TimedFrames(frames, (0.0,) * len(frames), (0,) * len(frames))
     return Replay(recorded.place, Timeline(recorded.status, tuple(headers), (run,), streamed))

@@ -44,6 +44,15 @@ def test_what_is_recorded_is_answered_as_it_was_and_reaches_no_vendor(vendor: Mo
     assert (vendor.requests, tape.read_bytes()) == ([], before)
 
 
+def test_an_answer_to_head_tells_again_how_long_its_body_would_be(vendor: MockServer, tape: Path) -> None:
+    told = []
+    for only_new in (False, True):
+        with recorder(tape, led_to(vendor), only_new=only_new) as url:
+            told.append(exchange(url, "HEAD", "/cerebras/v1/models"))
+    assert dict(told[0].headers)["content-length"] == dict(told[1].headers)["content-length"] != "0"
+    assert len(vendor.exchanges) == 1
+
+
 def test_what_is_new_is_forwarded_and_known_from_then_on(vendor: MockServer, tape: Path) -> None:
     new = BODY | {"prompt": "And about seals?"}
     with recorder(tape, led_to(vendor), only_new=True) as url:
