@@ -185,14 +185,13 @@ def _claims(
     found: dict[tuple[Subject, str, str, str], list[Edition]] = {}
     for edition in EDITIONS:
         for subject, name in _tables(dialect, edition):
-            whole = name.partition(".")[0] if subject == "field" else name
-            nearest = name if (subject, name, edition) in told else whole
-            row = told.get((subject, nearest, edition))
-            if row is None:
+            # A field has a row of its own, or that of its schema.
+            nearest = name if (subject, name, edition) in told else name.partition(".")[0]
+            if row := told.get((subject, nearest, edition)):
+                used.add((subject, nearest))
+                found.setdefault((subject, name, row["source"], row["test"]), []).append(edition)
+            else:
                 missing.append(f"{subject} {name} ({edition})")
-                continue
-            used.add((subject, nearest))
-            found.setdefault((subject, name, row["source"], row["test"]), []).append(edition)
     idle = [
         f"{subject} {name}" for subject, name in dict.fromkeys(key[:2] for key in told) if (subject, name) not in used
     ]

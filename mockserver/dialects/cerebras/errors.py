@@ -9,7 +9,7 @@ each violation on a line of its own, in the words of the service's validator: re
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from math import isfinite
 from typing import Any
 
@@ -24,16 +24,11 @@ from mockserver.dialects.openai.errors import ErrorRow
 from mockserver.dialects.openai.read import Body
 from mockserver.dialects.openai.replies import date_header, event
 
+_invalid = partial(ErrorRow, 400, code="wrong_api_format", param="validation_error")
 _ROWS: dict[FailureKind, ErrorRow] = {
-    FailureKind.MALFORMED_JSON: ErrorRow(
-        400, ": Invalid JSON: expected value at line 1 column 1", code="wrong_api_format", param="validation_error"
-    ),
-    FailureKind.NOT_AN_OBJECT: ErrorRow(
-        400, ": Input should be an object", code="wrong_api_format", param="validation_error"
-    ),
-    FailureKind.INVALID_REQUEST: ErrorRow(
-        400, ": the request is not valid", code="wrong_api_format", param="validation_error"
-    ),
+    FailureKind.MALFORMED_JSON: _invalid(": Invalid JSON: expected value at line 1 column 1"),
+    FailureKind.NOT_AN_OBJECT: _invalid(": Input should be an object"),
+    FailureKind.INVALID_REQUEST: _invalid(": the request is not valid"),
     FailureKind.UNSUPPORTED_MEDIA_TYPE: ErrorRow(
         415, "Unsupported content encoding.", code="unsupported_media_type", param="content_type"
     ),
