@@ -233,6 +233,13 @@ def test_an_agent_gets_its_tool_call_and_then_the_answer(handle: Handle) -> None
         verify.tool_called("get_weather", city="Rome")
 
 
+def test_a_fault_that_lies_beyond_the_end_of_an_answer_is_told(handle: Handle) -> None:
+    handle.on(stream=True).reply("Yes.").fault("cut", after_event=99)
+    Wire(handle).ask({"model": MODEL, "messages": [{"role": "user", "content": "?"}], "stream": True}, CHAT)
+    assert (handle.last.faults, handle.last.unapplied_faults) == ([], ["cut"])
+    assert "-> 200 by stub-1, fault cut not applied, " in handle.journal()
+
+
 def test_what_a_fault_has_kept_from_the_client_counts_for_nothing(handle: Handle) -> None:
     handle.on().reply(tool_call("get_weather", city="Oslo")).fault("error", error="rate_limit", retry_after=2)
     tools = [{"type": "function", "function": {"name": "get_weather", "parameters": {"type": "object"}}}]

@@ -67,6 +67,7 @@ _DECISION = table(
             "by what the dialect was chosen, at a path of several dialects",
         ),
         "applied_faults": described(rows(_APPLIED), "in a whole exchange: the same faults as tables"),
+        "unapplied_faults": rows(described(TEXT, "a kind of fault that was triggered, but changed nothing")),
         "rule": described(maybe(TEXT), "the stub that decided the answer"),
         "attempt": WHOLE,
         "unmatched": described(FLAG, "whether there were stubs, but none matched"),

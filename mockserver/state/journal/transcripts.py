@@ -30,7 +30,7 @@ from mockserver.core.secrets import (
 from mockserver.core.timeline import Record, Timeline
 from mockserver.faults.parse_faults import table_of
 from mockserver.state.journal.exchanges import Exchange
-from mockserver.state.plan import Plan
+from mockserver.state.plan import Plan, is_among
 
 # Criteria fields that may hold a secret, also within alternatives and scripts.
 _SECRET_FIELD = re.compile(r"^(?:\w+\[\d+\]\.)*(?:key|(?:headers|query|body)\.(?:.*\.)?(?P<name>[^.]+))$")
@@ -192,6 +192,9 @@ def _decision(exchange: Exchange) -> dict[str, Any]:
         "attempt": plan.attempt,
         "unmatched": plan.nearest is not None,
     }
+    unapplied = [each.fault.kind for each in plan.triggered if not is_among(each, plan.applied)]
+    if unapplied:
+        decision["unapplied_faults"] = unapplied
     if plan.refusal is not None:
         decision["kind"] = str(plan.refusal.kind)
     if plan.context.route.chosen_by:

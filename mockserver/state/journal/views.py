@@ -104,6 +104,9 @@ class View:
     applied_faults = ExchangeField[Sequence[Mapping[str, Any]]](
         "decision.applied_faults", (), "Each: by whom it was set, its `rule`, the `fault`."
     )
+    unapplied_faults = ExchangeField[Sequence[str]](
+        "decision.unapplied_faults", (), "The kinds of the faults that were triggered, but changed nothing."
+    )
     rule = ExchangeField[str | None]("decision.rule", None, "The stub that decided the answer; None if none did.")
     refused = ExchangeField[str | None](
         "decision.kind", None, "Why it was refused, by the failure's name; None if it was not."
@@ -256,6 +259,7 @@ def line(view: View) -> str:
     )
     calls = f", calls {', '.join(call['name'] for call in view.tool_calls)}" if view.tool_calls else ""
     faults = f", with fault {' and '.join(view.faults)}" if view.faults else ""
+    faults += f", fault {' and '.join(view.unapplied_faults)} not applied" if view.unapplied_faults else ""
     end = {"client": "client left", "server": "done", None: "still open"}[view.closed_by]
     sent = pluralize(view.events_sent, "event")
     answered = f"{view.status}{refused}{by}{calls}{faults}, {sent}, {end} after {view.seconds:.3f} s"

@@ -283,6 +283,8 @@ def test_the_whole_of_an_exchange_tells_each_fault_as_it_would_be_written() -> N
     ]
     refusal = {"kind": "error", "error": "rate_limit", "retry_after": 2}
     assert transcript_of(harsh)["decision"]["applied_faults"] == [{"by": "header", "fault": refusal}]
+    assert summary_of(harsh)["decision"]["unapplied_faults"] == ["stall"]
+    assert "unapplied_faults" not in summary_of(calm)["decision"]
 
 
 _REPLACING = [name for name, kind in FAULTS.items() if kind.ends]
