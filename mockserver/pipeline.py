@@ -27,7 +27,6 @@ from mockserver.latency.timing import delayed, draw_timing, instant, recorded, t
 from mockserver.model.generate import fingerprint_of, with_prediction_recounted
 from mockserver.model.generate import generate as generate_text
 from mockserver.model.prepared import ScriptedOutput, to_generation, word_refusals
-from mockserver.state.admission import admit, settle
 from mockserver.state.context import (
     RequestContext,
     RouteMatch,
@@ -42,6 +41,7 @@ from mockserver.state.fault_rules import apply_faults, requested_faults
 from mockserver.state.journal.exchanges import Exchange
 from mockserver.state.namespaces import Namespace
 from mockserver.state.plan import Plan, TriggeredFault, refund_counts, too_much
+from mockserver.state.rate_limiter import admit, settle
 from mockserver.state.settings import Settings
 from mockserver.state.stub_answers import (
     check_calls,

@@ -6,6 +6,7 @@ request takes all that it costs, or is refused and takes nothing.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
 from math import ceil, floor, inf
 from typing import Literal, NamedTuple
 
@@ -118,6 +119,49 @@ def tightest_by_measure(
     """The tightest limit of each measure that has one, with the measure as names of headers have it."""
     found = ((measure.encode(), tightest(limit_states, measure)) for measure in measures)
     return [(measure, state) for measure, state in found if state is not None]
+
+
+class BucketKey(NamedTuple):
+    """Whose buckets a request is charged to: there is one set for each dialect, API key and model."""
+
+    dialect: str
+    key: str
+    model: str = ""
+
+
+class Cost(NamedTuple):
+    """What a request is charged on arrival: one request, and a number of tokens, of which `answer` are for the answer.
+
+    `assumed` tokens are added if the request does not limit its answer. They are the vendor's assumption, and never
+    make a request too big for a full bucket by themselves.
+    """
+
+    tokens: int
+    assumed: int = 0
+    answer: int = 0
+
+    def within(self, allowance: Allowance) -> "Cost":
+        """The cost under an allowance that may limit how much of an answer is charged."""
+        if allowance.answer is None:
+            return self
+        answer = min(self.answer, allowance.answer)
+        return Cost(self.tokens - self.answer + answer, min(self.assumed, allowance.answer), answer)
+
+    def of(self, limit: Limit) -> int:
+        """The amount that is charged to a limit."""
+        if limit.measure == "requests":
+            return 1
+        return max(self.tokens, min(self.tokens + self.assumed, limit.amount))
+
+
+@dataclass(slots=True, eq=False)
+class Reservation:
+    """A request that was let in: what it was charged, and how its limits then stood."""
+
+    key: BucketKey
+    allowance: Allowance
+    cost: Cost
+    limit_states: tuple[LimitState, ...] = ()
 
 
 class Refused(NamedTuple):

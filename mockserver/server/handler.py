@@ -34,11 +34,11 @@ from mockserver.server.cors import allowed_origin, preflight, with_cors
 from mockserver.server.logs import log, log_access
 from mockserver.server.multi_process import needs_one_process, stateful_call, stateful_context
 from mockserver.server.urls import ADMIN, live_page_from
-from mockserver.state.admission import limit_states_of
 from mockserver.state.context import HeaderError, RequestContext, RouteMatch, make_context
 from mockserver.state.journal.exchanges import Exchange
 from mockserver.state.namespaces import BAD_NAME, DEFAULT, Namespace, is_name, namespace_of
 from mockserver.state.plan import Plan, answers_long, reads_long
+from mockserver.state.rate_limiter import limit_states_of
 
 if TYPE_CHECKING:
     from mockserver.server.webhooks import WebhookSender

@@ -12,6 +12,7 @@ from mockserver.core.calls import Call
 from mockserver.core.failures import FailureKind, Refusal, Violation
 from mockserver.core.generation import Generation, GenerationRequest
 from mockserver.core.matching.requests import Mismatch, RequestMatcher
+from mockserver.core.quotas import Reservation
 from mockserver.core.timeline import Reply, Timeline, TokenTiming
 from mockserver.faults.catalogue import FAULTS, FaultKind
 from mockserver.faults.rules import Fault
@@ -21,7 +22,6 @@ from mockserver.model.sampling import is_plain
 from mockserver.state.context import RequestContext
 from mockserver.state.engines import EngineState, Reuse, Slot
 from mockserver.state.facts import RequestFacts
-from mockserver.state.rate_limiter import Reservation
 from mockserver.state.stubs.registry import NearMiss
 from mockserver.state.stubs.stub import Prepared
 

@@ -1,55 +1,26 @@
 """The rate limits of a namespace: how much each key has used, and which requests are let in.
 
-    cost_of -> reserve -> (settle) -> release
+    admit -> (settle) -> release
 
 Instants are in seconds on a monotonic clock. Only what is not refilled yet is remembered: the buckets of a key are
 forgotten once they are full again.
 """
 
 from collections import Counter
-from dataclasses import dataclass
 from typing import NamedTuple
 
+from mockserver.core.calls import Call
 from mockserver.core.dialects import Model
 from mockserver.core.generation import GenerationRequest
-from mockserver.core.quotas import Allowance, Limit, LimitState, QuotaPolicy, Refused
+from mockserver.core.quotas import Allowance, BucketKey, Cost, Limit, LimitState, QuotaPolicy, Refused, Reservation
 from mockserver.core.secrets import masked_key
+from mockserver.state.context import RouteMatch
+from mockserver.state.plan import Plan
+from mockserver.state.quotas import allowance_of
+from mockserver.state.settings import Settings
 
 # Buckets are looked through for full ones when so many are remembered, and then at each doubling.
 _FEW = 256
-
-
-class BucketKey(NamedTuple):
-    """Whose buckets a request is charged to: there is one set for each dialect, API key and model."""
-
-    dialect: str
-    key: str
-    model: str = ""
-
-
-class Cost(NamedTuple):
-    """What a request is charged on arrival: one request, and a number of tokens, of which `answer` are for the answer.
-
-    `assumed` tokens are added if the request does not limit its answer. They are the vendor's assumption, and never
-    make a request too big for a full bucket by themselves.
-    """
-
-    tokens: int
-    assumed: int = 0
-    answer: int = 0
-
-    def within(self, allowance: Allowance) -> "Cost":
-        """The cost under an allowance that may limit how much of an answer is charged."""
-        if allowance.answer is None:
-            return self
-        answer = min(self.answer, allowance.answer)
-        return Cost(self.tokens - self.answer + answer, min(self.assumed, allowance.answer), answer)
-
-    def of(self, limit: Limit) -> int:
-        """The amount that is charged to a limit."""
-        if limit.measure == "requests":
-            return 1
-        return max(self.tokens, min(self.tokens + self.assumed, limit.amount))
 
 
 def cost_of(request: GenerationRequest, model: Model | None, policy: QuotaPolicy) -> Cost:
@@ -69,16 +40,6 @@ def cost_of(request: GenerationRequest, model: Model | None, policy: QuotaPolicy
     room = max(request.limits.context - longest, 0)
     most = model.max_output if model is not None else None
     return Cost(prompt, (room if most is None else min(most, room)) * answers)
-
-
-@dataclass(slots=True, eq=False)
-class Reservation:
-    """A request that was let in: what it was charged, and how its limits then stood."""
-
-    key: BucketKey
-    allowance: Allowance
-    cost: Cost
-    limit_states: tuple[LimitState, ...] = ()
 
 
 class _Bucket(NamedTuple):
@@ -205,3 +166,46 @@ class RateLimiter:
             if not left:
                 del self._buckets[account]
         self._count = sum(map(len, self._buckets.values()))
+
+
+def limit_states_of(
+    call: Call, route: RouteMatch, settings: Settings, limiter: RateLimiter, now: float
+) -> tuple[LimitState, ...]:
+    """The states of a caller's limits while the model is unknown; none if no quota applies."""
+    asker = _asker(call, route, "")
+    allowance = allowance_of(settings.quota, route.dialect, asker.model, asker.key)
+    return () if allowance is None else limiter.limit_states(asker, allowance, now)
+
+
+def admit(plan: Plan, limiter: RateLimiter, now: float) -> None:
+    """Admit a request to a model, with the states of its limits and a reservation that must leave later; or
+    refuse it.
+
+    There is no reservation if nothing is counted, because no quota applies or the request is refused.
+    """
+    context, request = plan.context, plan.request
+    assert request is not None, "the request asks a model"
+    dialect = context.route.dialect
+    asker = _asker(context.call, context.route, request.model)
+    allowance = allowance_of(context.settings.quota, dialect, asker.model, asker.key)
+    if allowance is None or dialect.quotas is None:
+        return
+    charge = cost_of(request, context.scope.model(request.model), dialect.quotas)
+    verdict = limiter.reserve(asker, allowance, charge, now)
+    plan.context = context._replace(scope=context.scope._replace(limit_states=verdict.limit_states))
+    if isinstance(verdict, Refused):
+        plan.refusal = dialect.quotas.refuse(verdict, context.scope.now)._replace(model=request.model)
+    else:
+        plan.reservation = verdict
+
+
+def settle(plan: Plan, limiter: RateLimiter, now: float) -> None:
+    """Charge for the actual length of an answer, if the vendor does not charge up front."""
+    policy = plan.context.route.dialect.quotas
+    if plan.reservation is not None and plan.generation is not None and policy is not None and not policy.up_front:
+        limiter.settle(plan.reservation, plan.generation.usage.total_tokens, now)
+
+
+def _asker(call: Call, route: RouteMatch, model: str) -> BucketKey:
+    credentials = route.dialect.credentials
+    return BucketKey(route.dialect.name, (credentials(call) if credentials else None) or "", model)

@@ -11,13 +11,13 @@ import pytest
 from mockserver.core.calls import Call, Headers
 from mockserver.core.dialects import Edition
 from mockserver.core.installed import load_dialect
+from mockserver.core.quotas import Reservation
 from mockserver.core.seeding import Draws, derive
 from mockserver.pipeline import complete, parse
 from mockserver.routes import Routes
-from mockserver.state.admission import admit, limit_states_of, settle
 from mockserver.state.context import make_context
 from mockserver.state.quotas import allowance_of, read_quotas
-from mockserver.state.rate_limiter import RateLimiter, Reservation
+from mockserver.state.rate_limiter import RateLimiter, admit, limit_states_of, settle
 from mockserver.state.settings import Settings
 from tests.support.asking import Answer, ask
 from tests.support.buckets import Tanks

@@ -12,9 +12,9 @@ from mockserver.core.dialects import Dialect, Model
 from mockserver.core.failures import FailureKind, Refusal
 from mockserver.core.generation import GenerationRequest, Limits, Prompt
 from mockserver.core.installed import load_dialects
-from mockserver.core.quotas import Allowance, Limit, QuotaPolicy, Refused
+from mockserver.core.quotas import Allowance, BucketKey, Cost, Limit, QuotaPolicy, Refused, Reservation
 from mockserver.state.quotas import Quota, QuotaError, allowance_of, read_quotas
-from mockserver.state.rate_limiter import BucketKey, Cost, RateLimiter, Reservation, cost_of
+from mockserver.state.rate_limiter import RateLimiter, cost_of
 from mockserver.state.settings import ConfigError, Settings
 from mockserver.state.settings.checks import check_all
 from mockserver.state.settings.config_file import from_toml
