@@ -16,9 +16,9 @@ from mockserver.model.output_formats.keys import (
     restricted,
     typed,
 )
-from mockserver.model.schema import array_of, object_of, schema_fault
+from mockserver.model.schema import array_of, as_part, object_of, schema_fault
 
-# Limits of a sketch, in characters and in levels.
+# Limits of a sketch, in characters and in levels, and of an example, in levels.
 _LENGTH = 4000
 _DEEPEST = 20
 
@@ -183,7 +183,7 @@ def described_object(prompt: Prompt) -> Any:
         schema = object_of(named) if named else None
     if holder and schema is not None and holder not in schema.get("properties", ()):
         # "with a 'grades' key as a list of objects": only one of these is described.
-        schema = object_of({holder: array_of(schema)})
+        schema = object_of({holder: array_of(as_part(schema))})
     return restricted(schema, text)
 
 
@@ -244,7 +244,7 @@ def _is_schema(found: Mapping[str, Any]) -> bool:
 
 def _like(value: Any, depth: int = 0) -> Any:
     """The schema of values similar to this one."""
-    if isinstance(value, dict) and depth < 20:
+    if isinstance(value, dict) and depth < _DEEPEST:
         return object_of({name: _like(part, depth + 1) for name, part in value.items()})
     if isinstance(value, list):
         return array_of(_like(value[0], depth + 1) if value else {"type": "string"})

@@ -20,10 +20,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from mockserver.core.generation import Constraint, GenerationRequest, Message, Prompt, Tool, ToolCall
+from mockserver.core.json_values import is_shallow
 from mockserver.core.seeding import Draws, derive
 from mockserver.model.extraction import filled
 from mockserver.model.intent import detect_intent
-from mockserver.model.schema import object_of, schema_fault, write_instance
+from mockserver.model.schema import as_part, object_of, schema_fault, write_instance
 from mockserver.model.tokens import Phrase, fresh_phrase
 from mockserver.model.tools import gist
 from mockserver.model.tools.calls import decide
@@ -140,7 +141,7 @@ def _noted(note: str | None) -> dict[str, Any]:
     if note.startswith(_SCHEMA):
         schema = _read_object(note[len(_SCHEMA) :])
         if schema and schema_fault(schema) is None:
-            return schema
+            return as_part(schema)
     return {"type": "string"}
 
 
@@ -325,7 +326,7 @@ def _schema_of_parameters(kinds: Mapping[str, object]) -> dict[str, Any]:
 
 
 def _read_object(text: str) -> dict[str, Any] | None:
-    """The JSON object with which a text begins, or the Python dict that it is; None if it is neither."""
+    """The JSON object with which a text begins, or the Python dict that it is; None if it is neither, or too deep."""
     try:
         found = json.JSONDecoder().raw_decode(text)[0]
     except (ValueError, RecursionError):
@@ -334,4 +335,4 @@ def _read_object(text: str) -> dict[str, Any] | None:
             found = json.loads(json.dumps(literal_eval(text.strip())))
         except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
             return None
-    return found if isinstance(found, dict) else None
+    return found if isinstance(found, dict) and is_shallow(found) else None

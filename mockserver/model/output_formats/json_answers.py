@@ -28,7 +28,7 @@ from mockserver.model.output_formats.descriptions import SEARCHED, described_obj
 from mockserver.model.output_formats.frameworks import next_step, without_headings
 from mockserver.model.output_formats.keys import restricted
 from mockserver.model.prose import write_prose
-from mockserver.model.schema import array_of, compact, object_of, write_instance
+from mockserver.model.schema import array_of, as_part, compact, object_of, write_instance
 from mockserver.model.terms import terms
 from mockserver.model.tokens import Phrase, fresh_phrase, phrase
 from mockserver.model.tools.corrections import corrected, refusals, with_request
@@ -71,7 +71,7 @@ def write_object(prompt: Prompt, key: int, schema: object) -> Iterator[Phrase | 
 
 def write_array(prompt: Prompt, key: int, schema: object) -> Iterator[Phrase | None]:
     """An array of such objects, as many as the prompt asks for; of strings if it describes no object."""
-    array = array_of(described_object(prompt) or {"type": "string"})
+    array = array_of(as_part(described_object(prompt) or {"type": "string"}))
     return _written(prompt, key, with_items(array, detect_intent(prompt.topic).items or _USUAL_ITEMS))
 
 

@@ -12,7 +12,7 @@ from mockserver.model.extraction import filled
 from mockserver.model.intent import detect_intent
 from mockserver.model.output_formats.descriptions import SEARCHED, described_object
 from mockserver.model.output_formats.json_answers import USUAL, without_braces
-from mockserver.model.schema import object_of, write_instance
+from mockserver.model.schema import as_part, object_of, write_instance
 from mockserver.model.tokens import Phrase, fresh_phrase
 
 # The most tags of an answer.
@@ -134,7 +134,7 @@ def write_tags(prompt: Prompt, key: int, schema: Any) -> Iterator[Phrase | None]
     about = detect_intent(content)
     parts = schema["properties"]
     if holds_json(schema):
-        described, content = described_object(prompt) or USUAL, without_braces(content)
+        described, content = as_part(described_object(prompt) or USUAL), without_braces(content)
         schema = object_of({tag: described if part == _JSON else part for tag, part in parts.items()})
     values = json.loads(write_instance(schema, derive(key, "tags"), about.language, about.subject))
     values = filled(values, schema, content)

@@ -6,9 +6,10 @@ The solver is imported with the first schema: most servers never see one, and st
 import json
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote
 
 import orjson
+
+from mockserver.core.seeding import fingerprint
 
 if TYPE_CHECKING:
     from mockserver.model.schema.instances import Compiled
@@ -18,6 +19,7 @@ __all__ = [
     "SchemaLimitError",
     "UnsatisfiableSchemaError",
     "array_of",
+    "as_part",
     "check_schema",
     "is_recursive",
     "object_of",
@@ -75,20 +77,19 @@ def is_recursive(schema: object) -> bool:
 
 def object_of(parts: Mapping[str, Any]) -> dict[str, Any]:
     """The schema of an object that has all of these properties, by their schemas."""
-    apart = {name: _apart(part, name) for name, part in parts.items()}
-    return {"type": "object", "properties": apart, "required": list(parts)}
+    return {"type": "object", "properties": parts, "required": list(parts)}
 
 
-def array_of(items: dict[str, Any]) -> dict[str, Any]:
+def array_of(items: Any) -> dict[str, Any]:
     """The schema of a list of such items, at least one."""
-    return {"type": "array", "items": _apart(items, "items"), "minItems": 1}
+    return {"type": "array", "items": items, "minItems": 1}
 
 
-def _apart(schema: dict[str, Any], name: str) -> dict[str, Any]:
-    """A schema as a part of another, with an address from which its references still lead to parts of its own."""
+def as_part(schema: dict[str, Any]) -> dict[str, Any]:
+    """A schema to be put into another, with an address by which its references still lead to parts of its own."""
     if not any("$ref" in part for part in subschemas(schema)):
         return schema
-    address = f"{quote(name)}/"
+    address = f"{fingerprint(compact(schema).encode('utf-8', 'surrogatepass'))}/"
     # Its draft is that of the whole: only draft 4 calls the address differently.
     return {"$id": address, "id": address} | {key: held for key, held in schema.items() if key != "$schema"}
 

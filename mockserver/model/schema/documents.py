@@ -32,7 +32,7 @@ _METASCHEMAS = {
 }
 DRAFTS = tuple(_METASCHEMAS)
 # How validators search with patterns.
-PATTERNS = jsonschema_rs.FancyRegexOptions(backtrack_limit=MOST_BACKTRACKS)
+_PATTERNS = jsonschema_rs.FancyRegexOptions(backtrack_limit=MOST_BACKTRACKS)
 # The bytes of a validator, roughly: of every one, and for each state of its patterns.
 _LEAST_MEMORY, _STATE_MEMORY = 8_000, 200
 # So many bytes of validators are kept: enough for all patterns of the largest schema, which are tried again and again.
@@ -224,7 +224,7 @@ class Document:
     def _validator(self, schema: Any, *, formats: bool = False, registry: Registry | None = None) -> Validator:
         try:
             return jsonschema_rs.validator_for(
-                schema, validate_formats=formats, retriever=_unknown, registry=registry, pattern_options=PATTERNS
+                schema, validate_formats=formats, retriever=_unknown, registry=registry, pattern_options=_PATTERNS
             )
         except (ValueError, jsonschema_rs.ReferencingError) as error:
             raise InvalidSchemaError(_first_line(error)) from None
@@ -326,7 +326,7 @@ def _made(patterns: tuple[str, ...], no_patterns: tuple[str, ...]) -> Callable[[
     wanted = [{"pattern": pattern} for pattern in patterns]
     unwanted = [{"not": {"pattern": pattern}} for pattern in no_patterns]
     try:
-        made = jsonschema_rs.Draft202012Validator({"allOf": [*wanted, *unwanted]}, pattern_options=PATTERNS)
+        made = jsonschema_rs.Draft202012Validator({"allOf": [*wanted, *unwanted]}, pattern_options=_PATTERNS)
     except ValueError:
         return _accept_anything
     # A text that would take too long to be searched counts as one that does not match.

@@ -133,7 +133,9 @@ TOOLS = (
     "It takes arguments {'place': {'type': 'string'}}.\n"
     "(3) broken. It takes arguments {'place': {'type': 'no such'}}.\n"
     "(4) odd. It takes arguments {1: {'type': {1, 2}}}.\n"
-    "(5) finish, whose description is <desc>Marks the task as complete.</desc>. It takes arguments {}."
+    "(5) five. It takes arguments {'place': 5}.\n"
+    f"(6) deep. It takes arguments {{'place': {'[' * 900}{']' * 900}}}.\n"
+    "(7) finish, whose description is <desc>Marks the task as complete.</desc>. It takes arguments {}."
 )
 STEP = {
     "next_thought": "",
