@@ -266,7 +266,7 @@ def detokenize(place: Place, call: Call, scope: RequestScope) -> Reply | Refusal
     return found if isinstance(found, Refusal) else body_reply({"text": tokens.decode(ints(found[0]["tokens"]))})
 
 
-def render(place: Place, call: Call, scope: RequestScope) -> Reply | Refusal:
+def render_chat(place: Place, call: Call, scope: RequestScope) -> Reply | Refusal:
     """The text that a chat is to the model, up to where the answer begins."""
     found = valid_body(place, call, scope, "ChatRenderRequest")
     return found if isinstance(found, Refusal) else body_reply({"text": _rendered(found[0])})

@@ -75,19 +75,15 @@ def _messages(place: Place) -> Operation:
     return operation._replace(edition="observed", stream_error=_code("messages:fail"))
 
 
-def _tokenize(place: Place) -> Operation:
-    schemas = Schemas("TokenizationRequest", "TokenizationResponse")
-    return Operation("tokenize", "POST", ("/v1/tokenize",), schemas, handler=_code("completions:tokenize", place))
+def _handled(name: str, path: str, schema: str) -> Callable[[Place], Operation]:
+    """An operation without a model, which the function of its name handles."""
+    schemas = Schemas(f"{schema}Request", f"{schema}Response")
+    return lambda place: Operation(name, "POST", (path,), schemas, handler=_code(f"completions:{name}", place))
 
 
-def _detokenize(place: Place) -> Operation:
-    schemas = Schemas("DetokenizationRequest", "DetokenizationResponse")
-    return Operation("detokenize", "POST", ("/v1/detokenize",), schemas, handler=_code("completions:detokenize", place))
-
-
-def _render(place: Place) -> Operation:
-    schemas = Schemas("ChatRenderRequest", "ChatRenderResponse")
-    return Operation("render_chat", "POST", ("/v1/chat/render",), schemas, handler=_code("completions:render", place))
+_tokenize = _handled("tokenize", "/v1/tokenize", "Tokenization")
+_detokenize = _handled("detokenize", "/v1/detokenize", "Detokenization")
+_render = _handled("render_chat", "/v1/chat/render", "ChatRender")
 
 
 def _embeddings(place: Place) -> Operation:
