@@ -209,7 +209,8 @@ class StubRegistry:
         gets only what the vendor has all the same answered to it, and where nothing is served only stubs that name a
         path answer. Raises HandlerError if a user's function fails.
         """
-        chosen = self._chosen(facts, configured, fits, is_refused, is_unserved)
+        candidates = self._matching(facts, configured, fits, is_refused, is_unserved)
+        chosen = _chosen(candidates, facts, is_refused=is_refused)
         if chosen is None:
             return None
         stub, step, used = chosen
@@ -218,25 +219,6 @@ class StubRegistry:
         self._used[stub.name] = used + 1
         stale = stub.recorded.differences(facts) if stub.recorded is not None else ()
         return StubMatch(stub, step.prepared, (stub.criteria, step.criteria), stale)
-
-    def _chosen(
-        self, facts: Facts, configured: Sequence[Stub], fits: Fits | None, is_refused: bool, is_unserved: bool
-    ) -> _Candidate | None:
-        """The first stub that matches, or if that is recorded, the best of those of its priority."""
-        best, most = None, 0
-        for candidate in self._matching(facts, configured, fits, is_refused, is_unserved):
-            stub, step, _ = candidate
-            if best is not None and (stub.recorded is None or stub.priority < best[0].priority):
-                break
-            likeness = stub.recorded.likeness(facts) if stub.recorded is not None else 0
-            if is_refused and likeness != THE_SAME:
-                continue
-            if stub.recorded is None or step is None or likeness == THE_SAME:
-                return candidate if best is None or likeness == THE_SAME else best
-            # Of those with other ids each one answers once, and then the last.
-            if best is None or likeness > most or (likeness == most == OTHER_IDS and best[2]):
-                best, most = candidate, likeness
-        return best
 
     def _matching(
         self, facts: Facts, configured: Sequence[Stub], fits: Fits | None, is_refused: bool, is_unserved: bool
@@ -277,6 +259,24 @@ class StubRegistry:
             both = [*self.added.values(), *(stub for stub in configured if stub.name not in self.added)]
             kept = self._indexed = configured, _Index(tuple(sorted(both, key=lambda stub: -stub.priority)))
         return kept[1]
+
+
+def _chosen(candidates: Iterable[_Candidate], facts: Facts, *, is_refused: bool) -> _Candidate | None:
+    """The first stub that matches, or if that is recorded, the best of those of its priority."""
+    best, most = None, 0
+    for candidate in candidates:
+        stub, step, _ = candidate
+        if best is not None and (stub.recorded is None or stub.priority < best[0].priority):
+            break
+        likeness = stub.recorded.likeness(facts) if stub.recorded is not None else 0
+        if is_refused and likeness != THE_SAME:
+            continue
+        if stub.recorded is None or step is None or likeness == THE_SAME:
+            return candidate if best is None or likeness == THE_SAME else best
+        # Of those with other ids each one answers once, and then the last.
+        if best is None or likeness > most or (likeness == most == OTHER_IDS and best[2]):
+            best, most = candidate, likeness
+    return best
 
 
 def _is_possible(stub: Stub, step: Step, fits: Fits | None) -> bool:
