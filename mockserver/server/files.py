@@ -197,14 +197,16 @@ def configured_stubs(
 
 
 def load_stubs(folder: Path, dialects: Mapping[str, Dialect], sources: Sources | None = None) -> tuple[Stub, ...]:
-    """The stubs of a folder's files, which must match none but these dialects. Raises ConfigError, which names the file
-    and the place in it."""
+    """The stubs of a folder's files, or of a single file, which must match none but these dialects. Raises ConfigError,
+    which names the file and the place in it."""
     sources = Sources() if sources is None else sources
+    if "\0" not in str(folder) and folder.is_file():
+        if folder.suffix not in _STUB_SUFFIXES:
+            raise ConfigError(f"stubs: {folder} is no *.toml or *.json file")
+        return _load_stubs(folder, folder.parent, dialects, sources)
     files = sorted(map(Path, sources.note_folder(folder)))
-    if folder.is_file():
-        raise ConfigError(f"stubs: {folder} is a file; name the folder that it is in")
     if not folder.is_dir():
-        raise ConfigError(f"stubs: folder {folder} does not exist")
+        raise ConfigError(f"stubs: {folder} does not exist")
     other = None if files else min(map(Path, _files(str(folder))), default=None)
     if other is not None:
         raise ConfigError(
@@ -215,7 +217,7 @@ def load_stubs(folder: Path, dialects: Mapping[str, Dialect], sources: Sources |
 
 def stubs_at(path: Path, dialects: Mapping[str, Dialect]) -> tuple[Stub, ...]:
     """The stubs of a folder's files, or of one file, as a server would read them. Raises ConfigError."""
-    stubs = load_stubs(path, dialects) if path.is_dir() else _load_stubs(path, path.parent, dialects, Sources())
+    stubs = load_stubs(path, dialects)
     try:
         check_unique(stubs)
     except StubError as error:

@@ -360,4 +360,4 @@ def test_check_says_what_is_wrong_in_a_folder_of_stub_files(
 
 def test_check_says_that_a_file_is_not_there(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check", str(tmp_path / "none.json")]) == 2
-    assert "none.json: No such file or directory" in capsys.readouterr().err
+    assert "none.json does not exist" in capsys.readouterr().err

@@ -42,12 +42,12 @@ def started(folder: Path, text: str = "seed = 1") -> tuple[Path, Watcher, App]:
     return path, app._watcher, app
 
 
-def stocked(folder: Path, files: Mapping[str, str]) -> tuple[Watcher, App]:
-    """An application without a config, that has been started with a folder of stub files."""
+def stocked(folder: Path, files: Mapping[str, str], named: str = "") -> tuple[Watcher, App]:
+    """An application without a config, that has been started with a folder of stub files, or with the one `named`."""
     for name, text in files.items():
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_text(text)
-    read, settings = reader(lambda sources: Settings(latency="off", stubs=str(folder)))
+    read, settings = reader(lambda sources: Settings(latency="off", stubs=str(folder / named)))
     app = App(settings, load_dialects(), read)
     assert app._watcher is not None
     return app._watcher, app
@@ -226,9 +226,10 @@ def test_a_config_and_its_stubs_are_taken_up_together_or_not_at_all(tmp_path: Pa
     asyncio.run(story())
 
 
-def test_changed_stubs_leave_alone_what_was_settled_at_run_time(tmp_path: Path) -> None:
-    watcher, app = stocked(tmp_path, {"a.json": '{"name": "a", "reply": {"body": "1"}}'})
-    app.app_state.replace_settings(settle({"latency": "off", "stubs": str(tmp_path), "seed": 9}))
+@pytest.mark.parametrize("named", ["", "a.json"])
+def test_changed_stubs_leave_alone_what_was_settled_at_run_time(named: str, tmp_path: Path) -> None:
+    watcher, app = stocked(tmp_path, {"a.json": '{"name": "a", "reply": {"body": "1"}}'}, named)
+    app.app_state.replace_settings(settle({"latency": "off", "stubs": str(tmp_path / named), "seed": 9}))
     (tmp_path / "a.json").write_text('{"name": "another", "reply": {"body": "1"}}')
     asyncio.run(watcher.look())
     assert (prepared(app), app.settings.seed) == ({"another": "1"}, 9)

@@ -51,8 +51,8 @@ class Settings:
     - `max_body`: in bytes; `journal`: how many exchanges the journal of each namespace keeps.
     - `models` closes a dialect's catalogue; `routes` are the user's own.
     - `fault`: rules for every request; `quota`: rules of which the first that applies to a request counts.
-    - `stubs`: a folder of stub files; `stub`: the stubs of the config file; `unmatched`: "generate" or "refuse" the
-      answer to a request that none of them matches.
+    - `stubs`: a folder of stub files, or one; `stub`: the stubs of the config file; `unmatched`: "generate" or "refuse"
+      the answer to a request that none of them matches.
     - `deliver`: the addresses that messages and callbacks may be sent to: "loopback", also "private" ones, or "any".
     - `traces`: the recordings that latencies and `output_tokens` may name.
     - `pinned`: settings of the command line and the environment, which routes of a config file do not override.

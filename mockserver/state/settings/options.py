@@ -188,7 +188,7 @@ OPTIONS: tuple[Option, ...] = (
         "QUOTA",
         often=True,
     ),
-    Option("stubs", _text, "a folder of stub files (*.toml, *.json)", "DIR"),
+    Option("stubs", _text, "a folder of stub files (*.toml, *.json), or one such file", "PATH"),
     _choice(
         "unmatched",
         ("generate", "refuse"),

@@ -288,7 +288,7 @@ def test_stubs_are_listed_under_either_name_in_a_file_and_over_the_admin_api(
 
 
 def test_a_folder_that_is_not_there_is_told() -> None:
-    with pytest.raises(ConfigError, match="stubs: folder nowhere does not exist"):
+    with pytest.raises(ConfigError, match="stubs: nowhere does not exist"):
         load_stubs(Path("nowhere"), DIALECTS)
 
 
