@@ -8,6 +8,7 @@ import pytest
 from mockserver.core.generation import GenerationRequest, Message, Prompt, Tool, ToolChoice
 from mockserver.model.output_formats import writers
 from mockserver.model.tools.calls import decide
+from tests.support.prompts import chat, text_of
 
 USER: dict[str, Any] = {
     "type": "object",
@@ -34,13 +35,8 @@ def called(refused: str) -> Any:
 
 def written(refused: str) -> Any:
     """The object after one that was refused."""
-    messages = (Message("user", ASKED), Message("assistant", "{}"), Message("user", refused))
-    text = ""
-    for phrase in writers()["json_schema"](Prompt(refused, refused, 10, chat=True, messages=messages), 7, USER):
-        if phrase is None:
-            break
-        text += "".join(phrase.texts)
-    return json.loads(text)
+    prompt = chat(Message("user", ASKED), Message("assistant", "{}"), Message("user", refused))
+    return json.loads(text_of(writers()["json_schema"](prompt, 7, USER)))
 
 
 def report(path: str, reason: str) -> str:

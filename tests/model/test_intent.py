@@ -1,6 +1,5 @@
 """What a prompt asks for: language, subject, the kind and length of the answer; and whose turn it is in a dialogue."""
 
-from itertools import takewhile
 from time import process_time
 
 import pytest
@@ -9,6 +8,7 @@ from mockserver.core.generation import Prompt
 from mockserver.core.seeding import Draws
 from mockserver.model.intent import detect_intent, is_begun, last_turn, turn_label
 from mockserver.model.prose import write_prose
+from tests.support.prompts import text_of
 
 
 @pytest.mark.parametrize(
@@ -130,8 +130,7 @@ def test_a_chat_that_was_written_out_is_about_its_last_turn_and_gives_the_model_
 @pytest.mark.parametrize("written_out", WRITTEN_OUT.values(), ids=WRITTEN_OUT)
 def test_it_is_answered_in_the_form_that_the_last_turn_asks_for(written_out: str) -> None:
     text = written_out.format("Write a Python function that reverses a string")
-    phrases = takewhile(lambda phrase: phrase is not None, write_prose(Prompt(text, text, 9), Draws(1)))
-    answer = "".join("".join(phrase.texts) for phrase in phrases if phrase)
+    answer = text_of(write_prose(Prompt(text, text, 9), Draws(1)))
     lead = "" if text[-1] in "\n >" else " "
     assert answer.startswith(lead)
     assert not answer.removeprefix(lead).startswith((" ", "\n"))

@@ -14,6 +14,7 @@ from mockserver.model.intent import detect_intent
 from mockserver.model.literal_answers import closing_word, literal_answers, sentiment
 from mockserver.model.output_formats import writers
 from mockserver.model.prose import write_prose
+from tests.support.prompts import chat, text_of
 
 LABELS = ("positive", "negative", "neutral")
 VERDICTS = ("[[A]]", "[[B]]", "[[C]]")
@@ -135,13 +136,7 @@ def prompt_of(*messages: tuple[str, str], chat: bool = True) -> Prompt:
 
 
 def answered(prompt: Prompt, key: int = 7) -> str:
-    """The answer up to its natural end."""
-    said: list[str] = []
-    for phrase in write_prose(prompt, Draws(key)):
-        if phrase is None:
-            break
-        said += phrase.texts
-    return "".join(said)
+    return text_of(write_prose(prompt, Draws(key)))
 
 
 @pytest.mark.parametrize(
@@ -158,8 +153,7 @@ def answered(prompt: Prompt, key: int = 7) -> str:
 def test_an_agent_ends_with_the_word_that_says_that_all_is_done(order: str, word: str | None) -> None:
     assert closing_word(order) == word
     turns = (Message("system", order), Message("user", "Tell me about tides"))
-    pieces = iter(write_prose(Prompt(order, turns[-1].text, 1, chat=True, messages=turns), Draws(1)).__next__, None)
-    said = "".join(text for piece in pieces if piece for text in piece.texts)
+    said = text_of(write_prose(Prompt(order, turns[-1].text, 1, chat=True, messages=turns), Draws(1)))
     assert said.endswith(f"\n\n{word}") == (word is not None)
 
 
@@ -259,15 +253,8 @@ JUDGED = [
 
 
 def written(kind: str, instructions: str, text: str, schema: dict[str, Any] | None = None) -> str:
-    messages = (Message("system", instructions), Message("user", text))
-    asked = Prompt(f"{instructions}\n{text}", text, 20, chat=True, messages=messages)
-    phrases = write_prose(asked, Draws(7)) if schema is None else writers()[kind](asked, 7, schema)
-    told = ""
-    for phrase in phrases:
-        if phrase is None:
-            break
-        told += "".join(phrase.texts)
-    return told
+    asked = chat(Message("system", instructions), Message("user", text))
+    return text_of(write_prose(asked, Draws(7)) if schema is None else writers()[kind](asked, 7, schema))
 
 
 @pytest.mark.parametrize("text, expected", JUDGED)

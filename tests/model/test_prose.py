@@ -6,17 +6,13 @@ from mockserver.core.generation import Message, Prompt
 from mockserver.core.seeding import Draws
 from mockserver.model import languages
 from mockserver.model.prose import write_prose
+from tests.support.prompts import text_of
 
 KEYS = range(12)
 
 
 def prose(topic: str, key: int, *, chat: bool = True, messages: tuple[Message, ...] = ()) -> str:
-    text = ""
-    for phrase in write_prose(Prompt(topic, topic, 1, chat, messages=messages), Draws(key)):
-        if phrase is None:
-            return text
-        text += "".join(phrase.texts)
-    raise AssertionError("prose never ends by itself")
+    return text_of(write_prose(Prompt(topic, topic, 1, chat, messages=messages), Draws(key)))
 
 
 @pytest.mark.parametrize("key", KEYS)

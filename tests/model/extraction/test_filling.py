@@ -5,9 +5,10 @@ from typing import Any
 
 import pytest
 
-from mockserver.core.generation import Message, Prompt
+from mockserver.core.generation import Message
 from mockserver.model.extraction import is_told
 from mockserver.model.output_formats import writers
+from tests.support.prompts import chat, text_of
 
 Schema = dict[str, Any]
 
@@ -58,13 +59,7 @@ NAMED: Schema = {"type": "array", "items": whole(name=TEXT)}
 
 
 def written(kind: str, prompt: str, schema: Schema | None, key: int = 7) -> Any:
-    asked = Prompt(prompt, prompt, 10, chat=True, messages=(Message("user", prompt),))
-    text = ""
-    for phrase in writers()[kind](asked, key, schema):
-        if phrase is None:
-            break
-        text += "".join(phrase.texts)
-    return json.loads(text)
+    return json.loads(text_of(writers()[kind](chat(Message("user", prompt)), key, schema)))
 
 
 @pytest.mark.parametrize(

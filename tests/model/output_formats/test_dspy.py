@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from mockserver.core.generation import Constraint, GenerationRequest, Message, Prompt
-from mockserver.model.generate import generate
+from mockserver.core.generation import Constraint, Message, Prompt
 from mockserver.model.output_formats import requested_format
+from tests.support.prompts import answer_to, chat
 
 PEOPLE = {
     "type": "array",
@@ -38,12 +38,7 @@ def in_sections(text: str = TEXT, **notes: str) -> Prompt:
 
 
 def asked(system: str, user: str) -> Prompt:
-    messages = (Message("system", system), Message("user", user))
-    return Prompt(f"{system}\n{user}", user, 1, chat=True, messages=messages)
-
-
-def said(prompt: Prompt, seed: int = 1) -> str:
-    return generate(GenerationRequest("m", (prompt,)), seed).choices[0].text
+    return chat(Message("system", system), Message("user", user))
 
 
 def sections(answer: str) -> dict[str, str]:
@@ -52,7 +47,7 @@ def sections(answer: str) -> dict[str, str]:
 
 
 def test_every_section_is_told_in_its_order_and_the_end_is_marked() -> None:
-    answer = said(in_sections(reasoning="", answer=""))
+    answer = answer_to(in_sections(reasoning="", answer=""))
     assert list(sections(answer)) == ["reasoning", "answer", "completed"]
     assert answer.endswith("\n\n[[ ## completed ## ]]")
     assert all(len(text) > 10 for name, text in sections(answer).items() if name != "completed")
@@ -68,18 +63,18 @@ def test_every_section_is_told_in_its_order_and_the_end_is_marked() -> None:
     ],
 )
 def test_a_section_holds_what_its_note_says(note: str, values: Any) -> None:
-    held = {sections(said(in_sections(answer=note), seed))["answer"] for seed in range(1, 9)}
+    held = {sections(answer_to(in_sections(answer=note), seed))["answer"] for seed in range(1, 9)}
     assert all((int(text) if isinstance(values, range) else text) in values for text in held)
     assert len(held) > 1
 
 
 def test_a_number_with_a_fraction_is_one() -> None:
-    assert isinstance(float(sections(said(in_sections(score="must be a single float value")))["score"]), float)
+    assert isinstance(float(sections(answer_to(in_sections(score="must be a single float value")))["score"]), float)
 
 
 def test_a_section_keeps_to_its_schema_and_holds_what_the_prompt_names() -> None:
     prompt = in_sections(people=f"must adhere to the JSON schema: {json.dumps(PEOPLE)}")
-    people = json.loads(sections(said(prompt))["people"])
+    people = json.loads(sections(answer_to(prompt))["people"])
     assert people == [{"name": "Jason", "age": 25}, {"name": "Anna", "age": 31}]
 
 
@@ -98,7 +93,7 @@ HUGE = {
     ],
 )  # fmt: skip
 def test_a_section_of_whose_schema_nothing_can_be_made_is_a_text(schema: str) -> None:
-    assert sections(said(in_sections(answer=f"must adhere to the JSON schema: {schema}")))["answer"]
+    assert sections(answer_to(in_sections(answer=f"must adhere to the JSON schema: {schema}")))["answer"]
 
 
 def test_an_object_whose_values_are_noted_holds_such_values() -> None:
@@ -110,7 +105,7 @@ def test_an_object_whose_values_are_noted_holds_such_values() -> None:
     }
     system = f"Outputs will be a JSON object with the following fields.\n\n{json.dumps(example, indent=2)}\nExtract."
     user = f"[[ ## text ## ]]\n{TEXT}\n\nRespond with a JSON object in the following order of fields: `reasoning`."
-    answer = json.loads(said(asked(system, user)))
+    answer = json.loads(answer_to(asked(system, user)))
     assert list(answer) == list(example)
     assert answer["sentiment"] in ("good", "bad")
     assert isinstance(answer["happy"], bool)
@@ -152,7 +147,7 @@ def after(question: str, *steps: tuple[str, str], **notes: str) -> dict[str, str
         for n, (tool, found) in enumerate(steps)
     )
     prompt = in_sections(f"{question}\n\n[[ ## trajectory ## ]]\n{told}", **notes)
-    return sections(said(prompt._replace(text=f"{TOOLS}\n{prompt.text}")))
+    return sections(answer_to(prompt._replace(text=f"{TOOLS}\n{prompt.text}")))
 
 
 def step(question: str, *steps: tuple[str, str]) -> tuple[str, Any]:
@@ -179,7 +174,7 @@ def test_an_agent_calls_a_tool_for_each_thing() -> None:
 def test_tools_may_be_indented() -> None:
     prompt = in_sections("What is the weather in Oslo?\n\n[[ ## trajectory ## ]]\n", **STEP)
     told = "".join(f"        {line}\n" for line in TOOLS.splitlines())
-    answer = sections(said(prompt._replace(text=f"{told}{prompt.text}")))
+    answer = sections(answer_to(prompt._replace(text=f"{told}{prompt.text}")))
     assert (answer["next_tool_name"], json.loads(answer["next_tool_args"])) == ("get_weather", {"town": "Oslo"})
 
 
@@ -192,8 +187,7 @@ def in_json(question: str, steps: str, **notes: str) -> dict[str, Any]:
         f"Respond with a JSON object in the following order of fields: {wanted}."
     )
     prompt = asked(f"Outputs will be a JSON object with the following fields.\n\n{sketch}\n{TOOLS}", user)
-    constrained = GenerationRequest("m", (prompt,), constraint=Constraint("json_object"))
-    answer: dict[str, Any] = json.loads(generate(constrained, 1).choices[0].text)
+    answer: dict[str, Any] = json.loads(answer_to(prompt, constraint=Constraint("json_object")))
     return answer
 
 
@@ -214,8 +208,7 @@ def test_the_step_of_an_agent_keeps_to_a_schema_or_is_not_told() -> None:
     for arguments, told in (({"type": "object"}, {"town": "Oslo"}), ({"type": "object", "maxProperties": 0}, {})):
         parts = {"next_tool_name": names, "next_tool_args": arguments}
         schema = {"type": "object", "properties": parts, "required": list(parts), "additionalProperties": False}
-        constrained = GenerationRequest("m", (prompt,), constraint=Constraint("json_schema", schema))
-        assert json.loads(generate(constrained, 1).choices[0].text)["next_tool_args"] == told
+        assert json.loads(answer_to(prompt, constraint=Constraint("json_schema", schema)))["next_tool_args"] == told
 
 
 def test_an_agent_answers_what_it_has_found() -> None:

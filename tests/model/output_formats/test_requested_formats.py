@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from mockserver.core.generation import Constraint, GenerationRequest, Message, Prompt, Sampling
+from mockserver.core.generation import Constraint, Message, Prompt, Sampling
 from mockserver.model import output_formats
-from mockserver.model.generate import generate
 from mockserver.model.output_formats import requested_format
+from tests.support.prompts import answer_to
 
 ORDERS = (
     'Anna is 30. Answer only with valid JSON, nothing else: {"name": string}',
@@ -48,15 +48,10 @@ def asked(text: str, *before: Message) -> Prompt:
     return Prompt(text, text, 1, chat=True, messages=(*before, Message("user", text)))
 
 
-def said(prompt: Prompt, **sampling: float) -> str:
-    request = GenerationRequest("m", (prompt,), sampling=Sampling(**sampling))  # type: ignore[arg-type]
-    return generate(request, 1).choices[0].text
-
-
 @pytest.mark.parametrize("text", ORDERS)
 def test_an_order_is_obeyed(text: str) -> None:
     assert requested_format(asked(text)) == Constraint("json_object")
-    assert isinstance(json.loads(said(asked(text))), dict)
+    assert isinstance(json.loads(answer_to(asked(text))), dict)
 
 
 @pytest.mark.parametrize("text", ORDERS)
@@ -91,13 +86,13 @@ def test_whatever_else_is_said_of_json_is_answered_in_prose(text: str) -> None:
 def test_an_array_has_as_many_objects_as_are_named() -> None:
     prompt = asked("Give me 4 users as a JSON array with keys name and email")
     assert requested_format(prompt) == Constraint("json_array")
-    assert [list(user) for user in json.loads(said(prompt))] == [["name", "email"]] * 4
-    assert all(isinstance(each, str) for each in json.loads(said(asked("Return a JSON list of colours"))))
+    assert [list(user) for user in json.loads(answer_to(prompt))] == [["name", "email"]] * 4
+    assert all(isinstance(each, str) for each in json.loads(answer_to(asked("Return a JSON list of colours"))))
 
 
 def test_an_array_that_cannot_have_so_many_objects_has_some() -> None:
     example = {f"key{number}": "text" for number in range(200)}
-    assert json.loads(said(asked(f"Return 99 of them as a JSON array of objects like {json.dumps(example)}")))
+    assert json.loads(answer_to(asked(f"Return 99 of them as a JSON array of objects like {json.dumps(example)}")))
 
 
 PERSON = {"properties": {"name": {"type": "string"}, "age": {"type": "integer"}}, "required": ["name", "age"]}
@@ -120,7 +115,7 @@ STAFF = {
     ],
 )
 def test_what_a_prompt_describes_by_a_schema_with_references_may_be_a_part(order: str, schema: dict[str, Any]) -> None:
-    value = json.loads(said(asked(f"{order} {json.dumps(schema)}")).removeprefix("<out>").removesuffix("</out>"))
+    value = json.loads(answer_to(asked(f"{order} {json.dumps(schema)}")).removeprefix("<out>").removesuffix("</out>"))
     for item in value.get("staff", [value]) if isinstance(value, dict) else value:
         assert {name: type(held) for name, held in item["person"].items()} == {"name": str, "age": int}
 
@@ -128,14 +123,14 @@ def test_what_a_prompt_describes_by_a_schema_with_references_may_be_a_part(order
 def test_an_object_that_is_written_out_goes_before_a_list_in_words() -> None:
     prompt = asked('Suggest questions. Respond with a JSON array of texts.\nJSON format: { "questions": ["First?"] }')
     assert requested_format(prompt) == Constraint("json_object")
-    assert list(json.loads(said(prompt))) == ["questions"]
+    assert list(json.loads(answer_to(prompt))) == ["questions"]
 
 
 @pytest.mark.parametrize(
     "order", ["Return a minified JSON object", "Reply in JSON, all of it on one line,", "Output compact JSON"]
 )
 def test_json_is_on_one_line_if_that_is_asked_for(order: str) -> None:
-    text = said(asked(f"{order} with the keys name and tags (a list)."))
+    text = answer_to(asked(f"{order} with the keys name and tags (a list)."))
     assert text == json.dumps(json.loads(text), ensure_ascii=False, separators=(",", ":"))
     assert list(json.loads(text)) == ["name", "tags"]
 
@@ -163,7 +158,7 @@ KEYS = "Anna is 30. Answer in JSON with the keys name and age"
 )
 def test_what_the_assistant_has_begun_is_gone_on_with(order: str, begun: str) -> None:
     messages = (Message("user", order), Message("assistant", begun))
-    whole = begun + said(Prompt(f"{order}\n{begun}", order, 1, chat=True, messages=messages))
+    whole = begun + answer_to(Prompt(f"{order}\n{begun}", order, 1, chat=True, messages=messages))
     fenced = whole.partition("```json\n")[2].removesuffix("\n```")
     text = fenced or whole.removeprefix("Here it is:")
     assert whole.endswith("\n```") == ("```" in begun)
@@ -173,14 +168,15 @@ def test_what_the_assistant_has_begun_is_gone_on_with(order: str, begun: str) ->
 @pytest.mark.parametrize("earlier", ['{"name": "Bo"}', '```json\n{"name": "Bo"}\n```', "{ is a brace"])
 def test_an_answer_of_another_assistant_is_not_gone_on_with(earlier: str) -> None:
     messages = (Message("user", KEYS), Message("assistant", earlier))
-    assert isinstance(json.loads(said(Prompt(f"{KEYS}\n{earlier}", KEYS, 1, chat=True, messages=messages))), dict)
+    assert isinstance(json.loads(answer_to(Prompt(f"{KEYS}\n{earlier}", KEYS, 1, chat=True, messages=messages))), dict)
 
 
-@pytest.mark.parametrize("sampling", [{"temperature": 1.5}, {"temperature": 0}, {"frequency_penalty": 2.0}])
-def test_controls_of_sampling_leave_it_whole(sampling: dict[str, float]) -> None:
-    assert isinstance(json.loads(said(asked("Answer in JSON: how tall is it?"), **sampling)), dict)
+@pytest.mark.parametrize(
+    "sampling", [Sampling(temperature=1.5), Sampling(temperature=0), Sampling(frequency_penalty=2.0)]
+)
+def test_controls_of_sampling_leave_it_whole(sampling: Sampling) -> None:
+    assert isinstance(json.loads(answer_to(asked("Answer in JSON: how tall is it?"), sampling=sampling)), dict)
 
 
 def test_a_demanded_form_goes_before_an_order_in_words() -> None:
-    request = GenerationRequest("m", (asked("Respond in JSON."),), constraint=Constraint("regex", "[ab]{3}"))
-    assert set(generate(request, 1).choices[0].text) <= {"a", "b"}
+    assert set(answer_to(asked("Respond in JSON."), constraint=Constraint("regex", "[ab]{3}"))) <= {"a", "b"}

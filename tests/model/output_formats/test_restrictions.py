@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from mockserver.core.generation import Constraint, GenerationRequest, Message, Prompt
-from mockserver.model.generate import generate
+from mockserver.core.generation import Constraint, Message
 from mockserver.model.output_formats.keys import restricted
+from tests.support.prompts import answer_to, chat
 
 Schema = dict[str, Any]
 
@@ -26,9 +26,8 @@ def array(items: Schema) -> Schema:
 
 
 def said(text: str, seed: int = 1, schema: object = None) -> Any:
-    prompt = Prompt(text, text, 1, chat=True, messages=(Message("user", text),))
     constraint = Constraint("json_schema", schema) if schema is not None else None
-    return json.loads(generate(GenerationRequest("m", (prompt,), constraint=constraint), seed).choices[0].text)
+    return json.loads(answer_to(chat(Message("user", text)), seed, constraint=constraint))
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,8 @@ import json
 
 import pytest
 
-from mockserver.core.generation import Constraint, GenerationRequest, Message, Prompt
-from mockserver.model.generate import generate
+from mockserver.core.generation import Constraint, Message
+from tests.support.prompts import answer_to, chat
 
 SYSTEM = '''You can solve any task using code blobs.
 The code sequence must be opened with '<code>', and closed with '</code>'.
@@ -49,9 +49,7 @@ SAID = {
 def said(*texts: str, system: str = SYSTEM, constraint: Constraint | None = None) -> str:
     """What is answered to a task and to what came of the steps since, turn by turn from the user on."""
     turns = [Message("assistant" if place % 2 else "user", text) for place, text in enumerate(texts)]
-    messages = (Message("system", system), *turns)
-    prompt = Prompt("\n".join(each.text for each in messages), texts[-1], 1, chat=True, messages=messages)
-    return generate(GenerationRequest("m", (prompt,), constraint=constraint), 1).choices[0].text
+    return answer_to(chat(Message("system", system), *turns), constraint=constraint)
 
 
 def code(*texts: str, system: str = SYSTEM) -> str:

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from mockserver.core.generation import GenerationRequest, Message, Prompt
-from mockserver.model.generate import generate
+from mockserver.core.generation import Message
 from mockserver.model.output_formats.tags import wanted_tags
 from mockserver.model.schema import object_of
+from tests.support.prompts import answer_to, chat
 
 TEXT = {"type": "string"}
 EVALUATION = """Output your evaluation in the following format:
@@ -67,24 +67,21 @@ def test_what_a_prompt_wants_between_tags_is_known(text: str, form: dict[str, An
     assert wanted_tags(text) == (form and object_of(form))
 
 
-def said(*messages: Message) -> str:
-    prompt = Prompt("\n".join(each.text for each in messages), messages[-1].text, 1, chat=True, messages=messages)
-    return generate(GenerationRequest("m", (prompt,)), 1).choices[0].text
-
-
 def test_an_answer_has_the_tags_in_their_order_and_the_verdict_that_ends_a_loop() -> None:
     assert re.fullmatch(
-        r"<evaluation>PASS</evaluation>\n\n<feedback>\n.+\n</feedback>", said(Message("user", EVALUATION))
+        r"<evaluation>PASS</evaluation>\n\n<feedback>\n.+\n</feedback>", answer_to(chat(Message("user", EVALUATION)))
     )
     pattern = (
         r"<analysis>\n.+\n</analysis>\n\n<tasks>\n<task>\n<type>formal</type>\n<description>\n.+\n</description>\n"
     )
-    assert re.match(pattern, said(Message("user", TASKS)))
-    told = said(Message("system", "Put your answer in <answer> tags."), Message("user", "Tell me about tides"))
+    assert re.match(pattern, answer_to(chat(Message("user", TASKS))))
+    told = answer_to(
+        chat(Message("system", "Put your answer in <answer> tags."), Message("user", "Tell me about tides"))
+    )
     assert re.fullmatch(r"<answer>\n.+\n</answer>", told)
     keys = "Jason is 25 years old. Write only valid JSON with the keys name and age inside <out></out> tags."
-    assert said(Message("user", keys)) == '<out>\n{\n  "name": "Jason",\n  "age": 25\n}\n</out>'
-    routed = said(Message("user", f"{ROUTE}\n\nTicket: I cannot get into my account"))
+    assert answer_to(chat(Message("user", keys))) == '<out>\n{\n  "name": "Jason",\n  "age": 25\n}\n</out>'
+    routed = answer_to(chat(Message("user", f"{ROUTE}\n\nTicket: I cannot get into my account")))
     assert routed.endswith("<selection>account</selection>")
 
 

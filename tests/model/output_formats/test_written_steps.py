@@ -4,8 +4,8 @@ import time
 
 import pytest
 
-from mockserver.core.generation import GenerationRequest, Message, Prompt
-from mockserver.model.generate import generate
+from mockserver.core.generation import Message
+from tests.support.prompts import answer_to, chat
 
 LANGCHAIN = """Answer the following questions. You have access to the following tools:
 
@@ -63,8 +63,7 @@ CALLED = 'Thought: so.\nAction: get_weather\nAction Input: {"town": "Oslo"}'
 
 def said(*messages: Message) -> list[str]:
     """The lines of the answer behind the thought with which it begins."""
-    prompt = Prompt("\n".join(each.text for each in messages), messages[-1].text, 1, chat=True, messages=messages)
-    return generate(GenerationRequest("m", (prompt,)), 1).choices[0].text.splitlines()[1:]
+    return answer_to(chat(*messages)).splitlines()[1:]
 
 
 def langchain(question: str, steps: str = "") -> list[str]:
