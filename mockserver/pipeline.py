@@ -37,7 +37,7 @@ from mockserver.state.context import (
     with_headers,
     with_lengths,
 )
-from mockserver.state.fault_rules import apply_faults, requested_faults
+from mockserver.state.fault_rules import apply_faults, check_faults, requested_faults
 from mockserver.state.journal.exchanges import Exchange
 from mockserver.state.namespaces import Namespace
 from mockserver.state.plan import Plan, TriggeredFault, refund_counts, too_much
@@ -45,7 +45,6 @@ from mockserver.state.rate_limiter import admit, settle
 from mockserver.state.settings import Settings
 from mockserver.state.stub_answers import (
     check_calls,
-    check_faults,
     checked_measures,
     choose,
     render,

@@ -23,10 +23,12 @@ from mockserver.faults.parse_faults import FaultError, read_faults
 from mockserver.faults.rules import Chance, Fault, is_open, triggers
 from mockserver.faults.streams import Vendor, differ, events_of, split_at
 from mockserver.latency.timing import instant, to_timeline
+from mockserver.model.prepared import ScriptedOutput
 from mockserver.state.context import HeaderError, RequestContext, refuse
 from mockserver.state.plan import Origin, Plan, RuleCount, TriggeredFault, is_among
 from mockserver.state.quotas import used_up
 from mockserver.state.stubs.registry import raised
+from mockserver.state.stubs.stub import Prepared
 
 
 class FaultRule(NamedTuple):
@@ -165,9 +167,19 @@ def misfit(fault: Fault, plan: Plan) -> str | None:
         return 'needs a stream, but this request does not ask for one with "stream": true'
     if kind.says is not None and not plan.generates:
         return "changes what a model says, but this request does not ask a model"
-    if kind.calls and not (request is not None and request.tools):
+    content = plan.prepared.content if plan.prepared is not None else None
+    are_prepared = isinstance(content, ScriptedOutput) and bool(content.calls)
+    if kind.calls and not are_prepared and not (request is not None and request.tools):
         return "needs tool calls, but this request offers no tools"
     return None
+
+
+def check_faults(prepared: Prepared, plan: Plan) -> None:
+    """Raise HeaderError if a fault of a prepared answer cannot be applied to it."""
+    for fault in prepared.faults:
+        why = misfit(fault, plan)
+        if why is not None:
+            raise HeaderError(f"{plan.by}: {fault.kind!r} {why}")
 
 
 def apply_faults(plan: Plan) -> None:

@@ -11,7 +11,6 @@ from mockserver.core.failures import FailureKind, Refusal
 from mockserver.core.generation import Measure, Measures
 from mockserver.core.matching.requests import groups_of
 from mockserver.core.timeline import FrameBatch, RawHeaders, Reply
-from mockserver.faults.catalogue import FAULTS
 from mockserver.model.prepared import ScriptedOutput
 from mockserver.state.context import HeaderError
 from mockserver.state.plan import Plan
@@ -59,18 +58,6 @@ def choose(
             plan.nearest = registry.explain(plan.facts, configured, fits)
     except HandlerError as error:
         plan.handler_error = str(error)
-
-
-def check_faults(prepared: Prepared, plan: Plan) -> None:
-    """Raise HeaderError if a fault of a prepared answer cannot be applied to it."""
-    for fault in prepared.faults:
-        kind = FAULTS[fault.kind]
-        if kind.streams and not (plan.request is not None and plan.request.output.stream):
-            raise HeaderError(f"{plan.by}: {fault.kind!r} needs a stream, but this request does not ask for one")
-        if kind.says is not None and not plan.generates:
-            raise HeaderError(
-                f"{plan.by}: {fault.kind!r} changes what a model says, but this request does not ask a model"
-            )
 
 
 def requested_reply(plan: Plan) -> Prepared | None:

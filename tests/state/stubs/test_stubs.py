@@ -223,6 +223,16 @@ def test_faults_of_a_stub_hit_its_answers_and_one_that_cannot_is_an_error() -> N
     assert (answer.plan.faults, len(answer.events())) == (("cut",), 2)
     with pytest.raises(HeaderError, match="stub 'stub-1': 'cut' needs a stream, but this request does not ask for one"):
         cerebras(here)
+    filtered = space({"faults": [{"kind": "finish", "reason": "content_filter"}]})
+    assert cerebras(filtered).json()["choices"][0]["finish_reason"] == "content_filter"
+    with pytest.raises(HeaderError, match="'finish' ends an answer with content_filter, which ovms does not do"):
+        ask("ovms", {"model": "m", "prompt": "Hello"}, namespace=filtered)
+    body = {"model": MODEL, "messages": [{"role": "user", "content": "Hello"}]}
+    broken, call = {"faults": [{"kind": "broken_tool_call"}]}, {"tool_calls": [{"name": "get_time"}]}
+    called = ask("cerebras", body, path="/v1/chat/completions", namespace=space({**broken, "reply": call}))
+    assert called.plan.faults == ("broken_tool_call",)
+    with pytest.raises(HeaderError, match="'broken_tool_call' needs tool calls, but this request offers no tools"):
+        ask("cerebras", body, path="/v1/chat/completions", namespace=space(broken))
 
 
 @pytest.mark.parametrize("packing", ["plain", "gzip", "msgpack"])
