@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache, partial
+from functools import partial
 
 import orjson
 
@@ -85,7 +85,6 @@ _UNICODE_ESCAPE = re.compile(r"\\[NpP]")
 _LOOKS = {"^", "$", r"\A", r"\a", r"\Z", r"\z", "(?=", "(?!", "(?<=", "(?<!"}
 
 
-@lru_cache(maxsize=256)
 def _fault_of_pattern(pattern: str) -> str:
     """Why the vendor refuses a pattern; empty if it accepts it."""
     # Imported with the first pattern: most servers never see one.
@@ -99,11 +98,13 @@ def _fault_of_pattern(pattern: str) -> str:
     # "Unicode escape patterns (e.g., `\N`, `\p`, `\P`) are not supported."
     if any(_UNICODE_ESCAPE.search(piece) for piece in pieces):
         return "Unicode escape patterns are not supported in a regex"
+    if not fault_in(pattern):
+        return ""
     try:
         read_pattern(pattern)
     except PatternError:
         return "schema is not a valid regular expression"
-    return "no text that could be generated matches the regex" if fault_in(pattern) else ""
+    return "no text that could be generated matches the regex"
 
 
 def format_violations(body: Body, edition: Edition) -> list[Violation]:
@@ -113,7 +114,7 @@ def format_violations(body: Body, edition: Edition) -> list[Violation]:
     if kind == "json_schema":
         return schema_violations(wanted["json_schema"]["schema"], _JSON_SCHEMA)
     if kind == "regex":
-        fault = _fault_of_pattern(written)
+        fault = _fault_of_pattern(str(written))
     elif kind == "json_object" and written is not None and edition == "documented":
         # "For { "type": "json_object" }, schema should be a serialized string of JSON schema."
         try:

@@ -9,7 +9,7 @@ have to match together, the search in `derivatives` decides: it finds less natur
 from collections.abc import Callable, Iterator, Mapping
 from collections.abc import Sequence as Row
 from contextlib import suppress
-from functools import lru_cache, partial
+from functools import cached_property, partial
 
 from mockserver.core.caches import Cache
 from mockserver.core.seeding import Draws
@@ -39,10 +39,7 @@ def write_match(pattern: str, draws: Draws) -> str:
 
     Raises PatternError, a ValueError, if the pattern is malformed or not supported, or if no such text was found.
     """
-    text = _search((pattern,)).find(draws, 0, LONGEST, whole=True)
-    if text is None:
-        raise PatternError("no text matches the pattern")
-    return text
+    return _search((pattern,)).write(draws)
 
 
 def find_match(
@@ -68,14 +65,12 @@ def find_match(
         return None
 
 
-@lru_cache(maxsize=256)
 def fault_in(pattern: str) -> str:
     """Why no text that this pattern matches as a whole can be written; empty if one can, whatever the draws."""
     try:
-        write_match(pattern, Draws(0))
+        return _search((pattern,)).fault
     except PatternError as error:
         return str(error)
-    return ""
 
 
 def continue_match(pattern: str, text: str, draws: Draws) -> Iterator[str]:
@@ -109,15 +104,32 @@ class _Search:
     """Patterns that have to match in one text, patterns that must not, and `others`, texts that it must differ from."""
 
     def __init__(self, patterns: Row[str], forbidden: Row[str], others: Row[str]) -> None:
+        # First what may fail: the rest refers to itself, and so is only freed by the collector.
+        self._root = _root(patterns[0] if patterns else "")
+        self._unwanted = [_root(each) for each in forbidden]
         self._patterns, self._others, self._taken = patterns, others, frozenset(others)
         # The search that does not exclude the other texts, and those for one pattern each.
         self._alone = _search(patterns, forbidden) if others else self
         self._single = len(patterns) <= 1 and not forbidden
         self._each = [self] if self._single and not others else [_search((each,)) for each in patterns or ("",)]
-        self._unwanted = [_root(each) for each in forbidden]
-        self._root = _root(patterns[0] if patterns else "")
         self._made: Derivatives | None = None
         self._wanted: dict[bool, tuple[Derivatives, State]] = {}
+
+    @cached_property
+    def fault(self) -> str:
+        """Why no text that the only pattern matches as a whole can be written; empty if one can."""
+        try:
+            self.write(Draws(0))
+        except PatternError as error:
+            return str(error)
+        return ""
+
+    def write(self, draws: Draws) -> str:
+        """A text that the only pattern matches from end to end. Raises PatternError if none was found."""
+        text = self.find(draws, 0, LONGEST, whole=True)
+        if text is None:
+            raise PatternError("no text matches the pattern")
+        return text
 
     def find(
         self, draws: Draws, least: int, most: int, *, whole: bool, spend: Spend = lambda steps: None

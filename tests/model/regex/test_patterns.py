@@ -1,6 +1,7 @@
 """Texts that match patterns: common ones, hostile ones, and generated ones."""
 
 import re
+import tracemalloc
 from itertools import islice
 
 import pytest
@@ -234,6 +235,16 @@ def test_a_pattern_that_cannot_be_obeyed_is_named(pattern: str, why: str) -> Non
     with pytest.raises(PatternError) as caught:
         write_match(pattern, Draws(0))
     assert (str(caught.value), fault_in(pattern)) == (why, why)
+
+
+def test_no_pattern_is_kept_that_is_too_long_to_be_obeyed() -> None:
+    tracemalloc.start()
+    assert {fault_in("a" * 1_000_000 + str(number)) for number in range(5)} == {
+        "the pattern is longer than 20000 characters"
+    }
+    kept, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert kept < 500_000
 
 
 @pytest.mark.parametrize(
