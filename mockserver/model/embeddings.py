@@ -8,6 +8,7 @@ machine. The meaning of a text beyond its terms is not considered.
 
 import re
 from array import array
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from hashlib import blake2b, shake_128
@@ -32,11 +33,15 @@ _DRAWN = Struct(f"<{_REACH}I")
 
 def embed(text: str, size: int, key: int) -> "array[float]":
     """The embedding of a text in `size` dimensions, in the space of a `key`: 32-bit floats, normalized to length 1."""
-    point = _own_point(text, size, key)
+    # Sums of weights are exact, whatever the order of the terms.
+    added: defaultdict[int, float] = defaultdict(float)
     for term in _terms_of(text):
         weight = _CONCEPT if is_concept(term) else 1.0
         for number in _numbers(term, key):
-            point[number % size] += weight if number >> 31 else -weight
+            added[number % size] += weight if number >> 31 else -weight
+    point = _own_point(text, size, key)
+    for place, weight in added.items():
+        point[place] += weight
     return _of_length_one(point)
 
 
@@ -51,17 +56,15 @@ def likeness(one: "array[float]", other: "array[float]") -> float:
     return product
 
 
-def _terms_of(text: str) -> frozenset[str]:
-    """The terms of a text without its stopwords, unless it has no other words."""
-    return _terms_beside(text, languages.stopwords(detect_intent(text).language)) or _terms_beside(text, frozenset())
-
-
-def _terms_beside(text: str, stopwords: frozenset[str]) -> frozenset[str]:
+def _terms_of(text: str) -> set[str]:
+    """The terms and numbers of a text without its stopwords, unless it has no other words."""
     found: set[str] = set()
-    for stretch in _stretches(text):
-        found |= terms(stretch, stopwords)
-        found.update(_NUMBER.findall(stretch))
-    return frozenset(found)
+    for stopwords in (languages.stopwords(detect_intent(text).language), frozenset[str]()):
+        for stretch in _stretches(text):
+            found.update(terms(stretch, stopwords), _NUMBER.findall(stretch))
+        if found:
+            break
+    return found
 
 
 def _stretches(text: str) -> Iterator[str]:
