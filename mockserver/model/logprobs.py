@@ -94,10 +94,7 @@ def scale(sampling: Sampling, language: str, *, found: bool = False) -> Scale:
     return Scale(sampling, greedy, language)
 
 
-Ranker = Callable[[int, Sequence[float]], int]
-
-
-def _ranker(scale: Scale) -> Ranker:
+def _ranker(scale: Scale) -> Callable[[int, Sequence[float]], int]:
     """The function that decides a token's rank, from 64 random bits and the shape of its position."""
     if scale.greedy:
         return lambda bits, shape: 0

@@ -118,18 +118,12 @@ def _step(way: MergedSchema) -> Fraction | None:
 
 def _fine(way: MergedSchema, places: int, finer: int) -> Fraction:
     """A power of ten with so many decimal places, more where there is little room, and `finer` ones beyond those."""
-    least, room = _STEPS if places else _WHOLE_STEPS, _room(way)
-    while room and least > room * 10**places and places < _FINEST:
+    least = _STEPS if places else _WHOLE_STEPS
+    # How far apart the bounds are; 0 is one, where there is none but a positive maximum.
+    room = 0 if way.high is None else way.high - (way.low or 0)
+    while room > 0 and least > room * 10**places and places < _FINEST:
         places += 1
     return Fraction(1, 10 ** (places + finer))
-
-
-def _room(way: MergedSchema) -> Fraction | None:
-    """How far apart the bounds are; 0 is one, where there is none but a positive maximum."""
-    if way.high is None:
-        return None
-    low = way.low or Fraction(0)
-    return way.high - low if low < way.high else None
 
 
 def _grid(way: MergedSchema, usual: Range, finer: int) -> _Grid | None:
