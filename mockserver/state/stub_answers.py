@@ -34,11 +34,8 @@ def choose(
     Raises HeaderError if what the request's own header asks for does not fit it.
     """
     is_unserved = plan.context.route.operation is None
-    if plan.refusal is not None and not is_unserved:
-        if plan.refusal.kind not in _OF_CREDENTIALS:
-            found = registry.take(plan.facts, configured, is_refused=True)
-            if found is not None and found.prepared is not None:
-                plan.rule, plan.prepared, plan.criteria = found.stub.name, found.prepared, found.criteria
+    refusal = None if is_unserved else plan.refusal
+    if refusal is not None and refusal.kind in _OF_CREDENTIALS:
         return
     fits = partial(_fits, generates=plan.generates, measure=None if plan.generates else _measure_of(plan))
     if requested is not None:
@@ -46,16 +43,18 @@ def choose(
             raise HeaderError(f"X-Mockserver-Reply: {_misfit(plan)}")
         plan.prepared = requested
         return
+    is_refused = refusal is not None
+    possible = None if is_refused else fits
     try:
-        found = registry.take(plan.facts, configured, fits, is_unserved=is_unserved)
-        if found is not None and found.prepared is None:
+        found = registry.take(plan.facts, configured, possible, is_refused=is_refused, is_unserved=is_unserved)
+        if found is None:
+            plan.nearest = registry.explain(plan.facts, configured, fits) if plan.asks_model else None
+        elif found.prepared is not None:
+            plan.rule, plan.prepared = found.stub.name, found.prepared
+            plan.criteria, plan.stale = found.criteria, found.stale
+        elif not is_refused:
             plan.nearest = (exhausted(found.stub),)
             plan.refusal = unmatched(plan.nearest)
-        elif found is not None:
-            plan.rule, plan.prepared, plan.criteria = found.stub.name, found.prepared, found.criteria
-            plan.stale = found.stale
-        elif plan.asks_model:
-            plan.nearest = registry.explain(plan.facts, configured, fits)
     except HandlerError as error:
         plan.handler_error = str(error)
 
