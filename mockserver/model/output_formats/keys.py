@@ -297,8 +297,9 @@ def _restricted(schema: Any, said: _Said, depth: int) -> Any:
     if not isinstance(schema, Mapping) or depth > _DEEPEST:
         return schema
     changed = dict(schema)
-    if isinstance(schema.get("$defs"), Mapping):
-        changed["$defs"] = {name: _restricted(part, said, depth + 1) for name, part in schema["$defs"].items()}
+    for keyword in ("$defs", "definitions"):
+        if isinstance(schema.get(keyword), Mapping):
+            changed[keyword] = {name: _restricted(part, said, depth + 1) for name, part in schema[keyword].items()}
     if isinstance(schema.get("items"), Mapping):
         changed["items"] = _restricted(schema["items"], said, depth + 1)
     parts = schema.get("properties")

@@ -190,6 +190,7 @@ def test_hostile_prompts_are_read_in_linear_time(piece: str) -> None:
 )
 def test_an_integer_that_its_description_calls_binary_is_nought_or_one(description: str, is_binary: bool) -> None:
     part: Schema = {"type": "integer", "description": description}
-    schema = thing(grades=array({"$ref": "#/$defs/Grade"})) | {"$defs": {"Grade": thing(grade=part)}}
-    grades = {each["grade"] for seed in range(6) for each in said("Judge.", seed, schema)["grades"]}
-    assert grades <= {0, 1} if is_binary else not grades <= {0, 1}
+    for place in ("$defs", "definitions"):
+        schema = thing(grades=array({"$ref": f"#/{place}/Grade"})) | {place: {"Grade": thing(grade=part)}}
+        grades = {each["grade"] for seed in range(6) for each in said("Judge.", seed, schema)["grades"]}
+        assert grades <= {0, 1} if is_binary else not grades <= {0, 1}
