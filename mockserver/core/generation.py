@@ -237,13 +237,15 @@ class Position(NamedTuple):
 class ToolCall(NamedTuple):
     """A tool call. `texts[k]` is what token `ids[k]` adds to its arguments: JSON, or any text for a custom tool.
 
-    A call takes one decoding step for its name, and one for each token of its arguments.
+    A call takes one decoding step for its name, and one for each token of its arguments. Its `id` is empty if it is
+    one of the vendor's.
     """
 
     name: str
     ids: Sequence[int]
     texts: Sequence[str]
     kind: Literal["function", "custom"] = "function"
+    id: str = ""
 
     @property
     def arguments(self) -> str:

@@ -33,18 +33,26 @@ class Counts(NamedTuple):
     reasoning_tokens: int | None = None
 
 
+class ScriptedCall(NamedTuple):
+    """A prepared tool call; its `id` is empty for one of the vendor's."""
+
+    name: str
+    arguments: str
+    id: str = ""
+
+
 class ScriptedOutput(NamedTuple):
     """The answer of every choice. `pieces` are its text as it is streamed: one token each, whatever their length.
 
-    `delays[k]` is the delay before `pieces[k]` in seconds, None for that of the engine. `calls` are the names and
-    arguments of its tool calls. A `refusal` declines to answer. `reasoning` precedes the answer, in dialects that show
+    `delays[k]` is the delay before `pieces[k]` in seconds, None for that of the engine. `calls` are its tool
+    calls. A `refusal` declines to answer. `reasoning` precedes the answer, in dialects that show
     reasoning. `stop` is the stop sequence that ended it, if any.
     """
 
     text: str = ""
     pieces: tuple[str, ...] = ()
     delays: tuple[float | None, ...] = ()
-    calls: tuple[tuple[str, str], ...] = ()
+    calls: tuple[ScriptedCall, ...] = ()
     refusal: bool = False
     reasoning: str = ""
     finish_reason: FinishReason | None = None
@@ -54,11 +62,14 @@ class ScriptedOutput(NamedTuple):
 
 def to_generation(request: GenerationRequest, scripted: ScriptedOutput, seed: int) -> Generation:
     """The generation in which every choice for every prompt is the same answer."""
-    key = derive(seed, "prepared", request.model, scripted.text, *(part for call in scripted.calls for part in call))
+    said = (part for call in scripted.calls for part in (call.name, call.arguments))
+    key = derive(seed, "prepared", request.model, scripted.text, *said)
     # The legacy form has only one function call.
     called = scripted.calls[:1] if request.tool_choice.legacy else scripted.calls
     kinds = {tool.name: tool.kind for tool in request.tools}
-    calls = tuple(ToolCall(name, *fresh_phrase(arguments), kinds.get(name, "function")) for name, arguments in called)
+    calls = tuple(
+        ToolCall(call.name, *fresh_phrase(call.arguments), kinds.get(call.name, "function"), call.id) for call in called
+    )
     places = [(prompt, index) for prompt in request.prompts for index in range(request.n)]
     choices = tuple(
         _choice(number, prompt, _seed(request, key, index), scripted, calls, request)

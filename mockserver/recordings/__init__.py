@@ -14,7 +14,7 @@ from mockserver.core.calls import Call, Headers
 from mockserver.core.generation import FinishReason
 from mockserver.core.json_values import nests_absurdly
 from mockserver.core.secrets import is_secret
-from mockserver.model.prepared import Counts, ScriptedOutput
+from mockserver.model.prepared import Counts, ScriptedCall, ScriptedOutput
 from mockserver.routes import Routes, choose_dialect
 from mockserver.state.context import RouteMatch
 
@@ -195,7 +195,7 @@ def scripted_output(events: Sequence[RecordedEvent]) -> ScriptedOutput | None:
     usage = next((found for value in reversed(values) if (found := _table(value.get("usage")))), {})
     return ScriptedOutput(
         text=texts["content"] or texts["text"] or texts["refusal"],
-        calls=tuple((name, arguments) for name, arguments in calls.values()),
+        calls=tuple(ScriptedCall(name, arguments) for name, arguments in calls.values()),
         refusal=bool(texts["refusal"]),
         reasoning="".join(texts[key] for key in _THOUGHTS),
         finish_reason=_REASONS.get(str(finish)),
@@ -239,7 +239,7 @@ def _output_of_response(values: Sequence[Mapping[str, Any]]) -> ScriptedOutput |
     if not items:
         return None
     calls = tuple(
-        (str(item.get("name")), str(item.get(_ARGUMENTS[item["type"]], "")))
+        ScriptedCall(str(item.get("name")), str(item.get(_ARGUMENTS[item["type"]], "")))
         for item in items
         if item.get("type") in _ARGUMENTS
     )
@@ -309,7 +309,7 @@ def _output_of_message(values: Iterable[dict[str, Any]]) -> ScriptedOutput | Non
     return ScriptedOutput(
         text=_text(blocks),
         calls=tuple(
-            (str(each.get("name")), said if isinstance(said, str) else json.dumps(said, ensure_ascii=False))
+            ScriptedCall(str(each.get("name")), said if isinstance(said, str) else json.dumps(said, ensure_ascii=False))
             for each, said in given
         ),
         refusal=message.get("stop_reason") == "refusal",

@@ -54,9 +54,11 @@ def but_not(value: Any) -> Table:
     return {"not": matcher_value(value)}
 
 
-def tool_call(name: str, text: str | None = None, /, **arguments: Any) -> Table:
-    """A reply, or a part of one: the model calls a tool. `text` replaces the arguments, and need not be JSON."""
-    return {"tool_calls": [{"name": name, "arguments": arguments if text is None else text}]}
+def tool_call(name: str, text: str | None = None, /, *, call_id: str | None = None, **arguments: Any) -> Table:
+    """A reply, or a part of one: the model calls a tool. `text` replaces the arguments, and need not be JSON; `call_id`
+    is the id that the call has, instead of one of the vendor's."""
+    call = {"name": name, "arguments": arguments if text is None else text}
+    return {"tool_calls": [call if call_id is None else {**call, "id": call_id}]}
 
 
 def chunk(text: str, delay: float | str = 0.0) -> Table:

@@ -219,7 +219,7 @@ def _chat_times(rendering: Rendering) -> Members:
 
 
 def _call_id(rendering: Rendering, choice: Choice, place: int) -> str:
-    return hex_digits(rendering.scope.identity, 9, "call", choice.index, place)
+    return choice.calls[place].id or hex_digits(rendering.scope.identity, 9, "call", choice.index, place)
 
 
 def _message(rendering: Rendering, choice: Choice) -> Members:

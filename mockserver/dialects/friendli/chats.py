@@ -44,7 +44,7 @@ from mockserver.dialects.friendli.read import (
     read_stops,
     read_timeout,
 )
-from mockserver.dialects.openai.flavour import Encoding, Flavour, Rendering, Segment, whole_calls, write
+from mockserver.dialects.openai.flavour import Encoding, Flavour, Rendering, Segment, call_id, whole_calls, write
 from mockserver.dialects.openai.read import NO_OFFER, Body, chat_prompt, function_tools, tool_choice, with_media
 from mockserver.dialects.openai.replies import (
     EVENT_STREAM,
@@ -261,7 +261,7 @@ def _segments(rendering: Rendering, choice: Choice) -> Iterator[Segment]:
 
     yield Segment({"content": slot}, texts, beside=None if request.output.logprobs is None else scores)
     for place, call in enumerate(choice.calls):
-        begun = {"index": place, "id": rendering.flavour.call_id(rendering, choice, place), "type": "function"}
+        begun = {"index": place, "id": call_id(rendering, choice, place), "type": "function"}
         delta = {"index": place, "function": {"arguments": slot}}
         head = {"tool_calls": [{**begun, "function": {"name": call.name, "arguments": ""}}]}
         yield Segment({"tool_calls": [delta]}, call.texts, head=head)

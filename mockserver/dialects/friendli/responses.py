@@ -279,7 +279,7 @@ def _item(response: Responding, generated: GeneratedItem, text: str | None, id_:
     status = "in_progress" if text is None else generated.status
     parts = None if text is None else [_part(response, generated, text, True)]
     if generated.kind == "call":
-        call_id = f"call_{_digits(response, 'call', generated.place)}"
+        call_id = generated.call_id or f"call_{_digits(response, 'call', generated.place)}"
         named = {"arguments": text or "", "call_id": call_id, "name": generated.name, "type": "function_call"}
         return {**named, "id": id_, "caller": None, "namespace": None, "status": status}
     if generated.kind == "thought":
@@ -303,7 +303,7 @@ def _output(response: Responding) -> list[Members]:
         if generated.kind == "thought":
             item["status"] = None
         elif generated.kind == "call":
-            item["call_id"] = f"chatcmpl-tool-{_digits(response, 'tool', generated.place)}"
+            item["call_id"] = generated.call_id or f"chatcmpl-tool-{_digits(response, 'tool', generated.place)}"
         items.append(item)
     return items
 

@@ -102,7 +102,8 @@ def _block(writing: Writing, generated: GeneratedItem) -> Members:
         # That of a call which is cut short is no JSON.
         given = _input(said + "}") if given is None and writing.flavour.tidies else given
         input_ = {} if given is None else given
-        named = {"id": writing.flavour.call_id(writing, generated.place), "name": generated.name}
+        id_ = generated.call_id or writing.flavour.call_id(writing, generated.place)
+        named = {"id": id_, "name": generated.name}
         return {"type": "tool_use", **named, "input": input_, **writing.flavour.calling}
     if generated.kind in ("text", "refusal"):
         return {"type": "text", "text": generated.text}

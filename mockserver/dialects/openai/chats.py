@@ -17,7 +17,16 @@ from mockserver.core.timeline import OPENING, LazyFrames, Reply, TokenTiming
 from mockserver.dialects.contracts import Contract, components
 from mockserver.dialects.openai.azure import NOT_FOUND, OF_PROMPT, of_answer
 from mockserver.dialects.openai.checks import CHAT_CHECKS, RequestRules, accept, too_long
-from mockserver.dialects.openai.flavour import Encoding, Flavour, Rendering, Segment, whole_body, whole_calls, write
+from mockserver.dialects.openai.flavour import (
+    Encoding,
+    Flavour,
+    Rendering,
+    Segment,
+    call_id,
+    whole_body,
+    whole_calls,
+    write,
+)
 from mockserver.dialects.openai.models import (
     EFFORTS,
     UNKNOWN,
@@ -275,7 +284,7 @@ def _calls(rendering: Rendering, choice: Choice, *, alone: bool) -> Iterator[Seg
             head: Members = {"function_call": call_members(choice, place, "")}
             delta: Members = {"function_call": said}
         else:
-            identified = {"index": place, "id": rendering.flavour.call_id(rendering, choice, place), "type": call.kind}
+            identified = {"index": place, "id": call_id(rendering, choice, place), "type": call.kind}
             head = {"tool_calls": [{**identified, call.kind: call_members(choice, place, "")}]}
             delta = {"tool_calls": [{"index": place, call.kind: said}]}
         if alone:

@@ -189,6 +189,11 @@ def whole_body(rendering: Rendering, around: Members) -> dict[str, Any]:
     return ordered(flavour.body, body)
 
 
+def call_id(rendering: Rendering, choice: Choice, place: int) -> str:
+    """The id of the call at a place: that of a stub, or one of the vendor's."""
+    return choice.calls[place].id or rendering.flavour.call_id(rendering, choice, place)
+
+
 def whole_calls(rendering: Rendering, choice: Choice) -> dict[str, Any]:
     """The calls of a choice as a member of a message; in the older form there is one at most."""
     said = [call_members(choice, place, call.arguments) for place, call in enumerate(choice.calls)]
@@ -196,7 +201,7 @@ def whole_calls(rendering: Rendering, choice: Choice) -> dict[str, Any]:
         return {"function_call": said[0]}
     return {
         "tool_calls": [
-            {"id": rendering.flavour.call_id(rendering, choice, place), "type": call.kind, call.kind: said[place]}
+            {"id": call_id(rendering, choice, place), "type": call.kind, call.kind: said[place]}
             for place, call in enumerate(choice.calls)
         ]
     }

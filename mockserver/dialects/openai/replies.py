@@ -149,8 +149,8 @@ _INCOMPLETE: Mapping[FinishReason, str] = {"length": "max_output_tokens", "conte
 class GeneratedItem(NamedTuple):
     """One item of an answer: the texts of its tokens, and the decoding step (`step`) with which it begins.
 
-    `place` is the index of a call among those of the choice. Its name takes a decoding step of its own, before those of
-    its arguments.
+    `place` is the index of a call among those of the choice, `call_id` the id that a stub gives it, if any. Its name
+    takes a decoding step of its own, before those of its arguments.
     """
 
     kind: Kind
@@ -159,6 +159,7 @@ class GeneratedItem(NamedTuple):
     place: int = 0
     name: str = ""
     complete: bool = True
+    call_id: str = ""
 
     @property
     def text(self) -> str:
@@ -206,7 +207,8 @@ def generated_items(choice: Choice, thoughts: Thoughts | None) -> list[Generated
         found.append(GeneratedItem("refusal" if choice.refusal else "text", choice.texts, step))
     step = thought + len(choice.texts)
     for place, call in enumerate(choice.calls):
-        found.append(GeneratedItem("call" if call.kind == "function" else "custom", call.texts, step, place, call.name))
+        kind: Kind = "call" if call.kind == "function" else "custom"
+        found.append(GeneratedItem(kind, call.texts, step, place, call.name, call_id=call.id))
         step += call.steps
     if found and incomplete_reason(choice) is not None:
         found[-1] = found[-1]._replace(complete=False)

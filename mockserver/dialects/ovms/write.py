@@ -248,7 +248,8 @@ def _written(call: ToolCall) -> Iterator[str]:
 def call_head(choice: Choice, place: int, scope: RequestScope) -> dict[str, Any]:
     """The members with which a call begins, in bodies and chunks alike."""
     # "id = 9 random letters/digits"
-    return {"id": alphanumerics(scope.identity, 9, "call", choice.index, place), "type": "function"}
+    id_ = choice.calls[place].id or alphanumerics(scope.identity, 9, "call", choice.index, place)
+    return {"id": id_, "type": "function"}
 
 
 # Arguments are held back by one token more than texts, because of their closing bracket.

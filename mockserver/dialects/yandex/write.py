@@ -122,8 +122,9 @@ def _whole_calls(rendering: Rendering, choice: Choice, *, in_chunk: bool) -> Mem
 
 def _call_id(rendering: Rendering, choice: Choice, place: int) -> str:
     # "the D1 tool id equals the function name"; "chatcmpl-tool-<32hex>"
-    if _backend(rendering.generation).own:
-        return choice.calls[place].name
+    call = choice.calls[place]
+    if call.id or _backend(rendering.generation).own:
+        return call.id or call.name
     return f"chatcmpl-tool-{hex_digits(rendering.scope.identity, 32, 'call', choice.index, place)}"
 
 

@@ -151,7 +151,7 @@ def _reply() -> Schema:
         "json": described(ANY, "a value that the model writes as JSON"),
         "refusal": described(TEXT, "the model declines in these words"),
         "tool_calls": described(
-            {**rows({**closed({"name": TEXT, "arguments": called}), "required": ["name"]}), "minItems": 1},
+            {**rows({**closed({"name": TEXT, "arguments": called, "id": TEXT}), "required": ["name"]}), "minItems": 1},
             "the tools that the model calls",
         ),
         "reasoning": described(TEXT, "what the model thinks before, in dialects that show reasoning"),

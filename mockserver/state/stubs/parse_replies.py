@@ -22,7 +22,7 @@ from mockserver.faults.parse_faults import FaultError, read_faults
 from mockserver.faults.rules import Chance, Fault
 from mockserver.latency.parse_latency import NotationError, read_latency, read_output_tokens
 from mockserver.latency.traces import TraceError, TraceFile, read_trace
-from mockserver.model.prepared import Counts, ScriptedOutput
+from mockserver.model.prepared import Counts, ScriptedCall, ScriptedOutput
 from mockserver.state.stubs.stub import Prepared, Raw
 from mockserver.state.stubs.templates import TemplateError, groups_in
 from mockserver.state.stubs.values import (
@@ -256,11 +256,12 @@ def _chunk(value: object, place: str) -> tuple[str, float | None]:
     return text_of(table.get("text", ""), f"{place}.text"), delay
 
 
-def _calls(value: object, place: str) -> tuple[tuple[str, str], ...]:
+def _calls(value: object, place: str) -> tuple[ScriptedCall, ...]:
     found = []
     for number, each in enumerate(list_of(value, place)):
         where = f"{place}[{number}]"
-        table = table_of(each, where, ("name", "arguments"), '{ name = "get_weather", arguments = { city = "Oslo" } }')
+        example = '{ name = "get_weather", arguments = { city = "Oslo" } }'
+        table = table_of(each, where, ("name", "arguments", "id"), example)
         arguments = table.get("arguments", {})
         name = text_of(table.get("name", ""), f"{where}.name")
         if not name:
@@ -268,7 +269,7 @@ def _calls(value: object, place: str) -> tuple[tuple[str, str], ...]:
         if not isinstance(arguments, str | Mapping):
             raise StubError(f"{where}.arguments: {short_repr(arguments)} is neither a table nor a text")
         text = text_of(arguments, where) if isinstance(arguments, str) else json_of(arguments, f"{where}.arguments")
-        found.append((name, text))
+        found.append(ScriptedCall(name, text, text_of(table.get("id", ""), f"{where}.id")))
     return tuple(found)
 
 

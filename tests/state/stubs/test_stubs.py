@@ -6,16 +6,18 @@ import struct
 from base64 import b64decode
 from collections.abc import Callable
 from inspect import iscoroutinefunction
+from itertools import starmap
 from typing import Any
 
 import msgpack
 import orjson
 import pytest
 
+from mockserver.core.dialects import EDITIONS, Edition
 from mockserver.core.regexes import read_regex
 from mockserver.faults.catalogue import FAULTS
 from mockserver.faults.parse_faults import read_faults
-from mockserver.model.prepared import Counts, ScriptedOutput
+from mockserver.model.prepared import Counts, ScriptedCall, ScriptedOutput
 from mockserver.state.context import HeaderError
 from mockserver.state.namespaces import Namespace
 from mockserver.state.settings import ConfigError
@@ -733,6 +735,51 @@ def test_a_template_that_makes_no_header_is_a_handler_error() -> None:
 
 # --- the notation --------------------------------------------------------------------------------------------------
 
+WEATHER = {"type": "object", "properties": {"city": {"type": "string"}}}
+IN_CHATS = [{"type": "function", "function": {"name": "get_weather", "parameters": WEATHER}}]
+IN_RESPONSES = [{"type": "function", "name": "get_weather", "parameters": WEATHER}]
+IN_MESSAGES = [{"name": "get_weather", "input_schema": WEATHER}]
+
+
+@pytest.mark.parametrize(
+    "dialect, path, model",
+    [
+        ("openai", "/v1/chat/completions", "gpt-4o"),
+        ("openai", "/v1/responses", "gpt-4o"),
+        ("anthropic", "/v1/messages", "claude-sonnet-4-5"),
+        ("cerebras", "/v1/chat/completions", "gpt-oss-120b"),
+        ("friendli", "/serverless/v1/chat/completions", "meta-llama-3.1-8b-instruct"),
+        ("friendli", "/serverless/v1/responses", "meta-llama-3.1-8b-instruct"),
+        ("friendli", "/serverless/v1/messages", "meta-llama-3.1-8b-instruct"),
+        ("ovms", "/v3/chat/completions", "llama3"),
+        ("ovms", "/v3/responses", "llama3"),
+        ("yandex", "/v1/chat/completions", "gpt://b1g/yandexgpt/latest"),
+        ("yandex", "/v1/responses", "gpt://b1g/yandexgpt/latest"),
+    ],
+)
+@pytest.mark.parametrize("edition", EDITIONS)
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_prepared_call_has_its_own_id_wherever_tools_are_called(
+    dialect: str, path: str, model: str, edition: Edition, stream: bool
+) -> None:
+    # In the vendor's form, as their contracts have it; any other is sent, too.
+    forms = {
+        "ovms": "1" * 9,
+        "anthropic": f"toolu_01{'1' * 22}",
+        "/serverless/v1/responses": f"chatcmpl-tool-{'1' * 16}",
+    }
+    id_ = forms.get(path) or forms.get(dialect) or f"call_{'1' * 24}"
+    here = space({"reply": {"tool_calls": [{"name": "get_weather", "arguments": {"city": "Oslo"}, "id": id_}]}})
+    body = {"model": model, "stream": stream, "messages": [{"role": "user", "content": "Any rain?"}], "tools": IN_CHATS}
+    if path.endswith("responses"):
+        body = {"model": model, "stream": stream, "input": "Any rain?", "tools": IN_RESPONSES}
+    elif path.endswith("messages"):
+        body |= {"max_tokens": 99, "tools": IN_MESSAGES}
+    answer = ask(dialect, body, path=path, namespace=here, edition=edition)
+    said = [each for each in answer.events() if each != "[DONE]"] if stream else [answer.json()]
+    assert answer.status == 200
+    assert f'"{id_}"' in json.dumps(said)
+
 
 @pytest.mark.parametrize(
     "reply, prepared",
@@ -746,8 +793,16 @@ def test_a_template_that_makes_no_header_is_a_handler_error() -> None:
             Prepared(ScriptedOutput("It rains.!", ("It ", "rains.", "!"), (None, 0.2, 1.0))),
         ),
         (
-            {"tool_calls": [{"name": "f", "arguments": {"a": 1}}, {"name": "g"}, {"name": "h", "arguments": "{"}]},
-            Prepared(ScriptedOutput(calls=(("f", '{"a": 1}'), ("g", "{}"), ("h", "{")))),
+            {
+                "tool_calls": [
+                    {"name": "f", "arguments": {"a": 1}},
+                    {"name": "g", "id": "1"},
+                    {"name": "h", "arguments": "{"},
+                ]
+            },
+            Prepared(
+                ScriptedOutput(calls=tuple(starmap(ScriptedCall, (("f", '{"a": 1}'), ("g", "{}", "1"), ("h", "{")))))
+            ),
         ),
         (
             {"text": "a", "finish_reason": "length", "usage": {"prompt_tokens": 3, "cached_tokens": 1}},

@@ -250,7 +250,8 @@ def item(response: Responding, generated: GeneratedItem, text: str | None, id_: 
     """An item with its text, None if it has only begun."""
     status, said = "in_progress" if text is None else generated.status, text or ""
     if generated.is_call:
-        call_id = f"call_{alphanumerics(response.scope.identity, 24, 'call', generated.place)}"
+        drawn = f"call_{alphanumerics(response.scope.identity, 24, 'call', generated.place)}"
+        call_id = generated.call_id or drawn
         if generated.kind == "call":
             kind: Members = {"type": "function_call", "status": status, "arguments": said, "call_id": call_id}
         else:
