@@ -312,7 +312,7 @@ def no_route(method: str, path: str, dialects: Iterable[str], routes: Routes) ->
     meant = f" Did you mean {near[0]}?" if near[0].endswith(path) or path.endswith(near[0]) else ""
     message = (
         f"Nothing is served at {method} {path}.{meant} Put a dialect's name in front "
-        f"({', '.join(f'/{name}/...' for name in dialects)}), or see GET {ADMIN}/routes, "
+        f"({', '.join(f'/{name}/...' for name in dialects)}), stub the path, or see GET {ADMIN}/routes, "
         f"or the live page: {ADMIN}/ui/.{own}"
     )
     return SimulatorError(404, "no_route", message, tuple(near))
