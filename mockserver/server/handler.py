@@ -17,6 +17,7 @@ from mockserver.core.calls import Call, Headers
 from mockserver.core.failures import FailureKind, Refusal, SimulatorError
 from mockserver.core.installed import defects_of_answer
 from mockserver.core.json_values import MOST_VALUES, has_more_values
+from mockserver.core.matching.requests import constrains
 from mockserver.core.timeline import TimedFrames, Timeline
 from mockserver.routes import Routes, choose_dialect
 from mockserver.server.app_state import AppState, Setup
@@ -52,7 +53,7 @@ _NONE: Mapping[str, str] = MappingProxyType({})
 class _Incoming:
     """A request on its way: the namespace that it is for, its path there, the setup in force, and the clock."""
 
-    # Whether it has landed nowhere, so that only a stub may answer it.
+    # Whether it has landed nowhere, so that only a stub or a fault may answer it.
     is_nowhere = False
 
     def __init__(self, scope: Scope, app_state: AppState, name: str, path: str, headers: Headers) -> None:
@@ -69,9 +70,12 @@ class _Incoming:
         # The origin of the page that may read the answer.
         self.origin = allowed_origin(headers, self.setup.settings) if "origin" in headers else None
 
-    def has_stubs_of_paths(self) -> bool:
-        """Whether there are stubs that may answer where nothing is served."""
-        return any(stub.names("path") for stub in (*self.setup.stubs, *self.namespace.stubs.added.values()))
+    def has_rules_of_paths(self) -> bool:
+        """Whether there are stubs or faults that may answer where nothing is served."""
+        armed = (rule.fault for rule in self.namespace.faults.armed.values())
+        return self.namespace.stubs.has_paths(self.setup.stubs) or any(
+            constrains(fault.match, "path") for fault in (*self.setup.settings.fault, *armed)
+        )
 
     def call(self, path: str) -> Call:
         """The call under the dialect's native path."""
@@ -116,7 +120,7 @@ class Handler:
         incoming.body = body or b""
         if not is_known:
             return self._deny(incoming, SimulatorError(400, "bad_namespace", BAD_NAME))
-        is_read = (route is not None and route.operation is not None) or incoming.has_stubs_of_paths()
+        is_read = (route is not None and route.operation is not None) or incoming.has_rules_of_paths()
         if route is None:
             if not is_read:
                 return self._elsewhere(incoming)
@@ -150,7 +154,7 @@ class Handler:
                     incoming, SimulatorError(409, "several_processes", f"{needs_one_process(stateful)}."), route
                 )
             pipeline.resolve(plan, namespace, incoming.arrived, setup.since, setup.stubs)
-            if incoming.is_nowhere and plan.rule is None and plan.handler_error is None:
+            if incoming.is_nowhere and not _is_meant(plan):
                 pipeline.release(plan, namespace)
                 return self._elsewhere(incoming)
             if is_long or answers_long(plan):
@@ -252,6 +256,12 @@ class Handler:
 
             self._webhooks = WebhookSender(self.app_state, incoming.application)
         self._webhooks.take(incoming.namespace, plan.context.route.dialect, plan.orders)
+
+
+def _is_meant(plan: Plan) -> bool:
+    """Whether stubs or faults that name its path decide the answer to a request where nothing is served."""
+    by_stub = plan.rule is not None or plan.nearest is not None or plan.handler_error is not None
+    return by_stub or any(constrains(each.fault.match, "path") for each in plan.triggered)
 
 
 def _namespace_of(scope: Scope, headers: Headers) -> tuple[str, str]:

@@ -30,11 +30,11 @@ def choose(
     settings. If only stubs may answer, having no stubs at all also counts as no match.
 
     The vendor's own refusals are replaced only by what it was recorded to answer to this very request, for instance
-    since it knew of an earlier one. Where the vendor serves nothing that is simulated, stubs answer that name the path.
-    Raises HeaderError if what the request's own header asks for does not fit it.
+    since it knew of an earlier one. Where nothing is simulated, stubs answer that name the path, and the method if the
+    path is simulated with others. Raises HeaderError if what the request's own header asks for does not fit it.
     """
-    is_unserved = plan.context.route.operation is None
-    refusal = None if is_unserved else plan.refusal
+    route = plan.context.route
+    refusal = None if route.operation is None else plan.refusal
     if refusal is not None and refusal.kind in _OF_CREDENTIALS:
         return
     fits = partial(_fits, generates=plan.generates, measure=None if plan.generates else _measure_of(plan))
@@ -45,8 +45,9 @@ def choose(
         return
     is_refused = refusal is not None
     possible = None if is_refused else fits
+    named = () if route.operation is not None else ("path", "method") if route.allowed else ("path",)
     try:
-        found = registry.take(plan.facts, configured, possible, is_refused=is_refused, is_unserved=is_unserved)
+        found = registry.take(plan.facts, configured, possible, is_refused=is_refused, named=named)
         if found is None:
             plan.nearest = registry.explain(plan.facts, configured, fits) if plan.asks_model else None
         elif found.prepared is not None:

@@ -107,6 +107,9 @@ def _hint(where: Sequence[FieldMatcher], dialects: Mapping[str, Dialect]) -> str
             return f". A dialect's own path has no /{name} in front; name the dialect instead"
         if path not in served and (near := get_close_matches(path, served, 1, _MISSPELT)):
             return f". Did you mean {near[0]!r}?"
+        if path not in served and (variable := _VARIABLE.search(path)):
+            pattern = f"^{'[^/]+'.join(map(re.escape, _VARIABLE.split(path)))}$"
+            return f". Where nothing is served, {variable[0]} stands for no id; write path = {{ regex = '{pattern}' }}"
     return None
 
 

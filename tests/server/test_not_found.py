@@ -94,9 +94,28 @@ def test_a_function_that_fails_where_nothing_is_served_is_told() -> None:
 def test_faults_are_applied_to_what_stubs_answer_where_nothing_is_served() -> None:
     with MockServer() as mock:
         mock.on(path="/v1/files").reply(raw({"data": []}))
-        fault = {"kind": "rate_limit", "match": {"path": "/v1/files"}, "times": 1}
-        assert exchange(mock.url, "POST", "/_mockserver/faults", fault).status == 201
+        for path in ("/v1/files", "/v1/batches"):
+            fault = {"kind": "rate_limit", "match": {"path": path}, "times": 1, "name": path}
+            assert exchange(mock.url, "POST", "/_mockserver/faults", fault).status == 201
         assert [exchange(mock.url, "GET", "/v1/files").status for _ in range(3)] == [429, 200, 200]
+        # Also without a stub; what is for all requests is not for those that are for nobody.
+        assert [exchange(mock.url, "GET", "/v1/batches").status for _ in range(2)] == [429, 404]
+        assert exchange(mock.url, "POST", "/_mockserver/faults", {"kind": "status", "status": 418}).status == 201
+        assert [exchange(mock.url, "GET", path).status for path in ("/v1/batches", "/v1/files")] == [404, 418]
+
+
+def test_where_nothing_is_served_any_part_of_a_match_may_name_the_path() -> None:
+    with MockServer() as mock:
+        mock.stub(match={"any": [{"path": "/v1/files"}, {"path": "/v1/batches"}]}, reply={"body": {}})
+        mock.stub(match={"all": [{"path": "/v1/uploads"}]}, reply={"body": {}})
+        mock.stub(match={"any": [{"path": "/v1/images"}, {"body": {"n": 1}}]}, reply={"body": {}})
+        mock.stub(script=[{"match": {"path": "/v1/threads"}, "reply": {"body": {}}}], exhausted="refuse")
+        mock.stub(match={"path": "/v1/chat/completions"}, reply={"body": {}})
+        paths = ("/v1/files", "/v1/batches", "/v1/uploads", "/v1/threads", "/v1/images", "/v1/chat/completions")
+        assert [exchange(mock.url, "PUT", path, {"n": 1}).status for path in paths] == [200, 200, 200, 200, 404, 405]
+        mock.stub(match={"path": "/v1/runs"}, replies=[{"body": {}}], exhausted="refuse")
+        told = [exchange(mock.url, "GET", "/v1/runs").body.decode() for _ in range(2)]
+        assert (told[0], "at most 1 use" in told[1]) == ("{}", True)
 
 
 def test_a_stub_is_for_one_id_or_for_all() -> None:

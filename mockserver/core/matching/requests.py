@@ -252,6 +252,15 @@ def unknown_name_in(criteria: RequestMatcher, dialects: Mapping[str, Dialect]) -
     return None
 
 
+def constrains(criteria: RequestMatcher, field: str) -> bool:
+    """Whether criteria require something of a field, whichever of their alternatives a request meets."""
+    return (
+        any(each.field == field for each in criteria.fields)
+        or any(constrains(each, field) for each in criteria.all)
+        or (bool(criteria.any) and all(constrains(each, field) for each in criteria.any))
+    )
+
+
 def _literal_values(criteria: RequestMatcher, field: str) -> Iterator[object]:
     """The values to which a field is compared for equality, anywhere in the criteria."""
     for each in criteria.fields:

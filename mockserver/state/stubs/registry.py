@@ -14,6 +14,7 @@ from mockserver.core.matching.requests import (
     Facts,
     Mismatch,
     RequestMatcher,
+    constrains,
     distance,
     matches,
     mismatches,
@@ -200,16 +201,16 @@ class StubRegistry:
         fits: Fits | None = None,
         *,
         is_refused: bool = False,
-        is_unserved: bool = False,
+        named: Sequence[str] = (),
     ) -> StubMatch | None:
         """The answer to a request, counted as used: that of the first stub that matches and is not used up.
 
         Among recorded answers the one to this very request goes first, then those to one with other ids in their order,
-        each once, then that to the most similar one. Answers that do not fit are skipped. A request that `is_refused`
-        gets only what the vendor has all the same answered to it, and where nothing is served only stubs that name a
-        path answer. Raises HandlerError if a user's function fails.
+        each once, then that to the most similar one. Answers that do not fit are skipped, and so are stubs whose match
+        leaves out one of the fields that are to be `named`. A request that `is_refused` gets only what the vendor has
+        all the same answered to it. Raises HandlerError if a user's function fails.
         """
-        candidates = self._matching(facts, configured, fits, is_refused, is_unserved)
+        candidates = self._matching(facts, configured, fits, named, is_refused=is_refused)
         chosen = _chosen(candidates, facts, is_refused=is_refused)
         if chosen is None:
             return None
@@ -221,14 +222,16 @@ class StubRegistry:
         return StubMatch(stub, step.prepared, (stub.criteria, step.criteria), stale)
 
     def _matching(
-        self, facts: Facts, configured: Sequence[Stub], fits: Fits | None, is_refused: bool, is_unserved: bool
+        self, facts: Facts, configured: Sequence[Stub], fits: Fits | None, named: Sequence[str], *, is_refused: bool
     ) -> Iterator[_Candidate]:
         """The stubs that match, each with its next step and its uses; no step if it is exhausted and to refuse."""
         for stub in self._index(configured).candidates(facts):
-            if (is_refused and stub.exact is None) or (is_unserved and not stub.names("path")):
+            if is_refused and stub.exact is None:
                 continue
             used = self._used.get(stub.name, 0)
             step = stub.step(used)
+            if named and not all(_names(stub, step, field) for field in named):
+                continue
             if (step is None and stub.exhausted != "refuse") or (step and not _is_possible(stub, step, fits)):
                 continue
             try:
@@ -252,6 +255,11 @@ class StubRegistry:
                 candidates.append((far, stub, used))
         nearest = sorted(candidates, key=itemgetter(0))[:_NEAREST]
         return tuple(NearMiss(stub.name, tuple(_differences(stub, used, facts, fits))) for _, stub, used in nearest)
+
+    def has_paths(self, configured: Sequence[Stub] = ()) -> bool:
+        """Whether stubs name a path, which may be one that no dialect serves."""
+        both = (*self.added.values(), *configured)
+        return any(_names(stub, step, "path") for stub in both for step in stub.steps)
 
     def _index(self, configured: Sequence[Stub]) -> _Index:
         kept = self._indexed
@@ -281,8 +289,14 @@ def _chosen(candidates: Iterable[_Candidate], facts: Facts, *, is_refused: bool)
 
 def _is_possible(stub: Stub, step: Step, fits: Fits | None) -> bool:
     """Whether the answer may fit the request: where a stub says at which endpoint, its function knows which would."""
-    knows = callable(step.prepared.content) and stub.names("operation", "path", "method")
-    return fits is None or knows or fits(step.prepared)
+    if fits is None or fits(step.prepared):
+        return True
+    return callable(step.prepared.content) and any(_names(stub, step, each) for each in ("operation", "path", "method"))
+
+
+def _names(stub: Stub, step: Step | None, field: str) -> bool:
+    """Whether a stub says at its next step what a field of its requests has."""
+    return constrains(stub.criteria, field) or (step is not None and constrains(step.criteria, field))
 
 
 def exhausted(stub: Stub) -> NearMiss:

@@ -126,10 +126,6 @@ class Stub(NamedTuple):
         """Whether it matches any request."""
         return self.criteria == ANYTHING and self.exact is None and all(it.criteria == ANYTHING for it in self.steps)
 
-    def names(self, *fields: str) -> bool:
-        """Whether it says of its requests what one of these fields has."""
-        return any(each.field in fields for each in self.criteria.fields)
-
     @property
     def exact(self) -> RecordedRequest | None:
         """The recorded request, if no other is to be answered."""
