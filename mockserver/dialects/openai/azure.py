@@ -67,7 +67,10 @@ def of_answer(*, blocked: bool) -> Mapping[str, Any]:
 
 def content_filters(prompt: int, answer: int, *, blocked: bool) -> list[Mapping[str, Any]]:
     """What a response tells of its filters, given the lengths of its prompt and its answer."""
-    looked_at = (("prompt", False, prompt, OF_PROMPT), ("completion", blocked, answer, of_answer(blocked=blocked)))
+    looked_at = (
+        ("prompt", False, prompt, OF_PROMPT),
+        ("completion", blocked, answer, of_answer(blocked=blocked)),
+    )
     return [
         {
             "blocked": blocked,

@@ -49,7 +49,11 @@ def _completion_options(body: Body, family: Family, model: str) -> Refusal | Non
     return None
 
 
-_CHECKS: Checks = (*SHARED_CHECKS, ({"prompt"}, _prompt_tokens), ({"suffix", "best_of"}, _completion_options))
+_CHECKS: Checks = (
+    *SHARED_CHECKS,
+    ({"prompt"}, _prompt_tokens),
+    ({"suffix", "best_of"}, _completion_options),
+)
 
 
 def read_completion(call: Call, scope: RequestScope, rules: RequestRules = _RULES) -> GenerationRequest | Refusal:

@@ -28,7 +28,7 @@ def _of_graphs(name: str, path: str, schemas: Schemas, code: tuple[str, str], su
     """An operation of graphs; its `code` is what reads and what writes, functions of this package that are loaded with
     the first request."""
     read, write = (on_demand(f"{__package__}.{each}") for each in code)
-    return _today(name, "POST", below_roots(path), schemas, read, write, summary=summary, **more)
+    return _today(name, "POST", below_roots(path), schemas, read=read, write=write, summary=summary, **more)
 
 
 def _look(name: str, paths: tuple[str, ...], handler: OperationHandler, summary: str, response: str = "") -> Operation:

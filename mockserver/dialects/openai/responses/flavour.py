@@ -95,7 +95,10 @@ class EventWriter(NamedTuple):
         between = b"".join([_FILLED.get(each) or each.replace(b"%", b"%%") for each in inner])
         for texts, steps, tokens in runs:
             numbers = [*islice(self.numbers, len(texts))]
-            columns: dict[bytes, Iterable[object]] = {b"\xff": map(json_texts.__getitem__, texts), b"\xfe": numbers}
+            columns: dict[bytes, Iterable[object]] = {
+                b"\xff": map(json_texts.__getitem__, texts),
+                b"\xfe": numbers,
+            }
             if pad is not None:
                 columns[b"\xfd"] = map(str.encode, map(pad, texts, numbers))
             pieces = [between % row for row in zip(*[columns[mark] for mark in inner[::2]], strict=True)]
