@@ -114,8 +114,6 @@ def _refusal(details: Sequence[Mapping[str, object]]) -> Refusal:
 # --- faults of value ---------------------------------------------------------------------------------------------
 
 _RANGE_RULES = ("minimum", "maximum", "exclusiveMinimum", "minLength", "pattern")
-
-
 # The engine's checks in its order; it only reports the first that fails.
 _RANGES = {
     "n": "n must be at {bound} {expected}, got {whole}.",
@@ -151,7 +149,7 @@ def _out_of_range(faults: Sequence[Violation]) -> Refusal | None:
         expected=fault.expected,
         # The engine stores most numbers as floats.
         number=float(found),
-        whole=f"{found:.0f}" if isinstance(found, float) else found,
+        whole=int(found),
     )
     return Refusal(FailureKind.INVALID_REQUEST, said, name)
 
