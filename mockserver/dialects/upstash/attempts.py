@@ -31,6 +31,7 @@ from mockserver.dialects.upstash.values import (
     Fields,
     QueuedMessage,
     decoded,
+    in_milliseconds,
     raw,
     values_by_name,
 )
@@ -109,8 +110,8 @@ def _report(message: QueuedMessage, outcome: WebhookResult, retried: int, dead: 
         "sourceHeader": values_by_name(message.options.headers),
         "sourceBody": b64encode(message.body).decode(),
         "maxRetries": message.options.retries,
-        "notBefore": int(message.due * 1000),
-        "createdAt": int(message.created * 1000),
+        "notBefore": in_milliseconds(message.due),
+        "createdAt": in_milliseconds(message.created),
         "callerIP": CALLER_IP,
         **({} if message.api is None else {"api": message.api}),
     }

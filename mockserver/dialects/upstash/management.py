@@ -33,6 +33,7 @@ from mockserver.dialects.upstash.values import (
     dead_view,
     empty_reply,
     event_view,
+    in_milliseconds,
     json_reply,
     message_view,
     size_with_outcome,
@@ -230,8 +231,8 @@ def get_queue(call: Call, scope: RequestScope) -> Reply:
 def _queue_view(queue: Queue) -> dict[str, Any]:
     """A queue."""
     return {
-        "createdAt": int(queue.created * 1000),
-        "updatedAt": int(queue.updated * 1000),
+        "createdAt": in_milliseconds(queue.created),
+        "updatedAt": in_milliseconds(queue.updated),
         "name": queue.name,
         "parallelism": queue.parallelism,
         "lag": queue.lag,
@@ -321,7 +322,7 @@ def _fits(message: QueuedMessage, at: float, query: Query) -> bool:
     AND logic", the values of one with OR."""
     if any(name in query and query[name].keys().isdisjoint(read(message)) for name, read in _TEXTS.items()):
         return False
-    milliseconds = int(at * 1000)
+    milliseconds = in_milliseconds(at)
     return _number(query, "fromDate") <= milliseconds <= _number(query, "toDate", milliseconds)
 
 

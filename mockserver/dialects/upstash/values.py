@@ -99,7 +99,7 @@ def size_of(message: QueuedMessage, outcome: WebhookResult | None = None) -> int
 
 
 def size_with_outcome(told: DeadLetter | LogEvent) -> int:
-    """The same of a message in the dead letter queue, or in the log."""
+    """How many bytes a dead letter or a line of the log takes, about."""
     return size_of(told.message, told.outcome)
 
 
@@ -195,8 +195,8 @@ def message_view(message: QueuedMessage) -> dict[str, Any]:
         "header": values_by_name(message.options.headers),
         **_content("body", message.body),
         "maxRetries": message.options.retries,
-        "notBefore": _milliseconds(message.due),
-        "createdAt": _milliseconds(message.created),
+        "notBefore": in_milliseconds(message.due),
+        "createdAt": in_milliseconds(message.created),
         **_callbacks(message, "Header"),
         **_given(queueName=message.queue, retryDelayExpression=message.options.retry_delay),
         "callerIP": CALLER_IP,
@@ -222,16 +222,16 @@ def event_view(event: LogEvent) -> dict[str, Any]:
     message, outcome = _redacted(event.message), event.outcome
     body = message.body.decode() if "body" in message.redacted else _base64(message.body)
     return {
-        "time": _milliseconds(event.time),
+        "time": in_milliseconds(event.time),
         "messageId": message.id,
         "header": values_by_name(message.options.headers),
         **({"body": body} if body else {}),
         "state": event.state,
         **({} if outcome is None else _failure(outcome)),
-        **({} if event.next_delivery is None else {"nextDeliveryTime": _milliseconds(event.next_delivery)}),
+        **({} if event.next_delivery is None else {"nextDeliveryTime": in_milliseconds(event.next_delivery)}),
         "url": message.url,
         **_given(queueName=message.queue),
-        "timeout": _milliseconds(message.options.timeout),
+        "timeout": in_milliseconds(message.options.timeout),
         "method": message.options.method,
         **_callbacks(message, "Headers"),
         "maxRetries": message.options.retries,
@@ -300,7 +300,8 @@ def _given(**values: str | None) -> dict[str, str]:
     return {name: value for name, value in values.items() if value is not None}
 
 
-def _milliseconds(seconds: float) -> int:
+def in_milliseconds(seconds: float) -> int:
+    """A time, or how long something takes, as QStash's JSON has it."""
     return int(seconds * 1000)
 
 
