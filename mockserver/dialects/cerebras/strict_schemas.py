@@ -34,7 +34,7 @@ def format_fault(form: Body, edition: Edition, version: int) -> Refusal | None:
     if schema is None:
         return None
     if written.get("strict"):
-        reason = _strict_format_fault(schema) if edition == "observed" else None
+        reason = _unsupported_format(schema) if edition == "observed" else None
         reason = reason or (_version_fault(schema) if version > 1 else None)
     if not reason:
         unusable = schema_fault(schema)
@@ -54,7 +54,7 @@ def functions_fault(functions: Sequence[Body], edition: Edition, version: int) -
     for place, function in enumerate(functions):
         reason, parameters, strict = None, function.get("parameters"), bool(function.get("strict"))
         if parameters and edition == "observed":
-            reason = _parameters_fault(parameters, strict=strict)
+            reason = _unsupported_parameters(parameters, strict=strict)
         if parameters and strict and version > 1:
             reason = reason or _version_fault(parameters)
         if not reason:
@@ -65,14 +65,16 @@ def functions_fault(functions: Sequence[Body], edition: Edition, version: int) -
     return None
 
 
-def _strict_format_fault(schema: Schema) -> str | None:
+def _unsupported_format(schema: Schema) -> str | None:
+    """Why the service refuses the schema of a strict format; None if it accepts it."""
     extra = [word for word in _NOT_AT_THE_TOP if word in schema]
     if extra:
         return f"Extra top level keys found in JSON schema: {_set(extra)}."
-    return _size_fault(schema) or _first_fault(schema, (_unnamed, _unsupported, _open))
+    return _size_fault(schema) or _first_fault(schema, (_unnamed, _unsupported_keywords, _open))
 
 
-def _parameters_fault(schema: Schema, *, strict: bool) -> str | None:
+def _unsupported_parameters(schema: Schema, *, strict: bool) -> str | None:
+    """Why the service refuses the parameters of a function; None if it accepts them."""
     if schema.get("type") != "object" or any(word in schema for word in _CHOICES):
         return "schema must have type 'object' and not have 'oneOf'/'anyOf'/'enum'/'not' at the top level"
     if not strict:
@@ -135,7 +137,7 @@ def _first_fault(schema: Schema, checks: Sequence[Callable[[Schema], str | None]
     return next(filter(None, (check(part) for check in checks for part in parts)), None)
 
 
-def _unsupported(part: Schema) -> str | None:
+def _unsupported_keywords(part: Schema) -> str | None:
     kind = part.get("type")
     found = [word for word in _UNSUPPORTED.get(kind, ()) if word in part] if isinstance(kind, str) else []
     return f"Invalid fields for schema with types ['{kind}']: {_set(found)}" if found else None
