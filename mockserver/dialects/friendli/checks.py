@@ -232,11 +232,7 @@ _BEAMS = (
         *("stream", "n", "stop"),
     ),
     # "Arguments for controlling random sampling such as top_k and top_p are not allowed for this option."
-    _refused(
-        "{} is not allowed with DETERMINISTIC beam search (num_beams)",
-        is_deterministic,
-        *("top_k", "top_p"),
-    ),
+    _refused("{} is not allowed with DETERMINISTIC beam search (num_beams)", is_deterministic, "top_k", "top_p"),
     _refused(f"{{}} needs {_BEFORE}", lambda body: not body.get(_BEFORE), _AFTER),
 )
 

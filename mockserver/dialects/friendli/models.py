@@ -189,8 +189,9 @@ PROMPT_CACHING = PromptCaching(block=16, lifetime=300)
 # --- endpoints -------------------------------------------------------------------------------------------------------
 
 
-# Finds the model that the `model` field of a request asks for, with the name that answers state; or refuses it.
+# The name that answers state of a model, and the model; or the refusal of a request that asks for none there is.
 AskedModel = tuple[str, Model] | Refusal
+# Finds the model that the `model` field of a request asks for.
 Place = Callable[[str | None, RequestScope], AskedModel]
 
 
