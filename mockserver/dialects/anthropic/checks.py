@@ -222,7 +222,7 @@ def _end_faults(turns: Sequence[Turn], body: Body, family: ClaudeFamily) -> Iter
 # --- images and documents, refused for what they hold (recorded in 2026) -----------------------------------------
 
 # The most characters of an image, the longest side of one, how many are many, and the longest side of one of these.
-_MOST, _LONGEST, _MANY, _LONGEST_OF_MANY = 10_485_760, 8_000, 20, 2_000
+_MOST_CHARACTERS, _LONGEST_SIDE, _MANY_IMAGES, _LONGEST_OF_MANY = 10_485_760, 8_000, 20, 2_000
 _STARTS = {b"\x89PNG": "image/png", b"\xff\xd8\xff": "image/jpeg", b"GIF8": "image/gif"}
 
 
@@ -238,7 +238,7 @@ def _media_faults(body: Body) -> Iterator[Refusal]:
     """Why the images and documents of a conversation are refused."""
     said = enumerate(body["messages"])
     found = [medium for number, each in said for medium in _media(each["content"], f"messages.{number}.content")]
-    many = [medium.kind for medium in found].count("image") > _MANY
+    many = [medium.kind for medium in found].count("image") > _MANY_IMAGES
     for medium in found:
         if medium.source.get("type") == "base64":
             yield from (_image_faults(medium, many) if medium.kind == "image" else _pdf_faults(medium))
@@ -253,11 +253,12 @@ def _media(content: object, path: str) -> Iterator[Medium]:
 
 
 def _image_faults(image: Medium, many: bool) -> Iterator[Refusal]:
-    data, type_, longest = image.source["data"], image.source["media_type"], _LONGEST_OF_MANY if many else _LONGEST
+    data, type_ = image.source["data"], image.source["media_type"]
+    longest = _LONGEST_OF_MANY if many else _LONGEST_SIDE
     if not data:
         yield refused("image_empty", path=image.path)
-    if len(data) > _MOST:
-        yield refused("image_large", path=image.path, found=len(data), most=_MOST)
+    if len(data) > _MOST_CHARACTERS:
+        yield refused("image_large", path=image.path, found=len(data), most=_MOST_CHARACTERS)
     decoded = _decoded(data)
     if decoded is None:
         yield refused("image_encoding", path=image.path)
@@ -293,7 +294,7 @@ def _decoded(data: str) -> bytes | None:
 
 # The service makes a grammar of them: what it does not support, and its limits, in its words (recorded and measured by
 # public projects from April to October 2026).
-_WORDS: Mapping[str, str] = WORDS["strict"]
+_STRICT_WORDS: Mapping[str, str] = WORDS["strict"]
 # Keywords without a meaning for the grammar, those that stand beside them in a choice, those that are not supported for
 # values of a type (in the order in which they are named), formats of texts, and limits.
 _GRAMMAR = WORDS["grammar"]
@@ -317,38 +318,38 @@ def _limits_fault(tools: Sequence[Body], form: Body | None) -> str | None:
         "unions": sum(isinstance(part.get("type"), list) or "anyOf" in part for part in parts),
     }
     exceeded = ((name, most) for name, most in _GRAMMAR["most"].items() if found[name] > most)
-    return next((_WORDS[name].format(found=found[name], most=most) for name, most in exceeded), None)
+    return next((_STRICT_WORDS[name].format(found=found[name], most=most) for name, most in exceeded), None)
 
 
 def _part_faults(part: Body) -> Iterator[str]:
     """What a schema says itself that is not supported; its inner schemas are looked at on their own."""
     if not part.keys() - _ANNOTATIONS:
-        yield _WORDS["empty"]
+        yield _STRICT_WORDS["empty"]
     for word in ("oneOf", "not"):
         if word in part:
-            yield _WORDS[word]
+            yield _STRICT_WORDS[word]
     beside = sorted(part.keys() - _BESIDE_CHOICES) if part.keys() & {"anyOf", "allOf"} else ()
     if beside:
-        yield _WORDS["beside"].format(names=", ".join(beside))
+        yield _STRICT_WORDS["beside"].format(names=", ".join(beside))
     if part.get("enum") == []:
-        yield _WORDS["enum"]
+        yield _STRICT_WORDS["enum"]
     types = part.get("type")
     kind = next((each for each in _names(types if isinstance(types, list) else [types]) if each != "null"), "")
     extra = [word for word in _GRAMMAR["unsupported"].get(kind, ()) if word in part]
     if extra:
-        yield _WORDS["keyword" if len(extra) == 1 else "keywords"].format(type=kind, names=", ".join(extra))
+        yield _STRICT_WORDS["keyword" if len(extra) == 1 else "keywords"].format(type=kind, names=", ".join(extra))
     if kind == "object":
         if part.get("additionalProperties") is not False:
-            yield _WORDS["open"]
+            yield _STRICT_WORDS["open"]
         properties = part.get("properties")
         if isinstance(properties, Mapping) and any(isinstance(each, bool) for each in properties.values()):
-            yield _WORDS["keyword"].format(type=kind, names="properties")
+            yield _STRICT_WORDS["keyword"].format(type=kind, names="properties")
     if kind == "array" and isinstance(part.get("items"), list):
-        yield _WORDS["tuple"]
+        yield _STRICT_WORDS["tuple"]
     if kind == "array" and part.get("minItems") not in (None, 0, 1):
-        yield _WORDS["least_items"]
+        yield _STRICT_WORDS["least_items"]
     if kind == "string" and isinstance(part.get("format"), str) and part["format"] not in _GRAMMAR["formats"]:
-        yield _WORDS["format"].format(name=part["format"])
+        yield _STRICT_WORDS["format"].format(name=part["format"])
 
 
 def _circle_fault(schema: Body, parts: Sequence[Body]) -> str | None:
@@ -359,7 +360,7 @@ def _circle_fault(schema: Body, parts: Sequence[Body]) -> str | None:
     try:
         TopologicalSorter({"#": _referred(parts), **refers}).prepare()
     except CycleError as error:
-        return _WORDS["circle"].format(names=" -> ".join(reversed(error.args[1])))
+        return _STRICT_WORDS["circle"].format(names=" -> ".join(reversed(error.args[1])))
     return None
 
 
