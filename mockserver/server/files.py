@@ -200,12 +200,14 @@ def load_stubs(folder: Path, dialects: Mapping[str, Dialect], sources: Sources |
     """The stubs of a folder's files, or of a single file, which must match none but these dialects. Raises ConfigError,
     which names the file and the place in it."""
     sources = Sources() if sources is None else sources
-    if "\0" not in str(folder) and folder.is_file():
+    if folder.is_file():
         if folder.suffix not in _STUB_SUFFIXES:
             raise ConfigError(f"stubs: {folder} is no *.toml or *.json file")
         return _load_stubs(folder, folder.parent, dialects, sources)
     files = sorted(map(Path, sources.note_folder(folder)))
     if not folder.is_dir():
+        # A single file that is gone may come back.
+        sources.note(folder)
         raise ConfigError(f"stubs: {folder} does not exist")
     other = None if files else min(map(Path, _files(str(folder))), default=None)
     if other is not None:

@@ -233,6 +233,13 @@ def test_changed_stubs_leave_alone_what_was_settled_at_run_time(named: str, tmp_
     (tmp_path / "a.json").write_text('{"name": "another", "reply": {"body": "1"}}')
     asyncio.run(watcher.look())
     assert (prepared(app), app.settings.seed) == ({"another": "1"}, 9)
+    # A folder may be empty; a file that is gone is a mistake, until it is back.
+    (tmp_path / "a.json").unlink()
+    asyncio.run(watcher.look())
+    assert prepared(app) == ({"another": "1"} if named else {})
+    (tmp_path / "a.json").write_text('{"name": "back", "reply": {"body": "1"}}')
+    asyncio.run(watcher.look())
+    assert (prepared(app), app.settings.seed, app.app_state.config_fault) == ({"back": "1"}, 9, None)
 
 
 def test_what_a_config_names_is_read_again_when_it_has_changed(tmp_path: Path) -> None:
