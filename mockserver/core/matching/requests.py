@@ -244,11 +244,13 @@ def distance(criteria: RequestMatcher, facts: Facts) -> int:
 
 def unknown_name_in(criteria: RequestMatcher, dialects: Mapping[str, Dialect]) -> str | None:
     """The error message for a dialect or operation in a match that does not exist; None if all of them do."""
-    operations = dict.fromkeys(operation.name for dialect in dialects.values() for operation in dialect.operations)
-    for where, names in (("dialect", dialects), ("operation", operations)):
-        for name in _literal_values(criteria, where):
-            if name not in names:
-                return f"match.{where}: {unknown_name(where, name, names)}"
+    for name in _literal_values(criteria, "dialect"):
+        if name not in dialects:
+            return f"match.dialect: {unknown_name('dialect', name, dialects)}"
+    for name in _literal_values(criteria, "operation"):
+        operations = dict.fromkeys(operation.name for dialect in dialects.values() for operation in dialect.operations)
+        if name not in operations:
+            return f"match.operation: {unknown_name('operation', name, operations)}"
     return None
 
 
