@@ -4,8 +4,6 @@ import asyncio
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from functools import partial
-from operator import attrgetter
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -51,8 +49,7 @@ class App(Starlette):
         # Whether requests may be answered within the turn of the loop in which they have arrived, on the transport of
         # their connection: middleware of the user's wants to see them, and may want to know their task.
         self.answers_at_once = True
-        in_force = partial(attrgetter("setup.settings"), self.app_state)
-        guard = Middleware(AccessMiddleware, guard=self.guard, settings=in_force)
+        guard = Middleware(AccessMiddleware, guard=self.guard, settings=lambda: self.app_state.setup.settings)
         super().__init__(middleware=[guard], lifespan=_lifespan)
         self.router = self._router = RememberingRouter([], Endpoint(None, self._handler), _lifespan)
         self._install(self.app_state.setup.routes)
