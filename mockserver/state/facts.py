@@ -80,7 +80,7 @@ class RequestFacts:
         body = self.call.body
         boundary = _BOUNDARY.search(self.call.headers.get("content-type", ""))
         if boundary is not None:
-            body = body.replace(boundary[1].encode("latin-1", "replace"), b"boundary")
+            body = body.replace(b"--" + boundary[1].encode("latin-1", "replace"), b"--boundary")
         try:
             return without_secrets(body.decode())
         except UnicodeDecodeError:
