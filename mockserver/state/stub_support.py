@@ -65,7 +65,11 @@ def complaint_of(
     where they hold; None without any."""
     where = [*_fields_of(criteria, WHERE)]
     if _is_elsewhere(where, dialects, settings):
-        return None
+        # There no model is asked, and no stream is known as one.
+        unfit = (fault.kind for fault in faults if FAULTS[fault.kind].streams or FAULTS[fault.kind].says is not None)
+        return next(
+            (f"{kind!r} needs an answer of a model, but no operation has {_said(where)}" for kind in unfit), None
+        )
     if next(_places(where, dialects, settings), None) is None:
         return _nowhere(where, dialects)
     said = [each.matcher for each in _fields_of(criteria, ("stream",))]
@@ -84,7 +88,11 @@ def _nowhere(where: Sequence[FieldMatcher], dialects: Mapping[str, Dialect]) -> 
     hint = _hint(where, dialects)
     if hint is None:
         hint = "; `mockserver routes` lists all. Elsewhere a stub has to give a body: { body = {...} }, in Python raw()"
-    return f"match: no operation has {' and '.join(f'{each.label} {each.matcher.wanted}' for each in where)}{hint}"
+    return f"match: no operation has {_said(where)}{hint}"
+
+
+def _said(where: Sequence[FieldMatcher]) -> str:
+    return " and ".join(f"{each.label} {each.matcher.wanted}" for each in where)
 
 
 def _is_elsewhere(where: Sequence[FieldMatcher], dialects: Mapping[str, Dialect], settings: Settings) -> bool:

@@ -129,6 +129,8 @@ def test_what_is_forgotten_is_told_wherever_it_is_missing() -> None:
             {"match": {"stream": {"not": True}}, "reply": {"faults": "cut"}},
             "'cut' needs a stream, but the match excludes streams",
         ),
+        ("POST", "/faults", {"kind": "cut", "match": {"path": "/v1/runs"}}, "but no operation has path '/v1/runs'"),
+        ("POST", "/stubs", {"match": {"path": "/v1/runs"}, "faults": "cut", "reply": {"body": 1}}, "'cut' needs an"),
         ("POST", "/faults", {"kind": "cut", "match": {"stream": False}}, "'cut' needs a stream, but the match"),
         (
             "POST",
