@@ -13,7 +13,7 @@ from mockserver.core.dialects import EDITIONS, RequestScope
 from mockserver.core.failures import FailureKind
 from mockserver.core.generation import Choice, Generation, GenerationRequest, Output, Prompt, Usage
 from mockserver.core.timeline import TokenTiming
-from mockserver.dialects.upstash.chats import write
+from mockserver.dialects.upstash.chats import write_chat
 from mockserver.dialects.upstash.dialect import UPSTASH
 from mockserver.dialects.upstash.errors import ERRORS
 from mockserver.state.settings import Settings
@@ -149,7 +149,7 @@ def test_the_usage_is_in_the_last_chunk_even_when_a_choice_is_empty() -> None:
     request = GenerationRequest(LLAMA, (Prompt("", "", 7),), Output(stream=True), n=2)
     full = Choice(0, 0, (65,), ("A",), "stop", request.prompts[0])
     empty = Choice(1, 0, (), (), "stop", request.prompts[0], stop="B")
-    reply = write(
+    reply = write_chat(
         Generation(request, (full, empty), Usage(7, 1)), TokenTiming(), RequestScope("documented", FROZEN, 42)
     )
     events = [event for frames in reply.frames for event in frames.data]

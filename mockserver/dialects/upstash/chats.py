@@ -20,8 +20,7 @@ from mockserver.core.generation import Choice, Constraint, Generation, Generatio
 from mockserver.core.seeding import hex_digits
 from mockserver.core.timeline import Reply, TokenTiming
 from mockserver.dialects.contracts import by_edition, custom_words, editions, pydantic_words
-from mockserver.dialects.openai.flavour import Flavour, Rendering, Segment
-from mockserver.dialects.openai.flavour import write as write_answer
+from mockserver.dialects.openai.flavour import Flavour, Rendering, Segment, write
 from mockserver.dialects.openai.read import Body, chat_prompt, json_object, sampling, stop_texts, whole
 from mockserver.dialects.openai.replies import Members, chat_logprobs
 from mockserver.dialects.upstash.errors import chat_limits
@@ -29,7 +28,7 @@ from mockserver.dialects.upstash.errors import chat_limits
 _REQUEST = by_edition(editions(__package__), "ChatCompletionRequest")
 
 
-def read(call: Call, scope: RequestScope) -> GenerationRequest | Refusal:
+def read_chat(call: Call, scope: RequestScope) -> GenerationRequest | Refusal:
     """The request, or why Upstash refuses it."""
     body = json_object(call.body)
     if isinstance(body, Refusal):
@@ -157,9 +156,9 @@ def _out_of_range(faults: Sequence[Violation]) -> Refusal | None:
 # --- answers -----------------------------------------------------------------------------------------------------
 
 
-def write(generation: Generation, pace: TokenTiming, scope: RequestScope) -> Reply:
+def write_chat(generation: Generation, pace: TokenTiming, scope: RequestScope) -> Reply:
     """The generation as one body, or as a stream of chunks."""
-    return write_answer(_CHAT, generation, pace, scope)
+    return write(_CHAT, generation, pace, scope)
 
 
 def _around(rendering: Rendering) -> Members:

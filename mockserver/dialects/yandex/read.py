@@ -66,7 +66,7 @@ def fitting(request: GenerationRequest, uri: ModelUri, call: Call, scope: Reques
     return in_session(FailureKind.CONTEXT_LENGTH, message, uri, call, scope)
 
 
-def read(call: Call, scope: RequestScope) -> GenerationRequest | Refusal:
+def read_chat(call: Call, scope: RequestScope) -> GenerationRequest | Refusal:
     """The request, or why Yandex refuses it: first for its form, then for its model, then for its content."""
     body = checked_body(call, scope, _REQUEST)
     if isinstance(body, Refusal):

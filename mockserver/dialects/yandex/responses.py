@@ -37,7 +37,7 @@ _ROLES = ("user", "system", "developer", "assistant")
 _LOGPROBS = "message.output_text.logprobs"
 
 
-def read(call: Call, scope: RequestScope) -> GenerationRequest | Refusal:
+def read_response(call: Call, scope: RequestScope) -> GenerationRequest | Refusal:
     """The request, or why Yandex refuses it: first for its form, then for its model, then for its content."""
     body = checked_body(call, scope, _REQUEST)
     if isinstance(body, Refusal):

@@ -17,8 +17,7 @@ from mockserver.core.generation import Choice, Generation
 from mockserver.core.json_values import without_blanks
 from mockserver.core.seeding import derive, hex_digits, uuid4_text
 from mockserver.core.timeline import Reply, TokenTiming
-from mockserver.dialects.openai.flavour import Flavour, Rendering, Segment
-from mockserver.dialects.openai.flavour import write as write_answer
+from mockserver.dialects.openai.flavour import Flavour, Rendering, Segment, write
 from mockserver.dialects.openai.replies import NOTHING, Members, batches, chat_logprobs
 from mockserver.dialects.yandex.models import Backend
 
@@ -31,10 +30,10 @@ _SMALLEST, _LARGEST = 10, 20
 _HELD = 400
 
 
-def write(generation: Generation, pace: TokenTiming, scope: RequestScope) -> Reply:
+def write_chat(generation: Generation, pace: TokenTiming, scope: RequestScope) -> Reply:
     """The generation as one body, or as a stream of chunks, in the format of the model's engine."""
     flavour = _LARGE_CHUNKS[scope.edition] if _backend(generation).large_chunks else _TOKENS
-    return write_answer(flavour, generation, pace, scope)
+    return write(flavour, generation, pace, scope)
 
 
 def _backend(generation: Generation) -> Backend:
