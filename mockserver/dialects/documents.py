@@ -149,9 +149,8 @@ def conformance_document(dialect: Dialect) -> dict[str, Any] | None:
     }
     sources.setdefault("guess", {"title": "nobody outside the vendor knows", "known": "guess", "date": None})
     claims = [
-        {"subject": subject, "name": name, "editions": editions, "source": source, "test": test}
-        | {key: sources[source][key] for key in ("known", "date")}
-        for subject, name, editions, source, test in _claims(dialect, told["claims"])
+        {**claim, **{key: sources[claim["source"]][key] for key in ("known", "date")}}
+        for claim in _claims(dialect, told["claims"])
     ]
     page = dict(_SECTION.findall((files(package) / "about.md").read_text("utf-8")))
     deviations = {
@@ -169,11 +168,8 @@ def conformance_document(dialect: Dialect) -> dict[str, Any] | None:
     }
 
 
-def _claims(
-    dialect: Dialect, rows: list[dict[str, Any]]
-) -> Iterator[tuple[Subject, str, tuple[Edition, ...], str, str]]:
-    """The claims of the dialect's tables, each with the nearest row of `sources.toml`; then the others: subject, name,
-    editions, source and test."""
+def _claims(dialect: Dialect, rows: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """The claims of the dialect's tables, each with the nearest row of `sources.toml`; then the others."""
     told = {
         (subject, name, edition): row
         for row in rows
@@ -197,11 +193,11 @@ def _claims(
     ]
     if missing or idle:
         raise ValueError(f"sources.toml of {dialect.name} lacks: {missing}; is about what does not exist: {idle}")
-    for (subject, name, source, test), editions in found.items():
-        yield subject, name, tuple(editions), source, test
     for row in rows:
         if "says" in row:
-            yield "other", row["says"], tuple(row.get("editions", EDITIONS)), row["source"], row["test"]
+            found["other", row["says"], row["source"], row["test"]] = [*row.get("editions", EDITIONS)]
+    for (subject, name, source, test), editions in found.items():
+        yield {"subject": subject, "name": name, "editions": tuple(editions), "source": source, "test": test}
 
 
 def _tables(dialect: Dialect, edition: Edition) -> Iterator[tuple[Subject, str]]:
