@@ -96,13 +96,13 @@ def message_request(
     modes = {"any": "required", "tool": {"type": "function", "function": choice}}
     own = [tool for tool in tools if tool.get("type") in (None, "", "custom")]
     effort = (body.get("output_config") or {}).get("effort") or "medium"
-    shown = thinks and (shown if display is None else display != "omitted")
-    thoughts: Thoughts = "thought" if shown else "hidden"
+    thoughts_shown = thinks and (shown if display is None else display != "omitted")
+    thoughts: Thoughts = "thought" if thoughts_shown else "hidden"
     kept = 3_600 if marks and marks[-1].hour else 300
     return GenerationRequest(
         model=model,
         prompts=(prompt,),
-        output=Output(stream=bool(body.get("stream")), reasoning=shown),
+        output=Output(stream=bool(body.get("stream")), reasoning=thoughts_shown),
         limits=Limits(most, context=context),
         stops=Stops(tuple(body.get("stop_sequences") or ())),
         sampling=sampling(body)._replace(top_k=int(body.get("top_k") or 0)),
