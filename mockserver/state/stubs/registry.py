@@ -1,8 +1,7 @@
 """The registry in which each namespace keeps its own stubs, and chooses the one that answers a request."""
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from itertools import count
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from operator import itemgetter
 from pathlib import PurePath
 from typing import Any, NamedTuple
@@ -154,14 +153,20 @@ class StubRegistry:
         names, given = [], {stub.name for stub in stubs}
         for stub in stubs:
             if not stub.name:
-                made = ((number, f"stub-{number}") for number in count(self._made + 1))
-                self._made, name = next(each for each in made if each[1] not in self.added and each[1] not in given)
-                stub = stub._replace(name=name)
+                stub = stub._replace(name=self._new_name(given))
             self.added[stub.name] = stub
             self._used.pop(stub.name, None)
             names.append(stub.name)
         self._indexed = None
         return names
+
+    def _new_name(self, given: Collection[str]) -> str:
+        """A name that no added stub has, and none of those that are given."""
+        while True:
+            self._made += 1
+            name = f"stub-{self._made}"
+            if name not in self.added and name not in given:
+                return name
 
     def remove(self, name: str) -> bool:
         """Remove a stub; return False if none of that name was added."""
