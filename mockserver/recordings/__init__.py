@@ -98,11 +98,13 @@ def route_of(recorded: Recorded, router: Routes) -> RouteMatch | None:
     known = [f"/{recorded.dialect}{end}" for end in ends] if recorded.dialect is not None else []
     for path, host in ((recorded.path, recorded.host), *((path, "") for path in (*known, *ends))):
         route = router.find(recorded.method, path, host)
-        if route is None or route.operation is None:
+        if route is None:
+            continue
+        if route.operation is None:
+            is_for_vendor = recorded.dialect == route.dialect.name or recorded.host in route.dialect.hosts
             # Browsers ask for leave by OPTIONS, which the server grants by itself.
-            if route is not None and recorded.method != "OPTIONS":
-                is_its = recorded.dialect == route.dialect.name or recorded.host in route.dialect.hosts
-                unserved = unserved or (route if is_its else None)
+            if unserved is None and is_for_vendor and recorded.method != "OPTIONS":
+                unserved = route
             continue
         if route.others and recorded.dialect is None:
             return choose_dialect(route, call_of(recorded, route).headers, recorded.body, {})
