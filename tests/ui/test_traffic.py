@@ -11,7 +11,7 @@ from typing import Any
 
 from playwright.sync_api import Page, expect
 
-from mockserver import MockServer, tool_call
+from mockserver import MockServer, raw, tool_call
 from mockserver.state.settings.config_file import from_toml
 from tests.support.http import exchange
 from tests.support.questions import QUESTIONS, ask, ask_in_background, leave_early
@@ -388,6 +388,16 @@ def test_what_is_copied_of_embeddings_and_rankings_is_their_body(open_page: Open
     mock.stub(**stub)
     again = exchange(mock.url, "POST", "/ovms/v3/rerank", ranked)
     assert (json.loads(again.body), mock.stubs[0]["used"]) == (json.loads(answer.body), 1)
+
+
+def test_a_stub_for_a_path_that_no_dialect_serves_is_copied_for_that_path(open_page: Open, mock: MockServer) -> None:
+    mock.on(path="/v1/files").reply(raw({"id": "file-1"}))
+    assert [exchange(mock.url, "POST", f"{base}/v1/files", {"a": 1}).status for base in ("", "/openai")] == [200, 200]
+    page = open_page()
+    for number in (1, 2):
+        choose(page, number, 2)
+        [stub] = tomllib.loads(copied(page, "Copy as stub"))["stub"]
+        assert stub["match"] == {"dialect": "openai", "method": "POST", "path": "/v1/files"}
 
 
 def test_large_numbers_are_sent_again_as_they_came(open_page: Open, mock: MockServer) -> None:

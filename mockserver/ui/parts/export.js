@@ -168,11 +168,13 @@ const isMissed = ({ decision, status }) => decision.by === "refusal" && decision
  */
 function matchOf(exchange) {
   const { dialect, operation, method, path, prompt, decision, request, status } = exchange;
-  const known = { dialect, operation, ...(prompt && { last_user: prompt }) };
+  const there = { dialect, method, path: path.startsWith(`/${dialect}/`) ? path.slice(dialect.length + 1) : path };
+  const target = operation ? { dialect, operation } : there;
+  const known = { ...target, ...(prompt && { last_user: prompt }) };
   if (isMissed(exchange) || (decision.by !== "refusal" && !decision.applied_faults.length && status < 400)) return { match: known };
   const { body = "", body_base64: packed } = request;
-  if (body === "" && !packed) return { match: { dialect, method, path: path.startsWith(`/${dialect}/`) ? path.slice(dialect.length + 1) : path }, times: 1 };
-  if (typeof body === "object" && isWritable(body)) return { match: { dialect, operation, body: { $: { equals: body } } } };
+  if (body === "" && !packed) return { match: there, times: 1 };
+  if (typeof body === "object" && isWritable(body)) return { match: { ...target, body: { $: { equals: body } } } };
   const fields = typeof body === "object" ? Object.entries(body ?? {}).filter(([name, value]) => isWritable(value) && !name.includes("'")) : [];
   if (!fields.length) throw new Error("No stub can tell this request from others; the dialect refuses its body anyway.");
   return { match: { ...known, body: Object.fromEntries(fields.map(([name, value]) => [`$['${name}']`, { equals: value }])) }, times: 1 };
