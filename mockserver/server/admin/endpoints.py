@@ -1,7 +1,7 @@
 """What every endpoint of the admin API is made of: its description, the requests that it gets, and its answers."""
 
 import re
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -109,7 +109,7 @@ class AdminRequest:
         """The value of a variable in the path."""
         return str(self.http.path_params[name])
 
-    async def json(self, what: str, example: str, keys: Iterable[str] = ()) -> dict[str, Any]:
+    async def json(self, what: str, example: str, keys: Collection[str] = ()) -> dict[str, Any]:
         """The JSON object in the body, with no other `keys` than these if any are given; otherwise the error says that
         `what` is expected, and shows an example."""
         body = await self._body(what)
@@ -121,8 +121,9 @@ class AdminRequest:
             raise AdminError(f"{what} must be a JSON object such as {example}: {error}") from None
         if not isinstance(value, dict):
             raise AdminError(f"{what} must be a JSON object such as {example}")
-        for name in value.keys() - keys if keys else ():
-            raise AdminError(f"{unknown_name('key', name, keys)}. An example: {example}")
+        unknown = next((name for name in value if name not in keys), None) if keys else None
+        if unknown is not None:
+            raise AdminError(f"{unknown_name('key', unknown, keys)}. An example: {example}")
         return value
 
     async def check_bodiless(self) -> None:
