@@ -347,6 +347,8 @@ def _add_hint(plan: Plan, path: str, routes: Routes) -> None:
 
 def _hint(plan: Plan, path: str, routes: Routes) -> str:
     route = plan.context.route
+    if route.operation is None and _is_meant(plan):
+        return ""
     if route.allowed and route.operation is None:
         return f"{path} takes {', '.join(route.allowed)}"
     assert plan.refusal is not None, "only refusals are given hints"

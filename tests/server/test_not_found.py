@@ -87,8 +87,11 @@ def test_a_stub_answers_at_an_endpoint_that_no_dialect_serves() -> None:
 def test_a_function_that_fails_where_nothing_is_served_is_told() -> None:
     with MockServer() as mock:
         mock.on(method="POST", path="/v1/images/edits").reply(lambda request: 1 / 0)
-        assert exchange(mock.url, "POST", "/v1/images/edits", {}).status == 500
+        failed = exchange(mock.url, "POST", "/v1/images/edits", {})
+        # It has not missed any other path.
+        assert (failed.status, "x-mockserver-hint" in dict(failed.headers)) == (500, False)
         assert "ZeroDivisionError" in str(mock.last.handler_error)
+        assert "x-mockserver-hint" in dict(exchange(mock.url, "POST", "/openai/v1/images/edit", {}).headers)
 
 
 def test_faults_are_applied_to_what_stubs_answer_where_nothing_is_served() -> None:
