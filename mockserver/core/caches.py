@@ -5,7 +5,8 @@ import ctypes
 import gc
 import sys
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sized
+from functools import lru_cache, wraps
 from mmap import PAGESIZE
 from pathlib import Path
 from threading import Lock
@@ -25,6 +26,17 @@ _LARGE = 256 * 2**10
 
 Key = TypeVar("Key")
 Value = TypeVar("Value")
+Text = TypeVar("Text", bound=Sized)
+
+
+def cache_short(most: int, longest: int) -> Callable[[Callable[[Text], Value]], Callable[[Text], Value]]:
+    """Like `lru_cache`, for a function of one text: what it says of longer ones is not cached."""
+
+    def decorate(function: Callable[[Text], Value]) -> Callable[[Text], Value]:
+        known = lru_cache(most)(function)
+        return wraps(function)(lambda text: (known if len(text) <= longest else function)(text))
+
+    return decorate
 
 
 class Cache(Generic[Key, Value]):

@@ -19,6 +19,10 @@ Edition = Literal["documented", "observed"]
 
 EDITIONS: tuple[Edition, ...] = ("documented", "observed")
 
+# Answers state the name of their model in every event, and dialects remember what they know of it: no model has a
+# longer name than so many characters unless it is on offer.
+_LONGEST_NAME = 1_000
+
 
 class Model(NamedTuple):
     """A model that a dialect offers. `context` is its context window and `max_output` its longest answer, in tokens."""
@@ -67,9 +71,10 @@ class RequestScope(NamedTuple):
     def model(self, name: str) -> Model | None:
         """The model of that name: one on offer, else one made up for the name, unless the catalogue is closed.
 
-        An empty name is that of no model.
+        An empty name is that of no model, and neither is an endless one.
         """
-        return self.listed(name) or (None if self.closed_catalogue or not name else Model(name))
+        may_be = not self.closed_catalogue and 0 < len(name) <= _LONGEST_NAME
+        return self.listed(name) or (Model(name) if may_be else None)
 
 
 Read = Callable[[Call, RequestScope], GenerationRequest | Refusal]

@@ -9,10 +9,10 @@ of it takes time in proportion to the text, and changes nothing that has been ma
 
 import json
 import re
-from functools import lru_cache
 from typing import Any
 from urllib.parse import parse_qsl, quote, unquote_plus
 
+from mockserver.core.caches import cache_short
 from mockserver.core.calls import Call, by_name
 from mockserver.core.json_values import nests_absurdly
 from mockserver.core.seeding import fingerprint
@@ -55,17 +55,12 @@ _OPEN = re.compile(r"access-control-|x-mockserver-|(?:.*-)?rate-?limit")
 _SECRET_FIELD = re.compile(
     r"authorization|(?:.*-)?(?:api-?key|password|passwd|secret|client-secret|(?:access|auth|refresh|session)-?token)"
 )
-# What is known of names is remembered, unless they are longer: a body may have a million fields, mostly of few names.
-_LONGEST_REMEMBERED = 80
 
 
+# A body may have a million fields, mostly of few names.
+@cache_short(1024, 80)
 def is_secret(name: str) -> bool:
     """Whether a header or a parameter of this name holds a secret."""
-    return (_holds_secret if len(name) <= _LONGEST_REMEMBERED else _holds_secret.__wrapped__)(name)
-
-
-@lru_cache(maxsize=1024)
-def _holds_secret(name: str) -> bool:
     words = [word.lower() for word in _WORD.findall(name)]
     plain, known = "-".join(words), frozenset(words)
     if not words or _OPEN.match(plain) or words[-1] in _ABOUT or not known.isdisjoint(("max", "min")):

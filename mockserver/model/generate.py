@@ -9,6 +9,7 @@ again.
 from collections.abc import Iterator, Sequence
 from functools import partial
 from operator import attrgetter
+from sys import getsizeof
 from typing import NamedTuple
 
 import orjson
@@ -118,7 +119,7 @@ def _form_of(constraint: Constraint) -> str:
     known = _forms.find(key)
     if known is None:
         known = repr(constraint)
-        _forms.keep(key, known, 2 * len(known))
+        _forms.keep(key, known, len(key[1]) + getsizeof(known))
     return known
 
 

@@ -204,7 +204,6 @@ def _no_text_twice(rows: Sequence[Row], chosen: int) -> list[Row]:
     return [row for row in rows if first[row[1]] == row[0]]
 
 
-@lru_cache(maxsize=64)
 def _favoured(biases: tuple[tuple[int, float], ...]) -> tuple[Row, ...]:
     """The tokens with positive biases, highest first, as many as a list can show; each as likely as without bias."""
     raised = sorted((-bias, token) for token, bias in biases if bias > 0)
@@ -224,10 +223,14 @@ def _shapes() -> tuple[tuple[float, ...], ...]:
     return tuple(shapes)
 
 
-@lru_cache(maxsize=64)
 def _candidates(language: str, forbidden: BannedTokens) -> tuple[tuple[int, str], ...]:
     """Tokens of the language's own sentences in a fixed mixed order, without duplicate texts and forbidden tokens."""
-    return tuple(candidate for candidate in _all_candidates(language) if not forbidden.forbid_token(*candidate))
+    key = _candidates, language
+    if key not in forbidden.kept:
+        kept = (candidate for candidate in _all_candidates(language) if not forbidden.forbid_token(*candidate))
+        forbidden.kept[key] = tuple(kept)
+    found: tuple[tuple[int, str], ...] = forbidden.kept[key]
+    return found
 
 
 @cache

@@ -14,10 +14,13 @@ from functools import cache, lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
+from mockserver.core.caches import cache_short
 from mockserver.model import languages
 from mockserver.model.intent import STRETCH, detect_intent
 
 _WORD = re.compile(r"[^\W\d_]+")
+# Longer ones are read no further, and what is known of longer runs of letters is not remembered.
+_LONGEST_WORD = 64
 _CAMEL = re.compile(r"(?<=[a-z\d])(?=[A-Z])")
 # Letters of scripts without spaces between words, or with particles attached to words: Han, katakana, Hangul.
 _DENSE = re.compile(r"[一-鿿]+|[ァ-ヿ]+|[가-힣]+")
@@ -71,7 +74,7 @@ def terms(text: str, ignored: frozenset[str] = frozenset()) -> frozenset[str]:
 
     The `ignored` words, in lower case, add none.
     """
-    found = {term for word in words_in(text) - ignored for term in _word_terms(word)}
+    found = {term for word in words_in(text) - ignored for term in _word_terms(word[:_LONGEST_WORD])}
     found.update(term for run in _DENSE.findall(text) for term in _dense_terms(run))
     for operation in operations(text):
         found.update(operation.names, (ARITHMETIC,))
@@ -129,7 +132,7 @@ def _word_terms(word: str) -> tuple[str, ...]:
     return (stem(word), *found)
 
 
-@lru_cache(maxsize=4096)
+@cache_short(4096, _LONGEST_WORD)
 def _dense_terms(run: str) -> tuple[str, ...]:
     pairs = [run[start : start + 2] for start in range(len(run) - 1)]
     return (*pairs, *(name for text, names in _concepts().dense.items() if text in run for name in names))

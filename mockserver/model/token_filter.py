@@ -2,10 +2,11 @@
 banned tokens, sequences of tokens, and texts."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from functools import cache, lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from mockserver.core.caches import Cache
 from mockserver.core.generation import Sampling
 from mockserver.core.seeding import Draws
 from mockserver.model import languages, tokens
@@ -21,6 +22,8 @@ _LETTERS = re.compile(r"[^\W\d_]+")
 # Letters of scripts that do not separate words by spaces: there each token is a word.
 _UNBROKEN = ("\u3040", "\u30ff"), ("\u3400", "\u9fff")
 _ENDING = 2
+# What is known of phrases of more tokens is not remembered.
+_LONGEST_SENTENCE = 100
 # The sections of a corpus that hold sentences.
 _SENTENCES = ("openers", "subject", "body", "continuations", "bullets", "closers")
 
@@ -71,9 +74,13 @@ def words_of(text: str) -> frozenset[str]:
     return frozenset(_LETTERS.findall(text.lower()))
 
 
-@lru_cache(maxsize=8192)
 def units(phrase: Phrase) -> tuple[Unit, ...]:
     """The words and marks of a phrase, which together are all its tokens."""
+    return (_units if len(phrase.ids) <= _LONGEST_SENTENCE else _units.__wrapped__)(phrase)
+
+
+@lru_cache(maxsize=4096)
+def _units(phrase: Phrase) -> tuple[Unit, ...]:
     return tuple(_unit(phrase, start, stop) for start, stop in _borders(phrase.texts))
 
 
@@ -137,7 +144,10 @@ class _Index:
 
 
 class BannedTokens:
-    """What is forbidden. Banned tokens that are not too short are also banned as texts, however these are tokenized."""
+    """What is forbidden. Banned tokens that are not too short are also banned as texts, however these are tokenized.
+
+    `kept` is for what others derive from it.
+    """
 
     def __init__(self, never: tuple[int, ...], sequences: tuple[tuple[int, ...], ...], texts: tuple[str, ...]) -> None:
         self._tokens = {*never, *(sequence[0] for sequence in sequences if len(sequence) == 1)}
@@ -148,6 +158,7 @@ class BannedTokens:
         # How much of the text before a word is needed to judge the word: in characters, and in tokens.
         self.text_reach = self._texts.longest - 1
         self.token_reach = self._sequences.longest - 1
+        self.kept: dict[Hashable, Any] = {}
 
     def __bool__(self) -> bool:
         return bool(self._tokens or self._sequences.rows or self._texts.rows)
@@ -168,13 +179,28 @@ class BannedTokens:
 def banned_tokens(sampling: Sampling) -> BannedTokens:
     """The bans of a request; the same for all without any."""
     never = tuple(token for token, bias in sampling.logit_bias if bias <= NEVER)
-    return _banned_tokens(never, sampling.bad_tokens, sampling.bad_words)
+    bans = never, sampling.bad_tokens, sampling.bad_words
+    if not any(bans):
+        return _NOTHING_BANNED
+    known = _bans.find(bans)
+    if known is None:
+        known = BannedTokens(*bans)
+        banned = len(never) + len(sampling.bad_words) + sum(map(len, sampling.bad_tokens))
+        size = _TOKEN_MEMORY * banned + _CHARACTER_MEMORY * sum(map(len, sampling.bad_words))
+        _bans.keep(bans, known, _LEAST_MEMORY + size)
+    return known
 
 
-_banned_tokens = lru_cache(maxsize=64)(BannedTokens)
+_NOTHING_BANNED = BannedTokens((), (), ())
+_bans: Cache[tuple[object, ...], BannedTokens] = Cache(8 * 2**20)
+# What bans take, roughly, in bytes: the words of a language that they leave, each token or text, and each character.
+_LEAST_MEMORY, _TOKEN_MEMORY, _CHARACTER_MEMORY = 300_000, 150, 8
 
 
-@lru_cache(maxsize=64)
 def allowed_words(language: str, forbidden: BannedTokens) -> Pool:
     """The words of a language that are not forbidden."""
-    return Pool(word for word in vocabulary(language) if not forbidden.forbid_token(-1, word))
+    known: Pool | None = forbidden.kept.get(language)
+    if known is None:
+        known = Pool(word for word in vocabulary(language) if not forbidden.forbid_token(-1, word))
+        forbidden.kept[language] = known
+    return known

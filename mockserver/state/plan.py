@@ -188,15 +188,10 @@ _HEAVIEST = 2_000_000
 # The weight of a text to embed: for each of its tokens, and for the text itself.
 _READ_TOKEN = 2
 _READ_TEXT = 128
-# An answer states the name of its model in every event: longer ones than so many characters are unknown.
-_LONGEST_MODEL = 1_000
 
 
 def too_much(request: GenerationRequest) -> Refusal | None:
-    """The refusal of a request whose counts come to too much together, however its answers end, or whose model has an
-    endless name; None for others."""
-    if len(request.model) > _LONGEST_MODEL:
-        return Refusal(FailureKind.UNKNOWN_MODEL, model=request.model[:_LONGEST_MODEL])
+    """The refusal of a request whose counts come to too much together, however its answers end; None for others."""
     limits, alternatives = request.limits, request.output.logprobs or 0
     most = limits.context if limits.max_tokens is None else limits.max_tokens
     drawn = ceil(limits.lengths.quantile(1)) if limits.lengths is not None else 0

@@ -15,11 +15,11 @@ places, so that equal texts are equal requests, and the lines in which two texts
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from functools import lru_cache
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 from urllib.parse import parse_qsl
 
+from mockserver.core.caches import cache_short
 from mockserver.core.json_values import EVERY, Path, read_path, step_text
 from mockserver.core.matching.values import CriteriaError
 from mockserver.core.messages import short_repr
@@ -53,7 +53,7 @@ NOTHING = "nothing"
 # How many places may be declared volatile: each is looked for at each value.
 _MOST_VOLATILE = 100
 _encode = json.JSONEncoder(ensure_ascii=False).encode
-_step_text = lru_cache(4096)(step_text)
+_step_text: Callable[[str], str] = cache_short(4096, 80)(step_text)
 
 
 class Volatile(NamedTuple):
@@ -70,7 +70,7 @@ def read_volatile(texts: Sequence[str]) -> list[Volatile]:
     return [_volatile(each) for each in texts]
 
 
-@lru_cache(maxsize=256)
+@cache_short(256, 500)
 def _volatile(text: str) -> Volatile:
     place, sign, pattern = (part.strip() for part in text.partition("=~"))
     try:

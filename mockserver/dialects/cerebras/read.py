@@ -104,9 +104,10 @@ def read_chat(call: Call, scope: RequestScope) -> GenerationRequest | Refusal:
     body = _valid_body(call, _CHAT[edition])
     if isinstance(body, Refusal):
         return body
-    model, family = find_model(body["model"], scope), family_of(body["model"])
+    model = find_model(body["model"], scope)
     if isinstance(model, Refusal):
         return model
+    family = family_of(model.id)
     # By the vendor's page on versions, 2 is the default since 21 July 2026, when older versions ended: the observed
     # edition knows no other. A value that names no version counts as none (a guess).
     version = 1 if edition == "documented" and call.headers.get("x-cerebras-version-patch") == "1" else 2

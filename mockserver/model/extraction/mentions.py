@@ -207,7 +207,7 @@ def texts_for(parameter: str, topic: str, about: frozenset[str] = frozenset(), d
     """
     stretch = topic[:STRETCH]
     yield from _named_value(parameter.strip(), stretch)
-    for read in _meant(parameter) or _meant(description[:_DESCRIPTION]):
+    for read in _meant(parameter[:_DESCRIPTION]) or _meant(description[:_DESCRIPTION]):
         yield from read(stretch, about)
 
 
@@ -229,7 +229,7 @@ def assigned_to(parameter: str, topic: str) -> Iterator[Any]:
 
 def is_clear(parameter: str, description: str) -> bool:
     """Whether a parameter's name or description tells which texts it means."""
-    return bool(_meant(parameter) or _meant(description[:_DESCRIPTION]))
+    return bool(_meant(parameter[:_DESCRIPTION]) or _meant(description[:_DESCRIPTION]))
 
 
 @lru_cache(maxsize=4096)

@@ -7,7 +7,6 @@ and 10`, `The number of verdicts must equal that of the statements`, and a list 
 
 import re
 from collections.abc import Iterator, Mapping
-from functools import lru_cache
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -266,17 +265,12 @@ def restricted(schema: Any, text: str) -> Any:
     be like that."""
     choices = {name: _words(found) for name, _, found in _keyed(_LISTED_CHOICES, _CHOSEN, text)}
     ranges = {name: f"{before}{found}".lower() for name, before, found in _keyed(RANGE, _RANGED, text)}
-    if choices or ranges or _may_describe_binary(compact(schema)):
+    # One of the descriptions in it may be that of a 0 or 1.
+    if choices or ranges or _BINARY.search(compact(schema)) is not None:
         changed = _restricted(schema, _Said(choices, ranges), 0)
         # What is the same stays the same object, by which others remember it.
         schema = schema if changed == schema or schema_fault(changed) else changed
     return with_items(schema, _demanded(text))
-
-
-@lru_cache(maxsize=64)
-def _may_describe_binary(dump: str) -> bool:
-    """Whether one of the descriptions in a schema's text may be that of a 0 or 1."""
-    return _BINARY.search(dump) is not None
 
 
 def _words(choices: str) -> list[str | int]:

@@ -8,12 +8,13 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import IntEnum
-from functools import cache, lru_cache, reduce
+from functools import cache, cached_property, reduce
 from itertools import chain, islice
 from operator import or_
 from string import ascii_lowercase, ascii_uppercase, digits
 from typing import NamedTuple
 
+from mockserver.core.caches import cache_short
 from mockserver.model.regex.sizes import PatternError
 
 Range = tuple[int, int]
@@ -28,7 +29,7 @@ _PUNCTUATION = "-_.,:;!?'\"()/@#%&+=*<>[]{}|\\^~`$"
 _SOME = 64
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Characters:
     """A set of characters, as ranges of code points (with both ends) in ascending order that do not touch."""
 
@@ -50,6 +51,23 @@ class Characters:
         starts = [0, *(high + 1 for _, high in taken)]
         ends = [*(low - 1 for low, _ in taken), 0x10FFFF]
         return Characters(tuple(pair for pair in zip(starts, ends, strict=True) if pair[0] <= pair[1]))
+
+    @cached_property
+    def usual(self) -> str:
+        """The members that look natural in a text, of the most usual kind only; empty for an empty set."""
+        if all(letter in self for letter in ascii_lowercase):
+            return ascii_lowercase
+        for emoji in (_FACES, _SKINS):
+            if emoji[0] in self and _are_emoji(self):
+                return "".join(character for character in emoji if character in self)
+        for kind in (digits + ascii_uppercase + ascii_lowercase, " ", _PUNCTUATION, "\n\t\r", _FOREIGN):
+            known = "".join(character for character in kind if character in self)
+            if known:
+                # Of letters in both cases the lower ones look best, as in hexadecimal numbers.
+                lower = "".join(character for character in known if not character.isupper())
+                return lower if all(character.lower() in lower for character in known) else known
+        codes = chain.from_iterable(range(low, high + 1) for low, high in reversed(self.ranges))
+        return "".join(map(chr, islice(codes, _SOME)))
 
 
 def characters(ranges: Iterable[Range]) -> Characters:
@@ -77,30 +95,11 @@ SPACE = members(" \t\n\r\f\v")
 LINE = ~members("\n")
 
 
-@lru_cache(maxsize=256)
 def either_case(found: Characters) -> Characters:
     """The set with the other case of its letters; in a large set, only of its first characters."""
     codes = islice(chain.from_iterable(range(low, high + 1) for low, high in found.ranges), 0x600)
     swapped = (chr(code).swapcase() for code in codes)
     return found | members("".join(text for text in swapped if len(text) == 1))
-
-
-@lru_cache(maxsize=1024)
-def usual(found: Characters) -> str:
-    """The members that look natural in a text, of the most usual kind only; empty for an empty set."""
-    if all(letter in found for letter in ascii_lowercase):
-        return ascii_lowercase
-    for emoji in (_FACES, _SKINS):
-        if emoji[0] in found and _are_emoji(found):
-            return "".join(character for character in emoji if character in found)
-    for kind in (digits + ascii_uppercase + ascii_lowercase, " ", _PUNCTUATION, "\n\t\r", _FOREIGN):
-        known = "".join(character for character in kind if character in found)
-        if known:
-            # Of letters in both cases the lower ones look best, as in hexadecimal numbers.
-            lower = "".join(character for character in known if not character.isupper())
-            return lower if all(character.lower() in lower for character in known) else known
-    codes = chain.from_iterable(range(low, high + 1) for low, high in reversed(found.ranges))
-    return "".join(map(chr, islice(codes, _SOME)))
 
 
 # Where characters with properties are looked for: they are enough to write texts.
@@ -116,7 +115,7 @@ def property_set(name: str) -> Characters | None:
     return _property_set(name.lower().replace("_", ""))
 
 
-@lru_cache(maxsize=256)
+@cache_short(256, 80)
 def _property_set(name: str) -> Characters | None:
     import regex  # slow to import, and rarely needed
 
@@ -223,6 +222,6 @@ def kinds_of(sets: set[Characters]) -> tuple[Kind, ...]:
 
 
 def _kind(found: Characters) -> Kind:
-    sample = usual(found)[0]
+    sample = found.usual[0]
     rank = 0 if sample.isascii() and sample.isalnum() else 1 if sample in " -_.@" else 2 if " " < sample < "\x7f" else 4
     return Kind(found, beside(sample), rank, sample)

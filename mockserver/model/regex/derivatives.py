@@ -27,7 +27,6 @@ from mockserver.model.regex.char_classes import (
     bit,
     kinds_of,
     members,
-    usual,
 )
 from mockserver.model.regex.sizes import PatternError
 from mockserver.model.regex.syntax import LOOKS, Node, has, nodes, one, repeat, starts_the_text
@@ -143,7 +142,7 @@ class Derivatives:
                 return "".join(step.text for step in path)
             way = next((w for w in here.ways if (w[0], w[1].beside, length + 1) not in failed), None)
             if way is not None:
-                text = draws.pick(usual(way[1].found))
+                text = draws.pick(way[1].found.usual)
                 ways = self._ways(way[0], way[1].beside, draws, target - length - 1, most - length - 1)
                 path.append(_Step(way[0], way[1].beside, text, ways))
                 continue

@@ -9,7 +9,7 @@ from string import ascii_letters, digits
 from typing import NamedTuple
 
 from mockserver.core.seeding import Draws
-from mockserver.model.regex.char_classes import NONE, Characters, usual
+from mockserver.model.regex.char_classes import NONE, Characters
 from mockserver.model.regex.syntax import Node
 
 _WORDS = (
@@ -26,7 +26,7 @@ _CODE_LENGTH = 6
 
 def run(found: Characters, least: int, most: int, draws: Draws) -> str:
     """A run of characters of a non-empty set, of a natural length within the bounds."""
-    pool = usual(found)
+    pool = found.usual
     if most == 0 or (least == 0 and draws.below(4) == 0):
         return ""
     if len(pool) < 26 or pool[0] != "a":
@@ -114,7 +114,7 @@ class RegexSampler:
         if kind == "one":
             if node.found == NONE:
                 raise _DeadEndError
-            self._add(self._draws.pick(usual(node.found)), 1)
+            self._add(self._draws.pick(node.found.usual), 1)
         elif kind == "sequence":
             for part in node.parts:
                 self._write(part)

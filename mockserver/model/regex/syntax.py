@@ -10,6 +10,7 @@ piece    = character | class | escape | anchor | group
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import NoReturn
 
 from mockserver.model.regex.char_classes import (
@@ -171,6 +172,7 @@ class _Reader:
         self._names: dict[str, int] = {}
         self._mentioned: list[int | str] = []
         self._properties: set[str] = set()
+        self._either_case = cache(either_case)
 
     def root(self) -> Node:
         root = self._options()
@@ -249,7 +251,7 @@ class _Reader:
         if self._takes("."):
             return one(ANY if "s" in self._flags else LINE)
         chosen = self._set() if self._takes("[") else self._member()
-        return one(either_case(chosen) if "i" in self._flags else chosen)
+        return one(self._either_case(chosen) if "i" in self._flags else chosen)
 
     def _group(self) -> Node | None:
         found = self._taken(_GROUP)
@@ -358,7 +360,7 @@ class _Reader:
             else:
                 ranges += (characters([(ends[0][0], ends[1][0])]) & ANY).ranges
         found = characters(ranges)
-        return ~(either_case(found) if "i" in self._flags else found) if negated else found
+        return ~(self._either_case(found) if "i" in self._flags else found) if negated else found
 
     def _set_member(self) -> Characters:
         return members("\b") if self._takes(r"\b") else self._member()

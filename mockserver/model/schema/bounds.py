@@ -24,6 +24,7 @@ from mockserver.model.schema import SchemaLimitError
 Node = Any
 
 MOST_CHARACTERS = 500_000
+MOST_SPELLED = 5_000_000  # the paths to all parts, which repeat the names of what these are in
 MOST_PARTS = 12_000  # objects and lists
 MOST_VALUES = 60_000
 MOST_LEVELS = 200

@@ -15,8 +15,16 @@ from jsonschema_rs import Registry, Validator
 
 from mockserver.core.caches import Cache
 from mockserver.model.regex.sizes import size_of
-from mockserver.model.schema import NAMED, VALUES, InvalidSchemaError
-from mockserver.model.schema.bounds import MOST_BACKTRACKS, MOST_BUILT, MOST_FOLLOWED, check_size, lead_back, reach_of
+from mockserver.model.schema import NAMED, VALUES, InvalidSchemaError, SchemaLimitError
+from mockserver.model.schema.bounds import (
+    MOST_BACKTRACKS,
+    MOST_BUILT,
+    MOST_FOLLOWED,
+    MOST_SPELLED,
+    check_size,
+    lead_back,
+    reach_of,
+)
 
 Key = tuple[str | int, ...]
 
@@ -35,6 +43,8 @@ DRAFTS = tuple(_METASCHEMAS)
 _PATTERNS = jsonschema_rs.FancyRegexOptions(backtrack_limit=MOST_BACKTRACKS)
 # The bytes of a validator, roughly: of every one, and for each state of its patterns.
 _LEAST_MEMORY, _STATE_MEMORY = 8_000, 200
+# The bytes that each character of the path to a part of a schema takes, roughly: it is in several names.
+_PLACE_MEMORY = 8
 # So many bytes of validators are kept: enough for all patterns of the largest schema, which are tried again and again.
 _matchers: Cache[tuple[tuple[str, ...], tuple[str, ...]], Callable[[Any], bool]] = Cache(16 * 2**20)
 # Places that the metaschema of every draft looks at.
@@ -120,6 +130,8 @@ class Document:
         self._built = 0
         try:
             self.base = self._index()
+        except SchemaLimitError:
+            raise
         except ValueError as error:
             raise InvalidSchemaError(f"an address in it is none: {error}") from None
         self.root = self.node(schema, "", self.base)
@@ -160,8 +172,11 @@ class Document:
         place = self._places.get(uri if pointer else f"{uri}#{unquote(fragment)}")
         if place is not None:
             return self._at(place + unquote(fragment) if pointer else place)
-        other = _metaschema(uri)
-        return None if other is None or other is self else other.resolve(f"#{fragment}", other.base)
+        try:
+            other = _metaschema(uri)
+        except KeyError:
+            return None
+        return None if other is self else other.resolve(f"#{fragment}", other.base)
 
     @cached_property
     def is_recursive(self) -> bool:
@@ -235,6 +250,7 @@ class Document:
         self._places[root] = ""
         for place, schema, base in self._walk(root):
             self.size += 1
+            self.memory += _PLACE_MEMORY * len(place)
             for keyword in ("$anchor", "$dynamicAnchor"):
                 if isinstance(schema.get(keyword), str):
                     self._places[f"{base}#{schema[keyword]}"] = place
@@ -247,6 +263,7 @@ class Document:
             return
         # Each with whether it holds schemas by name, none of which is a keyword.
         waiting: list[tuple[str, Any, str, bool]] = [("", self.schema, root, False)]
+        spelled = 0
         for place, value, outer, by_name in waiting:
             base = outer
             if isinstance(value, dict):
@@ -261,7 +278,11 @@ class Document:
                 below = list(enumerate(value))
             for key, part in below:
                 if isinstance(part, dict | list):
-                    waiting.append((f"{place}/{_escaped(key)}", part, base, not by_name and key in NAMED))
+                    inner = f"{place}/{_escaped(key)}"
+                    spelled += len(inner)
+                    if spelled > MOST_SPELLED:
+                        raise SchemaLimitError(f"The paths to its parts have more than {MOST_SPELLED:,} characters")
+                    waiting.append((inner, part, base, not by_name and key in NAMED))
 
     def _id(self, schema: Any) -> str:
         if not isinstance(schema, dict) or (self.draft <= 7 and "$ref" in schema):
@@ -271,14 +292,11 @@ class Document:
 
 
 @cache
-def _metaschema(uri: str) -> "Document | None":
-    """A metaschema, or one of its vocabularies, as a document."""
+def _metaschema(uri: str) -> "Document":
+    """A metaschema, or one of its vocabularies, as a document. Raises KeyError if there is none."""
     from jsonschema_specifications import REGISTRY  # type: ignore[import-untyped]  # comes with jsonschema; seldom needed
 
-    try:
-        return Document(REGISTRY.contents(uri))
-    except KeyError:
-        return None
+    return Document(REGISTRY.contents(uri))
 
 
 def _draft(schema: Any) -> int:

@@ -41,8 +41,9 @@ class Compiled:
             self.memory += self._document.memory
             self._witness = self._found(0, "en", "", complete=False)
         except (InvalidSchemaError, SchemaLimitError) as error:
-            # Without its frames, which would keep all of this.
-            self.fault = error.with_traceback(None)
+            # Not the error itself, whose frames, and those of what has led to it, would keep all of this.
+            self.fault = type(error)(str(error))
+            self.memory += len(str(error))
         except RecursionError:
             self.fault = InvalidSchemaError("The schema is nested too deeply")
         if self._witness is None and self.fault is None:

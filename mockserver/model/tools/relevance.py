@@ -44,8 +44,8 @@ from mockserver.model.tools import words
 
 # The score that makes a tool relevant.
 _NEEDED = 2
-# How many characters of a description are read.
-_DESCRIPTION = 200
+# How many characters are read of a description or a name, and of the names of parameters together.
+_DESCRIPTION, _PARAMETERS = 200, 1000
 
 _GENERIC, _WEAK, _ENGINES, _SEARCHING = (
     terms(" ".join(words(name))) for name in ("generic", "weak", "engines", "searching")
@@ -128,7 +128,8 @@ def relevance_of(tool: Tool, topic: str) -> Relevance:
 
 def terms_of(tool: Tool) -> Terms:
     """The terms by which a tool is known."""
-    return _tool_terms(tool.name, tool.description[:_DESCRIPTION], parameter_names(tool))
+    parameters = " ".join(parameter_names(tool))[:_PARAMETERS]
+    return _tool_terms(tool.name[:_DESCRIPTION], tool.description[:_DESCRIPTION], parameters)
 
 
 def parameter_names(tool: Tool) -> tuple[str, ...]:
@@ -167,8 +168,8 @@ def _points(term: str, own: Terms) -> int:
     return 2 if term in own.rest and (is_concept(term) or not own.name) else 1
 
 
-@lru_cache(maxsize=1024)
-def _tool_terms(name: str, description: str, parameters: tuple[str, ...]) -> Terms:
+@lru_cache(maxsize=256)
+def _tool_terms(name: str, description: str, parameters: str) -> Terms:
     words = terms(name)
     own = words - _GENERIC - _WEAK or words - _GENERIC or words - _VERBS
     if words - _GENERIC <= _WEAK:
@@ -177,7 +178,7 @@ def _tool_terms(name: str, description: str, parameters: tuple[str, ...]) -> Ter
     rest = terms(first_sentence, common_words() - _TASKS) - _GENERIC - _WEAK
     if is_operation(own):  # a tool that adds does not multiply, though both calculate
         own, rest = own - {ARITHMETIC}, rest - {ARITHMETIC}
-    return Terms(own, rest - own, terms(" ".join(parameters)) - _GENERIC - _WEAK - own - rest)
+    return Terms(own, rest - own, terms(parameters) - _GENERIC - _WEAK - own - rest)
 
 
 @lru_cache(maxsize=256)

@@ -8,12 +8,12 @@ is ever executed.
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from functools import lru_cache
 from types import MappingProxyType
 from typing import Any
 
 import orjson
 
+from mockserver.core.caches import cache_short
 from mockserver.core.json_values import Path, read_path
 from mockserver.core.matching.requests import FIELDS, Facts
 from mockserver.core.messages import short_repr, unknown_name
@@ -39,7 +39,7 @@ class TemplateError(ValueError):
 _Gap = tuple[str, Path, tuple[str, ...]]
 
 
-@lru_cache(maxsize=256)
+@cache_short(256, 8_192)
 def _read_template(text: str) -> tuple[str | _Gap, ...]:
     """The alternating texts and gaps of a template. Raises TemplateError."""
     parts = _GAP.split(text)

@@ -143,6 +143,10 @@ def test_a_recursive_schema_admits_deep_values_as_far_as_its_check_does_not_mult
         (shared(lambda ref: {"allOf": [ref, ref]}), "A value would be checked against more than 20,000 schemas"),
         (one(enum=list(range(MOST_VALUES))), "It has more than 60,000 values"),
         (one(multipleOf=10**2000), "It has a number of more than 1,000 digits"),
+        (
+            {"properties": {"x" * 100_000: {"properties": {str(n): {} for n in range(60)}}}},
+            "The paths to its parts have more than 5,000,000 characters",
+        ),
     ],
 )
 def test_a_refusal_says_what_is_too_much(schema: Any, words: str) -> None:
