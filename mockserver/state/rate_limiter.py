@@ -3,7 +3,7 @@
     admit -> (settle) -> release
 
 Instants are in seconds on a monotonic clock. Only what is not refilled yet is remembered: the buckets of a key are
-forgotten once they are full again.
+forgotten once they are full again, or too many.
 """
 
 from collections import Counter
@@ -14,6 +14,7 @@ from mockserver.core.dialects import Model
 from mockserver.core.generation import GenerationRequest
 from mockserver.core.quotas import Allowance, BucketKey, Cost, Limit, LimitState, QuotaPolicy, Refused, Reservation
 from mockserver.core.secrets import masked_key
+from mockserver.core.seeding import fingerprint
 from mockserver.state.context import RouteMatch
 from mockserver.state.plan import Plan
 from mockserver.state.quotas import allowance_of
@@ -21,6 +22,8 @@ from mockserver.state.settings import Settings
 
 # Buckets are looked through for full ones when so many are remembered, and then at each doubling.
 _FEW = 256
+# Beyond so many the oldest are forgotten, too. Of a longer key only a digest is remembered.
+_MOST, _LONGEST_KEY = 10_000, 4_096
 
 
 def cost_of(request: GenerationRequest, model: Model | None, policy: QuotaPolicy) -> Cost:
@@ -159,13 +162,19 @@ class RateLimiter:
             self._sweep_at = max(_FEW, 2 * self._count)
 
     def _sweep(self, now: float) -> None:
-        """Forget the buckets that are full again."""
+        """Forget the buckets that are full again, and the oldest of too many."""
         for account, buckets in list(self._buckets.items()):
             left = {place: each for place, each in buckets.items() if each.state(place[1], now).spent > 0}
             self._buckets[account] = left
             if not left:
                 del self._buckets[account]
         self._count = sum(map(len, self._buckets.values()))
+        while self._count > _MOST:
+            account, buckets = next(iter(self._buckets.items()))
+            del buckets[next(iter(buckets))]
+            self._count -= 1
+            if not buckets:
+                del self._buckets[account]
 
 
 def limit_states_of(
@@ -208,4 +217,5 @@ def settle(plan: Plan, limiter: RateLimiter, now: float) -> None:
 
 def _asker(call: Call, route: RouteMatch, model: str) -> BucketKey:
     credentials = route.dialect.credentials
-    return BucketKey(route.dialect.name, (credentials(call) if credentials else None) or "", model)
+    key = (credentials(call) if credentials else None) or ""
+    return BucketKey(route.dialect.name, key if len(key) <= _LONGEST_KEY else fingerprint(key.encode()), model)

@@ -167,6 +167,17 @@ def test_buckets_that_are_full_again_are_forgotten() -> None:
     assert len(limiter) == 0
 
 
+def test_of_too_many_buckets_the_oldest_are_forgotten() -> None:
+    limiter, latest = RateLimiter(), ME
+    for number in range(24_000):
+        latest = BucketKey("cerebras", f"key-{number % 9}", f"model-{number}")
+        admit(limiter, 600, asker=latest)
+    assert len(limiter) < 33_000
+    limiter.describe(0.0)
+    assert len(limiter) == 10_000
+    assert refused(limiter, 600, asker=latest)
+
+
 def test_a_reset_forgets_what_was_taken_and_what_runs() -> None:
     limiter, rule = RateLimiter(), Allowance(BOTH.limits, concurrent=1)
     old = admit(limiter, 600, rule=rule)
