@@ -98,13 +98,18 @@ def asks_for_match(pattern: str) -> int:
     return asks("friendli", response_format={"type": "regex", "schema": pattern})
 
 
-def offers(name: str = "get_weather", description: str = "", parameters: object = None) -> int:
+def offers(name: str = "get_weather", description: str = "", parameters: object = None, said: str = "Weather?") -> int:
     function = {"name": name, "description": description, "parameters": parameters or {"type": "object"}}
-    return asks("ovms", tools=[{"type": "function", "function": function}])
+    return asks("ovms", said, tools=[{"type": "function", "function": function}])
 
 
 def of(**properties: object) -> dict[str, object]:
     return {"type": "object", "properties": properties, "required": list(properties)}
+
+
+def key_of(text: str) -> str:
+    """A name that is the text's own."""
+    return f"key_{text.replace(' ', '_')}"
 
 
 def numbers(text: str) -> range:
@@ -118,7 +123,8 @@ PLACES: dict[str, Callable[[str], object]] = {
     "URI": lambda text: asks("yandex", model=f"gpt://f/{text}/latest"),
     "stop": lambda text: asks("ovms", stop=[text]),
     "user": lambda text: asks("openai", user=text),
-    "tool": offers,
+    "tool": lambda text: offers(text, said=f"Call {text}"),
+    "assigned": lambda text: offers(parameters=of(**{key_of(text): {"type": "string"}}), said=f"{key_of(text)} = sun"),
     "description": lambda text: offers(description=f"Use it for all questions about the weather. {text}"),
     "parameter": lambda text: offers(parameters=of(**{text: {"type": "string"}})),
     "property": lambda text: asks_for({"type": "object", "properties": {text: {"type": "boolean"}}}),
@@ -137,10 +143,11 @@ PLACES: dict[str, Callable[[str], object]] = {
 
 
 def caches() -> Iterator[tuple[str, object]]:
-    """All that is kept between requests: by functions, in collections of ours, and in those of modules."""
+    """All that is kept between requests: by functions, in collections of ours and of modules, and what is compiled."""
     for each in gc.get_objects():
         if type(each) is type(lru_cache(len)) and str(each.__module__).startswith("mockserver"):
             yield f"{each.__module__}.{each.__qualname__}", each
+    yield "re", vars(re).get("_cache")
     for name, module in [*sys.modules.items()]:
         if name.startswith("mockserver."):
             for own, each in [*vars(module).items()]:

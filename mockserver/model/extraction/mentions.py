@@ -213,7 +213,7 @@ def texts_for(parameter: str, topic: str, about: frozenset[str] = frozenset(), d
 
 def assigned_to(parameter: str, topic: str) -> Iterator[Any]:
     """The values that an assignment such as "city = Oslo" or "sizes=[1, 2]" has for a parameter: as JSON, as text."""
-    if "=" not in topic or not parameter.isidentifier():
+    if "=" not in topic or len(parameter) > STRETCH or not parameter.isidentifier():
         return
     for match in re.finditer(rf"(?<!\w){parameter} ?=(?![=>]) ?", topic, re.IGNORECASE):
         try:
