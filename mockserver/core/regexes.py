@@ -9,15 +9,18 @@ because it expands repetitions such as `a{1000}`, the expanded length is bounded
 import re
 import threading
 from collections.abc import Iterable, Mapping, Sequence
-from functools import lru_cache
 from hashlib import blake2b
 from time import thread_time
+
+from mockserver.core.caches import Cache
 
 # The searches for one request have so many seconds of CPU time together; after one that was given up, so many.
 TIME_BUDGET = 0.05
 _REST = 0.002
-# How many pieces an expanded pattern may have (some 25 MB). Compiling a group takes as long as so many pieces.
+# How many pieces an expanded pattern may have, and the bytes that a pattern and each of its pieces take, roughly.
+# Compiling a group takes as long as so many pieces.
 _MOST_PIECES = 50_000
+_LEAST_MEMORY, _PIECE_MEMORY = 2_000, 500
 _GROUP = 40
 # How many characters a pattern may have. Nothing interrupts the compiler, which takes some 50 us for each of them.
 _LONGEST = 4096
@@ -149,9 +152,14 @@ class Regex:
         self._given_up[_digest(text)] = after
 
 
-@lru_cache(maxsize=1024)
+_known: Cache[str, Regex] = Cache(64 * 2**20)
+
+
 def read_regex(text: str) -> Regex:
     """Compile a regular expression. Raises RegexError."""
+    known = _known.find(text)
+    if known is not None:
+        return known
     if len(text) > _LONGEST:
         raise RegexError(
             f"it has {len(text)} characters, at most {_LONGEST} are possible; split it into several, joined by `any`"
@@ -168,10 +176,13 @@ def read_regex(text: str) -> Regex:
     # Only a parser could tell where the comments within such a group begin and end.
     if any(piece.lastgroup == "open" and "x" in piece[0] and piece[0].endswith(":") for piece in pieces):
         raise RegexError("only a part of it is verbose, by (?x:...); put (?x) at its start instead")
-    if _size(pieces) > _MOST_PIECES:
+    size = _size(pieces)
+    if size > _MOST_PIECES:
         most = f"{_MOST_PIECES} characters or {_MOST_PIECES // _GROUP} groups"
         raise RegexError(f"it is too long: at most {most} may follow one another")
-    return Regex(escaped, _literals_of(text, pieces), caseless="i" in _flags(text))
+    known = Regex(escaped, _literals_of(text, pieces), caseless="i" in _flags(text))
+    _known.keep(text, known, _LEAST_MEMORY + _PIECE_MEMORY * size)
+    return known
 
 
 def _complaint(text: str) -> str:
