@@ -11,7 +11,7 @@ from typing import Any
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.routing import BaseRoute, Route
-from starlette.types import Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from mockserver.core.dialects import Dialect
 from mockserver.core.failures import SimulatorError
@@ -48,7 +48,7 @@ class App(Starlette):
         self._admin = _Admin(self.app_state)
         # Whether requests may be answered within the turn of the loop in which they have arrived, on the transport of
         # their connection: middleware of the user's wants to see them, and may want to know their task.
-        self.answers_at_once = True
+        self.answers_at_once = False
         guard = Middleware(AccessMiddleware, guard=self.guard, settings=lambda: self.app_state.setup.settings)
         super().__init__(middleware=[guard], lifespan=_lifespan)
         self.router = self._router = RememberingRouter([], Endpoint(None, self._handler), _lifespan)
@@ -65,10 +65,10 @@ class App(Starlette):
         """What turns requests away."""
         return self.app_state.guard
 
-    def add_middleware(self, *arguments: Any, **options: Any) -> None:
-        """Add middleware of the user's."""
-        super().add_middleware(*arguments, **options)
-        self.answers_at_once = False
+    def build_middleware_stack(self) -> ASGIApp:
+        """The middleware around the routes, to which nobody can add any more."""
+        self.answers_at_once = len(self.user_middleware) == 1
+        return super().build_middleware_stack()
 
     def become_worker(self, number: int) -> None:
         """Become one of several processes that serve a port."""

@@ -5,13 +5,14 @@ import json
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import httpx
 import pytest
 from starlette.applications import Starlette
+from starlette.middleware import Middleware
 from starlette.middleware.base import BaseHTTPMiddleware, RequestResponseEndpoint
 from starlette.requests import Request
 from starlette.responses import Response
@@ -21,6 +22,8 @@ from starlette.testclient import TestClient
 from mockserver import create_app
 from mockserver.core.dialects import Dialect, Operation
 from mockserver.core.installed import load_dialects
+from mockserver.server.app import App
+from mockserver.server.server import AppThread
 from tests.support.waiting import until
 
 DIALECTS = load_dialects()
@@ -120,18 +123,31 @@ def test_answers_through_a_transport_of_httpx_are_those_of_a_server() -> None:
         assert asyncio.run(ask()) == client.post(path, json=body, headers=HEADERS).content
 
 
-def test_middleware_of_the_users_sees_requests_and_changes_answers() -> None:
-    class Marking(BaseHTTPMiddleware):
-        async def dispatch(self, request: Request, call_next: RequestResponseEndpoint) -> Response:
-            response = await call_next(request)
-            response.headers["x-seen"] = request.url.path
-            return response
+class Marking(BaseHTTPMiddleware):
+    async def dispatch(self, request: Request, call_next: RequestResponseEndpoint) -> Response:
+        response = await call_next(request)
+        response.headers["x-seen"] = request.url.path
+        return response
 
+
+def test_middleware_of_the_users_sees_requests_and_changes_answers() -> None:
     app = create_app()
     app.add_middleware(Marking)
     path, body = chat("yandex", stream=True)
     with TestClient(app) as client:
         answer = client.post(path, json=body, headers=HEADERS)
+    assert (answer.headers["x-seen"], answer.text.endswith("data: [DONE]\n\n")) == (path, True)
+
+
+@pytest.mark.parametrize(
+    "add", [lambda app: app.add_middleware(Marking), lambda app: app.user_middleware.insert(0, Middleware(Marking))]
+)
+def test_middleware_is_not_passed_by_on_a_socket_of_ours_however_it_was_added(add: Callable[[App], None]) -> None:
+    app = create_app(port=0)
+    add(app)
+    path, body = chat("yandex", stream=True)
+    with AppThread(app) as server:
+        answer = httpx.post(f"{server.url}{path}", json=body, headers=HEADERS)
     assert (answer.headers["x-seen"], answer.text.endswith("data: [DONE]\n\n")) == (path, True)
 
 
