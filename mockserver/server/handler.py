@@ -120,6 +120,7 @@ class Handler:
         incoming.body = body or b""
         if not is_known:
             return self._deny(incoming, SimulatorError(400, "bad_namespace", BAD_NAME))
+        # Whether somebody looks into the body: an operation, or stubs and faults where there is none.
         is_read = (route is not None and route.operation is not None) or incoming.has_rules_of_paths()
         if route is None:
             if not is_read:

@@ -240,9 +240,8 @@ def _observed_item(answer: Responding, generated: GeneratedItem, text: str | Non
     if generated.is_call:
         kind, key = ("function_call", "arguments") if generated.kind == "call" else ("custom_tool_call", "input")
         # As in chats, it is the tool's name, unless vLLM serves the model.
-        call_id = generated.call_id or generated.name
-        if not (generated.call_id or _extra(answer).backend.own):
-            call_id = f"chatcmpl-tool-{hex_digits(answer.scope.identity, 32, 'call', generated.place)}"
+        call_id = generated.call_id or (generated.name if _extra(answer).backend.own else "")
+        call_id = call_id or f"chatcmpl-tool-{hex_digits(answer.scope.identity, 32, 'call', generated.place)}"
         call = {key: text or "", "call_id": call_id, "name": generated.name, "type": kind}
         return {**call, "id": id_, "status": status, **valid}
     if generated.kind in ("summary", "hidden"):
