@@ -114,7 +114,7 @@ def _hint(where: Sequence[FieldMatcher], dialects: Mapping[str, Dialect]) -> str
         if name := next((name for name in dialects if path.startswith(f"/{name}/")), None):
             return f". A dialect's own path has no /{name} in front; name the dialect instead"
         if path not in served and (near := get_close_matches(path, served, 1, _MISSPELT)):
-            return f". Did you mean {near[0]!r}?"
+            return f". Did you mean {near[0]!r}? `mockserver routes` lists all"
         if path not in served and (variable := _VARIABLE.search(path)):
             pattern = f"^{'[^/]+'.join(map(re.escape, _VARIABLE.split(path)))}$"
             return f". Where nothing is served, {variable[0]} stands for no id; write path = {{ regex = '{pattern}' }}"
