@@ -105,9 +105,9 @@ def _serve_until_interrupted(options: argparse.Namespace, beside: Callable[[str]
     _greet(app, url, config_path(options))
     beside(url)
     gc.freeze()
-    # Answers leave no cycles behind: a collection would search the journal, in vain, and hold up all answers for as
-    # long as making a hundred takes. A full journal has some forty thousand objects, and loses as many as it gets.
-    gc.set_threshold(50_000, 1_000, 100)
+    # Answers leave no cycles behind: a collection finds nothing, and holds up all answers while it looks. So each object
+    # is looked at once, soon after it was made, and no more than some milliseconds' worth at a time.
+    gc.set_threshold(10_000, 5_000, 100)
     gc.enable()
     if len(listeners) > 1:
         return serve_by_workers(app, listeners)
