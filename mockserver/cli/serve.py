@@ -105,8 +105,8 @@ def _serve_until_interrupted(options: argparse.Namespace, beside: Callable[[str]
     _greet(app, url, config_path(options))
     beside(url)
     gc.freeze()
-    # Answers leave no cycles behind: a collection finds nothing, and holds up all answers while it looks. So each object
-    # is looked at once, soon after it was made, and no more than some milliseconds' worth at a time.
+    # Answers leave no cycles behind: a collection finds nothing, and holds up all answers while it looks. So each
+    # object is looked at once, soon after it was made, and no more than some milliseconds' worth at a time.
     gc.set_threshold(10_000, 5_000, 100)
     gc.enable()
     if len(listeners) > 1:

@@ -48,12 +48,14 @@ if TYPE_CHECKING:
 # The number of bits for counting the calls of a process, below random ones of its start.
 _CALL_BITS = 40
 _NONE: Mapping[str, str] = MappingProxyType({})
+# The headers of a request that decide its answer, wherever it goes.
+_DECIDING = ("x-mockserver-reply", "x-mockserver-fault")
 
 
 class _Incoming:
     """A request on its way: the namespace that it is for, its path there, the setup in force, and the clock."""
 
-    # Whether it has landed nowhere, so that only a stub or a fault may answer it.
+    # Whether it has landed nowhere, so that only a stub, a fault or its own headers may answer it.
     is_nowhere = False
 
     def __init__(self, scope: Scope, app_state: AppState, name: str, path: str, headers: Headers) -> None:
@@ -70,11 +72,13 @@ class _Incoming:
         # The origin of the page that may read the answer.
         self.origin = allowed_origin(headers, self.setup.settings) if "origin" in headers else None
 
-    def has_rules_of_paths(self) -> bool:
-        """Whether there are stubs or faults that may answer where nothing is served."""
+    def may_be_answered(self) -> bool:
+        """Whether stubs, faults or the request's own headers may decide an answer where nothing is served."""
         armed = (rule.fault for rule in self.namespace.faults.armed.values())
-        return self.namespace.stubs.has_paths(self.setup.stubs) or any(
-            constrains(fault.match, "path") for fault in (*self.setup.settings.fault, *armed)
+        return (
+            any(name in self.headers for name in _DECIDING)
+            or self.namespace.stubs.has_paths(self.setup.stubs)
+            or any(constrains(fault.match, "path") for fault in (*self.setup.settings.fault, *armed))
         )
 
     def call(self, path: str) -> Call:
@@ -120,8 +124,8 @@ class Handler:
         incoming.body = body or b""
         if not is_known:
             return self._deny(incoming, SimulatorError(400, "bad_namespace", BAD_NAME))
-        # Whether somebody looks into the body: an operation, or stubs and faults where there is none.
-        is_read = (route is not None and route.operation is not None) or incoming.has_rules_of_paths()
+        # Whether somebody looks into the body: an operation, or stubs, faults and headers where there is none.
+        is_read = (route is not None and route.operation is not None) or incoming.may_be_answered()
         if route is None:
             if not is_read:
                 return self._elsewhere(incoming)
@@ -260,9 +264,10 @@ class Handler:
 
 
 def _is_meant(plan: Plan) -> bool:
-    """Whether stubs or faults that name its path decide the answer to a request where nothing is served."""
-    by_stub = plan.rule is not None or plan.nearest is not None or plan.handler_error is not None
-    return by_stub or any(constrains(each.fault.match, "path") for each in plan.triggered)
+    """Whether its own headers, or stubs or faults that name its path, decide the answer to a request where nothing is
+    served."""
+    is_prepared = plan.prepared is not None or plan.nearest is not None or plan.handler_error is not None
+    return is_prepared or any(each.by == "header" or constrains(each.fault.match, "path") for each in plan.triggered)
 
 
 def _namespace_of(scope: Scope, headers: Headers) -> tuple[str, str]:

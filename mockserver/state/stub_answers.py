@@ -31,7 +31,8 @@ def choose(
 
     The vendor's own refusals are replaced only by what it was recorded to answer to this very request, for instance
     since it knew of an earlier one. Where nothing is simulated, stubs answer that name the path, and the method if the
-    path is simulated with others. Raises HeaderError if what the request's own header asks for does not fit it.
+    path is simulated with others; if they are for other requests there, the refusal says so. Raises HeaderError if what
+    the request's own header asks for does not fit it.
     """
     route = plan.context.route
     refusal = None if route.operation is None else plan.refusal
@@ -49,7 +50,10 @@ def choose(
     try:
         found = registry.take(plan.facts, configured, possible, is_refused=is_refused, named=named)
         if found is None:
-            plan.nearest = registry.explain(plan.facts, configured, fits) if plan.asks_model else None
+            if plan.asks_model:
+                plan.nearest = registry.explain(plan.facts, configured, fits)
+            elif named and (nearest := registry.explain(plan.facts, configured, fits, named)):
+                plan.nearest, plan.refusal = nearest, unmatched(nearest)
         elif found.prepared is not None:
             plan.rule, plan.prepared = found.stub.name, found.prepared
             plan.criteria, plan.stale = found.criteria, found.stale
@@ -61,10 +65,10 @@ def choose(
 
 
 def requested_reply(plan: Plan) -> Prepared | None:
-    """The answer that a request's own header prescribes, unless the vendor refuses the request. Raises HeaderError if
-    it cannot be read."""
+    """The answer that a request's own header prescribes, unless the vendor refuses the request at a path and by a
+    method that are simulated. Raises HeaderError if it cannot be read."""
     text = plan.context.overrides.get("reply")
-    if text is None or plan.refusal is not None:
+    if text is None or (plan.refusal is not None and plan.context.route.operation is not None):
         return None
     # Most clients send non-ASCII text in UTF-8.
     with suppress(UnicodeDecodeError):

@@ -78,10 +78,36 @@ def test_a_stub_answers_at_an_endpoint_that_no_dialect_serves() -> None:
         # A path with an id is known by that, and by the name of its variable.
         mock.verify.calls(1, method="PATCH", path="/v1/models/ft:mine")
         mock.verify.calls(1, method="PATCH", path="/v1/models/{id}")
-        # What the stubs do not match is refused as before: by the dialect, or by us.
-        assert told("POST", "/openai/v1/images/generations", dog)[1]["error"]["message"].startswith("Invalid URL")
-        for refused in (("POST", "/v1/images/generations", dog), ("GET", "/v1/files/f-1"), ("GET", "/v1/elsewhere")):
-            assert told(*refused)[1]["error"]["type"] == "mockserver_no_route"
+        # A request that stubs of its path do not match is told where the nearest differs; any other is refused as if
+        # there were no stubs, by the dialect or by us.
+        for base in ("", "/openai"):
+            status, told_dog = told("POST", f"{base}/v1/images/generations", dog)
+            differs = f"Nearest: '{images.name}' (body.prompt: expected 'a cat', found 'a dog')."
+            assert (status, told_dog["error"]["message"]) == (404, f"No stub matches this request. {differs}")
+            assert mock.last.nearest[0]["name"] == images.name
+        assert "dialect: expected 'anthropic', found 'openai'" in told("GET", "/v1/files/f-1")[1]["error"]["message"]
+        assert told("POST", "/openai/v1/images/edits", dog)[1]["error"]["message"].startswith("Invalid URL")
+        assert told("PUT", "/v1/models/ft:mine")[0] == 405
+        assert told("GET", "/v1/elsewhere")[1]["error"]["type"] == "mockserver_no_route"
+
+
+@pytest.mark.parametrize("base", ["", "/openai"], ids=["bare", "openai"])
+@pytest.mark.parametrize(
+    ("headers", "status", "answer"),
+    [
+        ({"X-Mockserver-Reply": '{"body": {"data": []}}'}, 200, '{"data": []}'),
+        ({"X-Mockserver-Reply": '{"error": "rate_limit"}'}, 429, "rate_limit"),
+        ({"X-Mockserver-Reply": "words"}, 400, "this request does not ask a model, so the reply must be a body"),
+        ({"X-Mockserver-Reply": '{"txt": "a"}'}, 400, "X-Mockserver-Reply: reply: unknown key 'txt'"),
+        ({"X-Mockserver-Fault": "overloaded"}, 503, "overloaded"),
+        ({"X-Mockserver-Fault": "cut"}, 400, "X-Mockserver-Fault: 'cut' needs an answer of the model"),
+    ],
+)
+def test_a_requests_own_headers_decide_its_answer_where_nothing_is_served(
+    server: MockServer, base: str, headers: dict[str, str], status: int, answer: str
+) -> None:
+    told = exchange(server.url, "GET", f"{base}/v1/files", headers=headers)
+    assert (told.status, answer in told.body.decode()) == (status, True), told.body
 
 
 def test_a_function_that_fails_where_nothing_is_served_is_told() -> None:

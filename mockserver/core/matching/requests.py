@@ -9,7 +9,7 @@ This is the notation of the `match` of stubs, of faults and of checks. Each fiel
 A mistake raises `CriteriaError`, which names the field.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from mockserver.core.dialects import Dialect
@@ -260,6 +260,15 @@ def constrains(criteria: RequestMatcher, field: str) -> bool:
         any(each.field == field for each in criteria.fields)
         or any(constrains(each, field) for each in criteria.all)
         or (bool(criteria.any) and all(constrains(each, field) for each in criteria.any))
+    )
+
+
+def only(criteria: RequestMatcher, fields: Collection[str]) -> RequestMatcher:
+    """What criteria require of some fields."""
+    return RequestMatcher(
+        tuple(each for each in criteria.fields if each.field in fields),
+        tuple(only(each, fields) for each in criteria.all),
+        tuple(only(each, fields) for each in criteria.any),
     )
 
 

@@ -17,6 +17,7 @@ from mockserver.core.matching.requests import (
     distance,
     matches,
     mismatches,
+    only,
     parts_of,
 )
 from mockserver.core.matching.whole_requests import WHOLE
@@ -246,15 +247,24 @@ class StubRegistry:
             except Exception as error:
                 raise HandlerError(f"stub {stub.name!r}: its predicate {raised(error)}") from error
 
-    def explain(self, facts: Facts, configured: Sequence[Stub] = (), fits: Fits | None = None) -> tuple[NearMiss, ...]:
-        """Why no stub matches a request: the nearest stubs, and how the request differs from what they want."""
+    def explain(
+        self,
+        facts: Facts,
+        configured: Sequence[Stub] = (),
+        fits: Fits | None = None,
+        named: Sequence[str] = (),
+    ) -> tuple[NearMiss, ...]:
+        """Why no stub matches a request: the nearest stubs, and how the request differs from what they want. Of fields
+        that are to be `named` it must have what they say."""
         candidates: list[tuple[_Distance, Stub, int]] = []
         close = 0
         for stub, used in self.listed(configured):
             step = stub.step(used)
+            if named and not (all(_names(stub, step, field) for field in named) and _agree(stub, step, facts, named)):
+                continue
             if step is None or close < _NEAREST:
                 # A stub that is only used up is the nearest of all, unless it would have matched any request.
-                far = stub.asks_nothing, _is_elsewhere(stub, facts), _distance(stub, step, facts)
+                far = stub.asks_nothing, not _agree(stub, step, facts, WHERE), _distance(stub, step, facts)
                 # Any other stub differs in at least one place: once enough differ in just one, no other is nearer.
                 close += far <= (False, False, 1)
                 candidates.append((far, stub, used))
@@ -311,10 +321,15 @@ def exhausted(stub: Stub) -> NearMiss:
     return NearMiss(stub.name, (at_most,))
 
 
-def _is_elsewhere(stub: Stub, facts: Facts) -> bool:
-    """Whether it is for another vendor, operation, path or method: such a stub is hardly the one that was meant."""
-    at = (each for each in stub.criteria.fields if each.field in WHERE)
-    return any(not each.matcher.holds(facts.values(each.field, each.path)) for each in at)
+def _agree(stub: Stub, step: Step | None, facts: Facts, fields: Sequence[str]) -> bool:
+    """Whether a request has in some fields what a stub asks there; of those that say where requests go, one that has
+    not is hardly for the stub."""
+    try:
+        return all(
+            matches(only(each, fields), facts) for each in (stub.criteria, ANYTHING if step is None else step.criteria)
+        )
+    except Exception:
+        return False
 
 
 def _distance(stub: Stub, step: Step | None, facts: Facts) -> int:
