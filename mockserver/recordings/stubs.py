@@ -244,7 +244,8 @@ def _lenient(asked: _Asked) -> dict[str, Any]:
 def _where(asked: _Asked) -> dict[str, Any]:
     """The target of a request: the operation of its vendor; for another server with the same path that path."""
     recorded, route, facts = asked
-    if route.operation is None:
+    if route.operation is None or route.operation.method != facts.method:
+        # What was answered to HEAD, without a body, is no answer to GET.
         return {"dialect": facts.dialect, "path": facts.path, "method": facts.method}
     name, hosts = route.dialect.name, route.dialect.hosts
     if not (recorded.dialect is not None or recorded.host in hosts or f"/{name}/" in recorded.path):

@@ -522,6 +522,21 @@ def test_a_replay_can_be_saved_and_answers_again_from_the_file(tmp_path: Path) -
         assert exchange(server.url, "POST", "/cerebras/v1/completions", {**asked, "top_p": 0.5}).status == 404
 
 
+@pytest.mark.parametrize("match", ["exact", "lenient"])
+def test_a_recorded_answer_to_head_is_none_to_get(tmp_path: Path, match: str) -> None:
+    models, body = "https://api.openai.com/v1/models", '{"object": "list", "data": []}'
+    entries = [
+        entry(None, {"text": text}, request={"method": method, "url": models, "postData": {}})
+        for method, text in (("HEAD", ""), ("GET", body))
+    ]
+    (tmp_path / "tape.har").write_text(json.dumps(archive(*entries)))
+    with MockServer() as server:
+        server.replay(tmp_path / "tape.har", match=match)
+        answers = [exchange(server.url, method, "/openai/v1/models") for method in ("HEAD", "GET")]
+    assert [header(answer, "x-mockserver-rule") for answer in answers] == ["tape-1", "tape-2"]
+    assert answers[1].body == body.encode()
+
+
 def test_recorded_answers_to_requests_with_other_ids_come_in_turn_after_the_one_with_these_ids(tmp_path: Path) -> None:
     asked = [talked(("call_1", f"{name}_1"), ("call_2", f"{name}_2")) for name in "abcd"]
     where: Any = {"request": {"url": f"http://mock.example{TALKING}"}}
