@@ -228,6 +228,14 @@ def _wrong_length(violation: Violation) -> Words:
     return code, f"List should have {bound} {violation.expected} {items} after validation, not {found}"
 
 
+def _wrong_size(code: str, bound: str) -> Callable[[Violation], Words]:
+    def wording(violation: Violation) -> Words:
+        characters = "character" if violation.expected == 1 else "characters"
+        return code, f"String should have {bound} {violation.expected} {characters}"
+
+    return wording
+
+
 def _bound(code: str, words: str) -> Callable[[Violation], Words]:
     def wording(violation: Violation) -> Words:
         limit = violation.expected
@@ -238,12 +246,16 @@ def _bound(code: str, words: str) -> Callable[[Violation], Words]:
 
 _WORDINGS: Mapping[str, Callable[[Violation], Words]] = {
     "required": lambda violation: ("missing", "Field required"),
+    "additionalProperties": lambda violation: ("extra_forbidden", "Extra inputs are not permitted"),
     "type": _wrong_type,
     "enum": _wrong_value,
     "minItems": _wrong_length,
     "maxItems": _wrong_length,
-    "minLength": lambda violation: ("string_too_short", "String should have at least 1 character"),
+    "minLength": _wrong_size("string_too_short", "at least"),
+    "maxLength": _wrong_size("string_too_long", "at most"),
+    "pattern": lambda violation: ("string_pattern_mismatch", f"String should match pattern '{violation.expected}'"),
     "minimum": _bound("greater_than_equal", "greater than or equal to"),
     "maximum": _bound("less_than_equal", "less than or equal to"),
     "exclusiveMinimum": _bound("greater_than", "greater than"),
+    "exclusiveMaximum": _bound("less_than", "less than"),
 }

@@ -241,6 +241,7 @@ def _words(plan: Plan, fault: Fault) -> Timeline:
         param=settings.get("param") or refusal.param,
         code=settings.get("code") or refusal.code,
         headers=(*refusal.headers, *_retry_after(fault, context)),
+        key=dialect.credentials(context.call) if dialect.credentials else None,
         model=None if plan.request is None else plan.request.model,
         identity=context.scope.identity,
     )

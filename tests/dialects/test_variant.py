@@ -18,6 +18,7 @@ from mockserver.core.installed import DialectError, defects_of, defects_of_answe
 from mockserver.core.quotas import Limit, LimitState
 from mockserver.core.seeding import alphanumerics
 from mockserver.core.timeline import FrameBatch, LazyFrames, Reply, TokenTiming
+from mockserver.dialects.contracts import pydantic_words
 from mockserver.dialects.openai.chats import CHAT as OPENAI
 from mockserver.dialects.openai.errors import error_table
 from mockserver.dialects.openai.flavour import Segment
@@ -35,7 +36,8 @@ NAMES = ("id", "object", "created", "model", "choices", "usage", "x_oak")
 
 
 def error_body(refusal: Refusal, message: str) -> Mapping[str, object]:
-    return {"says": message, "code": refusal.code, "fields": [violation.field for violation in refusal.violations]}
+    words = {violation.field: pydantic_words(violation) for violation in refusal.violations}
+    return {"says": message, "code": refusal.code, "fields": words}
 
 
 def translated(body: Body) -> Body:
@@ -117,7 +119,10 @@ def test_fields_have_the_vendors_names() -> None:
     said = [ask("oak", body).json()["choices"][0]["message"] for body in (first, first, second)]
     assert said[0] == said[1] != said[2]
     refused = ask("oak", {**CHATTED, "service_tier": "auto", "seed": 1, "top": 1})
-    assert (refused.status, refused.json()["fields"]) == (400, ["service_tier", "top"])
+    extra = ["extra_forbidden", "Extra inputs are not permitted"]
+    assert (refused.status, refused.json()["fields"]) == (400, {"service_tier": extra, "top": extra})
+    # Where unknown fields are ignored, one that was removed is too, whatever it holds.
+    assert len(ask("yew", {**CHATTED, "model": "yew-1", "n": 2, "seed": "x"}).json()["choices"]) == 1
 
 
 def test_models_and_errors_are_told_in_the_vendors_words() -> None:
@@ -133,6 +138,7 @@ YEW = variant(
     title="Yew",
     models=(Model("yew-1"),),
     errors=error_table(lambda refusal, message: {"code": refusal.status, "says": message}),
+    fields={"n": None, "seed": None},
     adapt=lambda body, request: request._replace(effort="low", output=request.output._replace(reasoning=True)),
     chats=CHAT._replace(
         usage="each",
@@ -184,10 +190,14 @@ def test_texts_share_chunks_as_a_list_of_groups_says() -> None:
 
 def test_a_vendor_may_have_no_completions_and_state_the_status() -> None:
     assert [operation.name for operation in YEW.operations] == ["chat_completions", "models", "model"]
-    limited = ask(
-        "yew", {**CHATTED, "model": "yew-1"}, headers={"x-mockserver-fault": "{ kind = 'error', error = 'rate_limit' }"}
-    )
-    assert limited.json() == {"code": 429, "says": "Rate limit reached for yew-1."}
+    refused = [
+        ask("yew", {**CHATTED, "model": "yew-1"}, headers={"authorization": "Bearer k-1", "x-mockserver-fault": fault})
+        for fault in ("rate_limit", "unauthorized")
+    ]
+    assert [each.json() for each in refused] == [
+        {"code": 429, "says": "Rate limit reached for yew-1."},
+        {"code": 401, "says": "Incorrect API key provided: k-1."},
+    ]
     # Without a schema of its own, an error is not said to be one of OpenAI's.
     assert ask("yew", {}).json()["code"] == 400
 

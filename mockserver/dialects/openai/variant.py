@@ -77,14 +77,15 @@ def variant(
     - `errors`: a row for each kind of failure (`errors.error_table` makes them); `error_schema` is their JSON Schema,
       without which bodies of the vendor's own may be anything.
     - `fields`: JSON Schemas of further fields of requests, or of OpenAI's own, if they differ; None instead of a schema
-      removes a field.
+      removes a field, which is then treated as any unknown one.
     - `translate` puts a valid body into OpenAI's words, where the vendor has other names or values for the same;
       `adapt` makes of the body, and of the request that it would be without fields that OpenAI has not, the request to
       a model, or a refusal.
     - `row`: what is told of a model in the list of models.
     - `chats`, `completions`: how answers are written; None for a vendor without completions.
     - `strict`: whether unknown fields are refused, rather than ignored.
-    - `prefix`: what the paths begin with; `members` are further members of `Dialect`.
+    - `prefix`: what the paths begin with, and the base URL of clients ends with.
+    - `members`: further members of `Dialect`.
 
     Raises TypeError if something is not of its type.
     """
@@ -101,8 +102,14 @@ def variant(
         # Any: nothing is known of it.
         error_schema = {}
     contract = cache(lambda: _contract(fields, error_schema, strict=strict))
-    own = frozenset(fields)
-    rules = RequestRules(Contract(contract, "ChatCompletionRequest"), lambda model: UNKNOWN, translate, adapt)
+    own, removed = frozenset(fields), {name for name, schema in fields.items() if schema is None}
+
+    def in_openais_words(body: Body) -> Body:
+        kept = {name: value for name, value in body.items() if name not in removed}
+        return kept if translate is None else translate(kept)
+
+    words = in_openais_words if removed else translate
+    rules = RequestRules(Contract(contract, "ChatCompletionRequest"), lambda model: UNKNOWN, words, adapt)
     listed: dict[str, Any] = {"row": row, "dump": chats.encoding.dump}
     chat_operation = CHAT_COMPLETIONS._replace(
         paths=(f"{prefix}/chat/completions",),
