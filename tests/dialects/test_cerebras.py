@@ -628,8 +628,9 @@ def test_a_public_model_has_the_recorded_members_and_figures() -> None:
     }
 
 
-def test_the_public_catalogue_can_be_had_in_openrouters_format() -> None:
-    answer = ask("cerebras", path="/public/v1/models?format=openrouter").json()
+@pytest.mark.parametrize("path", ["/v1/models", "/public/v1/models"])
+def test_models_can_be_had_in_the_forms_of_those_that_list_providers(path: str) -> None:
+    answer = ask("cerebras", path=f"{path}?format=openrouter").json()
     gemma = next(model for model in answer["data"] if model["id"] == "gemma-4-31b")
     assert list(answer) == ["data"]
     assert gemma.pop("description")
@@ -652,6 +653,18 @@ def test_the_public_catalogue_can_be_had_in_openrouters_format() -> None:
         },
         "supported_sampling_parameters": ["temperature", "top_p", "stop", "seed", "max_tokens"],
         "supported_features": ["tools", "json_mode", "structured_outputs", "reasoning"],
+    }
+    answer = ask("cerebras", path=f"{path}?format=huggingface").json()
+    assert list(answer) == ["object", "data"]
+    assert next(model for model in answer["data"] if model["id"] == "gemma-4-31b") == {
+        "id": "gemma-4-31b",
+        "object": "model",
+        "created": 0,
+        "owned_by": "Google",
+        "hugging_face_id": "google/gemma-4-31B",
+        "context_length": 131_072,
+        "pricing": {"input": 0.99, "output": 1.49},
+        "capabilities": {"streaming": True, "function_calling": True, "structured_outputs": True, "vision": True},
     }
 
 

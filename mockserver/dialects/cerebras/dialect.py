@@ -1,17 +1,18 @@
 """Cerebras Inference: completions, chats, and what every client requests besides (vendor note, part A)."""
 
 import re
+from functools import partial
 
 from mockserver.core.dialects import Clients, Dialect, Model, Operation, OperationHandler, Schemas, on_demand
 from mockserver.dialects.cerebras.errors import ERRORS, QUOTAS, every_answer, stream_error
 from mockserver.dialects.cerebras.models import (
     PRESETS,
     PROMPT_CACHING,
+    basic_model,
     get_model,
-    get_public_model,
     list_models,
-    list_public_models,
     preset_of,
+    public_model,
 )
 from mockserver.dialects.contracts import editions
 from mockserver.dialects.openai.read import bearer
@@ -50,19 +51,21 @@ CEREBRAS = Dialect(
             supports_tools=True,
             summary="Answer a conversation",
         ),
-        _look("models", "/v1/models", list_models, "The models on offer", "ModelList", secured=True),
-        _look("model", "/v1/models/{id}", get_model, "One model", "Model", secured=True),
+        _look(
+            "models", "/v1/models", partial(list_models, basic_model), "The models on offer", "ModelList", secured=True
+        ),
+        _look("model", "/v1/models/{id}", partial(get_model, basic_model), "One model", "Model", secured=True),
         _look(
             "public_models",
             "/public/v1/models",
-            list_public_models,
+            partial(list_models, public_model),
             "The models on offer, with prices and limits",
             "PublicModelList",
         ),
         _look(
             "public_model",
             "/public/v1/models/{id}",
-            get_public_model,
+            partial(get_model, public_model),
             "One model, with its prices and limits",
             "PublicModel",
         ),

@@ -1,6 +1,7 @@
 """The models: how their families differ in chats, which are on offer, how fast they are, and how they are listed."""
 
 from collections.abc import Callable, Mapping
+from decimal import Decimal
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
@@ -149,26 +150,10 @@ def _offered(scope: RequestScope) -> list[Model]:
     return [model for model in scope.models if not isinstance(find_model(model.id, scope), Refusal)]
 
 
-def list_models(call: Call, scope: RequestScope) -> Reply:
-    """The models on offer; `created` is 0 for all of them (recorded)."""
-    return body_reply({"object": "list", "data": [_model(model) for model in _offered(scope)]})
-
-
-def get_model(call: Call, scope: RequestScope) -> Reply | Refusal:
-    """One model of the list, or the vendor's 404."""
-    found = _listed(scope)
-    return found if isinstance(found, Refusal) else body_reply(_model(found))
-
-
 def _listed(scope: RequestScope) -> Model | Refusal:
     found = find_model(scope.variables["id"], scope)
     # No list has a model that was made up for a request.
     return found if isinstance(found, Refusal) or found in scope.models else Refusal(FailureKind.UNKNOWN_MODEL)
-
-
-def _model(model: Model) -> dict[str, object]:
-    # A model that only the settings know is owned by the vendor, as most are.
-    return {"id": model.id, "object": "model", "created": 0, "owned_by": model.owned_by or "Cerebras"}
 
 
 # --- their speed ---------------------------------------------------------------------------------------------------
@@ -215,7 +200,7 @@ def preset_of(model: str) -> str:
     return next((preset for size, preset in _CLASSES.items() if size in parts), "cerebras")
 
 
-# --- public catalogue --------------------------------------------------------------------------------------------
+# --- how they are described --------------------------------------------------------------------------------------
 
 _WEIGHTS_ONLY = "FP16/8 (weights only)"
 
@@ -280,7 +265,14 @@ def _entry(model: Model) -> Entry:
     return _ENTRIES.get(model.id) or Entry(model.owned_by or "Cerebras", model.id)
 
 
-def _native(model: Model) -> dict[str, object]:
+def basic_model(model: Model) -> dict[str, object]:
+    """A model as those with a key see it; `created` is 0 for all of them (recorded)."""
+    # A model that only the settings know is owned by the vendor, as most are.
+    return {"id": model.id, "object": "model", "created": 0, "owned_by": model.owned_by or "Cerebras"}
+
+
+def public_model(model: Model) -> dict[str, object]:
+    """A model as anyone sees it, with its prices, capabilities and limits."""
     entry, family = _entry(model), family_of(model.id)
     return {
         "id": model.id,
@@ -349,19 +341,40 @@ def _openrouter(model: Model) -> dict[str, object]:
     }
 
 
-def _format_of(call: Call) -> Callable[[Model], dict[str, object]]:
-    """The format that the query asks for; the vendor's own if it asks for none, or for one that is not known here."""
-    return _openrouter if call.query_value("format") == "openrouter" else _native
+def _hugging_face(model: Model) -> dict[str, object]:
+    """A model in the form that Hugging Face asks of its providers; prices are those of a million tokens."""
+    entry = _entry(model)
+    prices = {"input": entry.prompt_price, "output": entry.completion_price}
+    return {
+        "id": model.id,
+        "object": "model",
+        "created": entry.created,
+        "owned_by": entry.owner,
+        "hugging_face_id": entry.hugging_face,
+        "context_length": model.context,
+        "pricing": {name: float(1_000_000 * Decimal(price)) for name, price in prices.items()},
+        "capabilities": {
+            "streaming": True,
+            "function_calling": True,
+            "structured_outputs": True,
+            "vision": bool(family_of(model.id).images),
+        },
+    }
 
 
-def list_public_models(call: Call, scope: RequestScope) -> Reply:
-    """The models on offer with their prices, capabilities and limits, for anyone."""
-    form = _format_of(call)
-    around = {"object": "list"} if form is _native else {}
+ModelForm = Callable[[Model], dict[str, object]]
+# Those that the query `format` asks for; any other, and none, is the path's own.
+_FORMS: Mapping[str | None, ModelForm] = {"openrouter": _openrouter, "huggingface": _hugging_face}
+
+
+def list_models(own: ModelForm, call: Call, scope: RequestScope) -> Reply:
+    """The models on offer."""
+    form = _FORMS.get(call.query_value("format"), own)
+    around = {} if form is _openrouter else {"object": "list"}
     return body_reply({**around, "data": [form(model) for model in _offered(scope)]})
 
 
-def get_public_model(call: Call, scope: RequestScope) -> Reply | Refusal:
-    """One model of the public list, or the vendor's 404."""
+def get_model(own: ModelForm, call: Call, scope: RequestScope) -> Reply | Refusal:
+    """One model of the list, or the vendor's 404."""
     found = _listed(scope)
-    return found if isinstance(found, Refusal) else body_reply(_format_of(call)(found))
+    return found if isinstance(found, Refusal) else body_reply(_FORMS.get(call.query_value("format"), own)(found))
