@@ -42,11 +42,12 @@ class ScriptedCall(NamedTuple):
 
 
 class ScriptedOutput(NamedTuple):
-    """The answer of every choice. `pieces` are its text as it is streamed: one token each, whatever their length.
+    """The answer of a choice, and in `others` those of the choices after it; the last of them is that of all further
+    ones. `pieces` are its text as it is streamed: one token each, whatever their length.
 
-    `delays[k]` is the delay before `pieces[k]` in seconds, None for that of the engine. `calls` are its tool
-    calls. A `refusal` declines to answer. `reasoning` precedes the answer, in dialects that show
-    reasoning. `stop` is the stop sequence that ended it, if any.
+    `delays[k]` is the delay before `pieces[k]` in seconds, None for that of the engine; the first choice has those of
+    all. `calls` are its tool calls. A `refusal` declines to answer. `reasoning` precedes the answer, in dialects that
+    show reasoning. `stop` is the stop sequence that ended it, if any. The `counts` are those of all choices together.
     """
 
     text: str = ""
@@ -58,24 +59,38 @@ class ScriptedOutput(NamedTuple):
     finish_reason: FinishReason | None = None
     counts: Counts = Counts()
     stop: str | None = None
+    others: "tuple[ScriptedOutput, ...]" = ()
+
+    @property
+    def choices(self) -> "tuple[ScriptedOutput, ...]":
+        """The answers of all choices."""
+        return (self, *self.others)
 
 
 def to_generation(request: GenerationRequest, scripted: ScriptedOutput, seed: int) -> Generation:
-    """The generation in which every choice for every prompt is the same answer."""
-    said = (part for call in scripted.calls for part in (call.name, call.arguments))
-    key = derive(seed, "prepared", request.model, scripted.text, *said)
+    """The generation whose choices for every prompt are the prepared ones."""
+    outputs = scripted.choices
+    said = (text for each in outputs for text in (each.text, *(part for call in each.calls for part in call[:2])))
+    key = derive(seed, "prepared", request.model, *said)
+    calls = [_calls(each, request) for each in outputs]
+    places = [(prompt, index) for prompt in request.prompts for index in range(request.n)]
+    which = [min(index, len(scripted.others)) for _, index in places]
+    choices = tuple(
+        _choice(number, prompt, _seed(request, key, index), outputs[place], calls[place], request)
+        for number, ((prompt, index), place) in enumerate(zip(places, which, strict=True))
+    )
+    ids = [tokens.encode(each.text) for each in outputs]
+    usage = _usage(request, choices, [ids[place] for place in which], scripted.counts)
+    return Generation(request, choices, usage, key, prepared=True)
+
+
+def _calls(scripted: ScriptedOutput, request: GenerationRequest) -> tuple[ToolCall, ...]:
     # The legacy form has only one function call.
     called = scripted.calls[:1] if request.tool_choice.legacy else scripted.calls
-    kinds = {tool.name: tool.kind for tool in request.tools}
-    calls = tuple(
+    kinds = {tool.name: tool.kind for tool in request.tools} if called else {}
+    return tuple(
         ToolCall(call.name, *fresh_phrase(call.arguments), kinds.get(call.name, "function"), call.id) for call in called
     )
-    places = [(prompt, index) for prompt in request.prompts for index in range(request.n)]
-    choices = tuple(
-        _choice(number, prompt, _seed(request, key, index), scripted, calls, request)
-        for number, (prompt, index) in enumerate(places)
-    )
-    return Generation(request, choices, _usage(request, choices, scripted), key, prepared=True)
 
 
 def _choice(
@@ -120,14 +135,16 @@ def _seed(request: GenerationRequest, key: int, index: int) -> int:
     return given[min(index, len(given) - 1)] if given else derive(key, "seed", index) >> 33
 
 
-def _usage(request: GenerationRequest, choices: Sequence[Choice], scripted: ScriptedOutput) -> Usage:
-    """The usage of the whole text, streamed or not, in pieces or not; counts that are stated override it."""
-    counts, ids = scripted.counts, tokens.encode(scripted.text)
-    completion = (len(ids) + sum(call.steps for call in choices[0].calls)) * len(choices) if choices else 0
+def _usage(
+    request: GenerationRequest, choices: Sequence[Choice], ids: Sequence[Sequence[int]], counts: Counts
+) -> Usage:
+    """The usage of the whole texts, whose tokens have these `ids`, streamed or not, in pieces or not; counts that are
+    stated override it."""
+    completion = sum(map(len, ids)) + sum(call.steps for choice in choices for call in choice.calls)
     reasoning = _or(counts.reasoning_tokens, sum(choice.reasoning for choice in choices))
     more: Unseen | None = None
     if reasoning or any(each is not None for each in (request.effort, request.prediction, counts.reasoning_tokens)):
-        more = Unseen() if request.prediction is None else foreseen(request.prediction, [ids] * len(choices))
+        more = Unseen() if request.prediction is None else foreseen(request.prediction, ids)
         more = more._replace(reasoning=reasoning)
         completion += more.reasoning + more.rejected
     return Usage(

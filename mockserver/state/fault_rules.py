@@ -168,7 +168,7 @@ def misfit(fault: Fault, plan: Plan) -> str | None:
     if kind.says is not None and not plan.generates:
         return "changes what a model says, but this request does not ask a model"
     content = plan.prepared.content if plan.prepared is not None else None
-    are_prepared = isinstance(content, ScriptedOutput) and bool(content.calls)
+    are_prepared = isinstance(content, ScriptedOutput) and any(choice.calls for choice in content.choices)
     if kind.calls and not are_prepared and not (request is not None and request.tools):
         return "needs tool calls, but this request offers no tools"
     return None

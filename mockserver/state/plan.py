@@ -226,7 +226,9 @@ def answers_long(plan: Plan) -> bool:
     """Whether to complete a plan may take more than some milliseconds, by what is asked and what is prepared."""
     request, prepared = plan.request, plan.prepared
     content = prepared.content if prepared is not None else None
-    if callable(content) or (isinstance(content, ScriptedOutput) and len(content.text) > _LONG_TEXT):
+    if callable(content):
+        return True
+    if isinstance(content, ScriptedOutput) and any(len(choice.text) > _LONG_TEXT for choice in content.choices):
         return True
     if request is None or plan.refusal is not None:
         return False

@@ -190,7 +190,8 @@ def checked_measures(measures: Measures, plan: Plan) -> Measures:
 def check_calls(scripted: ScriptedOutput, plan: Plan) -> None:
     """Raise HeaderError if tool calls are prepared for an operation that has none."""
     operation, dialect = plan.context.route.operation, plan.context.route.dialect
-    if scripted.calls and not (operation is not None and operation.supports_tools):
+    calls = any(choice.calls for choice in scripted.choices)
+    if calls and not (operation is not None and operation.supports_tools):
         named = operation.name if operation is not None else ""
         raise HeaderError(f"{plan.by}: tool_calls: {dialect.name}'s {named} cannot call tools")
 

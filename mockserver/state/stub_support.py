@@ -151,9 +151,9 @@ def _needs(prepared: Prepared) -> Iterator[str]:
         yield content.kind
     elif isinstance(content, ScriptedOutput):
         yield "text"
-        if content.calls:
+        if any(choice.calls for choice in content.choices):
             yield "tool_calls"
-        if content.reasoning:
+        if any(choice.reasoning for choice in content.choices):
             yield "reasoning"
 
 

@@ -114,7 +114,8 @@ def reply_value(*parts: Any, **settings: Any) -> Any:
     for part in parts:
         if isinstance(part, list):
             raise StubError(
-                "a reply is no list: write its parts as .reply(a, b), and answers in turn as .replies(a, b)"
+                "a reply is no list: write its parts as .reply(a, b), answers in turn as .replies(a, b), and those of "
+                "several choices as .reply(choices=[a, b])"
             )
         if not isinstance(part, str | Mapping):
             raise StubError(
@@ -123,6 +124,8 @@ def reply_value(*parts: Any, **settings: Any) -> Any:
             )
         text = chunk(part) if in_chunks and isinstance(part, str) else {"text": part}
         _join(reply, text if isinstance(part, str) else part)
+    if isinstance(settings.get("choices"), list | tuple):
+        settings["choices"] = [step_value(choice) for choice in settings["choices"]]
     return reply | settings
 
 

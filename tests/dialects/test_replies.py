@@ -99,9 +99,17 @@ def test_all_but_the_words_are_what_a_generated_answer_would_have(shape: Shape) 
 
 @pytest.mark.parametrize("shape", [shape for shape in SHAPES if shape.many], ids=lambda shape: shape.id)
 @STREAM
-def test_every_choice_says_it(shape: Shape, stream: bool) -> None:
-    answer = asked(shape, RAIN, stream=stream, n=2)
-    assert [shape.text(answer, index) for index in (0, 1)] == [RAIN, RAIN]
+def test_every_choice_says_it_or_what_is_its_own(shape: Shape, stream: bool) -> None:
+    snow: Any = {"chunks": ["It ", "snows."], "finish_reason": "length"}
+    for reply, said in ((RAIN, [RAIN] * 3), ({"choices": [RAIN, snow]}, [RAIN, "It snows.", "It snows."])):
+        answer = asked(shape, reply, stream=stream, n=3)
+        assert [shape.text(answer, index) for index in range(3)] == said
+        usage = shape.usage(answer)
+        if usage is not None:
+            assert usage["completion_tokens"] == sum(map(tokens.count, said))
+    if shape.id != "friendli":
+        assert sorted(finish_reasons(answer)) == ["length", "length", "stop"]
+    assert shape.text(asked(shape, {"choices": [RAIN, snow]}, stream=stream)) == RAIN
 
 
 @SHAPE
@@ -239,6 +247,15 @@ def test_tool_calls_are_written_as_the_vendor_writes_them(shape: Shape) -> None:
     assert finish_reasons(answer) == ["tool_calls"]
 
 
+@STREAM
+def test_one_choice_may_call_tools_and_another_not(stream: bool) -> None:
+    [chat] = [shape for shape in SHAPES if shape.id == "openai-chat"]
+    choices = ["It rains.", {"text": "Let me see.", "tool_calls": CALLS}]
+    answer = asked(chat, {"choices": choices}, stream=stream, n=2, tools=TOOLS)
+    assert sorted(finish_reasons(answer)) == ["stop", "tool_calls"]
+    assert [chat.text(answer, index) for index in (0, 1)] == ["It rains.", "Let me see."]
+
+
 @pytest.mark.parametrize("shape", TOOLED, ids=lambda shape: shape.id)
 def test_streamed_tool_calls_add_up_to_the_same(shape: Shape) -> None:
     tools = FLAT if shape.responds else TOOLS
@@ -275,7 +292,7 @@ def test_a_dialect_that_knows_no_tools_refuses_calls(shape: Shape, stream: bool)
     with pytest.raises(
         HeaderError, match=f"stub 'rain': tool_calls: {shape.dialect}'s .*completions cannot call tools"
     ):
-        asked(shape, {"tool_calls": CALLS}, stream=stream)
+        asked(shape, {"choices": ["It rains.", {"tool_calls": CALLS}]}, stream=stream)
 
 
 WITH_REFUSALS = [*YANDEX, *(shape for shape in SHAPES if shape.id == "openai-chat")]

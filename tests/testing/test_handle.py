@@ -195,6 +195,15 @@ def test_a_reply_as_json_may_be_any_value(handle: Handle) -> None:
         as_json({"a": 1}, b=2)
 
 
+def test_each_choice_may_have_its_own_answer(handle: Handle) -> None:
+    handle.on().reply(choices=["It rains.", ("Or ", "not."), as_json(rain=False)])
+    for n in (1, 3):
+        body = {"model": "gpt-4o", "messages": [{"role": "user", "content": "Rain?"}], "n": n}
+        _, _, answer = Wire(handle).ask(body, "/openai/v1/chat/completions")
+        choices = json.loads(answer)["choices"]
+        assert [each["message"]["content"] for each in choices] == ["It rains.", "Or not.", '{"rain": false}'][:n]
+
+
 def test_a_pattern_keeps_its_flags(handle: Handle) -> None:
     for prompt in ("Ångström", "Angstrom"):
         Wire(handle).ask(BODY | {"prompt": prompt})
@@ -317,7 +326,9 @@ def test_what_cannot_be_meant_is_refused_with_a_way_out(handle: Handle) -> None:
     with pytest.raises(CriteriaError, match=r"unknown value 'rest'. Did you mean 'reset'?"):
         handle.verify.never(fault="rest")
     for pieces in ((None,), (5,), (["a", "b"],), ([chunk("a"), chunk("b")],)):
-        with pytest.raises(StubError, match=r"is not a part of a reply|a reply is no list: .* \.replies\(a, b\)"):
+        with pytest.raises(
+            StubError, match=r"is not a part of a reply|a reply is no list: .*reply\(choices=\[a, b\]\)"
+        ):
             handle.on().reply(*pieces)
     for seconds in (-5, float("nan"), float("inf"), 1e300, "5s"):
         with pytest.raises(ValueError, match="must be a number of seconds from 0 to"):

@@ -20,7 +20,7 @@ from mockserver.faults.rules import PLACE_KEYS, FaultSetting, ValueType
 from mockserver.latency.parse_latency import SETTINGS
 from mockserver.latency.profiles import OFF, REALISTIC, presets
 from mockserver.model.prepared import Counts
-from mockserver.state.stubs.parse_replies import REPLY_KEYS
+from mockserver.state.stubs.parse_replies import CHOICE_KEYS, REPLY_KEYS
 from mockserver.state.stubs.parse_stubs import EXACT, EXHAUSTED
 from mockserver.state.stubs.stub import WHERE
 
@@ -176,6 +176,11 @@ def _reply() -> Schema:
             FLAG, "fill {{ last_user }}, other fields of the request, and {{ groups.NAME }} of a regex into its strings"
         ),
     }
+    choice = either(TEXT, closed({key: keys[key] for key in CHOICE_KEYS}))
+    keys["choices"] = described(
+        {**rows(choice), "minItems": 1},
+        "the same for each choice (n); the last is that of all further ones",
+    )
     return either(described(TEXT, "the text that the model writes"), closed({key: keys[key] for key in REPLY_KEYS}))
 
 

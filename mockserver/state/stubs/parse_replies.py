@@ -55,9 +55,12 @@ _EVENT_END = re.compile(rb"(?<=\n\n)|(?<=\r\n\r\n)")
 
 SHARED = ("error", "faults", "latency", "output_tokens", "seed", "headers")
 _CONTENTS = ("text", "chunks", "json", "refusal")
-_SPEECH = (*_CONTENTS, "tool_calls", "reasoning", "finish_reason", "usage")
+CHOICE_KEYS = (*_CONTENTS, "tool_calls", "reasoning", "finish_reason")
+_SPEECH = (*CHOICE_KEYS, "choices", "usage")
 _MEASURES = get_args(Measure)
 REPLY_KEYS = (*_SPEECH, *_MEASURES, *_RAW, *SHARED, "template")
+# What a vendor's own body may have, too.
+_IN_BODIES = ("choices", "usage")
 _WHOLE = (
     "A whole response body is { body = {...} }, in Python raw({...}); JSON that the model writes is { json = {...} }, "
     "in Python as_json({...})"
@@ -75,8 +78,10 @@ def read_prepared(
             raise StubError(f"{place}: is a coroutine function; use a plain function")
         return Prepared(value)
     example = '"It rains." or { text = "It rains.", finish_reason = "length" }'
-    if isinstance(value, Mapping) and value and not any(key in REPLY_KEYS for key in value):
-        raise StubError(f"{place}: {unknown_name('key', next(iter(value)), REPLY_KEYS)}. {_WHOLE}")
+    keys: Collection[str] = value.keys() if isinstance(value, Mapping) else ()
+    unknown = [key for key in keys if key not in REPLY_KEYS]
+    if unknown and all(key in unknown or key in _IN_BODIES for key in keys):
+        raise StubError(f"{place}: {unknown_name('key', unknown[0], REPLY_KEYS)}. {_WHOLE}")
     table = with_files(table_of(value, place, REPLY_KEYS, example), place, files)
     prepared = read_shared(table, place)._replace(content=_content(table, place))
     _check_faults(prepared, place)
@@ -215,12 +220,30 @@ def _measures(table: Table, place: str) -> Measures | None:
     return Measures(kind, tuple(tuple(number_of(each, place) for each in list_of(vector, place)) for vector in vectors))
 
 
+def _choices(table: Table, place: str) -> ScriptedOutput:
+    """The answers of several choices, with their common usage."""
+    other = next((key for key in CHOICE_KEYS if key in table), None)
+    if other is not None:
+        raise StubError(f"{place}: {other} cannot be beside choices; put it into one of them")
+    read = []
+    for number, each in enumerate(list_of(table["choices"], f"{place}.choices")):
+        where = f"{place}.choices[{number}]"
+        example = '"It rains." or { text = "It rains.", finish_reason = "length" }'
+        choice = {"text": each} if isinstance(each, str) else table_of(each, where, CHOICE_KEYS, example)
+        read.append(_scripted(choice, where))
+        if number and any(read[number].delays):
+            raise StubError(f"{where}: choices come together: only the first can have delays")
+    return read[0]._replace(others=tuple(read[1:]), counts=_counts(table, place))
+
+
 def _scripted(table: Table, place: str) -> ScriptedOutput:
+    if "choices" in table:
+        return _choices(table, place)
     given = [key for key in _CONTENTS if key in table]
     if len(given) > 1:
         raise StubError(f"{place}: can have only one of {', '.join(_CONTENTS)}, not both {' and '.join(given)}")
     if not given and "tool_calls" not in table:
-        raise StubError(f"{place}: has no content; add one of {', '.join((*_CONTENTS, 'tool_calls'))}")
+        raise StubError(f"{place}: has no content; add one of {', '.join((*_CONTENTS, 'tool_calls', 'choices'))}")
     if "refusal" in table and "tool_calls" in table:
         raise StubError(f"{place}: refusal cannot be combined with tool_calls")
     listed = list_of(table.get("chunks", ()), f"{place}.chunks", least=0)
@@ -235,7 +258,6 @@ def _scripted(table: Table, place: str) -> ScriptedOutput:
     reason: FinishReason | None = table.get("finish_reason")
     if "finish_reason" in table and reason not in get_args(FinishReason):
         raise StubError(f"{place}.finish_reason: {unknown_name('reason', reason, get_args(FinishReason))}")
-    usage = table_of(table.get("usage", {}), f"{place}.usage", Counts._fields, "{ prompt_tokens = 10 }")
     return ScriptedOutput(
         text=text,
         pieces=pieces,
@@ -244,8 +266,13 @@ def _scripted(table: Table, place: str) -> ScriptedOutput:
         refusal="refusal" in table,
         reasoning=text_of(table.get("reasoning", ""), f"{place}.reasoning"),
         finish_reason=reason,
-        counts=Counts(**{key: whole_of(count, f"{place}.usage.{key}") for key, count in usage.items()}),
+        counts=_counts(table, place),
     )
+
+
+def _counts(table: Table, place: str) -> Counts:
+    usage = table_of(table.get("usage", {}), f"{place}.usage", Counts._fields, "{ prompt_tokens = 10 }")
+    return Counts(**{key: whole_of(count, f"{place}.usage.{key}") for key, count in usage.items()})
 
 
 def _chunk(value: object, place: str) -> tuple[str, float | None]:

@@ -33,6 +33,7 @@ A REPLY is a text, which the model writes in the dialect's own format; or a tabl
     json = { city = "Oslo" }                                    # the model writes this as JSON
     refusal = "I cannot help with that."
     tool_calls = [ { name = "get_weather", arguments = { city = "Oslo" } } ]   # beside a text, or alone
+    choices = [ "It rains.", { text = "It snows.", finish_reason = "length" } ]     # one each of the above; for `n`
     embedding = [0.6, 0.8] | [ [0.6, 0.8], ... ]                # of every text, or of one text each
     scores = [0.9, 0.1]                                         # of the documents to be ranked, in the request's order
     body = "anything" | { any = "JSON" }                        # the body as it is sent, in no vendor's format

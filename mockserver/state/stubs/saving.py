@@ -89,6 +89,8 @@ def _reply_in_toml(reply: Any) -> Any:
         }
     if not is_writable(reply.get("json", "")):
         written["text"] = json_of(written.pop("json"), "json")
+    if "choices" in reply:
+        written["choices"] = [_reply_in_toml(each) for each in reply["choices"]]
     if "tool_calls" in reply:
         written["tool_calls"] = [_call_in_toml(call) for call in reply["tool_calls"]]
     return written

@@ -104,7 +104,7 @@ function isSilent({ decision, planned }) {
   return decision.by === "generation" && planned?.finish_reasons.length === 0;
 }
 
-// A reply is the same for all choices of an answer.
+// An exchange does not tell which of its choices calls a tool.
 const VARIED = "# The choices differ: they are generated from the same seed.";
 
 /** Whether an answer has several choices that were generated. @param {Exchange} exchange */

@@ -47,6 +47,7 @@ TABLES: list[dict[str, Any]] = [
     {"replies": [{"embedding": [1, -0.5]}, {"embedding": [[1.0], [2.5]]}, {"scores": [0.1, 1e-30]}]},
     {"reply": {"body": "data: a\n\ndata: b\n\n", "event_times": [0.1, "200ms"]}},
     {"match": {"prompt": {"regex": "(?P<c>a)"}}, "reply": {"template": True, "text": "{{ groups.c }}"}},
+    {"reply": {"choices": ["a", {"chunks": ["b"]}, {"tool_calls": [{"name": "f", "arguments": NULL}]}]}},
     # Null is written as part of a text.
     {"reply": {"body": NULL}},
     {"reply": {"body": NULL, "content_type": "text/plain", "status": 400}},

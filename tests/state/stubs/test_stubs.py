@@ -807,6 +807,10 @@ def test_a_prepared_call_has_its_own_id_wherever_tools_are_called(
             {"text": "a", "finish_reason": "length", "usage": {"prompt_tokens": 3, "cached_tokens": 1}},
             Prepared(ScriptedOutput("a", finish_reason="length", counts=Counts(3, None, 1))),
         ),
+        (
+            {"choices": ["a", {"json": [1], "finish_reason": "length"}], "usage": {"prompt_tokens": 3}},
+            Prepared(ScriptedOutput("a", counts=Counts(3), others=(ScriptedOutput("[1]", finish_reason="length"),))),
+        ),
         ({"body": "busy", "status": 503}, Prepared(Raw(503, b"busy", "text/plain; charset=utf-8"))),
         ({"body": {"a": None}}, Prepared(Raw(200, b'{"a": null}', "application/json"))),
         ({"body": '{"broken'}, Prepared(Raw(200, b'{"broken', "application/json"))),
@@ -860,11 +864,19 @@ def test_what_a_stub_says_of_all_its_replies_gives_way_to_what_a_reply_says_itse
         ({"script": [{"match": {}, "replies": []}]}, "stub.script[0]: unknown key 'replies'"),
         ({"match": {"prompt": 1}, "reply": "a"}, "stub.match.prompt: 1 is not a string"),
         (
-            {"reply": {"id": "a", "choices": []}},
+            {"reply": {"id": "a", "choices": [], "usage": {}}},
             "stub.reply: unknown key 'id'. Known: text, chunks, json, refusal, tool_calls, reasoning, finish_reason, "
-            "usage, embedding, scores, body, body_base64, file, status, content_type, event_times, error, faults, "
-            "latency, output_tokens, seed, headers, template. A whole response body is { body = {...} }, in Python "
-            "raw({...}); JSON that the model writes is",
+            "choices, usage, embedding, scores, body, body_base64, file, status, content_type, event_times, error, "
+            "faults, latency, output_tokens, seed, headers, template. A whole response body is { body = {...} }, in "
+            "Python raw({...}); JSON that the model writes is",
+        ),
+        ({"reply": {"choices": []}}, "stub.reply.choices: must be a list with at least one item"),
+        ({"reply": {"choices": ["a", {"index": 1}]}}, "stub.reply.choices[1]: unknown key 'index'. Known: text,"),
+        ({"reply": {"choices": ["a", {}]}}, "stub.reply.choices[1]: has no content; add one of text,"),
+        ({"reply": {"choices": ["a"], "text": "b"}}, "stub.reply: text cannot be beside choices; put it into one of"),
+        (
+            {"reply": {"choices": ["a", {"chunks": [{"text": "b", "delay": 1}]}]}},
+            "stub.reply.choices[1]: choices come together: only the first can have delays",
         ),
         ({"replies": ["a", 5]}, 'stub.replies[1]: 5 is not valid; write "It rains." or { text = '),
         (
