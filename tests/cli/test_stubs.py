@@ -21,6 +21,7 @@ from mockserver import MockServer, raw
 from mockserver.cli import main
 from mockserver.state.settings.config_file import from_toml
 from mockserver.state.settings.options import settle
+from tests.support.asking import FROZEN
 from tests.support.http import Transcript, exchange
 
 CHAT = {"model": "gpt://f/yandexgpt/latest", "messages": [{"role": "user", "content": 'Say "hi", it\'s me'}]}
@@ -97,7 +98,7 @@ def interaction(asked: tuple[str, str, Any], answer: Transcript, *, packed: bool
 def recorded(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Transcript]]:
     """A folder with recordings of the same traffic, and the answers that were given."""
     folder = tmp_path_factory.mktemp("recorded")
-    with MockServer(seed=7) as server:
+    with MockServer(seed=7, created=FROZEN) as server:
         server.on(dialect="cerebras", body={"$.max_tokens": 8}, stream=False).once().error("rate_limit", retry_after=3)
         answers = [exchange(server.url, *each) for each in ASKED]
         for kind in ("jsonl", "har"):
