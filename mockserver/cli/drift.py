@@ -1,9 +1,7 @@
 """`mockserver drift`: how recorded answers of a vendor differ from those that its dialect gives here.
 
 Each recorded request is answered again, with the model writing what it wrote then, and the two answers are compared in
-status, headers and shape. The shape of JSON is what a server answers the same way each time: keys with their order and
-types, the words of the protocol, the format of ids. A stream repeats events of the same shape for each token, so those
-count as one; then the two sequences are aligned, as a diff aligns lines. A refusal for reasons outside the request,
+status, headers and outline: what a server answers the same way each time. A refusal for reasons outside the request,
 such as limits, keys and outages, is compared with the dialect's own refusals of the same status.
 """
 
@@ -13,8 +11,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
-from difflib import SequenceMatcher
-from itertools import zip_longest
+from fnmatch import fnmatchcase
 from typing import Any, NamedTuple
 
 from mockserver.cli.command import Command, argument, checked_names, print_error, read_input, settings_of
@@ -23,22 +20,12 @@ from mockserver.core.failures import Refusal
 from mockserver.core.installed import load_dialects
 from mockserver.core.messages import pluralize
 from mockserver.core.timeline import Reply
-from mockserver.pipeline import complete, parse
-from mockserver.recordings import (
-    CIRCUMSTANCES,
-    Lost,
-    Recorded,
-    RecordedEvent,
-    call_of,
-    events_of,
-    is_significant,
-    route_of,
-    scripted_output,
-)
+from mockserver.pipeline import complete
+from mockserver.recordings import CIRCUMSTANCES, Lost, Recorded, events_of, is_significant, parsed, scripted_output
 from mockserver.recordings.stubs import complaints
 from mockserver.recordings.traffic import exchanges_in
 from mockserver.routes import Routes
-from mockserver.state.context import HeaderError, make_context, refuse
+from mockserver.state.context import refuse
 from mockserver.state.settings import Settings
 from mockserver.state.stubs.parse_replies import is_stream
 from mockserver.state.stubs.stub import Prepared
@@ -48,22 +35,19 @@ _WORDS = ("object", "role", "type", "finish_reason", "model")
 _IDS = re.compile(r"(?:.*_)?(?:id|fingerprint)")
 # Objects whose keys are data: all keys share one path.
 _MAPS = ("top_logprobs[]",)
-_PREFIX = re.compile(r"[A-Za-z]+[-_:]")
-_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
-# A number in an id with at most so many digits is a time or an index rather than random.
-_LONGEST_NUMBER = 12
+# What an id begins with, unless that begins a UUID.
+_PREFIX = re.compile(r"\A(?![0-9a-f]{8}-)[A-Za-z]+[-_:]")
 # Ids and numbers in a refusal's message, which differ from one refusal to the next.
 _VARYING = re.compile(r"[0-9a-f]{8}[0-9a-f-]*|\d+(?:\.\d+)?")
-_TYPES = {type(None): "null", bool: "boolean", int: "integer", float: "number", str: "string", list: "array"}
-# Two events in the same place are compared in detail if they have at least this share of their parts in common.
-_LEAST_SHARED = 0.1
-# How many different events of a longer stream are compared.
-_MOST_EVENTS = 200
-# How many places of one difference are named; the others are counted.
-_MOST_PLACES = 4
+_TYPES = {type(None): "null", bool: "boolean", int: "integer", float: "number", list: "array", dict: "object"}
+# Events that only keep a connection open.
+_PINGS = ("", {"type": "ping"})
+# The events of a stream that there may be none of, if an answer is short.
+_BETWEEN = "events between"
 
-# By paths such as `choices[].delta.role`, in order: what is there, which is types, words and the forms of ids.
-Shape = Mapping[str, frozenset[str]]
+# By event and path in it, such as `choices[].delta.role`: what is there, which is types, words and the forms of ids. A
+# stream has many events of a name, which count as one; a body is one event without a name.
+Outline = Mapping[tuple[str, str], Set[str]]
 
 
 class Difference(NamedTuple):
@@ -75,13 +59,9 @@ class Difference(NamedTuple):
 
 
 class Compared(NamedTuple):
-    """A compared exchange. `status` and `streamed` are those of the recorded answer."""
+    """What a comparison finds. `kind` says what was answered: the operation, the status, whether streamed."""
 
-    place: str
-    dialect: str
-    operation: str
-    status: int
-    streamed: bool
+    kind: str
     differences: tuple[Difference, ...]
 
 
@@ -90,257 +70,175 @@ def compare(exchange: Recorded, routes: Routes, settings: Settings, ignored: Seq
 
     Differences at the `ignored` places do not count, in any event of a stream; `*` matches anything.
     """
-    route = route_of(exchange, routes)
-    if route is None or route.operation is None:
+    plan = parsed(exchange, routes, settings)
+    if isinstance(plan, Lost):
+        return plan
+    dialect, operation = plan.context.route.dialect, plan.context.route.operation
+    if operation is None:
         return Lost(exchange.place, f"no dialect serves {exchange.method} {exchange.path}")
-    try:
-        plan = parse(make_context(call_of(exchange, route), route, settings))
-    except HeaderError as error:
-        return Lost(exchange.place, str(error))
-    streamed = is_stream(exchange.answered.get("content-type", ""))
-    events = events_of(exchange.answer, streamed=streamed)
-    rows = route.dialect.errors[plan.context.scope.edition] if exchange.status in CIRCUMSTANCES else {}
-    kinds = [kind for kind, row in rows.items() if row.status == exchange.status]
+    errors = dialect.errors[plan.context.scope.edition] if exchange.status in CIRCUMSTANCES else {}
+    kinds = [kind for kind, row in errors.items() if row.status == exchange.status]
     replies: list[Reply] = [refuse(Refusal(kind), plan.context, plan.request) for kind in kinds]
     if not replies:
         if plan.asks_model:
-            plan.prepared = Prepared(scripted_output(events))
+            plan.prepared = Prepared(scripted_output(exchange.events))
         complete(plan)
         assert plan.reply is not None, "a completed plan has a reply"
         replies = [plan.reply]
     # If several answers are possible, the most similar one counts.
-    found = min(([*_differences(exchange, events, each)] for each in replies), key=len)
-    may_differ = re.compile("|".join(re.escape(place).replace(r"\*", ".*") for place in ignored) or "(?!)")
-    kept = tuple(dict.fromkeys(each for each in found if not may_differ.fullmatch(each.where.rpartition(": ")[2])))
-    return Compared(exchange.place, route.dialect.name, route.operation.name, exchange.status, streamed, kept)
+    found = min(([*_differences(exchange, each)] for each in replies), key=len)
+    patterns = [place.replace("[", "[[]") for place in ignored]
+    kept = [it for it in found if not any(fnmatchcase(it.where.rpartition(": ")[2], each) for each in patterns)]
+    kind = f"{dialect.name} {operation.name}, {exchange.status}{', streamed' * exchange.streamed}"
+    return Compared(kind, tuple(kept))
 
 
-def _differences(recorded: Recorded, events: Sequence[RecordedEvent], reply: Reply) -> Iterator[Difference]:
+def _differences(recorded: Recorded, reply: Reply) -> Iterator[Difference]:
     answer = b"".join(data for frames in reply.frames for data in frames.data)
     if recorded.status != reply.status:
-        yield Difference("status", _status(recorded.status, recorded.answer), _status(reply.status, answer))
+        both = (recorded.status, recorded.answer), (reply.status, answer)
+        yield Difference("status", *(f"{status}: {body.decode(errors='replace')}" for status, body in both))
         return
     headers = recorded.answered, by_name(reply.headers)
     types = [each.get("content-type", "").replace(" ", "").lower() for each in headers]
-    if types[0] and types[0] != types[1]:
-        yield Difference("header content-type", *(each.get("content-type", "") for each in headers))
     theirs, ours = ({name for name, value in each.items() if is_significant(name, value)} for each in headers)
     # Many recordings keep hardly any headers.
-    for name in sorted(theirs ^ ours) if theirs else ():
+    names = theirs ^ ours if theirs else set[str]()
+    for name in sorted(names | {"content-type"} if types[0] not in ("", types[1]) else names):
         yield Difference(f"header {name}", *(each.get(name, "") for each in headers))
-    if is_stream(types[0]) == is_stream(types[1]):
-        answered = events_of(answer, streamed=is_stream(types[1]))
+    if recorded.streamed == is_stream(types[1]):
+        events, answered = recorded.events, events_of(answer, streamed=recorded.streamed)
         # Some recorders sort keys.
         if all(json.dumps(value) == json.dumps(value, sort_keys=True) for _, value in events):
             answered = [each._replace(value=json.loads(json.dumps(each.value, sort_keys=True))) for each in answered]
-        yield from _event_differences(*(_events(each, refused=reply.status >= 400) for each in (events, answered)))
+        yield from _outline_differences(*(_outline(each, refused=reply.status >= 400) for each in (events, answered)))
 
 
-def _status(status: int, body: bytes) -> str:
-    return f"{status}: {_short(body.decode(errors='replace'))}" if status >= 400 else str(status)
+# --- outlines -----------------------------------------------------------------------------------------------------
 
 
-def _short(text: str) -> str:
-    words = " ".join(text.split())
-    return words if len(words) <= 160 else f"{words[:160]}..."
+def _outline(events: Iterable[tuple[Sequence[str], Any]], *, refused: bool) -> Outline:
+    """The outline of events, each with its fields as they are written; in a refusal all strings are words."""
+    outline = defaultdict[tuple[str, str], set[str]](set)
+    for fields, value in events:
+        if value not in _PINGS:
+            whole, *parts = _parts(value, refused=refused)
+            event = _name_of(dict([whole, *parts]), is_first=not outline) if fields else ""
+            for path, kind in (whole, ("its fields", ", ".join(map(repr, fields))), *parts):
+                outline[event, path].add(kind)
+    return outline
 
 
-# --- the shape of a value -----------------------------------------------------------------------------------------
+def _parts(value: Any, path: str = "", key: str = "", *, refused: bool) -> Iterator[tuple[str, str]]:
+    """Each path in a JSON value, with what is there; a text that is not JSON stands for itself."""
+    if not isinstance(value, str):
+        yield path, _TYPES[type(value)]
+    elif not path:
+        yield path, value
+    elif _IDS.fullmatch(key):
+        rest = _PREFIX.sub("", value)
+        yield path, f"{value.removesuffix(rest)}<{'number' if rest.isdecimal() else f'{len(rest)} characters'}>"
+    elif refused:
+        yield path, f'"{_VARYING.sub("#", value)}"'
+    else:
+        yield path, f'"{value}"' if key in _WORDS else "string"
+    if isinstance(value, dict):
+        for name, each in value.items():
+            inner = f"{path}{{}}" if path.endswith(_MAPS) else f"{path}.{name}" if path else name
+            yield from _parts(each, inner, name, refused=refused)
+    elif isinstance(value, list):
+        for each in value:
+            yield from _parts(each, f"{path}[]", key, refused=refused)
 
 
-def _shape_of(value: Any, *, refused: bool) -> Shape:
-    """The shape of a JSON value, which may be a refusal; a text that is not JSON has itself for a shape."""
-    if isinstance(value, str):
-        return {"": frozenset([value])}
-    shape = defaultdict[str, set[str]](set)
-
-    def visit(each: Any, path: str, key: str) -> None:
-        found = _TYPES.get(type(each), "object")
-        if isinstance(each, str) and _IDS.fullmatch(key):
-            found = _form(each)
-        elif isinstance(each, str) and (refused or key in _WORDS):
-            found = f'"{_VARYING.sub("#", each) if refused else each}"'
-        shape[path].add(found)
-        if isinstance(each, dict):
-            for name, inner in each.items():
-                visit(inner, path + ("{}" if path.endswith(_MAPS) else f".{name}" if path else name), name)
-        elif isinstance(each, list):
-            for inner in each:
-                visit(inner, f"{path}[]", key)
-
-    visit(value, "", "")
-    return {path: frozenset(found) for path, found in shape.items()}
+def _name_of(parts: Mapping[str, str], *, is_first: bool) -> str:
+    """The name of an event: its text or type, or of a chunk of a chat what it is for."""
+    if "type" in parts or parts[""] != "object":
+        return parts.get("type", parts[""]).strip('"')
+    if parts.get("choices[].finish_reason", "null") != "null":
+        return "event with a finish_reason"
+    return "event without choices" if "choices[]" not in parts else "first event" if is_first else _BETWEEN
 
 
-def _form(name: str) -> str:
-    """The prefix of an id, and whether the rest is a UUID or a number, or else how long it is."""
-    begins = _PREFIX.match(name)
-    prefix = begins[0] if begins and not _UUID.fullmatch(name) else ""
-    rest = name.removeprefix(prefix)
-    if _UUID.fullmatch(rest):
-        return f"{prefix}<UUID>"
-    is_number = rest.isdecimal() and len(rest) <= _LONGEST_NUMBER
-    return f"{prefix}<number>" if is_number else f"{prefix}<{len(rest)} characters>"
+def _can_have(outline: Outline, event: str, path: str) -> bool:
+    """Whether there is something at a path, or could be: an empty array tells nothing of its items."""
+    parent = outline.get((event, path.rpartition(".")[0]), ())
+    could = "object" in parent and not path.endswith(("[]", "{}")) if path else event != _BETWEEN
+    return could or (event, path) in outline
 
 
-def _shape_differences(recorded: Shape, answered: Shape) -> Iterator[Difference]:
-    """Where two shapes differ, by paths in the order in which they were recorded."""
-    for path in dict.fromkeys((*recorded, *answered)):
-        theirs, ours = recorded.get(path, frozenset()), answered.get(path, frozenset())
+def _outline_differences(recorded: Outline, answered: Outline) -> Iterator[Difference]:
+    """Where two outlines differ, in the order in which they were recorded."""
+    for event, path in dict.fromkeys((*recorded, *answered)):
+        kinds = (sorted(each.get((event, path), ())) for each in (recorded, answered))
+        theirs, ours = (" or ".join(each).replace("integer or number", "number") for each in kinds)
         # A measured number may happen to be an integer.
-        agree = theirs == ours or (theirs | ours <= {"integer", "number"} and "number" in theirs)
-        if not agree and _can_have(recorded, path) and _can_have(answered, path):
-            words = (" or ".join(sorted(each)) for each in (theirs, ours))
-            yield Difference(path, *words) if path else Difference("the body", *map(_short, words))
-    common = [path for path in recorded if path in answered], [path for path in answered if path in recorded]
+        agree = theirs == ours or (theirs, ours) == ("number", "integer")
+        if not agree and _can_have(recorded, event, path) and _can_have(answered, event, path):
+            yield Difference(_where(event, path), theirs, ours)
+    common = [each for each in recorded if each in answered], [each for each in answered if each in recorded]
     moved = next((pair for pair in zip(*common, strict=True) if pair[0] != pair[1]), None)
     if moved is not None:
-        yield Difference("order of keys", *moved)
+        yield Difference("order", *(_where(*each) for each in moved))
 
 
-def _can_have(shape: Shape, path: str) -> bool:
-    """Whether there is something at a path, or could be; an empty array tells nothing of its items."""
-    return path in shape or (not path.endswith(("[]", "{}")) and "object" in shape.get(path.rpartition(".")[0], ()))
-
-
-# --- events -------------------------------------------------------------------------------------------------------
-
-
-class _Event(NamedTuple):
-    """Consecutive events with the same lines and the same shape, or a body, which has no lines; `where` is the place in
-    the stream in words."""
-
-    lines: tuple[str, ...]
-    shape: Shape
-    where: str
-
-    @property
-    def parts(self) -> Set[object]:
-        """What the shape has at each path."""
-        return frozenset(self.shape.items())
-
-    @property
-    def description(self) -> str:
-        """The description of an event without a counterpart."""
-        paths = [path for path in self.shape if path and not path.endswith("[]")]
-        return f"an event with {', '.join(paths)}" if paths else _short(" or ".join(self.shape[""]))
-
-    def resembles(self, other: "_Event") -> bool:
-        """Whether the two can be compared in detail, as bodies always are."""
-        return not self.where or len(self.parts & other.parts) >= _LEAST_SHARED * len(self.parts | other.parts)
-
-    def is_covered(self, others: Iterable["_Event"]) -> bool:
-        """Whether other events have all its parts: where a server joins or splits tokens may be chance. They never
-        have those of a text such as `[DONE]`."""
-        return len(self.shape) > 1 and self.parts <= {part for other in others for part in other.shape.items()}
-
-
-def _events(answer: Iterable[RecordedEvent], *, refused: bool) -> list[_Event]:
-    events: list[_Event] = []
-    for lines, value in answer:
-        shape = _shape_of(value, refused=refused)
-        if not events or (lines, shape) != events[-1][:2]:
-            events.append(_Event(lines, shape, "events between" if lines else ""))
-    events = events[:_MOST_EVENTS]
-    for index, where in ((-2, "event before the last"), (-1, "last event"), (0, "first event")):
-        if -len(events) <= index < len(events) and events[index].where:
-            events[index] = events[index]._replace(where=where)
-    return events
-
-
-def _event_differences(recorded: Sequence[_Event], answered: Sequence[_Event]) -> Iterator[Difference]:
-    """The differences between events that correspond, and the events without a counterpart."""
-    matcher = SequenceMatcher(None, [it.parts for it in recorded], [it.parts for it in answered], autojunk=False)
-    for _, one, end, other, other_end in matcher.get_opcodes():
-        for theirs, ours in zip_longest(recorded[one:end], answered[other:other_end]):
-            if theirs and ours and theirs.resembles(ours):
-                if theirs.lines != ours.lines:
-                    lines = (" ".join(map(repr, each.lines)) for each in (theirs, ours))
-                    yield Difference(f"{theirs.where}, its lines", *lines)
-                # Which texts a server joins in one event may be chance.
-                if theirs.shape == ours.shape or not (theirs.is_covered(answered) and ours.is_covered(recorded)):
-                    for each in _shape_differences(theirs.shape, ours.shape):
-                        yield each._replace(where=f"{theirs.where}: {each.where}" if theirs.where else each.where)
-                continue
-            if theirs and not theirs.is_covered(answered):
-                yield Difference(theirs.where, theirs.description, "")
-            if ours and not ours.is_covered(recorded):
-                yield Difference(ours.where, "", ours.description)
+def _where(event: str, path: str) -> str:
+    return f"{event}: {path}".strip(": ") or "the body"
 
 
 # --- the command --------------------------------------------------------------------------------------------------
 
 
 def compare_recordings(options: argparse.Namespace) -> int:
-    """Print the differences; exit code 1 if there are any, or if nothing could be compared."""
+    """Print the differences; exit code 1 if there are any, or if nothing could be compared.
+
+    Answers of a kind that differ in the same way are told together.
+    """
     # Stubs, quotas and faults are not part of a vendor's API. Keys in a recording are masked, and were valid then.
     settings = replace(settings_of(options), stubs=None, stub=(), quota=(), fault=(), auth="off")
     checked_names(settings)
     routes = Routes(load_dialects(), settings)
-    found: list[Compared | Lost] = []
+    compared = defaultdict[Compared, list[str]](list)
+    lost: list[Lost] = []
     for source in options.recording:
         for each in exchanges_in("drift", read_input(source), source):
-            placed = each._replace(place=f"{source}, {each.place}")
-            found.append(placed if isinstance(placed, Lost) else compare(placed, routes, settings, options.ignore))
-    compared = [each for each in found if isinstance(each, Compared)]
-    lost = [each for each in found if isinstance(each, Lost)]
-    are_alike = not any(each.differences for each in compared)
-    if options.json:
-        exchanges = [each._asdict() | {"differences": [it._asdict() for it in each.differences]} for each in compared]
-        table = {"alike": are_alike, "exchanges": exchanges, "lost": [each._asdict() for each in lost]}
-        print(json.dumps(table, indent=2, ensure_ascii=False))
-    else:
-        for complaint in complaints(lost):
-            print_error(complaint)
-        print(_report(compared, len(lost)))
+            place = f"{source}, {each.place}"
+            found = each if isinstance(each, Lost) else compare(each, routes, settings, options.ignore)
+            if isinstance(found, Lost):
+                lost.append(found._replace(place=place))
+            else:
+                compared[found].append(place)
+    for complaint in complaints(lost):
+        print_error(complaint)
+    total = sum(map(len, compared.values()))
+    different = sum(len(places) for found, places in compared.items() if found.differences)
+    left_out = f"; {pluralize(len(lost), 'exchange')} not compared" if lost else ""
+    print(f"{pluralize(total, 'answer')} compared: {total - different} alike, {different} different{left_out}")
+    for (kind, differences), places in compared.items():
+        if differences:
+            more = f" and {len(places) - 4} more" if len(places) > 4 else ""
+            print(f"\n{kind}  ({'; '.join(places[:4])}{more})")
+        for where, recorded, answered in differences:
+            print(f"  {where}: recorded {_short(recorded)}, answered {_short(answered)}")
     if not compared:
         print_error("nothing could be compared")
-    return 0 if compared and are_alike else 1
+    return 0 if compared and not different else 1
 
 
-def _report(compared: Sequence[Compared], lost: int) -> str:
-    """The comparison as text: how many answers are alike, and then the differences for each kind of answer, which are
-    expected to have the same shape."""
-    groups = defaultdict[str, list[Compared]](list)
-    for each in compared:
-        if each.differences:
-            groups[f"{each.dialect} {each.operation}, {each.status}{', streamed' * each.streamed}"].append(each)
-    different = sum(map(len, groups.values()))
-    left_out = f"; {pluralize(lost, 'exchange')} not compared" if lost else ""
-    alike = f"{len(compared) - different} alike, {different} different"
-    lines = [f"{pluralize(len(compared), 'answer')} compared: {alike}{left_out}"]
-    for kind, group in groups.items():
-        everywhere = [each.place for each in group]
-        lines += ["", f"{kind}  ({_named(everywhere)})"]
-        for difference in dict.fromkeys(it for each in group for it in each.differences):
-            where, recorded, answered = difference
-            at = [each.place for each in group if difference in each.differences]
-            only = f"  ({_named(at)})" if at != everywhere else ""
-            lines.append(f"  {where}: recorded {recorded or 'nothing'}, answered {answered or 'nothing'}{only}")
-    return "\n".join(lines)
-
-
-def _named(places: Sequence[str]) -> str:
-    more = len(places) - _MOST_PLACES
-    return "; ".join(places[:_MOST_PLACES]) + (f" and {more} more" if more > 0 else "")
+def _short(text: str) -> str:
+    words = " ".join(text.split()) or "nothing"
+    return words if len(words) <= 160 else f"{words[:160]}..."
 
 
 COMMAND = Command(
     compare_recordings,
     (
         argument("recording", nargs="+", metavar="FILE", help="*.jsonl, *.har or *.yaml; - for standard input"),
-        argument(
-            "--ignore",
-            action="append",
-            default=[],
-            metavar="PLACE",
-            help="a place to ignore, such as 'usage.*'; may be repeated",
-        ),
-        argument("--json", action="store_true", help="print all differences of all exchanges as JSON"),
+        argument("--ignore", action="append", default=[], metavar="PLACE", help="may differ: 'usage.*'; repeatable"),
     ),
     takes_settings=True,
     matter=("dialect", "edition"),
-    about="Answers each recorded request anew, with a model that says what was recorded, and compares what a "
-    "vendor's server does the same way each time: the status, the headers that clients act on, keys with their "
-    "order and types, the sequence of a stream's events, the words of a refusal.",
+    about="Answers each recorded request anew, with a model that says what was recorded, and compares what a server "
+    "does the same way each time: the status, the headers that clients act on, keys with their order and types, the "
+    "events of a stream, the words of a refusal.",
 )

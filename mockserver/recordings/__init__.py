@@ -15,8 +15,12 @@ from mockserver.core.generation import FinishReason
 from mockserver.core.json_values import nests_absurdly
 from mockserver.core.secrets import is_secret
 from mockserver.model.prepared import Counts, ScriptedCall, ScriptedOutput
+from mockserver.pipeline import parse
 from mockserver.routes import Routes, choose_dialect
-from mockserver.state.context import RouteMatch
+from mockserver.state.context import HeaderError, RouteMatch, make_context
+from mockserver.state.plan import Plan
+from mockserver.state.settings import Settings
+from mockserver.state.stubs.parse_replies import is_stream
 
 # Statuses that are due to the state of the vendor or the caller, not to the request.
 CIRCUMSTANCES = (401, 402, 403, 408, 429, *range(500, 600))
@@ -57,6 +61,16 @@ class Recorded(NamedTuple):
     first: float | None = None
     gap: float | None = None
     times: tuple[float, ...] = ()
+
+    @property
+    def streamed(self) -> bool:
+        """Whether the answer is a stream of events."""
+        return is_stream(self.answered.get("content-type", ""))
+
+    @property
+    def events(self) -> "list[RecordedEvent]":
+        """The events of the answer; a body is one."""
+        return events_of(self.answer, streamed=self.streamed)
 
 
 class Lost(NamedTuple):
@@ -119,6 +133,17 @@ def call_of(recorded: Recorded, route: RouteMatch) -> Call:
     key = (b"api-key", b"recorded") if "api-key" in recorded.headers else _KEY
     sent = ((name.encode("latin-1", "replace"), value.encode("latin-1", "replace")) for name, value in plain)
     return Call(recorded.method, route.path, Headers([key, *sent]), recorded.body, recorded.query)
+
+
+def parsed(recorded: Recorded, router: Routes, settings: Settings) -> Plan | Lost:
+    """A recorded request as its dialect understands it, or why none does."""
+    route = route_of(recorded, router)
+    if route is None:
+        return Lost(recorded.place, f"no dialect serves {recorded.method} {recorded.path}")
+    try:
+        return parse(make_context(call_of(recorded, route), route, settings))
+    except HeaderError as error:
+        return Lost(recorded.place, str(error))
 
 
 def is_significant(name: str, value: str) -> bool:

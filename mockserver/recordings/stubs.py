@@ -21,11 +21,10 @@ from mockserver.core.matching.values import CriteriaError
 from mockserver.core.matching.whole_requests import OF_CALLER, WHOLE_WITH_IDS, read_volatile
 from mockserver.core.messages import short_repr, unknown_name
 from mockserver.core.secrets import is_secret, masked_body, masked_query
-from mockserver.pipeline import parse
-from mockserver.recordings import Lost, Recorded, call_of, can_be_sent, is_significant, route_of
+from mockserver.recordings import Lost, Recorded, can_be_sent, is_significant, parsed
 from mockserver.recordings.traffic import exchanges_in
 from mockserver.routes import Routes
-from mockserver.state.context import HeaderError, RouteMatch, make_context
+from mockserver.state.context import RouteMatch
 from mockserver.state.facts import RequestFacts
 from mockserver.state.settings import ConfigError, Settings
 from mockserver.state.stubs.parse_replies import is_stream, with_files
@@ -186,13 +185,10 @@ def complaints(lost: Sequence[Lost]) -> list[str]:
 
 def _understood(recorded: Recorded, router: Routes, settings: Settings, match: str) -> _Asked | Lost:
     """The request as its dialect understands it, or why no stub could answer it."""
-    route = route_of(recorded, router)
-    if route is None:
-        return Lost(recorded.place, f"no dialect serves {recorded.method} {recorded.path}")
-    try:
-        plan = parse(make_context(call_of(recorded, route), route, settings))
-    except HeaderError as error:
-        return Lost(recorded.place, str(error))
+    plan = parsed(recorded, router, settings)
+    if isinstance(plan, Lost):
+        return plan
+    route = plan.context.route
     if plan.refusal is not None and match != EXACT and route.operation is not None:
         return Lost(
             recorded.place,
