@@ -2,6 +2,7 @@
 
     { kind = "error", error = "rate_limit", retry_after = 2, times = 2 }
     { kind = "cut", after_event = 5, share = 0.01, match = { dialect = "cerebras" } }
+    { kind = "reset", after_event = "random" }
     { kind = "html", from = 10, for = 30, share = [0, 0.5] }
     { scenario = "outage", for = 30 }
 
@@ -21,7 +22,18 @@ from mockserver.core.matching.values import CriteriaError
 from mockserver.core.messages import short_repr, unknown_name
 from mockserver.core.toml import TomlError, read_toml_value
 from mockserver.faults.catalogue import FAULTS, FaultKind
-from mockserver.faults.rules import COUNT_KEYS, PLACE_KEYS, TEXT, WINDOW_KEYS, Chance, Fault, Place, ValueType, fits
+from mockserver.faults.rules import (
+    COUNT_KEYS,
+    PLACE_KEYS,
+    RANDOM,
+    TEXT,
+    WINDOW_KEYS,
+    Chance,
+    Fault,
+    Place,
+    ValueType,
+    fits,
+)
 
 _CHANCE_KEYS = {**COUNT_KEYS, **WINDOW_KEYS}
 # The fields of a chance whose keys have other names.
@@ -129,7 +141,7 @@ def read_fault(table: object) -> Fault:
     return Fault(
         kind=name,
         settings=_settings(name, kind, table),
-        place=Place(**_typed(name, table, PLACE_KEYS)),
+        place=Place(RANDOM) if table.get("after_event") == RANDOM else Place(**_typed(name, table, PLACE_KEYS)),
         chance=_chance(name, {"for": _LISTENER_FAILS, **table} if kind.listens else table),
         match=_match(name, table.get("match", {})),
     )

@@ -7,15 +7,18 @@ from typing import Any, Literal, NamedTuple
 
 from mockserver.core.matching.requests import ANYTHING, RequestMatcher
 
+# A place that is drawn for each answer.
+RANDOM: Literal["random"] = "random"
+
 
 @dataclass(frozen=True, slots=True)
 class Place:
     """Where a fault is applied: after so many events, tokens or bytes of the body, or `at` so many seconds.
 
-    Without any of these it is applied at the beginning.
+    Without any of these it is applied at the beginning. A random event is drawn before the fault is applied.
     """
 
-    after_event: int | None = None
+    after_event: int | Literal["random"] | None = None
     after_token: int | None = None
     after_bytes: int | None = None
     at: float | None = None

@@ -128,7 +128,7 @@ def events_after(events: StreamEvents, place: Place) -> StreamEvents:
 
 def _reached(place: Place, event: StreamEvent, sent: int, tokens: int) -> bool:
     """Whether the place is before this event."""
-    if place.after_event is not None:
+    if isinstance(place.after_event, int):
         return sent >= place.after_event
     if place.after_token is not None:
         return tokens >= place.after_token

@@ -7,6 +7,7 @@ retries can succeed, and the share is also that of a load test which repeats one
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from email.utils import formatdate
 from functools import partial
 from typing import NamedTuple
@@ -20,8 +21,8 @@ from mockserver.core.seeding import Draws, derive
 from mockserver.core.timeline import RawHeaders, TimedFrames, Timeline
 from mockserver.faults.catalogue import FAULTS
 from mockserver.faults.parse_faults import FaultError, read_faults
-from mockserver.faults.rules import Chance, Fault, is_open, triggers
-from mockserver.faults.streams import Vendor, differ, events_of, split_at
+from mockserver.faults.rules import RANDOM, Chance, Fault, Place, is_open, triggers
+from mockserver.faults.streams import Vendor, differ, events_of, goes_on_twice, split_at
 from mockserver.latency.timing import instant, to_timeline
 from mockserver.model.prepared import ScriptedOutput
 from mockserver.state.context import HeaderError, RequestContext, refuse
@@ -184,6 +185,8 @@ def check_faults(prepared: Prepared, plan: Plan) -> None:
 
 def apply_faults(plan: Plan) -> None:
     """Change the timeline by each triggered fault, in turn, and keep those that had an effect."""
+    if any(each.fault.place.after_event == RANDOM for each in plan.triggered):
+        plan.triggered = tuple(_placed(each, number, plan) for number, each in enumerate(plan.triggered))
     timeline, applied = plan.timeline, list[TriggeredFault]()
     vendor = Vendor(partial(_words, plan), plan.context.route.dialect.finish_keys)
     for each in plan.triggered:
@@ -201,6 +204,18 @@ def apply_faults(plan: Plan) -> None:
         applied.append(each)
         timeline = after
     plan.timeline, plan.applied = timeline, tuple(applied)
+
+
+def _placed(each: TriggeredFault, number: int, plan: Plan) -> TriggeredFault:
+    """The fault with its place: a random one is after the first event and before the last, before the only one, and
+    another for each attempt."""
+    if each.fault.place.after_event != RANDOM:
+        return each
+    call, needed = plan.context.call, 2 if each.kind.within is goes_on_twice else 1
+    possible = sum(1 for _ in events_of(plan.timeline)) - needed
+    drawn = derive(plan.context.scope.seed, "place", call.path, call.fingerprint, plan.attempt, number)
+    after = 1 + Draws(drawn).below(possible) if possible > 0 else 0
+    return each._replace(fault=replace(each.fault, place=Place(after)))
 
 
 def _takes_effect(each: TriggeredFault, timeline: Timeline, plan: Plan, applied: Sequence[TriggeredFault]) -> bool:

@@ -286,6 +286,31 @@ def test_an_armed_rule_counts_apart_from_one_of_the_settings() -> None:
     assert picked == [["html", "empty"], []]
 
 
+PLACED = [kind for kind in FAULTS if "after_event" in FAULTS[kind].places]
+
+
+@pytest.mark.parametrize("kind", PLACED)
+def test_a_random_place_is_within_the_answer_and_another_for_each_request_and_each_attempt(kind: str) -> None:
+    fault = f'{{ kind = "{kind}", after_event = "random" }}'
+    settings, here = Settings(created=1e9, latency="off", fault=read_faults(fault)), Namespace("")
+
+    def drawn(prompt: str, *, stream: bool = True, space: Namespace = here) -> int:
+        body = {"model": "m", "prompt": prompt, "max_tokens": 20, "stream": stream}
+        [applied] = ask("cerebras", body, settings=settings, namespace=space).plan.applied
+        place = applied.fault.place.after_event
+        assert isinstance(place, int)
+        return place
+
+    events = len(ask("cerebras", {"model": "m", "prompt": "0", "max_tokens": 20, "stream": True}).events())
+    places = [drawn(f"{number}") for number in range(40)]
+    assert places == [drawn(f"{number}", space=Namespace("again")) for number in range(40)]
+    assert (len({*places}) > 5, min(places) > 0, max(places) < events) == (True, True, True)
+    if FAULTS[kind].harm == "truncates":
+        assert len({drawn("0") for _ in range(10)}) > 2
+    if not FAULTS[kind].streams:
+        assert drawn("0", stream=False) == 0
+
+
 @pytest.mark.parametrize("kind", [*(kind for kind, it in FAULTS.items() if it.within), "finish", "repeat"])
 def test_a_fault_whose_place_is_beyond_the_end_changes_nothing_and_is_not_noted(kind: str) -> None:
     body = {"model": "m", "prompt": "hello", "max_tokens": 8, "stream": True}

@@ -7,12 +7,12 @@ from mockserver.core.matching.requests import in_words
 from mockserver.core.messages import short_repr
 from mockserver.faults.catalogue import FAULTS
 from mockserver.faults.parse_faults import FaultError, read_table
-from mockserver.faults.rules import PLACE_KEYS, Fault
+from mockserver.faults.rules import Fault
 from mockserver.server.admin.endpoints import AdminError, AdminRequest, endpoint, per_namespace
 from mockserver.server.admin.schemas import (
     ANY,
     NUMBER,
-    SCHEMA_OF,
+    PLACES,
     TEXT,
     WHOLE,
     Schema,
@@ -34,7 +34,7 @@ _ARMED = table(
         "name": TEXT,
         "kind": one_of(FAULTS),
         "settings": by_name(ANY),
-        "place": table({place: maybe(SCHEMA_OF[type]) for place, type in PLACE_KEYS.items()}),
+        "place": table({name: maybe(place) for name, place in PLACES.items()}),
         "chance": table(
             {name: maybe(NUMBER) for name in ("times", "every", "skip", "share", "share_end", "start", "seconds")}
         ),

@@ -97,6 +97,11 @@ def maybe(schema: Schema) -> Schema:
 _MATCHER_OF = {str: "TextMatcher", bool: "FlagMatcher", int: "NumberMatcher"}
 # The schema of a value in a fault's table, by its type.
 SCHEMA_OF: Mapping[ValueType, Schema] = {rules.TEXT: TEXT, rules.WHOLE: WHOLE, rules.NUMBER: NUMBER}
+# Where a fault is applied.
+PLACES: Mapping[str, Schema] = {
+    **{place: {**SCHEMA_OF[type], "minimum": 0} for place, type in PLACE_KEYS.items()},
+    "after_event": either(COUNT, one_of((rules.RANDOM,))),
+}
 _WINDOW = {"from": "after how many seconds it begins", "for": "how many seconds it lasts"}
 # The settings of a latency that have a unit, and are therefore strings.
 _TIMES = ("network", "queue", "prefill", "prefill_per_token", "ttft", "itl", "stall")
@@ -296,8 +301,7 @@ def _fault_keys(kinds: Mapping[str, FaultKind]) -> dict[str, Schema]:
             if shape not in shapes_of_key.setdefault(key, []):
                 shapes_of_key[key].append(shape)
     settings = {key: shapes[0] if len(shapes) == 1 else either(*shapes) for key, shapes in shapes_of_key.items()}
-    places = {place: {**SCHEMA_OF[type], "minimum": 0} for place, type in PLACE_KEYS.items()}
-    return {"kind": explained({name: kind.summary for name, kind in kinds.items()}), **settings, **places}
+    return {"kind": explained({name: kind.summary for name, kind in kinds.items()}), **settings, **PLACES}
 
 
 def _chance_keys() -> dict[str, Schema]:
