@@ -344,7 +344,7 @@ def _to_live_page(incoming: _Incoming) -> Timeline | None:
 
 
 def _add_hint(plan: Plan, path: str, routes: Routes) -> None:
-    """Add a header of our own to the refusal of a request at a path, if another path would work."""
+    """Add a header of our own to the refusal of a request at a path, if it names what would work."""
     hint = _hint(plan, path, routes)
     if hint:
         header = (b"x-mockserver-hint", hint.encode("ascii", "replace"))
@@ -360,6 +360,8 @@ def _hint(plan: Plan, path: str, routes: Routes) -> str:
     assert plan.refusal is not None, "only refusals are given hints"
     if plan.refusal.kind is FailureKind.UNKNOWN_PATH or route.operation is None:
         return f"nearest: {', '.join(routes.nearest(path))}"
+    if plan.refusal.kind is FailureKind.UNSUPPORTED_MEDIA_TYPE:
+        return "a body of this type or encoding is not read: send Content-Type: application/json"
     if plan.refusal.kind not in (FailureKind.INVALID_REQUEST, FailureKind.UNKNOWN_MODEL):
         return ""
     others = [f"/{other.dialect.name}{path}" for other in route.others]

@@ -17,6 +17,7 @@ from mockserver.dialects.openai.refusals import (
     mentions_json,
     misplaced,
     refused,
+    sent_json,
     supported_efforts,
     unknown_model,
     unsupported,
@@ -35,12 +36,14 @@ Adapt = Callable[[Body, GenerationRequest], GenerationRequest | Refusal]
 
 
 class RequestRules(NamedTuple):
-    """By what requests are read: a contract, and in what a vendor differs a little, such as its families of models."""
+    """By what requests are read: a contract, and in what a vendor differs a little, such as its families of models, or
+    whether the type of a body matters."""
 
     contract: Contract
     family_of: Callable[[str], Family] = family_of
     translate: Translate | None = None
     adapt: Adapt | None = None
+    typed: bool = True
 
 
 def accept(
@@ -48,7 +51,7 @@ def accept(
 ) -> tuple[Body, Model, Family] | Refusal:
     """The body of a call, in OpenAI's words, the model that it asks, and the model's family; or why it is refused: for
     its form, its model or its fields."""
-    asked = json_object(call.body)
+    asked = sent_json(call) if rules.typed else json_object(call.body)
     if isinstance(asked, Refusal):
         return asked
     if "name" in scope.variables:

@@ -11,7 +11,7 @@ from mockserver.core.seeding import Draws, derive
 from mockserver.core.timeline import Reply
 from mockserver.dialects.contracts import Contract, components
 from mockserver.dialects.openai.models import snapshot_of
-from mockserver.dialects.openai.refusals import unknown_model, valid_body
+from mockserver.dialects.openai.refusals import refused, unknown_model, valid_body
 from mockserver.dialects.openai.replies import body_reply, plain
 
 _REQUEST = Contract(components(__package__, "openai"), "ModerationRequest")
@@ -49,6 +49,9 @@ def moderate(call: Call, scope: RequestScope) -> Reply | Refusal:
     name, given = body.get("model") or _USUAL_MODEL, body["input"]
     if scope.model(name) is None:
         return unknown_model(name, "moderations")
+    if name.startswith("text-moderation"):
+        # Retired in 2025, and since then refused (reported).
+        return refused(f"please request {_USUAL_MODEL}", "model")
     rows = given if isinstance(given, list) else [given]
     if any(isinstance(row, dict) for row in rows):
         kinds = {"image" if isinstance(row, dict) and row["type"] == "image_url" else "text" for row in rows}

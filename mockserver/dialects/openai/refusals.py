@@ -10,7 +10,7 @@ from mockserver.core.json_values import type_of
 from mockserver.dialects.contracts import Contract
 from mockserver.dialects.openai.errors import NO_MODEL
 from mockserver.dialects.openai.models import EFFORTS, Endpoint, Family
-from mockserver.dialects.openai.read import Body, content_text, json_object
+from mockserver.dialects.openai.read import Body, content_text, is_azure, json_object
 
 _REFERENCE = "Please check the API reference: https://platform.openai.com/docs/api-reference."
 # The most characters of a value that a message repeats.
@@ -25,9 +25,24 @@ def refused(message: str, param: str | None = None, code: str | None = None, sta
 # --- what breaks the contract ------------------------------------------------------------------------------------
 
 
+def sent_json(call: Call) -> dict[str, Any] | Refusal:
+    """The body of a call as a JSON object, or why it is none. What says that it is of another type is not looked at
+    (reported); what is said to Azure is not known to matter."""
+    if "json" not in (call.headers.get("content-type") or "json").lower() and not is_azure(call):
+        return Refusal(FailureKind.UNSUPPORTED_MEDIA_TYPE)
+    return json_object(call.body)
+
+
 def valid_body(call: Call, contract: Contract, *, responses: bool = False) -> Body | Refusal:
     """The body of a call that keeps to a contract, or why it is refused."""
-    body = json_object(call.body)
+    body = sent_json(call)
+    if isinstance(body, Refusal) and body.kind is FailureKind.UNSUPPORTED_MEDIA_TYPE:
+        kind = call.headers["content-type"][:LONGEST_ECHO]
+        words = (
+            f"Unsupported content type: '{kind}'. This API method only accepts 'application/json' requests, but you "
+            f"specified the header 'Content-Type: {kind}'. Please try again with a supported content type."
+        )
+        return body._replace(message=words, code="unsupported_content_type")
     if isinstance(body, Refusal) or contract.accepts(body):
         return body
     return explain(contract.violations(body), responses=responses)
@@ -46,7 +61,7 @@ def explain(violations: Sequence[Violation], *, responses: bool = False) -> Refu
 
 def _told(violations: Sequence[Violation], *, responses: bool) -> Refusal:
     unknown = [v for v in violations if v.rule == "additionalProperties" and len(v.path) == 1]
-    if not responses and any(v.path == ("model",) and v.found is None for v in violations):
+    if not responses and any(v.path == ("model",) and not v.found for v in violations):
         return refused(NO_MODEL)
     if unknown and not responses:
         names = ", ".join(str(v.path[0])[:LONGEST_ECHO] for v in unknown)

@@ -8,6 +8,7 @@ import orjson
 
 from mockserver.core.failures import FailureKind, Refusal
 from mockserver.dialects.openai.read import parameters_fault
+from mockserver.dialects.openai.refusals import LONGEST_ECHO
 from mockserver.model.schema import schema_fault
 
 Schema = Mapping[str, Any]
@@ -18,8 +19,10 @@ _MOST_PROPERTIES, _MOST_LEVELS, _MOST_CHARACTERS, _MOST_VALUES = 5_000, 10, 120_
 _MANY_TEXTS, _MOST_IN_TEXTS = 250, 15_000
 _NOT_PERMITTED = (
     "allOf", "not", "dependentRequired", "dependentSchemas", "if", "then", "else", "oneOf", "patternProperties",
-    "unevaluatedProperties", "propertyNames",
+    "unevaluatedProperties", "propertyNames", "minProperties", "maxProperties", "unevaluatedItems", "contains",
+    "minContains", "maxContains", "uniqueItems",
 )  # fmt: skip
+_FORMATS = ("date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid")
 # Members of a schema that hold schemas by name.
 _NAMED = ("properties", "$defs", "definitions")
 
@@ -150,6 +153,8 @@ def _strict_fault(part: _Subschema) -> str | None:
     word = next((word for word in _NOT_PERMITTED if word in schema), None)
     if word is not None:
         return f"{where}'{word}' is not permitted."
+    if schema.get("format", _FORMATS[0]) not in _FORMATS:
+        return f"{where}{str(schema['format'])[:LONGEST_ECHO]!r} is not a valid format."
     if not any(word in schema for word in ("type", "$ref", "anyOf", "enum", "const")):
         return f"{where}schema must have a 'type' key."
     choices = schema.get("anyOf")

@@ -109,7 +109,7 @@ def variant(
         return kept if translate is None else translate(kept)
 
     words = in_openais_words if removed else translate
-    rules = RequestRules(Contract(contract, "ChatCompletionRequest"), lambda model: UNKNOWN, words, adapt)
+    rules = RequestRules(Contract(contract, "ChatCompletionRequest"), lambda model: UNKNOWN, words, adapt, typed=False)
     listed: dict[str, Any] = {"row": row, "dump": chats.encoding.dump}
     chat_operation = CHAT_COMPLETIONS._replace(
         paths=(f"{prefix}/chat/completions",),

@@ -327,9 +327,14 @@ def test_a_refused_method_is_told_those_that_the_path_takes(server: MockServer) 
         ),
         ("/yandex/v1/chat/completions", {}, None),
         ("/v1/chat/completions", {"host": "api.cerebras.ai"}, None),
+        (
+            "/openai/v1/chat/completions",
+            {"content-type": "text/plain"},
+            "a body of this type or encoding is not read: send Content-Type: application/json",
+        ),
     ],
 )
-def test_a_refusal_at_a_bare_path_names_the_other_dialects_that_have_it(
+def test_a_refusal_hints_at_the_other_dialects_of_a_bare_path_or_at_the_type_of_its_body(
     server: MockServer, path: str, headers: dict[str, str], hint: str | None
 ) -> None:
     body = {"model": "gpt-4o", "messages": "hello"}

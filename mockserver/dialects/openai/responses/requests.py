@@ -13,7 +13,7 @@ from mockserver.core.generation import Effort, GenerationRequest, Limits, Output
 from mockserver.core.timeline import Reply
 from mockserver.dialects.contracts import Contract, components
 from mockserver.dialects.openai.checks import SERVICES, Checks, conflict, reasons, too_long
-from mockserver.dialects.openai.models import EFFORTS, UNKNOWN, Family, effort_asked, family_of
+from mockserver.dialects.openai.models import EFFORTS, UNKNOWN, Family, effort_asked, family_of, snapshot_of
 from mockserver.dialects.openai.read import (
     Body,
     any_tool,
@@ -219,16 +219,28 @@ def _continuation(body: Body, family: Family, model: str) -> Refusal | None:
 
 
 def _reasoning(body: Body, family: Family, model: str) -> Refusal | None:
-    asked = (body.get("reasoning") or {}).get("effort")
-    if asked is not None and family is not UNKNOWN and asked not in family.efforts:
-        if not family.efforts:
+    if family is UNKNOWN:
+        return None
+    reasoning, included = body.get("reasoning") or {}, body.get("include") or ()
+    asked = reasoning.get("effort")
+    if not family.efforts:
+        verbosity = (body.get("text") or {}).get("verbosity")
+        if asked is not None:
             return unsupported("reasoning.effort")
+        if verbosity in ("low", "high"):
+            return _wrong_for(model, verbosity, "'medium'", "text.verbosity")
+        if "reasoning.encrypted_content" in included:
+            return refused("Encrypted content is not supported with this model.", "include")
+        if reasoning.get("summary") is not None:
+            named, words = "reasoning.summary", f"is not supported with the '{snapshot_of(model)}' model."
+            return refused(f"Unsupported parameter: '{named}' {words}", named, "unsupported_parameter")
+        return None
+    if asked is not None and asked not in family.efforts:
         return _wrong_for(model, asked, supported_efforts(family), "reasoning.effort")
-    verbosity = (body.get("text") or {}).get("verbosity")
-    if verbosity in ("low", "high") and not family.efforts and family is not UNKNOWN:
-        return _wrong_for(model, verbosity, "'medium'", "text.verbosity")
     if not reasons(body, family):
         return None
+    if _LOGPROBS in included:
+        return refused("logprobs are not supported with reasoning models.", "include", "unsupported_parameter")
     usual = {"temperature": 1, "top_p": family.top_p, "top_logprobs": 0}
     sent = (name for name, value in usual.items() if body.get(name) is not None and body[name] not in (value, 1))
     name = next(sent, None)
@@ -261,7 +273,7 @@ def _tools(body: Body, family: Family, model: str) -> Refusal | None:
 
 _CHECKS: Checks = (
     ({"previous_response_id", "background"}, _continuation),
-    ({"reasoning", "text", "temperature", "top_p", "top_logprobs"}, _reasoning),
+    ({"reasoning", "text", "include", "temperature", "top_p", "top_logprobs"}, _reasoning),
     SERVICES,
     ({"tools", "tool_choice"}, _tools),
 )
