@@ -45,8 +45,8 @@ def _greet(app: App, url: str, config: Path | None) -> None:
     kept = None
     if is_open and settings.workers == 1:
         kept = (
-            "nothing from before. Stubs, faults and settings that are added at run time last until the server ends; "
-            f"GET {url}{ADMIN}/stubs?format=toml gives the added stubs as a file for --stubs"
+            "nothing. Stubs, faults and settings that are added at run time last until the server ends; "
+            f"GET {url}{ADMIN}/stubs?format=toml gives these stubs as a file for --stubs"
         )
     faults, quotas = [*_faults(settings)], [quota_in_words(quota) for quota in settings.quota]
     facts = {

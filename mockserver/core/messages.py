@@ -9,6 +9,8 @@ from typing import Any
 
 # How similar two names must be to count as near, 1 being equal: `rst` is near `reset`, `server` is not near `seed`.
 _NEAR = 0.7
+# How like a path that is served another is that is taken for a slip.
+MISSPELT = 0.92
 # A prefix of a name counts as near from this many letters on: `after` is near `after_event`.
 _PREFIX = 3
 # How many characters of a value are shown at most.

@@ -15,6 +15,10 @@ _TOKEN = re.compile(
     re.DOTALL,
 )
 
+# What makes a document of a single value, and how the parser tells of a place in its first line.
+_NAME = "value = "
+_IN_LINE_1 = re.compile(r"\(at line 1, column (\d+)\)")
+
 
 class TomlError(ValueError):
     """A text is not valid TOML; the message says where and why."""
@@ -37,7 +41,12 @@ def read_toml(text: str) -> dict[str, Any]:
 
 def read_toml_value(text: str) -> Any:
     """Parse a single value, such as an inline table. Raises TomlError."""
-    return read_toml(f"value = {text}")["value"]
+    try:
+        return read_toml(f"{_NAME}{text}")["value"]
+    except TomlError as error:
+        found = _IN_LINE_1.sub(lambda place: f"(at column {int(place[1]) - len(_NAME)})", str(error))
+        unquoted = "; a text needs quotes" if found.startswith("Invalid value") else ""
+        raise TomlError(f"{found}{unquoted}") from None
 
 
 def _check_levels(text: str) -> None:

@@ -4,6 +4,7 @@ import asyncio
 import os
 import time
 from collections.abc import Callable, Iterable, Mapping
+from difflib import get_close_matches
 from functools import partial
 from itertools import count
 from types import MappingProxyType
@@ -18,6 +19,7 @@ from mockserver.core.failures import FailureKind, Refusal, SimulatorError
 from mockserver.core.installed import defects_of_answer
 from mockserver.core.json_values import MOST_VALUES, has_more_values
 from mockserver.core.matching.requests import constrains
+from mockserver.core.messages import MISSPELT
 from mockserver.core.timeline import TimedFrames, Timeline
 from mockserver.routes import Routes, choose_dialect
 from mockserver.server.app_state import AppState, Setup
@@ -325,7 +327,8 @@ def no_route(method: str, path: str, dialects: Iterable[str], routes: Routes) ->
         return SimulatorError(404, "admin", message)
     own = f" The server's own is at {ADMIN}{path}." if path in SOUGHT else ""
     near = routes.nearest(path)
-    meant = f" Did you mean {near[0]}?" if near[0].endswith(path) or path.endswith(near[0]) else ""
+    is_like = near[0].endswith(path) or path.endswith(near[0]) or get_close_matches(path, near[:1], 1, MISSPELT)
+    meant = f" Did you mean {near[0]}?" if is_like else ""
     message = (
         f"Nothing is served at {method} {path}.{meant} Put a dialect's name in front "
         f"({', '.join(f'/{name}/...' for name in dialects)}), stub the path, or see GET {ADMIN}/routes, "

@@ -54,7 +54,8 @@ def bound_socket(settings: Settings) -> socket.socket:
     except OSError as error:
         if error.errno == errno.EADDRINUSE:
             raise ConfigError(
-                f"Port {settings.port} on {settings.host} is taken. Choose another with --port (0 picks a free one)."
+                f"Port {settings.port} on {settings.host} is taken. Choose another with --port or "
+                "MOCKSERVER_PORT (0 picks a free one)."
             ) from None
         raise ConfigError(f"Cannot listen on {settings.host}:{settings.port}: {error.strerror or error}") from None
 

@@ -172,6 +172,9 @@ def overrides_of(headers: Headers) -> Mapping[str, str]:
                 f"{wanted}: has {len(value)} bytes, at most {_LONGEST_OVERRIDE} are possible; use a stub, the admin "
                 "API or the config file for more"
             )
+        if wanted == "x-mockserver-dialect" and b"; by=" not in value:
+            told = "it is told in answers; choose a dialect by the path, as in /cerebras/v1/models"
+            raise HeaderError(f"X-Mockserver-Dialect: {told}")
         found.setdefault(wanted[len(_OWN) :], value.decode("latin-1"))
     return found or _NONE
 

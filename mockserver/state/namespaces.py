@@ -24,7 +24,7 @@ from mockserver.state.stubs.registry import StubRegistry
 
 DEFAULT = ""
 
-BAD_NAME = "A namespace's name cannot contain slashes or spaces, or more than 200 characters."
+BAD_NAME = "A namespace's name cannot contain slashes or spaces, or be longer than 200 characters."
 
 _NAME = re.compile(r"[^/\s]{0,200}")
 _PREFIX = "/ns/"

@@ -11,6 +11,7 @@ from mockserver.core.dialects import EDITIONS, Dialect, Edition, Operation
 from mockserver.core.generation import Measures
 from mockserver.core.matching.requests import FieldMatcher, RequestMatcher
 from mockserver.core.matching.values import ValueMatcher
+from mockserver.core.messages import MISSPELT
 from mockserver.faults.catalogue import FAULTS, FaultKind
 from mockserver.faults.rules import Fault
 from mockserver.model.prepared import ScriptedOutput
@@ -22,8 +23,6 @@ from mockserver.state.stubs.values import StubError
 # An operation of a dialect, by name, in an edition.
 _Place = tuple[str, Operation, Edition]
 _MOST_NAMED = 4
-# How like a path that is served another is that is taken for a slip.
-_MISSPELT = 0.92
 _VARIABLE = re.compile(r"{\w+}")
 # What an answer can have, as people say it.
 _WORDS = {
@@ -113,7 +112,7 @@ def _hint(where: Sequence[FieldMatcher], dialects: Mapping[str, Dialect]) -> str
     for path in (str(value) for each in where if each.field == "path" for value in each.matcher.equal_to):
         if name := next((name for name in dialects if path.startswith(f"/{name}/")), None):
             return f". A dialect's own path has no /{name} in front; name the dialect instead"
-        if path not in served and (near := get_close_matches(path, served, 1, _MISSPELT)):
+        if path not in served and (near := get_close_matches(path, served, 1, MISSPELT)):
             return f". Did you mean {near[0]!r}? `mockserver routes` lists all"
         if path not in served and (variable := _VARIABLE.search(path)):
             pattern = f"^{'[^/]+'.join(map(re.escape, _VARIABLE.split(path)))}$"

@@ -163,6 +163,7 @@ def test_what_others_call_a_kind_is_no_name_of_ours() -> None:
         ('{ scenario = "outage", share = 0.1 }', "outage: unknown key 'share'. Known: from, for, match"),
         ('{ scenario = "outage", match = { modell = "x" } }', "outage.match: unknown field 'modell'. Did you mean 'mo"),
         ('{ kind = "cut"', "is not a valid TOML table"),
+        ("{ kind = reset }", "is not a valid TOML table: Invalid value (at column 10); a text needs quotes"),
         ('{ kind = "finish", after_event = 1 }', "finish: unknown key 'after_event'. Did you mean 'after_token'?"),
         ('{ kind = "cut", after_event = 1, at = 2 }', "cut: can have only one place, not after_event and at"),
         ('{ kind = "stall", seconds = inf }', "stall.seconds: inf is not a number of at least 0"),

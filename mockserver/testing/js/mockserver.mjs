@@ -50,7 +50,7 @@ export class MockServer {
   /** A namespace with its own stubs, faults, counters, journal and clock; by default with a unique name. */
   namespace(name = `js-${randomUUID()}`, { dialect } = {}) {
     if (!/^[^/\s]{0,200}$/.test(name))
-      throw new MockServerError(`${JSON.stringify(name)}: a namespace's name cannot contain slashes or spaces, or more than 200 characters`);
+      throw new MockServerError(`${JSON.stringify(name)}: a namespace's name cannot contain slashes or spaces, or be longer than 200 characters`);
     if (dialect !== undefined) this.clientsOf(dialect);
     return new Namespace(this, name, dialect);
   }

@@ -268,6 +268,7 @@ def test_a_body_that_is_read_by_turns_or_in_a_thread_is_answered_like_any_other(
             "X-Mockserver-Edition: unknown edition 'newest'. Known: documented, obser",
         ),
         ({"x-mockserver-latency": "quick"}, "X-Mockserver-Latency: 'quick': column 1: unknown preset 'quick'. Known: "),
+        ({"x-mockserver-dialect": "cerebras"}, "X-Mockserver-Dialect: it is told in answers; choose a dialect by the "),
     ],
 )
 def test_a_wish_that_cannot_be_obeyed_is_told_what_can(
@@ -283,20 +284,23 @@ def test_a_header_of_ours_that_means_nothing_is_told_what_would(server: MockServ
     answer = exchange(server.url, "POST", "/cerebras/v1/completions", REQUEST, {"x-mockserver-latancy": "slow"})
     assert answer.status == 400
     assert "Did you mean 'x-mockserver-latency'?" in json.loads(answer.body)["error"]["message"]
-    told_back = {"x-mockserver-request-id": "7f", "x-mockserver-rule": "weather"}
+    told_back = {"x-mockserver-request-id": "7f", "x-mockserver-dialect": "cerebras; by=id"}
     assert exchange(server.url, "POST", "/cerebras/v1/completions", REQUEST, told_back).status == 200
 
 
 def test_a_path_of_nobody_is_told_the_nearest_ones(server: MockServer) -> None:
-    answer = exchange(server.url, "POST", "/v1/chat/completion", REQUEST)
+    answer = exchange(server.url, "POST", "/v9/chat/complete", REQUEST)
     error = json.loads(answer.body)["error"]
     assert (answer.status, error["type"]) == (404, "mockserver_no_route")
     assert "/v1/chat/completions" in error["nearest"]
     assert "Did you mean" not in error["message"]
 
 
-@pytest.mark.parametrize("path", ["/chat/completions", "/v1/v1/chat/completions", "/api/v1/chat/completions"])
-def test_a_path_by_a_wrong_base_url_is_told_the_right_one(path: str, server: MockServer) -> None:
+WRONG_PATHS = ["/chat/completions", "/v1/v1/chat/completions", "/api/v1/chat/completions", "/v1/chat/completion"]
+
+
+@pytest.mark.parametrize("path", WRONG_PATHS)
+def test_a_path_by_a_wrong_base_url_or_a_slip_is_told_the_right_one(path: str, server: MockServer) -> None:
     error = json.loads(exchange(server.url, "POST", path, REQUEST).body)["error"]
     assert error["message"].startswith(f"Nothing is served at POST {path}. Did you mean /v1/chat/completions? Put ")
     assert error["nearest"][0] == "/v1/chat/completions"
