@@ -16,6 +16,17 @@ _PREFIX = 3
 # How many characters of a value are shown at most.
 _MOST_SHOWN = 160
 _NONE: Mapping[str, str] = MappingProxyType({})
+# What other tools and vendors call the things that our files and functions have names for.
+_OTHER_WORDS: Mapping[str, tuple[str, ...]] = {
+    **dict.fromkeys(("content", "message", "messages", "text", "user"), ("last_user", "text")),
+    **dict.fromkeys(("answer", "respond", "response", "return", "returns"), ("reply",)),
+    **dict.fromkeys(("args", "input", "parameters"), ("arguments",)),
+    **dict.fromkeys(("api_key", "api_keys", "token"), ("key", "auth")),
+    **dict.fromkeys(("delay", "timeout", "sleep"), ("latency",)),
+    **dict.fromkeys(("request", "when", "where"), ("match",)),
+    **dict.fromkeys(("url", "uri", "endpoint"), ("path",)),
+    "function": ("name", "tool"),
+}
 # All words of a name but the last.
 _FIRST_WORDS = re.compile(r".*[-_. ]")
 
@@ -25,7 +36,9 @@ def unknown_name(what: str, name: object, known: Iterable[object], synonyms: Map
     names = [str(each) for each in known]
     near = None
     if isinstance(name, str) and len(name) <= _MOST_SHOWN:
-        near = synonyms.get(name.lower().replace("-", "_")) or _nearest(name, names)
+        word = name.lower().lstrip("-").replace("-", "_")
+        others = (each for each in _OTHER_WORDS.get(word, ()) if each in names)
+        near = synonyms.get(word) or next(others, None) or _nearest(name, names)
     meant = f" Did you mean {near!r}?" if near else ""
     return f"unknown {what} {short_repr(name)}.{meant} Known: {', '.join(names) or 'none'}"
 

@@ -10,6 +10,7 @@ from urllib.parse import quote
 
 from anyio import to_thread
 
+from mockserver.core.matching.values import CriteriaError
 from mockserver.core.messages import attribute_of, pluralize
 from mockserver.state.deliveries import Delivered
 from mockserver.state.journal.views import PASSING, Past, View, explain_misses, explain_stale, journal_lines, loss
@@ -128,8 +129,10 @@ class Handle:
 
     # --- what clients are answered -----------------------------------------------------------------------------
 
-    def on(self, **match: Any) -> StubBuilder:
+    def on(self, *unnamed: object, **match: Any) -> StubBuilder:
         """A stub for matching requests; its answer is defined by the methods of the result."""
+        if unnamed:
+            raise CriteriaError(f"on: {unnamed[0]!r} has no name; write on(last_user={unnamed[0]!r}), or another field")
         return StubBuilder(self._backend, match, self._unfinished)
 
     def next(self, requests: int = 1) -> StubBuilder:

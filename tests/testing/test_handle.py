@@ -309,6 +309,8 @@ def test_raw_bodies_go_out_as_they_are(handle: Handle) -> None:
 def test_what_cannot_be_meant_is_refused_with_a_way_out(handle: Handle) -> None:
     with pytest.raises(StubError, match=r"unknown field 'modl'. Did you mean 'model'?"):
         handle.on(modl="x").reply("y")
+    with pytest.raises(CriteriaError, match=r"'weather' has no name; write on\(last_user='weather'\)"):
+        handle.on("weather")
     with pytest.raises(StubError, match=r"stub\.match\.dialect: unknown dialect 'cerebra'"):
         handle.on(dialect="cerebra").reply("never")
     with pytest.raises(StubError, match=r"unknown .*'rate_limt'"):
@@ -522,7 +524,10 @@ def test_a_refusal_of_a_wrong_path_or_header_is_told_with_the_way_out(handle: Ha
     wire.ask(x_mockserver_sed="7")
     lines = handle.journal().splitlines()
     assert "404 unknown_path (nearest: /cerebras/v1/completions, " in lines[0]
-    assert "404 no_route (Nothing is served at POST /v1/chat/completion. Did you mean /v1/chat/completions? Put" in lines[1]
+    assert (
+        "404 no_route (Nothing is served at POST /v1/chat/completion. Did you mean /v1/chat/completions? Put"
+        in lines[1]
+    )
     assert "400 invalid_header (unknown header 'x-mockserver-sed'. Did you mean 'x-mockserver-seed'?" in lines[2]
 
 

@@ -152,7 +152,8 @@ def _faults(value: object, place: str) -> tuple[Fault, ...]:
         if fault.chance != Chance() or fault.match != ANYTHING:
             raise StubError(
                 f"{place}: share, times, match and the like are not possible here; the stub's own match and times "
-                "apply. For a share of the requests set a fault rule, in Python by settle(fault={...})"
+                "apply (in Python .times(2)). For a share of the requests set a fault rule, in Python by "
+                "settle(fault={...})"
             )
     return faults
 

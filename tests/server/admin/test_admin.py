@@ -157,7 +157,7 @@ def test_a_namespace_serves_openapi_documents_of_its_own_edition(server: MockSer
     assert document("/ns/newer/cerebras/openapi.json?edition=documented") == usual
     assert document("/ns/other/cerebras/openapi.json") == usual
     nameless = exchange(server.url, "GET", f"/ns/{'x' * 201}/cerebras/openapi.json")
-    assert (nameless.status, b"more than 200 characters" in nameless.body) == (400, True)
+    assert (nameless.status, b"longer than 200 characters" in nameless.body) == (400, True)
     assert exchange(server.url, "GET", "/ns/newer/nobody/openapi.json").status == 404
 
 
