@@ -10,6 +10,7 @@ from mockserver.core.installed import load_dialects
 from mockserver.core.messages import pluralize
 from mockserver.core.toml import toml_of
 from mockserver.recordings.stubs import EXACTLY, MATCHING, Made, complaints, read_replaying, stem_of, stubs_from
+from mockserver.recordings.traffic import exchanges_in
 from mockserver.state.settings import ConfigError
 
 
@@ -20,7 +21,7 @@ def make_stubs(options: argparse.Namespace) -> int:
     checked_names(settings)
     source: str = options.recording
     how = read_replaying(options.match, options.volatile, options.pace)
-    made = stubs_from(read_input(source), source, settings, load_dialects(), how)
+    made = stubs_from(exchanges_in("stubs", read_input(source), source), source, settings, load_dialects(), how)
     for complaint in complaints(made.lost):
         print_error(f"{source}, {complaint}")
     if not made.stubs:

@@ -8,7 +8,7 @@ match, the one of the most similar request answers. Secrets and request headers 
 
 import re
 from base64 import b64encode
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -106,22 +106,20 @@ def read_replaying(match: Any = EXACT, volatile: Any = (), pace: Any = False) ->
 
 
 def stubs_from(
-    data: bytes,
+    exchanges: Iterable[Recorded | Lost],
     source: str,
     settings: Settings,
     dialects: Mapping[str, Dialect],
     how: Replaying = EXACTLY,
-    command: str = "stubs",
 ) -> Made:
-    """The stubs of a recording from the file `source`, for a server with these settings. Raises ConfigError, which
-    names the command, if it is not a recording."""
+    """The stubs of the exchanges in the file `source`, for a server with these settings."""
     name = stem_of(source)
     # Keys in a recording are masked, and were valid at the time.
     anybody = replace(settings, auth="off")
     router = Routes(dialects, anybody)
     lost: list[Lost] = []
     asked: dict[Hashable, list[_Asked]] = {}
-    for each in exchanges_in(command, data, source):
+    for each in exchanges:
         understood = _understood(each, router, anybody, how.match) if isinstance(each, Recorded) else each
         if isinstance(understood, Lost):
             lost.append(understood)
@@ -146,15 +144,19 @@ def replay_from(
     data: bytes, source: str, settings: Settings, dialects: Mapping[str, Dialect], how: Replaying
 ) -> Replayed:
     """The same stubs as a server uses them. Raises ConfigError if there is none, or if one could not be served."""
-    made = stubs_from(data, source, settings, dialects, how, command="replay")
+    made = stubs_from(exchanges_in("replay", data, source), source, settings, dialects, how)
     left_out = complaints(made.lost)
     if not made.stubs:
         raise ConfigError("\n".join([f"replay: {source}: no stub can be made from it", *left_out]))
+    return Replayed(served(made, source), tuple(left_out))
+
+
+def served(made: Made, source: str) -> tuple[Stub, ...]:
+    """The stubs as a server has them. Raises ConfigError if it cannot serve one."""
     try:
-        stubs = tuple(read_stub(_without_files(table, made.files)) for table in made.stubs)
+        return tuple(read_stub(_without_files(table, made.files)) for table in made.stubs)
     except StubError as error:
         raise ConfigError(f"replay: {source}: {error}") from None
-    return Replayed(stubs, tuple(left_out))
 
 
 def _without_files(table: dict[str, Any], files: Mapping[str, bytes]) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from mockserver.core.dialects import Dialect
 from mockserver.core.installed import load_dialects
 from mockserver.core.messages import pluralize
 from mockserver.recordings.stubs import complaints, read_replaying, stubs_from
+from mockserver.recordings.traffic import exchanges_in
 from mockserver.server.clock import Monotonic
 from mockserver.server.recording import check_library, for_recording, make_recorder
 from mockserver.server.recording.exchanges import by_vendor
@@ -220,8 +221,8 @@ class RecordingHandle(Handle):
         file = self._recorder.file
         if not file.written:
             return ()
-        data, settings = file.path.read_bytes(), self._recorder.settings
-        lost = stubs_from(data, str(self._path), settings, load_dialects()).lost
+        data, source = file.path.read_bytes(), str(self._path)
+        lost = stubs_from(exchanges_in("record", data, source), source, self._recorder.settings, load_dialects()).lost
         # What others have recorded before is none of its business.
         before = len(data.splitlines()) - file.written if self._adds else 0
         former = {f"line {number}" for number in range(1, before + 1)}

@@ -10,7 +10,7 @@ from typing import Any
 from mockserver import MockServer
 from mockserver.core.installed import load_dialects
 from mockserver.server.recording.recorder import Recorder, vendor_client
-from mockserver.server.recording.recording_file import RecordingFile, replays_in
+from mockserver.server.recording.recording_file import RecordingFile, Replays
 from mockserver.server.recording.upstreams import read_upstreams
 from mockserver.server.server import AppThread
 from mockserver.state.settings import Settings
@@ -38,7 +38,7 @@ def recorder(
     is `volatile`."""
     settings = Settings(port=0, log_level="warning", **options)
     given = read_upstreams([f"{name}={url}" for name, url in upstreams.items()], DIALECTS)
-    replays = replays_in(path, volatile) if only_new else None
+    replays = Replays(path, settings, DIALECTS, volatile) if only_new else None
     file = RecordingFile(path, settings)
     app = Recorder(settings, DIALECTS, given, file, vendor_client(given.given.values(), silence), clock, replays)
     try:

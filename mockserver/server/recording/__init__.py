@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mockserver.core.dialects import Dialect
-from mockserver.server.recording.recording_file import RecordingFile, replays_in
+from mockserver.server.recording.recording_file import RecordingFile, Replays
 from mockserver.server.recording.upstreams import Upstreams
 from mockserver.state.journal.exchanges import Journal
 from mockserver.state.settings import ConfigError, Settings
@@ -51,7 +51,7 @@ def make_recorder(
     upstreams.check_loops(settings.port)
     if settings.dialect is not None:
         upstreams.check(dialects[settings.dialect])
-    replays = replays_in(path, volatile) if only_new else None
+    replays = Replays(path, settings, dialects, volatile) if only_new else None
     client = vendor_client(upstreams.given.values(), silence)
     file = RecordingFile(path, settings, force=force)
     return Recorder(settings, dialects, upstreams, file, client, replays=replays, journal=journal)

@@ -8,7 +8,7 @@ import zlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import Any
 
 from mockserver.core.calls import Call, Headers
 from mockserver.core.failures import SimulatorError
@@ -138,13 +138,6 @@ def _played(recorded: RecordedExchange) -> tuple[Timeline, Record]:
     return timeline, record
 
 
-class Replay(NamedTuple):
-    """A recorded answer that is sent again, at once; `place` is where in the recording it is."""
-
-    place: str
-    timeline: Timeline
-
-
 class RecorderJournal:
     """Notes in a journal what comes and what is answered; without a journal nothing."""
 
@@ -184,13 +177,13 @@ class RecorderJournal:
             noted.record.closed_by = "server"
             self._journal.notify(noted)
 
-    def replay(self, target: Target, call: Call, replay: Replay, instant: float) -> None:
+    def replay(self, target: Target, plan: Plan, instant: float) -> None:
         """A request is answered from the recording, at once."""
         if self._journal is None:
             return
-        plan = self._planned(target, call, replay.timeline)
-        noted = self._journal.open(target.namespace, target.path, call, plan, arrived=instant)
-        for run in replay.timeline.runs:
+        plan = Plan(plan.context, plan.request, timeline=plan.timeline)
+        noted = self._journal.open(target.namespace, target.path, plan.context.call, plan, arrived=instant)
+        for run in plan.timeline.runs:
             noted.record.wrote_each(run.tokens, 0.0)
         noted.record.closed_by = "server"
         self._journal.notify(noted)

@@ -25,7 +25,7 @@ from mockserver.core.timeline import ConnectionFault, Timeline
 from mockserver.server.asgi import WELL, ClientLeftError, live, read_body, refuse_websocket, send_json
 from mockserver.server.cors import VARY, AccessGuard, allowed_origin, answer_preflight, with_cors_headers
 from mockserver.server.logs import duration, log, printable
-from mockserver.server.recording.exchanges import RecordedExchange, RecorderJournal, end_to_end
+from mockserver.server.recording.exchanges import BODILESS, RecordedExchange, RecorderJournal, end_to_end
 from mockserver.server.recording.recording_file import RecordingFile, Replays
 from mockserver.server.recording.upstreams import Target, Targets, Upstream, Upstreams
 from mockserver.server.sockets.wire import WIRE, Wire
@@ -119,13 +119,13 @@ class Recorder:
             return
         sent = tuple(header for header in headers.raw if not header[0].startswith(_OURS))
         call = Call(method, target.route.path, Headers(sent), body, query.decode("latin-1"), time.time())
-        replay = None if self._replays is None else self._replays.answer(target, call)
-        if replay is not None:
+        plan = None if self._replays is None else self._replays.answer(target, call)
+        if plan is not None:
             self.replayed += 1
-            self._journal.replay(target, call, replay, self._clock())
-            course = f"{replay.timeline.status}, from the recording ({replay.place})"
+            self._journal.replay(target, plan, self._clock())
+            course = f"{plan.timeline.status}, from the recording ({plan.rule})"
             log.info("%s", _summary(target, call, course))
-            await _replay(replay.timeline, send)
+            await _replay(plan.timeline, send)
             return
         recorded = RecordedExchange(target, call, self._clock())
         self._journal.begin(recorded)
@@ -227,10 +227,16 @@ def _readable(send: Send, origin: str) -> Send:
 
 
 async def _replay(timeline: Timeline, send: Send) -> None:
-    await send({"type": "http.response.start", "status": timeline.status, "headers": timeline.headers})
-    for run in timeline.runs:
-        for frame in run.data:
-            await send({"type": "http.response.body", "body": frame, "more_body": True})
+    """Send an answer at once."""
+    frames = [frame for run in timeline.runs for frame in run.data]
+    length = (
+        ()
+        if timeline.streamed or timeline.status in BODILESS
+        else ((b"content-length", b"%d" % sum(map(len, frames))),)
+    )
+    await send({"type": "http.response.start", "status": timeline.status, "headers": (*timeline.headers, *length)})
+    for frame in frames:
+        await send({"type": "http.response.body", "body": frame, "more_body": True})
     await send({"type": "http.response.body", "body": b""})
 
 

@@ -3,34 +3,34 @@ what is in it is answered from it, if only new requests are to be forwarded."""
 
 import os
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from hashlib import blake2b
+from dataclasses import replace
 from io import SEEK_END
-from itertools import count, pairwise
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 import orjson
 
 from mockserver.core.calls import Call
-from mockserver.core.json_values import nests_absurdly
-from mockserver.core.matching.whole_requests import whole_request
-from mockserver.core.regexes import renew_time_budget
-from mockserver.core.secrets import is_secret, masked_body, masked_text
-from mockserver.core.timeline import TimedFrames, Timeline
-from mockserver.recordings import CIRCUMSTANCES, Lost, Recorded, events_of, has_output
+from mockserver.core.dialects import Dialect
+from mockserver.pipeline import complete, parse
+from mockserver.recordings import CIRCUMSTANCES, Recorded, events_of, has_output
+from mockserver.recordings.stubs import Replaying, served, stubs_from
 from mockserver.recordings.traffic import exchanges_in
 from mockserver.server.logs import log
-from mockserver.server.recording.exchanges import BODILESS, RecordedExchange, Replay, by_vendor, exchange_of
+from mockserver.server.recording.exchanges import RecordedExchange, by_vendor, exchange_of
 from mockserver.server.recording.upstreams import Target
+from mockserver.state.context import make_context
 from mockserver.state.journal.exchanges import Exchange
 from mockserver.state.journal.transcripts import ARCHIVE_BEGIN, ARCHIVE_END, exact_transcript_of, har_entry
+from mockserver.state.plan import Plan
 from mockserver.state.settings import ConfigError, Settings
+from mockserver.state.stub_answers import choose
 from mockserver.state.stubs.parse_replies import events_in, is_stream
+from mockserver.state.stubs.registry import StubRegistry
 
-# Headers of a recorded answer that concerned its connection or its form on the wire.
-_OF_CONNECTION = ("connection", "keep-alive", "transfer-encoding", "content-encoding")
 # What becomes of a line that is torn: the last one, and any other.
 _CUT, _LEFT = ", and was cut off", "; it stays as it is"
 
@@ -208,70 +208,34 @@ _FORMS: Mapping[str, _Form] = {
 
 
 class Replays:
-    """The answers of a recording, by their requests: equal requests get theirs in turn, and the last one again.
+    """The answers of a recording, as its stubs give them: to equal requests in turn, and the last one again.
 
-    What is `volatile` in requests (`core/matching/whole_requests.py`) does not make them differ. Answers that
-    were not complete, and those that are due to the state of the vendor or the caller (limits, keys, outages), do not
-    count: their requests are forwarded again.
+    What is `volatile` in requests does not make them differ. Answers that are due to the state of the vendor or the
+    caller (limits, keys, outages) do not count: their requests are forwarded again. Raises ConfigError.
     """
 
-    def __init__(self, exchanges: Iterable[Recorded | Lost], volatile: Sequence[str] = ()) -> None:
-        self._volatile = volatile
-        self._answers: dict[Hashable, list[Recorded]] = {}
-        self._asked: dict[Hashable, count[int]] = {}
-        for each in exchanges:
-            if isinstance(each, Recorded) and each.status not in CIRCUMSTANCES:
-                request = self._key(each.dialect or "", each.method, each.path, each.query, each.body)
-                self._answers.setdefault(request, []).append(each)
+    def __init__(
+        self, path: Path, settings: Settings, dialects: Mapping[str, Dialect], volatile: Sequence[str] = ()
+    ) -> None:
+        if path.suffix.lower() != ".jsonl":
+            raise ConfigError("record: --only-new needs a .jsonl, to which new exchanges are appended")
+        try:
+            data = path.read_bytes() if path.exists() else b""
+        except OSError as error:
+            raise ConfigError(f"record: {path}: {error.strerror}") from None
+        source, exchanges = str(path), exchanges_in("record", data, str(path)) if data.strip() else []
+        lasting = [each for each in exchanges if isinstance(each, Recorded) and each.status not in CIRCUMSTANCES]
+        # Whose key is accepted is for the vendor to say. Headers that name our stubs are none of the vendor's.
+        self._settings = replace(settings, auth="off", strict=True)
+        how = Replaying(volatile=tuple(volatile))
+        self._stubs = served(stubs_from(lasting, source, self._settings, dialects, how), source)
+        self._registry = StubRegistry()
 
-    def answer(self, target: Target, call: Call) -> Replay | None:
-        """The next recorded answer to a request; None if there is none."""
-        request = self._key(target.route.dialect.name, call.method, target.path, call.query, call.body)
-        known = self._answers.get(request)
-        if known is None:
+    def answer(self, target: Target, call: Call) -> Plan | None:
+        """The plan of the next recorded answer to a request; None if there is none."""
+        plan = parse(make_context(call, target.route, self._settings))
+        choose(plan, self._registry, self._stubs)
+        if plan.rule is None:
             return None
-        turn = next(self._asked.setdefault(request, count()))
-        return _replay(known[min(turn, len(known) - 1)])
-
-    def _key(self, dialect: str, method: str, path: str, query: str, body: bytes) -> Hashable:
-        """What equal requests with equal ids have in common, wherever the client has found the dialect: below its name,
-        or at its bare paths."""
-        prefix = f"/{dialect}/"
-        native = path[len(prefix) - 1 :] if path.startswith(prefix) else path
-        value, rest = None, masked_body(body)
-        with suppress(orjson.JSONDecodeError):
-            parsed = orjson.loads(rest)
-            if not nests_absurdly(rest, parsed):
-                value, rest = parsed, b""
-        renew_time_budget()
-        sent = whole_request(value, query, self._volatile, with_ids=True).encode()
-        return dialect, method, masked_text(native), blake2b(rest + b"\n" + sent, digest_size=16).digest()
-
-
-def replays_in(path: Path, volatile: Sequence[str] = ()) -> Replays:
-    """The answers in a file of recorded lines, which need not exist. Raises ConfigError."""
-    if path.suffix.lower() != ".jsonl":
-        raise ConfigError("record: --only-new needs a .jsonl, to which new exchanges are appended")
-    try:
-        data = path.read_bytes()
-    except FileNotFoundError:
-        data = b""
-    except OSError as error:
-        raise ConfigError(f"record: {path}: {error.strerror}") from None
-    return Replays(exchanges_in("record", data, str(path)) if data.strip() else (), volatile)
-
-
-def _replay(recorded: Recorded) -> Replay:
-    body, streamed = recorded.answer, is_stream(recorded.answered.get("content-type", ""))
-    told = dict(recorded.answered)
-    if recorded.method != "HEAD":
-        told.pop("content-length", None)
-        told |= {} if streamed or recorded.status in BODILESS else {"content-length": str(len(body))}
-    headers = [
-        (name.encode("latin-1", "replace"), value.encode("latin-1", "replace"))
-        for name, value in told.items()
-        if name not in _OF_CONNECTION and not is_secret(name)
-    ]
-    frames = events_in(body) if streamed else [body]
-    run = TimedFrames(frames, (0.0,) * len(frames), (0,) * len(frames))
-    return Replay(recorded.place, Timeline(recorded.status, tuple(headers), (run,), streamed))
+        complete(plan)
+        return plan
