@@ -26,7 +26,7 @@ from mockserver.core.dialects import Dialect, Operation
 from mockserver.core.generation import GenerationRequest
 from mockserver.core.installed import load_dialects
 from mockserver.core.matching.values import MATCHERS
-from mockserver.dialects.openai.flavour import Flavour
+from mockserver.dialects.openai.replies import Flavour
 from mockserver.dialects.openai.variant import variant
 from mockserver.faults.catalogue import FAULTS
 from mockserver.faults.parse_faults import SCENARIOS, read_faults

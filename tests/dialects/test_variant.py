@@ -21,9 +21,9 @@ from mockserver.core.timeline import FrameBatch, LazyFrames, Reply, TokenTiming
 from mockserver.dialects.contracts import pydantic_words
 from mockserver.dialects.openai.chats import CHAT as OPENAI
 from mockserver.dialects.openai.errors import error_table
-from mockserver.dialects.openai.flavour import Segment
 from mockserver.dialects.openai.read import Body
-from mockserver.dialects.openai.replies import at_step, template
+from mockserver.dialects.openai.replies import Segment
+from mockserver.dialects.openai.streams import at_step, template
 from mockserver.dialects.openai.variant import CHAT, usual_headers, variant, write_checked
 from mockserver.latency.timing import to_timeline
 from mockserver.pipeline import answer

@@ -133,7 +133,7 @@ def every_answer(call: Call, scope: RequestScope) -> RawHeaders:
     unknown = scope.refused is FailureKind.UNAUTHORIZED and _is_unknown(api_key(call))
     trace, span = hex_digits(scope.identity, 32, "trace"), hex_digits(scope.identity, 16, "span")
     return (
-        date_header(scope.now),
+        date_header(int(scope.now)),
         *(_limits(scope) if limited else ()),
         *(() if unknown else ((b"request-id", request_id(scope.identity).encode()),)),
         *(((b"anthropic-organization-id", ORGANIZATION.encode()),) if known else ()),

@@ -311,7 +311,7 @@ def every_answer(call: Call, scope: RequestScope) -> RawHeaders:
     """The headers of each answer; resets are in seconds, as decimal fractions."""
     silent = scope.edition == "observed" and scope.refused in _WITHOUT_LIMITS
     return (
-        date_header(scope.now),
+        date_header(int(scope.now)),
         *(() if silent else _limits_left(scope) if scope.limit_states else _unlimited(scope)),
         (b"cf-ray", f"{hex_digits(scope.identity, 16, 'cf-ray')}-FRA".encode()),
         *_EDGE[scope.edition],

@@ -15,8 +15,18 @@ from mockserver.core.generation import Choice, Generation, Unseen
 from mockserver.core.seeding import derive, hex_digits, uuid4_text
 from mockserver.core.timeline import Reply, TokenTiming
 from mockserver.dialects.cerebras.models import ALL_DETAILS, ModelFamily, Shown
-from mockserver.dialects.openai.flavour import Flavour, Rendering, Segment, write
-from mockserver.dialects.openai.replies import NOTHING, Members, batches, chat_logprobs, legacy_logprobs, usage_object
+from mockserver.dialects.openai.replies import (
+    NOTHING,
+    Flavour,
+    Members,
+    Rendering,
+    Segment,
+    chat_logprobs,
+    legacy_logprobs,
+    usage_object,
+    write,
+)
+from mockserver.dialects.openai.streams import batches
 from mockserver.model import tokens
 from mockserver.model.logprobs import asked_positions
 
@@ -150,7 +160,7 @@ def _texts(rendering: Rendering, choice: Choice) -> Sequence[Segment]:
     if output.token_ids:
         ids = choice.ids
         return (Segment(lambda at: {"text": "", "tokens": [ids[at.start]]}, choice.texts, beside=scores),)
-    return (Segment({"text": rendering.flavour.encoding.slot}, choice.texts, beside=scores),)
+    return (Segment({"text": rendering.flavour.slot}, choice.texts, beside=scores),)
 
 
 def _scores(choice: Choice, offsets: Sequence[int], with_top: bool, at: range) -> Members:
@@ -278,7 +288,7 @@ def _opening(rendering: Rendering, choice: Choice) -> Sequence[Members]:
 
 def _segments(rendering: Rendering, choice: Choice) -> Sequence[Segment]:
     """Thoughts, text and calls, a chunk for each token, with its log-probabilities if requested."""
-    options, slot = _options(rendering.generation), rendering.flavour.encoding.slot
+    options, slot = _options(rendering.generation), rendering.flavour.slot
     _, behind = options.tags(choice)
     scored = rendering.generation.request.output.logprobs is not None
     said = []
@@ -311,7 +321,7 @@ def _joined_segments(rendering: Rendering, choice: Choice) -> Sequence[Segment]:
         both = {"content": "".join(text)} if text else {}
         return {**both, "reasoning": thought} if thought else both
 
-    said = {"content": rendering.flavour.encoding.slot} if not border else delta
+    said = {"content": rendering.flavour.slot} if not border else delta
     return (Segment(said, texts), *_calls(rendering, choice, options))
 
 
@@ -350,7 +360,7 @@ def _calls(rendering: Rendering, choice: Choice, options: CerebrasOptions) -> Se
     if options.family.whole_calls or options.era == "documented":
         whole = [begun(place, call.arguments) for place, call in enumerate(choice.calls)]
         return (Segment(head={"tool_calls": whole}, head_tokens=sum(call.steps for call in choice.calls)),)
-    slot = rendering.flavour.encoding.slot
+    slot = rendering.flavour.slot
     return [
         Segment(
             {"tool_calls": [{"function": {"arguments": slot}, "type": "function", "index": place}]},

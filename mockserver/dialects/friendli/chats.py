@@ -44,16 +44,20 @@ from mockserver.dialects.friendli.read import (
     read_stops,
     read_timeout,
 )
-from mockserver.dialects.openai.flavour import Encoding, Flavour, Rendering, Segment, call_id, whole_calls, write
 from mockserver.dialects.openai.read import NO_OFFER, Body, chat_prompt, function_tools, tool_choice, with_media
 from mockserver.dialects.openai.replies import (
     EVENT_STREAM,
-    JsonTexts,
+    Flavour,
     Members,
-    batches,
+    Rendering,
+    Segment,
+    call_id,
     chat_logprobs,
     usage_object,
+    whole_calls,
+    write,
 )
+from mockserver.dialects.openai.streams import batches
 
 Messages = Sequence[Mapping[str, Any]]
 # A part that is not text: the places of the message and of the part, its kind, and its URL.
@@ -252,7 +256,7 @@ def _with_role(rendering: Rendering, choice: Choice) -> Sequence[Segment]:
 
 
 def _segments(rendering: Rendering, choice: Choice) -> Iterator[Segment]:
-    request, slot = rendering.generation.request, rendering.flavour.encoding.slot
+    request, slot = rendering.generation.request, rendering.flavour.slot
     apart, thoughts, texts = shown(choice, options_of(request).thoughts)
     yield Segment({"reasoning": slot, "reasoning_content": slot} if apart else {"content": slot}, thoughts)
 
@@ -290,30 +294,28 @@ def shown(choice: Choice, where: Thoughts) -> tuple[bool, Sequence[str], Sequenc
 
 
 def spaced(value: object) -> bytes:
-    """JSON of the page's wire."""
+    """JSON as in the page's stream, with ", " and ": " between the parts, and ASCII alone: the client of that time cuts
+    its lines at U+2028 and U+0085 too."""
     return json.dumps(value).encode()
 
 
-# As `json.dumps` does it: ", " and ": " between the parts as in the page's stream, and ASCII alone, since the client of
-# that time cuts its lines at U+2028 and U+0085 too. Nothing around a text comes from the request.
-_PAGE = Encoding(spaced, JsonTexts(spaced), "\0the text of a token\0")
-# Compact, and with the keys in alphabetical order.
-_TODAY = Encoding(partial(orjson.dumps, option=orjson.OPT_SORT_KEYS))
 _CHAT = Flavour(
     around=_around,
     counts=_counts,
     choice_members=_choice_members,
     segments=_with_role,
-    encoding=_TODAY,
+    # Compact, and with the keys in alphabetical order.
+    dump=partial(orjson.dumps, option=orjson.OPT_SORT_KEYS),
 )
-
 _PAGE_CHAT = _CHAT._replace(
     around=lambda rendering: {"created": int(rendering.scope.now)},
     body=("choices", "usage", "created"),
     chunk=("choices", "created"),
     choice=("index", "message", "finish_reason", "logprobs"),
     part=("index", "delta", "finish_reason", "logprobs"),
-    encoding=_PAGE,
+    dump=spaced,
+    # Nothing around a text comes from the request.
+    slot="\0the text of a token\0",
 )
 
 # --- by vLLM ---------------------------------------------------------------------------------------------------------

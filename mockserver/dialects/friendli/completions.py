@@ -40,19 +40,20 @@ from mockserver.dialects.friendli.read import (
     valid_body,
     without_unknown,
 )
-from mockserver.dialects.openai.flavour import Flavour, Rendering, Segment, write
 from mockserver.dialects.openai.read import Body, text_prompt, text_prompts, whole
 from mockserver.dialects.openai.replies import (
     EVENT_STREAM,
     NOTHING,
+    Flavour,
     Members,
-    at_step,
+    Rendering,
+    Segment,
     body_reply,
     legacy_logprobs,
-    stream_reply,
     usage_object,
-    weave,
+    write,
 )
+from mockserver.dialects.openai.streams import at_step, weave
 from mockserver.model import tokens
 from mockserver.model.intent import detect_intent
 from mockserver.model.logprobs import positions, scale
@@ -143,7 +144,7 @@ def write_completion(generation: Generation, pace: TokenTiming, scope: RequestSc
     if scope.edition == "observed":
         return write(_COMPLETION, generation, pace, scope)
     if generation.request.output.stream:
-        return stream_reply(LazyFrames(partial(_events, generation)), ((b"content-type", EVENT_STREAM),))
+        return Reply(200, ((b"content-type", EVENT_STREAM),), LazyFrames(partial(_events, generation)), streamed=True)
     return body_reply(spaced(_answer(generation)), generation)
 
 

@@ -197,7 +197,7 @@ def every_answer(call: Call, scope: RequestScope) -> RawHeaders:
     If no quota is configured, by the page the minute of the clock counts. Today the window has just begun; containers
     and endpoints of one's own are not limited, nor is what needs no key.
     """
-    date = date_header(scope.now)
+    date = date_header(int(scope.now))
     if scope.limit_states:
         return (date, *_limits_left(scope.limit_states, scope.edition))
     used = _REQUESTS.amount if scope.refused is FailureKind.RATE_LIMIT else 1

@@ -25,14 +25,11 @@ from mockserver.dialects.openai.replies import (
     SLOT,
     GeneratedItem,
     Members,
-    at_step,
     body_reply,
     generated_items,
-    json_texts,
     ordered,
-    stream_reply,
-    template,
 )
+from mockserver.dialects.openai.streams import at_step, json_texts, template
 
 _PING = b'event: ping\ndata: {"type": "ping"}\n\n'
 # What a block has not yet when it starts, the delta that brings it, and the name of its text there.
@@ -85,7 +82,7 @@ def write(flavour: MessageFlavour, generation: Generation, pace: TokenTiming, sc
     writing = Writing(flavour, generation, choice, scope, options)
     if generation.request.output.stream:
         headers = ((b"content-type", EVENT_STREAM + b"; charset=utf-8"), (b"cache-control", b"no-cache"))
-        return stream_reply(LazyFrames(partial(_frames, writing)), headers)
+        return Reply(200, headers, LazyFrames(partial(_frames, writing)), streamed=True)
     return body_reply(_message(writing, [block for _, block in _blocks(writing)], _ending(writing), ""), generation)
 
 

@@ -13,7 +13,7 @@ from mockserver.core.quotas import LimitState, per_minute, tightest_by_measure
 from mockserver.core.seeding import uuid4_text
 from mockserver.core.timeline import RawHeaders
 from mockserver.dialects.openai.models import snapshot_of
-from mockserver.dialects.openai.replies import date_header, header_value
+from mockserver.dialects.openai.replies import date_header
 
 # What the path of an operation has instead of `/v1`, after `/openai`.
 DEPLOYMENTS = "/deployments/{name}"
@@ -93,11 +93,16 @@ def azure_error(kind: FailureKind, given: str) -> bytes | None:
     return orjson.dumps({"error": {**own, "message": given} if given and kind is not FailureKind.UNKNOWN_PATH else own})
 
 
+def header_value(text: str) -> bytes:
+    """A text in a header, which cannot have every character that a name of a request's may have."""
+    return text.encode("ascii", "replace").translate(None, bytes(range(32)))
+
+
 def azure_headers(call: Call, scope: RequestScope) -> RawHeaders:
     """The headers of every answer to such a call, in the order in which they were recorded in August 2026."""
     apim = (b"apim-request-id", uuid4_text(scope.identity, "apim").encode())
     if scope.refused in (FailureKind.MISSING_CREDENTIALS, FailureKind.UNAUTHORIZED):
-        return date_header(scope.now), apim
+        return date_header(int(scope.now)), apim
     name = scope.variables.get("name", "")
     told: RawHeaders = ()
     if scope.refused is None:
@@ -114,7 +119,7 @@ def azure_headers(call: Call, scope: RequestScope) -> RawHeaders:
         (b"strict-transport-security", b"max-age=31536000; includeSubDomains; preload"),
         (b"x-content-type-options", b"nosniff"),
         (b"x-ms-region", b"East US 2"),
-        date_header(scope.now),
+        date_header(int(scope.now)),
     )
 
 

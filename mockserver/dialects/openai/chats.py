@@ -17,16 +17,6 @@ from mockserver.core.timeline import OPENING, LazyFrames, Reply, TokenTiming
 from mockserver.dialects.contracts import Contract, components
 from mockserver.dialects.openai.azure import NOT_FOUND, OF_PROMPT, of_answer
 from mockserver.dialects.openai.checks import CHAT_CHECKS, RequestRules, accept, too_long
-from mockserver.dialects.openai.flavour import (
-    Encoding,
-    Flavour,
-    Rendering,
-    Segment,
-    call_id,
-    whole_body,
-    whole_calls,
-    write,
-)
 from mockserver.dialects.openai.models import (
     EFFORTS,
     UNKNOWN,
@@ -49,13 +39,20 @@ from mockserver.dialects.openai.read import (
 )
 from mockserver.dialects.openai.replies import (
     NOTHING,
+    Flavour,
     Members,
-    at_step,
+    Rendering,
+    Segment,
+    call_id,
     call_members,
     chat_logprobs,
     pretty,
     usage_object,
+    whole_body,
+    whole_calls,
+    write,
 )
+from mockserver.dialects.openai.streams import at_step
 
 _RULES = RequestRules(Contract(components(__package__, "openai"), "ChatCompletionRequest"))
 
@@ -261,7 +258,7 @@ def _opening(rendering: Rendering, choice: Choice) -> Sequence[Members]:
 
 def _segments(rendering: Rendering, choice: Choice) -> Sequence[Segment]:
     """The thoughts, the text, then the calls."""
-    slot, shown = rendering.flavour.encoding.slot, rendering.flavour.thoughts
+    slot, shown = rendering.flavour.slot, rendering.flavour.thoughts
     scored = rendering.generation.request.output.logprobs is not None
     beside = partial(_logprobs, rendering, choice) if scored else None
     text = Segment({"refusal" if _refuses(rendering, choice) else "content": slot}, choice.texts, beside=beside)
@@ -271,7 +268,7 @@ def _segments(rendering: Rendering, choice: Choice) -> Sequence[Segment]:
 
 
 def _calls(rendering: Rendering, choice: Choice, *, alone: bool) -> Iterator[Segment]:
-    slot, legacy = rendering.flavour.encoding.slot, rendering.generation.request.tool_choice.legacy
+    slot, legacy = rendering.flavour.slot, rendering.generation.request.tool_choice.legacy
     if rendering.flavour.whole_calls and choice.calls:
         whole = whole_calls(rendering, choice)
         if not legacy:
@@ -358,7 +355,7 @@ _AZURE = CHAT._replace(
     chunk=(*CHAT.chunk, "latency_checkpoint"),
     choice=(*CHAT.choice, "content_filter_results"),
     part=(*CHAT.part, "content_filter_results"),
-    encoding=Encoding(_sorted),
+    dump=_sorted,
     plain=lambda value: _sorted(value) + b"\n",
     padding=lambda rendering: b',"object":' if _options(rendering.generation).padded else None,
 )

@@ -13,11 +13,20 @@ from mockserver.core.seeding import alphanumerics
 from mockserver.dialects.contracts import Contract, components
 from mockserver.dialects.openai.checks import SHARED_CHECKS, Checks, RequestRules, accept, too_long
 from mockserver.dialects.openai.errors import model_headers
-from mockserver.dialects.openai.flavour import Flavour, Rendering, Segment, write
 from mockserver.dialects.openai.models import UNKNOWN, Family, snapshot_of
 from mockserver.dialects.openai.read import Body, sampling, stop_texts, text_prompts, whole
 from mockserver.dialects.openai.refusals import refused, unsupported
-from mockserver.dialects.openai.replies import NOTHING, Members, legacy_logprobs, pretty, usage_object
+from mockserver.dialects.openai.replies import (
+    NOTHING,
+    Flavour,
+    Members,
+    Rendering,
+    Segment,
+    legacy_logprobs,
+    pretty,
+    usage_object,
+    write,
+)
 
 _RULES = RequestRules(Contract(components(__package__, "openai"), "CompletionRequest"))
 # What a request without a prompt continues, and how long its answer is, in tokens.
@@ -132,7 +141,7 @@ def _segments(rendering: Rendering, choice: Choice) -> Sequence[Segment]:
     scored = rendering.generation.request.output.logprobs is not None
     offsets = [*accumulate(map(len, choice.texts), initial=len(choice.prompt.text))] if scored else []
     beside = partial(_scores, choice, offsets) if scored else None
-    return (Segment({"text": rendering.flavour.encoding.slot}, choice.texts, beside=beside),)
+    return (Segment({"text": rendering.flavour.slot}, choice.texts, beside=beside),)
 
 
 def _scores(choice: Choice, offsets: Sequence[int], group: range) -> Members:

@@ -27,10 +27,10 @@ from mockserver.core.quotas import (
 )
 from mockserver.core.seeding import alphanumerics, derive, hex_digits
 from mockserver.core.timeline import RawHeaders
-from mockserver.dialects.openai.azure import azure_error, azure_headers
+from mockserver.dialects.openai.azure import azure_error, azure_headers, header_value
 from mockserver.dialects.openai.models import snapshot_of
 from mockserver.dialects.openai.read import is_azure
-from mockserver.dialects.openai.replies import date_header, event, header_value
+from mockserver.dialects.openai.replies import date_header, event
 
 # The organization and the project of every caller who names none.
 _ORGANIZATION = "org-Vn4cQ7yXr2LwT9kZb6HsJd3M"
@@ -302,7 +302,7 @@ def every_answer(call: Call, scope: RequestScope) -> RawHeaders:
         return azure_headers(call, scope)
     ray = (b"cf-ray", f"{hex_digits(scope.identity, 16, 'cf-ray')}-FRA".encode())
     return (
-        date_header(scope.now),
+        date_header(int(scope.now)),
         ray,
         *_EDGE,
         *(_AHEAD if _is_ahead(call, scope.refused) else _service(call, scope)),
@@ -347,7 +347,7 @@ def model_headers(model: str) -> RawHeaders:
 
 
 def _cookie(scope: RequestScope) -> tuple[bytes, bytes]:
-    letters, (_, expires) = alphanumerics(scope.identity, 129, "cookie"), date_header(scope.now + 1800)
+    letters, (_, expires) = alphanumerics(scope.identity, 129, "cookie"), date_header(int(scope.now + 1800))
     token = f"{letters[:43]}-{scope.now:.7f}-1.0.1.1-{letters[43:]}"
     where = b"HttpOnly; SameSite=None; Secure; Path=/; Domain=api.openai.com; Expires=" + expires
     return b"set-cookie", b"__cf_bm=" + token.encode() + b"; " + where

@@ -1,41 +1,36 @@
-"""What replies are made of: the body or the stream of events that is sent, the members that several vendors have in
-theirs, and the items that an answer consists of."""
+"""Chats and completions as OpenAI answers them, and as those do who speak its wire with differences; and what replies
+are made of: the members that several vendors have in theirs, and the items that an answer consists of.
+
+A vendor is a `Flavour`: tables that name the members of its answers in their order, and a function for each piece that
+it forms in its own way. `write` makes one body of a generation, or a stream of chunks (`streams`).
+"""
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from email.utils import formatdate
-from functools import lru_cache
-from heapq import merge
-from itertools import accumulate, islice
-from operator import itemgetter
+from functools import lru_cache, partial
+from itertools import accumulate
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
 import orjson
 
+from mockserver.core.dialects import RequestScope, on_demand
 from mockserver.core.generation import Choice, FinishReason, Generation, Position, Usage
-from mockserver.core.seeding import Draws, derive
-from mockserver.core.timeline import RUN_LENGTH, FrameBatch, LazyFrames, RawHeaders, Reply
+from mockserver.core.seeding import alphanumerics
+from mockserver.core.timeline import OPENING, FrameBatch, LazyFrames, RawHeaders, Reply, TokenTiming
 from mockserver.model import tokens
 
 JSON = b"application/json"
+EVENT_STREAM = b"text/event-stream"
 Members = Mapping[str, Any]
 NOTHING: Members = MappingProxyType({})
 
 
-def date_header(now: float) -> tuple[bytes, bytes]:
-    """The `date` header of an instant in Unix seconds."""
-    return _date_header(int(now))
-
-
 @lru_cache(maxsize=8)
-def _date_header(second: int) -> tuple[bytes, bytes]:
+def date_header(second: int) -> tuple[bytes, bytes]:
+    """The `date` header of a Unix time."""
     return b"date", formatdate(second, usegmt=True).encode()
-
-
-def header_value(text: str) -> bytes:
-    """A text in a header, which cannot have every character that a name of a request's may have."""
-    return text.encode("ascii", "replace").translate(None, bytes(range(32)))
 
 
 def body_reply(
@@ -48,6 +43,11 @@ def body_reply(
     else:
         step, count = generation.last_step, generation.usage.completion_tokens
     return Reply(200, ((b"content-type", content_type), *headers), (FrameBatch((body,), (step,), (count,)),))
+
+
+def event(value: object) -> bytes:
+    """A server-sent event of one data line."""
+    return b"data: " + orjson.dumps(value) + b"\n\n"
 
 
 def pretty(value: object) -> bytes:
@@ -69,6 +69,169 @@ def plain(value: object) -> bytes:
 def _escaped(text: str) -> str:
     units = text.encode("utf-16-be").hex()
     return "".join([f"\\u{units[place : place + 4]}" for place in range(0, len(units), 4)])
+
+
+# --- flavours ----------------------------------------------------------------------------------------------------
+
+# Marks the place of the text in the chunk that a template is made of: a byte that no UTF-8 text has.
+SLOT: Any = orjson.Fragment(b"\xff")
+
+
+class Segment(NamedTuple):
+    """Tokens of a choice that go to the same place of its message: thoughts, text, the arguments of a call.
+
+    `delta` has the flavour's slot where the text goes, once or more often, or makes the delta of the tokens in a
+    range. A `head` is a delta of its own ahead of the texts, which stands for `head_tokens` tokens. `first` are further
+    members of the first delta. `beside` gives further members of the part with the tokens in a range: their
+    log-probabilities, their ids.
+    """
+
+    delta: Members | Callable[[range], Members] = NOTHING
+    texts: Sequence[str] = ()
+    head: Members | None = None
+    head_tokens: int = 1
+    first: Members = NOTHING
+    beside: Callable[[range], Members] | None = None
+
+    @property
+    def steps(self) -> int:
+        """How many decoding steps it takes."""
+        return len(self.texts) + (self.head_tokens if self.head is not None else 0)
+
+
+class Flavour(NamedTuple):
+    """How a vendor writes the answers of one operation. The tables:
+
+    - `kind`, `chunk_kind`: the `object` of a body and of a chunk.
+    - `body`, `chunk`, `choice`, `part`: the members of a body, of a chunk, of a choice in a body and in a chunk, in
+      their order; those that have no value are left out. `message`: those of a message and its deltas, if these are
+      fewer, or in another order, than the functions below give.
+    - `usage`: which chunk has the usage: one of its `own` if the request wants it, the `last` one of a choice always,
+      or `each` one, up to its tokens.
+    - `delta`: what every delta has, unless it says otherwise. `thoughts`: the member of messages and deltas that shows
+      the model's thoughts; without it nothing does.
+    - `opening_step`: the decoding step after which a choice is opened.
+    - `dump` makes all JSON; `plain` that of bodies, if these have a layout of their own. `slot` marks the place of a
+      text in a value, and is something that no request can hold.
+    - `stream_headers`: those of a stream, its content type among them.
+
+    The functions are given the answer that is written (`Rendering`), and the choice that it is about:
+
+    - `around`: the members around the choices, of a body and of every chunk.
+    - `counts`: the usage; `closing_around`: what stands beside it; `opening_around`: what stands around the choices in
+      the chunk that opens the first one, and in no other.
+    - `choice_members`: what a choice of a body has beside its index and its finish reason.
+    - `unset`: the members of a part, but for the closing one, that are null if they have no value.
+    - `opening`: the members of each part that opens a choice.
+    - `segments`: its tokens, in their order.
+    - `groups`: which of a segment's texts share a chunk, given the step of the first; without it each has its own.
+    - `call_id`: the id of the call at a place; `whole_calls`: whether a chunk has all calls, with all their arguments.
+    - `trailing`: the members of a chunk without choices that comes after the usage; None without one.
+    - `closing`: the members of the part that ends a choice, but for its finish reason; None if its last token ends it,
+      and none if nothing does.
+    - `headers`: of an answer, beside those that every answer of the vendor has; it is also given what is `around`.
+    - `padding`: ahead of the last of which bytes chunks are padded, so that their lengths tell nothing of their texts;
+      None if they are not.
+    """
+
+    around: "Callable[[Rendering], Members]"
+    counts: "Callable[[Rendering], Members]"
+    choice_members: "Callable[[Rendering, Choice], Members]"
+    segments: "Callable[[Rendering, Choice], Sequence[Segment]]"
+    opening: "Callable[[Rendering, Choice], Sequence[Members]]" = lambda rendering, choice: ()
+    closing: "Callable[[Rendering, Choice], Members | None]" = lambda rendering, choice: {
+        **rendering.flavour.unset(rendering),
+        "delta": {},
+    }
+    unset: "Callable[[Rendering], Members]" = lambda rendering: {"logprobs": None, "finish_reason": None}
+    closing_around: "Callable[[Rendering], Members]" = lambda rendering: NOTHING
+    opening_around: "Callable[[Rendering], Members]" = lambda rendering: NOTHING
+    trailing: "Callable[[Rendering], Members | None]" = lambda rendering: None
+    call_id: "Callable[[Rendering, Choice, int], str]" = lambda rendering, choice, place: (
+        f"call_{alphanumerics(rendering.scope.identity, 24, 'call', choice.index, place)}"
+    )
+    groups: "Callable[[Rendering, Choice, Sequence[str], int], Iterable[range]] | None" = None
+    headers: "Callable[[Rendering, Members], RawHeaders]" = lambda rendering, around: ()
+    kind: str = "chat.completion"
+    chunk_kind: str = "chat.completion.chunk"
+    body: tuple[str, ...] = ("id", "object", "created", "model", "choices", "usage")
+    chunk: tuple[str, ...] = ("id", "object", "created", "model", "choices", "usage")
+    choice: tuple[str, ...] = ("index", "message", "logprobs", "finish_reason")
+    part: tuple[str, ...] = ("index", "delta", "logprobs", "finish_reason")
+    message: tuple[str, ...] | None = None
+    whole_calls: bool = False
+    usage: Literal["own", "last", "each", "none"] = "own"
+    delta: Members = NOTHING
+    thoughts: str | None = None
+    opening_step: int = OPENING
+    dump: Callable[[object], bytes] = orjson.dumps
+    slot: Any = SLOT
+    plain: Callable[[object], bytes] | None = None
+    stream_headers: RawHeaders = ((b"content-type", EVENT_STREAM),)
+    padding: "Callable[[Rendering], bytes | None]" = lambda rendering: None
+
+
+class Rendering(NamedTuple):
+    """An answer that is being written: what the model generates, at what pace, for which request, in which flavour."""
+
+    flavour: Flavour
+    generation: Generation
+    pace: TokenTiming
+    scope: RequestScope
+
+
+# Loaded with the first stream.
+_chunks = on_demand(f"{__package__}.streams:chunks")
+
+
+def write(flavour: Flavour, generation: Generation, pace: TokenTiming, scope: RequestScope) -> Reply:
+    """The generation as one body, or as a stream of chunks."""
+    rendering = Rendering(flavour, generation, pace, scope)
+    around = flavour.around(rendering)
+    headers = flavour.headers(rendering, around)
+    if generation.request.output.stream:
+        frames = LazyFrames(partial(_chunks, rendering, around))
+        return Reply(200, (*flavour.stream_headers, *headers), frames, streamed=True)
+    encoded = (flavour.plain or flavour.dump)(whole_body(rendering, around))
+    return body_reply(encoded, generation, headers=headers)
+
+
+def whole_body(rendering: Rendering, around: Members) -> dict[str, Any]:
+    """The members of an answer that is no stream; `around` are those around its choices."""
+    flavour, generation, _, _ = rendering
+    choices = []
+    for choice in generation.choices:
+        members: dict[str, Any] = {"index": choice.index, "finish_reason": choice.finish_reason}
+        members |= flavour.choice_members(rendering, choice)
+        if flavour.message is not None and "message" in members:
+            members["message"] = ordered(flavour.message, members["message"])
+        choices.append(ordered(flavour.choice, members))
+    body = {
+        **around,
+        **flavour.closing_around(rendering),
+        "object": flavour.kind,
+        "choices": choices,
+        "usage": flavour.counts(rendering),
+    }
+    return ordered(flavour.body, body)
+
+
+def call_id(rendering: Rendering, choice: Choice, place: int) -> str:
+    """The id of the call at a place: that of a stub, or one of the vendor's."""
+    return choice.calls[place].id or rendering.flavour.call_id(rendering, choice, place)
+
+
+def whole_calls(rendering: Rendering, choice: Choice) -> dict[str, Any]:
+    """The calls of a choice as a member of a message; in the older form there is one at most."""
+    said = [call_members(choice, place, call.arguments) for place, call in enumerate(choice.calls)]
+    if rendering.generation.request.tool_choice.legacy:
+        return {"function_call": said[0]}
+    return {
+        "tool_calls": [
+            {"id": call_id(rendering, choice, place), "type": call.kind, call.kind: said[place]}
+            for place, call in enumerate(choice.calls)
+        ]
+    }
 
 
 # --- members -----------------------------------------------------------------------------------------------------
@@ -213,90 +376,3 @@ def generated_items(choice: Choice, thoughts: Thoughts | None) -> list[Generated
     if found and incomplete_reason(choice) is not None:
         found[-1] = found[-1]._replace(complete=False)
     return found
-
-
-# --- streams -----------------------------------------------------------------------------------------------------
-
-EVENT_STREAM = b"text/event-stream"
-DONE = b"data: [DONE]\n\n"
-# Longer texts come from stubs, and rarely twice.
-_LONGEST_TOKEN = 64
-
-
-class JsonTexts(dict[str, bytes]):
-    """A cache of texts as JSON strings, mostly those of tokens; it is emptied when it is full, since a prompt may hold
-    any text."""
-
-    def __init__(self, write: Callable[[str], bytes]) -> None:
-        super().__init__()
-        self._write = write
-
-    def __missing__(self, text: str) -> bytes:
-        if len(text) > _LONGEST_TOKEN:
-            return self._write(text)
-        if len(self) >= 65_536:
-            self.clear()
-        written = self[text] = self._write(text)
-        return written
-
-
-json_texts = JsonTexts(orjson.dumps)
-# Marks the place of the text in the chunk that a template is made of: a byte that no UTF-8 text has.
-_SLOT = b"\xff"
-SLOT: Any = orjson.Fragment(_SLOT)
-
-
-def event(value: object) -> bytes:
-    """A server-sent event of one data line."""
-    return b"data: " + orjson.dumps(value) + b"\n\n"
-
-
-def template(value: Mapping[str, Any], write: Callable[[object], bytes] = event) -> tuple[bytes, bytes]:
-    """What comes before and after the text of an event in which SLOT marks its place; `write` makes what is sent of a
-    value. ValueError without a SLOT."""
-    before, slot, after = write(value).partition(_SLOT)
-    if not slot:
-        raise ValueError(f"no SLOT is where the text would go: {value!r:.80}")
-    return before, after
-
-
-def stream_reply(frames: LazyFrames[FrameBatch], headers: RawHeaders) -> Reply:
-    """A reply of server-sent events; `headers` name the content type."""
-    return Reply(200, headers, frames, streamed=True)
-
-
-def batches(start: int, stop: int, least: int, most: int, key: int) -> Iterator[range]:
-    """Which tokens share an event: from `least` to `most` at a time, as `key` decides.
-
-    Fewer tokens are parted in the same places.
-    """
-    draws = Draws(derive(key, "chunks"))
-    while start < stop:
-        end = min(start + least + draws.below(most - least + 1), stop)
-        yield range(start, end)
-        start = end
-
-
-def at_step(step: int, events: Sequence[bytes]) -> FrameBatch:
-    """Events that carry no token, sent after a decoding step. TypeError for one that is in no sequence."""
-    if isinstance(events, bytes):
-        raise TypeError(f"at_step takes a sequence of events, not {events!r:.80}")
-    return FrameBatch(tuple(events), (step,) * len(events), (0,) * len(events))
-
-
-def weave(choices: Sequence[Iterable[FrameBatch]], most: int = RUN_LENGTH) -> Iterator[FrameBatch]:
-    """The frames of several choices as one stream: step by step, and within a step choice by choice.
-
-    Runs have at most `most` frames: fewer than usual if each of them takes long to write.
-    """
-    if len(choices) == 1:
-        yield from choices[0]
-        return
-    rows = merge(*map(_rows, choices), key=itemgetter(1))
-    while batch := list(islice(rows, most)):
-        yield FrameBatch(*zip(*batch, strict=True))
-
-
-def _rows(frames: Iterable[FrameBatch]) -> Iterator[tuple[bytes, int, int]]:
-    for run in frames:
-        yield from zip(*run, strict=True)

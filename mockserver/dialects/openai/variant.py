@@ -24,10 +24,9 @@ from mockserver.dialects.openai.completions import COMPLETION as _OPENAI_COMPLET
 from mockserver.dialects.openai.completions import read_completion
 from mockserver.dialects.openai.dialect import CHAT_COMPLETIONS, COMPLETIONS, CONTRACT, GET_MODEL, LIST_MODELS
 from mockserver.dialects.openai.errors import ERRORS, limit_headers, stream_error
-from mockserver.dialects.openai.flavour import Flavour, Rendering, write
 from mockserver.dialects.openai.models import UNKNOWN, Row, get_model, list_models, model_row
 from mockserver.dialects.openai.read import Body, bearer, json_object
-from mockserver.dialects.openai.replies import date_header, ordered, usage_object
+from mockserver.dialects.openai.replies import Flavour, Rendering, date_header, ordered, usage_object, write
 
 _MEMBERS = ("id", "object", "created", "model", "choices", "usage")
 # What most of these vendors write: compact bodies without OpenAI's tiers, fingerprints, refusals, annotations, details
@@ -50,7 +49,7 @@ COMPLETION = _OPENAI_COMPLETION._replace(
 
 def usual_headers(call: Call, scope: RequestScope) -> RawHeaders:
     """The headers of every answer: its date, and how the caller's quotas stand, if there are any."""
-    return (date_header(scope.now), *limit_headers(scope.limit_states))
+    return (date_header(int(scope.now)), *limit_headers(scope.limit_states))
 
 
 def variant(
@@ -110,7 +109,7 @@ def variant(
 
     words = in_openais_words if removed else translate
     rules = RequestRules(Contract(contract, "ChatCompletionRequest"), lambda model: UNKNOWN, words, adapt, typed=False)
-    listed: dict[str, Any] = {"row": row, "dump": chats.encoding.dump}
+    listed: dict[str, Any] = {"row": row, "dump": chats.dump}
     chat_operation = CHAT_COMPLETIONS._replace(
         paths=(f"{prefix}/chat/completions",),
         read=partial(_read, read_chat, rules, own),
@@ -193,7 +192,7 @@ def _explained(rendering: Rendering) -> Iterator[None]:
 
 def _defects_of(rendering: Rendering) -> Iterator[str]:
     """What is wrong with what the functions of the flavour give. Those that raise say so themselves."""
-    flavour, encoding = rendering.flavour, rendering.flavour.encoding
+    flavour = rendering.flavour
     given = {Rendering: rendering, Choice: rendering.generation.choices[0], int: 0}
     for name, hint in get_type_hints(Flavour).items():
         taken, *kind = get_args(hint) or (None,)
@@ -210,9 +209,9 @@ def _defects_of(rendering: Rendering) -> Iterator[str]:
             continue
         if name == "segments":
             texts = [each.delta for each in found if each.texts and not callable(each.delta)]
-            names, slot = flavour.message, encoding.dump(encoding.slot)
+            names, slot = flavour.message, flavour.dump(flavour.slot)
             seen = [each if names is None else ordered(names, each) for each in texts]
-            lost = [each for each, members in zip(texts, seen, strict=True) if slot not in encoding.dump(members)]
+            lost = [each for each, members in zip(texts, seen, strict=True) if slot not in flavour.dump(members)]
             where = "" if names is None else f" in one of {', '.join(names)}"
             yield from (f"{place} has no SLOT for the texts{where}: {each!r:.80}" for each in lost)
         elif "delta" in flavour.part and name in ("opening", "closing"):

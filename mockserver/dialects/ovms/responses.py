@@ -16,7 +16,7 @@ from mockserver.core.dialects import Broken, RequestScope
 from mockserver.core.failures import Refusal
 from mockserver.core.generation import Choice, Generation, GenerationRequest
 from mockserver.core.timeline import TAKEN, FrameBatch, Reply, TokenTiming
-from mockserver.dialects.openai.replies import DONE, SLOT, Members
+from mockserver.dialects.openai.replies import SLOT, Members
 from mockserver.dialects.openai.responses.flavour import (
     EventWriter,
     Responding,
@@ -30,6 +30,7 @@ from mockserver.dialects.openai.responses.flavour import (
     write,
 )
 from mockserver.dialects.openai.responses.items import messages_of
+from mockserver.dialects.openai.streams import DONE
 from mockserver.dialects.ovms import checks
 from mockserver.dialects.ovms.endpoints import UINT32, Fields, is_whole
 from mockserver.dialects.ovms.errors import JSON, STREAM_HEADERS, own_words

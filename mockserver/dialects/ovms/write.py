@@ -17,17 +17,8 @@ from mockserver.core.dialects import RequestScope
 from mockserver.core.generation import Choice, FinishReason, Generation, ToolCall
 from mockserver.core.seeding import alphanumerics
 from mockserver.core.timeline import RUN_LENGTH, FrameBatch, LazyFrames, Reply, TokenTiming
-from mockserver.dialects.openai.replies import (
-    DONE,
-    SLOT,
-    Members,
-    at_step,
-    body_reply,
-    event,
-    stream_reply,
-    template,
-    usage_object,
-)
+from mockserver.dialects.openai.replies import SLOT, Members, body_reply, event, usage_object
+from mockserver.dialects.openai.streams import DONE, at_step, template
 from mockserver.dialects.ovms.errors import JSON, STREAM_HEADERS
 from mockserver.dialects.ovms.models import thinking
 from mockserver.dialects.ovms.read import OvmsOptions
@@ -40,7 +31,7 @@ def write_completion(generation: Generation, pace: TokenTiming, scope: RequestSc
     """A completion as one body, or as a stream of chunks."""
     output = generation.request.output
     if output.stream:
-        return stream_reply(LazyFrames(partial(_completion_frames, generation, scope)), STREAM_HEADERS)
+        return Reply(200, STREAM_HEADERS, LazyFrames(partial(_completion_frames, generation, scope)), streamed=True)
     choices = [
         {
             "finish_reason": choice.finish_reason,
@@ -90,7 +81,7 @@ def write_chat(generation: Generation, pace: TokenTiming, scope: RequestScope) -
     """An answer to a conversation as one body, or as a stream of chunks."""
     generation = parsed_output(generation)
     if generation.request.output.stream:
-        return stream_reply(LazyFrames(partial(_chat_frames, generation, scope)), STREAM_HEADERS)
+        return Reply(200, STREAM_HEADERS, LazyFrames(partial(_chat_frames, generation, scope)), streamed=True)
     choices = [
         {
             "finish_reason": choice.finish_reason,

@@ -20,9 +20,8 @@ from mockserver.core.generation import Choice, Constraint, Generation, Generatio
 from mockserver.core.seeding import hex_digits
 from mockserver.core.timeline import Reply, TokenTiming
 from mockserver.dialects.contracts import by_edition, custom_words, editions, pydantic_words
-from mockserver.dialects.openai.flavour import Flavour, Rendering, Segment, write
 from mockserver.dialects.openai.read import Body, chat_prompt, json_object, sampling, stop_texts, whole
-from mockserver.dialects.openai.replies import Members, chat_logprobs
+from mockserver.dialects.openai.replies import Flavour, Members, Rendering, Segment, chat_logprobs, write
 from mockserver.dialects.upstash.errors import chat_limits
 
 _REQUEST = by_edition(editions(__package__), "ChatCompletionRequest")
@@ -195,7 +194,7 @@ def _choice_members(rendering: Rendering, choice: Choice) -> Members:
 
 def _segments(rendering: Rendering, choice: Choice) -> Sequence[Segment]:
     beside = None if rendering.generation.request.output.logprobs is None else partial(_scores, choice)
-    return (Segment({"content": rendering.flavour.encoding.slot}, choice.texts, beside=beside),)
+    return (Segment({"content": rendering.flavour.slot}, choice.texts, beside=beside),)
 
 
 def _scores(choice: Choice, at: range) -> Members:

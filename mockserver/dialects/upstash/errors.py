@@ -128,7 +128,7 @@ _ONE_TAKEN = chat_limits((LimitState(_CHAT_REQUESTS, 1),))
 def every_answer(call: Call, scope: RequestScope) -> RawHeaders:
     """The headers of every answer, including errors; those of the chat API state when its limits are full again."""
     observed, now = scope.edition == "observed", scope.now
-    general = (date_header(now), *(_SECURITY if observed else ()))
+    general = (date_header(int(now)), *(_SECURITY if observed else ()))
     if call.path != CHAT_PATH or token(call) is None:
         return general
     # Without a quota, the minute of the clock counts.

@@ -17,8 +17,8 @@ from mockserver.core.generation import Choice, Generation
 from mockserver.core.json_values import without_blanks
 from mockserver.core.seeding import derive, hex_digits, uuid4_text
 from mockserver.core.timeline import Reply, TokenTiming
-from mockserver.dialects.openai.flavour import Flavour, Rendering, Segment, write
-from mockserver.dialects.openai.replies import NOTHING, Members, batches, chat_logprobs
+from mockserver.dialects.openai.replies import NOTHING, Flavour, Members, Rendering, Segment, chat_logprobs, write
+from mockserver.dialects.openai.streams import batches
 from mockserver.dialects.yandex.models import Backend
 
 _ROLE: Members = {"role": "assistant"}
@@ -134,7 +134,7 @@ def _calls(rendering: Rendering, choice: Choice) -> Iterator[Segment]:
         tokens = sum(call.steps for call in choice.calls)
         yield Segment(head=whole, head_tokens=tokens, first=NOTHING if choice.texts else _role(rendering))
         return
-    slot, observed = rendering.flavour.encoding.slot, rendering.scope.edition == "observed"
+    slot, observed = rendering.flavour.slot, rendering.scope.edition == "observed"
     kind = "" if observed and _backend(rendering.generation).untyped_calls else "function"
     repeated: Members = {"id": "", "type": ""} if observed else NOTHING
     for place, call in enumerate(choice.calls):
@@ -157,7 +157,7 @@ def _role(rendering: Rendering) -> Members:
 
 
 def _segments(rendering: Rendering, choice: Choice) -> Sequence[Segment]:
-    thoughts = Segment(_delta("reasoning_content", choice.thoughts, rendering.flavour.encoding.slot), choice.thoughts)
+    thoughts = Segment(_delta("reasoning_content", choice.thoughts, rendering.flavour.slot), choice.thoughts)
     segments = [each for each in (thoughts, *_text(rendering, choice)) if each.steps]
     return [*segments, *_calls(rendering, choice)] if choice.calls else segments
 
@@ -167,7 +167,7 @@ def _text(rendering: Rendering, choice: Choice) -> Sequence[Segment]:
     our prose: its delta is empty."""
     generation, texts = rendering.generation, choice.texts
     scored = generation.request.output.logprobs is not None
-    delta = _delta(_text_key(choice), texts, rendering.flavour.encoding.slot)
+    delta = _delta(_text_key(choice), texts, rendering.flavour.slot)
     place = 1 + derive(choice.seed, "held") % _HELD
     if place + 1 >= len(texts) or scored or generation.prepared or callable(delta) or _backend(generation).own:
         beside = partial(_scores, choice) if scored else None

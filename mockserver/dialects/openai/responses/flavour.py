@@ -31,7 +31,6 @@ from mockserver.core.timeline import (
 )
 from mockserver.dialects.openai.read import Body
 from mockserver.dialects.openai.replies import (
-    DONE,
     EVENT_STREAM,
     JSON,
     NOTHING,
@@ -40,14 +39,13 @@ from mockserver.dialects.openai.replies import (
     Kind,
     Members,
     Thoughts,
-    at_step,
     body_reply,
     chat_logprobs,
     generated_items,
     incomplete_reason,
-    json_texts,
 )
 from mockserver.dialects.openai.responses.items import FORMS, Form
+from mockserver.dialects.openai.streams import DONE, at_step, json_texts
 
 # Mark the places of the number and of the padding in an event that becomes a template, as SLOT marks that of the text.
 _NUMBER: Any = orjson.Fragment(b"\xfe")
