@@ -152,7 +152,9 @@ def _plain(node: SchemaNode) -> SchemaNode:
         own = node.schema
         if isinstance(own.get("$ref"), str):
             found = node.document.find(own["$ref"], node.base)
-            node = found if found is not None and isinstance(found.schema, Mapping) else node.made({})
+            if found is None or not isinstance(found.schema, Mapping):
+                break
+            node = found
             continue
         choices = enumerate(own["anyOf"] if isinstance(own.get("anyOf"), list) else ())
         chosen = (place for place, each in choices if isinstance(each, Mapping) and each.get("type") != "null")

@@ -30,7 +30,7 @@ __all__ = [
 
 # Keywords that hold values, which may look like schemas, and those that hold schemas by name.
 VALUES = ("enum", "const", "default", "examples", "required")
-NAMED = ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas")
+NAMED = ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas", "dependencies")
 
 
 class UnsatisfiableSchemaError(ValueError):

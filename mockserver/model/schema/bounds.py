@@ -7,7 +7,6 @@ Here each subschema is counted once, and the counts are added up along the refer
 - the *visits* of a subschema: how many subschemas are applied along one path from a value down to a part of it. Schemas
   of different properties count once, since each applies to a part of its own. A check of a value takes as many steps
   as the value has parts, times this, at most. Where schemas contain themselves it depends on the depth of the value.
-- the *makings*: how many validators are built for it.
 
 Sizes are bounded first: they are what the metaschema's check, and these counts, cost. All limits are guesses: services
 that publish theirs have smaller ones.
@@ -18,7 +17,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from mockserver.model.regex.sizes import size_of
-from mockserver.model.schema import SchemaLimitError
+from mockserver.model.schema import InvalidSchemaError, SchemaLimitError
 
 # One of `documents.py`, which imports this module.
 Node = Any
@@ -34,7 +33,7 @@ MOST_STATES = 60_000  # of all patterns together, what they repeat counted as of
 MOST_BITS = 20_000  # of all different values of `multipleOf` together: a number may have to be a multiple of each
 MOST_COPIES = 60_000  # values within `not`, of which a validator keeps a copy, in each `not` again
 MOST_VISITS = 20_000
-MOST_MAKINGS = 10_000
+MOST_SIFTED = 50_000  # schemas that are looked through for what they evaluate, each anew in a validator
 # The subschemas that one check of a value may visit, some 50 ns each.
 MOST_CHECKED = 3_000_000
 # The schemas in all validators that are made for parts of a schema.
@@ -182,15 +181,16 @@ class _Part:
     `applied` are all that it applies to the same value, `leads` those to its parts as well.
     """
 
-    __slots__ = ("applied", "below", "beside", "contains", "items", "leads", "loose", "makings", "names", "patterned",
-                 "properties", "references", "sifted", "sifting", "unevaluated", "visits", "weight")  # fmt: skip
+    __slots__ = ("applied", "below", "beside", "contains", "items", "leads", "loose", "names", "patterned",
+                 "properties", "references", "sifted", "unevaluated", "visits", "weight")  # fmt: skip
 
     def __init__(self, node: Node) -> None:
         schema = node.schema
         self.weight = _weight(schema)
         loose = (size_of(pattern).loose for pattern in _patterns(schema))
         self.loose = sum(states for states in loose if states > _FEW_STATES)
-        self.references = [target for target in _targets(node) if isinstance(target.schema, dict)]
+        targets = (target for keyword in _REFERRING for target in node.document.targets(node, keyword))
+        self.references = [target for target in targets if isinstance(target.schema, dict)]
         self.beside = [*_children(node, *_SINGLE), *_children_of(node, *_LISTED, *_NAMED)]
         self.properties = [*_children_of(node, "properties"),
                            *_children(node, "additionalProperties", "unevaluatedProperties")]  # fmt: skip
@@ -203,8 +203,8 @@ class _Part:
         self.applied = [*self.beside, *self.references]
         self.leads = [*self.applied, *self.below]
         self.unevaluated = any(keyword in schema for keyword in _UNEVALUATED)
-        # Visits and makings, and the same for finding out what is evaluated.
-        self.visits = self.sifted = self.makings = self.sifting = 0
+        # Visits, and those for finding out what is evaluated.
+        self.visits = self.sifted = 0
 
 
 def reach_of(root: Node) -> Reach:
@@ -219,19 +219,11 @@ def reach_of(root: Node) -> Reach:
         return parts[node]
 
     order, recursive = _inner_first([root], lambda node: part_of(node).leads)
-    circles = 0
     if recursive:
         order, circles = _inner_first(order, lambda node: parts[node].applied)
-    if circles and any(part.unevaluated for part in parts.values()):
-        raise SchemaLimitError("A reference in it leads back to itself beside unevaluatedProperties or -Items")
-    ordered = [parts[node] for node in order]
-    _count_makings(ordered, parts)
-    visits, finite = _count_visits(ordered, parts, recursive=bool(recursive))
-    if circles:
-        # A validator follows a reference that leads back to itself once on its way, and all others from there again.
-        if visits[0] ** (circles + 1) > MOST_VISITS:
-            raise SchemaLimitError("Too many references in it lead back to themselves")
-        visits = tuple(count ** (circles + 1) for count in visits if count ** (circles + 1) <= MOST_CHECKED)
+        if circles:
+            raise InvalidSchemaError("A reference in it leads back to itself for the same value")
+    visits, finite = _count_visits([parts[node] for node in order], parts, recursive=bool(recursive))
     leads = {node: part.leads for node, part in parts.items()}
     efforts = {node: part.visits for node, part in parts.items()} if recursive else {}
     return Reach(visits, finite, leads, efforts, sum(part.loose for part in parts.values()))
@@ -240,18 +232,6 @@ def reach_of(root: Node) -> Reach:
 def lead_back(nodes: Iterable[Node]) -> bool:
     """Whether one of some schemas leads back to itself, by references and by what it contains."""
     return _inner_first(nodes, lambda node: _Part(node).leads)[1] > 0
-
-
-def _count_makings(order: list[_Part], parts: dict[Node, _Part]) -> None:
-    total = 0
-    for part in order:
-        applied = [parts[node] for node in part.applied]
-        part.sifting = _capped(sum(each.makings + each.sifting for each in applied), MOST_MAKINGS)
-        within = sum(parts[node].makings for node in (*part.beside, *part.below))
-        part.makings = _capped(1 + len(part.references) + within + part.unevaluated * part.sifting, MOST_MAKINGS)
-        total += 1 + part.unevaluated * part.sifting
-        if total > MOST_MAKINGS or part.makings > MOST_MAKINGS:
-            raise SchemaLimitError("Its unevaluatedProperties or unevaluatedItems look through too many schemas")
 
 
 def _count_visits(order: list[_Part], parts: dict[Node, _Part], *, recursive: bool) -> tuple[tuple[int, ...], bool]:
@@ -263,6 +243,8 @@ def _count_visits(order: list[_Part], parts: dict[Node, _Part], *, recursive: bo
             visits = part.visits
             _count(part, parts)
             changed = changed or visits != part.visits
+        if not found and sum(part.sifted for part in order if part.unevaluated) > MOST_SIFTED:
+            raise SchemaLimitError("Its unevaluatedProperties or unevaluatedItems look through too many schemas")
         most = max(part.visits for part in order)
         if most > MOST_CHECKED or (most > MOST_VISITS and not found):
             break
@@ -334,21 +316,6 @@ def _weight(schema: Mapping[str, Any]) -> int:
     for pattern in _patterns(schema):
         weight += _LOOKS_AROUND if _LOOKING.search(pattern) else size_of(pattern).states // 100
     return weight
-
-
-def _targets(node: Node) -> Iterator[Node]:
-    schema, document = node.schema, node.document
-    for keyword in _REFERRING:
-        reference = schema.get(keyword)
-        if not isinstance(reference, str):
-            continue
-        target = document.find(reference, node.base)
-        if target is not None and target.document is document:
-            yield target
-        if keyword == "$dynamicRef":
-            yield from (other for other in document.anchored(reference.rpartition("#")[2]) if other is not target)
-        if keyword == "$recursiveRef" and target is not document.root:
-            yield document.root
 
 
 def _children(node: Node, *keywords: str) -> list[Node]:

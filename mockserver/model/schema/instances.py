@@ -5,7 +5,6 @@ schema that has once been accepted is never refused later, whatever the key.
 """
 
 import json
-from contextlib import suppress
 from typing import Any
 
 import orjson
@@ -64,11 +63,7 @@ class Compiled:
     def write(self, key: int, language: str, subject: str, *, complete: bool) -> str:
         """An instance, as JSON: another one for each key, or the witness. Raises UnsatisfiableSchemaError."""
         self.check()
-        found = None
-        # A reference may lead to no schema, where the witness had no need to go.
-        with suppress(InvalidSchemaError):
-            found = self._found(key, language, subject, complete=complete)
-        return found or self._witness or ""
+        return self._found(key, language, subject, complete=complete) or self._witness or ""
 
     def _found(self, key: int, language: str, subject: str, *, complete: bool) -> str | None:
         """An instance, None if none is found."""
@@ -79,6 +74,7 @@ class Compiled:
             if tired and naturally:
                 continue
             search = Search(
+                document,
                 Draws(derive(key, "instance", attempt)),
                 language,
                 subject,
@@ -87,7 +83,7 @@ class Compiled:
                 complete=complete and naturally,
             )
             try:
-                value = search.solve([document.root])
+                value = search.solve((document.root,))
             except (TooMuchError, RecursionError):
                 if not naturally:
                     break

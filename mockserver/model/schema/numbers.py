@@ -5,20 +5,20 @@ name of a property, or its description (`range_of`), as far as the schema's boun
 """
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
+from contextlib import suppress
 from fractions import Fraction
 from functools import cache, lru_cache
-from math import ceil, floor, isfinite, lcm
-from typing import Any, NamedTuple
+from math import ceil, floor, inf, isfinite, lcm
+from typing import NamedTuple
 
 from mockserver.core.seeding import Draws
-from mockserver.model.schema.keywords import ALL_WHOLE, exactly
-from mockserver.model.schema.merged_schema import MergedSchema
+from mockserver.model.schema.merged_schema import ALL_WHOLE, MergedSchema, exactly
 from mockserver.model.schema.texts import name_parts, table
 
 _ATTEMPTS = 20
-# Decimal numbers of fewer digits are floats that are written as they were.
-_EXACT = 10**15
+# The bits of the largest number of which all have to be multiples.
+_MOST_BITS = 20_000
 # The most decimal places of a float.
 _FINEST = 320
 # Decimal places are added until there are so many steps between bounds that are close together: fewer of what is
@@ -32,6 +32,10 @@ _SHARE, _FEW = 5, 5
 _BEYOND = 9
 # Large numbers are taken from a range of so many bits less than they have, lest they be one and the same float.
 _COARSE = 40
+
+
+# What is tried where nothing usual will do.
+_UNUSUAL = (0, -1, 0.5, 10**6, -(10**6), 10**12, -(10**12))
 
 
 class Range(NamedTuple):
@@ -76,25 +80,19 @@ def numbers(
     way: MergedSchema, draws: Draws, usual: Range, taken: Collection[int | float] = ()
 ) -> Iterator[int | float]:
     """Numbers that keep to a merged schema and are not taken, if possible usual ones; none if there is none."""
-    for finer in (0, 2, 6):
+    multiples = way.all("multipleOf")
+    for finer in (0,) if multiples or way.whole else (0, 2, 6):
         grid = _grid(way, usual, finer)
         if grid is None:
             continue
         numerator, denominator = grid.step.as_integer_ratio()
-        found = False
-        for strictly in (True, False):
+        for strictly in (True, False) if multiples else (True,):
             for index in _indexes(grid, draws, len(taken)):
-                number = _as_json(index * numerator, denominator, whole=way.whole)
-                if number is None or number in taken:
-                    continue
-                # A decimal number of few digits is not rounded, and keeps to the bounds as its place does.
-                if (abs(index) < _EXACT and not way.multiples) or _meets(way, number, strictly=strictly):
-                    found = True
-                    yield number
-            if found:
-                break
-        if way.multiples or way.whole:
-            break
+                for number in _as_json(index * numerator, denominator, whole=way.whole):
+                    if number not in taken and _meets(way, number, strictly=strictly):
+                        yield number
+                        break
+    yield from (number for number in _UNUSUAL if number not in taken and _meets(way, number, strictly=False))
 
 
 class _Grid(NamedTuple):
@@ -107,48 +105,60 @@ class _Grid(NamedTuple):
     last: int | None
 
 
+def _grid(way: MergedSchema, usual: Range, finer: int) -> _Grid | None:
+    """The multiples that a merged schema allows, with the usual ones; None when there is none. Kept with the way."""
+    key = usual, finer
+    if key not in way.grids:
+        way.grids[key] = _laid(way, usual, finer)
+    found: _Grid | None = way.grids[key]
+    return found
+
+
+def _laid(way: MergedSchema, usual: Range, finer: int) -> _Grid | None:
+    # Each with what says which whole number is next to it on its inner side.
+    lows, highs = (
+        [(exactly(way.rules[keyword]), nearest) for keyword, nearest in ends.items() if keyword in way.rules]
+        for ends in _BOUNDS
+    )
+    step = _step(way)
+    if step is None:
+        # How far apart the bounds are; 0 is one, where there is none but a positive maximum.
+        highest = min((high for high, _ in highs), default=Fraction(-1))
+        step = _fine(highest - max((low for low, _ in lows), default=0), usual.places, finer)
+    elif step == 0 or step.numerator.bit_length() > _MOST_BITS:
+        return None
+    first = max((least(bound / step) for bound, least in lows), default=None)
+    last = min((most(bound / step) for bound, most in highs), default=None)
+    if first is not None and last is not None and first > last:
+        return None
+    start, end = ceil(exactly(usual.low) / step), floor(exactly(usual.high) / step)
+    if way.all("multipleOf") and step >= 1 and end - start < 2:
+        # The step is so coarse that hardly anything is usual.
+        end = start + _BEYOND
+    return _Grid(step, *_usual(start, end, first, last, ceil(1 / step), usual.scale), first, last)
+
+
+_BOUNDS: tuple[dict[str, Callable[[Fraction], int]], ...] = (
+    {"minimum": ceil, "exclusiveMinimum": lambda bound: floor(bound) + 1},
+    {"maximum": floor, "exclusiveMaximum": lambda bound: ceil(bound) - 1},
+)
+
+
 def _step(way: MergedSchema) -> Fraction | None:
     """What every number must be a multiple of; None when any number will do."""
-    parts = [*way.multiples, *([Fraction(1)] if way.whole else [])]
+    parts = [*way.all("multipleOf"), *([Fraction(1)] if way.whole else [])]
     if not parts:
         return None
     denominator = lcm(*(part.denominator for part in parts))
     return Fraction(lcm(*(part.numerator * (denominator // part.denominator) for part in parts)), denominator)
 
 
-def _fine(way: MergedSchema, places: int, finer: int) -> Fraction:
+def _fine(room: Fraction | int, places: int, finer: int) -> Fraction:
     """A power of ten with so many decimal places, more where there is little room, and `finer` ones beyond those."""
     least = _STEPS if places else _WHOLE_STEPS
-    # How far apart the bounds are; 0 is one, where there is none but a positive maximum.
-    room = 0 if way.high is None else way.high - (way.low or 0)
     while room > 0 and least > room * 10**places and places < _FINEST:
         places += 1
     return Fraction(1, 10 ** (places + finer))
-
-
-def _grid(way: MergedSchema, usual: Range, finer: int) -> _Grid | None:
-    """The multiples that a merged schema allows, with the usual ones; None when there is none. Kept with the way."""
-    key = usual, finer
-    if key not in way.grids:
-        way.grids[key] = _laid(way, _step(way) or _fine(way, usual.places, finer), usual)
-    found: _Grid | None = way.grids[key]
-    return found
-
-
-def _laid(way: MergedSchema, step: Fraction, usual: Range) -> _Grid | None:
-    first = None if way.low is None else ceil(way.low / step)
-    last = None if way.high is None else floor(way.high / step)
-    if first is not None and way.low_open and first * step == way.low:
-        first += 1
-    if last is not None and way.high_open and last * step == way.high:
-        last -= 1
-    if first is not None and last is not None and first > last:
-        return None
-    start, end = ceil(exactly(usual.low) / step), floor(exactly(usual.high) / step)
-    if way.multiples and step >= 1 and end - start < 2:
-        # The step is so coarse that hardly anything is usual.
-        end = start + _BEYOND
-    return _Grid(step, *_usual(start, end, first, last, ceil(1 / step), usual.scale), first, last)
 
 
 def _usual(start: int, end: int, first: int | None, last: int | None, one: int, scale: int | None) -> tuple[int, int]:
@@ -212,49 +222,39 @@ def _indexes(grid: _Grid, draws: Draws, excluded: int) -> Iterator[int]:
     yield from range(grid.end + 1, (high if grid.last is None else min(high, grid.last)) + 1)
 
 
-def _as_json(numerator: int, denominator: int, *, whole: bool) -> Any:
-    """A number as JSON writes it: whole, or the nearest float, as all large ones are that need not be whole."""
-    if numerator % denominator == 0 and (whole or abs(numerator) < ALL_WHOLE * denominator):
-        return numerator // denominator
-    try:
-        return numerator / denominator
-    except OverflowError:
-        return None
+def _as_json(numerator: int, denominator: int, *, whole: bool) -> Iterator[int | float]:
+    """A number as JSON writes it: whole, or the nearest float; of a large one first what those read for whom every
+    number is a float."""
+    number: int | float = numerator // denominator
+    if numerator % denominator or not (whole or abs(number) < ALL_WHOLE):
+        with suppress(OverflowError):
+            yield numerator / denominator
+        return
+    if abs(number) >= ALL_WHOLE:
+        with suppress(OverflowError):
+            yield int(float(number))
+    yield number
 
 
-def _meets(way: MergedSchema, number: Any, *, strictly: bool) -> bool:
-    """Whether it still keeps to it, rounded as it may be; strictly: to the arithmetic of floats too."""
-    exact = exactly(number)
-    if not _is_within(way, exact) or (strictly and not _is_within(way, _rounded(exact))):
-        return False
-    return all(_divides(part, number, strictly=strictly) for part in way.multiples)
+def _meets(way: MergedSchema, number: float, *, strictly: bool) -> bool:
+    """Whether it still keeps to the merged schema, rounded as it may be."""
+    get = way.rules.get
+    return (
+        (isinstance(number, int) or not way.whole)
+        and get("minimum", -inf) <= number <= get("maximum", inf)
+        and get("exclusiveMinimum", -inf) < number < get("exclusiveMaximum", inf)
+        and all(_divides(part, number, strictly=strictly) for part in get("multipleOf", ()))
+    )
 
 
-def _is_within(way: MergedSchema, exact: Fraction) -> bool:
-    if way.low is not None and (exact < way.low or (way.low_open and exact == way.low)):
-        return False
-    return way.high is None or (exact < way.high or (not way.high_open and exact == way.high))
-
-
-def _rounded(exact: Fraction) -> Fraction:
-    """A whole number as those read it for whom every number is a float."""
-    if exact.denominator != 1 or abs(exact) < ALL_WHOLE:
-        return exact
-    try:
-        return Fraction(float(exact))
-    except OverflowError:
-        return exact
-
-
-def _divides(part: Fraction, number: Any, *, strictly: bool) -> bool:
+def _divides(part: Fraction, number: float, *, strictly: bool) -> bool:
     """Whether a number is a multiple, exactly and (strictly) by the floats' division that many validators use."""
-    if part == 0:
+    if (exactly(number) / part).denominator != 1:
         return False
-    quotient = exactly(number) / part
     if not strictly or (part.denominator == 1 and isinstance(number, int)):
-        return quotient.denominator == 1
+        return True
     try:
         rough = number / float(part)
     except (OverflowError, ZeroDivisionError):
-        return quotient.denominator == 1
-    return quotient.denominator == 1 and (not isfinite(rough) or rough == int(rough))
+        return True
+    return not isfinite(rough) or rough == int(rough)

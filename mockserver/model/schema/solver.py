@@ -1,24 +1,23 @@
-"""Values that keep to schemas: made by draws, checked, and made anew where they fail.
+"""Values that keep to schemas: proposed by draws, checked, and proposed anew where they fail.
 
-All the schemas that apply to one value are merged (`merged_schema.py`), and the ways to meet them are
-taken one after another. For each type that the value may have, candidates are made and held against the schemas that
-were put off; the parts of objects and arrays are solved in the same way, each by itself. The first candidates are
-natural: most properties, one to four items. Where these fail, later ones vary more: other properties, lengths, repeated
-items. Where schemas repeat themselves a search turns frugal: only what is required, and the branches that end soonest;
-so recursion ends. Every step is counted, and a search that costs too much is given up.
+All the schemas that apply to one value are merged (`merged_schema.py`), and the ways to meet them are taken one after
+another. For each type that the value may have, candidates are made and held against the schemas that were put off; the
+parts of objects and arrays are solved in the same way, each by itself. The first candidates are natural: most
+properties, one to four items. Where these fail, later ones vary more: other properties, lengths, repeated items. Where
+schemas repeat themselves a search turns frugal: only what is required, and the branches that end soonest; so recursion
+ends. Every step is counted, and a search that costs too much is given up.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from math import inf
 from typing import Any
 
 from mockserver.core.json_values import ValueSet, type_of
 from mockserver.core.seeding import Draws
-from mockserver.model.schema.documents import SchemaNode
-from mockserver.model.schema.keywords import Containing, negate
-from mockserver.model.schema.merged_schema import MergedSchema, branches, merged
+from mockserver.model.schema.documents import Document, SchemaNode
+from mockserver.model.schema.merged_schema import Branch, Containing, MergedSchema, merged, prefix_length, ways
 from mockserver.model.schema.numbers import numbers, range_of
-from mockserver.model.schema.texts import Setting, fits, name_parts, texts
+from mockserver.model.schema.texts import Setting, fits, matching, name_parts, texts
 
 # What a search gives for a value that there is none of; None is a value.
 NOTHING: Any = object()
@@ -28,8 +27,8 @@ _DEEPEST = 90
 _REPEATS = 1
 # How many objects or arrays are made before one passes: at least, for each value that it must differ from, and at most.
 _TRIED, _TRIED_EACH, _MOST_TRIED = 12, 4, 200
-# Of these the first are natural, and the next is frugal.
-_NATURAL_TRIED = 2
+# Of these the first are natural, and one of the next is frugal.
+_NATURAL_TRIED, _FRUGAL_TRY = 2, 4
 _NAMES_TRIED = 12
 _LONGEST_ARRAY = 20_000
 # How much of a property's name, and of what is said about it, counts.
@@ -44,6 +43,13 @@ _VERDICTS = frozenset((
     "verified", "valid", "passed", "passes", "pass", "approved", "correct", "success", "successful", "satisfied",
     "satisfactory", "acceptable", "sufficient", "compliant", "good", "complete", "completed", "done", "finished",
 ))  # fmt: skip
+# The keywords that say of which type a value is to be, where it may have several.
+_BOUNDING = {
+    "object": {"minProperties", "maxProperties", "propertyNames"},
+    "array": {"minItems", "maxItems", "uniqueItems", "contains"},
+    "string": {"pattern", "format", "minLength", "maxLength", "not_pattern"},
+    "number": {"multipleOf", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"},
+}
 # Where any type will do: a text says most.
 _RANKS = {"string": 0, "number": 1, "object": 2, "array": 3, "boolean": 4, "null": 5}
 
@@ -59,31 +65,42 @@ class Search:
     """
 
     def __init__(
-        self, draws: Draws, language: str, subject: str, *, budget: int, natural: int, complete: bool = False
+        self,
+        document: Document,
+        draws: Draws,
+        language: str,
+        subject: str,
+        *,
+        budget: int,
+        natural: int,
+        complete: bool = False,
     ) -> None:
         self.budget = budget
+        self._kept = document.kept
         self._draws, self._topic = draws, (language, subject)
         self._natural, self._complete, self._frugal = natural, complete, natural == 0
         # Whether some schema lies within itself here; whether what is natural has failed.
         self._nested = self._varied = False
         self._made = 0
-        self._open: dict[int, int] = {}
+        self._open: dict[SchemaNode | None, int] = {}
 
-    def solve(self, nodes: Sequence[SchemaNode], name: str = "", depth: int = 0, taken: ValueSet | None = None) -> Any:
-        """A value that keeps to all the schemas and is not taken, or NOTHING.
+    def solve(
+        self, nodes: Branch, name: str = "", depth: int = 0, taken: ValueSet | None = None, barred: Branch = ()
+    ) -> Any:
+        """A value that keeps to all the schemas, to none that is barred, and is not taken; or NOTHING.
 
         `name` is what it is called, `depth` how deep it lies.
         """
         self._step()
         if depth > _DEEPEST:
             return NOTHING
-        first = id(nodes[0]) if nodes else 0
+        first = nodes[0] if nodes else None
         often = self._open[first] = self._open.get(first, 0) + 1
         before = self._frugal, self._nested, self._varied
         self._frugal = self._frugal or often > _REPEATS + 1 or self._made >= self._natural
         self._nested = self._nested or often > _REPEATS
         try:
-            found = self._search(nodes, name, depth, taken)
+            found = self._search(nodes, name, depth, taken, barred)
         finally:
             self._frugal, self._nested, self._varied = before
             self._open[first] -= 1
@@ -102,18 +119,25 @@ class Search:
         """Spend steps that may be in vain."""
         self._spend(steps * _STEP)
 
-    def _search(self, nodes: Sequence[SchemaNode], name: str, depth: int, taken: ValueSet | None) -> Any:
-        known = merged(nodes)
-        if known.kept is None or known.alternatives:
-            self._spend(100 * len(known.seen) + 20 * sum(len(each.options) for each in known.alternatives))
-        for way in branches(known, self._draws, self._step, frugal=self._frugal):
-            for value in self._listed(way, nodes, taken) if way.values else self._candidates(way, name, depth, taken):
-                is_new = taken is None or value not in taken
-                if is_new and (not way.checks or all(check.holds(value) for check in way.checks)):
+    def _search(self, nodes: Branch, name: str, depth: int, taken: ValueSet | None, barred: Branch) -> Any:
+        known = merged(self._kept, nodes)
+        if known.alternatives:
+            self._spend(100 * known.size)
+        for way in ways(known, self._kept, self._draws, self._step, frugal=self._frugal):
+            if way.values is None:
+                candidates = self._candidates(way, name, depth, taken, safe=not (way.checks or barred or taken))
+            else:
+                candidates = self._listed(way, nodes, taken)
+            for value in candidates:
+                if (
+                    (taken is None or value not in taken)
+                    and all(node.holds(value) for node in way.checks)
+                    and not any(node.holds(value) for node in barred)
+                ):
                     return value
         return NOTHING
 
-    def _listed(self, way: MergedSchema, nodes: Sequence[SchemaNode], taken: ValueSet | None) -> Iterator[Any]:
+    def _listed(self, way: MergedSchema, nodes: Branch, taken: ValueSet | None) -> Iterator[Any]:
         """The listed values that all schemas allow."""
         listed = way.values or ()
         start = self._draws.below(len(listed))
@@ -126,9 +150,11 @@ class Search:
             if fitting and all(node.holds(value) for node in nodes):
                 yield value
 
-    def _candidates(self, way: MergedSchema, name: str, depth: int, taken: ValueSet | None) -> Iterator[Any]:
-        """Values that may meet a way; an object or array only once if it needs no check."""
-        setting = Setting(self._draws, name[-_NAME:], " ".join(way.hints[:4])[:_ABOUT], *self._topic)
+    def _candidates(
+        self, way: MergedSchema, name: str, depth: int, taken: ValueSet | None, *, safe: bool
+    ) -> Iterator[Any]:
+        """Values that may meet a way; an object or array only once if that is safe to be right."""
+        setting = Setting(self._draws, name[-_NAME:], " ".join(way.all("hints")[:4])[:_ABOUT], *self._topic)
         for kind in self._types(way) if len(way.types) > 1 else way.types:
             match kind:
                 case "string":
@@ -143,20 +169,16 @@ class Search:
                 case "null":
                     yield None
                 case _:
-                    yield from self._composed(kind, way, setting, depth, taken)
+                    tried = 1 if safe else min(_TRIED + _TRIED_EACH * len(taken or ()), _MOST_TRIED)
+                    yield from self._composed(kind, way, setting, depth, tried)
 
-    def _composed(
-        self, kind: str, way: MergedSchema, setting: Setting, depth: int, taken: ValueSet | None
-    ) -> Iterator[Any]:
-        """Objects or arrays, which vary more and more; a complete search does not vary them, since this leaves out."""
-        tried = 1
-        if taken or (way.checks and not self._complete):
-            tried = min(_TRIED + _TRIED_EACH * len(taken or ()), _MOST_TRIED)
+    def _composed(self, kind: str, way: MergedSchema, setting: Setting, depth: int, tried: int) -> Iterator[Any]:
+        """Objects or arrays, which vary more and more."""
         before = self._frugal, self._varied
         for attempt in range(tried):
             # What only has what is required soon is all taken.
-            self._frugal = attempt == _NATURAL_TRIED or (before[0] and not (taken and attempt > _NATURAL_TRIED))
-            self._varied = before[1] or attempt > _NATURAL_TRIED
+            self._frugal = attempt == _FRUGAL_TRY or (before[0] and attempt <= _FRUGAL_TRY)
+            self._varied = before[1] or attempt >= _NATURAL_TRIED
             found = self._object(way, setting, depth) if kind == "object" else self._array(way, setting, depth)
             self._frugal, self._varied = before
             if found is NOTHING:
@@ -166,12 +188,10 @@ class Search:
 
     def _types(self, way: MergedSchema) -> list[str]:
         """The types that it may have, the likeliest first: the one whose keywords it has, and null last of all."""
-        bounded = {
-            "object": way.objects or way.required or way.min_properties or way.names or way.max_properties,
-            "array": way.arrays or way.contains or way.min_items or way.unique or way.max_items,
-            "string": way.patterns or way.formats or way.min_length or way.max_length or way.no_patterns,
-            "number": way.multiples or way.whole or way.low is not None or way.high is not None,
-        }
+        bounded = {kind: not keywords.isdisjoint(way.rules) for kind, keywords in _BOUNDING.items()}
+        bounded["object"] = bounded["object"] or bool(way.properties or way.open_shapes or way.required)
+        bounded["array"] = bounded["array"] or bool(way.arrays)
+        bounded["number"] = bounded["number"] or way.whole
         order = list(way.types)
         start = self._draws.below(len(order))
         order = order[start:] + order[:start]
@@ -183,21 +203,20 @@ class Search:
 
     def _object(self, way: MergedSchema, setting: Setting, depth: int) -> Any:
         """An object, or NOTHING."""
-        least, most = way.min_properties, way.max_properties
-        if most is not None and most < least:
-            return NOTHING
-        required, dropped = _closure(way, way.required), set[str]()
-        while (chosen := self._chosen(way, required, dropped)) is not None:
+        least, most = way.get("minProperties", 0), way.get("maxProperties", inf)
+        required = _closure(way, way.required)
+        dropped: set[str] = set()
+        while (names := self._chosen(way, required, dropped)) is not None:
             made: dict[str, Any] = {}
-            for name in chosen:
+            for name in names:
                 value = self._property(way, name, depth)
                 if value is NOTHING:
                     break
                 made[name] = value
             else:
-                least = max(least, len(made) + self._draws.below(3) if self._varied else self._usual_more(way, made))
-                self._extend(way, made, dropped, least if most is None else min(least, most), setting, depth)
-                return made if way.min_properties <= len(made) <= (inf if most is None else most) else NOTHING
+                more = len(made) + self._draws.below(3) if self._varied else self._usual_more(way, made)
+                self._extend(way, made, dropped, min(max(least, more), most), setting, depth)
+                return made if least <= len(made) <= most else NOTHING
             if name in required:
                 break
             dropped.add(name)
@@ -205,18 +224,16 @@ class Search:
 
     def _chosen(self, way: MergedSchema, required: set[str], dropped: set[str]) -> Sequence[str] | None:
         """The names of its properties, in the schemas' own order; None if the required ones are impossible."""
-        declared, most = way.properties.declared, inf if way.max_properties is None else way.max_properties
-        free = not (dropped or way.dependents or way.names) and way.max_properties is None
-        if free and way.properties.are_exactly(way.required):
-            return declared
+        declared, most = way.properties, way.get("maxProperties", inf)
         if len(required) > most or not all(self._may_be(way, name) for name in required):
             return None
         chosen = set(required)
-        excepted = required | dropped
-        optional = [each for each in declared if each not in excepted and self._may_be(way, each)]
+        optional = [
+            each for each in declared if each not in required and each not in dropped and self._may_be(way, each)
+        ]
         for index, name in enumerate(optional):
             left = len(optional) - index
-            if len(chosen) + left > way.min_properties:
+            if len(chosen) + left > way.get("minProperties", 0):
                 # Of an object in which nothing has to be, something mostly is.
                 last = not chosen and left == 1
                 if self._frugal or (self._varied and self._draws.below(2)):
@@ -230,18 +247,19 @@ class Search:
         return [*(name for name in order if name in chosen), *sorted(chosen - order.keys())]
 
     def _may_be(self, way: MergedSchema, name: str) -> bool:
-        properties = way.properties
-        self._spend(_PATTERN * properties.patterns)
-        return properties.may_have(name) and (not way.names or all(node.holds(name) for node in way.names))
+        """Whether no schema rules a property out, whatever its value."""
+        self._spend(_PATTERN * way.patterns)
+        return way.schemas(name) is not None
 
     def _property(self, way: MergedSchema, name: str, depth: int) -> Any:
-        self._spend(_PATTERN * way.properties.patterns)
-        return self.solve(way.properties.schemas(name), name, depth + 1)
+        self._spend(_PATTERN * way.patterns)
+        nodes = way.schemas(name)
+        return NOTHING if nodes is None else self.solve(nodes, name, depth + 1)
 
-    def _usual_more(self, way: MergedSchema, made: Mapping[str, Any]) -> int:
+    def _usual_more(self, way: MergedSchema, made: dict[str, Any]) -> int:
         """How many properties would be natural: maps have some even if none are required."""
         if not (self._frugal or made):
-            for node, _ in way.objects:
+            for node in way.open_shapes:
                 extra = node.schema.get("additionalProperties")
                 if node.schema.get("patternProperties") or (isinstance(extra, dict) and extra):
                     return 1 + self._draws.below(3)
@@ -250,77 +268,83 @@ class Search:
     def _extend(
         self, way: MergedSchema, made: dict[str, Any], dropped: set[str], least: int, setting: Setting, depth: int
     ) -> None:
-        """Add properties until there are so many: those that are declared, that match a pattern, or any."""
+        """Add properties until there are so many."""
         if len(made) >= least:
             return
-        used = ValueSet([*made, *dropped])
-        shapes = [shape.node for shape in way.objects]
-        patterns = [(node, pattern) for node in shapes for pattern in node.schema.get("patternProperties", ())]
-        named = [node.made({"type": "string", "pattern": pattern}) for node, pattern in patterns]
-        for source in (*([name] for name in way.properties.declared if name not in used), *named, None):
-            tried = 0
-            while len(made) < least and tried < _NAMES_TRIED:
-                self._step()
-                if isinstance(source, list):
-                    (name,), tried = source, _NAMES_TRIED
-                elif source is not None or way.names:
-                    found = self.solve(way.names if source is None else [*way.names, source], "key", depth + 1, used)
-                    if not isinstance(found, str):
-                        break
-                    name = found
+        tried, used = 0, ValueSet([*made, *dropped])
+        names = self._names(way, setting, depth, used)
+        while len(made) < least and tried < _NAMES_TRIED and (name := next(names, None)) is not None:
+            self._step()
+            tried += 1
+            used.add(name)
+            added: dict[str, Any] = {}
+            for each in (name, *sorted(_closure(way, [name]) - made.keys() - {name})):
+                possible = each not in dropped and self._may_be(way, each)
+                added[each] = self._property(way, each, depth) if possible else NOTHING
+                if added[each] is NOTHING:
+                    break
+            else:
+                made.update(added)
+                for each in added:
+                    used.add(each)
+                tried = 0
+
+    def _names(self, way: MergedSchema, setting: Setting, depth: int, used: ValueSet) -> Iterator[str]:
+        """Names for more properties: those that are declared, that match a pattern, that are allowed, or any."""
+        yield from (name for name in way.properties if name not in used)
+        rules = [rule for node in way.open_shapes for rule in node.schema.get("patternProperties", {}).items()]
+        patterns = [pattern for pattern, schema in rules if schema is not False]
+        while patterns:
+            for pattern in tuple(patterns):
+                name = matching([pattern], self._draws, self._step, [*map(str, used)])
+                if name is None:
+                    patterns.remove(pattern)
                 else:
-                    word = setting.english("key") if tried < 4 else f"item_{len(used) + tried}"
-                    name = f"{word}_{len(used)}" if word in used else word
-                tried += 1
-                used.add(name)
-                added: dict[str, Any] = {}
-                for each in (name, *sorted(_closure(way, [name]) - made.keys() - {name})):
-                    possible = each not in dropped and self._may_be(way, each)
-                    added[each] = self._property(way, each, depth) if possible else NOTHING
-                    if added[each] is NOTHING:
-                        break
-                else:
-                    made.update(added)
-                    for each in added:
-                        used.add(each)
-                    tried = tried if isinstance(source, list) else 0
+                    yield name
+        while way.all("propertyNames"):
+            found = self.solve(way.all("propertyNames"), "key", depth + 1, used)
+            if not isinstance(found, str):
+                return
+            yield found
+        for number in range(_LONGEST_ARRAY):
+            word = setting.english("key") if number < 4 else f"item_{len(used)}"
+            yield f"{word}_{len(used)}" if word in used else word
 
     # --- arrays ------------------------------------------------------------------------------------------------------
 
     def _array(self, way: MergedSchema, setting: Setting, depth: int) -> Any:
         """An array, or NOTHING."""
-        most = way.max_items
-        wanted = [want for want in way.contains for _ in range(min(want.least, _LONGEST_ARRAY + 1))]
-        if (most is not None and most < way.min_items) or max(way.min_items, len(wanted)) > _LONGEST_ARRAY:
+        least, most = way.get("minItems", 0), way.get("maxItems", inf)
+        containing: Sequence[Containing] = way.all("contains")
+        wanted = [want for want in containing for _ in range(min(want.least, _LONGEST_ARRAY + 1))]
+        if most < least or max(least, len(wanted)) > _LONGEST_ARRAY:
             return NOTHING
-        prefixed = max((len(_prefix(shape.node)) for shape in way.arrays), default=0)
+        prefixed = max(map(prefix_length, way.arrays), default=0)
         length = self._length(way, prefixed, len(wanted))
         # The first items may have schemas of their own, so what must be contained may have to come after them.
-        longest = max(length, prefixed + len(wanted))
-        longest = longest if most is None else min(longest, most)
+        longest = min(max(length, prefixed + len(wanted)), most)
         made: list[Any] = []
-        counts: dict[SchemaNode, int] = {}
-        taken = ValueSet() if way.unique else None
+        counts = dict.fromkeys(containing, 0)
+        taken = ValueSet() if way.get("uniqueItems") else None
         while len(made) < length or (wanted and len(made) < longest):
             self._spend(_WANT * len(wanted))
-            full = [want for want in way.contains if want.most is not None and counts.get(want.node, 0) >= want.most]
+            full = {want.node for want in containing if want.most is not None and counts[want] >= want.most}
             # If possible an item that the array must contain, or several at once where there is little room.
-            distinct = list({want.node: want for want in wanted}.values())
-            choices: list[Sequence[Containing]] = [*([want] for want in distinct), []]
-            if most is not None and len(wanted) > most - len(made):
+            distinct = tuple(dict.fromkeys(wanted))
+            more = tuple(want for want in containing if want not in distinct and want.node not in full)
+            choices = [*((want,) for want in distinct), (), *((want,) for want in more)]
+            if len(wanted) > most - len(made):
                 choices.insert(0, distinct)
-            if way.unevaluated_items:
-                # What is contained once more is evaluated by that, though nothing else allows it.
-                choices += [[want] for want in way.contains if want not in wanted and want not in full]
             value = NOTHING
             for wants in choices:
-                nodes = [*_item_schemas(way, len(made), wants), *(want.node for want in wants)]
-                nodes += [negate(want.node) for want in full if want not in wants]
+                also = tuple(want.node for want in wants)
+                own = way.items(len(made)) or (() if also else way.all("unevaluatedItems"))
+                barred = tuple(full.difference(also))
                 again = self._varied and made and taken is None and self._draws.below(4) == 0
-                if again and all(node.holds(made[-1]) for node in nodes):
+                if again and all(node.holds(made[-1]) for node in own + also):
                     value = made[-1]
                 else:
-                    value = self.solve(nodes, setting.name, depth + 1, taken)
+                    value = self.solve(own + also, setting.name, depth + 1, taken, barred)
                 if value is not NOTHING:
                     break
             if value is NOTHING:
@@ -328,26 +352,25 @@ class Search:
             made.append(value)
             if taken is not None:
                 taken.add(value)
-            for want in way.contains:
+            for want in containing:
                 if want.node.holds(value):
-                    counts[want.node] = counts.get(want.node, 0) + 1
+                    counts[want] += 1
                     if want in wanted:
                         wanted.remove(want)
-        return NOTHING if wanted or len(made) < way.min_items else made
+        return NOTHING if wanted or len(made) < least else made
 
     def _length(self, way: MergedSchema, prefixed: int, wanted: int) -> int:
         """A natural length: that of the tuple, else one to four items."""
-        least = way.min_items
+        least: int = way.get("minItems", 0)
         if self._frugal:
             usual = least
         elif self._varied:
             usual = least + self._draws.below(4)
         else:
-            usual = prefixed or max(1 + self._draws.below(2 if self._nested else 4), least)
-            if not way.arrays and not way.unevaluated_items:
-                usual = max(least, 1 + self._draws.below(2))
-            usual = max(usual, least, wanted)
-        return usual if way.max_items is None else min(usual, way.max_items)
+            few = 4 if (way.arrays or "unevaluatedItems" in way.rules) and not self._nested else 2
+            usual = max(prefixed or 1 + self._draws.below(few), least, wanted)
+        most: int = way.get("maxItems", usual)
+        return min(usual, most)
 
 
 def _closure(way: MergedSchema, names: Any) -> set[str]:
@@ -360,27 +383,3 @@ def _closure(way: MergedSchema, names: Any) -> set[str]:
                 found.add(other)
                 waiting.append(other)
     return found
-
-
-def _prefix(node: SchemaNode) -> Sequence[Any]:
-    """The schemas of the first items; before draft 2020-12 these were `items` as a list."""
-    items = node.schema.get("items")
-    if isinstance(items, list):
-        return items
-    return node.schema.get("prefixItems", ()) if node.document.draft >= 2020 else ()
-
-
-def _item_schemas(way: MergedSchema, index: int, wants: Sequence[Containing]) -> list[SchemaNode]:
-    found: list[SchemaNode] = []
-    covered: set[SchemaNode] = {scope for want in wants for scope in want.scopes}
-    for node, scopes in way.arrays:
-        first = "items" if isinstance(node.schema.get("items"), list) else "prefixItems"
-        rest = "additionalItems" if first == "items" else "items"
-        if index < len(_prefix(node)):
-            found.append(node.child(first, index))
-        elif rest in node.schema:
-            found.append(node.child(rest))
-        else:
-            continue
-        covered.update(scopes)
-    return found + [node.child("unevaluatedItems") for node in way.unevaluated_items if node not in covered]

@@ -68,7 +68,7 @@ def texts(way: MergedSchema, setting: Setting, spend: Spend, taken: ValueSet | N
 
     Some may be taken all the same. `spend` counts the steps it costs.
     """
-    if way.min_length > LONGEST or (way.max_length is not None and way.max_length < way.min_length):
+    if not way.get("minLength", 0) <= min(way.get("maxLength", inf), LONGEST):
         return
     others = [text for text in taken or () if isinstance(text, str)]
     yield from filter(fits(way), _candidates(way, setting, spend, others))
@@ -76,36 +76,38 @@ def texts(way: MergedSchema, setting: Setting, spend: Spend, taken: ValueSet | N
 
 def _candidates(way: MergedSchema, setting: Setting, spend: Spend, taken: Sequence[str]) -> Iterator[str]:
     """Texts that may keep to it."""
-    least, most, draws = way.min_length, way.max_length, setting.draws
-    samples = [sample for sample in way.samples if isinstance(sample, str)]
+    least, most, draws = way.get("minLength", 0), way.get("maxLength"), setting.draws
+    patterns, is_free = way.all("pattern"), not (way.all("pattern") or way.all("not_pattern"))
+    samples = [sample for sample in way.all("samples") if isinstance(sample, str)]
     if samples and draws.below(2):
         yield draws.pick(samples)
-    makers = [made_by(held) for name in way.formats if (held := table("formats").get(name))]
+    makers = [made_by(held) for name in way.all("format") if (held := table("formats").get(name))]
     named = None if makers else maker_of(setting.name, setting.about)
-    if named and (way.patterns or (most is not None and most < _NO_WORD)):
+    if named and (patterns or (most is not None and most < _NO_WORD)):
         # A country of two letters is its code.
         makers = [maker_of(f"{setting.name} code", "") or named]
     for maker in (*makers, *([named] if named else [])):
         for _ in range(_PLAUSIBLE):
-            yield _cut_to_fit(maker(setting), way) if maker is named else maker(setting)
-    formats = [held for name in way.formats if (held := table("format_patterns").get(name))]
-    if way.patterns or way.no_patterns:
+            text = maker(setting)
+            yield _cut_to_fit(text, most) if maker is named and not patterns else text
+    formats = [held for name in way.all("format") if (held := table("format_patterns").get(name))]
+    if not is_free:
         yield from samples
         if formats:
-            yield from _written(way, [*formats, *way.patterns], draws, spend)
-        for written in _written(way, way.patterns, draws, spend):
+            yield from _written(way, [*formats, *patterns], draws, spend)
+        for written in _written(way, patterns, draws, spend):
             yield written
             if taken:
                 yield from _altered(written, fits(way), draws)
         if taken:
-            yield from _written(way, way.patterns, draws, spend, taken)
-        for pattern in way.patterns:
+            yield from _written(way, patterns, draws, spend, taken)
+        for pattern in patterns:
             spend(_ALONE_STEPS)
             for _ in range(_ALONE):
-                text = _matching(way, [pattern], [], draws, spend, [])
-                if text is None:
+                alone = matching([pattern], draws, spend, least=min(least, _STRETCHED), most=most)
+                if alone is None:
                     break
-                yield text
+                yield alone
     elif formats:
         yield from _written(way, formats, draws, spend)
     short = most if most is None or most <= _LONGEST_FREE else max(least, _LONGEST_FREE)
@@ -116,7 +118,7 @@ def _candidates(way: MergedSchema, setting: Setting, spend: Spend, taken: Sequen
         yield f"{text} {len(taken) + 1}"
     for _ in range(_PLAUSIBLE):
         yield draws.spell("abcdefgh0123456789", max(least, min(most or 8, 8)))
-    if not (way.patterns or way.no_patterns):
+    if is_free:
         yield from _written(way, [], draws, spend, taken)
 
 
@@ -133,12 +135,9 @@ def _altered(text: str, fit: Callable[[str], bool], draws: Draws) -> Iterator[st
             yield text
 
 
-def _cut_to_fit(text: str, way: MergedSchema) -> str:
+def _cut_to_fit(text: str, most: int | None) -> str:
     """A plausible text that is too long, made fit where words allow it."""
-    most = way.max_length
-    if most is None or len(text) <= most or way.patterns:
-        return text
-    if " " not in text and not any(ord(c) > 0x2FFF for c in text):
+    if most is None or len(text) <= most or (" " not in text and not any(ord(c) > 0x2FFF for c in text)):
         return text
     return text[:most].rstrip(" ,;:.-")
 
@@ -147,8 +146,10 @@ def _written(
     way: MergedSchema, patterns: Sequence[str], draws: Draws, spend: Spend, others: Sequence[str] = ()
 ) -> Iterator[str]:
     """A text that is written for the patterns; a very long one is a shorter one that has been stretched."""
-    least = way.min_length
-    text = _matching(way, patterns, way.no_patterns, draws, spend, others)
+    least = way.get("minLength", 0)
+    text = matching(
+        patterns, draws, spend, others, way.all("not_pattern"), min(least, _STRETCHED), way.get("maxLength")
+    )
     if text is None or least <= _STRETCHED:
         yield from () if text is None else (text,)
         return
@@ -159,34 +160,35 @@ def _written(
             yield text[:place] + part * times + text[place:]
 
 
-def _matching(
-    way: MergedSchema,
+def matching(
     patterns: Sequence[str],
-    no_patterns: Sequence[str],
     draws: Draws,
     spend: Spend,
-    others: Sequence[str],
+    others: Sequence[str] = (),
+    no_patterns: Sequence[str] = (),
+    least: int = 0,
+    most: int | None = None,
 ) -> str | None:
     """A text that is not too long to be checked against the patterns; None if none is found."""
-    most = min(longest_searched((*patterns, *no_patterns)), LONGEST if way.max_length is None else way.max_length)
+    longest = min(longest_searched((*patterns, *no_patterns)), LONGEST if most is None else most)
 
     def search(steps: int) -> None:
         spend(max(steps - _FREE, 0) // _DEAR)
 
     # To keep out two others takes about as long as a step.
     spend(len(others) // 2)
-
-    text = find_match(patterns, draws, min(way.min_length, _STRETCHED), most, no_patterns, others, search)
+    text = find_match(patterns, draws, least, longest, no_patterns, others, search)
     spend((len(text or "") // _CHECKED) ** 2)
     return text
 
 
 def fits(way: MergedSchema) -> Callable[[str], bool]:
     """Whether a text keeps to a merged schema, but for its formats, which are left to whoever asks for more."""
-    least, most = way.min_length, inf if way.max_length is None else way.max_length
-    if not (way.patterns or way.no_patterns):
+    least, most = way.get("minLength", 0), way.get("maxLength", inf)
+    patterns, no_patterns = way.all("pattern"), way.all("not_pattern")
+    if not (patterns or no_patterns):
         return lambda text: least <= len(text) <= most
-    matches = matcher(tuple(way.patterns), tuple(way.no_patterns))
+    matches = matcher(patterns, no_patterns)
     return lambda text: least <= len(text) <= most and matches(text)
 
 
