@@ -58,6 +58,10 @@ _STREAMS_NO_SCHEMA = ModelRule(
     "stream",
     EDITIONS,
 )
+# Measured of gemma-4-31b by a user in June 2026, in words that are not known.
+_PREDICTS_NOT = ModelRule(
+    lambda body: body.get("prediction") is not None, "prediction is not supported by this model.", "prediction"
+)
 
 
 class ModelFamily(NamedTuple):
@@ -100,7 +104,9 @@ _FAMILIES: Mapping[str, ModelFamily] = {
     ),
     "zai-glm": ModelFamily("medium", _USUAL, details=ALL_DETAILS, blind=True, whole_calls=True, era="observed"),
     # Recorded in July 2026: no reasoning unless requested.
-    "gemma": ModelFamily(None, _USUAL, details=_REASONING, images="usage", era="observed"),
+    "gemma": ModelFamily(
+        None, _USUAL, details=_REASONING, images="usage", era="observed", refuses=(_PREDICTS_NOT,)
+    ),
     # "none/low/medium/high (default high)". Its usage was recorded in September 2026.
     "qwen-3.": ModelFamily("high", _USUAL, details=_REASONING, images="details", era="observed"),
     "qwen-3-32b": _ELDER_THINKER,

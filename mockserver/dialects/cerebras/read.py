@@ -265,6 +265,9 @@ def _chat_conflict(body: Body, edition: Edition, version: int) -> Refusal | None
     if today and body.get("tools") and form is not None:
         # Recorded of any form, that of plain text too.
         return exclusive("tools", "response_format")
+    if today and body.get("tools") and body.get("prediction") is not None:
+        # Clients keep them apart; the refusal itself is not recorded.
+        return exclusive("prediction", "tools")
     if today and body.get("max_tokens") is not None and body.get("max_completion_tokens") is not None:
         return exclusive("max_tokens", "max_completion_tokens")
     if today and (body.get("n") or 1) > 1:
