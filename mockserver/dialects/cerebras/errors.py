@@ -8,7 +8,7 @@ each violation on a line of its own, in the words of the service's validator: re
 `messages.2.assistant.reasoning_content: ...`. Until then paths began with `body.`.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, partial
 from math import isfinite
 from typing import Any
@@ -16,13 +16,13 @@ from typing import Any
 from mockserver.core.calls import Call
 from mockserver.core.dialects import Edition, ErrorTable, ErrorTemplate, RequestScope
 from mockserver.core.failures import FailureKind, Refusal, Violation
-from mockserver.core.quotas import PERIODS, Allowance, Limit, LimitUnit, QuotaPolicy, Refused, per_minute
+from mockserver.core.quotas import PERIODS, Allowance, Limit, LimitState, LimitUnit, QuotaPolicy, Refused, per_minute
 from mockserver.core.seeding import hex_digits
 from mockserver.core.timeline import RawHeaders
 from mockserver.dialects.contracts import pydantic_words
 from mockserver.dialects.openai.errors import ErrorRow
 from mockserver.dialects.openai.read import Body
-from mockserver.dialects.openai.replies import date_header, event
+from mockserver.dialects.openai.replies import date_header, event, limit_headers
 
 _invalid = partial(ErrorRow, 400, code="wrong_api_format", param="validation_error")
 _ROWS: dict[FailureKind, ErrorRow] = {
@@ -325,7 +325,7 @@ def _limits_left(scope: RequestScope) -> RawHeaders:
         for limit, reset in [(each.limit, each.reset) for each in scope.limit_states]
         if scope.edition == "documented" or (limit.measure, limit.period) in _WITH_RESET
     ]
-    return (*_stated([(each.limit, each.remaining) for each in scope.limit_states]), *resets)
+    return (*_stated(scope.limit_states), *resets)
 
 
 def _unlimited(scope: RequestScope) -> RawHeaders:
@@ -340,18 +340,16 @@ def _unlimited(scope: RequestScope) -> RawHeaders:
 def _assumed(edition: Edition, *, spent: bool) -> RawHeaders:
     """The limits of the free tier, of which one request has been taken, or all of a minute's."""
 
-    def left(limit: Limit) -> int:
+    def taken(limit: Limit) -> int:
         if limit.measure != "requests":
-            return limit.amount
-        return 0 if spent and limit.period == "minute" else limit.amount - 1
+            return 0
+        return limit.amount if spent and limit.period == "minute" else 1
 
-    then = [limit for limit in _FREE.limits if (limit.measure, limit.period) in _WITH_RESET]
-    return _stated([(limit, left(limit)) for limit in (_FREE_2026.limits if edition == "observed" else then)])
+    limits = _FREE_2026.limits
+    if edition == "documented":
+        limits = tuple(limit for limit in _FREE.limits if (limit.measure, limit.period) in _WITH_RESET)
+    return _stated(LimitState(limit, taken(limit)) for limit in limits)
 
 
-def _stated(limits: Sequence[tuple[Limit, int]]) -> RawHeaders:
-    named = [(f"{limit.measure}-{limit.period}".encode(), limit.amount, left) for limit, left in limits]
-    return (
-        *((b"x-ratelimit-limit-" + name, b"%d" % amount) for name, amount, _ in named),
-        *((b"x-ratelimit-remaining-" + name, b"%d" % left) for name, _, left in named),
-    )
+def _stated(limit_states: Iterable[LimitState]) -> RawHeaders:
+    return limit_headers([(f"{each.limit.measure}-{each.limit.period}".encode(), each) for each in limit_states])

@@ -22,7 +22,7 @@ from mockserver.core.timeline import RawHeaders
 from mockserver.dialects.contracts import Words, custom_words, pydantic_words
 from mockserver.dialects.friendli.models import not_found
 from mockserver.dialects.openai.read import bearer
-from mockserver.dialects.openai.replies import date_header
+from mockserver.dialects.openai.replies import date_header, limit_headers
 
 # Pydantic's prefix of the messages of custom checks.
 _VALUE_ERROR = "Value error, "
@@ -216,9 +216,4 @@ def _after(requests: int, edition: Edition, left: int) -> RawHeaders:
 def _limits_left(limit_states: tuple[LimitState, ...], edition: Edition) -> RawHeaders:
     """The tightest limits on requests, and by the old pages on tokens, if any; resets are in whole seconds."""
     measures: tuple[LimitUnit, ...] = ("requests", "tokens") if edition == "documented" else ("requests",)
-    named = tightest_by_measure(limit_states, measures)
-    return (
-        *((b"x-ratelimit-limit-" + name, b"%d" % state.limit.amount) for name, state in named),
-        *((b"x-ratelimit-remaining-" + name, b"%d" % state.remaining) for name, state in named),
-        *((b"x-ratelimit-reset-" + name, b"%d" % state.full_at()) for name, state in named),
-    )
+    return limit_headers(tightest_by_measure(limit_states, measures), lambda state: b"%d" % state.full_at())

@@ -30,7 +30,7 @@ from mockserver.core.timeline import RawHeaders
 from mockserver.dialects.openai.azure import azure_error, azure_headers, header_value
 from mockserver.dialects.openai.models import snapshot_of
 from mockserver.dialects.openai.read import is_azure
-from mockserver.dialects.openai.replies import date_header, event
+from mockserver.dialects.openai.replies import date_header, event, limit_headers
 
 # The organization and the project of every caller who names none.
 _ORGANIZATION = "org-Vn4cQ7yXr2LwT9kZb6HsJd3M"
@@ -353,20 +353,15 @@ def _cookie(scope: RequestScope) -> tuple[bytes, bytes]:
     return b"set-cookie", b"__cf_bm=" + token.encode() + b"; " + where
 
 
-def limit_headers(limit_states: tuple[LimitState, ...]) -> RawHeaders:
-    """The tightest limits on requests and on tokens; empty if there are none."""
-    found = tightest_by_measure(limit_states)
-    return (
-        *((b"x-ratelimit-limit-" + measure, b"%d" % each.limit.amount) for measure, each in found),
-        *((b"x-ratelimit-remaining-" + measure, b"%d" % each.remaining) for measure, each in found),
-        *((b"x-ratelimit-reset-" + measure, go_duration(each.reset).encode()) for measure, each in found),
-    )
+def limits_left(limit_states: tuple[LimitState, ...]) -> RawHeaders:
+    """The headers of the tightest limits on requests and on tokens; empty if there are none."""
+    return limit_headers(tightest_by_measure(limit_states), lambda state: go_duration(state.reset).encode())
 
 
 _ACCOUNT = per_minute(10_000, 250_000).limits
 # Those of a recorded account after one short request, and when it is refused for them.
-_RECORDED = limit_headers(tuple(map(LimitState, _ACCOUNT, (1, 9))))
-_RECORDED_REFUSAL = limit_headers(tuple(map(LimitState, _ACCOUNT, (10_000, 9))))
+_RECORDED = limits_left(tuple(map(LimitState, _ACCOUNT, (1, 9))))
+_RECORDED_REFUSAL = limits_left(tuple(map(LimitState, _ACCOUNT, (10_000, 9))))
 
 
 def _limits(call: Call, scope: RequestScope) -> RawHeaders:
@@ -375,7 +370,7 @@ def _limits(call: Call, scope: RequestScope) -> RawHeaders:
     if scope.refused not in _STATE_LIMITS or (scope.refused is not None and call.path.startswith(_RESPONSES)):
         return ()
     if scope.limit_states:
-        return limit_headers(scope.limit_states)
+        return limits_left(scope.limit_states)
     if call.path not in _LIMITED or call.method != "POST":
         return ()
     return _RECORDED_REFUSAL if scope.refused is FailureKind.RATE_LIMIT else _RECORDED

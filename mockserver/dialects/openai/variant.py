@@ -23,7 +23,7 @@ from mockserver.dialects.openai.checks import Adapt, RequestRules, Translate
 from mockserver.dialects.openai.completions import COMPLETION as _OPENAI_COMPLETION
 from mockserver.dialects.openai.completions import read_completion
 from mockserver.dialects.openai.dialect import CHAT_COMPLETIONS, COMPLETIONS, CONTRACT, GET_MODEL, LIST_MODELS
-from mockserver.dialects.openai.errors import ERRORS, limit_headers, stream_error
+from mockserver.dialects.openai.errors import ERRORS, limits_left, stream_error
 from mockserver.dialects.openai.models import UNKNOWN, Row, get_model, list_models, model_row
 from mockserver.dialects.openai.read import Body, bearer, json_object
 from mockserver.dialects.openai.replies import Flavour, Rendering, date_header, ordered, usage_object, write
@@ -49,7 +49,7 @@ COMPLETION = _OPENAI_COMPLETION._replace(
 
 def usual_headers(call: Call, scope: RequestScope) -> RawHeaders:
     """The headers of every answer: its date, and how the caller's quotas stand, if there are any."""
-    return (date_header(int(scope.now)), *limit_headers(scope.limit_states))
+    return (date_header(int(scope.now)), *limits_left(scope.limit_states))
 
 
 def variant(

@@ -15,7 +15,7 @@ from mockserver.core.quotas import PERIODS, Allowance, Limit, LimitState, QuotaP
 from mockserver.core.timeline import RawHeaders
 from mockserver.dialects.openai.errors import go_duration
 from mockserver.dialects.openai.read import bearer, json_object
-from mockserver.dialects.openai.replies import date_header
+from mockserver.dialects.openai.replies import date_header, limit_headers
 
 CHAT_PATH = "/llm/v1/chat/completions"
 _SECURITY: RawHeaders = ((b"strict-transport-security", b"max-age=31536000; includeSubDomains"),)
@@ -105,12 +105,7 @@ def chat_limits(limit_states: tuple[LimitState, ...]) -> RawHeaders:
     if not limit_states:
         return _ONE_TAKEN
     requests, tokens = _chat(limit_states)
-    return (
-        (b"x-ratelimit-limit-requests", b"%d" % requests.limit.amount),
-        (b"x-ratelimit-limit-tokens", b"%d" % tokens.limit.amount),
-        (b"x-ratelimit-remaining-requests", b"%d" % requests.remaining),
-        (b"x-ratelimit-remaining-tokens", b"%d" % tokens.remaining),
-    )
+    return limit_headers(((b"requests", requests), (b"tokens", tokens)))
 
 
 def _chat(limit_states: tuple[LimitState, ...]) -> tuple[LimitState, LimitState]:
