@@ -19,6 +19,8 @@ Edition = Literal["documented", "observed"]
 
 EDITIONS: tuple[Edition, ...] = ("documented", "observed")
 
+# What follows the name of a field with a value, or a text that is no name.
+_VALUE = rb"(?!\s*:\s*(?:null|false)\b)"
 # Answers state the name of their model in every event, and dialects remember what they know of it: no model has a
 # longer name than so many characters unless it is on offer.
 _LONGEST_NAME = 1_000
@@ -152,9 +154,14 @@ class Operation(NamedTuple):
 
     def needs_history(self, call: Call) -> bool:
         """Whether the answer to a call may depend on earlier ones: it asks no model, or names an answer."""
-        return self.handler is not None or (
-            bool(self.history_markers) and any(text in call.body for text in self.history_markers)
-        )
+        return self.handler is not None or self.history_marker(call.body) is not None
+
+    def history_marker(self, body: bytes) -> bytes | None:
+        """The first of its history markers that a body has, other than as a field without a value."""
+        for text in self.history_markers:
+            if text in body and re.search(re.escape(text) + _VALUE, body):
+                return text
+        return None
 
 
 class ErrorTemplate(NamedTuple):

@@ -4,7 +4,6 @@ So they refuse whatever depends on earlier requests, instead of answering by cha
 with 409. What depends on a request alone gets the same bytes as from one process.
 """
 
-import re
 from collections.abc import Iterator, Sequence
 
 from mockserver.core.calls import Call
@@ -18,8 +17,6 @@ from mockserver.state.stubs.stub import Stub
 
 # Fields whose values are counted from request to request.
 _COUNTED = ("number", "attempt")
-# Fields of a body that recall nothing with these values.
-_NOTHING = rb"(?!\s*:\s*(?:null|false)\b)"
 
 
 def needs_one_process(what: str) -> str:
@@ -87,10 +84,8 @@ def stateful_call(call: Call, route: RouteMatch) -> str | None:
         return None
     if operation.remembers:
         return f"{call.method} {call.path}"
-    for text in operation.history_markers:
-        if text in call.body and re.search(re.escape(text) + _NOTHING, call.body):
-            return f"A request with {text.decode()}"
-    return None
+    marker = operation.history_marker(call.body)
+    return None if marker is None else f"A request with {marker.decode()}"
 
 
 def stateful_context(context: RequestContext) -> str | None:
