@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple
 import orjson
 
 from mockserver.core.calls import Call, Headers
-from mockserver.core.dialects import EDITIONS, Dialect, Edition, Model, Operation, RequestScope
+from mockserver.core.dialects import EDITIONS, Dialect, Edition, Operation, RequestScope
 from mockserver.core.failures import Refusal
 from mockserver.core.generation import GenerationRequest, Lengths
 from mockserver.core.messages import short_repr, unknown_name
@@ -98,7 +98,7 @@ def make_context(
     models, catalogue = route.dialect.models, settings.models.get(route.dialect.name)
     if catalogue is not None:
         known = {model.id: model for model in models}
-        models = tuple(known.get(name, Model(name)) for name in catalogue)
+        models = tuple(known.get(name) or route.dialect.unlisted(name) for name in catalogue)
     body, variables = fingerprint(call.body), route.variables
     scope = RequestScope(
         edition=edition,
@@ -109,6 +109,7 @@ def make_context(
         closed_catalogue=catalogue is not None,
         variables=variables,
         limit_states=limit_states,
+        unlisted=route.dialect.unlisted,
     )
     lengths = lengths_of(output_tokens, settings.traces)
     return RequestContext(call, route, settings, scope, profile, latency, lengths, overrides)

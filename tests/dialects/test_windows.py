@@ -61,6 +61,12 @@ MODELS = [
     # The service has only these two.
     if (dialect.name, edition) != ("cerebras", "observed") or model.id in ("gpt-oss-120b", "qwen-3.8-27b")
 ]
+# Names that are not on offer have the windows of their families.
+MODELS += [
+    pytest.param("openai", "documented", "gpt-4", 8_192),
+    pytest.param("openai", "documented", "gpt-4o-2024-11-20", 128_000),
+    pytest.param("anthropic", "documented", "claude-haiku-4-5", 200_000),
+]
 
 
 def asked(dialect: str, edition: Edition, model: str, words: int, **more: Any) -> Answer:

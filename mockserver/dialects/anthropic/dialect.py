@@ -4,7 +4,15 @@ import re
 
 from mockserver.core.dialects import BEARER, Clients, Dialect, Operation, Schemas, on_demand
 from mockserver.dialects.anthropic.errors import ERRORS, QUOTAS, VERSIONS, api_key, every_answer, stream_error
-from mockserver.dialects.anthropic.models import MODELS, PRESETS, PROMPT_CACHING, get_model, list_models, preset_of
+from mockserver.dialects.anthropic.models import (
+    MODELS,
+    PRESETS,
+    PROMPT_CACHING,
+    get_model,
+    list_models,
+    model_of,
+    preset_of,
+)
 from mockserver.dialects.contracts import components
 
 CONTRACT = components(__package__, "anthropic")
@@ -40,6 +48,7 @@ ANTHROPIC = Dialect(
     errors={"documented": ERRORS, "observed": ERRORS},
     contract={"documented": CONTRACT, "observed": CONTRACT},
     models=MODELS,
+    unlisted=model_of,
     headers=every_answer,
     needs={"anthropic-version": VERSIONS[0]},
     credentials=api_key,

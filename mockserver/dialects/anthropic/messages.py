@@ -56,9 +56,8 @@ def read_message(call: Call, scope: RequestScope, schema: str = "MessageRequest"
         return Refusal(FailureKind.UNKNOWN_MODEL, model=body["model"])
     family, marks = family_of(model.id), [*cache_marks(body)]
     refusal = _broken(body, "support", family.supports) or next(faults(body, marks, family), None)
-    context = min(model.context, family.context)
     return refusal or message_request(
-        body, model.id, context, marks, shown=family.shown, cached=family.cached, pixels=family.pixels
+        body, model.id, model.context, marks, shown=family.shown, cached=family.cached, pixels=family.pixels
     )
 
 
@@ -114,7 +113,7 @@ def _explained(body: Body, violations: Sequence[Violation], file: str) -> Refusa
         "found": v.found,
         "expected": ", ".join(f"'{each}'" for each in values) or v.expected,
         "values": ", ".join(values),
-        "model": body.get("model"),
+        "model": resolved(str(body.get("model"))),
         "type": body.get("type"),
         "path": _located(body, v.path),
         "parent": _located(body, v.path[:-1]),

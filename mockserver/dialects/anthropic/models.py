@@ -60,6 +60,11 @@ def family_of(model: str) -> ClaudeFamily:
     return UNKNOWN if start is None else _FAMILIES[start[0]]
 
 
+def model_of(name: str) -> Model:
+    """A model by its name, on offer or not: an alias, a snapshot, one that nobody knows."""
+    return Model(name, "anthropic", family_of(name).context, _ROWS.get(resolved(name), {}).get("max_tokens"))
+
+
 def resolved(model: str) -> str:
     """The name that answers give a model: that of its snapshot for an alias of one."""
     return _ALIASES.get(model, model)

@@ -16,6 +16,7 @@ from mockserver.dialects.openai.models import (
     delete_model,
     get_model,
     list_models,
+    model_of,
     preset_of,
 )
 from mockserver.dialects.openai.read import api_key, is_azure
@@ -184,6 +185,7 @@ OPENAI = Dialect(
     errors={"documented": ERRORS, "observed": ERRORS},
     contract={"documented": CONTRACT, "observed": CONTRACT},
     models=MODELS,
+    unlisted=model_of,
     headers=every_answer,
     credentials=api_key,
     security={**BEARER, "azure": {"type": "apiKey", "in": "header", "name": "api-key"}},

@@ -234,12 +234,13 @@ _SNAPSHOTS: Mapping[str, str] = MappingProxyType({
 })  # fmt: skip
 
 
-def _offered(name: str) -> Model:
+def model_of(name: str) -> Model:
+    """A model by its name, on offer or not: an older one, a snapshot, a fine-tuned one, one that nobody knows."""
     family = family_of(name)
-    return Model(name, family.owner, family.context, family.max_output)
+    return Model(name) if family is UNKNOWN else Model(name, family.owner, family.context, family.max_output)
 
 
-MODELS: tuple[Model, ...] = tuple(map(_offered, _OFFERED))
+MODELS: tuple[Model, ...] = tuple(map(model_of, _OFFERED))
 # That of models that only the settings know.
 _UNLISTED = _Release(1_715_367_049)
 
