@@ -39,7 +39,7 @@ def recorder(
     settings = Settings(port=0, log_level="warning", **options)
     given = read_upstreams([f"{name}={url}" for name, url in upstreams.items()], DIALECTS)
     replays = Replays(path, settings, DIALECTS, volatile) if only_new else None
-    file = RecordingFile(path, settings)
+    file = RecordingFile(path)
     app = Recorder(settings, DIALECTS, given, file, vendor_client(given.given.values(), silence), clock, replays)
     try:
         with AppThread(app) as thread:

@@ -53,5 +53,5 @@ def make_recorder(
         upstreams.check(dialects[settings.dialect])
     replays = Replays(path, settings, dialects, volatile) if only_new else None
     client = vendor_client(upstreams.given.values(), silence)
-    file = RecordingFile(path, settings, force=force)
+    file = RecordingFile(path, force=force)
     return Recorder(settings, dialects, upstreams, file, client, replays=replays, journal=journal)

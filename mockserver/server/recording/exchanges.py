@@ -5,7 +5,7 @@ A recorded answer is a plan whose timeline is what happened, so everything that 
 
 import time
 import zlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Any
@@ -38,16 +38,15 @@ BODILESS = (204, 304)
 
 @dataclass(slots=True)
 class RecordedExchange:
-    """One answer while it is relayed. Times are in seconds after the request was received, at `began`.
+    """One answer while it is relayed, and its exchange in a journal, which is told of the answer when that has ended.
+    Times are in seconds after the request was received.
 
     `pieces` are the parts of the body as the client is given them, each with its time in `times`. `closed_by` is who
-    ended the answer, and `ending` how it was broken off, if it was. One that `is_kept` has been recorded. `noted` is
-    its exchange in a journal, if there is one.
+    ended the answer, and `ending` how it was broken off, if it was. One that `is_kept` has been recorded.
     """
 
     target: Target
-    call: Call
-    began: float
+    exchange: Exchange
     status: int = 0
     headers: RawHeaders = ()
     head: float = 0.0
@@ -57,16 +56,15 @@ class RecordedExchange:
     ending: ConnectionFault | None = None
     seconds: float = 0.0
     is_kept: bool = False
-    noted: Exchange | None = None
     _packing: str = ""
     _stream: "zlib._Decompress | None" = None
     _left: int | None = None
 
     def answered(self, status: int, headers: RawHeaders, instant: float) -> None:
         """The head of the answer has come."""
-        self.status, self.headers, self.head = status, end_to_end(headers), instant - self.began
+        self.status, self.headers, self.head = status, end_to_end(headers), instant - self.exchange.arrived
         known = dict(reversed(self.headers))
-        if self.call.method != "HEAD" and status not in BODILESS:
+        if self.exchange.call.method != "HEAD" and status not in BODILESS:
             packing = known.get(b"content-encoding", b"").decode("latin-1").strip().lower()
             if packing in PACKINGS:
                 self._packing = packing
@@ -105,21 +103,13 @@ class RecordedExchange:
 
     def end(self, closer: ClosedBy, instant: float, ending: ConnectionFault | None = None) -> None:
         """The answer has ended, properly unless there is an ending."""
-        self.closed_by, self.ending, self.seconds = closer, ending, instant - self.began
+        self.closed_by, self.ending, self.seconds = closer, ending, instant - self.exchange.arrived
 
     def _note(self, data: bytes, instant: float) -> bytes:
         if data:
             self.pieces.append(data)
-            self.times.append(instant - self.began)
+            self.times.append(instant - self.exchange.arrived)
         return data
-
-
-def exchange_of(recorded: RecordedExchange, number: int, settings: Settings) -> Exchange:
-    """What was recorded as an exchange of a journal."""
-    timeline, record = _played(recorded)
-    target = recorded.target
-    plan = Plan(make_context(recorded.call, target.route, settings), timeline=timeline)
-    return Exchange(number, target.namespace, target.path, recorded.call, plan, arrived=recorded.began, record=record)
 
 
 def _played(recorded: RecordedExchange) -> tuple[Timeline, Record]:
@@ -139,59 +129,51 @@ def _played(recorded: RecordedExchange) -> tuple[Timeline, Record]:
 
 
 class RecorderJournal:
-    """Notes in a journal what comes and what is answered; without a journal nothing."""
+    """Notes in a journal what comes and what is answered, at the instants of a clock."""
 
-    def __init__(self, journal: Journal | None, settings: Settings) -> None:
-        self._journal = journal
+    def __init__(self, journal: Journal, settings: Settings, clock: Callable[[], float]) -> None:
+        self._journal, self._clock = journal, clock
         # Whose key is accepted is for the vendor to say.
         self._settings = replace(settings, auth="off")
 
-    def begin(self, recorded: RecordedExchange) -> None:
+    def begin(self, target: Target, call: Call) -> RecordedExchange:
         """A request is forwarded."""
-        if self._journal is not None:
-            target, plan = recorded.target, self._planned(recorded.target, recorded.call, NOTHING_YET)
-            recorded.noted = self._journal.open(
-                target.namespace, target.path, recorded.call, plan, arrived=recorded.began
-            )
+        plan = parse(make_context(call, target.route, self._settings))
+        return RecordedExchange(target, self._open(target, plan, NOTHING_YET))
 
     def end(self, recorded: RecordedExchange) -> None:
         """The vendor's answer has ended."""
-        noted = recorded.noted
-        if self._journal is not None and noted is not None and noted.plan is not None:
-            noted.plan.timeline, noted.record = _played(recorded)
-            self._journal.notify(noted)
+        exchange = recorded.exchange
+        if exchange.plan is not None:
+            exchange.plan.timeline, exchange.record = _played(recorded)
+            self._journal.notify(exchange)
 
-    def give_up(self, recorded: RecordedExchange, simulator_error: SimulatorError, instant: float) -> None:
+    def give_up(self, exchange: Exchange, simulator_error: SimulatorError) -> None:
         """The vendor has not answered; the client is given an answer of our own."""
-        noted = recorded.noted
-        if self._journal is not None and noted is not None:
-            noted.plan, noted.simulator_error = None, simulator_error
-            noted.record.closed_by, noted.record.seconds = "server", instant - recorded.began
-            self._journal.notify(noted)
+        exchange.plan, exchange.simulator_error = None, simulator_error
+        exchange.record.seconds = self._clock() - exchange.arrived
+        self._close(exchange)
 
-    def deny(self, method: str, path: str, headers: Headers, simulator_error: SimulatorError, instant: float) -> None:
+    def deny(self, method: str, path: str, headers: Headers, simulator_error: SimulatorError) -> None:
         """A request is not forwarded."""
-        if self._journal is not None:
-            call = Call(method, path, headers, b"", "", time.time())
-            noted = self._journal.open("", path, call, simulator_error=simulator_error, arrived=instant)
-            noted.record.closed_by = "server"
-            self._journal.notify(noted)
+        call = Call(method, path, headers, b"", "", time.time())
+        self._close(self._journal.open("", path, call, simulator_error=simulator_error, arrived=self._clock()))
 
-    def replay(self, target: Target, plan: Plan, instant: float) -> None:
+    def replay(self, target: Target, plan: Plan) -> None:
         """A request is answered from the recording, at once."""
-        if self._journal is None:
-            return
-        plan = Plan(plan.context, plan.request, timeline=plan.timeline)
-        noted = self._journal.open(target.namespace, target.path, plan.context.call, plan, arrived=instant)
+        exchange = self._open(target, plan, plan.timeline)
         for run in plan.timeline.runs:
-            noted.record.wrote_each(run.tokens, 0.0)
-        noted.record.closed_by = "server"
-        self._journal.notify(noted)
+            exchange.record.wrote_each(run.tokens, 0.0)
+        self._close(exchange)
 
-    def _planned(self, target: Target, call: Call, timeline: Timeline) -> Plan:
-        """The plan of an answer, with what the dialect understands of its request."""
-        plan = parse(make_context(call, target.route, self._settings))
-        return Plan(plan.context, plan.request, timeline=timeline)
+    def _open(self, target: Target, plan: Plan, timeline: Timeline) -> Exchange:
+        """An exchange with what the dialect understands of a request; the answer is not the dialect's."""
+        asked = Plan(plan.context, plan.request, timeline=timeline)
+        return self._journal.open(target.namespace, target.path, plan.context.call, asked, arrived=self._clock())
+
+    def _close(self, exchange: Exchange) -> None:
+        exchange.record.closed_by = "server"
+        self._journal.notify(exchange)
 
 
 def end_to_end(headers: Iterable[tuple[bytes, bytes]]) -> RawHeaders:

@@ -78,7 +78,7 @@ class Recorder:
         self._replays = replays
         self._targets = Targets(dialects, settings, upstreams)
         self.file, self._client, self._clock = file, client, clock
-        self._journal = RecorderJournal(journal, settings)
+        self._journal = RecorderJournal(journal or Journal(most=1), settings, clock)
 
     async def __call__(self, scope: Any, receive: Receive, send: Send) -> None:
         """Serve one ASGI scope."""
@@ -114,7 +114,7 @@ class Recorder:
             most = self.settings.max_body
             message = f"The body has more than {most} bytes; --max-body says how many it may have."
             denied = target if isinstance(target, SimulatorError) else SimulatorError(413, "body_too_large", message)
-            self._journal.deny(method, path, headers, denied, self._clock())
+            self._journal.deny(method, path, headers, denied)
             await _deny(send, method, path, denied)
             return
         sent = tuple(header for header in headers.raw if not header[0].startswith(_OURS))
@@ -122,13 +122,12 @@ class Recorder:
         plan = None if self._replays is None else self._replays.answer(target, call)
         if plan is not None:
             self.replayed += 1
-            self._journal.replay(target, plan, self._clock())
+            self._journal.replay(target, plan)
             course = f"{plan.timeline.status}, from the recording ({plan.rule})"
             log.info("%s", _summary(target, call, course))
             await _replay(plan.timeline, send)
             return
-        recorded = RecordedExchange(target, call, self._clock())
-        self._journal.begin(recorded)
+        recorded = self._journal.begin(target, call)
         await self._perform(recorded, receive, send, scope.get("extensions", {}).get(WIRE))
 
     async def _perform(self, recorded: RecordedExchange, receive: Receive, send: Send, wire: Wire | None) -> None:
@@ -158,7 +157,7 @@ class Recorder:
     async def _relay(self, recorded: RecordedExchange, send: Send) -> None:
         """Ask the vendor, and pass the answer to the client as it comes."""
         try:
-            response = await self._client.send(_forwarded(recorded.target, recorded.call), stream=True)
+            response = await self._client.send(_forwarded(recorded.target, recorded.exchange.call), stream=True)
         except httpx.TransportError as error:
             why = _reason(error, self._client.timeout.read or 0.0)
             message = f"{recorded.target.upstream.url} did not answer: {why}. Nothing was recorded."
@@ -176,8 +175,8 @@ class Recorder:
             recorded.end("server", self._clock(), ending)
 
     async def _give_up(self, recorded: RecordedExchange, simulator_error: SimulatorError, send: Send) -> None:
-        self._journal.give_up(recorded, simulator_error, self._clock())
-        await _deny(send, recorded.call.method, recorded.target.path, simulator_error)
+        self._journal.give_up(recorded.exchange, simulator_error)
+        await _deny(send, recorded.exchange.call.method, recorded.target.path, simulator_error)
 
     async def _pass(self, recorded: RecordedExchange, response: httpx.Response, send: Send) -> None:
         await send({"type": "http.response.start", "status": recorded.status, "headers": recorded.headers})
@@ -203,7 +202,7 @@ class Recorder:
             return
         recorded.is_kept = True
         self._journal.end(recorded)
-        summary = _summary(recorded.target, recorded.call, ", ".join(_course(recorded)))
+        summary = _summary(recorded.target, recorded.exchange.call, ", ".join(_course(recorded)))
         if recorded.status:
             # The client's answer does not depend on the file.
             try:

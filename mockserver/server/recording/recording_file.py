@@ -20,7 +20,7 @@ from mockserver.recordings import CIRCUMSTANCES, Recorded, events_of, has_output
 from mockserver.recordings.stubs import Replaying, served, stubs_from
 from mockserver.recordings.traffic import exchanges_in
 from mockserver.server.logs import log
-from mockserver.server.recording.exchanges import RecordedExchange, by_vendor, exchange_of
+from mockserver.server.recording.exchanges import RecordedExchange, by_vendor
 from mockserver.server.recording.upstreams import Target
 from mockserver.state.context import make_context
 from mockserver.state.journal.exchanges import Exchange
@@ -40,7 +40,7 @@ class _Form(NamedTuple):
     has of them, by namespace. Items are separated by `between`; `end` follows the last one.
     """
 
-    write: Callable[[RecordedExchange, int, Settings], bytes]
+    write: Callable[[RecordedExchange, Exchange], bytes]
     begin: Callable[[BinaryIO, Path, bool], Counter[str]]
     between: bytes
     end: bytes
@@ -52,12 +52,12 @@ class RecordingFile:
     `written` counts the exchanges that are written, `lost` those that could not be.
     """
 
-    def __init__(self, path: Path, settings: Settings, *, force: bool = False) -> None:
+    def __init__(self, path: Path, *, force: bool = False) -> None:
         form = _FORMS.get(path.suffix.lower())
         if form is None:
             raise ConfigError(f"record: {path}: the name of a recording ends in {' or '.join(_FORMS)}")
         self.path, self.written, self.lost = path, 0, 0
-        self._form, self._settings = form, settings
+        self._form = form
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             self._file = _opened(path)
@@ -76,7 +76,7 @@ class RecordingFile:
         self.lost += 1
         form, namespace = self._form, recorded.target.namespace
         # Each namespace numbers its own exchanges, as in a journal.
-        item = form.write(recorded, self._counts[namespace] + 1, self._settings)
+        item = form.write(recorded, replace(recorded.exchange, number=self._counts[namespace] + 1))
         place = self._file.seek(-len(form.end), SEEK_END)
         try:
             _write(self._file, (form.between if self._counts.total() else b"") + item + form.end)
@@ -161,19 +161,15 @@ def _begin_archive(file: BinaryIO, path: Path, force: bool) -> Counter[str]:
     return Counter()
 
 
-def _line_of(recorded: RecordedExchange, number: int, settings: Settings) -> bytes:
+def _line_of(recorded: RecordedExchange, exchange: Exchange) -> bytes:
     """An exchange as a line of a journal, with all its events, where it came from, and its timing."""
-    exchange = exchange_of(recorded, number, settings)
-    whole = exact_transcript_of(exchange, most_events=None)
-    model = whole["request"]["body"].get("model") if isinstance(whole["request"].get("body"), dict) else None
-    named = {"model": model} if isinstance(model, str) else {}
-    line = _in_a_file(whole) | named | {"upstream": recorded.target.url, "timing": _timing(recorded, exchange)}
-    return orjson.dumps(line) + b"\n"
+    line = _in_a_file(exact_transcript_of(exchange, most_events=None))
+    return orjson.dumps(line | {"upstream": recorded.target.url, "timing": _timing(recorded, exchange)}) + b"\n"
 
 
-def _archive_entry(recorded: RecordedExchange, number: int, settings: Settings) -> bytes:
+def _archive_entry(recorded: RecordedExchange, exchange: Exchange) -> bytes:
     """An exchange as an entry of an HTTP Archive, with the URL of the vendor."""
-    entry = har_entry(exchange_of(recorded, number, settings))
+    entry = har_entry(exchange)
     request = entry["request"] | {"url": recorded.target.url}
     return orjson.dumps(entry | {"request": request, "_mockserver": _in_a_file(entry["_mockserver"])})
 

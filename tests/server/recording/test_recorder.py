@@ -484,7 +484,7 @@ def taped(vendor: Vendor, path: Path, body: object = STREAM) -> bytes:
 
     async def ask() -> bytes:
         settings = Settings()
-        tape = RecordingFile(path, settings)
+        tape = RecordingFile(path)
         async with httpx.AsyncClient(transport=vendor) as client:
             app = Recorder(settings, DIALECTS, read_upstreams((), DIALECTS), tape, client, lambda: vendor.now)
             async with httpx.AsyncClient(transport=httpx.ASGITransport(app)) as asking:
@@ -591,7 +591,7 @@ def test_a_piece_is_passed_on_before_the_next_one_is_asked_for(tmp_path: Path) -
         async def receive() -> Any:
             return body.pop() if body else await asyncio.Future()
 
-        tape = RecordingFile(tmp_path / "tape.jsonl", Settings())
+        tape = RecordingFile(tmp_path / "tape.jsonl")
         async with httpx.AsyncClient(transport=Told([])) as client:
             app = Recorder(Settings(), DIALECTS, read_upstreams((), DIALECTS), tape, client)
             await app({**scope, "query_string": b"", "headers": []}, receive, send)
@@ -626,7 +626,7 @@ def test_a_recorder_that_stops_just_after_an_answer_was_sent_has_recorded_it_and
             if message["type"] == "http.response.body" and not message.get("more_body"):
                 sent.set()
 
-        tape = RecordingFile(tmp_path / "tape.jsonl", Settings())
+        tape = RecordingFile(tmp_path / "tape.jsonl")
         async with httpx.AsyncClient(transport=Vendor(PIECES)) as client:
             app = Recorder(Settings(), DIALECTS, read_upstreams((), DIALECTS), tape, client)
             serving = asyncio.ensure_future(app({**scope, "query_string": b"", "headers": []}, receive, send))
@@ -822,10 +822,10 @@ def test_a_file_that_is_no_recording_is_left_alone_unless_forced(
     if content is not None:
         path.write_bytes(content)
     with pytest.raises(ConfigError, match=complaint):
-        RecordingFile(path, Settings())
+        RecordingFile(path)
     assert (path.read_bytes() if path.exists() else None) == content
     if content is not None:
-        RecordingFile(path, Settings(), force=True).close()
+        RecordingFile(path, force=True).close()
         assert not path.exists()
 
 
@@ -845,5 +845,5 @@ def test_a_client_has_its_answer_even_if_the_file_takes_nothing(
 
 def test_a_recording_of_nothing_leaves_no_file(tmp_path: Path) -> None:
     for name in ("tape.jsonl", "tape.har"):
-        RecordingFile(tmp_path / name, Settings()).close()
+        RecordingFile(tmp_path / name).close()
     assert list(tmp_path.iterdir()) == []
