@@ -4,7 +4,7 @@ the model wrote in these."""
 import json
 import re
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import accumulate
 from typing import Any, NamedTuple, get_args
 
@@ -258,11 +258,11 @@ def _is_of_responses(value: Mapping[str, Any]) -> bool:
 
 
 def _output_of_response(values: Sequence[Mapping[str, Any]]) -> ScriptedOutput | None:
-    """What the model says; for a stream that broke off as much as was sent."""
+    """What the model says, if the whole response is among the values."""
     ends = (_table(value.get("response")) if value.get("type") in _LAST else value for value in reversed(values))
     whole = (each for each in ends if isinstance(each.get("output"), list) and each.get("object") == "response")
     response: Mapping[str, Any] = next(whole, {})
-    items = _tables(response["output"]) if response else [*_items_sent(values)]
+    items = _tables(response.get("output"))
     if not items:
         return None
     calls = tuple(
@@ -279,22 +279,9 @@ def _output_of_response(values: Sequence[Mapping[str, Any]]) -> ScriptedOutput |
         calls=calls,
         refusal=bool(refusal),
         reasoning="".join(_text(each.get("content")) or _text(each.get("summary")) for each in thoughts),
-        finish_reason=_INCOMPLETE.get(reason) or ("tool_calls" if calls else "stop" if response else None),
+        finish_reason=_INCOMPLETE.get(reason) or ("tool_calls" if calls else "stop"),
         counts=_counts(_table(response.get("usage")), "input", "output"),
     )
-
-
-def _items_sent(values: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
-    """The items of a stream that broke off: the completed ones, and the text of the one in progress."""
-    text = ""
-    for value in values:
-        if value.get("type") == "response.output_item.done":
-            text = ""
-            yield _table(value.get("item"))
-        elif value.get("type") == "response.output_text.delta":
-            text += str(value.get("delta"))
-    if text:
-        yield {"type": "message", "content": [{"type": "output_text", "text": text}]}
 
 
 # The Messages API: why a message has ended, in the words of chats (of any other reason nothing is told); and the texts

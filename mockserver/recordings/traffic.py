@@ -5,7 +5,6 @@ An incomplete exchange (no body kept, a WebSocket, an answer that broke off) bec
 """
 
 import base64
-import json
 import re
 import zlib
 from binascii import Error as Base64Error
@@ -26,18 +25,12 @@ from mockserver.state.settings import ConfigError
 from mockserver.state.stubs.parse_replies import events_in
 
 _WANTED = "expected a journal (journal.jsonl of the admin API), an HTTP Archive (HAR) or a cassette of vcrpy"
-# The content encodings that can be decompressed here.
-PACKINGS = ("gzip", "x-gzip", "deflate")
-# What a gzip or zlib header can begin with: no other compressed data does.
-_HEADED = (b"\x1f", *(bytes((size << 4 | 8,)) for size in range(8)))
+# The content encodings that can be decompressed here, and what lets zlib find out by itself which it is.
+_PACKINGS, _EITHER = ("gzip", "deflate"), 32 + zlib.MAX_WBITS
 # What is compressed, or repeated by aliases, comes to at most so many times its bytes, and so many more.
 _MOST_TIMES, _MOST_SMALL = 100, 65_536
 # The beginning of a YAML cassette.
 _CASSETTE = re.compile(rb"(?:\s|#.*\n|---)*(?:interactions|version):")
-# The beginning of an archive, up to its entries, and what stands between these.
-_ARCHIVE = re.compile(r'\s*\{\s*"log"\s*:\s*\{')
-_ENTRIES = re.compile(r'"entries"\s*:\s*\[\s*')
-_BETWEEN = re.compile(r"\s*,?\s*")
 
 
 def exchanges_in(command: str, data: bytes, source: str) -> list[Recorded | Lost]:
@@ -55,9 +48,6 @@ def read_recording(data: bytes) -> list[Recorded | Lost]:
     try:
         whole = _yaml(data) if _CASSETTE.match(data) else orjson.loads(data)
     except orjson.JSONDecodeError:
-        entries = _whole_entries(data)
-        if entries:
-            return list(_each("entry", enumerate(entries, 1), _of_archive))
         return list(_each("line", _lines(data), _of_journal))
     table = whole if isinstance(whole, dict) else {}
     log = table.get("log")
@@ -98,24 +88,6 @@ def _written_size(value: object, known: dict[int, float], depth: int = 0) -> flo
         if depth < DEEPEST:
             known[id(value)] = 1 + sum(_written_size(part, known, depth + 1) for part in parts)
     return known[id(value)]
-
-
-def _whole_entries(data: bytes) -> list[Any]:
-    """The entries of an archive whose end is missing, if any is whole; the last is Lost if it is torn."""
-    text = data.decode(errors="replace")
-    begin = _ENTRIES.search(text) if _ARCHIVE.match(text) else None
-    entries: list[Any] = []
-    place = len(text) if begin is None else begin.end()
-    while place < len(text) and text[place] != "]":
-        try:
-            entry, place = json.JSONDecoder().raw_decode(text, place)
-        except (ValueError, RecursionError) as error:
-            entries.append(Lost(f"entry {len(entries) + 1}", f"is no whole exchange ({error})"))
-            break
-        entries.append(entry)
-        between = _BETWEEN.match(text, place)
-        place = len(text) if between is None else between.end()
-    return entries if any(isinstance(entry, dict) for entry in entries) else []
 
 
 def _lines(data: bytes) -> list[tuple[int, Any]]:
@@ -350,24 +322,17 @@ def _most_unpacked(data: bytes) -> int:
 # --- compressed bodies -------------------------------------------------------------------------------------------
 
 
-def decompressor(packing: str, begin: bytes) -> "zlib._Decompress":
-    """What decompresses a body with one of these content encodings, which begins in this way."""
-    # Some servers send "deflate" without the zlib header. With a flag, zlib finds out by itself which header there is.
-    is_bare = packing == "deflate" and begin[:1] not in _HEADED
-    return zlib.decompressobj(-zlib.MAX_WBITS if is_bare else 32 + zlib.MAX_WBITS)
-
-
 def _decompressed(body: bytes, headers: Mapping[str, str]) -> bytes:
     """A body as the client read it, decompressed. Raises LostError."""
     packing = headers.get("content-encoding", "identity").strip().lower()
     if not body or packing == "identity" or body[:1] in (b"{", b"[") or body.startswith((b"data:", b"event:")):
         # Some recorders decompress bodies but keep the header.
         return body
-    if packing not in PACKINGS:
+    if packing not in _PACKINGS:
         raise LostError(
             f"its answer is compressed ({packing}); record it decompressed (vcrpy: decode_compressed_response=True)"
         )
-    most, stream = _most_unpacked(body), decompressor(packing, body)
+    most, stream = _most_unpacked(body), zlib.decompressobj(_EITHER)
     with suppress(zlib.error):
         read = stream.decompress(body, most)
         if stream.eof:

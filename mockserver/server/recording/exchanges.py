@@ -4,7 +4,6 @@ A recorded answer is a plan whose timeline is what happened, so everything that 
 """
 
 import time
-import zlib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import chain
@@ -15,7 +14,6 @@ from mockserver.core.failures import SimulatorError
 from mockserver.core.timeline import ClosedBy, ConnectionFault, RawHeaders, Record, TimedFrames, Timeline
 from mockserver.pipeline import parse
 from mockserver.recordings import event_times
-from mockserver.recordings.traffic import PACKINGS, decompressor
 from mockserver.server.recording.upstreams import Target
 from mockserver.state.context import make_context
 from mockserver.state.journal.exchanges import Exchange, Journal
@@ -30,7 +28,8 @@ _HOP_BY_HOP = frozenset(
         *(b"te", b"trailer", b"transfer-encoding", b"upgrade"),
     )
 )
-# What the vendor said of a body that the client is given in another form.
+# The content encodings that httpx always decompresses, and what the vendor said of such a body.
+_PACKINGS = (b"gzip", b"deflate")
 _OF_PACKED = (b"content-encoding", b"content-length")
 # Statuses without a body, whatever their headers say.
 BODILESS = (204, 304)
@@ -42,7 +41,8 @@ class RecordedExchange:
     Times are in seconds after the request was received.
 
     `pieces` are the parts of the body as the client is given them, each with its time in `times`. `closed_by` is who
-    ended the answer, and `ending` how it was broken off, if it was. One that `is_kept` has been recorded.
+    ended the answer, and `ending` how it was broken off, if it was. One that `is_kept` has been recorded; one that
+    `is_packed` comes compressed all the same.
     """
 
     target: Target
@@ -56,8 +56,7 @@ class RecordedExchange:
     ending: ConnectionFault | None = None
     seconds: float = 0.0
     is_kept: bool = False
-    _packing: str = ""
-    _stream: "zlib._Decompress | None" = None
+    is_packed: bool = False
     _left: int | None = None
 
     def answered(self, status: int, headers: RawHeaders, instant: float) -> None:
@@ -65,26 +64,17 @@ class RecordedExchange:
         self.status, self.headers, self.head = status, end_to_end(headers), instant - self.exchange.arrived
         known = dict(reversed(self.headers))
         if self.exchange.call.method != "HEAD" and status not in BODILESS:
-            packing = known.get(b"content-encoding", b"").decode("latin-1").strip().lower()
-            if packing in PACKINGS:
-                self._packing = packing
-            else:
-                self._left = int(known.get(b"content-length", b"-1"))
-        dropped = _OF_PACKED if self._packing else _OF_PACKED[1:] if status in BODILESS else ()
+            self.is_packed = known.get(b"content-encoding", b"").lower() in _PACKINGS
+            self._left = None if self.is_packed else int(known.get(b"content-length", b"-1"))
+        dropped = _OF_PACKED if self.is_packed else _OF_PACKED[1:] if status in BODILESS else ()
         self.headers = tuple(each for each in self.headers if each[0] not in dropped)
 
-    def add(self, data: bytes, instant: float) -> bytes:
-        """A part of the body has come; return what the client is given of it."""
+    def add(self, data: bytes, instant: float) -> None:
+        """A part of the body has come, decompressed."""
         if self._left is not None:
             self._left -= len(data)
-        if self._packing and data:
-            self._stream = self._stream or decompressor(self._packing, data)
-            data = self._stream.decompress(data)
-        return self._note(data, instant)
-
-    def rest(self, instant: float) -> bytes:
-        """The body has ended; return what the client has not been given of it yet."""
-        return b"" if self._stream is None else self._note(self._stream.flush(), instant)
+        self.pieces.append(data)
+        self.times.append(instant - self.exchange.arrived)
 
     @property
     def is_whole(self) -> bool:
@@ -104,12 +94,6 @@ class RecordedExchange:
     def end(self, closer: ClosedBy, instant: float, ending: ConnectionFault | None = None) -> None:
         """The answer has ended, properly unless there is an ending."""
         self.closed_by, self.ending, self.seconds = closer, ending, instant - self.exchange.arrived
-
-    def _note(self, data: bytes, instant: float) -> bytes:
-        if data:
-            self.pieces.append(data)
-            self.times.append(instant - self.exchange.arrived)
-        return data
 
 
 def _played(recorded: RecordedExchange) -> tuple[Timeline, Record]:

@@ -8,7 +8,6 @@ import logging
 import socket
 import ssl
 import time
-import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import aclosing
 from typing import Any
@@ -50,7 +49,7 @@ _ENDINGS: tuple[tuple[type[Exception], ConnectionFault], ...] = (
 )
 # The prefix of headers that are for this server.
 _OURS = b"x-mockserver-"
-_BREAKS = (httpx.TransportError, zlib.error)
+_BREAKS = (httpx.TransportError, httpx.DecodingError)
 
 
 class Recorder:
@@ -180,15 +179,13 @@ class Recorder:
 
     async def _pass(self, recorded: RecordedExchange, response: httpx.Response, send: Send) -> None:
         await send({"type": "http.response.start", "status": recorded.status, "headers": recorded.headers})
-        async for piece in response.aiter_raw():
-            data = recorded.add(piece, self._clock())
+        async for piece in response.aiter_bytes() if recorded.is_packed else response.aiter_raw():
+            recorded.add(piece, self._clock())
             if recorded.is_whole:
                 self._finish(recorded)
-            if data:
-                await send({"type": "http.response.body", "body": data, "more_body": True})
-        rest = recorded.rest(self._clock())
+            await send({"type": "http.response.body", "body": piece, "more_body": True})
         self._finish(recorded)
-        await send({"type": "http.response.body", "body": rest})
+        await send({"type": "http.response.body", "body": b""})
 
     def _finish(self, recorded: RecordedExchange) -> None:
         """The answer is complete; it is recorded before the client can know that."""
