@@ -38,8 +38,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         command = load_command(name)
         options, unknown = command.parser(name).parse_known_args(arguments)
         options.child = child
-        if unknown:
+        words: Sequence[str] = getattr(options, "words", ())
+        if unknown and (child or not words):
             raise ConfigError(_unexpected(unknown[0], name, command))
+        if unknown:
+            # They are options of a command that lacks the dashes before it, which is shown with them.
+            options.words = arguments[arguments.index(words[0]) :]
         code = command.run(options)
         if sys.stdout is not None:
             sys.stdout.flush()

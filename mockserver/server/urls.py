@@ -42,7 +42,7 @@ def check_health(url: str, *, ready: bool) -> tuple[bool, str]:
         error = answer.get("error")
         return status == 200, str(error["message"] if isinstance(error, dict) else error or answer["status"])
     except (OSError, HTTPException) as error:
-        return False, other_scheme(url, error) or reason_of(error)
+        return False, other_scheme(url, error) or with_way_out(error)
     except (ValueError, KeyError, TypeError, AttributeError):
         return False, "the server there is not a mockserver"
 
@@ -67,6 +67,20 @@ def other_scheme(url: str, error: BaseException) -> str:
 def reason_of(error: BaseException) -> str:
     """What an error of a connection says; its type if it says nothing."""
     return getattr(error, "strerror", None) or str(error) or type(error).__name__
+
+
+def with_way_out(error: Exception) -> str:
+    """Why a server of ours was not reached, and what can be done about it."""
+    if isinstance(error, ConnectionRefusedError):
+        return "Connection refused. Nothing listens there: start the server (`mockserver serve`), or correct the URL"
+    reason = reason_of(error)
+    if "CERTIFICATE_VERIFY_FAILED" not in reason:
+        return reason
+    # It must not be trusted blindly: its owner would get the token.
+    return (
+        f"{reason}. To trust the server's certificate, set SSL_CERT_FILE to its file, or to the ca.pem of "
+        "`mockserver certs`"
+    )
 
 
 def ask(

@@ -13,7 +13,7 @@ from urllib.parse import quote
 from mockserver.core.dialects import Dialect
 from mockserver.core.matching.values import CriteriaError
 from mockserver.server.following import wait_for_deliveries, wait_for_requests
-from mockserver.server.urls import ask, other_scheme, reason_of
+from mockserver.server.urls import ask, other_scheme, with_way_out
 from mockserver.state.deliveries import Delivered, shown
 from mockserver.state.journal.exchanges import Exchange, Forgotten, Journal
 from mockserver.state.journal.transcripts import Transcript
@@ -294,21 +294,8 @@ class OverHttp:
                 return json.loads(answer)
         except (HTTPException, OSError, ValueError) as error:
             advice = other_scheme(self.server, error) if isinstance(error, OSError | HTTPException) else ""
-            raise BackendError(f"{self.server}: {advice or _with_way_out(error)}") from None
+            raise BackendError(f"{self.server}: {advice or with_way_out(error)}") from None
         raise _refused(self.server, path, status, answer)
-
-
-def _with_way_out(error: Exception) -> str:
-    if isinstance(error, ConnectionRefusedError):
-        return "Connection refused. Nothing listens there: start the server (`mockserver serve`), or correct the URL"
-    reason = reason_of(error)
-    if "CERTIFICATE_VERIFY_FAILED" not in reason:
-        return reason
-    # It must not be trusted blindly: its owner would get the token.
-    return (
-        f"{reason}. To trust the server's certificate, set SSL_CERT_FILE to its file, or to the ca.pem of "
-        "`mockserver certs`"
-    )
 
 
 def _json(value: object) -> bytes:

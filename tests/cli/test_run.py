@@ -195,6 +195,7 @@ def test_the_report_is_on_every_namespace_and_on_none_and_so_is_the_journal(run:
     "arguments, complaint",
     [
         (["npm", "test"], "run: give the command after two dashes: mockserver run --seed 7 -- npm test"),
+        (["npm", "--if-x", "-s"], "run: give the command after two dashes: mockserver run --seed 7 -- npm --if-x -s"),
         (["--"], "run: give the command after two dashes: mockserver run --seed 7 -- npm test"),
         (["--latncy", "off", "--", "x"], "unknown option '--latncy'. Did you mean '--latency'?"),
         (["--workers", "2", "--", "x"], "workers: run needs a server with a single process"),
