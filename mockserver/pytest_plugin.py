@@ -51,6 +51,10 @@ _FOR_TESTS = (
     *("mockserver.testing.handle", "mockserver.testing.verify"),
 )
 
+# What pytest says of a fixture of several tests that wants one of a single test.
+_WIDER_SCOPE = re.compile(r"ScopeMismatch: .* fixture (?:llm_)?mockserver with")
+_OF_SEVERAL_TESTS = "The fixture mockserver is of one test. For several, use mockserver_server.in_namespace('a-name')."
+
 _HANDLE = pytest.StashKey["Handle"]()
 _STRICTLY = pytest.StashKey[bool]()
 _RUN = pytest.StashKey[str]()
@@ -252,6 +256,8 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
     if report.when == "call":
         item.stash[_PASSED] = report.passed
     handle = item.stash.get(_HANDLE, None)
+    if call.excinfo is not None and _WIDER_SCOPE.match(str(call.excinfo.value)):
+        report.sections.append(("mockserver", _OF_SEVERAL_TESTS))
     if report.when != "teardown" and _CASSETTE in item.stash:
         kept = _kept(handle, report.passed) if report.when == "call" else 0
         report.mockserver_cassette = {"path": str(item.stash[_CASSETTE].path), "exchanges": kept}

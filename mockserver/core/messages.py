@@ -25,6 +25,10 @@ _OTHER_WORDS: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(("delay", "timeout", "sleep"), ("latency",)),
     **dict.fromkeys(("request", "when", "where"), ("match",)),
     **dict.fromkeys(("url", "uri", "endpoint"), ("path",)),
+    **dict.fromkeys(("probability", "chance", "percentage", "rate"), ("share",)),
+    **dict.fromkeys(("scenario", "scenarioname", "requiredscenariostate", "state", "sequence", "steps"), ("script",)),
+    **dict.fromkeys(("count", "max_uses", "once", "uses"), ("times",)),
+    **dict.fromkeys(("n", "candidates", "completions"), ("choices",)),
     "function": ("name", "tool"),
 }
 # All words of a name but the last.

@@ -258,7 +258,8 @@ def _typed(name: str, table: Mapping[str, Any], types: Mapping[str, ValueType]) 
         wanted = types[key]
         if not fits(value, wanted) or (wanted != TEXT and not 0 <= value <= _MOST):
             what = "string" if wanted == TEXT else f"{wanted} of at least 0"
-            raise FaultError(f"{name}.{key}: {short_repr(value)} is not a {what}")
+            or_random = f', nor "{RANDOM}"' if key == "after_event" else ""
+            raise FaultError(f"{name}.{key}: {short_repr(value)} is not a {what}{or_random}")
     return given
 
 

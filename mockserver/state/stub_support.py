@@ -49,6 +49,10 @@ def check_stub(stub: Stub, dialects: Mapping[str, Dialect], settings: Settings, 
             complaint = _nowhere(where, dialects)
         if complaint is not None:
             raise StubError(f"{label}{complaint}")
+        asks_model = any(operation.handler is None for _, operation, _ in _places(where, dialects, settings))
+        if step.prepared.latency is not None and not asks_model:
+            delay = 'faults = [ { kind = "stall", seconds = 1 } ], in Python fault("stall", seconds=1)'
+            raise StubError(f"{label}latency: no model answers what the stub matches. For a delay write {delay}")
         for need in _needs(step.prepared):
             able = (each for each in _places(where, dialects, settings) if _is_able(each[1], need, each[2]))
             if not any(_is_reached(each, settings) for each in able):

@@ -24,6 +24,8 @@ HEADERS = [f"x-mockserver-{name}" for name in ("seed", "latency", "fault", "edit
         ("content", ["model", "last_user"], "last_user"),
         ("content", ["text", "content_type"], "text"),
         ("content", ["content_type"], "content_type"),
+        ("probability", ["times", "share"], "share"),
+        ("requiredScenarioState", ["reply", "script"], "script"),
         (3, ["a-1", "a-2"], None),
         ("a", [], None),
     ],

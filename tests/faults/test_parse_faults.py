@@ -123,7 +123,7 @@ def test_what_others_call_a_kind_is_no_name_of_ours() -> None:
         ('{ error = "rate_limit" }', "kind: is missing, and so is scenario. Known kinds: error, status"),
         ('{ kind = "cut", after = 5 }', "cut: unknown key 'after'. Did you mean 'after_"),
         ('{ kind = "html", after_event = 5 }', "html: unknown key 'after_event'. Known: times, every"),
-        ('{ kind = "cut", after_event = "randm" }', "cut.after_event: 'randm' is not a whole number of at least 0"),
+        ('{ kind = "cut", after_event = "randm" }', "'randm' is not a whole number of at least 0, nor \"random\""),
         ('{ kind = "cut", after_token = "random" }', "cut.after_token: 'random' is not a whole number of at least 0"),
         ('{ kind = "cut", after_event = -1 }', "cut.after_event: -1 is not a whole number of at least 0"),
         ('{ kind = "cut", after_event = true }', "cut.after_event: True is not a whole number of at least 0"),

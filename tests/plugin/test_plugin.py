@@ -316,7 +316,7 @@ def test_settings_come_from_the_marker_the_command_line_the_fixture_and_the_ini_
     run(pytester, "--mockserver-latency=ttft=40ms", test_it=module, conftest=conftest).assert_outcomes(passed=2)
 
 
-def test_a_marker_that_cannot_be_meant_is_refused(pytester: pytest.Pytester) -> None:
+def test_a_marker_or_a_scope_that_cannot_be_meant_is_refused(pytester: pytest.Pytester) -> None:
     module = """
         import pytest
 
@@ -344,9 +344,14 @@ def test_a_marker_that_cannot_be_meant_is_refused(pytester: pytest.Pytester) -> 
         @pytest.mark.mockserver(strict="off")
         def test_off(mockserver):
             mockserver.on(prompt="x").reply("y").once()
+
+        @pytest.fixture(scope="module")
+        def shop(mockserver): ...
+
+        def test_shop(shop): ...
     """
     result = run(pytester, test_it=module)
-    result.assert_outcomes(errors=7, passed=1)
+    result.assert_outcomes(errors=8, passed=1)
     result.stdout.fnmatch_lines(
         [
             "*invalid marker or option: unknown argument 'sed'. Did you mean 'seed'*",
@@ -356,6 +361,8 @@ def test_a_marker_that_cannot_be_meant_is_refused(pytester: pytest.Pytester) -> 
             "*handles: unknown value 'maybe'*",
             "*Did you mean 'cerebras'*",
             "*'perhaps' must be true or false*",
+            "ScopeMismatch: *",
+            "The fixture mockserver is of one test. For several, use mockserver_server.in_namespace('a-name').",
         ]
     )
 

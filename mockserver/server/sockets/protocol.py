@@ -46,6 +46,11 @@ _OTHER_PROTOCOLS = (
     ),
     # The preface of HTTP/2 with prior knowledge, which gRPC begins with too (RFC 9113, 3.4).
     (b"PRI * HTTP/2", "This is HTTP/2 (or gRPC), but the server speaks HTTP/1.1 only."),
+    (
+        b"CONNECT ",
+        "This asks for a tunnel, but the server is no proxy: set the client's base URL, or let the vendor's own name "
+        "lead here, with a certificate of `mockserver certs`.",
+    ),
 )
 _CHECKED = frozenset((b"host", b"transfer-encoding", b"expect"))
 

@@ -109,6 +109,8 @@ def test_what_is_forgotten_is_told_wherever_it_is_missing() -> None:
         ("POST", "/stubs", {"match": {"path": "/openai/v1/files"}, "reply": {"body": 1}}, "own path has no /openai in"),
         ("POST", "/stubs", {"match": {"path": "/v1/mesages"}, "reply": {"body": 1}}, "Did you mean '/v1/messages'?"),
         ("POST", "/stubs", {"match": {"path": "/v1/files/{id}"}, "error": "rate_limit"}, "regex = '^/v1/files/[^/]+$'"),
+        ("POST", "/stubs", {"match": {"path": "/v1/files"}, "reply": {"body": 1}, "latency": "fast"}, 'kind = "stall"'),
+        ("POST", "/stubs", {"match": {"operation": "models"}, "latency": "fast"}, "latency: no model answers what"),
         ("POST", "/stubs", {"match": {"path": "/v1/embeddings"}, "faults": "cut"}, "'cut' cannot be applied to what"),
         ("POST", "/stubs", {"match": {"dialect": "oai", "path": "/v1/files"}, "reply": {"body": 1}}, "unknown dialect"),
         (

@@ -46,6 +46,10 @@ def test_a_stream_is_chunked_with_line_feeds_and_says_nothing_of_our_server(serv
     [
         (b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", " This is a TLS handshake, but the server speaks plain HTTP"),
         (b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", " This is HTTP/2 (or gRPC), but the server speaks HTTP/1.1 only."),
+        (
+            b"CONNECT api.openai.com:443 HTTP/1.1\r\nhost: api.openai.com:443\r\n\r\n",
+            " This asks for a tunnel, but the",
+        ),
         (b"hello\r\n\r\n", ""),
     ],
 )
