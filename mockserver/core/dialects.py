@@ -155,7 +155,8 @@ class Operation(NamedTuple):
 
     def needs_history(self, call: Call) -> bool:
         """Whether the answer to a call may depend on earlier ones: it asks no model, or names an answer."""
-        return self.handler is not None or self.history_marker(call.body) is not None
+        # Most operations have no markers, and each call counts.
+        return self.handler is not None or (bool(self.history_markers) and self.history_marker(call.body) is not None)
 
     def history_marker(self, body: bytes) -> bytes | None:
         """The first of its history markers that a body has, other than as a field without a value."""
