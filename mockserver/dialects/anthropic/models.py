@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from mockserver.core.calls import Call
@@ -60,6 +61,7 @@ def family_of(model: str) -> ClaudeFamily:
     return UNKNOWN if start is None else _FAMILIES[start[0]]
 
 
+@lru_cache(maxsize=256)
 def model_of(name: str) -> Model:
     """A model by its name, on offer or not: an alias, a snapshot, one that nobody knows."""
     return Model(name, "anthropic", family_of(name).context, _ROWS.get(resolved(name), {}).get("max_tokens"))
