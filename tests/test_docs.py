@@ -22,11 +22,13 @@ import mockserver
 from mockserver import MockServer
 from mockserver.cli import main
 from mockserver.cli.command import load_command, settings_of
-from mockserver.core.dialects import Dialect, Operation
-from mockserver.core.generation import GenerationRequest
+from mockserver.core.dialects import Dialect, Operation, RequestScope
+from mockserver.core.failures import Refusal
+from mockserver.core.generation import Choice, GenerationRequest
 from mockserver.core.installed import load_dialects
 from mockserver.core.matching.values import MATCHERS
-from mockserver.dialects.openai.replies import Flavour
+from mockserver.core.quotas import Refused
+from mockserver.dialects.openai.replies import Flavour, Rendering
 from mockserver.dialects.openai.variant import variant
 from mockserver.faults.catalogue import FAULTS
 from mockserver.faults.parse_faults import SCENARIOS, read_faults
@@ -312,9 +314,15 @@ def test_what_a_dialect_is_told_to_set_can_be_set() -> None:
         *GenerationRequest._fields,
         *signature(variant).parameters,
     }
-    told = re.findall(r"`(\w+)=[^`]+`", re.sub(r"```.*?```", "", page("new-dialect"), flags=re.DOTALL))
+    text = re.sub(r"```.*?```", "", page("new-dialect"), flags=re.DOTALL)
+    told = re.findall(r"`(\w+)=[^`]+`", text)
     assert len(told) > 5
     assert {*told} <= settable
+    # What the values have that its functions are given.
+    given = {"refused": Refused, "refusal": Refusal, "rendering": Rendering, "choice": Choice, "scope": RequestScope}
+    read = re.findall(rf"\b({'|'.join(given)})\.(\w+)", text)
+    assert {owner for owner, _ in read} == {*given}
+    assert [f"{owner}.{name}" for owner, name in read if not hasattr(given[owner], name)] == []
 
 
 def test_a_dialect_with_an_api_of_its_own_works(built: Callable[..., str]) -> None:
