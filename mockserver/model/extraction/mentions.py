@@ -302,7 +302,8 @@ def _named_value(name: str, topic: str) -> Iterator[str]:
     spelled = name.replace("_", "[_ ]")
     found = re.finditer(
         rf"\b{spelled}(?:(?: of| is|:|=) ?| )(?:\"([^\"\n]{{1,300}})\"|'([^'\n]{{1,300}})'(?!\w)|`([^`\n]{{1,300}})`)"
-        rf"|\b(?:with|and) (?:the |an? )?{spelled}(?: of| is|:)? {_NO_KEYS}{_UNQUOTED}([^\n]{{1,120}}?)"
+        rf"|\b(?:with|and) (?:the |an? )?{spelled}(?: of(?! (?:an?|the|each|every|all)\b)| is|:)? {_NO_KEYS}(?!\(|of\b)"
+        rf"{_UNQUOTED}([^\n]{{1,120}}?)"
         r"(?= and (?:the|an?|with)\b|[.,;!?](?:\s|$)|\s*\n|\s*$)",
         topic,
         re.IGNORECASE,

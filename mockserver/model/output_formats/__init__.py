@@ -28,8 +28,13 @@ _BEHIND = 40
 _ORDER = (
     r"(?i)\b(?:answer|respond|reply|response|return|output|provide|give|produce|generate|emit|list|extract|classify|"
     r"format(?:ted)?|ответь|отвечай|ответ|верни|выведи|дай|antworte|gib|réponds|renvoie|responde|devuelve)\w*\b"
-    r"[^.?!\n]{0,120}?\bjson\b"
+    r"(?P<list>(?:(?!json)[^.?!\n]){0,60}?\b(?:list|array) of\b)?[^.?!\n]{0,120}?"
+    # "the advantages of JSON" are a subject
+    r"\b(?:(?<!of )(?<!about )json|json(?= (?:objects|arrays|records|values)))\b"
     r"(?!\s*(?:schema\b(?!\s+below)|parser|files?\b|library|path|web))[- ]?(?P<array>array|list)?"
+    # Of JSON that is only wanted, its content must be said.
+    r"|\b(?:create|make|build|write|need|want|send|show)\w*\b[^.?!\n]{0,40}?\b(?:an?|some|valid|the) json"
+    r"(?: object| document| response| answer)? (?:with|containing|including|that|of|for|describing|representing)\b"
     r"|\bjson format:\s{0,9}(?P<object>\{)|\bjson only\b|\b(?:only|nothing but)\b(?: \w+){0,3} json\b"
 )
 # How an answer begins that the request goes on from: "{", "```json".
@@ -81,7 +86,7 @@ def requested_format(prompt: Prompt) -> Constraint | None:
         first = next(filter(_is_meant, orders), None)
         if first is not None:
             # An object that is written out goes before a list in words, which may be one of its values.
-            is_list = first["array"] and not any(order["object"] for order in orders)
+            is_list = (first["array"] or first["list"]) and not any(order["object"] for order in orders)
             return Constraint("json_array" if is_list else "json_object")
     return form
 

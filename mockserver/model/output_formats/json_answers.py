@@ -51,6 +51,13 @@ USUAL = object_of({
     "confidence": {"type": "number", "minimum": 0.5, "maximum": 1},
 })  # fmt: skip
 _USUAL_ITEMS = 3
+# "a list of colors", "three cities as JSON", "two users in JSON, each with"
+_LISTED = re.compile(
+    r"\b(?:(?P<list>list|array) of|\d{1,2}|two|three|four|five|six|seven|eight|nine|ten|some|several|a few) "
+    r"(?:[\w-]{1,20} ){0,2}?(?P<noun>[^\W\d_]{2,30}s)\b(?(list)|[^.\n]{0,20}? (?:as|in) (?:an? )?(?:valid )?json\b)"
+    r"(?P<each>[^.\n]{0,20},? each\b)?",
+    re.IGNORECASE,
+)
 
 
 def write_schema(prompt: Prompt, key: int, schema: object, *, complete: bool = False) -> Iterator[Phrase | None]:
@@ -65,23 +72,36 @@ def write_schema(prompt: Prompt, key: int, schema: object, *, complete: bool = F
 
 
 def write_object(prompt: Prompt, key: int, schema: object) -> Iterator[Phrase | None]:
-    """An object that the prompt describes by a schema, an example or its keys; else one of our own."""
-    return _written(with_request(prompt), key, described_object(prompt) or USUAL)
+    """An object that the prompt describes by a schema, an example or its keys; or of the list that it asks for, such as
+    "three cities"; else one of our own."""
+    described, listed = described_object(prompt), _LISTED.search(prompt.topic[-SEARCHED:])
+    if listed is not None and (listed["each"] or not described):
+        described = object_of({listed["noun"]: _several(prompt, described)})
+    return _written(with_request(prompt), key, described or USUAL)
 
 
 def write_array(prompt: Prompt, key: int, schema: object) -> Iterator[Phrase | None]:
-    """An array of such objects, as many as the prompt asks for; of strings if it describes no object."""
-    array = array_of(as_part(described_object(prompt) or {"type": "string"}))
-    return _written(prompt, key, with_items(array, detect_intent(prompt.topic).items or _USUAL_ITEMS))
+    """An array of such objects; of strings, such as "a list of colors" has, if the prompt describes no object."""
+    described, listed = described_object(prompt), _LISTED.search(prompt.topic[-SEARCHED:])
+    name = listed["noun"] if listed and not described else ""
+    return _written(prompt, key, object_of({name: _several(prompt, described)}), within=name)
 
 
-def _written(prompt: Prompt, key: int, schema: object) -> Iterator[Phrase | None]:
-    """An instance of a schema, indented as models write JSON in answers, or on one line if the prompt asks for that."""
+def _several(prompt: Prompt, item: Any) -> Any:
+    """The schema of an array with as many items as a prompt asks for: of different strings if there is no `item`."""
+    array = array_of(as_part(item)) if item else {**array_of({"type": "string"}), "uniqueItems": True}
+    return with_items(array, detect_intent(prompt.topic).items or _USUAL_ITEMS)
+
+
+def _written(prompt: Prompt, key: int, schema: object, within: str | None = None) -> Iterator[Phrase | None]:
+    """An instance of a schema, or what is `within` it; indented as models write JSON in answers, or on one line if the
+    prompt asks for that."""
     about = detect_intent(without_headings(prompt.topic))
     text = _holding(write_instance(schema, key, about.language, about.subject), schema, prompt, key)
+    value = json.loads(text) if within is None else json.loads(text)[within]
     if _MINIFIED.search(prompt.text[-SEARCHED:]):
-        return _then_blanks(_continuing(prompt, compact(json.loads(text))))
-    return _then_blanks(_continuing(prompt, json.dumps(json.loads(text), ensure_ascii=False, indent=2)))
+        return _then_blanks(_continuing(prompt, compact(value)))
+    return _then_blanks(_continuing(prompt, json.dumps(value, ensure_ascii=False, indent=2)))
 
 
 def _continuing(prompt: Prompt, text: str) -> str:

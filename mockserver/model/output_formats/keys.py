@@ -70,6 +70,9 @@ _TRIED = 20
 _ONE_OF = re.compile(r"""\bone of:?\s*[(\[]?((?:["'`]?[\w-]+["'`]?(?:\s*[,/|]\s*(?:or\s+)?|\s+or\s+))+["'`]?[\w-]+)""")
 _WORD = re.compile(r"[\w-]+")
 _NUMBER_KEYS = re.compile(r"(?:^|_)(age|count|price|year|score|confidence|rating|quantity|population|total|amount)$")
+_BOOLEAN_KEYS = re.compile(
+    r"(?:is|has|can|was|in_stock)(?:$|_|(?=[A-Z]))|.*(?:^|_)(?:enabled|active|available|valid|verified)$"
+)
 
 # Cues for lists of keys. A cue for a single key must be explicit: "the key points" announce none.
 _CUE = re.compile(
@@ -77,8 +80,12 @@ _CUE = re.compile(
     r"|\b(?:Feldern?|Schlüsseln?|Eigenschaften|champs|clés|propriétés|campos|claves|propiedades|chaves|campi|chiavi)\b"
     r"|\bwith (?:the|a|one|a single) (?:key|field|property|attribute)\b"
     r"|\b(?:key|field|property|attribute)(?=\s+(?:called|named)\b|\s*[:\"'`])"
-    # If the line has a word for keys, these follow that word instead.
-    r"|(?P<holder>\b(?:JSON|objects?),? (?:with|containing|that (?:has|contains))\b)"
+    # "a JSON object for a person with", "two users, each with", "extract the name and the age as JSON"; if the line has
+    # a word for keys, these follow that word instead.
+    r"|(?P<holder>\b(?:JSON|objects?|each)(?: (?:of|for|about|describing|representing) [^\n.,:;\"'`{]{1,40}?)?,?"
+    r" (?:with|containing|including|that (?:has|have|contains?|includes?))\b"
+    r"|\b(?:extract|return|give|provide|output|get|find|list)(?: me| us)?\b"
+    r"(?=[^\n.:]{3,160}\b(?:as|in|into|to) (?:an? )?(?:valid )?JSON\b))"
     r"(?![^\n]{0,200}\b(?:keys?|fields?|propert|attribute))"
     # Something that can only be the list must follow: a name with brackets after it, or names in quotes.
     r"|\bJSON(?: object| format)?:(?=\s*(?:[\"'`]|[^\W\d][\w-]{0,40} ?\([^()\n]*\)))"
@@ -102,9 +109,11 @@ _QUOTED_LIST = re.compile(
 _IN_BRACKETS = re.compile(r"\([^()\n]*\)")
 _QUOTE = re.compile(r"""["'`]""")
 _BARE = re.compile(rf"({_IDENTIFIER})(?:\s*\(([^()\n]*)\)|\s*:\s*([^\n,;.]*))?")
-# Keys after "object with" or the like: the sentence must end with the last of them.
-_HELD = re.compile(rf"(?:(?:the|an?|his|her|its|their) )?{_BARE.pattern}")
-_SENTENCE_END = re.compile(r"\s*(?:[.!?;:)]|$|\n)")
+# Keys after "object with" or the like: the sentence must end with the last of them, or say what they are of.
+_HELD = re.compile(rf"(?:(?:the|an?|his|her|its|their|each) )?(?:\w{{1,30}}['’]s )?{_BARE.pattern}")
+_LIST_END = re.compile(
+    r"\s*(?:[.!?;:)]|$|\n|,? (?:of|for|from|about|in|on|as|based|given|describing|mentioned|where|if|when)\b)"
+)
 _AND = r"(?:and|or|и|und|et|y|e)"
 _NEXT = re.compile(rf"\s*(?:[,;、，]\s*(?:{_AND}\s+)?|(?:{_AND}|&)\s+)")
 _BULLET = re.compile(rf"""\s*(?:[-*•]|\d+[.)])\s+[*"'`]*({_IDENTIFIER})[*"'`]*[^\S\n]*(?:[(:–—-]([^\n]*))?(?=\n|$)""")
@@ -162,9 +171,9 @@ def _keys_after(cue: re.Match[str]) -> dict[str, Any]:
 
 
 def _held(text: str, place: int) -> dict[str, Any]:
-    """The keys of an "object with" keys, at least two; empty unless the sentence ends with them."""
+    """The keys of an "object with" keys, at least two; empty unless their list ends with them."""
     listed = [*_bare(text, place, _HELD)]
-    ends = len(listed) > 1 and _SENTENCE_END.match(text, listed[-1][2])
+    ends = len(listed) > 1 and _LIST_END.match(text, listed[-1][2])
     return {name: schema for name, schema, _ in listed} if ends else {}
 
 
@@ -205,6 +214,8 @@ def _noted(name: str, note: str) -> dict[str, Any]:
     if CHOICES.fullmatch(note.strip()):
         return like_text(note.strip())
     schema = typed(note)
+    if schema == {"type": "string"} and not note.strip() and _BOOLEAN_KEYS.match(name):
+        return {"type": "boolean"}
     if schema == {"type": "string"} and _NUMBER_KEYS.search(name.lower()):
         return bounded({"type": "number"}, note.lower())
     return schema

@@ -330,7 +330,8 @@ def maker_of(name: str, about: str) -> Maker | None:
     parts, templates = name_parts(name), table("texts")
     found = templates.get(" ".join(parts)) or templates.get(" ".join(parts[-2:]))
     for part in reversed(parts):
-        found = found or templates.get(part) or (templates.get(part[:-1]) if part.endswith("s") else None)
+        found = found or templates.get(part) or templates.get(part.removesuffix("s"))
+        found = found or templates.get(part.removesuffix("es")) or templates.get(part.removesuffix("ies") + "y")
     if found is None and about:
         told = set(name_parts(about[:300]))
         found = next((templates[noun] for noun in _TOLD if noun in told), None)

@@ -8,6 +8,7 @@ import pytest
 from mockserver.core.generation import Constraint, Message, Prompt, Sampling
 from mockserver.model import output_formats
 from mockserver.model.output_formats import requested_format
+from mockserver.model.schema.texts import words
 from tests.support.prompts import answer_to
 
 ORDERS = (
@@ -27,6 +28,9 @@ ORDERS = (
     "STRICTLY RETURN JSON",
     'Classify the sentiment. Respond with JSON: {"label": "pos|neg"}',
     'Write tags for the chat history.\n### Output:\nJSON format: { "tags": ["tag1", "tag2"] }',
+    "I need a json with city and population for Oslo",
+    "Create a JSON object that has a name and an age",
+    "Show me the JSON for a person",
 )
 OTHER_MATTERS = (
     "What is JSON?",
@@ -41,6 +45,9 @@ OTHER_MATTERS = (
     "Summarise the file config.json",
     'Write a program that prints its settings in JSON format: { "a": 1 }',
     "Our endpoint should respond with JSON; why doesn't it?",
+    "List the pros and cons of JSON",
+    "Write a JSON tutorial for beginners",
+    "I want to learn JSON",
 )
 
 
@@ -88,6 +95,42 @@ def test_an_array_has_as_many_objects_as_are_named() -> None:
     assert requested_format(prompt) == Constraint("json_array")
     assert [list(user) for user in json.loads(answer_to(prompt))] == [["name", "email"]] * 4
     assert all(isinstance(each, str) for each in json.loads(answer_to(asked("Return a JSON list of colours"))))
+
+
+@pytest.mark.parametrize(
+    "order, value",
+    [
+        ("Give me a JSON array of 4 countries", 4 * [str]),
+        ("Give me a list of three cities in JSON format", 3 * [str]),
+        ("List five fruits as a JSON array", 5 * [str]),
+        ("Give me three cities as JSON", {"cities": 3 * [str]}),
+        ("Return a list of 2 users as JSON with name and email", 2 * [{"name": str, "email": str}]),
+        ("Generate 2 users in JSON format, each with name and age", {"users": 2 * [{"name": str, "age": int}]}),
+        ("Extract the person's name and age as JSON: Jason is 25 years old", {"name": "Jason", "age": 25}),
+        ("I need a json with city and population for Oslo", {"city": "Oslo", "population": int}),
+        ("Give me a JSON object with name (string) and age (integer)", {"name": str, "age": int}),
+    ],
+)
+def test_what_is_asked_for_in_words_is_in_the_answer(order: str, value: Any) -> None:
+    def alike(held: Any, form: Any) -> bool:
+        if isinstance(form, list):
+            one = [json.dumps(each) for each in held]
+            return len(set(one)) == len(form) and all(map(alike, held, form))
+        if isinstance(form, dict):
+            return list(held) == list(form) and all(alike(held[name], form[name]) for name in form)
+        return isinstance(held, form) if isinstance(form, type) else bool(held == form)
+
+    held = json.loads(answer_to(asked(order)))
+    assert alike(held, value), held
+
+
+@pytest.mark.parametrize(
+    "noun, table", [("cities", "city"), ("countries", "country"), ("colors", "color"), ("fruits", "fruit")]
+)
+def test_a_list_of_words_has_words_of_that_kind(noun: str, table: str) -> None:
+    listed = json.loads(answer_to(asked(f"Return a JSON array of 3 {noun}")))
+    assert len(listed) == 3
+    assert set(listed) <= set(words(table, "en"))
 
 
 def test_an_array_that_cannot_have_so_many_objects_has_some() -> None:
