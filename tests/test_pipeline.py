@@ -5,6 +5,7 @@ import sys
 from collections.abc import Iterator
 from functools import partial
 from http.client import HTTPConnection
+from statistics import median
 from types import FrameType
 from urllib.parse import urlsplit
 
@@ -84,7 +85,7 @@ MOST_CALLS = [
     ("/ovms/v3/completions", "llama3", 228),
     ("/upstash/llm/v1/chat/completions", "meta-llama/Meta-Llama-3-8B-Instruct", 245),
     ("/yandex/v1/chat/completions", "gpt://b1gmockfolder/yandexgpt/latest", 242),
-    ("/anthropic/v1/messages", "claude-sonnet-4-5", 292),
+    ("/anthropic/v1/messages", "claude-sonnet-4-5", 300),
 ]
 
 
@@ -99,8 +100,8 @@ def test_a_plain_answer_to_a_new_prompt_takes_few_calls_in_few_modules(
     path: str, model: str, most: int, quiet_server: AppThread
 ) -> None:
     client = HTTPConnection(urlsplit(quiet_server.url).netloc)
-    # What a request crosses; beside some of them the server does something else, such as writing its log.
-    calls, crossed = 0, [set[str]()]
+    # What each request calls and crosses; beside some of them the server does something else, such as writing its log.
+    calls, crossed = [0], [set[str]()]
     # Each row has prompts of its own: what other rows have asked is remembered.
     first = 1_000 + 40 * MOST_CALLS.index((path, model, most))
 
@@ -117,9 +118,8 @@ def test_a_plain_answer_to_a_new_prompt_takes_few_calls_in_few_modules(
         assert answer.status == 200
 
     def count(frame: FrameType, event: str, argument: object) -> None:
-        nonlocal calls
         if event == "call":
-            calls += 1
+            calls[-1] += 1
             crossed[-1].add(frame.f_globals["__name__"])
 
     try:
@@ -128,10 +128,11 @@ def test_a_plain_answer_to_a_new_prompt_takes_few_calls_in_few_modules(
         quiet_server.call(partial(sys.setprofile, count))
         for number in range(first + 20, first + 40):
             ask(number)
+            calls.append(0)
             crossed.append(set())
         quiet_server.call(partial(sys.setprofile, None))
     finally:
         client.close()
-    assert calls / 20 <= most
+    assert median(calls[:-1]) <= most
     ours = [sorted(name for name in each if name.startswith("mockserver.")) for each in crossed[:-1]]
     assert len(min(ours, key=len)) <= MOST_MODULES, ours
