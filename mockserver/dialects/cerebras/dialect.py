@@ -1,30 +1,21 @@
 """Cerebras Inference: completions, chats, and what every client requests besides (vendor note, part A)."""
 
 import re
-from functools import partial
 
-from mockserver.core.dialects import Clients, Dialect, Model, Operation, OperationHandler, Schemas, on_demand
+from mockserver.core.dialects import Clients, Dialect, Model, Operation, Schemas, on_demand
 from mockserver.dialects.cerebras.errors import ERRORS, QUOTAS, every_answer, stream_error
-from mockserver.dialects.cerebras.models import (
-    PRESETS,
-    PROMPT_CACHING,
-    basic_model,
-    get_model,
-    list_models,
-    preset_of,
-    public_model,
-)
+from mockserver.dialects.cerebras.models import PRESETS, PROMPT_CACHING, preset_of
 from mockserver.dialects.contracts import editions
 from mockserver.dialects.openai.read import bearer
 from mockserver.dialects.openai.replies import body_reply
 
 
-def _look(
-    name: str, path: str, handler: OperationHandler, summary: str, response: str = "", *, secured: bool = False
-) -> Operation:
-    """An operation that only tells something."""
-    schemas = Schemas(response=response or None)
-    return Operation(name, "GET", (path,), schemas, handler=handler, secured=secured, summary=summary)
+def _look(name: str, path: str, summary: str, response: str) -> Operation:
+    """An operation that only tells something of the models, which some of its paths do without a key."""
+    handler, secured = on_demand(f"{__package__}.catalogue:{name}"), not name.startswith("public")
+    return Operation(
+        name, "GET", (path,), Schemas(response=response), handler=handler, secured=secured, summary=summary
+    )
 
 
 CEREBRAS = Dialect(
@@ -51,26 +42,19 @@ CEREBRAS = Dialect(
             supports_tools=True,
             summary="Answer a conversation",
         ),
-        _look(
-            "models", "/v1/models", partial(list_models, basic_model), "The models on offer", "ModelList", secured=True
-        ),
-        _look("model", "/v1/models/{id}", partial(get_model, basic_model), "One model", "Model", secured=True),
-        _look(
-            "public_models",
-            "/public/v1/models",
-            partial(list_models, public_model),
-            "The models on offer, with prices and limits",
-            "PublicModelList",
-        ),
-        _look(
-            "public_model",
-            "/public/v1/models/{id}",
-            partial(get_model, public_model),
-            "One model, with its prices and limits",
-            "PublicModel",
-        ),
+        _look("models", "/v1/models", "The models on offer", "ModelList"),
+        _look("model", "/v1/models/{id}", "One model", "Model"),
+        _look("public_models", "/public/v1/models", "The models on offer, with prices and limits", "PublicModelList"),
+        _look("public_model", "/public/v1/models/{id}", "One model, with its prices and limits", "PublicModel"),
         # Every SDK constructor calls this, waits for it, and retries a 5xx.
-        _look("tcp_warming", "/v1/tcp_warming", lambda call, scope: body_reply({}), "Open a connection, no more"),
+        Operation(
+            "tcp_warming",
+            "GET",
+            ("/v1/tcp_warming",),
+            handler=lambda call, scope: body_reply({}),
+            secured=False,
+            summary="Open a connection, no more",
+        ),
     ),
     # The forms of all names that it has had.
     claims=re.compile(

@@ -8,11 +8,11 @@ from math import sqrt
 from typing import Any, Literal
 
 from mockserver.core.calls import Call
-from mockserver.core.dialects import Edition, RequestScope
+from mockserver.core.dialects import Edition, Model, RequestScope
 from mockserver.core.failures import FailureKind, Refusal
 from mockserver.core.generation import Constraint, Effort, GenerationRequest, Limits, Output, Prompt, Stops, ToolChoice
 from mockserver.dialects.cerebras.errors import exclusive, explain, refused
-from mockserver.dialects.cerebras.models import ModelFamily, Shown, family_of, find_model
+from mockserver.dialects.cerebras.models import ModelFamily, Shown, family_of
 from mockserver.dialects.cerebras.strict_schemas import format_fault, functions_fault
 from mockserver.dialects.cerebras.write import CerebrasOptions
 from mockserver.dialects.contracts import Contract, by_edition, editions
@@ -235,6 +235,33 @@ def _fitting(request: GenerationRequest) -> GenerationRequest | Refusal:
         FailureKind.CONTEXT_LENGTH,
         f"Please reduce the length of the messages or completion. Current length is {length} while limit is {limit}",
     )
+
+
+# --- models ------------------------------------------------------------------------------------------------------
+
+# Models that the shared endpoints no longer have: the coder since November 2025, `llama-3.3-70b` and `qwen-3-32b` since
+# 16 February 2026, `llama3.1-8b` and the 235B instruct since 27 May, `zai-glm-4.7` since 17 August.
+_RETIRED = frozenset((
+    "llama3.1-8b", "llama3.1-70b", "llama-3.3-70b", "llama-4-scout-17b-16e-instruct",
+    "llama-4-maverick-17b-128e-instruct", "deepseek-r1-distill-llama-70b", "qwen-3-32b", "qwen-3-coder-480b",
+    "qwen-3-235b-a22b", "qwen-3-235b-a22b-instruct-2507", "qwen-3-235b-a22b-thinking-2507", "zai-glm-4.6",
+    "zai-glm-4.7",
+))  # fmt: skip
+# Served on dedicated endpoints alone.
+_DEDICATED = frozenset(("gemma-4-31b",))
+
+
+def find_model(name: str, scope: RequestScope) -> Model | Refusal:
+    """The model of that name, or the vendor's 404: for one that does not exist, or (observed) that is not shared today.
+
+    A catalogue in the settings may have any model.
+    """
+    if scope.edition == "observed" and not scope.closed_catalogue:
+        if name in _RETIRED:
+            return Refusal(FailureKind.UNKNOWN_MODEL, code="model_archived")
+        if name in _DEDICATED:
+            return Refusal(FailureKind.UNKNOWN_MODEL)
+    return scope.model(name) or Refusal(FailureKind.UNKNOWN_MODEL)
 
 
 # --- what no schema says -----------------------------------------------------------------------------------------
