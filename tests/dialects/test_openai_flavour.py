@@ -37,7 +37,7 @@ def test_a_stream_of_many_choices_asks_a_few_times_which_of_them_ends_last(
 @pytest.mark.parametrize(
     "dialect, module, model",
     [
-        ("upstash", "upstash.chats", "m"),
+        ("upstash", "openai.replies", "m"),
         ("yandex", "yandex.write", "gpt://folder/qwen3/latest"),
         ("yandex", "yandex.write", "gpt://folder/yandexgpt/latest"),
     ],

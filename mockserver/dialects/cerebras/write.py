@@ -7,7 +7,7 @@ calls at once, and calls, usage and times had another order.
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache, partial
-from itertools import accumulate, chain
+from itertools import chain
 from typing import Any, NamedTuple
 
 from mockserver.core.dialects import Edition, RequestScope
@@ -26,7 +26,7 @@ from mockserver.dialects.openai.replies import (
     usage_object,
     write,
 )
-from mockserver.dialects.openai.streams import batches
+from mockserver.dialects.openai.streams import batches, legacy_scores, scores
 from mockserver.model import tokens
 from mockserver.model.logprobs import asked_positions
 
@@ -153,20 +153,11 @@ def _opening_text(rendering: Rendering, choice: Choice) -> Sequence[Members]:
 def _texts(rendering: Rendering, choice: Choice) -> Sequence[Segment]:
     """The tokens, as texts or as ids."""
     output = rendering.generation.request.output
-    scores = None
-    if output.logprobs is not None:
-        offsets = [*accumulate(map(len, choice.texts), initial=len(choice.prompt.text))]
-        scores = partial(_scores, choice, offsets, output.logprobs > 0)
+    beside = legacy_scores(rendering, choice, len(choice.prompt.text), with_top=bool(output.logprobs))
     if output.token_ids:
         ids = choice.ids
-        return (Segment(lambda at: {"text": "", "tokens": [ids[at.start]]}, choice.texts, beside=scores),)
-    return (Segment({"text": rendering.flavour.slot}, choice.texts, beside=scores),)
-
-
-def _scores(choice: Choice, offsets: Sequence[int], with_top: bool, at: range) -> Members:
-    kept = slice(at.start, at.stop)
-    rows = legacy_logprobs(choice.texts[kept], choice.positions[kept], offsets[at.start], with_top=with_top)
-    return {"logprobs": rows}
+        return (Segment(lambda at: {"text": "", "tokens": [ids[at.start]]}, choice.texts, beside=beside),)
+    return (Segment({"text": rendering.flavour.slot}, choice.texts, beside=beside),)
 
 
 _COMPLETION = Flavour(
@@ -279,6 +270,11 @@ def _thought_rows(rendering: Rendering, choice: Choice) -> Callable[[int, int | 
     return partial(chat_logprobs, choice._replace(ids=ids, texts=choice.thoughts, positions=positions))
 
 
+def _thought_scores(rendering: Rendering, choice: Choice) -> Callable[[range], Members]:
+    field, rows = _thoughts_field(_options(rendering.generation).shown), _thought_rows(rendering, choice)
+    return lambda at: {field: {"content": rows(at.start, at.stop)}}
+
+
 def _opening(rendering: Rendering, choice: Choice) -> Sequence[Members]:
     """The role, and what stands before thoughts within the content."""
     before, _ = _options(rendering.generation).tags(choice)
@@ -290,19 +286,13 @@ def _segments(rendering: Rendering, choice: Choice) -> Sequence[Segment]:
     """Thoughts, text and calls, a chunk for each token, with its log-probabilities if requested."""
     options, slot = _options(rendering.generation), rendering.flavour.slot
     _, behind = options.tags(choice)
-    scored = rendering.generation.request.output.logprobs is not None
-    said = []
+    said, beside = [], scores(rendering, choice)
     if choice.thoughts:
-        rows = _rows(_thought_rows(rendering, choice), _thoughts_field(options.shown)) if scored else None
-        said.append(Segment({"content" if options.shown == "raw" else "reasoning": slot}, choice.thoughts, beside=rows))
+        delta = {"content" if options.shown == "raw" else "reasoning": slot}
+        said.append(Segment(delta, choice.thoughts, beside=_thought_scores(rendering, choice) if beside else None))
     if behind:
         said.append(Segment(head={"content": behind}, head_tokens=0))
-    rows = _rows(partial(chat_logprobs, choice), "logprobs") if scored else None
-    return (*said, Segment({"content": slot}, choice.texts, beside=rows), *_calls(rendering, choice, options))
-
-
-def _rows(rows: Callable[[int, int | None], list[Any]], field: str) -> Callable[[range], Members]:
-    return lambda at: {field: {"content": rows(at.start, at.stop)}}
+    return (*said, Segment({"content": slot}, choice.texts, beside=beside), *_calls(rendering, choice, options))
 
 
 def _joined_segments(rendering: Rendering, choice: Choice) -> Sequence[Segment]:

@@ -51,13 +51,13 @@ from mockserver.dialects.openai.replies import (
     Members,
     Rendering,
     Segment,
-    call_id,
     chat_logprobs,
     usage_object,
+    vllm_usage,
     whole_calls,
     write,
 )
-from mockserver.dialects.openai.streams import batches
+from mockserver.dialects.openai.streams import batches, call_segment, scores
 
 Messages = Sequence[Mapping[str, Any]]
 # A part that is not text: the places of the message and of the part, its kind, and its URL.
@@ -256,19 +256,11 @@ def _with_role(rendering: Rendering, choice: Choice) -> Sequence[Segment]:
 
 
 def _segments(rendering: Rendering, choice: Choice) -> Iterator[Segment]:
-    request, slot = rendering.generation.request, rendering.flavour.slot
-    apart, thoughts, texts = shown(choice, options_of(request).thoughts)
+    slot = rendering.flavour.slot
+    apart, thoughts, texts = shown(choice, options_of(rendering.generation.request).thoughts)
     yield Segment({"reasoning": slot, "reasoning_content": slot} if apart else {"content": slot}, thoughts)
-
-    def scores(at: range) -> Members:
-        return {"logprobs": {"content": chat_logprobs(choice, at.start, at.stop)}}
-
-    yield Segment({"content": slot}, texts, beside=None if request.output.logprobs is None else scores)
-    for place, call in enumerate(choice.calls):
-        begun = {"index": place, "id": call_id(rendering, choice, place), "type": "function"}
-        delta = {"index": place, "function": {"arguments": slot}}
-        head = {"tool_calls": [{**begun, "function": {"name": call.name, "arguments": ""}}]}
-        yield Segment({"tool_calls": [delta]}, call.texts, head=head)
+    yield Segment({"content": slot}, texts, beside=scores(rendering, choice))
+    yield from (call_segment(rendering, choice, place) for place in range(len(choice.calls)))
 
 
 _OPEN, _CLOSE = "<think>\n", "\n</think>\n\n"
@@ -331,12 +323,7 @@ def _vllm_counts(rendering: Rendering) -> Members:
     usage = rendering.generation.usage
     details = {"cached_tokens": usage.cached_tokens, "created_cache_tokens": usage.written_tokens}
     media = options_of(rendering.generation.request).media
-    return {
-        "prompt_tokens": usage.prompt_tokens,
-        "total_tokens": usage.total_tokens,
-        "completion_tokens": usage.completion_tokens,
-        "prompt_tokens_details": {**details, "multimodal_tokens": dict(media) or None},
-    }
+    return {**vllm_usage(usage), "prompt_tokens_details": {**details, "multimodal_tokens": dict(media) or None}}
 
 
 def _vllm_groups(rendering: Rendering, choice: Choice, texts: Sequence[str], step: int) -> Iterator[range]:

@@ -9,7 +9,6 @@ send them (vendor note B3). All models here share one vocabulary (note B6, SDK 0
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from itertools import accumulate
 from typing import Any
 
 import orjson
@@ -53,7 +52,7 @@ from mockserver.dialects.openai.replies import (
     usage_object,
     write,
 )
-from mockserver.dialects.openai.streams import at_step, weave
+from mockserver.dialects.openai.streams import at_step, legacy_scores, weave
 from mockserver.model import tokens
 from mockserver.model.intent import detect_intent
 from mockserver.model.logprobs import positions, scale
@@ -186,17 +185,11 @@ def _choice_members(rendering: Rendering, choice: Choice) -> Members:
 
 def _segments(rendering: Rendering, choice: Choice) -> Sequence[Segment]:
     """A chunk for each token, with its id."""
-    offsets = [*accumulate(map(len, choice.texts), initial=0)]
 
     def delta(at: range) -> Members:
         return {"text": choice.texts[at.start], "token": choice.ids[at.start]}
 
-    def scores(at: range) -> Members:
-        kept = slice(at.start, at.stop)
-        return {"logprobs": legacy_logprobs(choice.texts[kept], choice.positions[kept], offsets[at.start])}
-
-    scored = rendering.generation.request.output.logprobs is not None
-    return (Segment(delta, choice.texts, beside=scores if scored else None),)
+    return (Segment(delta, choice.texts, beside=legacy_scores(rendering, choice, 0)),)
 
 
 _COMPLETION = Flavour(

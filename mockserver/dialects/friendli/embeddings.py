@@ -2,8 +2,6 @@
 
 from typing import Any
 
-import orjson
-
 from mockserver.core.calls import Call
 from mockserver.core.dialects import RequestScope
 from mockserver.core.failures import FailureKind, Refusal, Violation
@@ -13,7 +11,7 @@ from mockserver.core.timeline import Reply, TokenTiming
 from mockserver.dialects.friendli.errors import invalid
 from mockserver.dialects.friendli.models import Place
 from mockserver.dialects.friendli.read import beyond_window, valid_body
-from mockserver.dialects.openai.embeddings import EmbeddingForm, embedding_request, embeddings
+from mockserver.dialects.openai.embeddings import EmbeddingForm, embedding_request, embedding_rows
 from mockserver.dialects.openai.replies import body_reply, usage_object
 
 # "The length of vector depends on the model": a usual one.
@@ -44,13 +42,9 @@ def read_embedding(place: Place, call: Call, scope: RequestScope) -> GenerationR
 
 def write_embedding(generation: Generation, pace: TokenTiming, scope: RequestScope) -> Reply:
     """The vectors, their usage and their model, with the keys in alphabetical order, as all answers of today."""
-    data = [
-        {"embedding": orjson.Fragment(each), "index": index, "object": "embedding"}
-        for index, each in enumerate(embeddings(generation))
-    ]
     body = {
         "created": int(scope.now),
-        "data": data,
+        "data": embedding_rows(generation, "embedding", "index", "object"),
         "id": f"embd-{hex_digits(scope.identity, 32, 'id')}",
         "model": generation.request.model,
         "object": "list",

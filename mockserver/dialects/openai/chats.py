@@ -43,7 +43,6 @@ from mockserver.dialects.openai.replies import (
     Members,
     Rendering,
     Segment,
-    call_id,
     call_members,
     chat_logprobs,
     pretty,
@@ -52,7 +51,7 @@ from mockserver.dialects.openai.replies import (
     whole_calls,
     write,
 )
-from mockserver.dialects.openai.streams import at_step
+from mockserver.dialects.openai.streams import at_step, call_segment, scores
 
 _RULES = RequestRules(Contract(components(__package__, "openai"), "ChatCompletionRequest"))
 
@@ -228,15 +227,15 @@ def _choice_members(rendering: Rendering, choice: Choice) -> Members:
         **_unset(rendering),
         "message": message,
         "finish_reason": choice.finish_reason,
-        **_logprobs(rendering, choice),
+        **_logprobs(rendering, choice, range(len(choice.texts))),
     }
 
 
-def _logprobs(rendering: Rendering, choice: Choice, group: range | None = None) -> Members:
-    """The log-probabilities of the tokens in a range, or of all of them; empty if they are not asked for."""
+def _logprobs(rendering: Rendering, choice: Choice, at: range) -> Members:
+    """The log-probabilities of the tokens in a range; empty if they are not asked for."""
     if rendering.generation.request.output.logprobs is None:
         return NOTHING
-    rows = chat_logprobs(choice) if group is None else chat_logprobs(choice, group.start, group.stop)
+    rows = chat_logprobs(choice, at.start, at.stop)
     content, refusal = (None, rows) if _refuses(rendering, choice) else (rows, None)
     return {"logprobs": {"content": content, "refusal": refusal}}
 
@@ -259,9 +258,8 @@ def _opening(rendering: Rendering, choice: Choice) -> Sequence[Members]:
 def _segments(rendering: Rendering, choice: Choice) -> Sequence[Segment]:
     """The thoughts, the text, then the calls."""
     slot, shown = rendering.flavour.slot, rendering.flavour.thoughts
-    scored = rendering.generation.request.output.logprobs is not None
-    beside = partial(_logprobs, rendering, choice) if scored else None
-    text = Segment({"refusal" if _refuses(rendering, choice) else "content": slot}, choice.texts, beside=beside)
+    said = "refusal" if _refuses(rendering, choice) else "content"
+    text = Segment({said: slot}, choice.texts, beside=scores(rendering, choice))
     calls = _calls(rendering, choice, alone=not rendering.flavour.opening(rendering, choice))
     thoughts = (Segment({shown: slot}, choice.thoughts),) if shown and choice.thoughts else ()
     return (*thoughts, text, *calls)
@@ -276,17 +274,15 @@ def _calls(rendering: Rendering, choice: Choice, *, alone: bool) -> Iterator[Seg
         yield Segment(head=whole, head_tokens=sum(call.steps for call in choice.calls))
         return
     for place, call in enumerate(choice.calls):
-        said = {"arguments" if call.kind == "function" else "input": slot}
+        segment = call_segment(rendering, choice, place)
         if legacy:
-            head: Members = {"function_call": call_members(choice, place, "")}
-            delta: Members = {"function_call": said}
-        else:
-            identified = {"index": place, "id": call_id(rendering, choice, place), "type": call.kind}
-            head = {"tool_calls": [{**identified, call.kind: call_members(choice, place, "")}]}
-            delta = {"tool_calls": [{"index": place, call.kind: said}]}
+            head = {"function_call": call_members(choice, place, "")}
+            segment = Segment({"function_call": {"arguments": slot}}, call.texts, head)
         if alone:
-            head = {"role": "assistant", "content": None, **head, "refusal": None}
-        yield Segment(delta, call.texts, head)
+            segment = segment._replace(
+                head={"role": "assistant", "content": None, **(segment.head or NOTHING), "refusal": None}
+            )
+        yield segment
 
 
 CHAT = Flavour(
@@ -294,6 +290,7 @@ CHAT = Flavour(
     counts=_counts,
     choice_members=_choice_members,
     segments=_segments,
+    logprobs=_logprobs,
     opening=_opening,
     unset=_unset,
     closing_around=lambda rendering: NOTHING if _streams(rendering) else _moderation(rendering) or NOTHING,

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from functools import partial
-from itertools import accumulate, chain
+from itertools import chain
 from typing import Any
 
 from mockserver.core.calls import Call
@@ -27,6 +27,7 @@ from mockserver.dialects.openai.replies import (
     usage_object,
     write,
 )
+from mockserver.dialects.openai.streams import legacy_scores
 
 _RULES = RequestRules(Contract(components(__package__, "openai"), "CompletionRequest"))
 # What a request without a prompt continues, and how long its answer is, in tokens.
@@ -138,15 +139,8 @@ def _echoed_logprobs(texts: Sequence[str], positions: Sequence[Position]) -> dic
 
 
 def _segments(rendering: Rendering, choice: Choice) -> Sequence[Segment]:
-    scored = rendering.generation.request.output.logprobs is not None
-    offsets = [*accumulate(map(len, choice.texts), initial=len(choice.prompt.text))] if scored else []
-    beside = partial(_scores, choice, offsets) if scored else None
+    beside = legacy_scores(rendering, choice, len(choice.prompt.text))
     return (Segment({"text": rendering.flavour.slot}, choice.texts, beside=beside),)
-
-
-def _scores(choice: Choice, offsets: Sequence[int], group: range) -> Members:
-    kept = slice(group.start, group.stop)
-    return {"logprobs": legacy_logprobs(choice.texts[kept], choice.positions[kept], offsets[group.start])}
 
 
 COMPLETION = Flavour(

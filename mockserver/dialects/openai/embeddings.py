@@ -18,7 +18,7 @@ from mockserver.dialects.openai.checks import Checks, RequestRules, accept, too_
 from mockserver.dialects.openai.models import Family, snapshot_of
 from mockserver.dialects.openai.read import Body, text_prompts, whole
 from mockserver.dialects.openai.refusals import refused
-from mockserver.dialects.openai.replies import body_reply
+from mockserver.dialects.openai.replies import Members, body_reply, ordered
 from mockserver.model import tokens
 
 _RULES = RequestRules(Contract(components(__package__, "openai"), "EmbeddingRequest"))
@@ -79,12 +79,16 @@ def read_embedding(call: Call, scope: RequestScope) -> GenerationRequest | Refus
 def write_embedding(generation: Generation, pace: TokenTiming, scope: RequestScope) -> Reply:
     """The answer: object, data, model, usage."""
     model = generation.request.model
-    data = [
-        {"object": "embedding", "embedding": orjson.Fragment(each), "index": index}
-        for index, each in enumerate(embeddings(generation))
-    ]
+    data = embedding_rows(generation, "object", "embedding", "index")
     body = {"object": "list", "data": data, "model": snapshot_of(model), "usage": read_usage(generation)}
     return body_reply(orjson.dumps(body), generation)
+
+
+def embedding_rows(generation: Generation, *names: str) -> list[Members]:
+    """A row for each text with its embedding, whose members are in the order of these names."""
+    made = enumerate(embeddings(generation))
+    rows = ({"object": "embedding", "embedding": orjson.Fragment(each), "index": index} for index, each in made)
+    return [ordered(names, row) for row in rows]
 
 
 def read_usage(generation: Generation) -> dict[str, int]:

@@ -138,6 +138,7 @@ class Flavour(NamedTuple):
     - `unset`: the members of a part, but for the closing one, that are null if they have no value.
     - `opening`: the members of each part that opens a choice.
     - `segments`: its tokens, in their order.
+    - `logprobs`: the log-probabilities of the tokens of a text that are in a range.
     - `groups`: which of a segment's texts share a chunk, given the step of the first; without it each has its own.
     - `call_id`: the id of the call at a place; `whole_calls`: whether a chunk has all calls, with all their arguments.
     - `trailing`: the members of a chunk without choices that comes after the usage; None without one.
@@ -164,6 +165,9 @@ class Flavour(NamedTuple):
     call_id: "Callable[[Rendering, Choice, int], str]" = lambda rendering, choice, place: (
         f"call_{alphanumerics(rendering.scope.identity, 24, 'call', choice.index, place)}"
     )
+    logprobs: "Callable[[Rendering, Choice, range], Members]" = lambda rendering, choice, at: {
+        "logprobs": {"content": chat_logprobs(choice, at.start, at.stop)}
+    }
     groups: "Callable[[Rendering, Choice, Sequence[str], int], Iterable[range]] | None" = None
     headers: "Callable[[Rendering, Members], RawHeaders]" = lambda rendering, around: ()
     kind: str = "chat.completion"
@@ -262,6 +266,15 @@ def usage_object(usage: Usage) -> dict[str, int]:
         "prompt_tokens": usage.prompt_tokens,
         "completion_tokens": usage.completion_tokens,
         "total_tokens": usage.total_tokens,
+    }
+
+
+def vllm_usage(usage: Usage) -> dict[str, int]:
+    """The same in the order in which vLLM writes them: prompt, total, completion."""
+    return {
+        "prompt_tokens": usage.prompt_tokens,
+        "total_tokens": usage.total_tokens,
+        "completion_tokens": usage.completion_tokens,
     }
 
 

@@ -5,9 +5,9 @@ A chunk costs what its text costs: everything around the text is encoded once pe
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from heapq import merge
-from itertools import islice
+from itertools import accumulate, islice
 from operator import itemgetter
 from typing import Any, NamedTuple
 from zlib import crc32
@@ -17,7 +17,18 @@ import orjson
 from mockserver.core.generation import Choice
 from mockserver.core.seeding import Draws, alphanumerics, derive
 from mockserver.core.timeline import RUN_LENGTH, FrameBatch, TemplatedFrames
-from mockserver.dialects.openai.replies import NOTHING, SLOT, Members, Rendering, Segment, event, ordered
+from mockserver.dialects.openai.replies import (
+    NOTHING,
+    SLOT,
+    Members,
+    Rendering,
+    Segment,
+    call_id,
+    call_members,
+    event,
+    legacy_logprobs,
+    ordered,
+)
 
 DONE = b"data: [DONE]\n\n"
 # How many chunks are written at a time if each has log-probabilities, which make it large.
@@ -211,6 +222,39 @@ def _padding(identity: int, place: bytes) -> Callable[[bytes], bytes]:
         return b'%b,"obfuscation":"%b"%b%b' % (before, letters[start : start + count], found, after)
 
     return padded
+
+
+# --- segments ----------------------------------------------------------------------------------------------------
+
+
+def scores(rendering: Rendering, choice: Choice) -> Callable[[range], Members] | None:
+    """What states the log-probabilities of tokens of a text beside them; None if they are not asked for."""
+    asked = rendering.generation.request.output.logprobs is not None
+    return partial(rendering.flavour.logprobs, rendering, choice) if asked else None
+
+
+def legacy_scores(
+    rendering: Rendering, choice: Choice, offset: int, *, with_top: bool = True
+) -> Callable[[range], Members] | None:
+    """The same of completions, whose texts begin at an `offset` in characters."""
+    if rendering.generation.request.output.logprobs is None:
+        return None
+    texts, positions, offsets = choice.texts, choice.positions, [*accumulate(map(len, choice.texts), initial=offset)]
+
+    def scores(at: range) -> Members:
+        kept, start = slice(at.start, at.stop), offsets[at.start]
+        return {"logprobs": legacy_logprobs(texts[kept], positions[kept], start, with_top=with_top)}
+
+    return scores
+
+
+def call_segment(rendering: Rendering, choice: Choice, place: int) -> Segment:
+    """The call at a place: its name, then its arguments piece by piece."""
+    call = choice.calls[place]
+    begun = {"index": place, "id": call_id(rendering, choice, place), "type": call.kind}
+    said = {"arguments" if call.kind == "function" else "input": rendering.flavour.slot}
+    head = {"tool_calls": [{**begun, call.kind: call_members(choice, place, "")}]}
+    return Segment({"tool_calls": [{"index": place, call.kind: said}]}, call.texts, head)
 
 
 # --- what streams are made of ------------------------------------------------------------------------------------

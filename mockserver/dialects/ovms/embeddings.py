@@ -7,15 +7,13 @@ from functools import lru_cache
 from math import exp
 from typing import Any, NamedTuple
 
-import orjson
-
 from mockserver.core.calls import Call
 from mockserver.core.dialects import RequestScope
 from mockserver.core.failures import FailureKind, Refusal
 from mockserver.core.generation import Generation, GenerationRequest
 from mockserver.core.seeding import derive
 from mockserver.core.timeline import Reply, TokenTiming
-from mockserver.dialects.openai.embeddings import EmbeddingForm, embedding_request, embeddings, read_usage
+from mockserver.dialects.openai.embeddings import EmbeddingForm, embedding_request, embedding_rows, read_usage
 from mockserver.dialects.openai.read import text_prompt
 from mockserver.dialects.openai.replies import body_reply
 from mockserver.dialects.ovms.endpoints import enter
@@ -50,10 +48,7 @@ def read_embedding(call: Call, scope: RequestScope) -> GenerationRequest | Refus
 
 def write_embedding(generation: Generation, pace: TokenTiming, scope: RequestScope) -> Reply:
     """The answer, "no `model` member"."""
-    data = [
-        {"object": "embedding", "embedding": orjson.Fragment(made), "index": index}
-        for index, made in enumerate(embeddings(generation))
-    ]
+    data = embedding_rows(generation, "object", "embedding", "index")
     return body_reply({"object": "list", "data": data, "usage": read_usage(generation)}, generation, content_type=JSON)
 
 

@@ -11,7 +11,7 @@ is no `usage` key before the last chunk.
 """
 
 from collections.abc import Mapping, Sequence
-from functools import lru_cache, partial
+from functools import lru_cache
 
 from mockserver.core.calls import Call
 from mockserver.core.dialects import RequestScope
@@ -21,7 +21,8 @@ from mockserver.core.seeding import hex_digits
 from mockserver.core.timeline import Reply, TokenTiming
 from mockserver.dialects.contracts import by_edition, custom_words, editions, pydantic_words
 from mockserver.dialects.openai.read import Body, chat_prompt, json_object, sampling, stop_texts, whole
-from mockserver.dialects.openai.replies import Flavour, Members, Rendering, Segment, chat_logprobs, write
+from mockserver.dialects.openai.replies import Flavour, Members, Rendering, Segment, chat_logprobs, vllm_usage, write
+from mockserver.dialects.openai.streams import scores
 from mockserver.dialects.upstash.errors import chat_limits
 
 _REQUEST = by_edition(editions(__package__), "ChatCompletionRequest")
@@ -173,15 +174,6 @@ def _system_fingerprint(seed: int, model: str) -> str:
     return f"fp_{hex_digits(seed, 10, 'system', model)}"
 
 
-def _counts(rendering: Rendering) -> Members:
-    usage = rendering.generation.usage
-    return {
-        "prompt_tokens": usage.prompt_tokens,
-        "total_tokens": usage.total_tokens,
-        "completion_tokens": usage.completion_tokens,
-    }
-
-
 def _choice_members(rendering: Rendering, choice: Choice) -> Members:
     scored = rendering.generation.request.output.logprobs is not None
     return {
@@ -193,12 +185,7 @@ def _choice_members(rendering: Rendering, choice: Choice) -> Members:
 
 
 def _segments(rendering: Rendering, choice: Choice) -> Sequence[Segment]:
-    beside = None if rendering.generation.request.output.logprobs is None else partial(_scores, choice)
-    return (Segment({"content": rendering.flavour.slot}, choice.texts, beside=beside),)
-
-
-def _scores(choice: Choice, at: range) -> Members:
-    return {"logprobs": {"content": chat_logprobs(choice, at.start, at.stop)}}
+    return (Segment({"content": rendering.flavour.slot}, choice.texts, beside=scores(rendering, choice)),)
 
 
 def _closing(rendering: Rendering, choice: Choice) -> Members:
@@ -210,7 +197,7 @@ def _closing(rendering: Rendering, choice: Choice) -> Members:
 _KEYS = ("id", "object", "created", "model", "system_fingerprint", "choices", "usage")
 _CHAT = Flavour(
     around=_around,
-    counts=_counts,
+    counts=lambda rendering: vllm_usage(rendering.generation.usage),
     choice_members=_choice_members,
     segments=_segments,
     opening=lambda rendering, choice: ({"delta": {"role": "assistant"}},),

@@ -12,7 +12,7 @@ from mockserver.core.failures import FailureKind, Refusal
 from mockserver.core.generation import Generation, GenerationRequest
 from mockserver.core.timeline import Reply, TokenTiming
 from mockserver.dialects.contracts import by_edition
-from mockserver.dialects.openai.embeddings import EmbeddingForm, embedding_request, embeddings, read_usage
+from mockserver.dialects.openai.embeddings import EmbeddingForm, embedding_request, embedding_rows, read_usage
 from mockserver.dialects.openai.read import whole
 from mockserver.dialects.yandex.errors import fault
 from mockserver.dialects.yandex.models import EMBEDDING_CONTEXT, checked_uri, json_reply
@@ -58,10 +58,6 @@ def _input_fault(given: object) -> Refusal:
 
 def write_embedding(generation: Generation, pace: TokenTiming, scope: RequestScope) -> Reply:
     """The answer: object, model, data, usage."""
-    data = [
-        {"index": index, "embedding": orjson.Fragment(each), "object": "embedding"}
-        for index, each in enumerate(embeddings(generation))
-    ]
-    return json_reply(
-        {"object": "list", "model": generation.request.model, "data": data, "usage": read_usage(generation)}, generation
-    )
+    data = embedding_rows(generation, "index", "embedding", "object")
+    body = {"object": "list", "model": generation.request.model, "data": data, "usage": read_usage(generation)}
+    return json_reply(body, generation)

@@ -17,8 +17,17 @@ from mockserver.core.generation import Choice, Generation
 from mockserver.core.json_values import without_blanks
 from mockserver.core.seeding import derive, hex_digits, uuid4_text
 from mockserver.core.timeline import Reply, TokenTiming
-from mockserver.dialects.openai.replies import NOTHING, Flavour, Members, Rendering, Segment, chat_logprobs, write
-from mockserver.dialects.openai.streams import batches
+from mockserver.dialects.openai.replies import (
+    NOTHING,
+    Flavour,
+    Members,
+    Rendering,
+    Segment,
+    chat_logprobs,
+    vllm_usage,
+    write,
+)
+from mockserver.dialects.openai.streams import batches, scores
 from mockserver.dialects.yandex.models import Backend
 
 _ROLE: Members = {"role": "assistant"}
@@ -55,13 +64,9 @@ def _around(rendering: Rendering) -> Members:
 
 
 def _counts(rendering: Rendering) -> Members:
-    """Token counts in the recorded order: prompt, total, completion; and the details, if there are any."""
+    """Token counts as vLLM orders them (recorded), and the details, if there are any."""
     usage = rendering.generation.usage
-    counts: dict[str, Any] = {
-        "prompt_tokens": usage.prompt_tokens,
-        "total_tokens": usage.total_tokens,
-        "completion_tokens": usage.completion_tokens,
-    }
+    counts: dict[str, Any] = vllm_usage(usage)
     if usage.unseen is not None:
         # The page's breakdown. "Like reasoning tokens", rejected ones "are still counted in the total".
         counts["completion_tokens_details"] = {
@@ -170,8 +175,7 @@ def _text(rendering: Rendering, choice: Choice) -> Sequence[Segment]:
     delta = _delta(_text_key(choice), texts, rendering.flavour.slot)
     place = 1 + derive(choice.seed, "held") % _HELD
     if place + 1 >= len(texts) or scored or generation.prepared or callable(delta) or _backend(generation).own:
-        beside = partial(_scores, choice) if scored else None
-        return (Segment(delta, texts, first=_role(rendering), beside=beside),)
+        return (Segment(delta, texts, first=_role(rendering), beside=scores(rendering, choice)),)
     joined = [texts[place] + texts[place + 1], *texts[place + 2 :]]
     return Segment(delta, texts[:place]), Segment(head={}), Segment(delta, joined)
 
@@ -187,7 +191,7 @@ def _text_key(choice: Choice) -> str:
     return "refusal" if choice.refusal else "content"
 
 
-def _scores(choice: Choice, at: range) -> Members:
+def _logprobs(rendering: Rendering, choice: Choice, at: range) -> Members:
     # "refusal[] [...] Required field", but only in a stream.
     rows = chat_logprobs(choice, at.start, at.stop)
     return {"logprobs": {"content": [], "refusal": rows} if choice.refusal else {"content": rows, "refusal": []}}
@@ -198,7 +202,10 @@ def _large_closing(rendering: Rendering, choice: Choice) -> Members | None:
     if choice.texts or choice.calls:
         return None
     scored = rendering.generation.request.output.logprobs is not None
-    return {"delta": {**_ROLE, _text_key(choice): ""}, **(_scores(choice, range(0)) if scored else NOTHING)}
+    return {
+        "delta": {**_ROLE, _text_key(choice): ""},
+        **(_logprobs(rendering, choice, range(0)) if scored else NOTHING),
+    }
 
 
 def token_groups(texts: Sequence[str], key: int, smallest: int = _SMALLEST, largest: int = _LARGEST) -> Iterator[range]:
@@ -236,6 +243,7 @@ _TOKENS = Flavour(
     choice_members=_choice_members,
     opening=_opening,
     segments=_segments,
+    logprobs=_logprobs,
     closing=_closing,
     unset=lambda rendering: NOTHING,
     plain=partial(orjson.dumps, option=orjson.OPT_APPEND_NEWLINE),
