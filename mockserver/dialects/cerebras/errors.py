@@ -20,9 +20,9 @@ from mockserver.core.quotas import PERIODS, Allowance, Limit, LimitState, LimitU
 from mockserver.core.seeding import hex_digits
 from mockserver.core.timeline import RawHeaders
 from mockserver.dialects.contracts import pydantic_words
-from mockserver.dialects.openai.errors import ErrorRow
+from mockserver.dialects.openai.errors import ErrorRow, limit_headers
 from mockserver.dialects.openai.read import Body
-from mockserver.dialects.openai.replies import date_header, event, limit_headers
+from mockserver.dialects.openai.replies import date_header, event
 
 _invalid = partial(ErrorRow, 400, code="wrong_api_format", param="validation_error")
 _ROWS: dict[FailureKind, ErrorRow] = {

@@ -21,8 +21,9 @@ from mockserver.core.seeding import hex_digits
 from mockserver.core.timeline import RawHeaders
 from mockserver.dialects.contracts import Words, custom_words, pydantic_words
 from mockserver.dialects.friendli.models import not_found
+from mockserver.dialects.openai.errors import limit_headers
 from mockserver.dialects.openai.read import bearer
-from mockserver.dialects.openai.replies import date_header, limit_headers
+from mockserver.dialects.openai.replies import date_header
 
 # Pydantic's prefix of the messages of custom checks.
 _VALUE_ERROR = "Value error, "

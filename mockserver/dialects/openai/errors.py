@@ -5,7 +5,7 @@ The body of an error is `{"error": {"message", "type", "param", "code"}}`, prett
 """
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from math import isfinite
 from types import MappingProxyType
 from typing import NamedTuple
@@ -30,7 +30,7 @@ from mockserver.core.timeline import RawHeaders
 from mockserver.dialects.openai.azure import azure_error, azure_headers, header_value
 from mockserver.dialects.openai.models import snapshot_of
 from mockserver.dialects.openai.read import is_azure
-from mockserver.dialects.openai.replies import date_header, event, limit_headers
+from mockserver.dialects.openai.replies import date_header, event
 
 # The organization and the project of every caller who names none.
 _ORGANIZATION = "org-Vn4cQ7yXr2LwT9kZb6HsJd3M"
@@ -351,6 +351,19 @@ def _cookie(scope: RequestScope) -> tuple[bytes, bytes]:
     token = f"{letters[:43]}-{scope.now:.7f}-1.0.1.1-{letters[43:]}"
     where = b"HttpOnly; SameSite=None; Secure; Path=/; Domain=api.openai.com; Expires=" + expires
     return b"set-cookie", b"__cf_bm=" + token.encode() + b"; " + where
+
+
+def limit_headers(
+    limits: Sequence[tuple[bytes, LimitState]], reset: Callable[[LimitState], bytes] | None = None
+) -> RawHeaders:
+    """The headers of limits, by their names there: the amounts, then what is left, then the resets if they are stated
+    like these."""
+    resets = () if reset is None else ((b"x-ratelimit-reset-" + name, reset(state)) for name, state in limits)
+    return (
+        *((b"x-ratelimit-limit-" + name, b"%d" % state.limit.amount) for name, state in limits),
+        *((b"x-ratelimit-remaining-" + name, b"%d" % state.remaining) for name, state in limits),
+        *resets,
+    )
 
 
 def limits_left(limit_states: tuple[LimitState, ...]) -> RawHeaders:

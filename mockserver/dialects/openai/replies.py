@@ -17,7 +17,6 @@ import orjson
 
 from mockserver.core.dialects import RequestScope, on_demand
 from mockserver.core.generation import Choice, FinishReason, Generation, Position, Usage
-from mockserver.core.quotas import LimitState
 from mockserver.core.seeding import alphanumerics
 from mockserver.core.timeline import OPENING, FrameBatch, LazyFrames, RawHeaders, Reply, TokenTiming
 from mockserver.model import tokens
@@ -32,19 +31,6 @@ NOTHING: Members = MappingProxyType({})
 def date_header(second: int) -> tuple[bytes, bytes]:
     """The `date` header of a Unix time."""
     return b"date", formatdate(second, usegmt=True).encode()
-
-
-def limit_headers(
-    limits: Sequence[tuple[bytes, LimitState]], reset: Callable[[LimitState], bytes] | None = None
-) -> RawHeaders:
-    """The headers of limits, by their names there: the amounts, then what is left, then the resets if they are stated
-    like these."""
-    resets = () if reset is None else ((b"x-ratelimit-reset-" + name, reset(state)) for name, state in limits)
-    return (
-        *((b"x-ratelimit-limit-" + name, b"%d" % state.limit.amount) for name, state in limits),
-        *((b"x-ratelimit-remaining-" + name, b"%d" % state.remaining) for name, state in limits),
-        *resets,
-    )
 
 
 def body_reply(

@@ -13,9 +13,9 @@ from mockserver.core.dialects import Edition, ErrorTable, ErrorTemplate, Request
 from mockserver.core.failures import FailureKind, Refusal
 from mockserver.core.quotas import PERIODS, Allowance, Limit, LimitState, QuotaPolicy, Refused, tightest
 from mockserver.core.timeline import RawHeaders
-from mockserver.dialects.openai.errors import go_duration
+from mockserver.dialects.openai.errors import go_duration, limit_headers
 from mockserver.dialects.openai.read import bearer, json_object
-from mockserver.dialects.openai.replies import date_header, limit_headers
+from mockserver.dialects.openai.replies import date_header
 
 CHAT_PATH = "/llm/v1/chat/completions"
 _SECURITY: RawHeaders = ((b"strict-transport-security", b"max-age=31536000; includeSubDomains"),)
