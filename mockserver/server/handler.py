@@ -220,7 +220,10 @@ class Handler:
             led = _to_live_page(incoming)
             if led is not None:
                 return _aside(incoming, led)
-        simulator_error = no_route(incoming.method, incoming.path, self.app_state.dialects, incoming.setup.routes)
+        stubbed = incoming.namespace.stubs.paths(incoming.setup.stubs)
+        simulator_error = no_route(
+            incoming.method, incoming.path, self.app_state.dialects, incoming.setup.routes, stubbed
+        )
         return self._deny(incoming, simulator_error)
 
     def _deny(
@@ -319,14 +322,17 @@ def _ended(
 SOUGHT = ("/health", "/ready", "/version", "/metrics", "/routes", "/openapi.json")
 
 
-def no_route(method: str, path: str, dialects: Iterable[str], routes: Routes) -> SimulatorError:
-    """The answer to a request that no dialect has; `dialects` are the names of those that are served."""
+def no_route(
+    method: str, path: str, dialects: Iterable[str], routes: Routes, stubbed: Iterable[str] = ()
+) -> SimulatorError:
+    """The answer to a request that no dialect has; `dialects` are the names of those that are served, `stubbed` the
+    paths that stubs name."""
     if path.startswith(f"{ADMIN}/"):
         # Without the namespace in front the admin API would have got it, or refused its disguise.
         message = f"The admin API is only at {ADMIN}/, and that of a namespace at {ADMIN}/ns/<name>/."
         return SimulatorError(404, "admin", message)
     own = f" The server's own is at {ADMIN}{path}." if path in SOUGHT else ""
-    near = routes.nearest(path)
+    near = [*dict.fromkeys((*get_close_matches(path, stubbed, 1, MISSPELT), *routes.nearest(path)))]
     is_like = near[0].endswith(path) or path.endswith(near[0]) or get_close_matches(path, near[:1], 1, MISSPELT)
     meant = f" Did you mean {near[0]}?" if is_like else ""
     message = (

@@ -56,7 +56,8 @@ IMAGE = {"created": 1, "data": [{"b64_json": "aGk="}]}
 
 def test_a_stub_answers_at_an_endpoint_that_no_dialect_serves() -> None:
     with MockServer() as mock:
-        images = mock.on(method="POST", path="/v1/images/generations", body={"prompt": "a cat"}).reply(raw(IMAGE))
+        images_path = "/v1/images/generations"
+        images = mock.on(method="POST", path=images_path, body={"prompt": "a cat"}).reply(raw(IMAGE))
         mock.stub(
             match={"dialect": "anthropic", "method": "GET", "path": {"regex": "^/v1/files/(?P<id>.+)$"}},
             reply={"body": {"id": "{{groups.id}}"}, "template": True},
@@ -89,6 +90,11 @@ def test_a_stub_answers_at_an_endpoint_that_no_dialect_serves() -> None:
         assert told("POST", "/openai/v1/images/edits", dog)[1]["error"]["message"].startswith("Invalid URL")
         assert told("PUT", "/v1/models/ft:mine")[0] == 405
         assert told("GET", "/v1/elsewhere")[1]["error"]["type"] == "mockserver_no_route"
+        slip = told("POST", "/v1/image/generations", cat)[1]["error"]
+        assert (slip["nearest"][0], "Did you mean /v1/images/generations? Put" in slip["message"]) == (
+            images_path,
+            True,
+        )
 
 
 @pytest.mark.parametrize("base", ["", "/openai"], ids=["bare", "openai"])

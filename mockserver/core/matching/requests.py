@@ -244,10 +244,10 @@ def distance(criteria: RequestMatcher, facts: Facts) -> int:
 
 def unknown_name_in(criteria: RequestMatcher, dialects: Mapping[str, Dialect]) -> str | None:
     """The error message for a dialect or operation in a match that does not exist; None if all of them do."""
-    for name in _literal_values(criteria, "dialect"):
+    for name in literal_values(criteria, "dialect"):
         if name not in dialects:
             return f"match.dialect: {unknown_name('dialect', name, dialects)}"
-    for name in _literal_values(criteria, "operation"):
+    for name in literal_values(criteria, "operation"):
         operations = dict.fromkeys(operation.name for dialect in dialects.values() for operation in dialect.operations)
         if name not in operations:
             return f"match.operation: {unknown_name('operation', name, operations)}"
@@ -272,13 +272,13 @@ def only(criteria: RequestMatcher, fields: Collection[str]) -> RequestMatcher:
     )
 
 
-def _literal_values(criteria: RequestMatcher, field: str) -> Iterator[object]:
+def literal_values(criteria: RequestMatcher, field: str) -> Iterator[object]:
     """The values to which a field is compared for equality, anywhere in the criteria."""
     for each in criteria.fields:
         if each.field == field:
             yield from each.matcher.equal_to
     for inner in (*criteria.all, *criteria.any, *criteria.none):
-        yield from _literal_values(inner, field)
+        yield from literal_values(inner, field)
 
 
 def in_words(criteria: RequestMatcher) -> str:

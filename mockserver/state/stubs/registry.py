@@ -15,6 +15,7 @@ from mockserver.core.matching.requests import (
     RequestMatcher,
     constrains,
     distance,
+    literal_values,
     matches,
     mismatches,
     only,
@@ -275,6 +276,12 @@ class StubRegistry:
         """Whether stubs name a path, which may be one that no dialect serves."""
         both = (*self.added.values(), *configured)
         return any(_names(stub, step, "path") for stub in both for step in stub.steps)
+
+    def paths(self, configured: Sequence[Stub] = ()) -> set[str]:
+        """The paths that stubs name in full."""
+        both = (*self.added.values(), *configured)
+        criteria = (each for stub in both for each in (stub.criteria, *(step.criteria for step in stub.steps)))
+        return {str(path) for each in criteria for path in literal_values(each, "path")}
 
     def _index(self, configured: Sequence[Stub]) -> _Index:
         kept = self._indexed
