@@ -81,10 +81,10 @@ class Sampling(NamedTuple):
     """How tokens are sampled.
 
     `seeds` are those that the request states, one per choice (the last serves any further choices); without them seeds
-    are derived. A `top_k` of 0 means all tokens, a `no_repeat_ngram` below 2 no such check. `bad_words` and
-    `bad_tokens` are texts and token sequences that must not appear. More than one of `beams` is a beam search: it
-    returns the beam with the best log-probability / length ** `length_penalty`, with `early_stopping` among those that
-    finish first.
+    are derived. A `top_k` of 0 means all tokens, an `xtc_threshold` of 0 no exclusion of top choices, a
+    `no_repeat_ngram` below 2 no such check. `bad_words` and `bad_tokens` are texts and token sequences that must not
+    appear. More than one of `beams` is a beam search: it returns the beam with the best log-probability / length **
+    `length_penalty`, with `early_stopping` among those that finish first.
     """
 
     seeds: tuple[int, ...] = ()
@@ -92,7 +92,7 @@ class Sampling(NamedTuple):
     top_p: float = 1.0
     top_k: int = 0
     min_p: float = 0.0
-    xtc_threshold: float = 0.5
+    xtc_threshold: float = 0.0
     xtc_probability: float = 0.0
     beams: int = 1
     length_penalty: float = 1.0

@@ -155,8 +155,9 @@ def straying(sampling: Sampling) -> float:
     if (sampling.temperature <= 1 and not sampling.xtc_probability) or freedom(sampling) == 0:
         return 0.0
     heat = _STRAY_BY_HEAT * max(sampling.temperature - 1.0, 0.0)
-    # XTC excludes all tokens above the threshold but the least likely of them: above 0.5 there is at most one.
-    exclusion = _STRAY_BY_EXCLUSION * sampling.xtc_probability if sampling.xtc_threshold < 0.5 else 0.0
+    # XTC excludes all tokens above the threshold but the least likely of them: above 0.5 there is at most one. "The
+    # default value of 0.0 disables XTC filtering entirely" (FriendliAI).
+    exclusion = _STRAY_BY_EXCLUSION * sampling.xtc_probability if 0 < sampling.xtc_threshold < 0.5 else 0.0
     return min(heat + exclusion, 1.0) * _kept(sampling)
 
 

@@ -176,6 +176,7 @@ def test_a_seed_stated_in_an_answer_gives_that_answer_again_under_controls(asked
         (Sampling(temperature=2.0), 1.0, 0.15),
         (Sampling(xtc_probability=1.0, xtc_threshold=0.1), 1.0, 0.2),
         (Sampling(xtc_probability=1.0, xtc_threshold=0.5), 1.0, 0.0),
+        (Sampling(xtc_probability=1.0), 1.0, 0.0),
     ],
 )
 def test_controls_of_chance_decide_how_free_a_choice_is(sampling: Sampling, free: float, strays: float) -> None:

@@ -120,7 +120,7 @@ def read_stops(body: Body) -> Stops:
 
 
 # "If this exceeds 1, every ngram of that size can only occur once", of `no_repeat_ngram`.
-_USUAL = Sampling(xtc_threshold=0.0, early_stopping=False, no_repeat_ngram=1)
+_USUAL = Sampling(early_stopping=False, no_repeat_ngram=1)
 # The fields with the names that the model has for them.
 _NUMBERS = (
     "temperature", "top_p", "top_k", "min_p", "xtc_threshold", "xtc_probability", "length_penalty", "early_stopping",
