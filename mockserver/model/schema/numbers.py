@@ -32,8 +32,8 @@ _SHARE, _FEW = 5, 5
 _BEYOND = 9
 # Large numbers are taken from a range of so many bits less than they have, lest they be one and the same float.
 _COARSE = 40
-
-
+# More multiples than any number has of the finest step: the bound where there is none.
+_OPEN = 10**700
 # What is tried where nothing usual will do.
 _UNUSUAL = (0, -1, 0.5, 10**6, -(10**6), 10**12, -(10**12))
 
@@ -80,19 +80,24 @@ def numbers(
     way: MergedSchema, draws: Draws, usual: Range, taken: Collection[int | float] = ()
 ) -> Iterator[int | float]:
     """Numbers that keep to a merged schema and are not taken, if possible usual ones; none if there is none."""
-    multiples = way.all("multipleOf")
-    for finer in (0,) if multiples or way.whole else (0, 2, 6):
-        grid = _grid(way, usual, finer)
+    is_free = not (way.whole or way.all("multipleOf"))
+    for finer in (0, 4) if is_free else (0,):
+        key = usual, finer
+        if key not in way.grids:
+            way.grids[key] = _grid(way, usual, finer)
+        grid: _Grid | None = way.grids[key]
         if grid is None:
             continue
         numerator, denominator = grid.step.as_integer_ratio()
-        for strictly in (True, False) if multiples else (True,):
+        for strictly in (True,) if is_free else (True, False):
             for index in _indexes(grid, draws, len(taken)):
                 for number in _as_json(index * numerator, denominator, whole=way.whole):
                     if number not in taken and _meets(way, number, strictly=strictly):
                         yield number
                         break
-    yield from (number for number in _UNUSUAL if number not in taken and _meets(way, number, strictly=False))
+    for number in (*(way.rules[each] for each in ("minimum", "maximum") if each in way.rules), *_UNUSUAL):
+        if number not in taken and _meets(way, number, strictly=False):
+            yield number
 
 
 class _Grid(NamedTuple):
@@ -101,35 +106,34 @@ class _Grid(NamedTuple):
     step: Fraction
     start: int
     end: int
-    first: int | None
-    last: int | None
+    first: int
+    last: int
 
 
 def _grid(way: MergedSchema, usual: Range, finer: int) -> _Grid | None:
-    """The multiples that a merged schema allows, with the usual ones; None when there is none. Kept with the way."""
-    key = usual, finer
-    if key not in way.grids:
-        way.grids[key] = _laid(way, usual, finer)
-    found: _Grid | None = way.grids[key]
-    return found
-
-
-def _laid(way: MergedSchema, usual: Range, finer: int) -> _Grid | None:
+    """The multiples that a merged schema allows, with the usual ones; None when there is none."""
     # Each with what says which whole number is next to it on its inner side.
     lows, highs = (
         [(exactly(way.rules[keyword]), nearest) for keyword, nearest in ends.items() if keyword in way.rules]
         for ends in _BOUNDS
     )
-    step = _step(way)
-    if step is None:
-        # How far apart the bounds are; 0 is one, where there is none but a positive maximum.
+    parts = [*way.all("multipleOf"), *([Fraction(1)] if way.whole else [])]
+    if parts:
+        denominator = lcm(*(part.denominator for part in parts))
+        step = Fraction(lcm(*(part.numerator * (denominator // part.denominator) for part in parts)), denominator)
+        if step == 0 or step.numerator.bit_length() > _MOST_BITS:
+            return None
+    else:
+        # A power of ten. How far apart the bounds are; 0 is one, where there is none but a positive maximum.
         highest = min((high for high, _ in highs), default=Fraction(-1))
-        step = _fine(highest - max((low for low, _ in lows), default=0), usual.places, finer)
-    elif step == 0 or step.numerator.bit_length() > _MOST_BITS:
-        return None
-    first = max((least(bound / step) for bound, least in lows), default=None)
-    last = min((most(bound / step) for bound, most in highs), default=None)
-    if first is not None and last is not None and first > last:
+        room = highest - max((low for low, _ in lows), default=0)
+        places, least = usual.places, _STEPS if usual.places else _WHOLE_STEPS
+        while room > 0 and least > room * 10**places and places < _FINEST:
+            places += 1
+        step = Fraction(1, 10 ** (places + finer))
+    first = max((least(bound / step) for bound, least in lows), default=-_OPEN)
+    last = min((most(bound / step) for bound, most in highs), default=_OPEN)
+    if first > last:
         return None
     start, end = ceil(exactly(usual.low) / step), floor(exactly(usual.high) / step)
     if way.all("multipleOf") and step >= 1 and end - start < 2:
@@ -144,82 +148,46 @@ _BOUNDS: tuple[dict[str, Callable[[Fraction], int]], ...] = (
 )
 
 
-def _step(way: MergedSchema) -> Fraction | None:
-    """What every number must be a multiple of; None when any number will do."""
-    parts = [*way.all("multipleOf"), *([Fraction(1)] if way.whole else [])]
-    if not parts:
-        return None
-    denominator = lcm(*(part.denominator for part in parts))
-    return Fraction(lcm(*(part.numerator * (denominator // part.denominator) for part in parts)), denominator)
-
-
-def _fine(room: Fraction | int, places: int, finer: int) -> Fraction:
-    """A power of ten with so many decimal places, more where there is little room, and `finer` ones beyond those."""
-    least = _STEPS if places else _WHOLE_STEPS
-    while room > 0 and least > room * 10**places and places < _FINEST:
-        places += 1
-    return Fraction(1, 10 ** (places + finer))
-
-
-def _usual(start: int, end: int, first: int | None, last: int | None, one: int, scale: int | None) -> tuple[int, int]:
+def _usual(start: int, end: int, first: int, last: int, one: int, scale: int | None) -> tuple[int, int]:
     """The usual multiples, from `start` to `end` where there are no bounds, that bounds leave; or others instead.
 
     `first` and `last` are the bounds, `one` is the multiple that 1 is. On a scale the bounds say what is usual. Else
     they do so where they leave nothing usual, or too little of it to choose from: all between them, or where they are
     open, or absurdly far apart, what is nearest to the usual.
     """
-    bounds = _bounds(first, last, one)
-    if scale is not None:
-        # A scale that has an upper end only begins at 0.
-        ends = _bounds(0, last, one) if first is None and last is not None and last > start >= 0 else bounds
-        if ends is not None:
-            unusual = 0 if start <= ends[0] and ends[1] <= end else (ends[1] - ends[0]) * scale // 100
-            return ends[0] + unusual, ends[1]
-    low = start if first is None else max(first, start)
-    high = end if last is None else min(last, end)
+    # A scale that has an upper end only begins at 0.
+    lowest = 0 if scale is not None and first == -_OPEN and last > start >= 0 else first
+    nearer = 0 if lowest <= 0 <= last else min(abs(lowest), abs(last))
+    is_closed = last - lowest <= _ABSURD * max(nearer, one)
+    if scale is not None and is_closed:
+        unusual = 0 if start <= lowest and last <= end else (last - lowest) * scale // 100
+        return lowest + unusual, last
+    low, high = max(first, start), min(last, end)
     count, left = end - start + 1, high - low + 1
-    room = count if bounds is None else min(count, bounds[1] - bounds[0] + 1)
+    room = min(count, last - first + 1) if is_closed else count
     if left > 0 and (left == count or (left * _SHARE >= room and left >= min(room, _FEW))):
         return low, high
-    return bounds or _nearest(start, end, first, last)
+    return (first, last) if is_closed else _nearest(start, end, first, last)
 
 
-def _nearest(start: int, end: int, first: int | None, last: int | None) -> tuple[int, int]:
-    """The multiples within bounds that are nearest to usual ones; they are below 0 only where usual ones may be."""
-    if last is not None and last < max(start, end):
-        low = last - _span(start, end, last)
-        low = max(low, 0) if start >= 0 < last else low
-        return low if first is None else max(first, low), last
-    low = start if first is None else max(first, start)
-    high = low + _span(start, end, low)
-    return low, high if last is None else min(last, high)
-
-
-def _bounds(first: int | None, last: int | None, one: int) -> tuple[int, int] | None:
-    """The bounds, if there are two of them and they are not absurdly far apart."""
-    if first is None or last is None:
-        return None
-    nearer = 0 if first <= 0 <= last else min(abs(first), abs(last))
-    return None if last - first > _ABSURD * max(nearer, one) else (first, last)
-
-
-def _span(start: int, end: int, bound: int) -> int:
-    """How many multiples beyond a bound are taken: as many as are usual; of very large ones more, lest all be alike."""
-    return max(end - start, _BEYOND, abs(bound) >> _COARSE)
+def _nearest(start: int, end: int, first: int, last: int) -> tuple[int, int]:
+    """The multiples within bounds that are nearest to usual ones, and as many; of very large ones more, lest all be
+    alike. They are below 0 only where usual ones may be."""
+    bound = last if last < max(start, end) else max(first, start)
+    span = max(end - start, _BEYOND, abs(bound) >> _COARSE)
+    if bound == last:
+        return max(first, last - span, 0 if start >= 0 < last else first), last
+    return bound, min(last, bound + span)
 
 
 def _indexes(grid: _Grid, draws: Draws, excluded: int) -> Iterator[int]:
-    """The multiples to be tried: some at random, then one after another, beyond the usual ones too."""
+    """The multiples to be tried: some at random, then those next to the last of them, beyond the usual ones too."""
     index = grid.start
     for _ in range(_ATTEMPTS):
         index = grid.start + draws.below(grid.end - grid.start + 1)
         yield index
-    yield from range(index + 1, min(grid.end, index + excluded + _ATTEMPTS) + 1)
-    yield from range(grid.start, min(index, grid.start + excluded + _ATTEMPTS))
-    low = grid.start - excluded - _ATTEMPTS
-    yield from range(grid.start - 1, (low if grid.first is None else max(low, grid.first)) - 1, -1)
-    high = grid.end + excluded + _ATTEMPTS
-    yield from range(grid.end + 1, (high if grid.last is None else min(high, grid.last)) + 1)
+    yield from range(index + 1, min(grid.last, index + excluded + _ATTEMPTS) + 1)
+    yield from range(index - 1, max(grid.first, index - excluded - _ATTEMPTS) - 1, -1)
 
 
 def _as_json(numerator: int, denominator: int, *, whole: bool) -> Iterator[int | float]:

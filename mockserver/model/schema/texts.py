@@ -21,18 +21,13 @@ from mockserver.model.schema.merged_schema import MergedSchema
 
 # No text is longer than this, in characters.
 LONGEST = 400_000
-# Times that something plausible is tried before a pattern is written from scratch.
-_PLAUSIBLE = 3
-# Times that a pattern is matched without regard to the others, and what that is reckoned at, in steps of the solver.
-_ALONE, _ALONE_STEPS = 30, 15
+# Times that something plausible is tried before a pattern is written from scratch, and times that this is done.
+_PLAUSIBLE, _WRITTEN = 3, 30
 # A search for a text costs a step of the solver for so many of its own, beyond those that are free; and so does a check
 # of a text of so many characters against patterns, and four steps if it has twice as many.
 _FREE, _DEAR, _CHECKED = 2000, 16, 362
-# How often a text is altered where it is taken; and the characters for which others of their kind are tried.
-_ALTERED = 60
+# Characters that may often stand in place of each other.
 _ALIKE = ("0123456789", "abcdefghijklmnopqrstuvwxyz", "ABCDEFGHIJKLMNOPQRSTUVWXYZ")
-# Texts for patterns are written up to this length; longer ones are stretched.
-_STRETCHED = 1000
 # Texts without a pattern are no longer than this unless they have to be.
 _LONGEST_FREE = 400
 # Texts that must be shorter are rather codes than words, in characters.
@@ -93,23 +88,17 @@ def _candidates(way: MergedSchema, setting: Setting, spend: Spend, taken: Sequen
     formats = [held for name in way.all("format") if (held := table("format_patterns").get(name))]
     if not is_free:
         yield from samples
-        if formats:
-            yield from _written(way, [*formats, *patterns], draws, spend)
-        for written in _written(way, patterns, draws, spend):
+    for wanted, unwanted in _written_for(formats, patterns, way.all("not_pattern")):
+        for attempt in range(_WRITTEN):
+            # It is dear to exclude what is taken.
+            others = taken if attempt == _WRITTEN - 1 else ()
+            written = matching(wanted, draws, spend, others, unwanted, least, most)
+            if written is None:
+                break
             yield written
             if taken:
-                yield from _altered(written, fits(way), draws)
-        if taken:
-            yield from _written(way, patterns, draws, spend, taken)
-        for pattern in patterns:
-            spend(_ALONE_STEPS)
-            for _ in range(_ALONE):
-                alone = matching([pattern], draws, spend, least=min(least, _STRETCHED), most=most)
-                if alone is None:
-                    break
-                yield alone
-    elif formats:
-        yield from _written(way, formats, draws, spend)
+                # Another of its form.
+                yield "".join([draws.pick(next((kind for kind in _ALIKE if c in kind), c)) for c in written])
     short = most if most is None or most <= _LONGEST_FREE else max(least, _LONGEST_FREE)
     for _ in range(_PLAUSIBLE):
         text = free_text(setting, least, short)
@@ -119,20 +108,8 @@ def _candidates(way: MergedSchema, setting: Setting, spend: Spend, taken: Sequen
     for _ in range(_PLAUSIBLE):
         yield draws.spell("abcdefgh0123456789", max(least, min(most or 8, 8)))
     if is_free:
-        yield from _written(way, [], draws, spend, taken)
-
-
-def _altered(text: str, fit: Callable[[str], bool], draws: Draws) -> Iterator[str]:
-    """Texts that fit, each like the one before it but for a character."""
-    for _ in range(_ALTERED):
-        place = draws.below(len(text) + 1)
-        old, rest = text[place : place + 1], text[place + 1 :]
-        alike = next((kind for kind in _ALIKE if old and old in kind), text)
-        new = draws.pick(alike if draws.below(2) else text) if text else ""
-        changed = text[:place] + (new + rest, new + old + rest, rest, new + rest)[draws.below(4)]
-        if fit(changed):
-            text = changed
-            yield text
+        written = matching([], draws, spend, taken, (), least, most)
+        yield from () if written is None else (written,)
 
 
 def _cut_to_fit(text: str, most: int | None) -> str:
@@ -142,22 +119,17 @@ def _cut_to_fit(text: str, most: int | None) -> str:
     return text[:most].rstrip(" ,;:.-")
 
 
-def _written(
-    way: MergedSchema, patterns: Sequence[str], draws: Draws, spend: Spend, others: Sequence[str] = ()
-) -> Iterator[str]:
-    """A text that is written for the patterns; a very long one is a shorter one that has been stretched."""
-    least = way.get("minLength", 0)
-    text = matching(
-        patterns, draws, spend, others, way.all("not_pattern"), min(least, _STRETCHED), way.get("maxLength")
-    )
-    if text is None or least <= _STRETCHED:
-        yield from () if text is None else (text,)
-        return
-    for place in (len(text) // 2, len(text) // 3, len(text) - 1):
-        for period in (1, 2, 3):
-            part = text[max(place - period, 0) : place]
-            times = -(-(least - len(text)) // max(len(part), 1))
-            yield text[:place] + part * times + text[place:]
+def _written_for(
+    formats: Sequence[str], patterns: Sequence[str], no_patterns: Sequence[str]
+) -> Iterator[tuple[Sequence[str], Sequence[str]]]:
+    """The patterns for which texts are written: all, those of formats not, and each alone, in case there is no text
+    for several together that can be found."""
+    if formats:
+        yield [*formats, *patterns], no_patterns
+    if patterns or no_patterns:
+        yield patterns, no_patterns
+    if len(patterns) > 1 or no_patterns:
+        yield from (([pattern], ()) for pattern in patterns)
 
 
 def matching(
