@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mockserver.core.json_values import ValueSet, has_more_values, identity, may_nest_deeper
-from mockserver.model.schema.merged_schema import exactly
+from mockserver.model.schema.numbers import exactly
 
 
 @pytest.mark.parametrize(

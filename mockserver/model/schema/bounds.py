@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from mockserver.model.regex.sizes import size_of
-from mockserver.model.schema import InvalidSchemaError, SchemaLimitError
+from mockserver.model.schema import NAMED, InvalidSchemaError, SchemaLimitError
 
 # One of `documents.py`, which imports this module.
 Node = Any
@@ -30,7 +30,6 @@ MOST_LEVELS = 200
 MOST_DIGITS = 1_000
 MOST_PATTERNS = 1_500
 MOST_STATES = 60_000  # of all patterns together, what they repeat counted as often
-MOST_BITS = 20_000  # of all different values of `multipleOf` together: a number may have to be a multiple of each
 MOST_COPIES = 60_000  # values within `not`, of which a validator keeps a copy, in each `not` again
 MOST_VISITS = 20_000
 MOST_SIFTED = 50_000  # schemas that are looked through for what they evaluate, each anew in a validator
@@ -50,9 +49,8 @@ _LIGHT = 100
 # How deep a value may be where schemas contain themselves, and how many counts that may take.
 _MOST_DEPTHS, _MOST_COUNTS = 100, 20_000
 
-_LISTED = ("allOf", "anyOf", "oneOf")
-_SINGLE = ("not", "if", "then", "else")
-_NAMED = ("dependentSchemas", "dependencies")
+# What applies schemas to the same value, without and with a reference.
+_APPLIED = ("not", "if", "then", "else", "allOf", "anyOf", "oneOf", "dependentSchemas", "dependencies")
 _REFERRING = ("$ref", "$dynamicRef", "$recursiveRef")
 _UNEVALUATED = ("unevaluatedProperties", "unevaluatedItems")
 
@@ -67,7 +65,6 @@ def check_size(schema: Any) -> int:
     Raises SchemaLimitError for a schema that is too large for anything to be done with it.
     """
     parts = values = characters = patterns = states = copies = 0
-    multiples: set[int | float] = set()
     # Values by level, those apart that stand in as many `not`.
     level: dict[int, list[Any]] = {0: [schema]}
     for _ in range(MOST_LEVELS):
@@ -84,8 +81,6 @@ def check_size(schema: Any) -> int:
                     for pattern in _patterns(value):
                         patterns += 1
                         states += size_of(pattern).states
-                    if isinstance(value.get("multipleOf"), int | float):
-                        multiples.add(value["multipleOf"])
                     if "not" in value:
                         below.setdefault(nots + 1, []).append(value["not"])
                     below.setdefault(nots, []).extend(part for key, part in value.items() if key != "not")
@@ -96,14 +91,12 @@ def check_size(schema: Any) -> int:
                     characters += len(value)
                 elif isinstance(value, int) and value.bit_length() > _BITS_EACH * MOST_DIGITS:
                     raise SchemaLimitError(f"It has a number of more than {MOST_DIGITS:,} digits")
-        bits = sum(sum(map(int.bit_length, value.as_integer_ratio())) for value in multiples)
         for count, most, what in (
             (parts, MOST_PARTS, "objects and lists"),
             (values + sum(map(len, below.values())), MOST_VALUES, "values"),
             (characters, MOST_CHARACTERS, "characters"),
             (patterns, MOST_PATTERNS, "patterns"),
             (states, MOST_STATES, "characters in its patterns, where what is repeated counts as often"),
-            (bits, MOST_BITS, "bits in its values of multipleOf"),
             (copies, MOST_COPIES, "values within not, where those of a not in another count twice"),
         ):
             if count > most:
@@ -191,14 +184,12 @@ class _Part:
         self.loose = sum(states for states in loose if states > _FEW_STATES)
         targets = (target for keyword in _REFERRING for target in node.document.targets(node, keyword))
         self.references = [target for target in targets if isinstance(target.schema, dict)]
-        self.beside = [*_children(node, *_SINGLE), *_children_of(node, *_LISTED, *_NAMED)]
-        self.properties = [*_children_of(node, "properties"),
-                           *_children(node, "additionalProperties", "unevaluatedProperties")]  # fmt: skip
-        self.patterned = _children_of(node, "patternProperties")
-        self.items = [*_children(node, "items", "additionalItems", "unevaluatedItems"),
-                      *_children_of(node, "items", "prefixItems")]  # fmt: skip
-        self.contains = _children(node, "contains")
-        self.names = _children(node, "propertyNames")
+        self.beside = _schemas(node, *_APPLIED)
+        self.properties = _schemas(node, "properties", "additionalProperties", "unevaluatedProperties")
+        self.patterned = _schemas(node, "patternProperties")
+        self.items = _schemas(node, "items", "prefixItems", "additionalItems", "unevaluatedItems")
+        self.contains = _schemas(node, "contains")
+        self.names = _schemas(node, "propertyNames")
         self.below = [*self.properties, *self.patterned, *self.items, *self.contains, *self.names]
         self.applied = [*self.beside, *self.references]
         self.leads = [*self.applied, *self.below]
@@ -258,7 +249,7 @@ def _count_visits(order: list[_Part], parts: dict[Node, _Part], *, recursive: bo
 
 def _count(part: _Part, parts: Mapping[Node, _Part]) -> None:
     applied = [parts[node] for node in part.applied]
-    part.sifted = _capped(sum(each.visits + each.sifted for each in applied), MOST_CHECKED)
+    part.sifted = min(sum(each.visits + each.sifted for each in applied), MOST_CHECKED + 1)
 
     def visits(nodes: Iterable[Node]) -> Iterator[int]:
         return (parts[node].visits for node in nodes)
@@ -269,11 +260,7 @@ def _count(part: _Part, parts: Mapping[Node, _Part]) -> None:
         sum(visits(part.names)),
     )
     beside = sum(each.visits for each in applied)
-    part.visits = _capped(part.weight + beside + part.unevaluated * part.sifted + below, MOST_CHECKED)
-
-
-def _capped(count: int, most: int) -> int:
-    return min(count, most + 1)
+    part.visits = min(part.weight + beside + part.unevaluated * part.sifted + below, MOST_CHECKED + 1)
 
 
 def _inner_first(starts: Iterable[Node], inner: Callable[[Node], list[Node]]) -> tuple[list[Node], int]:
@@ -318,18 +305,14 @@ def _weight(schema: Mapping[str, Any]) -> int:
     return weight
 
 
-def _children(node: Node, *keywords: str) -> list[Node]:
-    schema = node.schema
-    return [node.child(keyword) for keyword in keywords if keyword in schema and isinstance(schema[keyword], dict)]
-
-
-def _children_of(node: Node, *keywords: str) -> list[Node]:
-    """The schemas in lists and objects of them."""
-    found = []
+def _schemas(node: Node, *keywords: str) -> list[Node]:
+    """The schemas that some keywords hold: one, or those in a list or by name."""
+    found: list[Node] = []
     for keyword in keywords:
         held = node.schema.get(keyword)
-        if isinstance(held, dict) and keyword != "items":
-            found += [node.child(keyword, name) for name, part in held.items() if isinstance(part, dict)]
-        elif isinstance(held, list):
-            found += [node.child(keyword, place) for place, part in enumerate(held) if isinstance(part, dict)]
+        if isinstance(held, dict):
+            held = held.values() if keyword in NAMED else [held]
+        elif not isinstance(held, list):
+            continue
+        found += [node.document.nodes[id(part)] for part in held if isinstance(part, dict)]
     return found

@@ -5,6 +5,7 @@ schema that has once been accepted is never refused later, whatever the key.
 """
 
 import json
+from contextlib import suppress
 from typing import Any
 
 import orjson
@@ -22,7 +23,7 @@ _LEAST_MEMORY = 4_000
 # how many values of one are natural. Large schemas, of up to so many objects and lists, may have more.
 _BUDGET, _BUDGET_EACH, _NATURAL, _NATURAL_EACH, _LARGEST = 40_000_000, 30_000, 250, 3, 20_000
 # The searches before a schema is given up; each is natural (True) or takes any value that fits.
-_SEARCHES = (True, True, False, False)
+_SEARCHES = (True, False, True, False)
 # How long an instance may be, in characters.
 _LONGEST = 1_000_000
 
@@ -67,12 +68,10 @@ class Compiled:
 
     def _found(self, key: int, language: str, subject: str, *, complete: bool) -> str | None:
         """An instance, None if none is found."""
-        document, fallback, tired = self._document, None, False
+        document, fallback = self._document, None
         size = min(document.size, _LARGEST)
         budget = _BUDGET + _BUDGET_EACH * size
         for attempt, naturally in enumerate(_SEARCHES):
-            if tired and naturally:
-                continue
             search = Search(
                 document,
                 Draws(derive(key, "instance", attempt)),
@@ -82,20 +81,13 @@ class Compiled:
                 natural=_NATURAL + _NATURAL_EACH * size if naturally else 0,
                 complete=complete and naturally,
             )
-            try:
+            value = NOTHING
+            with suppress(TooMuchError, RecursionError):
                 value = search.solve((document.root,))
-            except (TooMuchError, RecursionError):
-                if not naturally:
-                    break
-                tired = True
-                continue
-            finally:
-                budget -= budget // 2 - max(search.budget, 0)
-            if value is NOTHING:
-                continue
+            budget -= budget // 2 - max(search.budget, 0)
             # Mostly the formats are right too, which makes a second validation unnecessary.
-            is_right = document.accepts_formats(value)
-            if is_right or document.accepts(value):
+            is_right = value is not NOTHING and document.accepts_formats(value)
+            if is_right or (value is not NOTHING and document.accepts(value)):
                 text = compact(value)
                 if len(text) <= _LONGEST:
                     if is_right:
@@ -110,20 +102,16 @@ _kept: Cache[bytes, Compiled] = Cache(_KEPT)
 def compiled(schema: object) -> Compiled:
     """A schema with its document, perhaps from an earlier request. Raises InvalidSchemaError for what is not JSON."""
     try:
-        name = _name(schema)
-    except (TypeError, ValueError, RecursionError):
-        raise InvalidSchemaError("The schema is nothing that JSON can say") from None
+        # The order of its properties counts, since answers follow it.
+        name = orjson.dumps(schema)
+    except TypeError:
+        # Integers of more than 64 bits, or nothing that JSON can say.
+        try:
+            name = json.dumps(schema).encode()
+        except (TypeError, ValueError, RecursionError):
+            raise InvalidSchemaError("The schema is nothing that JSON can say") from None
     found = _kept.find(name)
     if found is None:
         found = Compiled(schema)
         _kept.keep(name, found, len(name) + found.memory)
     return found
-
-
-def _name(schema: object) -> bytes:
-    """The key of a schema in the cache. The order of its properties counts, since answers follow it."""
-    try:
-        return orjson.dumps(schema)
-    except TypeError:
-        # Integers of more than 64 bits.
-        return json.dumps(schema).encode("utf-8", "surrogatepass")

@@ -8,7 +8,6 @@ asks for such a thing is one of the `checks`, against which finished values are 
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from copy import copy
-from fractions import Fraction
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -17,8 +16,6 @@ from mockserver.core.seeding import Draws
 from mockserver.model.schema.documents import DRAFTS, SchemaNode, matcher
 
 TYPES = ("object", "string", "number", "array", "boolean", "null")
-# From here on all floats are whole numbers, and not all whole numbers are floats.
-ALL_WHOLE = 2**53
 # So many merged schemas of a document are kept, some kilobytes each: those nearest to its root, which come first.
 _MOST_KEPT = 64
 
@@ -198,11 +195,7 @@ def _schema(into: MergedSchema, node: SchemaNode, keyword: str, value: Any) -> N
 
 def _unevaluated(into: MergedSchema, node: SchemaNode, keyword: str, value: Any) -> None:
     into.checks[node] = None
-    _listed(into, node, keyword, node.child(keyword))
-
-
-def _multiple(into: MergedSchema, node: SchemaNode, keyword: str, value: Any) -> None:
-    _listed(into, node, keyword, abs(exactly(value)))
+    _schema(into, node, keyword, value)
 
 
 def _encoded(into: MergedSchema, node: SchemaNode, keyword: str, value: Any) -> None:
@@ -303,8 +296,7 @@ _KEYWORDS: dict[str, _Keyword] = {
     **dict.fromkeys(("enum", "const"), _enum),
     **dict.fromkeys(("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"), _bound),
     **dict.fromkeys(("minLength", "maxLength", "minProperties", "maxProperties", "minItems", "maxItems"), _size),
-    **dict.fromkeys(("pattern", "format"), _listed),
-    "multipleOf": _multiple,
+    **dict.fromkeys(("pattern", "format", "multipleOf"), _listed),
     **dict.fromkeys(("contentEncoding", "contentMediaType"), _encoded),
     **dict.fromkeys(("examples", "example", "default"), _sample),
     **dict.fromkeys(("title", "description"), _hint),
@@ -335,13 +327,6 @@ _KNOWN_IN = {
     draft: {keyword: grow for keyword, grow in _KEYWORDS.items() if _SINCE.get(keyword, draft) <= draft}
     for draft in DRAFTS
 }
-
-
-def exactly(number: float) -> Fraction:
-    """A number as it is written: 0.1 is a tenth. Of a large float the digits are rounded: it is what it holds."""
-    if isinstance(number, int) or abs(number) >= ALL_WHOLE:
-        return Fraction(number)
-    return Fraction(repr(number))
 
 
 # --- combinations -----------------------------------------------------------------------------------------------------

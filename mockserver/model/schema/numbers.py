@@ -13,9 +13,11 @@ from math import ceil, floor, inf, isfinite, lcm
 from typing import NamedTuple
 
 from mockserver.core.seeding import Draws
-from mockserver.model.schema.merged_schema import ALL_WHOLE, MergedSchema, exactly
+from mockserver.model.schema.merged_schema import MergedSchema
 from mockserver.model.schema.texts import name_parts, table
 
+# From here on all floats are whole numbers, and not all whole numbers are floats.
+_ALL_WHOLE = 2**53
 _ATTEMPTS = 20
 # The bits of the largest number of which all have to be multiples.
 _MOST_BITS = 20_000
@@ -117,7 +119,7 @@ def _grid(way: MergedSchema, usual: Range, finer: int) -> _Grid | None:
         [(exactly(way.rules[keyword]), nearest) for keyword, nearest in ends.items() if keyword in way.rules]
         for ends in _BOUNDS
     )
-    parts = [*way.all("multipleOf"), *([Fraction(1)] if way.whole else [])]
+    parts = [*(abs(exactly(each)) for each in way.all("multipleOf")), *([Fraction(1)] if way.whole else [])]
     if parts:
         denominator = lcm(*(part.denominator for part in parts))
         step = Fraction(lcm(*(part.numerator * (denominator // part.denominator) for part in parts)), denominator)
@@ -194,11 +196,11 @@ def _as_json(numerator: int, denominator: int, *, whole: bool) -> Iterator[int |
     """A number as JSON writes it: whole, or the nearest float; of a large one first what those read for whom every
     number is a float."""
     number: int | float = numerator // denominator
-    if numerator % denominator or not (whole or abs(number) < ALL_WHOLE):
+    if numerator % denominator or not (whole or abs(number) < _ALL_WHOLE):
         with suppress(OverflowError):
             yield numerator / denominator
         return
-    if abs(number) >= ALL_WHOLE:
+    if abs(number) >= _ALL_WHOLE:
         with suppress(OverflowError):
             yield int(float(number))
     yield number
@@ -215,14 +217,21 @@ def _meets(way: MergedSchema, number: float, *, strictly: bool) -> bool:
     )
 
 
-def _divides(part: Fraction, number: float, *, strictly: bool) -> bool:
+def _divides(part: float, number: float, *, strictly: bool) -> bool:
     """Whether a number is a multiple, exactly and (strictly) by the floats' division that many validators use."""
-    if (exactly(number) / part).denominator != 1:
+    if (exactly(number) / exactly(part)).denominator != 1:
         return False
-    if not strictly or (part.denominator == 1 and isinstance(number, int)):
+    if not strictly or (isinstance(part, int) and isinstance(number, int)):
         return True
     try:
-        rough = number / float(part)
+        rough = number / part
     except (OverflowError, ZeroDivisionError):
         return True
     return not isfinite(rough) or rough == int(rough)
+
+
+def exactly(number: float) -> Fraction:
+    """A number as it is written: 0.1 is a tenth. Of a large float the digits are rounded: it is what it holds."""
+    if isinstance(number, int) or abs(number) >= _ALL_WHOLE:
+        return Fraction(number)
+    return Fraction(repr(number))

@@ -90,7 +90,8 @@ def _candidates(way: MergedSchema, setting: Setting, spend: Spend, taken: Sequen
         yield from samples
     for wanted, unwanted in _written_for(formats, patterns, way.all("not_pattern")):
         for attempt in range(_WRITTEN):
-            # It is dear to exclude what is taken.
+            # It was in vain, but costs less than other steps. It is dear to exclude what is taken.
+            spend(attempt % 2)
             others = taken if attempt == _WRITTEN - 1 else ()
             written = matching(wanted, draws, spend, others, unwanted, least, most)
             if written is None:
