@@ -20,7 +20,7 @@ from mockserver.routes import Routes, choose_dialect
 from mockserver.state.context import HeaderError, RouteMatch, make_context
 from mockserver.state.plan import Plan
 from mockserver.state.settings import Settings
-from mockserver.state.stubs.parse_replies import is_stream
+from mockserver.state.stubs.parse_replies import events_in, is_stream
 
 # Statuses that are due to the state of the vendor or the caller, not to the request.
 CIRCUMSTANCES = (401, 402, 403, 408, 429, *range(500, 600))
@@ -32,7 +32,6 @@ _SIGNIFICANT = re.compile(
 _OVERRIDES = "x-mockserver-"
 # An answered request had a key, which hardly any recording keeps.
 _KEY = (b"authorization", b"Bearer recorded")
-_END_OF_EVENT = re.compile(rb"\r?\n\r?\n")
 
 
 class RecordingError(ValueError):
@@ -160,7 +159,7 @@ def events_of(answer: bytes, *, streamed: bool) -> list[RecordedEvent]:
     """The events of an answer, in order."""
     if not streamed:
         return [RecordedEvent((), _value(answer))]
-    return [_event(block) for block in _END_OF_EVENT.split(answer) if block.strip()]
+    return [_event(block) for block in events_in(answer) if block.strip()]
 
 
 def event_times(events: Iterable[bytes], pieces: Iterable[bytes], times: Sequence[float]) -> list[float]:
@@ -171,7 +170,7 @@ def event_times(events: Iterable[bytes], pieces: Iterable[bytes], times: Sequenc
 
 def _event(block: bytes) -> RecordedEvent:
     fields, data = [], []
-    for line in block.splitlines():
+    for line in filter(None, block.splitlines()):
         name, colon, rest = line.partition(b":")
         blank = b" " if rest.startswith(b" ") else b""
         fields.append((name + colon + blank).decode(errors="replace"))

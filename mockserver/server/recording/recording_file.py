@@ -31,9 +31,6 @@ from mockserver.state.stub_answers import choose
 from mockserver.state.stubs.parse_replies import events_in, is_stream
 from mockserver.state.stubs.registry import StubRegistry
 
-# What becomes of a line that is torn: the last one, and any other.
-_CUT, _LEFT = ", and was cut off", "; it stays as it is"
-
 
 class _Form(NamedTuple):
     """A format of files: `write` makes the item of an exchange, `begin` readies a file for items and counts what it
@@ -122,33 +119,25 @@ def _begin_lines(file: BinaryIO, path: Path, force: bool) -> Counter[str]:
     """Go on after the lines of a journal; with `force` the file is emptied. A last line that is torn is cut off."""
     if force:
         file.truncate(0)
-    counts, torn, is_recorded = Counter[str](), list[int](), False
+    counts = Counter[str]()
     lines = file.read().splitlines(keepends=True)
     for number, line in enumerate(lines, 1):
-        if not line.strip():
-            continue
+        place = f"{path}, line {number}"
         try:
-            known = orjson.loads(line)
-            if not isinstance(known, Mapping) or "number" not in known:
-                raise ConfigError(_no_exchange(f"record: {path}, line {number}"))
-            counts[str(known.get("namespace", ""))] += 1
-            is_recorded = is_recorded or "answer" in known
+            known = orjson.loads(line) if line.strip() else None
         except orjson.JSONDecodeError:
-            torn.append(number)
-    # What is torn in a file of something else may be all right there.
-    if torn and not is_recorded:
-        raise ConfigError(_no_exchange(f"record: {path}, line {torn[0]}"))
-    for number in torn:
-        log.warning("%s, line %d: is no whole exchange%s", path, number, _CUT if number == len(lines) else _LEFT)
-    if len(lines) in torn:
-        file.truncate(file.seek(-len(lines[-1]), SEEK_END))
-    elif lines and not lines[-1].endswith(b"\n"):
+            if number == len(lines) and counts:
+                log.warning("%s: is no whole exchange, and was cut off", place)
+                file.truncate(file.seek(-len(line), SEEK_END))
+                return counts
+            known = line
+        if isinstance(known, Mapping) and "number" in known and "answer" in known:
+            counts[str(known.get("namespace", ""))] += 1
+        elif known is not None:
+            raise ConfigError(f"record: {place}: is no exchange of a journal; choose another name, or --force")
+    if lines and not lines[-1].endswith(b"\n"):
         _write(file, b"\n")
     return counts
-
-
-def _no_exchange(place: str) -> str:
-    return f"{place}: is no exchange of a journal; choose another name, or --force"
 
 
 def _begin_archive(file: BinaryIO, path: Path, force: bool) -> Counter[str]:
