@@ -154,7 +154,7 @@ COMMAND = Command(
             type=Path,
             required=True,
             metavar="FILE",
-            help="the recording: *.jsonl (a journal; appended to), or *.har (an HTTP Archive)",
+            help="the recording: *.jsonl (a journal), which is appended to",
         ),
         argument(
             "--upstream",

@@ -20,6 +20,7 @@ from mockserver.recordings.traffic import exchanges_in
 from mockserver.server.clock import Monotonic
 from mockserver.server.recording import check_library, for_recording, make_recorder
 from mockserver.server.recording.exchanges import by_vendor
+from mockserver.server.recording.recording_file import SUFFIX
 from mockserver.server.recording.upstreams import read_upstreams
 from mockserver.server.server import AppThread
 from mockserver.state.deliveries import Delivered
@@ -45,10 +46,8 @@ _NOBODY = "/undeclared/v1"
 _NAME_ONE = "@pytest.mark.mockserver(dialect=...)"
 # Where the cassettes are that are named after their tests, as other plugins have them: cassettes/MODULE/TEST.yaml.
 _FOLDER = "cassettes"
-_SUFFIXES = (".jsonl", ".yaml", ".json", ".har")
+_SUFFIXES = (SUFFIX, ".yaml", ".json", ".har")
 _UNFIT_FOR_FILES = re.compile(r"""[<>?%*:|"'/\\\x00-\x1f]""")
-# The names of what can be recorded, and of what can be added to.
-_RECORDED, _ADDED_TO = (".jsonl", ".har"), (".jsonl",)
 
 
 class Cassette(NamedTuple):
@@ -71,7 +70,7 @@ class Cassette(NamedTuple):
             # Only a cassette that is named after its test is surely that test's alone.
             handle.replay(self.path, **self.how, shared=not self.is_own)
         except ConfigError as error:
-            if self.path.suffix.lower() not in _RECORDED:
+            if self.path.suffix.lower() != SUFFIX:
                 raise
             raise ConfigError(f"{error}. To record it anew: --mockserver-record=all") from None
 
@@ -137,10 +136,8 @@ class Cassettes:
         adds = mode == "new" or path in self._begun
         if mode == "once" and path.exists() and not adds:
             return None
-        suffixes = _ADDED_TO if adds else _RECORDED
-        if path.suffix.lower() not in suffixes:
-            what = "what can be added to" if adds else "what is recorded"
-            raise ConfigError(f"cassette: {path}: the name of {what} ends in {' or '.join(suffixes)}")
+        if path.suffix.lower() != SUFFIX:
+            raise ConfigError(f"cassette: {path}: the name of what is recorded ends in {SUFFIX}")
         if (tests := sharing()) > 1:
             raise ConfigError(f"cassette: {path} is shared by {tests} tests; record them in one process, with -n 0")
 

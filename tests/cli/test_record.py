@@ -71,11 +71,11 @@ def test_it_says_where_requests_go_what_came_of_each_and_at_its_end_what_to_do_n
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="limits the size of files")
-@pytest.mark.parametrize(("suffix", "beside"), [("jsonl", True), ("har", False)])
+@pytest.mark.parametrize("beside", [True, False])
 def test_what_a_full_disk_does_not_take_is_lost_and_said_and_the_rest_can_be_read(
-    server: MockServer, tmp_path: Path, suffix: str, beside: bool, capsys: pytest.CaptureFixture[str]
+    server: MockServer, tmp_path: Path, beside: bool, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    tape = tmp_path / f"tape.{suffix}"
+    tape = tmp_path / "tape.jsonl"
     asking = (
         "import json, os, urllib.request\n"
         "for prompt in ('first', 'long ' * 5_000, 'last'):\n"
@@ -113,7 +113,7 @@ def test_what_a_full_disk_does_not_take_is_lost_and_said_and_the_rest_can_be_rea
 
 
 def test_without_an_exchange_nothing_is_left(tmp_path: Path) -> None:
-    with recording("--out", str(tmp_path / "tape.har")) as (process, url, _):
+    with recording("--out", str(tmp_path / "tape.jsonl")) as (process, url, _):
         assert exchange(url, "GET", "/nowhere").status == 404
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=30)
@@ -123,7 +123,7 @@ def test_without_an_exchange_nothing_is_left(tmp_path: Path) -> None:
 
 def test_for_machines_everything_is_an_object_on_a_line_and_no_key_is_told(server: MockServer, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "mockserver", "record", "--port", "0", "--log-format", "json"]
-    options = ["--log-level", "debug", "--out", str(tmp_path / "tape.har")]
+    options = ["--log-level", "debug", "--out", str(tmp_path / "tape.jsonl")]
     upstream = ["--upstream", f"cerebras={server.url}/cerebras"]
     with subprocess.Popen(
         [*command, *options, *upstream], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
@@ -145,22 +145,21 @@ def test_for_machines_everything_is_an_object_on_a_line_and_no_key_is_told(serve
 @pytest.mark.parametrize(
     "options, complaint",
     [
-        (["--out", "a.txt"], "record: a.txt: the name of a recording ends in .jsonl or .har"),
-        (["--out", "/dev/null/a.har"], "record: /dev/null: File exists"),
-        (["--out", "a.har", "--upstream", "ovsm=http://h"], "upstream: unknown dialect 'ovsm'. Did you mean 'ovms'?"),
-        (["--out", "a.har", "--dialect", "ovms"], "upstream: OpenVINO Model Server has no host of its own"),
+        (["--out", "a.txt"], "record: a.txt: the name of a recording ends in .jsonl"),
+        (["--out", "/dev/null/a.jsonl"], "record: /dev/null: File exists"),
+        (["--out", "a.jsonl", "--upstream", "ovsm=http://h"], "upstream: unknown dialect 'ovsm'. Did you mean 'ovms'?"),
+        (["--out", "a.jsonl", "--dialect", "ovms"], "upstream: OpenVINO Model Server has no host of its own"),
         (
-            ["--out", "a.har", "--port", "18000", "--upstream", "ovms=http://localhost:18000/a"],
+            ["--out", "a.jsonl", "--port", "18000", "--upstream", "ovms=http://localhost:18000/a"],
             "upstream: ovms: http://localhost:18000/a is the recorder itself; --port chooses another port",
         ),
-        (["--out", "a.har", "--host", "192.0.2.1"], "Cannot listen on 192.0.2.1:0"),
-        (["--out", "a.har", "--edition", "none"], "option edition: unknown value 'none'"),
-        (["--out", "a.har", "--pace"], "unknown option '--pace'"),
+        (["--out", "a.jsonl", "--host", "192.0.2.1"], "Cannot listen on 192.0.2.1:0"),
+        (["--out", "a.jsonl", "--edition", "none"], "option edition: unknown value 'none'"),
+        (["--out", "a.jsonl", "--pace"], "unknown option '--pace'"),
         (
-            ["--out", "a.har", "--fault", "reset"],
+            ["--out", "a.jsonl", "--fault", "reset"],
             "record: --fault has no effect on what a vendor answers; leave it out",
         ),
-        (["--out", "a.har", "--only-new"], "record: --only-new needs a .jsonl, to which new exchanges are appended"),
         (["--out", "a.jsonl", "--only-new", "--force"], "record: give either --only-new or --force"),
         (
             ["--out", "a.jsonl", "npm", "test"],
@@ -186,7 +185,7 @@ def test_without_the_library_the_extra_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setitem(sys.modules, "httpx", None)
-    assert main(["record", "--out", str(tmp_path / "a.har")]) == 2
+    assert main(["record", "--out", str(tmp_path / "a.jsonl")]) == 2
     assert "pip install 'llm-mockserver[record]'" in capsys.readouterr().err
 
 

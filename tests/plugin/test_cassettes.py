@@ -372,7 +372,7 @@ def test_what_goes_wrong_while_a_test_is_recorded_is_told(pytester: pytest.Pytes
     )
     assert not list(pytester.path.glob("cassettes/*/*"))
     result = run(pytester, "--mockserver-record=new", upstream(vendor), "-k", "format", test_it=module)
-    result.stdout.fnmatch_lines(["*tape.yaml: the name of what can be added to ends in .jsonl"])
+    result.stdout.fnmatch_lines(["*tape.yaml: the name of what is recorded ends in .jsonl"])
 
 
 def test_an_upstream_that_does_not_answer_fails_the_test_even_if_the_application_copes(

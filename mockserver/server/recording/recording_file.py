@@ -3,13 +3,13 @@ what is in it is answered from it, if only new requests are to be forwarded."""
 
 import os
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from io import SEEK_END
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, BinaryIO
 
 import orjson
 
@@ -24,23 +24,15 @@ from mockserver.server.recording.exchanges import RecordedExchange, by_vendor
 from mockserver.server.recording.upstreams import Target
 from mockserver.state.context import make_context
 from mockserver.state.journal.exchanges import Exchange
-from mockserver.state.journal.transcripts import ARCHIVE_BEGIN, ARCHIVE_END, exact_transcript_of, har_entry
+from mockserver.state.journal.transcripts import exact_transcript_of
 from mockserver.state.plan import Plan
 from mockserver.state.settings import ConfigError, Settings
 from mockserver.state.stub_answers import choose
 from mockserver.state.stubs.parse_replies import events_in, is_stream
 from mockserver.state.stubs.registry import StubRegistry
 
-
-class _Form(NamedTuple):
-    """A format of files: `write` makes the item of an exchange, `begin` readies a file for items and counts what it
-    has of them, by namespace. Items are separated by `between`; `end` follows the last one.
-    """
-
-    write: Callable[[RecordedExchange, Exchange], bytes]
-    begin: Callable[[BinaryIO, Path, bool], Counter[str]]
-    between: bytes
-    end: bytes
+# What the name of a recording ends in.
+SUFFIX = ".jsonl"
 
 
 class RecordingFile:
@@ -50,18 +42,16 @@ class RecordingFile:
     """
 
     def __init__(self, path: Path, *, force: bool = False) -> None:
-        form = _FORMS.get(path.suffix.lower())
-        if form is None:
-            raise ConfigError(f"record: {path}: the name of a recording ends in {' or '.join(_FORMS)}")
+        if path.suffix.lower() != SUFFIX:
+            raise ConfigError(f"record: {path}: the name of a recording ends in {SUFFIX}")
         self.path, self.written, self.lost = path, 0, 0
-        self._form = form
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             self._file = _opened(path)
         except OSError as error:
             raise ConfigError(f"record: {error.filename or path}: {error.strerror}") from None
         try:
-            self._counts = form.begin(self._file, path, force)
+            self._counts = _begin(self._file, path, force)
         except BaseException as error:
             self._file.close()
             if isinstance(error, OSError):
@@ -71,17 +61,14 @@ class RecordingFile:
     def write(self, recorded: RecordedExchange) -> None:
         """Append an exchange. Raises OSError if it cannot be written; then the file is as before."""
         self.lost += 1
-        form, namespace = self._form, recorded.target.namespace
         # Each namespace numbers its own exchanges, as in a journal.
-        item = form.write(recorded, replace(recorded.exchange, number=self._counts[namespace] + 1))
-        place = self._file.seek(-len(form.end), SEEK_END)
+        namespace = recorded.target.namespace
+        line = _line_of(recorded, replace(recorded.exchange, number=self._counts[namespace] + 1))
+        place = self._file.seek(0, SEEK_END)
         try:
-            _write(self._file, (form.between if self._counts.total() else b"") + item + form.end)
+            _write(self._file, line)
         except OSError:
             self._file.truncate(place)
-            self._file.seek(place)
-            # What was there before has room again.
-            _write(self._file, form.end)
             raise
         self._counts[namespace] += 1
         self.written += 1
@@ -115,7 +102,7 @@ def _write(file: BinaryIO, data: bytes) -> None:
         rest = rest[file.write(rest) :]
 
 
-def _begin_lines(file: BinaryIO, path: Path, force: bool) -> Counter[str]:
+def _begin(file: BinaryIO, path: Path, force: bool) -> Counter[str]:
     """Go on after the lines of a journal; with `force` the file is emptied. A last line that is torn is cut off."""
     if force:
         file.truncate(0)
@@ -140,27 +127,14 @@ def _begin_lines(file: BinaryIO, path: Path, force: bool) -> Counter[str]:
     return counts
 
 
-def _begin_archive(file: BinaryIO, path: Path, force: bool) -> Counter[str]:
-    """Begin an archive; an older one is only replaced by `force`."""
-    if file.read(1) and not force:
-        raise ConfigError(f"record: {path} is there already; --force replaces it, and a .jsonl is appended to")
-    file.seek(0)
-    file.truncate()
-    _write(file, ARCHIVE_BEGIN + ARCHIVE_END)
-    return Counter()
-
-
 def _line_of(recorded: RecordedExchange, exchange: Exchange) -> bytes:
-    """An exchange as a line of a journal, with all its events, where it came from, and its timing."""
-    line = _in_a_file(exact_transcript_of(exchange, most_events=None))
+    """An exchange as a line of a journal, with all its events, where it came from, and its timing.
+
+    Times on clocks that run within one process are left out, since a file may be appended to by another.
+    """
+    told = by_vendor(exact_transcript_of(exchange, most_events=None))
+    line = {key: value for key, value in told.items() if key not in ("arrived", "ahead")}
     return orjson.dumps(line | {"upstream": recorded.target.url, "timing": _timing(recorded, exchange)}) + b"\n"
-
-
-def _archive_entry(recorded: RecordedExchange, exchange: Exchange) -> bytes:
-    """An exchange as an entry of an HTTP Archive, with the URL of the vendor."""
-    entry = har_entry(exchange)
-    request = entry["request"] | {"url": recorded.target.url}
-    return orjson.dumps(entry | {"request": request, "_mockserver": _in_a_file(entry["_mockserver"])})
 
 
 def _timing(recorded: RecordedExchange, exchange: Exchange) -> dict[str, Any]:
@@ -178,17 +152,6 @@ def _timing(recorded: RecordedExchange, exchange: Exchange) -> dict[str, Any]:
     return {"ttft": instants[announced] if announced else recorded.first, "gaps": gaps}
 
 
-def _in_a_file(told: Mapping[str, Any]) -> dict[str, Any]:
-    """The same without times on clocks that run within one process, since a file may be appended to by another."""
-    return {key: value for key, value in by_vendor(told).items() if key not in ("arrived", "ahead")}
-
-
-_FORMS: Mapping[str, _Form] = {
-    ".jsonl": _Form(_line_of, _begin_lines, b"", b""),
-    ".har": _Form(_archive_entry, _begin_archive, b",", ARCHIVE_END),
-}
-
-
 # --- what is in it already ------------------------------------------------------------------------------------------
 
 
@@ -202,8 +165,6 @@ class Replays:
     def __init__(
         self, path: Path, settings: Settings, dialects: Mapping[str, Dialect], volatile: Sequence[str] = ()
     ) -> None:
-        if path.suffix.lower() != ".jsonl":
-            raise ConfigError("record: --only-new needs a .jsonl, to which new exchanges are appended")
         try:
             data = path.read_bytes() if path.exists() else b""
         except OSError as error:

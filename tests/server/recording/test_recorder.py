@@ -41,11 +41,10 @@ ASKED: list[tuple[str, dict[str, Any]]] = [
 ]
 
 
-@pytest.mark.parametrize("kind", ["jsonl", "har"])
 def test_every_answer_comes_through_and_is_replayed_byte_for_byte(
-    kind: str, vendor: MockServer, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    vendor: MockServer, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    tape = tmp_path / f"tape.{kind}"
+    tape = tmp_path / "tape.jsonl"
     direct = [exchange(vendor.url, "POST", *asked) for asked in ASKED]
     with recorder(tape, led_to(vendor)) as url:
         relayed = [exchange(url, "POST", *asked) for asked in ASKED]
@@ -198,11 +197,8 @@ def test_a_torn_last_line_is_cut_off_and_one_before_it_is_left_out_by_readers(
         RecordingFile(tape)
 
 
-@pytest.mark.parametrize("kind", ["jsonl", "har"])
-def test_bodies_of_any_bytes_and_of_a_megabyte_come_through_and_are_kept(
-    kind: str, vendor: MockServer, tmp_path: Path
-) -> None:
-    tape = tmp_path / f"tape.{kind}"
+def test_bodies_of_any_bytes_and_of_a_megabyte_come_through_and_are_kept(vendor: MockServer, tmp_path: Path) -> None:
+    tape = tmp_path / "tape.jsonl"
     odd = b"{\xff\x00\n\n" + bytes(range(256))
     long = b"[" + b"12345678," * 130_000 + b"1]"
     vendor.on(body={"$.prompt": "odd"}).reply(raw(odd, content_type="audio/wav"))
@@ -794,25 +790,12 @@ def test_the_verdict_on_a_recording_is_that_on_a_journal(
     assert "not in it" not in printed
 
 
-def test_an_archive_is_whole_after_each_exchange(vendor: MockServer, tmp_path: Path) -> None:
-    tape = tmp_path / "tape.har"
-    counts = []
-    with recorder(tape, led_to(vendor)) as url:
-        for _ in range(3):
-            counts.append(len(json.loads(tape.read_bytes())["log"]["entries"]))
-            exchange(url, "POST", COMPLETIONS, BODY)
-    entries = json.loads(tape.read_bytes())["log"]["entries"]
-    assert (counts, len(entries)) == ([0, 1, 2], 3)
-    assert entries[0]["request"]["url"] == f"{vendor.url}{COMPLETIONS}"
-
-
 @pytest.mark.parametrize(
     "name, content, complaint",
     [
-        ("tape.json", None, "the name of a recording ends in .jsonl or .har"),
+        ("tape.json", None, "the name of a recording ends in .jsonl"),
         ("tape.jsonl", b'{"number": 1}\n{"numb', "line 1: is no exchange of a journal; choose another name"),
         ("tape.jsonl", b"[1]\n", "line 1: is no exchange of a journal; choose another name"),
-        ("tape.har", b"{}", "is there already; --force replaces it"),
     ],
 )
 def test_a_file_that_is_no_recording_is_left_alone_unless_forced(
@@ -844,6 +827,5 @@ def test_a_client_has_its_answer_even_if_the_file_takes_nothing(
 
 
 def test_a_recording_of_nothing_leaves_no_file(tmp_path: Path) -> None:
-    for name in ("tape.jsonl", "tape.har"):
-        RecordingFile(tmp_path / name).close()
+    RecordingFile(tmp_path / "tape.jsonl").close()
     assert list(tmp_path.iterdir()) == []

@@ -160,5 +160,3 @@ def test_a_file_that_is_no_recording_is_refused(tmp_path: Path) -> None:
     (tmp_path / "tape.jsonl").write_text("{}\n{")
     with pytest.raises(ConfigError, match=r"record: .*tape\.jsonl: line 2: is not valid JSON"):
         Replays(tmp_path / "tape.jsonl", Settings(), DIALECTS)
-    with pytest.raises(ConfigError, match=r"record: --only-new needs a \.jsonl"):
-        Replays(tmp_path / "tape.har", Settings(), DIALECTS)
