@@ -50,7 +50,9 @@ def check_stub(stub: Stub, dialects: Mapping[str, Dialect], settings: Settings, 
         if complaint is not None:
             raise StubError(f"{label}{complaint}")
         asks_model = any(operation.handler is None for _, operation, _ in _places(where, dialects, settings))
-        if step.prepared.latency is not None and not asks_model:
+        if not asks_model and step.prepared.output_tokens is not None:
+            raise StubError(f"{label}output_tokens: no model answers what the stub matches")
+        if not asks_model and step.prepared.latency is not None:
             delay = 'faults = [ { kind = "stall", seconds = 1 } ], in Python fault("stall", seconds=1)'
             raise StubError(f"{label}latency: no model answers what the stub matches. For a delay write {delay}")
         for need in _needs(step.prepared):

@@ -111,6 +111,7 @@ def test_what_is_forgotten_is_told_wherever_it_is_missing() -> None:
         ("POST", "/stubs", {"match": {"path": "/v1/files/{id}"}, "error": "rate_limit"}, "regex = '^/v1/files/[^/]+$'"),
         ("POST", "/stubs", {"match": {"path": "/v1/files"}, "reply": {"body": 1}, "latency": "fast"}, 'kind = "stall"'),
         ("POST", "/stubs", {"match": {"operation": "models"}, "latency": "fast"}, "latency: no model answers what"),
+        ("POST", "/stubs", {"match": {"operation": "models"}, "output_tokens": 4}, "output_tokens: no model answers"),
         ("POST", "/stubs", {"match": {"path": "/v1/embeddings"}, "faults": "cut"}, "'cut' cannot be applied to what"),
         ("POST", "/stubs", {"match": {"dialect": "oai", "path": "/v1/files"}, "reply": {"body": 1}}, "unknown dialect"),
         (
