@@ -4,13 +4,12 @@ Each node writes what it requires, so that without look-arounds, anchors and wor
 construction, whatever the pattern's size. Conditions on a place are noted during the walk, to be checked afterwards.
 """
 
-from collections.abc import Mapping
 from string import ascii_letters, digits
-from typing import NamedTuple
 
 from mockserver.core.seeding import Draws
-from mockserver.model.regex.char_classes import NONE, Characters
-from mockserver.model.regex.syntax import Node
+from mockserver.model.regex.char_classes import NONE, WORD, Characters
+from mockserver.model.regex.sizes import PatternError
+from mockserver.model.regex.syntax import ANCHORS, END, START, Node, resolved, sequence, spelled
 
 _WORDS = (
     "amber", "anchor", "apple", "atlas", "autumn", "basin", "beacon", "birch", "bridge", "canyon", "cedar", "cloud",
@@ -20,7 +19,7 @@ _WORDS = (
     "pearl", "pine", "quartz", "raven", "reed", "ridge", "river", "sage", "shore", "silver", "sparrow", "spruce",
     "stone", "summit", "thistle", "tide", "valley", "violet", "willow", "winter",
 )  # fmt: skip
-_VOWELS, _CONSONANTS = "aeiou", "bcdfghklmnprstv"
+_VOWELS = "aeiou"
 _CODE_LENGTH = 6
 
 
@@ -50,68 +49,75 @@ def _words(space: str, least: int, most: int, draws: Draws) -> str:
     wanted = 2 + draws.below(3) if space else 1
     words: list[str] = []
     length = 0
-    while len(words) < wanted or length < least:
+    while len(words) < wanted or length < least + len(space):
         words.append(draws.pick(_WORDS))
         length += len(words[-1]) + len(space)
     text = space.join(words)[:most]
     # No space at the end; if the text would be too short without it, a letter replaces it.
-    text = text.rstrip() if space and len(text.rstrip()) >= least else text
-    missing = max(least - len(text), 0) + (1 if text.endswith(" ") else 0)
-    return text if not missing else text.rstrip(" ") + _syllables(missing, draws)
-
-
-def _syllables(length: int, draws: Draws) -> str:
-    return "".join(draws.pick(_VOWELS if place % 2 else _CONSONANTS) for place in range(length))
+    return text if not text.endswith(" ") else text[:-1] if len(text) > least else text[:-1] + draws.pick(_VOWELS)
 
 
 # The maximum number of repetitions beyond those that are required.
-MOST_EXTRAS = 40
-# The maximum number of characters of a text.
+_MOST_EXTRAS = 40
+# The maximum number of characters of a text, and of nodes that are written one after the other.
 LONGEST = 16_384
-
-
-class Note(NamedTuple):
-    """A condition on a place of the text, with what the groups had matched by then."""
-
-    node: Node
-    position: int
-    groups: Mapping[int, str]
+_MOST_EFFORT = 50_000
 
 
 class _DeadEndError(Exception):
     """Nothing can be written here: an empty set of characters, or a reference to a group that has not matched yet."""
 
 
-class RegexSampler:
-    """One walk through a tree: the text that it writes, and the conditions that it encounters.
+class Walk:
+    """A walk through a tree: the `text` that it has written, empty if it came to a dead end.
 
-    The text should have `least` to `most` characters. `_slack` is the number of characters missing from the minimum,
+    The text should have `least` to `most` characters; unless the tree has to match it as a `whole`, others follow.
+    A `hurried` walk writes nothing that is not required. `_slack` is the number of characters missing from the minimum,
     `_room` the number allowed beyond the shortest text; every character beyond the shortest of its node is subtracted
-    from both. `extras` limits the repetitions that are not required.
+    from both. Raises PatternError for too large a pattern.
     """
 
-    def __init__(self, root: Node, draws: Draws, extras: int, least: int, most: int) -> None:
-        self.notes: list[Note] = []
-        self._root = root
+    def __init__(self, root: Node, draws: Draws, least: int, most: int, *, whole: bool, hurried: bool) -> None:
+        self.root = root
+        self.text = ""
+        # The look-arounds that it has met, with what they refer to, and their places.
+        self._looks: list[tuple[Node, int]] = []
         self._draws = draws
-        self._extras = extras
-        self._slack = least - root.shortest
-        self._room = most - root.shortest
+        self._extras = 0 if hurried else _MOST_EXTRAS
+        self._effort = self._length = 0
+        self._slack, self._room = least - root.shortest, most - root.shortest
         self._parts: list[str] = []
-        self._length = 0
         self._groups: dict[int, str] = {}
-
-    def text(self) -> str | None:
-        """The text; None if the walk came to a dead end."""
         try:
-            self._write(self._root)
+            self._write(root)
+            if self._length < least and not whole:
+                self._add(run(WORD, least - self._length, least - self._length, draws), 0)
+            self.text, self.stuck = "".join(self._parts), False
         except _DeadEndError:
-            return None
-        return "".join(self._parts)
+            self.stuck = True
+
+    @property
+    def matches(self) -> bool:
+        """Whether the text is known to match: it met no look-arounds but the ends of the text, in their places."""
+        return not self.stuck and {(START, 0), (END, self._length)}.issuperset(self._looks)
+
+    @property
+    def followed(self) -> Node:
+        """The text as a node that matches if the walk was right about what is around its places."""
+        parts, last = [], 0
+        for node, place in self._looks:
+            parts += [spelled(self.text[last:place]), node]
+            last = place
+        return sequence([*parts, spelled(self.text[last:])])
 
     def _write(self, node: Node) -> None:
+        self._effort += 1
+        if self._effort > _MOST_EFFORT:
+            raise PatternError(f"the pattern asks for more than {LONGEST} characters")
         kind = node.kind
-        if kind == "one":
+        if kind in ("ahead", "behind") or node in ANCHORS:
+            self._looks.append((resolved(node, self._groups), self._length))
+        elif kind == "one":
             if node.found == NONE:
                 raise _DeadEndError
             self._add(self._draws.pick(node.found.usual), 1)
@@ -138,8 +144,6 @@ class RegexSampler:
             part = node.parts[node.number not in self._groups]
             self._charge(part.shortest - node.shortest)
             self._write(part)
-        else:
-            self.notes.append(Note(node, self._length, dict(self._groups) if node.parts else {}))
 
     def _repeat(self, node: Node, part: Node) -> None:
         if part.kind == "one":
@@ -154,7 +158,7 @@ class RegexSampler:
         for _ in range(node.least):
             self._write(part)
         more = self._draws.below(2 if node.most == 1 else 3)
-        allowed = self._room // part.shortest if part.shortest else MOST_EXTRAS
+        allowed = self._room // part.shortest if part.shortest else _MOST_EXTRAS
         if node.most is not None:
             allowed = min(allowed, node.most - node.least)
         while allowed > 0 and (self._slack > 0 or (more > 0 and self._extras > 0)):

@@ -8,11 +8,12 @@ piece    = character | class | escape | anchor | group
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import NoReturn
 
+from mockserver.core.caches import Cache
 from mockserver.model.regex.char_classes import (
     ANY,
     DIGITS,
@@ -30,14 +31,13 @@ from mockserver.model.regex.char_classes import (
 from mockserver.model.regex.sizes import LONGEST_PATTERN, PatternError
 
 _DEEPEST = 60
-# Every one may have to be checked against a whole text, or together with all others.
-_MOST_LOOKS = 64
+# A boundary of a word counts as four.
+_MOST_LOOKS = 1_000
 # To find the characters of a property takes a millisecond.
 _MOST_PROPERTIES = 64
-LOOKS = ("ahead", "behind")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Node:
     """A part of a pattern, by its `kind`.
 
@@ -46,11 +46,10 @@ class Node:
     - repeat: a part, `least` to `most` times; a `most` of None means any number of times
     - group: a capturing group, with its `number`; back: a back-reference to it; condition: the first of the `parts` if
       it has matched, else the second
-    - start, end, line_start, line_end, boundary, inside (no end of a word): an anchor, which is a condition on a place
-    - ahead, behind: a look-around, a condition on what follows or precedes a place; negative unless `wanted`
+    - ahead, behind: a look-around, a condition on what follows or precedes a place; negative unless `wanted`. So are
+      the anchors: `^` is a place with no character before it.
 
-    `shortest` is the minimum number of characters that it matches, `effort` the number of steps to write them, and
-    `looks` the number of look-arounds that one match evaluates at least, so that excessive patterns can be refused.
+    `shortest` is the minimum number of characters that it matches.
     """
 
     kind: str
@@ -61,8 +60,6 @@ class Node:
     number: int = 0
     wanted: bool = True
     shortest: int = 0
-    effort: int = 1
-    looks: int = 0
 
 
 def one(found: Characters) -> Node:
@@ -72,27 +69,15 @@ def one(found: Characters) -> Node:
 
 def sequence(parts: Sequence[Node]) -> Node:
     """A sequence of parts; a single part is returned itself."""
-    if len(parts) == 1:
-        return parts[0]
-    shortest, effort = sum(part.shortest for part in parts), 1 + sum(part.effort for part in parts)
-    return Node("sequence", tuple(parts), shortest=shortest, effort=effort, looks=sum(part.looks for part in parts))
+    return (
+        parts[0] if len(parts) == 1 else Node("sequence", tuple(parts), shortest=sum(part.shortest for part in parts))
+    )
 
 
 def either(options: Sequence[Node]) -> Node:
     """A choice of options; a single option is returned itself."""
-    if len(options) == 1:
-        return options[0]
-    shortest, effort = min(option.shortest for option in options), 1 + max(option.effort for option in options)
-    return Node(
-        "either", tuple(options), shortest=shortest, effort=effort, looks=sum(option.looks for option in options)
-    )
-
-
-def repeat(part: Node, least: int, most: int | None) -> Node:
-    """A part repeated `least` to `most` times."""
-    times = max(least, 1)
-    shortest, effort, looks = least * part.shortest, 1 + times * part.effort, times * part.looks
-    return Node("repeat", (part,), least=least, most=most, shortest=shortest, effort=effort, looks=looks)
+    shortest = min(option.shortest for option in options)
+    return options[0] if len(options) == 1 else Node("either", tuple(options), shortest=shortest)
 
 
 def spelled(text: str) -> Node:
@@ -109,30 +94,62 @@ def nodes(node: Node) -> Iterator[Node]:
         waiting += found.parts
 
 
-def has(node: Node, *kinds: str) -> bool:
-    """Whether a node, or one within it, is of one of these kinds."""
-    return any(part.kind in kinds for part in nodes(node))
+def refers(node: Node) -> bool:
+    """Whether what a node matches depends on what a group has matched."""
+    return any(part.kind in ("back", "condition") for part in nodes(node))
 
 
-def starts_the_text(node: Node) -> bool:
-    """Whether a node can match only at the start of the text."""
-    if node.kind in ("sequence", "group"):
-        return bool(node.parts) and starts_the_text(node.parts[0])
-    return node.kind == "start" or (node.kind == "either" and all(map(starts_the_text, node.parts)))
+def resolved(node: Node, groups: Mapping[int, str]) -> Node:
+    """A node with what groups have matched in place of the references to them."""
+    if node.kind == "back":
+        return spelled(groups[node.number]) if node.number in groups else one(NONE)
+    if node.kind == "condition":
+        return resolved(node.parts[node.number not in groups], groups)
+    return replace(node, parts=tuple(resolved(part, groups) for part in node.parts)) if refers(node) else node
+
+
+def _look(kind: str, found: Characters, *, wanted: bool = True) -> Node:
+    return Node(kind, (one(found),), wanted=wanted)
+
+
+START, END = _look("behind", ANY, wanted=False), _look("ahead", ANY, wanted=False)
+_AFTER, _NOT_AFTER = _look("behind", WORD), _look("behind", WORD, wanted=False)
+_BEFORE, _NOT_BEFORE = _look("ahead", WORD), _look("ahead", WORD, wanted=False)
+_BOUNDARY = either([sequence([_AFTER, _NOT_BEFORE]), sequence([_NOT_AFTER, _BEFORE])])
+# There is a character at least: Python and JavaScript do not agree about the empty text.
+_INSIDE = either(
+    [
+        sequence([_AFTER, _BEFORE]),
+        sequence([_look("behind", ~WORD), _NOT_BEFORE]),
+        sequence([_NOT_AFTER, _look("ahead", ~WORD)]),
+    ]
+)
+_ANCHORS = {"^": START, "$": END, r"\A": START, r"\Z": END, r"\z": END, r"\b": _BOUNDARY, r"\B": _INSIDE}
+_LINE_ANCHORS = {"^": _look("behind", LINE, wanted=False), "$": _look("ahead", LINE, wanted=False)}
+ANCHORS = frozenset([*_ANCHORS.values(), *_LINE_ANCHORS.values()])
+
+_trees: Cache[str, Node] = Cache(8 * 2**20)
+# What a tree takes, roughly, in bytes: for each of its nodes, and for each range of their characters.
+_NODE_MEMORY, _RANGE_MEMORY = 300, 130
 
 
 def read_pattern(pattern: str) -> Node:
     """The tree of a pattern. Raises PatternError if it is malformed or not supported."""
-    if len(pattern) > LONGEST_PATTERN:
-        raise PatternError(f"the pattern is longer than {LONGEST_PATTERN} characters")
-    root = _Reader(pattern).root()
-    if root.looks > _MOST_LOOKS:
-        raise PatternError(f"the pattern looks ahead or behind more than {_MOST_LOOKS} times")
+    root = _trees.find(pattern)
+    if root is None:
+        if len(pattern) > LONGEST_PATTERN:
+            raise PatternError(f"the pattern is longer than {LONGEST_PATTERN} characters")
+        root = _Reader(pattern).root()
+        parts = [*nodes(root)]
+        if sum(part.kind in ("ahead", "behind") for part in parts) > _MOST_LOOKS:
+            raise PatternError(f"the pattern looks around more than {_MOST_LOOKS} times")
+        _trees.keep(pattern, root, sum(_NODE_MEMORY + _RANGE_MEMORY * len(part.found.ranges) for part in parts))
     return root
 
 
 _NAME = r"[^\W\d]\w*"
-_QUANTIFIER = re.compile(r"(?:(?P<simple>[*+?])|\{(?:(?P<least>\d+)(?P<range>,(?P<most>\d*))?|,(?P<up_to>\d*))\})[?+]?")
+_QUANTIFIER = re.compile(r"(?:(?P<simple>[*+?])|\{(?=[\d,])(?P<least>\d*)(?P<range>,(?P<most>\d*))?\})[?+]?")
+_SIMPLE: Mapping[str, tuple[int, int | None]] = {"*": (0, None), "+": (1, None), "?": (0, 1)}
 _GROUP = re.compile(
     rf"""\(\?(?:
         (?P<comment>\#[^)]*\)?)
@@ -146,7 +163,6 @@ _GROUP = re.compile(
 )
 _BACK = re.compile(rf"\\(?:(?![1-3][0-7]{{2}})(?P<number>[1-9]\d?)|k(?:<(?P<name>{_NAME})>|\{{(?P<braced>{_NAME})\}}))")
 _ANCHOR = re.compile(r"[$^]|\\[AZzbB]")
-_ANCHORS = {"^": "start", "$": "end", r"\A": "start", r"\Z": "end", r"\z": "end", r"\b": "boundary", r"\B": "inside"}
 _ESCAPE = re.compile(
     r"""\\(?:
         [pP](?:\{(?P<except>\^?)(?P<property>[\w=]+)\}|(?P<category>\w))
@@ -217,25 +233,21 @@ class _Reader:
         found = self._taken(_QUANTIFIER)
         if found is None:
             return part
-        if part.kind in _ANCHORS.values() or part.kind.startswith("line_"):
+        if part in ANCHORS:
             self._fail("nothing to repeat")
-        # Longer numbers are cut: with ten digits they already exceed the length of any text.
-        counts = (int(text[:10]) if text else None for text in found.group("least", "most", "up_to"))
-        least, most, up_to = counts
-        least = least or int(found["simple"] == "+")
         if found["simple"]:
-            most = 1 if found["simple"] == "?" else None
-        elif found["least"] and not found["range"]:
-            most = least
+            least, most = _SIMPLE[found["simple"]]
         else:
-            most = most if found["least"] else up_to
+            # Longer numbers are cut: with ten digits they already exceed the length of any text.
+            least = int(found["least"][:10] or 0)
+            most = least if not found["range"] else int(found["most"][:10]) if found["most"] else None
         if most is not None and most < least:
             self._fail("min repeat greater than max repeat")
         if found[0][1:].endswith("+"):
             self._fail("possessive quantifiers are not supported")
         if _QUANTIFIER.match(self._pattern, self._at):
             self._fail("multiple repeat")
-        return repeat(part, least, most)
+        return Node("repeat", (part,), least=least, most=most, shortest=least * part.shortest)
 
     def _piece(self) -> Node | None:
         """The next piece; None for one that is not a node, such as a comment or flags."""
@@ -245,7 +257,7 @@ class _Reader:
         if character in "*+?" or (character == "{" and _QUANTIFIER.match(self._pattern, self._at)):
             self._fail("nothing to repeat")
         if found := self._taken(_ANCHOR):
-            return Node(f"line_{_ANCHORS[found[0]]}" if found[0] in "^$" and "m" in self._flags else _ANCHORS[found[0]])
+            return ("m" in self._flags and _LINE_ANCHORS.get(found[0])) or _ANCHORS[found[0]]
         if found := self._taken(_BACK):
             return self._back(int(found["number"] or 0) or found["name"] or found["braced"])
         if self._takes("."):
@@ -264,7 +276,7 @@ class _Reader:
         if found.lastgroup == "look":
             part = self._closed()
             kind = "behind" if found["look"].startswith("<") else "ahead"
-            return Node(kind, (part,), wanted=found["look"].endswith("="), looks=1 + part.looks)
+            return Node(kind, (part,), wanted=found["look"].endswith("="))
         if found.lastgroup == "back":
             return self._back(found["back"])
         if found.lastgroup == "condition":
@@ -291,7 +303,7 @@ class _Reader:
         if name:
             self._names[name] = number
         part = self._closed()
-        return Node("group", (part,), number=number, shortest=part.shortest, effort=part.effort + 1, looks=part.looks)
+        return Node("group", (part,), number=number, shortest=part.shortest)
 
     def _closed(self) -> Node:
         part = self._options()
