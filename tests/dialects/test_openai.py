@@ -30,6 +30,7 @@ ASKS = {"role": "assistant", "content": None, "tool_calls": [CALL]}
 SAID = {"role": "assistant", "content": "a"}
 RESULT = {"role": "tool", "content": "7", "tool_call_id": "call_1"}
 SOUND = {"type": "input_audio", "input_audio": {"data": "UklGRg==", "format": "wav"}}
+IMAGE = {"type": "image_url", "image_url": {"url": "https://example.com/a.png"}}
 CALLED = {"type": "function_call", "call_id": "call_1", "name": "weather", "arguments": "{}"}
 RETURNED = {"type": "function_call_output", "call_id": "call_1", "output": "7"}
 MORE_TOOLS = {"type": "additional_tools", "role": "developer", "tools": [{"type": "function", "name": "plan"}]}
@@ -89,6 +90,7 @@ ACCEPTED: list[tuple[str, dict[str, Any]]] = [
     ("chat", {"tools": [tool({}, external_execution=False)], "stop": [], "response_format": None}),
     ("chat", messages(HI, {**ASKS, "tool_calls": [{**CALL, "index": 0}]}, RESULT)),
     ("chat", {"model": "gpt-audio", **messages({"role": "user", "content": [SOUND]})}),
+    ("chat", {"model": "gpt-5.2", **messages(HI, ASKS, {**RESULT, "content": [IMAGE]})}),
     ("chat", {"tools": [tool(nested({"type": "string", "default": "a"}), strict=True)]}),
     ("chat", {"response_format": {"type": "json_object"}, **messages({"role": "user", "content": "Some JSON"})}),
     ("chat", {"response_format": strict(nested({"type": ["string", "null"], "pattern": "^a"}))}),

@@ -329,21 +329,37 @@ def _speaks_otherwise(message: Mapping[str, Any]) -> bool:
     return any(message.get(name) for name in ("tool_calls", "function_call", "refusal", "audio"))
 
 
+# What messages of a role may consist of, beside the images of a user.
+_PARTS = {"user": ("text", "file"), "assistant": ("text", "refusal")}
+
+
 def _media(body: Body, family: Family, model: str) -> Refusal | None:
-    urls, hears = [], family.hears or family is UNKNOWN
     for place, message in enumerate(body["messages"]):
-        if not isinstance(message.get("content"), list):
-            continue
-        for number, part in enumerate(message["content"]):
-            if part["type"] == "input_audio" and not hears:
-                words = f"Invalid 'messages[{place}]'. Content blocks are expected to be either text or image_url type."
-                return refused(words, f"messages[{place}]", "invalid_value")
-            if part["type"] == "image_url" and not family.sees:
-                words = "Invalid content type. image_url is only supported by certain models."
-                return refused(words, f"messages.[{place}].content.[{number}].type")
-            if part["type"] == "image_url":
-                urls.append(part["image_url"]["url"])
-    return next(filter(None, map(image_refusal, urls)), None)
+        content = message.get("content")
+        for number, part in enumerate(content if isinstance(content, list) else ()):
+            found = _part_fault(part, message["role"], place, number, family)
+            if found is not None:
+                return found
+    return None
+
+
+def _part_fault(part: Body, role: str, place: int, number: int, family: Family) -> Refusal | None:
+    kind, where, known = part["type"], f"messages[{place}]", family is not UNKNOWN
+    if kind != "image_url":
+        heard = kind == "input_audio" and role == "user" and family.hears
+        if not known or heard or kind in _PARTS.get(role, ("text",)):
+            return None
+        words = f"Invalid '{where}'. Content blocks are expected to be either text or image_url type."
+        return refused(words, where, "invalid_value")
+    # Models that reason are reported to accept those of tools.
+    if known and role != "user" and not (role == "tool" and family.efforts):
+        words = f"but this message with role '{role}' contains an image URL."
+        words = f"Invalid '{where}'. Image URLs are only allowed for messages with role 'user', {words}"
+        return refused(words, where, "invalid_value")
+    if not family.sees:
+        words = "Invalid content type. image_url is only supported by certain models."
+        return refused(words, f"messages.[{place}].content.[{number}].type")
+    return image_refusal(part["image_url"]["url"], f"{where}.content[{number}].image_url.url")
 
 
 # --- which fields are checked by what ----------------------------------------------------------------------------

@@ -250,18 +250,48 @@ def mentions_json(messages: Sequence[Mapping[str, Any]]) -> bool:
 
 
 _FORMATS = re.compile(r"data:image/(?:png|jpe?g|gif|webp)[;,]", re.IGNORECASE)
+_REMOTE = re.compile(r"https?://[^/\s]", re.IGNORECASE)
+_BASE64 = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=\r\n"
 # Names and addresses that nobody can download from.
 _NOWHERE = re.compile(r"https?://(?:[^/?#]*\.invalid|localhost|127\.0\.0\.1)(?:[:/?#]|$)", re.IGNORECASE)
 
 
-def image_refusal(url: str) -> Refusal | None:
-    """The refusal of an image that is sent in a format that is not known, or cannot be downloaded."""
+def image_refusal(url: str, where: str) -> Refusal | None:
+    """The refusal of an image, at a path of a chat or of a response's input, that is none, is in a format that is not
+    known, or cannot be downloaded."""
     if _NOWHERE.match(url):
         return refused(f"Error while downloading {url[:LONGEST_ECHO]}.", code="invalid_image_url")
+    is_input = where.startswith("input")
+    if url.startswith("data:"):
+        fault = _data_fault(url)
+    elif is_input and not _REMOTE.match(url):
+        words = f"Invalid '{where}'. Expected a valid URL, but got a value with an invalid format."
+        return refused(words, where, "invalid_value")
+    else:
+        fault = None if _REMOTE.match(url) else "a value without the 'data:' prefix"
+    if fault is not None:
+        words = (
+            f"Invalid {'' if is_input else 'image URL: '}'{where}'. Expected a base64-encoded data URL with an image "
+            f"MIME type (e.g. 'data:image/png;base64,aW1nIGJ5dGVzIGhlcmU='), but got {fault}."
+        )
+        return refused(words, where, "invalid_value")
     if url.startswith("data:") and not _FORMATS.match(url):
         words = "You uploaded an unsupported image. Please make sure your image has of one the following formats: "
         return refused(f"{words}['png', 'jpeg', 'gif', 'webp'].", code="invalid_image_format")
     return None
+
+
+def _data_fault(url: str) -> str | None:
+    """What a data URL has in place of an image in base64."""
+    kind, _, data = url.removeprefix("data:").partition(",")
+    type_, *marks = kind.split(";")
+    if "base64" not in marks:
+        return "a value without the ';base64' separator"
+    if not type_.lower().startswith("image/"):
+        return f"unsupported MIME type '{type_[:LONGEST_ECHO]}'"
+    if not data:
+        return "empty base64-encoded bytes"
+    return "an invalid base64-encoded value" if data.encode().translate(None, _BASE64) else None
 
 
 _HEARD_OR_WATCHED = re.compile(r"data:((?:audio|video)/[^;,]{1,100})", re.IGNORECASE)

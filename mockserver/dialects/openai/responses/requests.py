@@ -321,7 +321,7 @@ def _media(item: Mapping[str, Any], where: str) -> Iterator[Refusal | None]:
         if not isinstance(part, dict):
             continue
         if part.get("type") == "input_image" and isinstance(part.get("image_url"), str):
-            yield image_refusal(part["image_url"])
+            yield image_refusal(part["image_url"], f"{where}.{held}[{number}].image_url")
         elif part.get("type") == "input_file":
             yield file_refusal(part, f"{where}.{held}[{number}]")
 
