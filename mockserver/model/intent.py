@@ -35,8 +35,9 @@ _GENERIC = {
 _LITERAL = frozenset((
     "say", "reply", "respond", "answer", "return", "output", "print", "echo", "repeat", "write", "count", "rate",
     "classify", "label", "categorize", "categorise", "choose", "pick", "select", "sentiment", "one", "either", "yes",
-    "true", "скажи", "скажите", "ответь", "ответьте", "повтори", "повторите", "напиши", "напишите", "выведи",
-    "выведите", "посчитай", "посчитайте", "выбери", "выберите", "определи", "определите", "да",
+    "true", "only", "options", "labels", "categories", "classes", "choices", "intents", "random", "between", "скажи",
+    "скажите", "ответь", "ответьте", "повтори", "повторите", "напиши", "напишите", "выведи", "выведите", "посчитай",
+    "посчитайте", "выбери", "выберите", "определи", "определите", "да",
 ))  # fmt: skip
 
 # The kinds of answer, the most specific first: the name, the words that may ask for it, and the pattern that decides.

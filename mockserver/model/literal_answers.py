@@ -12,12 +12,15 @@ from collections.abc import Iterable, Iterator, Sequence
 
 # The most numbers that are counted, and the most answers to choose from.
 _FURTHEST = 1000
-_MOST_CHOICES = 40
+_MOST_CHOICES = 100
 # The length of a short message, in characters.
 _SHORT = 120
 
 # An order begins its sentence, or follows another one.
-_BEGIN = r"(?:^|[.!?;]\s{0,4}|\n[ \t]{0,8}|\bthen )(?:(?:please|now|just|simply|always|kindly|пожалуйста),? )*"
+_BEGIN = (
+    r"(?:^|[.!?;]\s{0,4}|\n[ \t]{0,8}|\bthen )"
+    r"(?:(?:please|now|just|only|simply|always|kindly|you must|you should|пожалуйста),? )*"
+)
 _SAY = (
     r"(?:say|reply|respond|answer|return|output|print|echo|repeat|write|скажи(?:те)?|ответь(?:те)?|повтори(?:те)?|"
     r"напиши(?:те)?|выведи(?:те)?)(?: again)?"
@@ -25,7 +28,8 @@ _SAY = (
 _EXACTLY = (
     r"(?:,? (?:with|by|only|just|exactly|simply|back|verbatim|this|these|the|a|single|one per line|one|two|three|four|"
     r"five|\d{1,2}|following|words?|text|phrase|sentence|string|number|letter|character|line|token|message|saying|"
-    r"after me|and nothing else|только|ровно|точно|одним|слово|словом|фразу|за мной|следующее))*"
+    r"after me|and nothing else|nothing (?:but|except|other than)|только|ровно|точно|одним|слово|словом|фразу|за мной|"
+    r"следующее))*"
 )
 _END = (
     r"(?=[ \t]*(?:$|[.!?\n]|,? (?:and|but) (?:nothing|no|do not|don't|only)\b|,? (?:nothing else|only|exactly|verbatim|"
@@ -40,13 +44,15 @@ _QUOTED = re.compile(
 _AFTER_COLON = re.compile(
     rf"{_BEGIN}(?:(?:say|echo|repeat|повтори(?:те)?|скажи(?:те)?){_EXACTLY}"
     rf"|{_SAY} (?:(?:with|только) )?(?:exactly|only|just|verbatim|ровно|точно|только){_EXACTLY}"
-    rf"|{_SAY} with{_EXACTLY}):[ \t]*(\S[^\n]{{0,1000}})",
+    rf"|{_SAY} with{_EXACTLY}"
+    rf"|{_SAY}(?: back)? the following(?: (?:text|phrase|sentence|string|message|line|words?)| exactly| verbatim"
+    r"| unchanged| as (?:it )?is){1,3}):\s{0,2}(\S[^\n]{0,1000})",
     re.IGNORECASE,
 )
 # A word without quotes: after "word" or the like; or one in capitals, or one that health checks often ask for.
 _WORD = re.compile(
     rf"{_BEGIN}{_SAY}{_EXACTLY} (?:word|number|letter|token|string|слово|словом) "
-    rf"(?!(?:and|but)\b)([^\W_][\w'+-]*|\d[\d.,]*){_END}",
+    rf"(?!(?:and|but|only|alone|itself)\b)([^\W_][\w'+-]*|\d[\d.,]*){_END}",
     re.IGNORECASE,
 )
 _USUAL = re.compile(
@@ -84,7 +90,8 @@ _NAMED = r"(?:these|the|following|labels|categories|classes|words|options|values
 _BEFORE_CHOICES = (
     # "Answer yes or no", "reply with either A or B only", "print only the single character Y or N".
     rf"(?:{_BEGIN}|, |\band ){_SAY}"
-    r"(?: (?:me|with|only|just|either|simply|the|one|single|word|words|letter|character|exactly|только))*",
+    r"(?: (?:me|with|only|just|either|simply|the|an?(?= single)|one|single|words?|letter|character|number|label|option|"
+    r"exactly|только))*",
     # "... as positive, negative or neutral", "into one of: spam, ham".
     r"\b(?:classif|label|categori[sz]e|sentiment|tag|mark|rate)\w*\b[^.\n]{0,120}?\b(?:as|into|is)"
     rf"(?: (?:either|one of(?: {_NAMED})*|the {_NAMED}))*",
@@ -94,11 +101,27 @@ _BEFORE_CHOICES = (
 )
 _CHOOSING = (
     *(re.compile(rf"{before}:? [(\[]?{_CHOICES}[)\]]?{_STOP}", re.IGNORECASE) for before in _BEFORE_CHOICES),
-    # "Yes or no?"
+    # "Yes or no?", "Is it so? (yes/no)"
     re.compile(
-        rf"(?:^|[.!?:]\s{{0,3}}|\n[ \t]{{0,8}})(?:please )?((?:yes|true|да) {_OR} (?:no|false|нет)){_STOP}",
+        rf"(?:^|[.!?:(]\s{{0,3}}|\n[ \t]{{0,8}})(?:please )?((?:yes|true|да)(?: {_OR} | ?/ ?)(?:no|false|нет)){_STOP}",
         re.IGNORECASE,
     ),
+    # "Choose between approve and reject"
+    re.compile(
+        rf"\b(?:choose|pick|select|decide|выбери(?:те)?)(?: only)?(?: one)? (?:between|между) (?!\d)({_CHOICE}) "
+        rf"(?:and|и) ({_CHOICE}){_STOP}",
+        re.IGNORECASE,
+    ),
+)
+# "Options: sports, politics, tech", where one of them is asked for.
+_OPTIONS = re.compile(
+    rf"\b(?:options|choices|labels|categories|classes|intents|topics)(?: are)?: ?[(\[]?{_CHOICES}[)\]]?{_STOP}",
+    re.IGNORECASE,
+)
+_ONE_WANTED = re.compile(
+    r"\b(?:which|classif\w+|categori[sz]e|label|choose|pick|select|assign|determine|decide"
+    r"|(?:only|just|exactly) (?:one|the (?:name|label|category|option|choice|class)))\b",
+    re.IGNORECASE,
 )
 # "Answer with one of the categories:" above a list, whose items may be explained after a colon. BAML adds a heading in
 # between.
@@ -130,7 +153,9 @@ _SENTIMENTS = ("Positive", "Negative", "Neutral")
 # "Respond with only a number", beside "from 1 to 10".
 _NUMBER = re.compile(
     rf"{_BEGIN}{_SAY}(?: (?:me|with|only|just|simply|exactly|the|an?|single|one|your|whole))* "
-    rf"(?:number|integer|digit|score|rating|grade){_END}",
+    rf"(?:number|integer|digit|score|rating|grade){_END}"
+    rf"|{_BEGIN}(?:give|tell|pick|choose|generate)(?: me)? an?(?: random| whole)? (?:number|integer)"
+    rf"(?:(?= (?:between|from)\b)|{_END})",
     re.IGNORECASE,
 )
 # "Answer with the letter of the right option only", and the options.
@@ -253,8 +278,10 @@ def _lettered(text: str) -> tuple[str, ...]:
 
 
 def _rates(text: str) -> tuple[str, ...]:
-    """The numbers of a scale, if the answer shall be one of them alone."""
-    return tuple(map(str, _scale(text))) if _NUMBER.search(text) else ()
+    """The numbers of a scale, if the answer shall be one of them alone; for a random one, up to a hundred."""
+    asked = _NUMBER.search(text)
+    usual = range(1, _MOST_CHOICES + 1) if asked and "random" in asked[0] else ()
+    return tuple(map(str, _scale(text) or usual)) if asked else ()
 
 
 def _scale(text: str) -> Sequence[int]:
@@ -283,10 +310,10 @@ def _choices(text: str) -> tuple[str, ...]:
     """The answers from which a prompt asks for one: those that it names last."""
     found: Sequence[str] = ()
     place = -1
-    for pattern in _CHOOSING:
+    for pattern in (*_CHOOSING, _OPTIONS) if _ONE_WANTED.search(text) else _CHOOSING:
         for named in pattern.finditer(text):
-            choices = [part.strip().strip("\"'`") for part in _PARTED.split(named[1])]
-            real = _NO_CHOICES.isdisjoint(choice.partition(" ")[0] for choice in choices)
+            choices = [part.strip().strip("\"'`") for group in named.groups() for part in _PARTED.split(group)]
+            real = all(len(choice) == 1 or choice.partition(" ")[0] not in _NO_CHOICES for choice in choices)
             if named.start() > place and 1 < len(choices) <= _MOST_CHOICES and real:
                 found, place = choices, named.start()
     if found and found[0].lower() in _ANSWERS and found[0].istitle():
