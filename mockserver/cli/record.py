@@ -27,7 +27,7 @@ from mockserver.server.recording import check_library, for_recording, make_recor
 from mockserver.server.recording.upstreams import Upstreams, read_upstreams
 from mockserver.server.server import AppThread, serve
 from mockserver.server.urls import url_of
-from mockserver.state.settings import ConfigError, Settings
+from mockserver.state.settings import ConfigError
 from mockserver.state.settings.options import BY_NAME
 from mockserver.testing.environment import recorder_environment
 
@@ -53,22 +53,35 @@ def record(options: argparse.Namespace) -> int:
         )
     if given := next((name for name in _OF_ANSWERS if getattr(options, name) is not None), None):
         raise ConfigError(f"record: {BY_NAME[given].flag} has no effect on what a vendor answers; leave it out")
+    if options.only_new and options.force:
+        raise ConfigError("record: give either --only-new or --force, which begins the recording anew")
     settings = for_recording(settings_of(options, usual=_DEFAULTS if options.child else {}))
     checked_names(settings)
     begin_to_log(settings)
-    if options.child:
-        return _record_beside(settings, options)
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
-    try:
-        return _record_until_interrupted(settings, options)
-    finally:
-        signal.signal(signal.SIGTERM, before)
-
-
-def _record_until_interrupted(settings: Settings, options: argparse.Namespace) -> int:
     dialects = load_dialects()
     upstreams = read_upstreams(options.upstream, dialects)
-    recorder = _recorder(settings, options, upstreams)
+    how = {"silence": options.timeout, "only_new": options.only_new, "force": options.force}
+    recorder = make_recorder(settings, options.out, upstreams, dialects, **how)
+    code = 0
+    try:
+        if options.child:
+            with AppThread(recorder) as thread:
+                code = exit_code(options.child, recorder_environment(thread.url, settings.dialect))
+        else:
+            _record_until_interrupted(recorder, dialects, upstreams)
+    finally:
+        recorder.file.close()
+    if options.child:
+        # Standard output is the command's.
+        print_error(_summary(recorder))
+    else:
+        announce(settings, _summary(recorder), {})
+    return code or (1 if recorder.file.lost else 0)
+
+
+def _record_until_interrupted(recorder: "Recorder", dialects: Mapping[str, Dialect], upstreams: Upstreams) -> None:
+    settings = recorder.settings
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         listener = bind(settings)
         url = url_of(listener, secure=settings.is_secure)
@@ -78,35 +91,7 @@ def _record_until_interrupted(settings: Settings, options: argparse.Namespace) -
         # The usual end.
         pass
     finally:
-        recorder.file.close()
-    announce(settings, _summary(recorder), {"url": url})
-    return 1 if recorder.file.lost else 0
-
-
-def _record_beside(settings: Settings, options: argparse.Namespace) -> int:
-    """Record while a command runs, to which standard output belongs, and return its exit code."""
-    recorder = _recorder(settings, options, read_upstreams(options.upstream, load_dialects()))
-    try:
-        with AppThread(recorder) as thread:
-            code = exit_code(options.child, recorder_environment(thread.url, settings.dialect))
-    finally:
-        recorder.file.close()
-    print_error(_summary(recorder))
-    return code or (1 if recorder.file.lost else 0)
-
-
-def _recorder(settings: Settings, options: argparse.Namespace, upstreams: Upstreams) -> "Recorder":
-    if options.only_new and options.force:
-        raise ConfigError("record: give either --only-new or --force, which begins the recording anew")
-    return make_recorder(
-        settings,
-        options.out,
-        upstreams,
-        load_dialects(),
-        silence=options.timeout,
-        only_new=options.only_new,
-        force=options.force,
-    )
+        signal.signal(signal.SIGTERM, before)
 
 
 def _greeting(url: str, path: Path, dialects: Mapping[str, Dialect], upstreams: Upstreams) -> str:
