@@ -18,13 +18,14 @@ from mockserver.cli.command import Command, argument, checked_names, print_error
 from mockserver.core.calls import by_name
 from mockserver.core.failures import Refusal
 from mockserver.core.installed import load_dialects
-from mockserver.core.messages import pluralize
+from mockserver.core.messages import pluralize, shortened
 from mockserver.core.timeline import Reply
 from mockserver.pipeline import complete
 from mockserver.recordings import CIRCUMSTANCES, Lost, Recorded, events_of, is_significant, parsed, scripted_output
 from mockserver.recordings.stubs import complaints
 from mockserver.recordings.traffic import exchanges_in
 from mockserver.routes import Routes
+from mockserver.server.logs import printable
 from mockserver.state.context import refuse
 from mockserver.state.settings import Settings
 from mockserver.state.stubs.parse_replies import is_stream
@@ -219,15 +220,11 @@ def compare_recordings(options: argparse.Namespace) -> int:
             more = f" and {len(places) - 4} more" if len(places) > 4 else ""
             print(f"\n{kind}  ({'; '.join(places[:4])}{more})")
         for where, recorded, answered in differences:
-            print(f"  {where}: recorded {_short(recorded)}, answered {_short(answered)}")
+            theirs, ours = (printable(shortened(each)) or "nothing" for each in (recorded, answered))
+            print(f"  {where}: recorded {theirs}, answered {ours}")
     if not compared:
         print_error("nothing could be compared")
     return 0 if compared and not different else 1
-
-
-def _short(text: str) -> str:
-    words = " ".join(text.split()) or "nothing"
-    return words if len(words) <= 160 else f"{words[:160]}..."
 
 
 COMMAND = Command(

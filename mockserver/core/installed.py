@@ -24,6 +24,7 @@ from mockserver.core.calls import Call, Headers
 from mockserver.core.dialects import EDITIONS, Dialect, Edition, Operation, RequestScope, no_read, no_write
 from mockserver.core.failures import FailureKind, Refusal
 from mockserver.core.generation import GenerationRequest
+from mockserver.core.messages import shortened
 from mockserver.core.timeline import RawHeaders, Reply
 
 GROUP = "mockserver.dialects"
@@ -266,4 +267,4 @@ def _misfits(function: Any, given: Any, place: str) -> Iterator[str]:
 
 def _shown(value: object) -> str:
     text = str(value) if isinstance(value, str) and type(value) is not str else repr(value)
-    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
+    return shortened(text, _LONGEST)

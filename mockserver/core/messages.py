@@ -74,6 +74,11 @@ def short_repr(value: object) -> str:
     return text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}... ({len(text)} characters)"
 
 
+def shortened(text: str, most: int = _MOST_SHOWN) -> str:
+    """A text, cut where it is longer than so many characters."""
+    return text if len(text) <= most else f"{text[:most]}..."
+
+
 def pluralize(number: int, noun: str, plural: str = "") -> str:
     """A number with its noun, as `1 stub` and `2 stubs`; the plural of the noun may be irregular."""
     return f"{number} {noun if number == 1 else plural or f'{noun}s'}"

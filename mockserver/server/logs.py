@@ -17,6 +17,7 @@ from typing import Any
 import orjson
 
 from mockserver.core.generation import Usage
+from mockserver.core.messages import shortened
 from mockserver.core.secrets import masked_text
 from mockserver.state.journal.exchanges import Exchange
 
@@ -56,7 +57,7 @@ class AccessLine:
         else:
             asked = masked_text(exchange.path)
             if len(asked) > _LONGEST_PATH:
-                asked = f"{_shortened(asked, _LONGEST_PATH)} ({len(asked):,} characters)"
+                asked = f"{shortened(asked, _LONGEST_PATH)} ({len(asked):,} characters)"
         asked = f"{exchange.call.method if plan is None else plan.context.route.dialect.name} {asked}"
         status, failure = _status(exchange)
         space = f"[{exchange.namespace}] " if exchange.namespace else ""
@@ -78,7 +79,7 @@ class AccessLine:
         if record.given_up:
             parts.append(f"ended by the server after {record.events_sent} events")
         if (plan is None or plan.refusal is not None) and (reason := _reason(exchange)):
-            parts.append(_shortened(masked_text(reason), _LONGEST_REASON))
+            parts.append(shortened(masked_text(reason), _LONGEST_REASON))
         return printable(", ".join(parts))
 
     @property
@@ -258,10 +259,6 @@ def _reason(exchange: Exchange) -> str | None:
 def duration(seconds: float) -> str:
     """A duration as people read it."""
     return f"{seconds * 1000:.0f} ms" if seconds < 10 else f"{seconds:.1f} s"
-
-
-def _shortened(text: str, most: int) -> str:
-    return text if len(text) <= most else f"{text[:most]}..."
 
 
 def printable(text: str) -> str:

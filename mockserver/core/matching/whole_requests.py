@@ -22,7 +22,7 @@ from urllib.parse import parse_qsl
 from mockserver.core.caches import cache_short
 from mockserver.core.json_values import EVERY, Path, read_path, step_text
 from mockserver.core.matching.values import CriteriaError
-from mockserver.core.messages import short_repr
+from mockserver.core.messages import short_repr, shortened
 from mockserver.core.regexes import Regex, RegexError, read_regex
 from mockserver.core.secrets import is_secret, masked_body, masked_query
 
@@ -217,5 +217,4 @@ def _shown(recorded: str, given: str) -> tuple[str, str]:
         alike = next((at for at, (one, other) in enumerate(zip(recorded, given, strict=False)) if one != other), 0)
         start = max(alike - _BEFORE, 0)
     both = [f"...{each[start:]}" if start else each for each in (recorded, given)]
-    one, other = (each if len(each) <= _LONGEST else f"{each[:_LONGEST]}..." for each in both)
-    return one, other
+    return shortened(both[0], _LONGEST), shortened(both[1], _LONGEST)

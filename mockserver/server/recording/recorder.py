@@ -19,6 +19,7 @@ from starlette.types import Receive, Send
 from mockserver.core.calls import Call, Headers
 from mockserver.core.dialects import Dialect
 from mockserver.core.failures import SimulatorError
+from mockserver.core.messages import shortened
 from mockserver.core.secrets import masked_text
 from mockserver.core.timeline import ConnectionFault, Timeline
 from mockserver.server.asgi import WELL, ClientLeftError, live, read_body, refuse_websocket, send_json
@@ -39,8 +40,6 @@ _CONNECT = 10.0
 _SETTLED = frozenset((b"host", b"content-length", b"accept-encoding", b"expect"))
 # Loggers that would show the whole URL of each request, with the keys in its query.
 _LOGGERS = ("httpx", "httpcore")
-# How many characters of a path are shown.
-_MOST_SHOWN = 160
 # How an answer ends here if the vendor's is broken off, by the error that says so.
 _ENDINGS: tuple[tuple[type[Exception], ConnectionFault], ...] = (
     (httpx.TimeoutException, ConnectionFault("hang")),
@@ -260,7 +259,7 @@ async def _break_off(ending: ConnectionFault, wire: Wire | None) -> None:
 
 async def _deny(send: Send, method: str, path: str, simulator_error: SimulatorError) -> None:
     """Answer in our own words, which are not recorded."""
-    refusal = f"{method} {_shown(path)} -> {simulator_error.status}: {simulator_error.message}"
+    refusal = f"{method} {shortened(masked_text(path))} -> {simulator_error.status}: {simulator_error.message}"
     log.warning("%s", printable(refusal))
     await send_json(send, simulator_error.status, simulator_error.body)
 
@@ -324,12 +323,7 @@ def _causes(error: BaseException | None) -> Iterator[BaseException]:
 
 def _summary(target: Target, call: Call, course: str) -> str:
     """An exchange in one line, with how it went."""
-    return printable(f"{target.route.dialect.name} {call.method} {_shown(target.path)} -> {course}")
-
-
-def _shown(path: str) -> str:
-    path = masked_text(path)
-    return path if len(path) <= _MOST_SHOWN else f"{path[:_MOST_SHOWN]}..."
+    return printable(f"{target.route.dialect.name} {call.method} {shortened(masked_text(target.path))} -> {course}")
 
 
 def _course(recorded: RecordedExchange) -> Iterator[str]:
