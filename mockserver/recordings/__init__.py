@@ -41,9 +41,8 @@ class RecordingError(ValueError):
 class Recorded(NamedTuple):
     """One exchange as it was recorded: `place` is where in the recording, `dialect` whose API it used, if known.
 
-    Header names are in lower case. `first` is when the answer began, in seconds after the request, `gap` the average
-    time between the events of a stream; both are None if they were not recorded. `times` are when the events of a
-    stream arrived; empty if that was not recorded of each.
+    Header names are in lower case. `times` are when the events of a stream arrived, or a body, in seconds after the
+    request; empty if that was not recorded.
     """
 
     place: str
@@ -57,8 +56,6 @@ class Recorded(NamedTuple):
     answered: Mapping[str, str]
     answer: bytes
     dialect: str | None = None
-    first: float | None = None
-    gap: float | None = None
     times: tuple[float, ...] = ()
 
     @property

@@ -27,7 +27,7 @@ from mockserver.routes import Routes
 from mockserver.state.context import RouteMatch
 from mockserver.state.facts import RequestFacts
 from mockserver.state.settings import ConfigError, Settings
-from mockserver.state.stubs.parse_replies import is_stream, with_files
+from mockserver.state.stubs.parse_replies import with_files
 from mockserver.state.stubs.parse_stubs import EXACT, read_stub
 from mockserver.state.stubs.stub import Stub
 from mockserver.state.stubs.values import StubError
@@ -46,8 +46,6 @@ _VARYING = re.compile(r".*rate-?limit.*|(?:x-)?request-id")
 _SUFFIXES = {"text/event-stream": ".sse", "application/json": ".json", "text/html": ".html", "text/plain": ".txt"}
 _STREAM = "text/event-stream"
 _TIMES_HEAD = "# When each event was sent, in seconds after the request.\n"
-# Times are rounded to microseconds.
-_DIGITS = 6
 
 
 class Replaying(NamedTuple):
@@ -283,13 +281,11 @@ class _Replies:
         reply |= {"headers": headers} if headers else {}
         if not (self._paced and asks_model):
             return reply
-        # Each event of a stream comes at its recorded time, else after the average gap.
-        if recorded.times and recorded.answer and is_stream(content_type):
-            lines = "".join(f"{round(time, _DIGITS):.{_DIGITS}f}\n" for time in recorded.times)
+        if recorded.times and recorded.answer and recorded.streamed:
+            lines = "".join(f"{time:.6f}\n" for time in recorded.times)
             reply["event_times"] = self._file(f"{_TIMES_HEAD}{lines}".encode(), name, ".times")
-        elif recorded.first is not None:
-            gap = "" if recorded.gap is None else f", itl={round(recorded.gap * 1000, _DIGITS - 3):g}ms"
-            reply["latency"] = f"ttft={round(recorded.first * 1000, _DIGITS - 3):g}ms{gap}"
+        elif recorded.times:
+            reply["latency"] = f"ttft={round(recorded.times[0] * 1000, 3):g}ms"
         return reply
 
     def request(self, body: Any, name: str) -> Mapping[str, str]:

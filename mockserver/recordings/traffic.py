@@ -11,7 +11,6 @@ from binascii import Error as Base64Error
 from codecs import BOM_UTF8
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
-from itertools import pairwise
 from math import inf
 from typing import Any
 from urllib.parse import urlsplit
@@ -22,7 +21,7 @@ from mockserver.core.json_values import DEEPEST
 from mockserver.recordings import Lost, LostError, Recorded, RecordingError, by_lower_name, event_times
 from mockserver.state.journal.transcripts import MOST_EVENTS
 from mockserver.state.settings import ConfigError
-from mockserver.state.stubs.parse_replies import events_in
+from mockserver.state.stubs.parse_replies import events_in, is_stream
 
 _WANTED = "expected a journal (journal.jsonl of the admin API), an HTTP Archive (HAR) or a cassette of vcrpy"
 # The content encodings that can be decompressed here, and what lets zlib find out by itself which it is.
@@ -139,7 +138,7 @@ def _check_types(recorded: Recorded) -> None:
         raise TypeError("dialect: not a text")
     if not isinstance(recorded.status, int) or not 100 <= recorded.status <= 599:
         raise ValueError("status: not a status")
-    if [*recorded.times] != sorted(recorded.times) or (recorded.first or 0) < 0 or (recorded.gap or 0) < 0:
+    if [0.0, *recorded.times] != sorted([0.0, *recorded.times]):
         raise ValueError("times: not in order")
 
 
@@ -164,8 +163,12 @@ def _of_journal(place: str, exchange: Mapping[str, Any]) -> Recorded:
     pieces = [_bytes_under("data", event) for event in events] if streamed else []
     body = b"".join(pieces) if streamed else _bytes_under("body", answer)
     read = _decompressed(body, answered)
-    times = [event["sent"] for event in events if event["sent"] is not None]
-    gaps = [later - earlier for earlier, later in pairwise(times)] if streamed else []
+    sent = [event["sent"] for event in events if event["sent"] is not None]
+    if streamed:
+        # Of a compressed stream the pieces are no events.
+        times = event_times(events_in(body), pieces, sent) if len(sent) == len(pieces) and read is body else []
+    else:
+        times = sent[:1]
     return Recorded(
         place=place,
         method=exchange["method"],
@@ -178,9 +181,7 @@ def _of_journal(place: str, exchange: Mapping[str, Any]) -> Recorded:
         answered=answered,
         answer=read,
         dialect=exchange.get("dialect"),
-        first=times[0] if times else None,
-        gap=sum(gaps) / len(gaps) if gaps else None,
-        times=tuple(event_times(events_in(body), pieces, times)) if len(times) == len(pieces) and read is body else (),
+        times=tuple(times),
     )
 
 
@@ -205,8 +206,13 @@ def _of_archive(place: str, entry: Mapping[str, Any]) -> Recorded:
     sent = _posted(request)
     if sent is None:
         raise LostError("the body of its request was not recorded")
-    timings, later = entry.get("timings", {}), (body.count(b"\n\n") or body.count(b"\r\n\r\n")) - 1
-    receiving = _seconds(timings.get("receive"))
+    answered = by_lower_name((each["name"], each["value"]) for each in response.get("headers", ()))
+    timings, events = (
+        entry.get("timings", {}),
+        len(events_in(body)) if is_stream(answered.get("content-type", "")) else 1,
+    )
+    first, receiving = _seconds(timings.get("wait")), _seconds(timings.get("receive")) or 0.0
+    gap = receiving / max(events - 1, 1)
     return Recorded(
         place=place,
         method=request["method"],
@@ -216,11 +222,10 @@ def _of_archive(place: str, entry: Mapping[str, Any]) -> Recorded:
         headers=by_lower_name((each["name"], each["value"]) for each in request.get("headers", ())),
         body=sent,
         status=response["status"],
-        answered=by_lower_name((each["name"], each["value"]) for each in response.get("headers", ())),
+        answered=answered,
         answer=body,
         dialect=own.get("dialect"),
-        first=_seconds(timings.get("wait")),
-        gap=None if receiving is None or later < 1 else receiving / later,
+        times=() if first is None else tuple(first + number * gap for number in range(events)),
     )
 
 

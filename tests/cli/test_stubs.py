@@ -598,7 +598,7 @@ def test_a_stub_is_as_fast_as_was_recorded_when_asked_to_be(tmp_path: Path, caps
     recording.write_text(json.dumps(archive(entry(asked, content, "text/event-stream", **where, **times))))
     assert main(["stubs", str(recording), "--pace", "--out", str(tmp_path / "made")]) == 0
     [stub] = tomllib.loads((tmp_path / "made" / "one.toml").read_text())["stub"]
-    assert stub["reply"]["latency"] == "ttft=250.5ms, itl=30ms"
+    assert stub["reply"]["event_times"] == "_one/one-1.times"
     with MockServer(stubs=str(tmp_path / "made")) as server:
         exchange(server.url, "POST", "/cerebras/v1/completions", asked)
         assert [event["due"] for event in server.last.events] == pytest.approx([0.2505, 0.2805, 0.3105])
