@@ -31,7 +31,8 @@ def read_toml(text: str) -> dict[str, Any]:
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise TomlError(str(error)) from None
+        unquoted = "; a text needs quotes" if str(error).startswith("Invalid value") else ""
+        raise TomlError(f"{error}{unquoted}") from None
     except RecursionError:
         raise TomlError("it is nested too deeply") from None
     except ValueError:
@@ -45,8 +46,7 @@ def read_toml_value(text: str) -> Any:
         return read_toml(f"{_NAME}{text}")["value"]
     except TomlError as error:
         found = _IN_LINE_1.sub(lambda place: f"(at column {int(place[1]) - len(_NAME)})", str(error))
-        unquoted = "; a text needs quotes" if found.startswith("Invalid value") else ""
-        raise TomlError(f"{found}{unquoted}") from None
+        raise TomlError(found) from None
 
 
 def _check_levels(text: str) -> None:

@@ -169,6 +169,7 @@ def test_every_option_has_its_environment_variable() -> None:
 @pytest.mark.parametrize(
     "text, complaint",
     [
+        ("latency = off", "mock.toml: Invalid value (at line 1, column 11); a text needs quotes"),
         ("sed = 1", "mock.toml, line 1: sed: unknown key 'sed'. Did you mean 'seed'?"),
         ("\nport = 70000", "mock.toml, line 2: port: 70000 is not a whole number from 0 to 65535"),
         (
