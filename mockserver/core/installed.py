@@ -101,6 +101,8 @@ def _entries_in(folder: str) -> Iterator[tuple[str, str]]:
 
 _ROUTE = re.compile(r"[A-Z]+ /(?:[^/{}]|{\w+}|(?<!/)/)*")
 _VARIABLE = re.compile(r"{\w+}")
+_NAME = re.compile(r"(?!ns$)[a-z0-9][a-z0-9_-]*")
+_HOST = re.compile(r"[a-z0-9-]+(?:\.[a-z0-9-]+)*")
 
 
 def defects_of(dialect: Dialect) -> Iterator[str]:
@@ -110,6 +112,11 @@ def defects_of(dialect: Dialect) -> Iterator[str]:
     yield from mistyped
     if mistyped:
         return
+    if not _NAME.fullmatch(dialect.name):
+        yield f"name is {dialect.name!r}, but paths begin with it: a-z, 0-9, _ and - are possible, and 'ns' is not"
+    yield from (
+        f"hosts: {each!r} is no host name, as api.example" for each in dialect.hosts if not _HOST.fullmatch(each)
+    )
     seen = set[object]()
     for operation in dialect.operations:
         said, reads = f"operation {operation.name}", operation.read is not no_read

@@ -229,6 +229,8 @@ READING = Operation("ask", "POST", ("/ask",), Schemas("CompletionRequest"), read
 MISTAKES: list[tuple[dict[str, Any], str]] = [
     ({"models": ("oak-1",)}, "models[0] is 'oak-1', not a Model"),
     ({"hosts": "oak.example"}, "hosts is 'oak.example', not a tuple"),
+    ({"hosts": ("https://oak.example/v1",)}, "hosts: 'https://oak.example/v1' is no host name, as api.example"),
+    ({"name": "oak/v2"}, "name is 'oak/v2', but paths begin with it: a-z, 0-9, _ and - are possible, and 'ns' is not"),
     ({"claims": "oak-.+"}, "claims is 'oak-.+', not a compiled pattern"),
     ({"credentials": "authorization"}, "credentials is 'authorization', not a function"),
     ({"finishes": re.compile("end")}, "finishes is re.compile('end'), not a compiled pattern of bytes"),
