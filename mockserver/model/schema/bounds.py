@@ -13,7 +13,7 @@ that publish theirs have smaller ones.
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from mockserver.model.regex.sizes import size_of
@@ -118,25 +118,13 @@ def _patterns(schema: Mapping[str, Any]) -> Iterator[str]:
 class Reach(NamedTuple):
     """Which values may be checked against a schema: `visits` along a path, by the depth of the value.
 
-    If it is `finite`, deeper values make no more visits than the last. `leads` are the schemas that each one applies,
-    `efforts` the visits of each, if some schema contains itself. `loose` are the states of large patterns that may have
-    to be followed for each character of a text.
+    If it is `finite`, deeper values make no more visits than the last. `loose` are the states of large patterns that
+    may have to be followed for each character of a text.
     """
 
     visits: tuple[int, ...]
     finite: bool
-    leads: Mapping[Node, Sequence[Node]]
-    efforts: Mapping[Node, int]
     loose: int = 0
-
-    def size(self, start: Node) -> int:
-        """How many schemas a validator of one has."""
-        found, waiting = {start}, [start]
-        while waiting:
-            further = [node for node in self.leads.get(waiting.pop(), ()) if node not in found]
-            found.update(further)
-            waiting += further
-        return len(found)
 
     def guarded(self, accepts: Callable[[object], bool]) -> Callable[[object], bool]:
         """A check that a value fails which would take too long to check."""
@@ -168,7 +156,7 @@ class Reach(NamedTuple):
         return size * self.visits[min(depth, len(self.visits) - 1)] <= MOST_CHECKED
 
 
-class _Part:
+class Part:
     """A subschema, and those that it applies: `beside` to the same value, by `references` too, `below` to its parts.
 
     `applied` are all that it applies to the same value, `leads` those to its parts as well.
@@ -200,39 +188,43 @@ class _Part:
 
 def reach_of(root: Node) -> Reach:
     """How large values may be for a check of them to end soon. Raises SchemaLimitError if it ends soon for none."""
-    parts: dict[Node, _Part] = {}
     if not isinstance(root.schema, dict):
-        return Reach((1,), finite=True, leads={}, efforts={})
-
-    def part_of(node: Node) -> _Part:
-        if node not in parts:
-            parts[node] = _Part(node)
-        return parts[node]
-
-    order, recursive = _inner_first([root], lambda node: part_of(node).leads)
+        return Reach((1,), finite=True)
+    order, recursive = _inner_first([root], lambda node: _part_of(node).leads)
     if recursive:
-        order, circles = _inner_first(order, lambda node: parts[node].applied)
+        order, circles = _inner_first(order, lambda node: _part_of(node).applied)
         if circles:
             raise InvalidSchemaError("A reference in it leads back to itself for the same value")
-    visits, finite = _count_visits([parts[node] for node in order], parts, recursive=bool(recursive))
-    leads = {node: part.leads for node, part in parts.items()}
-    efforts = {node: part.visits for node, part in parts.items()} if recursive else {}
-    return Reach(visits, finite, leads, efforts, sum(part.loose for part in parts.values()))
+    parts = [_part_of(node) for node in order]
+    visits, finite = _count_visits(parts, recursive=bool(recursive))
+    return Reach(visits, finite, sum(part.loose for part in parts))
+
+
+def size_from(start: Node) -> int:
+    """How many schemas a validator of one has."""
+    return len(_inner_first([start], lambda node: _part_of(node).leads)[0])
 
 
 def lead_back(nodes: Iterable[Node]) -> bool:
     """Whether one of some schemas leads back to itself, by references and by what it contains."""
-    return _inner_first(nodes, lambda node: _Part(node).leads)[1] > 0
+    return _inner_first(nodes, lambda node: _part_of(node).leads)[1] > 0
 
 
-def _count_visits(order: list[_Part], parts: dict[Node, _Part], *, recursive: bool) -> tuple[tuple[int, ...], bool]:
+def _part_of(node: Node) -> Part:
+    if node.part is None:
+        node.part = Part(node)
+    part: Part = node.part
+    return part
+
+
+def _count_visits(order: list[Part], *, recursive: bool) -> tuple[tuple[int, ...], bool]:
     found: list[int] = []
     depths = max(min(_MOST_DEPTHS, _MOST_COUNTS // len(order)), 1) if recursive else 1
     for _ in range(depths):
         changed = False
         for part in order:
             visits = part.visits
-            _count(part, parts)
+            _count(part)
             changed = changed or visits != part.visits
         if not found and sum(part.sifted for part in order if part.unevaluated) > MOST_SIFTED:
             raise SchemaLimitError("Its unevaluatedProperties or unevaluatedItems look through too many schemas")
@@ -247,12 +239,12 @@ def _count_visits(order: list[_Part], parts: dict[Node, _Part], *, recursive: bo
     return tuple(found), False
 
 
-def _count(part: _Part, parts: Mapping[Node, _Part]) -> None:
-    applied = [parts[node] for node in part.applied]
+def _count(part: Part) -> None:
+    applied = [node.part for node in part.applied]
     part.sifted = min(sum(each.visits + each.sifted for each in applied), MOST_CHECKED + 1)
 
     def visits(nodes: Iterable[Node]) -> Iterator[int]:
-        return (parts[node].visits for node in nodes)
+        return (node.part.visits for node in nodes)
 
     below = max(
         max(visits(part.properties), default=0) + sum(visits(part.patterned)),

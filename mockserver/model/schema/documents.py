@@ -17,9 +17,11 @@ from mockserver.model.schema.bounds import (
     MOST_BUILT,
     MOST_FOLLOWED,
     MOST_SPELLED,
+    Part,
     check_size,
     lead_back,
     reach_of,
+    size_from,
 )
 
 # The base URI of documents without an `$id`: relative references need one.
@@ -32,7 +34,6 @@ _METASCHEMAS = {
     6: "http://json-schema.org/draft-06/schema#",
     4: "http://json-schema.org/draft-04/schema#",
 }
-DRAFTS = tuple(_METASCHEMAS)
 # How validators search with patterns.
 _PATTERNS = jsonschema_rs.FancyRegexOptions(backtrack_limit=MOST_BACKTRACKS)
 # The bytes of a validator, roughly: of every one, and for each state of its patterns.
@@ -48,15 +49,17 @@ _HELD = dict.fromkeys(NAMED, "named") | dict.fromkeys(VALUES, "values")
 
 
 class SchemaNode:
-    """A subschema, exactly one for each place, so that nodes compare by identity. `place` is its JSON pointer."""
+    """A subschema, exactly one for each place, so that nodes compare by identity. `place` is its JSON pointer, `part`
+    what is known of its cost (`bounds.py`)."""
 
-    __slots__ = ("_validator", "base", "document", "place", "schema")
+    __slots__ = ("_validator", "base", "document", "part", "place", "schema")
 
     def __init__(self, document: "Document", schema: Any, base: str, place: str) -> None:
         self.document = document
         self.schema = schema
         self.base = base
         self.place = place
+        self.part: Part | None = None
         self._validator: Callable[[object], bool] | None = None
 
     def child(self, *keys: str | int) -> "SchemaNode":
@@ -73,6 +76,16 @@ class SchemaNode:
         if self._validator is None:
             self._validator = self.document.validator_at(self)
         return self._validator(value)
+
+    @property
+    def effort(self) -> int:
+        """How many schemas it leads to along one path: the fewer, the sooner a value ends."""
+        return 0 if self.part is None else self.part.visits
+
+    @property
+    def is_null(self) -> bool:
+        """Whether it says that a value is null."""
+        return isinstance(self.schema, dict) and self.schema.get("type") == "null"
 
 
 class Document:
@@ -162,7 +175,7 @@ class Document:
         if not node.place:
             return self.accepts
         if self._built <= MOST_BUILT:
-            self._built += self.reach.size(node)
+            self._built += size_from(node)
         if self._built > MOST_BUILT:
             return _accept_anything
         try:

@@ -6,14 +6,13 @@ validator: what must not hold, what counts as evaluated, which branches of `oneO
 asks for such a thing is one of the `checks`, against which finished values are held.
 """
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from copy import copy
-from functools import partial
+from math import inf
 from typing import Any, NamedTuple
 
 from mockserver.core.json_values import ValueSet
-from mockserver.core.seeding import Draws
-from mockserver.model.schema.documents import DRAFTS, SchemaNode, matcher
+from mockserver.model.schema.documents import SchemaNode, matcher
 
 TYPES = ("object", "string", "number", "array", "boolean", "null")
 # So many merged schemas of a document are kept, some kilobytes each: those nearest to its root, which come first.
@@ -28,7 +27,20 @@ class Containing(NamedTuple):
 
     node: SchemaNode
     least: int
-    most: int | None
+    most: float
+
+
+def merged(kept: dict[Hashable, Any], nodes: Branch, before: "MergedSchema | None" = None) -> "MergedSchema":
+    """What schemas ask for together, and with what was asked `before`. Nobody may change it: `kept` holds it."""
+    key = (before, *nodes)
+    found: MergedSchema | None = kept.get(key)
+    if found is None:
+        found = MergedSchema(kept) if before is None else before.without_alternatives()
+        for node in nodes:
+            found.add(node)
+        if len(kept) < _MOST_KEPT:
+            kept[key] = found
+    return found
 
 
 class MergedSchema:
@@ -40,7 +52,8 @@ class MergedSchema:
     `checks` are held against what is made by all this; `grids` are derived from it (`numbers.py`).
     """
 
-    def __init__(self) -> None:
+    def __init__(self, kept: dict[Hashable, Any]) -> None:
+        self.kept = kept
         self.dead = False
         self.types: tuple[str, ...] = TYPES
         self.whole = False
@@ -82,23 +95,128 @@ class MergedSchema:
 
     def add(self, node: SchemaNode) -> None:
         """Let a schema apply too."""
-        schema = node.schema
+        schema, draft = node.schema, node.document.draft
         if isinstance(schema, bool):
             self.dead = self.dead or not schema
         elif node not in self._seen:
             self._seen.add(node)
-            known = _KNOWN_IN[node.document.draft]
-            for keyword in ["$ref"] if "$ref" in schema and node.document.draft <= 7 else schema:
-                grow = known.get(keyword)
-                if grow is not None:
-                    grow(self, node, keyword, schema[keyword])
+            for keyword in ["$ref"] if "$ref" in schema and draft <= 7 else schema:
+                if _SINCE.get(keyword, draft) <= draft:
+                    self._grow(node, keyword, schema[keyword])
 
-    def narrow(self, types: Sequence[str]) -> None:
+    def _grow(self, node: SchemaNode, keyword: str, value: Any) -> None:
+        schema, rules = node.schema, self.rules
+        if keyword in _CHECKED:
+            self.checks[node] = None
+        if keyword in _NARROWEST and not isinstance(value, bool):
+            # In draft 4 `exclusiveMinimum` is a boolean that belongs to `minimum`.
+            strict = f"exclusiveM{keyword[1:]}"
+            name = strict if schema.get(strict) is True else keyword
+            value = int(value) if isinstance(value, float) and value.is_integer() else value
+            rules[name] = _NARROWEST[keyword](value, rules.get(name, value))
+        elif keyword in _COLLECTED:
+            self._collect(keyword, value)
+        elif keyword in _COLLECTED_SCHEMAS:
+            self._collect(keyword, node.child(keyword))
+        match keyword:
+            case "type":
+                names = [value] if isinstance(value, str) else value
+                self.whole = self.whole or ("integer" in names and "number" not in names and "number" in self.types)
+                self._narrow(["number" if name == "integer" else name for name in names])
+            case "enum" | "const":
+                values = value if keyword == "enum" else [value]
+                self.values = values if self.values is None else [*filter(ValueSet(values).__contains__, self.values)]
+                self.dead = self.dead or not self.values
+            case "properties":
+                for name in value:
+                    self.properties[name] = (*self.properties.get(name, ()), node.child(keyword, name))
+            case "patternProperties" | "additionalProperties":
+                self.patterns += len(value) if keyword == "patternProperties" else 0
+                self.open_shapes += () if node in self.open_shapes[-1:] else (node,)
+            case "items" | "prefixItems" | "additionalItems":
+                self.arrays += () if node in self.arrays[-1:] else (node,)
+            case "required" if isinstance(value, list):  # in draft 3 it was a boolean
+                self.required.update(dict.fromkeys(value))
+            case "dependentRequired" | "dependentSchemas" | "dependencies":
+                self._depend(node, keyword, value)
+            case "contains":
+                counted = schema if node.document.draft >= 2019 else {}
+                least, most = counted.get("minContains", 1), counted.get("maxContains", inf)
+                self._collect(keyword, Containing(node.child(keyword), int(least), most))
+            case "uniqueItems":
+                rules[keyword] = rules.get(keyword) or value
+            case "contentEncoding" | "contentMediaType":
+                # A text in an encoding or of a media type has that format.
+                if value == "base64" or (value == "application/json" and "contentEncoding" not in schema):
+                    self._collect("format", value.removeprefix("application/"))
+            case "default":
+                self._collect("samples", value)
+            case "examples" | "example":
+                for each in value if isinstance(value, list) else [value]:
+                    self._collect("samples", each)
+            case "title" | "description" if isinstance(value, str):
+                self._collect("hints", value)
+            case "allOf":
+                for place in range(len(value)):
+                    self.add(node.child(keyword, place))
+            case "anyOf" | "oneOf":
+                self._choose(*((node.child(keyword, place),) for place in range(len(value))))
+            case "not" if isinstance(value, dict) and value.keys() == {"pattern"}:
+                self._narrow(["string"])
+                self._collect("not_pattern", value["pattern"])
+            case "if" if "then" in schema or "else" in schema:
+                self.checks[node] = None
+                met, other = ((node.child(name),) if name in schema else () for name in ("then", "else"))
+                self._choose(other, (node.child(keyword), *met))
+            case "$ref" | "$dynamicRef" | "$recursiveRef":
+                found = node.document.targets(node, keyword)
+                if found:
+                    self._choose(*((each,) for each in found))
+                else:
+                    # It may lead to a metaschema.
+                    self.checks[node] = None
+
+    def _collect(self, keyword: str, value: Any) -> None:
+        self.rules[keyword] = (*self.rules.get(keyword, ()), value)
+
+    def _depend(self, node: SchemaNode, keyword: str, value: dict[str, Any]) -> None:
+        """What depends on the presence of a property: others (a list), or a schema."""
+        for name, part in value.items():
+            if isinstance(part, list):
+                self.dependents[name] = (*self.dependents.get(name, ()), *part)
+            else:
+                self.checks[node] = None
+                wanted = name in self.required or name in node.schema.get("properties", {})
+                present: Branch = (node.child(keyword, name),)
+                self._choose(*([present, ()] if wanted else [(), present]))
+
+    def ways(
+        self,
+        ordered: Callable[[Sequence[Branch]], Sequence[Branch]],
+        spend: Callable[[int], None],
+        others: Sequence[Sequence[Branch]] = (),
+    ) -> Iterator["MergedSchema"]:
+        """Every merged schema that this one leads to by its alternatives, and by `others`.
+
+        `ordered` says in which order branches are tried, `spend` is told how many steps it takes, and may raise.
+        """
+        if self.dead:
+            return
+        alternatives = [*others, *self.alternatives]
+        if not alternatives:
+            yield self
+            return
+        for option in ordered(alternatives[0]):
+            # A copy is made, too.
+            spend(1 + self.size // 1000)
+            yield from merged(self.kept, option, self).ways(ordered, spend, alternatives[1:])
+
+    def _narrow(self, types: Sequence[str]) -> None:
         """Restrict it to these types."""
         self.types = tuple(name for name in self.types if name in types)
         self.dead = self.dead or not self.types
 
-    def choose(self, *options: Branch) -> None:
+    def _choose(self, *options: Branch) -> None:
         """Let one of several branches apply too."""
         if len(options) == 1:
             for node in options[0]:
@@ -150,171 +268,18 @@ def prefix_length(node: SchemaNode) -> int:
     return len(node.schema.get("prefixItems", ())) if node.document.draft >= 2020 else 0
 
 
-# --- keywords ---------------------------------------------------------------------------------------------------------
-
-# Lets a merged schema grow by a keyword, given the schema and its value.
-_Keyword = Callable[[MergedSchema, SchemaNode, str, Any], None]
-
-
-def _type(into: MergedSchema, node: SchemaNode, keyword: str, value: Any) -> None:
-    names = [value] if isinstance(value, str) else value
-    if "integer" in names and "number" not in names and "number" in into.types:
-        into.whole = True
-    into.narrow(["number" if name == "integer" else name for name in names])
-
-
-def _enum(into: MergedSchema, node: SchemaNode, keyword: str, value: Any) -> None:
-    value = [value] if keyword == "const" else value
-    allowed = None if into.values is None else ValueSet(value)
-    into.values = list(value) if allowed is None else [each for each in into.values or () if each in allowed]
-    into.dead = into.dead or not into.values
-
-
-def _bound(into: MergedSchema, node: SchemaNode, keyword: str, value: Any) -> None:
-    # In draft 4 `exclusiveMinimum` is a boolean that belongs to `minimum`.
-    if not isinstance(value, bool):
-        strict = f"exclusiveM{keyword[1:]}"
-        keyword = strict if node.schema.get(strict) is True else keyword
-        nearer = max if keyword.endswith("inimum") else min
-        into.rules[keyword] = nearer(value, into.rules.get(keyword, value))
-
-
-def _size(into: MergedSchema, node: SchemaNode, keyword: str, value: Any) -> None:
-    nearer = max if keyword.startswith("min") else min
-    into.rules[keyword] = nearer(int(value), into.rules.get(keyword, int(value)))
-
-
-def _listed(into: MergedSchema, node: SchemaNode, keyword: str, value: Any, name: str = "") -> None:
-    """A keyword whose values are collected, since all of them apply."""
-    into.rules[name or keyword] = (*into.rules.get(name or keyword, ()), value)
-
-
-def _schema(into: MergedSchema, node: SchemaNode, keyword: str, value: Any) -> None:
-    _listed(into, node, keyword, node.child(keyword))
-
-
-def _unevaluated(into: MergedSchema, node: SchemaNode, keyword: str, value: Any) -> None:
-    into.checks[node] = None
-    _schema(into, node, keyword, value)
-
-
-def _encoded(into: MergedSchema, node: SchemaNode, keyword: str, value: Any) -> None:
-    """The encoding or media type of a text, treated as a format."""
-    if value == "base64" or (value == "application/json" and "contentEncoding" not in node.schema):
-        _listed(into, node, "format", value.removeprefix("application/"))
-
-
-def _sample(into: MergedSchema, node: SchemaNode, keyword: str, value: Any) -> None:
-    for each in value if isinstance(value, list) and keyword != "default" else [value]:
-        _listed(into, node, "samples", each)
-
-
-def _hint(into: MergedSchema, node: SchemaNode, keyword: str, value: Any) -> None:
-    if isinstance(value, str):
-        _listed(into, node, "hints", value)
-
-
-def _properties(into: MergedSchema, node: SchemaNode, keyword: str, value: Any) -> None:
-    for name in value:
-        into.properties[name] = (*into.properties.get(name, ()), node.child("properties", name))
-
-
-def _open_shape(into: MergedSchema, node: SchemaNode, keyword: str, value: Any) -> None:
-    into.patterns += len(value) if keyword == "patternProperties" else 0
-    if node not in into.open_shapes[-1:]:
-        into.open_shapes += (node,)
-
-
-def _items(into: MergedSchema, node: SchemaNode, keyword: str, value: Any) -> None:
-    if node not in into.arrays[-1:]:
-        into.arrays += (node,)
-
-
-def _required(into: MergedSchema, node: SchemaNode, keyword: str, value: Any) -> None:
-    # In draft 3 it was a boolean.
-    if isinstance(value, list):
-        into.required.update(dict.fromkeys(value))
-
-
-def _dependent(into: MergedSchema, node: SchemaNode, keyword: str, value: Any) -> None:
-    """What depends on the presence of a property: others (a list), or a schema."""
-    for name, part in value.items():
-        if isinstance(part, list):
-            into.dependents[name] = (*into.dependents.get(name, ()), *part)
-        else:
-            into.checks[node] = None
-            wanted = name in into.required or name in node.schema.get("properties", {})
-            present: Branch = (node.child(keyword, name),)
-            into.choose(*([present, ()] if wanted else [(), present]))
-
-
-def _contains(into: MergedSchema, node: SchemaNode, keyword: str, value: Any) -> None:
-    counted = node.document.draft >= 2019
-    least = int(node.schema.get("minContains", 1)) if counted else 1
-    most = node.schema.get("maxContains") if counted else None
-    _listed(into, node, keyword, Containing(node.child(keyword), least, None if most is None else int(most)))
-    into.checks[node] = None
-
-
-def _all_of(into: MergedSchema, node: SchemaNode, keyword: str, value: Any) -> None:
-    for place in range(len(value)):
-        into.add(node.child(keyword, place))
-
-
-def _any_of(into: MergedSchema, node: SchemaNode, keyword: str, value: Any) -> None:
-    if keyword == "oneOf":
-        into.checks[node] = None
-    into.choose(*((node.child(keyword, place),) for place in range(len(value))))
-
-
-def _not(into: MergedSchema, node: SchemaNode, keyword: str, value: Any) -> None:
-    into.checks[node] = None
-    if isinstance(value, dict) and value.keys() == {"pattern"}:
-        into.narrow(["string"])
-        _listed(into, node, "not_pattern", value["pattern"])
-
-
-def _if(into: MergedSchema, node: SchemaNode, keyword: str, value: Any) -> None:
-    met, other = ((node.child(name),) if name in node.schema else () for name in ("then", "else"))
-    if met or other:
-        into.checks[node] = None
-        into.choose(other, (node.child("if"), *met))
-
-
-def _reference(into: MergedSchema, node: SchemaNode, keyword: str, value: Any) -> None:
-    """A reference; where it depends on what refers to the schema around it, whatever it may lead to."""
-    found = node.document.targets(node, keyword)
-    if not found or keyword != "$ref":
-        # It may lead to a metaschema, too.
-        into.checks[node] = None
-    if found:
-        into.choose(*((each,) for each in found))
-
-
-_KEYWORDS: dict[str, _Keyword] = {
-    "type": _type,
-    **dict.fromkeys(("enum", "const"), _enum),
-    **dict.fromkeys(("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"), _bound),
-    **dict.fromkeys(("minLength", "maxLength", "minProperties", "maxProperties", "minItems", "maxItems"), _size),
-    **dict.fromkeys(("pattern", "format", "multipleOf"), _listed),
-    **dict.fromkeys(("contentEncoding", "contentMediaType"), _encoded),
-    **dict.fromkeys(("examples", "example", "default"), _sample),
-    **dict.fromkeys(("title", "description"), _hint),
-    "properties": _properties,
-    **dict.fromkeys(("patternProperties", "additionalProperties"), _open_shape),
-    "required": _required,
-    "propertyNames": _schema,
-    **dict.fromkeys(("dependentRequired", "dependentSchemas", "dependencies"), _dependent),
-    **dict.fromkeys(("items", "prefixItems", "additionalItems"), _items),
-    "uniqueItems": lambda into, node, keyword, value: into.rules.update({keyword: into.get(keyword) or value}),
-    "contains": _contains,
-    **dict.fromkeys(("unevaluatedProperties", "unevaluatedItems"), _unevaluated),
-    "allOf": _all_of,
-    **dict.fromkeys(("anyOf", "oneOf"), _any_of),
-    "not": _not,
-    "if": _if,
-    **dict.fromkeys(("$ref", "$dynamicRef", "$recursiveRef"), _reference),
+# How two values of a keyword that are bounds become one.
+_NARROWEST: Mapping[str, Callable[[Any, Any], Any]] = {
+    **dict.fromkeys(("minimum", "exclusiveMinimum", "minLength", "minProperties", "minItems"), max),
+    **dict.fromkeys(("maximum", "exclusiveMaximum", "maxLength", "maxProperties", "maxItems"), min),
 }
+# Keywords whose values are collected, and those whose schema is.
+_COLLECTED = frozenset(("pattern", "format", "multipleOf"))
+_COLLECTED_SCHEMAS = frozenset(("propertyNames", "unevaluatedProperties", "unevaluatedItems"))
+# Keywords that ask for more than what is merged.
+_CHECKED = frozenset((
+    "oneOf", "not", "contains", "unevaluatedProperties", "unevaluatedItems", "$dynamicRef", "$recursiveRef",
+))  # fmt: skip
 # The first drafts that know a keyword; in earlier ones it means nothing, whatever its value.
 _SINCE = {
     **dict.fromkeys(("contains", "propertyNames"), 6),
@@ -323,73 +288,3 @@ _SINCE = {
     "$recursiveRef": 2019,
     **dict.fromkeys(("prefixItems", "$dynamicRef"), 2020),
 }
-_KNOWN_IN = {
-    draft: {keyword: grow for keyword, grow in _KEYWORDS.items() if _SINCE.get(keyword, draft) <= draft}
-    for draft in DRAFTS
-}
-
-
-# --- combinations -----------------------------------------------------------------------------------------------------
-
-
-def merged(kept: dict[Hashable, Any], nodes: Sequence[SchemaNode], before: MergedSchema | None = None) -> MergedSchema:
-    """What schemas ask for together, and with what was asked `before`. Nobody may change it: `kept` holds it."""
-    key = (before, *nodes)
-    found: MergedSchema | None = kept.get(key)
-    if found is None:
-        found = MergedSchema() if before is None else before.without_alternatives()
-        for node in nodes:
-            found.add(node)
-        if len(kept) < _MOST_KEPT:
-            kept[key] = found
-    return found
-
-
-def ways(
-    known: MergedSchema, kept: dict[Hashable, Any], draws: Draws, spend: Callable[[int], None], *, frugal: bool
-) -> Iterator[MergedSchema]:
-    """Every merged schema that this one leads to by its alternatives, the likeliest first.
-
-    `spend` is told how many steps it takes, and may raise. A `frugal` search takes what leads to least first.
-    """
-    return _combined(known, known.alternatives, partial(_ordered, draws=draws, frugal=frugal), kept, spend)
-
-
-def _combined(
-    known: MergedSchema,
-    alternatives: Sequence[Sequence[Branch]],
-    ordered: Callable[[Sequence[Branch]], Sequence[Branch]],
-    kept: dict[Hashable, Any],
-    spend: Callable[[int], None],
-) -> Iterator[MergedSchema]:
-    if known.dead:
-        return
-    if not alternatives:
-        yield known
-        return
-    options, *rest = alternatives
-    for option in ordered(options):
-        # A copy is made, too.
-        spend(1 + known.size // 1000)
-        further = merged(kept, option, known)
-        yield from _combined(further, [*rest, *further.alternatives], ordered, kept, spend)
-
-
-def _ordered(options: Sequence[Branch], *, draws: Draws, frugal: bool) -> Sequence[Branch]:
-    """Alternatives as they are tried: in drawn order, null seldom first; if frugal those that lead to least first."""
-    if frugal:
-        return sorted(options, key=lambda option: max(map(_effort, option), default=0))
-    if () in options:
-        return options
-    start = draws.below(len(options))
-    turned = [*options[start:], *options[:start]]
-    return sorted(turned, key=lambda option: all(map(_is_null, option))) if draws.below(8) else turned
-
-
-def _effort(node: SchemaNode) -> int:
-    """How many schemas one leads to, where they may lead back to themselves: the fewer, the sooner a value ends."""
-    return node.document.reach.efforts.get(node, 0)
-
-
-def _is_null(node: SchemaNode) -> bool:
-    return isinstance(node.schema, dict) and node.schema.get("type") == "null"

@@ -15,9 +15,9 @@ from typing import Any
 from mockserver.core.json_values import ValueSet, type_of
 from mockserver.core.seeding import Draws
 from mockserver.model.schema.documents import Document, SchemaNode
-from mockserver.model.schema.merged_schema import Branch, Containing, MergedSchema, merged, prefix_length, ways
+from mockserver.model.schema.merged_schema import Branch, Containing, MergedSchema, merged, prefix_length
 from mockserver.model.schema.numbers import numbers, range_of
-from mockserver.model.schema.texts import Setting, fits, matching, name_parts, texts
+from mockserver.model.schema.texts import Setting, matching, name_parts, texts
 
 # What a search gives for a value that there is none of; None is a value.
 NOTHING: Any = object()
@@ -123,7 +123,7 @@ class Search:
         known = merged(self._kept, nodes)
         if known.alternatives:
             self._spend(100 * known.size)
-        for way in ways(known, self._kept, self._draws, self._step, frugal=self._frugal):
+        for way in known.ways(self._ordered, self._step):
             if way.values is None:
                 candidates = self._candidates(way, name, depth, taken, safe=not (way.checks or barred or taken))
             else:
@@ -137,18 +137,25 @@ class Search:
                     return value
         return NOTHING
 
+    def _ordered(self, options: Sequence[Branch]) -> Sequence[Branch]:
+        """Branches as they are tried: in drawn order, null seldom first; if frugal those that lead to least first."""
+        if self._frugal:
+            return sorted(options, key=lambda option: max((node.effort for node in option), default=0))
+        if () in options:
+            return options
+        start = self._draws.below(len(options))
+        turned = [*options[start:], *options[:start]]
+        return sorted(turned, key=lambda option: option[0].is_null) if self._draws.below(8) else turned
+
     def _listed(self, way: MergedSchema, nodes: Branch, taken: ValueSet | None) -> Iterator[Any]:
         """The listed values that all schemas allow."""
         listed = way.values or ()
         start = self._draws.below(len(listed))
-        fit = fits(way)
         for value in (*listed[start:], *listed[:start]):
-            if taken is not None and value in taken:
-                continue
-            self._spend(len(listed) * (_COMPOSED if isinstance(value, dict | list) else 1))
-            fitting = type_of(value) in way.types and (not isinstance(value, str) or fit(value))
-            if fitting and all(node.holds(value) for node in nodes):
-                yield value
+            if type_of(value) in way.types and (taken is None or value not in taken):
+                self._spend(len(listed) * (_COMPOSED if isinstance(value, dict | list) else 1))
+                if all(node.holds(value) for node in nodes):
+                    yield value
 
     def _candidates(
         self, way: MergedSchema, name: str, depth: int, taken: ValueSet | None, *, safe: bool
@@ -328,7 +335,7 @@ class Search:
         taken = ValueSet() if way.get("uniqueItems") else None
         while len(made) < length or (wanted and len(made) < longest):
             self._spend(_WANT * len(wanted))
-            full = {want.node for want in containing if want.most is not None and counts[want] >= want.most}
+            full = {want.node for want in containing if counts[want] >= want.most}
             # If possible an item that the array must contain, or several at once where there is little room.
             distinct = tuple(dict.fromkeys(wanted))
             more = tuple(want for want in containing if want not in distinct and want.node not in full)

@@ -88,12 +88,14 @@ def _candidates(way: MergedSchema, setting: Setting, spend: Spend, taken: Sequen
     formats = [held for name in way.all("format") if (held := table("format_patterns").get(name))]
     if not is_free:
         yield from samples
-    for wanted, unwanted in _written_for(formats, patterns, way.all("not_pattern")):
-        for attempt in range(_WRITTEN):
-            # It was in vain, but costs less than other steps. It is dear to exclude what is taken.
+    # Each alone too, in case there is no text for several together that can be found.
+    for wanted in dict.fromkeys(((*formats, *patterns), patterns, *((pattern,) for pattern in patterns))):
+        for attempt in range(_WRITTEN if wanted or not is_free else 0):
+            # It was in vain, but costs less than other steps.
             spend(attempt % 2)
-            others = taken if attempt == _WRITTEN - 1 else ()
-            written = matching(wanted, draws, spend, others, unwanted, least, most)
+            # What is dear to exclude is excluded at last.
+            excluded = (taken, way.all("not_pattern")) if attempt == _WRITTEN - 1 else ((), ())
+            written = matching(wanted, draws, spend, *excluded, least, most)
             if written is None:
                 break
             yield written
@@ -118,19 +120,6 @@ def _cut_to_fit(text: str, most: int | None) -> str:
     if most is None or len(text) <= most or (" " not in text and not any(ord(c) > 0x2FFF for c in text)):
         return text
     return text[:most].rstrip(" ,;:.-")
-
-
-def _written_for(
-    formats: Sequence[str], patterns: Sequence[str], no_patterns: Sequence[str]
-) -> Iterator[tuple[Sequence[str], Sequence[str]]]:
-    """The patterns for which texts are written: all, those of formats not, and each alone, in case there is no text
-    for several together that can be found."""
-    if formats:
-        yield [*formats, *patterns], no_patterns
-    if patterns or no_patterns:
-        yield patterns, no_patterns
-    if len(patterns) > 1 or no_patterns:
-        yield from (([pattern], ()) for pattern in patterns)
 
 
 def matching(
