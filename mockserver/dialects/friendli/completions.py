@@ -178,8 +178,9 @@ def _around(rendering: Rendering) -> Members:
 
 def _choice_members(rendering: Rendering, choice: Choice) -> Members:
     scored = rendering.generation.request.output.logprobs is not None
-    # "The starting character position of each token in the generated text."
-    logprobs = {"logprobs": legacy_logprobs(choice.texts, choice.positions, 0)} if scored else NOTHING
+    # "The starting character position of each token in the generated text." "The number of items in each dictionary
+    # matches the value of `logprobs`", so a token that is not among the likeliest is not added to them.
+    logprobs = {"logprobs": legacy_logprobs(choice.texts, choice.positions, 0, with_own=False)} if scored else NOTHING
     return {**logprobs, "seed": choice.seed, "text": choice.text, "tokens": list(choice.ids)}
 
 
@@ -189,7 +190,7 @@ def _segments(rendering: Rendering, choice: Choice) -> Sequence[Segment]:
     def delta(at: range) -> Members:
         return {"text": choice.texts[at.start], "token": choice.ids[at.start]}
 
-    return (Segment(delta, choice.texts, beside=legacy_scores(rendering, choice, 0)),)
+    return (Segment(delta, choice.texts, beside=legacy_scores(rendering, choice, 0, with_own=False)),)
 
 
 _COMPLETION = Flavour(

@@ -54,7 +54,13 @@ def read_message(place: Place, call: Call, scope: RequestScope) -> GenerationReq
 
 
 def _conflicts(body: Body) -> Iterator[Violation]:
-    """Schemas that nothing can conform to, and the choice of a tool that is not offered; as in responses."""
+    """A budget that leaves no room for the answer, schemas that nothing can conform to, and the choice of a tool that
+    is not offered; the last two as in responses."""
+    budget, most = (body.get("thinking") or {}).get("budget_tokens"), body.get("max_tokens")
+    if budget is not None and most is not None and budget >= most:
+        # "If `max_tokens` is set, this must be smaller than `max_tokens`."
+        path = ("thinking", "budget_tokens")
+        yield Violation(path, "conflict", "thinking.budget_tokens must be smaller than max_tokens")
     choice = body.get("tool_choice") or {}
     functions = [
         (tool["name"], tool.get("input_schema"), ("tools", place, "input_schema"))

@@ -276,9 +276,12 @@ _UNLIKELY = -9999.0
 
 
 def legacy_logprobs(
-    texts: Sequence[str], positions: Sequence[Position], offset: int, *, with_top: bool = True
+    texts: Sequence[str], positions: Sequence[Position], offset: int, *, with_top: bool = True, with_own: bool = True
 ) -> dict[str, Any]:
-    """Log-probabilities as completions have them: four parallel lists; offsets count characters from `offset`."""
+    """Log-probabilities as completions have them: four parallel lists; offsets count characters from `offset`.
+
+    `with_own` adds a token to its alternatives if it is not among them.
+    """
     rows: dict[str, Any] = {
         "text_offset": list(accumulate(map(len, texts), initial=offset))[: len(texts)],
         "token_logprobs": [position.logprob for position in positions],
@@ -286,7 +289,7 @@ def legacy_logprobs(
     }
     if with_top:
         rows["top_logprobs"] = [
-            {text: logprob for _, text, logprob in position.top} | {own: position.logprob}
+            {text: logprob for _, text, logprob in position.top} | ({own: position.logprob} if with_own else {})
             for own, position in zip(texts, positions, strict=True)
         ]
     return rows

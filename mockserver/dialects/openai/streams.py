@@ -234,16 +234,16 @@ def scores(rendering: Rendering, choice: Choice) -> Callable[[range], Members] |
 
 
 def legacy_scores(
-    rendering: Rendering, choice: Choice, offset: int, *, with_top: bool = True
+    rendering: Rendering, choice: Choice, offset: int, **shown: bool
 ) -> Callable[[range], Members] | None:
-    """The same of completions, whose texts begin at an `offset` in characters."""
+    """The same of completions, whose texts begin at an `offset` in characters; `shown` is as of `legacy_logprobs`."""
     if rendering.generation.request.output.logprobs is None:
         return None
     texts, positions, offsets = choice.texts, choice.positions, [*accumulate(map(len, choice.texts), initial=offset)]
 
     def scores(at: range) -> Members:
         kept, start = slice(at.start, at.stop), offsets[at.start]
-        return {"logprobs": legacy_logprobs(texts[kept], positions[kept], start, with_top=with_top)}
+        return {"logprobs": legacy_logprobs(texts[kept], positions[kept], start, **shown)}
 
     return scores
 
