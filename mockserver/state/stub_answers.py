@@ -42,6 +42,11 @@ def choose(
     if requested is not None:
         if not fits(requested):
             raise HeaderError(f"X-Mockserver-Reply: {_misfit(plan)}")
+        if not plan.asks_model and (requested.latency is not None or requested.output_tokens is not None):
+            raise HeaderError(
+                "X-Mockserver-Reply: this request does not ask a model, so the reply has no latency and no "
+                'output_tokens; for a delay write faults = [ { kind = "stall", seconds = 1 } ]'
+            )
         plan.prepared = requested
         return
     is_refused = refusal is not None

@@ -104,6 +104,11 @@ def test_a_stub_answers_at_an_endpoint_that_no_dialect_serves() -> None:
         ({"X-Mockserver-Reply": '{"body": {"data": []}}'}, 200, '{"data": []}'),
         ({"X-Mockserver-Reply": '{"error": "rate_limit"}'}, 429, "rate_limit"),
         ({"X-Mockserver-Reply": "words"}, 400, "this request does not ask a model, so the reply must be a body"),
+        (
+            {"X-Mockserver-Reply": '{"body": 1, "latency": "fast"}'},
+            400,
+            "the reply has no latency and no output_tokens",
+        ),
         ({"X-Mockserver-Reply": '{"txt": "a"}'}, 400, "X-Mockserver-Reply: reply: unknown key 'txt'"),
         ({"X-Mockserver-Fault": "overloaded"}, 503, "overloaded"),
         ({"X-Mockserver-Fault": "cut"}, 400, "X-Mockserver-Fault: 'cut' needs an answer of the model"),
