@@ -200,19 +200,11 @@ def _of_archive(place: str, entry: Mapping[str, Any]) -> Recorded:
     request, response = entry["request"], entry["response"]
     target, own = urlsplit(request["url"]), entry.get("_mockserver", {})
     _check_whole(target.scheme, response, own)
-    body = _content(response.get("content", {}))
-    if body is None:
-        raise LostError("the body of its answer was not recorded")
-    sent = _posted(request)
-    if sent is None:
-        raise LostError("the body of its request was not recorded")
+    body, sent = _content(response.get("content", {})), _posted(request)
     answered = by_lower_name((each["name"], each["value"]) for each in response.get("headers", ()))
-    timings, events = (
-        entry.get("timings", {}),
-        len(events_in(body)) if is_stream(answered.get("content-type", "")) else 1,
-    )
-    first, receiving = _seconds(timings.get("wait")), _seconds(timings.get("receive")) or 0.0
-    gap = receiving / max(events - 1, 1)
+    events = len(events_in(body)) if is_stream(answered.get("content-type", "")) else 1
+    first, receiving = (_seconds(entry.get("timings", {}).get(name)) for name in ("wait", "receive"))
+    gap = (receiving or 0.0) / max(events - 1, 1)
     return Recorded(
         place=place,
         method=request["method"],
@@ -242,21 +234,21 @@ def _check_whole(scheme: str, response: Mapping[str, Any], own: Mapping[str, Any
         raise LostError("its answer was not complete: the client left, or it was still open")
 
 
-def _content(content: Mapping[str, Any]) -> bytes | None:
-    """The body of an answer; None if it was not kept."""
+def _content(content: Mapping[str, Any]) -> bytes:
+    """The body of an answer. Raises LostError if it was not kept."""
     text = content.get("text")
-    if not text:
-        return b"" if text == "" or content.get("size") == 0 else None
-    return _unpacked(text, content.get("encoding"))
+    if text is None and content.get("size") != 0:
+        raise LostError("the body of its answer was not recorded")
+    return _unpacked(text or "", content.get("encoding"))
 
 
-def _posted(request: Mapping[str, Any]) -> bytes | None:
-    """The body of a request; None if it was not kept."""
+def _posted(request: Mapping[str, Any]) -> bytes:
+    """The body of a request. Raises LostError if it was not kept."""
     posted = request.get("postData") or {}
     text = posted.get("text")
-    if text:
-        return _unpacked(text, posted.get("encoding"))
-    return None if request.get("bodySize", -1) > 0 or request["method"] == "POST" else b""
+    if not text and (request.get("bodySize", -1) > 0 or request["method"] == "POST"):
+        raise LostError("the body of its request was not recorded")
+    return _unpacked(text or "", posted.get("encoding"))
 
 
 def _unpacked(text: str, encoding: str | None) -> bytes:
