@@ -1,6 +1,5 @@
 """Completions and chats become requests to a model, or are refused: for their format, their model, or for fields that
-are incompatible with each other or with the model (vendor note A).
-"""
+are incompatible with each other or with the model (vendor note A)."""
 
 from collections.abc import Iterator, Sequence
 from itertools import islice
@@ -124,8 +123,8 @@ def read_chat(call: Call, scope: RequestScope) -> GenerationRequest | Refusal:
     )
     if refusal is not None:
         return refusal
-    plain = _TOOL_FIELDS.isdisjoint(body)
-    offer = _NO_OFFER[family.compact] if plain else _read_tools(body, family, edition, version)
+    offered = not _TOOL_FIELDS.isdisjoint(body)
+    offer = _read_tools(body, family, edition, version) if offered else _NO_OFFER[family.compact]
     if isinstance(offer, Refusal):
         return offer
     constraint = read_format(form)
@@ -236,8 +235,6 @@ def _fitting(request: GenerationRequest) -> GenerationRequest | Refusal:
         f"Please reduce the length of the messages or completion. Current length is {length} while limit is {limit}",
     )
 
-
-# --- models ------------------------------------------------------------------------------------------------------
 
 # Models that the shared endpoints no longer have: the coder since November 2025, `llama-3.3-70b` and `qwen-3-32b` since
 # 16 February 2026, `llama3.1-8b` and the 235B instruct since 27 May, `zai-glm-4.7` since 17 August.

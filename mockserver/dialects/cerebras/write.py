@@ -21,6 +21,7 @@ from mockserver.dialects.openai.replies import (
     Members,
     Rendering,
     Segment,
+    call_id,
     chat_logprobs,
     legacy_logprobs,
     usage_object,
@@ -66,11 +67,6 @@ class CerebrasOptions(NamedTuple):
 def _options(generation: Generation) -> CerebrasOptions:
     extra = generation.request.extra
     return extra if isinstance(extra, CerebrasOptions) else CerebrasOptions()
-
-
-def write_completion(generation: Generation, pace: TokenTiming, scope: RequestScope) -> Reply:
-    """A completion as one body, or as a stream of chunks."""
-    return write(_COMPLETION, generation, pace, scope)
 
 
 def write_chat(generation: Generation, pace: TokenTiming, scope: RequestScope) -> Reply:
@@ -180,6 +176,7 @@ _COMPLETION = Flavour(
     usage="last",
     stream_headers=((b"content-type", b"text/event-stream; charset=utf-8"),),
 )
+write_completion = partial(write, _COMPLETION)
 
 
 # --- chats -------------------------------------------------------------------------------------------------------
@@ -219,10 +216,6 @@ def _chat_times(rendering: Rendering) -> Members:
     return {"time_info": times, **({"service_tier_used": "default"} if options.any_tier else NOTHING)}
 
 
-def _call_id(rendering: Rendering, choice: Choice, place: int) -> str:
-    return choice.calls[place].id or hex_digits(rendering.scope.identity, 9, "call", choice.index, place)
-
-
 def _message(rendering: Rendering, choice: Choice) -> Members:
     """The whole message, in which a call or a thought stands for an absent content; and its log-probabilities."""
     options = _options(rendering.generation)
@@ -238,7 +231,7 @@ def _message(rendering: Rendering, choice: Choice) -> Members:
     calls = []
     for place, call in enumerate(choice.calls):
         function = {"name": call.name, "arguments": call.arguments}
-        told = {"function": function, "type": "function", "id": _call_id(rendering, choice, place)}
+        told = {"function": function, "type": "function", "id": call_id(rendering, choice, place)}
         calls.append(told if options.era == "observed" else dict(reversed(told.items())))
     if calls:
         message["tool_calls"] = calls
@@ -345,7 +338,7 @@ def _calls(rendering: Rendering, choice: Choice, options: CerebrasOptions) -> Se
 
     def begun(place: int, arguments: str) -> Members:
         function = {"name": choice.calls[place].name, "arguments": arguments}
-        return {"function": function, "type": "function", "id": _call_id(rendering, choice, place), "index": place}
+        return {"function": function, "type": "function", "id": call_id(rendering, choice, place), "index": place}
 
     if options.family.whole_calls or options.era == "documented":
         whole = [begun(place, call.arguments) for place, call in enumerate(choice.calls)]
@@ -369,6 +362,7 @@ _CHAT = _COMPLETION._replace(
     segments=_segments,
     closing=lambda rendering, choice: {"delta": {}},
     unset=lambda rendering: NOTHING,
+    call_id=lambda rendering, choice, place: hex_digits(rendering.scope.identity, 9, "call", choice.index, place),
     kind="chat.completion",
     chunk_kind="chat.completion.chunk",
     choice=("finish_reason", "index", "logprobs", "message", "reasoning_logprobs"),

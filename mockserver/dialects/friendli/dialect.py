@@ -7,14 +7,16 @@ from typing import Any
 
 from mockserver.core.dialects import FINISH_REASON, Clients, Dialect, Operation, Schemas, on_demand
 from mockserver.dialects.contracts import editions
-from mockserver.dialects.friendli.errors import ERRORS, QUOTAS, every_answer, stream_error
+from mockserver.dialects.friendli.errors import ERRORS, stream_error
 from mockserver.dialects.friendli.models import (
     MODELS,
     PRESETS,
     PROMPT_CACHING,
+    QUOTAS,
     Place,
     container,
     dedicated,
+    every_answer,
     list_models,
     serverless,
 )

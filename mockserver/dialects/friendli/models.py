@@ -1,14 +1,19 @@
-"""The models on offer and what each can do; and how a place, serverless, dedicated or a container, finds one."""
+"""The models on offer and what each can do; how a place, serverless, dedicated or a container, finds one; and the rate
+limits, with the headers of every answer."""
 
 import re
 from collections.abc import Callable, Mapping
+from functools import cache
 from typing import Literal, NamedTuple
 
 from mockserver.core.calls import Call
-from mockserver.core.dialects import Model, Preset, PromptCaching, RequestScope
+from mockserver.core.dialects import Edition, Model, Preset, PromptCaching, RequestScope
 from mockserver.core.failures import FailureKind, Refusal
-from mockserver.core.timeline import Reply
-from mockserver.dialects.openai.replies import body_reply
+from mockserver.core.quotas import PERIODS, Allowance, Limit, LimitState, LimitUnit, QuotaPolicy, tightest_by_measure
+from mockserver.core.timeline import RawHeaders, Reply
+from mockserver.dialects.openai.errors import limit_headers
+from mockserver.dialects.openai.read import bearer
+from mockserver.dialects.openai.replies import body_reply, date_header
 
 _TOGGLE: Mapping[str, object] = {"type": "toggle"}
 
@@ -217,3 +222,47 @@ def serverless(name: str | None, scope: RequestScope) -> AskedModel:
 def dedicated(name: str | None, scope: RequestScope) -> AskedModel:
     """An endpoint of one's own goes by its id, maybe with `:ADAPTER_ROUTE`; answers name the id."""
     return serverless((name or "").partition(":")[0], scope)
+
+
+# --- rate limits, and the headers of every answer --------------------------------------------------------------------
+
+_PER_MINUTE = {"tier1": 100, "tier2": 1_000, "tier3": 5_000, "tier4": 10_000}
+_MINUTE = PERIODS["minute"]
+QUOTAS = QuotaPolicy(
+    {name: Allowance((Limit("requests", _MINUTE, amount, fixed=True),)) for name, amount in _PER_MINUTE.items()},
+    # The only 429, whichever limit was exceeded.
+    refuse=lambda refused, now: Refusal(FailureKind.RATE_LIMIT),
+    fixed_windows=True,
+)
+# The limits that are stated if no quota is configured.
+_REQUESTS = Limit("requests", _MINUTE, 100, fixed=True)
+_TOKENS = Limit("tokens", _MINUTE, 100_000, fixed=True)
+_SHARED = "/serverless/"
+
+
+def every_answer(call: Call, scope: RequestScope) -> RawHeaders:
+    """The headers that each answer carries, errors included.
+
+    If no quota is configured, by the page the minute of the clock counts. Today the window has just begun; containers
+    and endpoints of one's own are not limited, nor is what needs no key.
+    """
+    date = date_header(int(scope.now))
+    if scope.limit_states:
+        return (date, *_limits_left(scope.limit_states, scope.edition))
+    used = _REQUESTS.amount if scope.refused is FailureKind.RATE_LIMIT else 1
+    if scope.edition == "documented":
+        return (date, *_after(used, "documented", _MINUTE - int(scope.now) % _MINUTE))
+    limited = call.path.startswith(_SHARED) and call.method == "POST" and bearer(call) is not None
+    return (date, *_after(used, "observed", _MINUTE)) if limited else (date,)
+
+
+@cache
+def _after(requests: int, edition: Edition, left: int) -> RawHeaders:
+    """The limits after so many requests in a window that has so many seconds left."""
+    return _limits_left((LimitState(_REQUESTS, requests, left=left), LimitState(_TOKENS, left=left)), edition)
+
+
+def _limits_left(limit_states: tuple[LimitState, ...], edition: Edition) -> RawHeaders:
+    """The tightest limits on requests, and by the old pages on tokens, if any; resets are in whole seconds."""
+    measures: tuple[LimitUnit, ...] = ("requests", "tokens") if edition == "documented" else ("requests",)
+    return limit_headers(tightest_by_measure(limit_states, measures), lambda state: b"%d" % state.full_at())

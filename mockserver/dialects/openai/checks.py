@@ -9,7 +9,7 @@ from mockserver.core.failures import FailureKind, Refusal
 from mockserver.core.generation import GenerationRequest
 from mockserver.dialects.contracts import Contract
 from mockserver.dialects.openai.models import UNKNOWN, Endpoint, Family, effort_asked, family_of
-from mockserver.dialects.openai.read import Body, json_object, unanswered
+from mockserver.dialects.openai.read import Body, json_object, sent_json, unanswered
 from mockserver.dialects.openai.refusals import (
     LONGEST_ECHO,
     explain,
@@ -17,7 +17,6 @@ from mockserver.dialects.openai.refusals import (
     mentions_json,
     misplaced,
     refused,
-    sent_json,
     supported_efforts,
     unknown_model,
     unsupported,

@@ -157,6 +157,7 @@ UNKNOWN = Family(
 )
 
 
+@lru_cache(maxsize=256)
 def family_of(model: str) -> Family:
     """The family of a model, by its name; that of a fine-tuned model is its base model's."""
     name = model.removeprefix("ft:")

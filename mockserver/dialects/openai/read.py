@@ -50,6 +50,14 @@ def is_azure(call: Call) -> bool:
     return "api-key" in call.headers or "api-version=" in call.query or call.path.startswith("/deployments/")
 
 
+def sent_json(call: Call) -> dict[str, Any] | Refusal:
+    """The body of a call as a JSON object, or why it is none. What says that it is of another type is not looked at
+    (reported); what is said to Azure is not known to matter."""
+    if "json" not in (call.headers.get("content-type") or "json").lower() and not is_azure(call):
+        return Refusal(FailureKind.UNSUPPORTED_MEDIA_TYPE)
+    return json_object(call.body)
+
+
 def stop_texts(value: str | Sequence[str] | None) -> tuple[str, ...]:
     """A `stop` field as a tuple: one text, several, or none."""
     if not value:

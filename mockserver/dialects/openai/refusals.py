@@ -10,7 +10,7 @@ from mockserver.core.json_values import type_of
 from mockserver.dialects.contracts import Contract
 from mockserver.dialects.openai.errors import NO_MODEL
 from mockserver.dialects.openai.models import EFFORTS, Endpoint, Family
-from mockserver.dialects.openai.read import Body, content_text, is_azure, json_object
+from mockserver.dialects.openai.read import Body, content_text, sent_json
 
 _REFERENCE = "Please check the API reference: https://platform.openai.com/docs/api-reference."
 # The most characters of a value that a message repeats.
@@ -23,14 +23,6 @@ def refused(message: str, param: str | None = None, code: str | None = None, sta
 
 
 # --- what breaks the contract ------------------------------------------------------------------------------------
-
-
-def sent_json(call: Call) -> dict[str, Any] | Refusal:
-    """The body of a call as a JSON object, or why it is none. What says that it is of another type is not looked at
-    (reported); what is said to Azure is not known to matter."""
-    if "json" not in (call.headers.get("content-type") or "json").lower() and not is_azure(call):
-        return Refusal(FailureKind.UNSUPPORTED_MEDIA_TYPE)
-    return json_object(call.body)
 
 
 def valid_body(call: Call, contract: Contract, *, responses: bool = False) -> Body | Refusal:

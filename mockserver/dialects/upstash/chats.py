@@ -11,14 +11,13 @@ is no `usage` key before the last chunk.
 """
 
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 
 from mockserver.core.calls import Call
 from mockserver.core.dialects import RequestScope
 from mockserver.core.failures import FailureKind, Refusal, Violation
-from mockserver.core.generation import Choice, Constraint, Generation, GenerationRequest, Limits, Output, Stops
+from mockserver.core.generation import Choice, Constraint, GenerationRequest, Limits, Output, Stops
 from mockserver.core.seeding import hex_digits
-from mockserver.core.timeline import Reply, TokenTiming
 from mockserver.dialects.contracts import by_edition, custom_words, editions, pydantic_words
 from mockserver.dialects.openai.read import Body, chat_prompt, json_object, sampling, stop_texts, whole
 from mockserver.dialects.openai.replies import Flavour, Members, Rendering, Segment, chat_logprobs, vllm_usage, write
@@ -156,11 +155,6 @@ def _out_of_range(faults: Sequence[Violation]) -> Refusal | None:
 # --- answers -----------------------------------------------------------------------------------------------------
 
 
-def write_chat(generation: Generation, pace: TokenTiming, scope: RequestScope) -> Reply:
-    """The generation as one body, or as a stream of chunks."""
-    return write(_CHAT, generation, pace, scope)
-
-
 def _around(rendering: Rendering) -> Members:
     scope, model = rendering.scope, rendering.generation.request.model
     around = {"id": f"cmpl-{hex_digits(scope.identity, 32, 'id')}", "created": int(scope.now), "model": model}
@@ -209,3 +203,4 @@ _CHAT = Flavour(
     part=("index", "delta", "logprobs", "finish_reason", "stop_reason"),
     usage="last",
 )
+write_chat = partial(write, _CHAT)

@@ -2,10 +2,8 @@
 messages are published, to the model or to applications, and looked after."""
 
 from functools import partial
-from importlib import import_module
 
 from mockserver.core.calls import Call
-from mockserver.core.dialect_state import WebhookQueue
 from mockserver.core.dialects import (
     BEARER,
     Clients,
@@ -37,25 +35,18 @@ CURRENT_SIGNING_KEY = "sig_J9BNJtiDhVqnyKjufMecfjrriym4"
 NEXT_SIGNING_KEY = "sig_rraZUTNS1hG6x1Jt9FBy6DWPa8tj"
 
 
-def _empty_store() -> WebhookQueue:
-    """A message store without messages. The code of QStash is loaded on first use."""
-    from mockserver.dialects.upstash.message_store import MessageStore
-
-    return MessageStore()
-
-
 def _operation(
     module: str, name: str, method: str, paths: str, summary: str, response: str | None = None, *statuses: int
 ) -> Operation:
     """An operation of QStash whose answer is the function of its name in a module."""
+    handler: OperationHandler = on_demand(f"{__package__}.{module}:{name}")
 
     def answer(call: Call, scope: RequestScope) -> Reply | Refusal:
         # "it cannot be used to publish messages, create new resources [...] or modify existing resources"
         if method != "GET" and (sent_token(call) or "").endswith(READ_ONLY):
             return Refusal(FailureKind.FORBIDDEN, "a read-only token cannot be used for this operation")
-        found: OperationHandler = getattr(import_module(f"{__package__}.{module}"), name)
         try:
-            return found(call, scope)
+            return handler(call, scope)
         except RefusedError as error:
             return error.refusal
 
@@ -109,7 +100,7 @@ UPSTASH = Dialect(
     title="Upstash QStash LLM API",
     hosts=("qstash.upstash.io", "qstash-us-east-1.upstash.io", "qstash-eu-central-1.upstash.io"),
     operations=OPERATIONS,
-    webhooks=_empty_store,
+    webhooks=on_demand(f"{__package__}.message_store:MessageStore"),
     errors=ERRORS,
     contract=editions(__package__),
     models=(

@@ -1,6 +1,8 @@
 """`POST /v1/responses` becomes a request to a model, as the page "Create a model response" allows or refuses it; and
 `/v1/responses/{id}`: responses that are stored, which a client looks up, deletes or cancels."""
 
+from functools import partial
+
 from mockserver.core.calls import Call
 from mockserver.core.dialects import Edition, RequestScope
 from mockserver.core.failures import FailureKind, Refusal
@@ -159,11 +161,7 @@ def _query(body: Body, prompt: Prompt) -> str | None:
 # --- stored responses ------------------------------------------------------------------------------------------------
 
 
-def make_store() -> ResponseStore:
-    """An empty store."""
-    return ResponseStore(flavour_of)
-
-
+make_store = partial(ResponseStore, flavour_of)
 _OPERATIONS = StoredOperations(
     lambda id_: Refusal(FailureKind.INVALID_REQUEST, f"Response with id '{id_}' not found", status=404),
     Refusal(FailureKind.INVALID_REQUEST, "Only responses created with 'background' can be cancelled"),

@@ -23,6 +23,7 @@ from mockserver.dialects.openai.replies import (
     Members,
     Rendering,
     Segment,
+    call_id,
     chat_logprobs,
     vllm_usage,
     write,
@@ -120,15 +121,14 @@ def _whole_calls(rendering: Rendering, choice: Choice, *, in_chunk: bool) -> Mem
         indexed = {"index": place} if in_chunk or own else NOTHING
         kind = "function" if in_chunk else call.kind
         said = {"name": call.name, "arguments" if kind == "function" else "input": text}
-        items.append({**indexed, "id": _call_id(rendering, choice, place), "type": kind, kind: said})
+        items.append({**indexed, "id": call_id(rendering, choice, place), "type": kind, kind: said})
     return {"tool_calls": items}
 
 
 def _call_id(rendering: Rendering, choice: Choice, place: int) -> str:
     # "the D1 tool id equals the function name"; "chatcmpl-tool-<32hex>"
-    call = choice.calls[place]
-    if call.id or _backend(rendering.generation).own:
-        return call.id or call.name
+    if _backend(rendering.generation).own:
+        return choice.calls[place].name
     return f"chatcmpl-tool-{hex_digits(rendering.scope.identity, 32, 'call', choice.index, place)}"
 
 
@@ -147,7 +147,7 @@ def _calls(rendering: Rendering, choice: Choice) -> Iterator[Segment]:
         if rendering.generation.request.tool_choice.legacy:
             yield Segment({"function_call": {"arguments": slot}}, call.texts, head={"function_call": function})
             continue
-        head = {"index": place, "id": _call_id(rendering, choice, place), "type": kind, "function": function}
+        head = {"index": place, "id": call_id(rendering, choice, place), "type": kind, "function": function}
         named = {"name": "", "arguments": slot} if observed else {"arguments": slot}
         goes_on = {"index": place, **repeated, "function": named}
         yield Segment({"tool_calls": [goes_on]}, call.texts, head={"tool_calls": [head]})
@@ -244,6 +244,7 @@ _TOKENS = Flavour(
     opening=_opening,
     segments=_segments,
     logprobs=_logprobs,
+    call_id=_call_id,
     closing=_closing,
     unset=lambda rendering: NOTHING,
     plain=partial(orjson.dumps, option=orjson.OPT_APPEND_NEWLINE),
