@@ -225,6 +225,8 @@ def _tools(body: Body, family: Family, model: str) -> Refusal | None:
     tools, older = body.get("tools") or (), body.get("functions") or ()
     if not (tools or older):
         return None
+    if body.get("parallel_tool_calls") is not None and not family.parallel:
+        return unsupported("parallel_tool_calls")
     functions = bool(older) or any(tool["type"] == "function" for tool in tools)
     if functions and family.chat_tools != "always":
         words = f"Function tools with reasoning_effort are not supported for {model} in /v1/chat/completions."

@@ -38,7 +38,7 @@ class Family(NamedTuple):
     - `context`, `max_output`: in tokens; `max_input` if a prompt may not fill the context.
     - `endpoints`: where it is served.
     - `stops`: whether it accepts `stop`; `instructed`: whether it accepts system messages.
-    - `chat_tools`: when it accepts function tools in chats.
+    - `chat_tools`: when it accepts function tools in chats; `parallel`: whether these accept `parallel_tool_calls`.
     - `sees`, `hears`: whether it accepts images and sounds; `searches`: whether its chats search the web.
     - `fingerprinted`: whether its chats have a `system_fingerprint`, which is null otherwise.
     - `named_finish`: the finish reason of a chat whose `tool_choice` named the function.
@@ -57,6 +57,7 @@ class Family(NamedTuple):
     stops: bool = True
     instructed: bool = True
     chat_tools: ChatTools = "always"
+    parallel: bool = True
     sees: bool = True
     hears: bool = False
     searches: bool = False
@@ -89,7 +90,7 @@ _GPT_6_2 = _GPT_6._replace(efforts=("medium", "low", "high", "xhigh", "max"), ma
 _PRO = ("medium", "high", "xhigh")
 # Aliases of what the vendor's own chat uses.
 _CHAT_LATEST = Family(("medium",), stops=False)
-_O = Family(("medium", "low", "high"), context=200_000, max_output=100_000)
+_O = Family(("medium", "low", "high"), context=200_000, max_output=100_000, parallel=False)
 _GPT_4_1 = Family(context=1_047_576, max_output=32_768, fingerprinted=True, named_finish="stop")
 _GPT_4O = Family(fingerprinted=True, named_finish="stop")
 _AUDIO = Family(hears=True, fingerprinted=True)

@@ -91,7 +91,26 @@ def _fault(form: Mapping[str, Any], schema: Schema, *, function: bool) -> str | 
     if found is not None:
         return found
     reason = parameters_fault(form) if function else schema_fault(schema)
-    return None if reason is None else f"no value can conform to it: {reason}"
+    return None if reason is None else _malformed(schema) or f"no value can conform to it: {reason}"
+
+
+def _malformed(schema: Schema) -> str | None:
+    """Why it is no JSON Schema at all, in the words of the library that the vendor uses too: it is slow, and only asked
+    about the keyword that is wrong."""
+    from jsonschema import Draft202012Validator  # slow to import, and rarely needed
+    from jsonschema_rs import ValidationError, meta
+
+    try:
+        meta.validate(dict(schema))
+    except ValidationError as error:
+        part: Any = schema
+        wrong = dict[str, Any]()
+        for step in error.instance_path:
+            part = part[step]
+            wrong = {step: part} if isinstance(step, str) else wrong
+        faults = Draft202012Validator(Draft202012Validator.META_SCHEMA).iter_errors(wrong)
+        return next((f"{fault.message[:LONGEST_ECHO]}." for fault in faults), None)
+    return None
 
 
 def _parts(schema: Schema) -> Iterator[_Subschema]:

@@ -281,10 +281,18 @@ _CHECKS: Checks = (
 # The kinds of calls that are answered by the client, and what their answers and they themselves are called.
 _CALLS = {"function_call": "function call", "custom_tool_call": "custom tool call"}
 _OUTPUTS = {f"{kind}_output": kind for kind in _CALLS}
+# How the ids of items begin, of those types of which it is reported.
+_STARTS = {
+    "message": "msg", "function_call": "fc", "custom_tool_call": "ctc", "reasoning": "rs", "web_search_call": "ws",
+}  # fmt: skip
 
 
 def _items(given: Items, earlier: Items | None, body: Body) -> Refusal | None:
-    """The refusal of a call without an output, of an output without a call, or of reasoning that leads to nothing."""
+    """The refusal of an id that cannot be an item's, of a call without an output, of an output without a call, or of
+    reasoning that leads to nothing."""
+    misnamed = _misnamed(given)
+    if misnamed is not None:
+        return misnamed
     # References to stored items may be calls.
     refers = earlier is None or any(item.get("type") == "item_reference" for item in given)
     called: dict[str, str] = {}
@@ -310,6 +318,24 @@ def _items(given: Items, earlier: Items | None, body: Body) -> Refusal | None:
         found = next(filter(None, _media(item, f"input[{place}]")), None)
         if found is not None:
             return found
+    return None
+
+
+def _misnamed(given: Items) -> Refusal | None:
+    """The refusal of an id that items of another type have, or that two items have."""
+    seen = set[str]()
+    for place, item in enumerate(given):
+        id_, start = item.get("id"), _STARTS.get(str(item.get("type", "message")), "")
+        if not isinstance(id_, str):
+            continue
+        if not id_.startswith(start):
+            where = f"input[{place}].id"
+            words = f"Invalid '{where}': '{id_}'. Expected an ID that begins with '{start}'."
+            return refused(words, where, "invalid_value")
+        if id_ in seen:
+            words = f"Duplicate item found with id {id_}. Remove duplicate items from your input and try again."
+            return refused(words, "input")
+        seen.add(id_)
     return None
 
 
