@@ -55,7 +55,7 @@ def attribute_of(owner: object, name: str) -> Any:
     if name.startswith("_") or hasattr(type(owner), name):
         # A property that has raised an AttributeError of its own raises it again.
         return object.__getattribute__(owner, name)
-    known = sorted(each for each in dir(type(owner)) if not each.startswith("_"))
+    known = [each for each in dir(owner) if not each.startswith("_")]
     raise AttributeError(f"{type(owner).__name__}: {unknown_name('attribute', name, known)}", name=name, obj=owner)
 
 

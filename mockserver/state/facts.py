@@ -4,7 +4,7 @@ import re
 from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl
 
 import orjson
@@ -13,6 +13,7 @@ from mockserver.core.failures import Refusal
 from mockserver.core.generation import GenerationRequest
 from mockserver.core.json_values import Path, nests_absurdly, values_at
 from mockserver.core.matching.whole_requests import WHOLE, WHOLE_WITH_IDS, whole_request, without_secrets
+from mockserver.core.messages import attribute_of
 from mockserver.core.regexes import renew_time_budget
 from mockserver.state.context import RequestContext
 
@@ -54,6 +55,9 @@ class RequestFacts:
         self.messages = self._prompts[-1].messages if self._prompts else ()
         self.tool_result = self.messages[-1].answers if self.messages else None
         self._values: dict[tuple[str, Path], Sequence[object]] = {}
+
+    if not TYPE_CHECKING:
+        __getattr__ = attribute_of
 
     @property
     def key(self) -> str | None:

@@ -574,6 +574,11 @@ def _raises(request: Any) -> str:
     [
         ({"reply": _raises}, "stub 'x': its function raised KeyError: 'city' (test_stubs.py:"),
         (
+            {"reply": lambda request: request.last_usr},
+            "stub 'x': its function raised AttributeError: RequestFacts: unknown attribute 'last_usr'. Did you mean "
+            "'last_user'?",
+        ),
+        (
             {"reply": lambda request: {"txt": 1}},
             "stub 'x': its function returned an invalid reply: reply: unknown key 'txt'.",
         ),
