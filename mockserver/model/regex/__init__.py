@@ -85,19 +85,13 @@ def tell_match(pattern: str, key: int) -> Iterator[Phrase | None]:
     text = write_match(pattern, draws)
     yield fresh_phrase(text)
     yield None
-    yield from map(fresh_phrase, continue_match(pattern, text, draws))
-
-
-def continue_match(pattern: str, text: str, draws: Draws) -> Iterator[str]:
-    """Continuations, piece by piece, of a text that matches a pattern as a whole, as it does after each; they end if it
-    must end."""
     # Not `except`: a text that is still being continued when the interpreter ends no longer finds those names.
     with suppress(PatternError, RecursionError):  # it has a back-reference, or takes too long to continue
         search = Search([read_pattern(pattern)], whole=True)
         search.read(text)
-        while piece := search.find(draws, _PIECE, 4 * _PIECE) or search.find(draws, 1, LONGEST):
-            yield piece
-            search.read(piece)
+        while text := search.find(draws, _PIECE, 4 * _PIECE) or search.find(draws, 1, LONGEST) or "":
+            yield fresh_phrase(text)
+            search.read(text)
 
 
 def _found(

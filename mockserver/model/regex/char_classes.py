@@ -5,12 +5,11 @@ The shorthands (`\\d`, `\\w`, `\\s`) are those of ASCII. Surrogates belong to no
 
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from itertools import chain, islice
 from string import ascii_lowercase, ascii_uppercase, digits
-from typing import NamedTuple
 
 from mockserver.core.caches import cache_short
 from mockserver.model.regex.sizes import PatternError
@@ -67,6 +66,14 @@ class Characters:
                 lower = "".join(character for character in known if not character.isupper())
                 return lower if all(character.lower() in lower for character in known) else known
         return "".join(map(chr, islice(Characters(self.ranges[::-1]).codes, _SOME)))
+
+    @cached_property
+    def rank(self) -> int:
+        """How unusual the most usual members of a set that is not empty are in texts."""
+        sample = self.usual[0]
+        if sample.isascii() and sample.isalnum():
+            return 0
+        return 1 if sample in " -_.@" else 2 if " " < sample < "\x7f" else 4
 
 
 def characters(ranges: Iterable[Range]) -> Characters:
@@ -131,16 +138,8 @@ def _searched() -> str:
 _MOST_SETS = 400
 
 
-class Kind(NamedTuple):
-    """Characters that no pattern distinguishes, with one as a `sample`: the lower its `rank`, the more usual."""
-
-    found: Characters
-    rank: int
-    sample: str
-
-
-def kinds_of(sets: set[Characters]) -> tuple[Kind, ...]:
-    """The characters of all sets, partitioned so that each set is a union of kinds."""
+def kinds_of(sets: set[Characters]) -> Sequence[Characters]:
+    """The characters of all sets, partitioned into kinds that no set distinguishes."""
     if len(sets) > _MOST_SETS:
         raise PatternError(f"more than {_MOST_SETS} different sets of characters are not supported here")
     ordered = sorted(sets, key=lambda found: found.ranges)
@@ -154,10 +153,4 @@ def kinds_of(sets: set[Characters]) -> tuple[Kind, ...]:
     for place, mark in enumerate(marks):
         if mark:
             ranges[mark].append((borders[place], borders[place + 1] - 1))
-    return tuple(_kind(Characters(tuple(found))) for found in ranges.values())
-
-
-def _kind(found: Characters) -> Kind:
-    sample = found.usual[0]
-    rank = 0 if sample.isascii() and sample.isalnum() else 1 if sample in " -_.@" else 2 if " " < sample < "\x7f" else 4
-    return Kind(found, rank, sample)
+    return [Characters(tuple(found)) for found in ranges.values()]

@@ -12,7 +12,7 @@ from itertools import chain, islice
 from typing import NamedTuple
 
 from mockserver.core.seeding import Draws
-from mockserver.model.regex.char_classes import ANY, WORD, Characters, kinds_of
+from mockserver.model.regex.char_classes import ANY, NONE, WORD, Characters, kinds_of
 from mockserver.model.regex.sizes import PatternError
 from mockserver.model.regex.syntax import Node, nodes
 
@@ -43,7 +43,7 @@ class State:
 
     kind: str
     parts: tuple["State", ...]
-    found: Characters | None
+    found: Characters
     least: int
     most: int | None
     ends: bool
@@ -155,17 +155,17 @@ class Search:
                 # While there is room all ways are similarly good; later, those that lead to an end are preferred.
                 hasty = wanted <= further.pull
                 # If a way leads no nearer to the end, a word may have to end first: word characters weigh more.
-                stuck = hasty and further.pull >= state.pull > 0 and kind.sample in WORD
+                stuck = hasty and further.pull >= state.pull > 0 and kind.usual[0] in WORD
                 weight = draws.below(40) + 12 * abs(kind.rank - usual) + 40 * stuck
                 weighed.append((weight + (1000 if hasty else 20) * further.pull, number, further))
         for _, number, further in sorted(weighed, key=lambda row: row[:2]):
-            found = self._kinds[number].found
-            yield further, draws.pick(found.usual)
+            kind = self._kinds[number]
+            yield further, draws.pick(kind.usual)
             if several:
-                yield from ((further, each) for each in chain(found.usual, map(chr, islice(found.codes, _MOST_TRIED))))
+                yield from ((further, each) for each in chain(kind.usual, map(chr, islice(kind.codes, _MOST_TRIED))))
 
     def _kind_of(self, character: str) -> int:
-        return next(number for number, kind in enumerate(self._kinds) if character in kind.found)
+        return next(number for number, kind in enumerate(self._kinds) if character in kind)
 
     def _spend(self, steps: int) -> None:
         self.steps += steps
@@ -221,7 +221,7 @@ class Search:
                 if (least, most) == (0, 1):
                     return self._combined("any", [first, self._empty])
                 raise PatternError("what looks around and may be empty cannot be repeated here")
-        return self._new(kind, tuple(parts), None, least, most)
+        return self._new(kind, tuple(parts), NONE, least, most)
 
     def _joined(self, first: State, then: State) -> State:
         if first is self._nothing or then is self._empty:
@@ -260,7 +260,7 @@ class Search:
         self,
         kind: str,
         parts: tuple[State, ...],
-        found: Characters | None = None,
+        found: Characters = NONE,
         least: int = 0,
         most: int | None = None,
     ) -> State:
@@ -268,11 +268,8 @@ class Search:
         key = kind, frozenset(parts) if kind in ("any", "all") else parts, found, least, most
         if key not in self._known:
             self._spend(1 + len(parts))
-            ends, needs, pulls = (
-                [part.ends for part in parts],
-                [part.need for part in parts],
-                [part.pull for part in parts],
-            )
+            ends = [part.ends for part in parts]
+            needs, pulls = [part.need for part in parts], [part.pull for part in parts]
             match kind:
                 case "one":
                     measures = False, 1, 1
@@ -305,7 +302,7 @@ class Search:
     def _rest(self, state: State, kind: int) -> State:
         match state.kind:
             case "one":
-                return self._empty if state.found and self._kinds[kind].sample in state.found else self._nothing
+                return self._empty if self._kinds[kind].usual[0] in state.found else self._nothing
             case "any" | "all" | "not" if state.parts:
                 return self._made(state.kind, [self._after(part, kind) for part in state.parts])
             case "joined" if state.parts:

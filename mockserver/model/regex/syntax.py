@@ -108,26 +108,6 @@ def resolved(node: Node, groups: Mapping[int, str]) -> Node:
     return replace(node, parts=tuple(resolved(part, groups) for part in node.parts)) if refers(node) else node
 
 
-def _look(kind: str, found: Characters, *, wanted: bool = True) -> Node:
-    return Node(kind, (one(found),), wanted=wanted)
-
-
-START, END = _look("behind", ANY, wanted=False), _look("ahead", ANY, wanted=False)
-_AFTER, _NOT_AFTER = _look("behind", WORD), _look("behind", WORD, wanted=False)
-_BEFORE, _NOT_BEFORE = _look("ahead", WORD), _look("ahead", WORD, wanted=False)
-_BOUNDARY = either([sequence([_AFTER, _NOT_BEFORE]), sequence([_NOT_AFTER, _BEFORE])])
-# There is a character at least: Python and JavaScript do not agree about the empty text.
-_INSIDE = either(
-    [
-        sequence([_AFTER, _BEFORE]),
-        sequence([_look("behind", ~WORD), _NOT_BEFORE]),
-        sequence([_NOT_AFTER, _look("ahead", ~WORD)]),
-    ]
-)
-_ANCHORS = {"^": START, "$": END, r"\A": START, r"\Z": END, r"\z": END, r"\b": _BOUNDARY, r"\B": _INSIDE}
-_LINE_ANCHORS = {"^": _look("behind", LINE, wanted=False), "$": _look("ahead", LINE, wanted=False)}
-ANCHORS = frozenset([*_ANCHORS.values(), *_LINE_ANCHORS.values()])
-
 _trees: Cache[str, Node] = Cache(8 * 2**20)
 # What a tree takes, roughly, in bytes: for each of its nodes, and for each range of their characters.
 _NODE_MEMORY, _RANGE_MEMORY = 300, 130
@@ -148,34 +128,38 @@ def read_pattern(pattern: str) -> Node:
 
 
 _NAME = r"[^\W\d]\w*"
-_QUANTIFIER = re.compile(r"(?:(?P<simple>[*+?])|\{(?=[\d,])(?P<least>\d*)(?P<range>,(?P<most>\d*))?\})[?+]?")
+_QUANTIFIER = r"(?:(?P<simple>[*+?])|\{(?=[\d,])(?P<least>\d*)(?P<range>,(?P<most>\d*))?\})(?P<mode>[?+]?)"
 _SIMPLE: Mapping[str, tuple[int, int | None]] = {"*": (0, None), "+": (1, None), "?": (0, 1)}
-_GROUP = re.compile(
-    rf"""\(\?(?:
-        (?P<comment>\#[^)]*\)?)
-        | (?P<look><?[=!])
-        | P?<(?P<name>{_NAME})>
-        | P=(?P<back>{_NAME})\)
-        | \((?P<condition>\w+)\)
-        | (?P<on>[aiLmsux]*)(?:-(?P<off>[imsx]+))?(?P<flags>[:)])
-    ) | \((?!\?)""",
+_REPEAT = re.compile(_QUANTIFIER)
+_PIECE = re.compile(
+    rf"""
+    (?P<anchor>[$^]|\\[AZzbB])
+    | \\(?![1-3][0-7]{{2}})(?P<number>[1-9]\d?)
+    | (?P<reference>\\k<(?P<back>{_NAME})>|\\k\{{(?P<braced>{_NAME})\}}|\(\?P=(?P<named>{_NAME})\))
+    | \(\?(?P<comment>\#[^)]*\)?)
+    | \(\?(?P<look><?[=!])
+    | \(\?\((?P<condition>\w+)\)
+    | \(\?(?P<on>[aiLmsux]*)(?:-(?P<off>[imsx]+))?(?P<flags>[:)])
+    | (?P<group>\((?:\?P?<(?P<name>{_NAME})>|(?!\?)))
+    | \[(?P<set>\^?)
+    | (?P<any>\.)
+    """,
     re.VERBOSE,
 )
-_BACK = re.compile(rf"\\(?:(?![1-3][0-7]{{2}})(?P<number>[1-9]\d?)|k(?:<(?P<name>{_NAME})>|\{{(?P<braced>{_NAME})\}}))")
-_ANCHOR = re.compile(r"[$^]|\\[AZzbB]")
 _ESCAPE = re.compile(
     r"""\\(?:
         [pP](?:\{(?P<except>\^?)(?P<property>[\w=]+)\}|(?P<category>\w))
-        | u(?P<high>[dD][89abAB][0-9a-fA-F]{2})\\u(?P<low>[dD][c-fC-F][0-9a-fA-F]{2})
-        | (?P<hex>x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|u\{[0-9a-fA-F]{1,6}\}|U[0-9a-fA-F]{8})
-        | (?P<octal>0[0-7]{0,2}|[1-3][0-7]{2})
+        | (?P<coded>u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}
+            | x[0-9a-fA-F]{2} | u[0-9a-fA-F]{4} | U000[0-9a-fA-F]{5} | U0010[0-9a-fA-F]{4}
+            | 0[0-7]{0,2} | [1-3][0-7]{2} | [afnrtv])
+        | u\{(?P<code>[0-9a-fA-F]{1,6})\}
         | c(?P<control>[A-Za-z])
         | (?P<other>.)
     )""",
     re.VERBOSE | re.DOTALL,
 )
+_RANGE = re.compile(r"-(?!\]|\Z)")
 _SHORTHANDS = {"d": DIGITS, "D": ~DIGITS, "w": WORD, "W": ~WORD, "s": SPACE, "S": ~SPACE}
-_CONTROLS = {"t": "\t", "n": "\n", "r": "\r", "f": "\f", "v": "\v", "a": "\a"}
 
 
 class _Reader:
@@ -230,7 +214,7 @@ class _Reader:
         return either([*options, sequence(parts)])
 
     def _quantified(self, part: Node) -> Node:
-        found = self._taken(_QUANTIFIER)
+        found = self._taken(_REPEAT)
         if found is None:
             return part
         if part in ANCHORS:
@@ -243,67 +227,66 @@ class _Reader:
             most = least if not found["range"] else int(found["most"][:10]) if found["most"] else None
         if most is not None and most < least:
             self._fail("min repeat greater than max repeat")
-        if found[0][1:].endswith("+"):
+        if found["mode"] == "+":
             self._fail("possessive quantifiers are not supported")
-        if _QUANTIFIER.match(self._pattern, self._at):
+        if _REPEAT.match(self._pattern, self._at):
             self._fail("multiple repeat")
         return Node("repeat", (part,), least=least, most=most, shortest=least * part.shortest)
 
     def _piece(self) -> Node | None:
         """The next piece; None for one that is not a node, such as a comment or flags."""
-        character = self._pattern[self._at]
-        if character == "(":
-            return self._group()
-        if character in "*+?" or (character == "{" and _QUANTIFIER.match(self._pattern, self._at)):
+        if _REPEAT.match(self._pattern, self._at):
             self._fail("nothing to repeat")
-        if found := self._taken(_ANCHOR):
-            return ("m" in self._flags and _LINE_ANCHORS.get(found[0])) or _ANCHORS[found[0]]
-        if found := self._taken(_BACK):
-            return self._back(int(found["number"] or 0) or found["name"] or found["braced"])
-        if self._takes("."):
-            return one(ANY if "s" in self._flags else LINE)
-        chosen = self._set() if self._takes("[") else self._member()
-        return one(self._either_case(chosen) if "i" in self._flags else chosen)
-
-    def _group(self) -> Node | None:
-        found = self._taken(_GROUP)
+        found = self._taken(_PIECE)
         if found is None:
-            self._fail("this kind of group is not supported")
-        if found.lastgroup == "comment":
-            if not found[0].endswith(")"):
-                self._fail("missing ), unterminated comment")
-            return None
-        if found.lastgroup == "look":
-            part = self._closed()
-            kind = "behind" if found["look"].startswith("<") else "ahead"
-            return Node(kind, (part,), wanted=found["look"].endswith("="))
-        if found.lastgroup == "back":
-            return self._back(found["back"])
-        if found.lastgroup == "condition":
-            named = found["condition"]
-            back = self._back(int(named[:9]) if named.isdecimal() else named)
-            part = self._closed()
-            options = part.parts if part.kind == "either" else (part, sequence([]))
-            if len(options) > 2:
-                self._fail("conditional backref with more than two branches")
-            return replace(either(options), kind="condition", number=back.number)
-        if found.lastgroup == "flags":
-            if "x" in found["on"]:
-                self._fail("verbose patterns are not supported")
-            before, self._flags = self._flags, (self._flags | set(found["on"])) - set(found["off"] or "")
-            if found["flags"] == ")":
-                return None  # they apply to the rest of the group
-            part = self._closed()
-            self._flags = before
-            return part
-        self._groups += 1
-        number, name = self._groups, found["name"]
-        if name in self._names:
-            self._fail(f"redefinition of group name {name!r}")
-        if name:
-            self._names[name] = number
-        part = self._closed()
-        return Node("group", (part,), number=number, shortest=part.shortest)
+            if self._pattern[self._at] == "(":
+                self._fail("this kind of group is not supported")
+            return self._one(self._member())
+        text = found[found.lastgroup or 0]
+        match found.lastgroup:
+            case "anchor":
+                return ("m" in self._flags and _LINE_ANCHORS.get(text)) or _ANCHORS[text]
+            case "number":
+                return self._back(int(text))
+            case "reference":
+                return self._back(found["back"] or found["braced"] or found["named"])
+            case "comment":
+                if not text.endswith(")"):
+                    self._fail("missing ), unterminated comment")
+                return None
+            case "look":
+                return Node("behind" if text.startswith("<") else "ahead", (self._closed(),), wanted=text.endswith("="))
+            case "condition":
+                back = self._back(int(text[:9]) if text.isdecimal() else text)
+                part = self._closed()
+                options = part.parts if part.kind == "either" else (part, sequence([]))
+                if len(options) > 2:
+                    self._fail("conditional backref with more than two branches")
+                return replace(either(options), kind="condition", number=back.number)
+            case "flags":
+                if "x" in found["on"]:
+                    self._fail("verbose patterns are not supported")
+                before, self._flags = self._flags, (self._flags | set(found["on"])) - set(found["off"] or "")
+                if text == ")":
+                    return None  # they apply to the rest of the group
+                part = self._closed()
+                self._flags = before
+                return part
+            case "group":
+                self._groups += 1
+                number, name = self._groups, found["name"]
+                if name in self._names:
+                    self._fail(f"redefinition of group name {name!r}")
+                if name:
+                    self._names[name] = number
+                part = self._closed()
+                return Node("group", (part,), number=number, shortest=part.shortest)
+            case "set":
+                return self._one(self._set(negated=text == "^"))
+        return one(ANY if "s" in self._flags else LINE)
+
+    def _one(self, found: Characters) -> Node:
+        return one(self._either_case(found) if "i" in self._flags else found)
 
     def _closed(self) -> Node:
         part = self._options()
@@ -330,39 +313,36 @@ class _Reader:
             if named is None:
                 self._fail(f"unknown property {name}")
             return ~named if (found[0][1] == "P") != bool(found["except"]) else named
-        if found["high"]:
-            return members(chr(0x10000 + ((int(found["high"], 16) - 0xD800) << 10) + int(found["low"], 16) - 0xDC00))
-        if found["hex"]:
-            code = int(found["hex"].strip("xuU{}"), 16)
+        if found["coded"]:
+            text = found[0].encode().decode("unicode_escape")
+            # Two surrogates are one character; one is none.
+            return members(text.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")) & ANY
+        if found["code"]:
+            code = int(found["code"], 16)
             if code > 0x10FFFF:
                 self._fail("no such character")
             return characters([(code, code)]) & ANY
-        if found["octal"]:
-            return members(chr(int(found["octal"], 8)))
         if found["control"]:
             return members(chr(ord(found["control"]) % 32))
         character = found["other"]
         if character in _SHORTHANDS:
             return _SHORTHANDS[character]
-        if character.isascii() and character.isalnum() and character not in _CONTROLS:
+        if character.isascii() and character.isalnum():
             self._fail(f"bad escape \\{character}")
-        return members(_CONTROLS.get(character, character))
+        return members(character)
 
-    def _set(self) -> Characters:
+    def _set(self, *, negated: bool) -> Characters:
         """The set of a class, whose opening bracket has been read."""
-        negated = self._takes("^")
         ranges: list[Range] = []
         # A closing bracket at the start is literal, unless it is the only one that could close the class.
-        closable = self._pattern.find("]", self._at + 1) >= 0
-        start = self._at
+        start, closable = self._at, self._pattern.find("]", self._at + 1) >= 0
         while (closable and self._at == start) or not self._takes("]"):
             if self._at >= len(self._pattern):
                 self._fail("unterminated character set")
             low = self._set_member()
             ranges += low.ranges
-            if self._pattern[self._at : self._at + 1] != "-" or self._pattern[self._at + 1 : self._at + 2] in ("", "]"):
+            if not self._taken(_RANGE):
                 continue
-            self._at += 1
             high = self._set_member()
             ends = (*low.ranges, *high.ranges)
             if any(first != last for first, last in ends) or len(ends) != 2:
@@ -382,3 +362,12 @@ class _Reader:
             return self._escaped()
         self._at += 1
         return members(self._pattern[self._at - 1])
+
+
+START, END = _Reader(r"(?<![\s\S])").root(), _Reader(r"(?![\s\S])").root()
+# There is a character beside `\B` at least: Python and JavaScript do not agree about the empty text.
+_INSIDE = _Reader(r"(?<=\w)(?=\w)|(?<=\W)(?!\w)|(?<!\w)(?=\W)").root()
+_BOUNDARY = _Reader(r"(?<=\w)(?!\w)|(?<!\w)(?=\w)").root()
+_ANCHORS = {"^": START, "$": END, r"\A": START, r"\Z": END, r"\z": END, r"\b": _BOUNDARY, r"\B": _INSIDE}
+_LINE_ANCHORS = {"^": _Reader(r"(?<!.)").root(), "$": _Reader(r"(?!.)").root()}
+ANCHORS = frozenset([*_ANCHORS.values(), *_LINE_ANCHORS.values()])
