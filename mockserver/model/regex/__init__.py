@@ -21,7 +21,7 @@ from mockserver.model.tokens import Phrase, fresh_phrase
 Spend = Callable[[int], None]
 
 _WALKS = 12
-# No further search is made after so many steps.
+# After so many steps, no more walks are tried where a reference to a group asks for it.
 _MOST_STEPS = 10_000
 # The characters of each continuation.
 _PIECE = 12
@@ -39,7 +39,10 @@ def write_match(pattern: str, draws: Draws) -> str:
 
 
 def _written(root: Node, draws: Draws) -> str:
-    text = _found([root], [], draws, 0, LONGEST, whole=True)
+    try:
+        text = _found([root], [], draws, 0, LONGEST, whole=True)
+    except RecursionError:
+        raise PatternError("the pattern has too much in one place") from None
     if text is None:
         raise PatternError("no text matches the pattern")
     return text
@@ -62,8 +65,8 @@ def find_match(
     longest = LONGEST if most is None else min(most, LONGEST)
     try:
         wanted, unwanted = list(map(read_pattern, patterns)), list(map(read_pattern, forbidden))
-        return _found(wanted, unwanted, draws, least, longest, whole=False, others=frozenset(others_than), spend=spend)
-    except PatternError:
+        return _found(wanted, unwanted, draws, least, longest, frozenset(others_than), spend, whole=False)
+    except (PatternError, RecursionError):
         return None
 
 
@@ -100,10 +103,10 @@ def _found(
     draws: Draws,
     least: int,
     most: int,
-    *,
-    whole: bool,
     others: Collection[str] = (),
     spend: Spend = lambda steps: None,
+    *,
+    whole: bool,
 ) -> str | None:
     """A text that all wanted nodes match and no unwanted one, from end to end if `whole`; None if none was found."""
     shortest = max((least, *(node.shortest for node in wanted)))
@@ -121,17 +124,14 @@ def _found(
             return walk.text
         if (alone and (walk.matches or walk.stuck) and not last) or (referring and any(walk.stuck for walk in walks)):
             continue  # another may keep to the bounds, or differ from the others
-        search = None
+        # What a walk wrote for a group is what a reference to it stands for.
+        nodes = [walk.followed if refers(walk.root) else walk.root for walk in walks]
+        search = Search(nodes, unwanted, whole=whole)
         try:
-            # What a walk wrote for a group is what a reference to it stands for.
-            nodes = [walk.followed if refers(walk.root) else walk.root for walk in walks]
-            search = Search(nodes, unwanted, whole=whole)
             text = search.find(draws, least, most, walk.text, others)
-        except RecursionError:
-            raise PatternError("the pattern has too much in one place") from None
         finally:
-            steps += search.steps if search else 0
-            spend(search.steps if search else 0)
+            spend(search.steps)
+        steps += search.steps
         if text is not None or not referring or steps > _MOST_STEPS:
             return text
     return None

@@ -3,6 +3,9 @@
 A state is the set of texts that are left to be matched (Brzozowski's derivatives): reading a character turns one state
 into another, and both "and" and "not" are as easy as "or", which look-arounds need. Equal states are one object, so
 that every step is computed only once for a search. Characters that no pattern distinguishes are one kind.
+
+A text is searched near another, which a walk has written: its characters come first wherever anything is left after
+them. So a text that matches is found as it is, and most others in natural ones.
 """
 
 from collections.abc import Collection, Iterator, Sequence

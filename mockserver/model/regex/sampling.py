@@ -1,7 +1,7 @@
 """Samples of a pattern: walks through its tree, each of which writes a natural-looking text.
 
 Each node writes what it requires, so that without look-arounds, anchors and word boundaries the text matches by
-construction, whatever the pattern's size. Conditions on a place are noted during the walk, to be checked afterwards.
+construction, whatever the pattern's size. Conditions on a place are noted, and not obeyed.
 """
 
 from string import ascii_letters, digits
@@ -19,7 +19,6 @@ _WORDS = (
     "pearl", "pine", "quartz", "raven", "reed", "ridge", "river", "sage", "shore", "silver", "sparrow", "spruce",
     "stone", "summit", "thistle", "tide", "valley", "violet", "willow", "winter",
 )  # fmt: skip
-_VOWELS = "aeiou"
 _CODE_LENGTH = 6
 
 
@@ -53,15 +52,16 @@ def _words(space: str, least: int, most: int, draws: Draws) -> str:
         words.append(draws.pick(_WORDS))
         length += len(words[-1]) + len(space)
     text = space.join(words)[:most]
-    # No space at the end; if the text would be too short without it, a letter replaces it.
-    return text if not text.endswith(" ") else text[:-1] if len(text) > least else text[:-1] + draws.pick(_VOWELS)
+    if not text.endswith(" "):
+        return text
+    # If the text would be too short without the space, a letter replaces it.
+    return text[:-1] + ("" if len(text) > least else draws.pick("aeiou"))
 
 
 # The maximum number of repetitions beyond those that are required.
 _MOST_EXTRAS = 40
-# The maximum number of characters of a text, and of nodes that are written one after the other.
-LONGEST = 16_384
-_MOST_EFFORT = 50_000
+# The maximum number of characters of a text, and of nodes that a walk may pass.
+LONGEST, _MOST_EFFORT = 16_384, 50_000
 
 
 class _DeadEndError(Exception):

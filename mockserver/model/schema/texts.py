@@ -25,7 +25,7 @@ LONGEST = 400_000
 _PLAUSIBLE, _WRITTEN = 3, 30
 # A search for a text costs a step of the solver for so many of its own, beyond those that are free; and so does a check
 # of a text of so many characters against patterns, and four steps if it has twice as many.
-_FREE, _DEAR, _CHECKED = 2000, 16, 362
+_FREE, _DEAR, _CHECKED = 10_000, 80, 362
 # Characters that may often stand in place of each other.
 _ALIKE = ("0123456789", "abcdefghijklmnopqrstuvwxyz", "ABCDEFGHIJKLMNOPQRSTUVWXYZ")
 # Texts without a pattern are no longer than this unless they have to be.
