@@ -24,10 +24,10 @@ _LONGEST_WORD = 64
 _CAMEL = re.compile(r"(?<=[a-z\d])(?=[A-Z])")
 # Letters of scripts without spaces between words, or with particles attached to words: Han, katakana, Hangul.
 _DENSE = re.compile(r"[一-鿿]+|[ァ-ヿ]+|[가-힣]+")
-# "3 * 12", "11 plus 49": an operation on two numbers. A hyphen and a slash without spaces mean other things.
+# "3 * 12", "11 plus 49", "15% of 80": an operation on two numbers. A hyphen or a slash without spaces is none.
 _OPERATION = re.compile(
     r"(?<![\w.,])-?\d[\d,.]*+(?:\s{0,3}(?P<sign>[+*×÷^])\s{0,3}|\s{1,3}(?P<word>[-/x]|plus|minus|times|multiplied by|"
-    r"divided by|to the power of)\s{1,3})-?\d+(?:[.,]\d+)*",
+    r"divided by|to the power of)\s{1,3}|\s?(?:%|per ?cent) of\s{1,3})-?\d+(?:[.,]\d+)*",
     re.IGNORECASE,
 )
 _OPERATORS = {
@@ -84,7 +84,7 @@ def terms(text: str, ignored: frozenset[str] = frozenset()) -> frozenset[str]:
 def operations(text: str) -> list[Calculation]:
     """The operations on two numbers in a text: "3 * 12", "11 plus 49"."""
     found = _OPERATION.finditer(text) if any(map(str.isdigit, text)) else ()
-    return [Calculation(m[0], _OPERATORS[(m["sign"] or m["word"]).lower().split()[0]]) for m in found]
+    return [Calculation(m[0], _OPERATORS[(m["sign"] or m["word"] or "times").lower().split()[0]]) for m in found]
 
 
 def is_operation(names: frozenset[str]) -> bool:

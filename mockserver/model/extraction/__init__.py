@@ -10,13 +10,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from mockserver.model.extraction.mentions import LONGEST_NUMBER, assigned_to, is_clear, number_of, texts_for
+from mockserver.model.extraction.assignments import LONGEST_NUMBER, assigned_to, number_of
+from mockserver.model.extraction.mentions import is_clear, texts_for
 from mockserver.model.intent import STRETCH
 from mockserver.model.literal_answers import sentiment
 from mockserver.model.schema import schema_fault
 from mockserver.model.schema.documents import SchemaNode
 from mockserver.model.schema.instances import compiled
-from mockserver.model.terms import names, number_for, numbers, place_of, words_in
+from mockserver.model.terms import listed, names, number_for, numbers, place_of, words_in
 
 Schema = Mapping[str, Any]
 Accepts = Callable[[object], bool]
@@ -241,10 +242,14 @@ def texts_of(name: str, own: Schema, topic: str, about: frozenset[str]) -> list[
 def _filled(base: Mapping[str, Any], shape: Shape, filling: _Filling, accepts: Accepts) -> dict[str, Any]:
     instance = _counted(base, shape, filling, accepts)
     taken: list[Any] = []
+    offered: list[list[Any]] = []
     for name, own, vague in shape.clear_first:
-        offers = [*assigned_to(name, filling.topic[:STRETCH])][:_TRIED]
-        offers += _offers(name, own, filling) if filling.guessing or not vague else []
-        for offer in offers:
+        offers = _offers(name, own, filling) if filling.guessing or not vague else []
+        # Of two properties that mean the same, the second gets the second text: "from May 1 to May 5".
+        turn = offered.count(offers) % max(len(offers), 1)
+        offered.append(offers)
+        assigned = [*assigned_to(name, filling.topic[:STRETCH])][:_TRIED]
+        for offer in (*assigned, *offers[turn:], *offers[:turn]):
             # A prompt may list the keys of an object, which are no values.
             key = isinstance(offer, str) and offer.lower() in shape.keys and "enum" not in own
             changed = {**instance, name: offer}
@@ -328,13 +333,15 @@ def _offers(name: str, own: Schema, filling: _Filling) -> list[Any]:
     elif kind == "array":
         items = own.get("items")
         if isinstance(items, Mapping) and type_of(items) == "string" and "enum" not in items:
-            # All names together.
+            # All names together, or those of the list that some of them make.
             texts = texts_of(name, items, filling.topic, filling.about)
+            together = listed(filling.topic, names(filling.topic, filling.about))
+            texts = [text for text in texts if text in together] or texts
             offers = [texts] if texts else []
         elif filling.guessing and isinstance(items, Mapping) and type_of(items) in _NUMERIC:
             # All numbers, if there are several.
-            listed = _read_numbers(numbers(filling.topic))
-            offers = [listed] if len(listed) > 1 else []
+            several = _read_numbers(numbers(filling.topic))
+            offers = [several] if len(several) > 1 else []
     return offers[:_TRIED]
 
 

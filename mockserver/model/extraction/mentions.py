@@ -8,18 +8,15 @@ by the schema that it has to satisfy.
 import re
 from collections.abc import Callable, Iterator
 from functools import lru_cache
-from json import JSONDecoder
-from math import isfinite
-from typing import Any
 
 from mockserver.model import languages
+from mockserver.model.extraction.assignments import NO_KEYS, UNQUOTED, named_value
 from mockserver.model.intent import STRETCH, detect_intent
 from mockserver.model.terms import ADDRESS, Name, names, opens, phones, words_in
 
 # Reads texts from a prompt; some terms, those about the request itself, are no names.
 _Read = Callable[[str, frozenset[str]], Iterator[str]]
 
-LONGEST_NUMBER = 15
 _DESCRIPTION = 80
 # How many characters before a name are looked at for a preposition.
 _LEAD = 24
@@ -95,8 +92,8 @@ _WITHIN = re.compile(rf"\b(?:[Ii]s|[Ww]hether|[Ii]f|[Tt]hat) {_NAMED_PLACE} (?:i
 _IN_COUNTRY = re.compile(rf"\b{_NAMED_PLACE}(?:, | (?:is |located |lies )?in ){_NAMED_PLACE}")
 # "in French", "translate it to Frisian"
 _INTO_LANGUAGE = re.compile(
-    r"\b(?:in|into|to|auf|en) ((?:[A-Z][a-z]+ )?(?:English|Spanish|French|German|Italian|Portuguese|Dutch|Polish|"
-    r"Swedish|Norwegian|Danish|Finnish|Greek|Russian|Ukrainian|Czech|Slovak|Hungarian|Romanian|Bulgarian|Serbian|Croatian|"
+    r"(?:\b(?:in|into|to|auf|en|and)|,) ((?:[A-Z][a-z]+ )?(?:English|Spanish|French|German|Italian|Portuguese|Dutch|"
+    r"Polish|Swedish|Norwegian|Danish|Finnish|Greek|Russian|Ukrainian|Czech|Slovak|Hungarian|Romanian|Bulgarian|Serbian|Croatian|"
     r"Turkish|Arabic|Hebrew|Persian|Hindi|Urdu|Bengali|Tamil|Thai|Vietnamese|Indonesian|Malay|Chinese|Mandarin|Cantonese|"
     r"Japanese|Korean|Swahili|Latin))\b"
 )
@@ -128,21 +125,18 @@ _NO_PLACES = frozenset((
     "most", "beginning", "meantime", "answer", "form", "format", "order", "case", "data", "message", "document", "tool",
 ))  # fmt: skip
 
-_UNQUOTED = r"(?![\"'“„«`])"
-# Keys of an object may be listed, as in "JSON with title and year".
-_NO_KEYS = r"(?!(?:and|or)\b)"
 # "a message saying hi"
 _SAYING = re.compile(
-    rf"\b(?:saying|(?:that|which) (?:says|reads)|to say|with the (?:text|message|body|content))(?: that)?:? {_UNQUOTED}"
+    rf"\b(?:saying|(?:that|which) (?:says|reads)|to say|with the (?:text|message|body|content))(?: that)?:? {UNQUOTED}"
     r"([^\n]{1,300}?)(?=[.!?]?\s*(?:\n|$)|[.!?] )"
 )
 # The text after an order that ends in a colon, "Summarize this: ...". Without quotation marks before the colon, which
 # would be a quoted text or JSON.
-_AFTER_COLON = re.compile(rf"\A\s*+[^:\n\"{{}}]{{2,80}}?[^\W\d_][)]?: {{0,3}}\n?{_UNQUOTED}(\S.*)\Z", re.DOTALL)
+_AFTER_COLON = re.compile(rf"\A\s*+[^:\n\"{{}}]{{2,80}}?[^\W\d_][)]?: {{0,3}}\n?{UNQUOTED}(\S.*)\Z", re.DOTALL)
 # "Create a task: Fix the login, high priority"
 _ITEM = re.compile(
     rf"\b(?:task|to-?do|reminder|ticket|issue|event|meeting|item|note|story|bug)\b[^:\n.\"{{}}]{{0,20}}: {{0,3}}"
-    rf"{_UNQUOTED}([^\n.,;(]{{2,120}})",
+    rf"{UNQUOTED}([^\n.,;(]{{2,120}})",
     re.IGNORECASE,
 )
 
@@ -154,14 +148,29 @@ _REMINDED = re.compile(
 )
 # "a note titled Shopping"
 _TITLED = re.compile(
-    rf"\b(?:titled|entitled|with (?:the )?title) {_NO_KEYS}{_UNQUOTED}([^\n]{{2,120}}?)"
-    r"(?= (?:in|on|with|for|at|and|to)\b|[.,;!?]|\s*$)",
+    rf"\b(?:titled|entitled|called|named|with (?:the )?title) {NO_KEYS}{UNQUOTED}([^\n]{{2,120}}?)"
+    r"(?= (?:in|on|with|for|at|and|to|from|today|tonight|tomorrow|by)\b|[.,;!?]|\s*$)",
+    re.IGNORECASE,
+)
+# "Add buy milk to my todo list"
+_ADDED = re.compile(
+    rf"\b(?:add|put) (?:the |an? )?{UNQUOTED}([^\n]{{2,80}}?) (?:to|on|in) (?:my|our|the) [\w -]{{0,20}}"
+    r"(?:list|cart|basket|calendar|queue|playlist|agenda)\b",
     re.IGNORECASE,
 )
 # "Translate good morning to Spanish"
 _TRANSLATED = re.compile(
-    rf"\btranslate (?:the (?:text|phrase|sentence|word|following)s? )?{_UNQUOTED}([^\n]{{1,200}}?) (?:in)?to [A-Z]",
+    rf"\btranslate (?:the (?:text|phrase|sentence|word|following)s? )?{UNQUOTED}([^\n]{{1,200}}?) (?:in)?to [A-Z]",
     re.I,
+)
+# "because it was damaged"
+_BECAUSE = re.compile(r"\b(?:because(?: of)?|due to) ([^\n.;!?]{2,120})", re.IGNORECASE)
+# "some jazz"
+_SOME = re.compile(r"\b(?:some|any|more) ([a-z]{3,20})\b")
+# "with mushrooms and olives", "add milk, eggs and bread"
+_MEMBER = r"(?!(?:the|an?|my|our)\b)[a-z][a-z-]{2,20}(?: [a-z][a-z-]{2,20})?"
+_MEMBERS = re.compile(
+    rf"(?i:\b(?:with|add|buy|order|include))(?: some| extra)? ({_MEMBER}(?:, {_MEMBER})*,? and {_MEMBER}?)\b"
 )
 # "from checking to savings"
 _FROM_TO = re.compile(r"\bfrom (?:the |my )?([\w-]+)(?: account)? to (?:the |my )?([\w-]+)", re.IGNORECASE)
@@ -169,22 +178,11 @@ _FROM_TO = re.compile(r"\bfrom (?:the |my )?([\w-]+)(?: account)? to (?:the |my 
 _REPOSITORY = re.compile(r"(?<![\w/.:-])[\w.-]+/[\w.-]*\w(?![\w/])")
 
 
-def number_of(text: str) -> int | float:
-    """The number that a text stands for; a ValueError if it is long, or fits in no JSON."""
-    if len(text) > LONGEST_NUMBER or not isfinite(value := int(text) if text.strip("-").isdecimal() else float(text)):
-        raise ValueError(text)
-    return value
-
-
-# What an assignment gives, and what may follow it.
-_JSON = JSONDecoder(parse_int=number_of, parse_float=number_of, parse_constant=number_of)
-_AFTER_VALUE = re.compile(r"(?=[,;)]|\.?(?:\s|$))")
-_ASSIGNED = re.compile(
-    r"([^\s\"',;()][^\n,;()]{0,200}?)(?= (?:and|exactly|in parallel)\b|[,;()]|\.(?:\s|$)|\s*(?:\n|$))"
-)
-
 # What follows the subject of a sentence, and never an imperative.
 _SPOKEN_OF = re.compile(r"[ ](?:is|was|has|had|and|lives|works|wants|likes)\b|,? (?:aged )?\d{1,3}(?:[ ,.]|$)")
+
+
+_QUESTION = re.compile(r"\s*(?:who|when|where|why|how)\b[^\n.!?]*\?\s*\Z", re.IGNORECASE)
 
 
 def _lead(words: str) -> re.Pattern[str]:
@@ -206,25 +204,9 @@ def texts_for(parameter: str, topic: str, about: frozenset[str] = frozenset(), d
     What it means depends on its name, or else on its description; if neither is clear, there are no texts.
     """
     stretch = topic[:STRETCH]
-    yield from _named_value(parameter.strip(), stretch)
+    yield from named_value(parameter.strip(), stretch)
     for read in _meant(parameter[:_DESCRIPTION]) or _meant(description[:_DESCRIPTION]):
         yield from read(stretch, about)
-
-
-def assigned_to(parameter: str, topic: str) -> Iterator[Any]:
-    """The values that an assignment such as "city = Oslo" or "sizes=[1, 2]" has for a parameter: as JSON, as text."""
-    if "=" not in topic or len(parameter) > STRETCH or not parameter.isidentifier():
-        return
-    for match in re.finditer(rf"(?<!\w){parameter} ?=(?![=>]) ?", topic, re.IGNORECASE):
-        try:
-            value, end = _JSON.raw_decode(topic, match.end())
-            if _AFTER_VALUE.match(topic, end):
-                yield value
-        except (ValueError, RecursionError):
-            pass
-        text = _ASSIGNED.match(topic, match.end())
-        if text is not None:
-            yield text[1]
 
 
 def is_clear(parameter: str, description: str) -> bool:
@@ -235,6 +217,7 @@ def is_clear(parameter: str, description: str) -> bool:
 @lru_cache(maxsize=4096)
 def _meant(text: str) -> tuple[_Read, ...]:
     words = words_in(text)
+    words = words.union(word.removesuffix("s") for word in words)
     return tuple(read for meant, read in _READINGS if words & meant)
 
 
@@ -291,26 +274,6 @@ def _persons(topic: str, about: frozenset[str]) -> Iterator[str]:
         yield from (match[1] for match in pattern.finditer(topic) if match[1].lower() not in languages.stopwords("en"))
 
 
-def _named_value(name: str, topic: str) -> Iterator[str]:
-    """What follows the name of a property: "with the subject Hello and the body See you", "the command: `ls`"."""
-    if (
-        len(name) < 3
-        or not name.isidentifier()
-        or name.lower().replace("_", " ") not in topic.lower().replace("_", " ")
-    ):
-        return iter(())
-    spelled = name.replace("_", "[_ ]")
-    found = re.finditer(
-        rf"\b{spelled}(?:(?: of| is|:|=) ?| )(?:\"([^\"\n]{{1,300}})\"|'([^'\n]{{1,300}})'(?!\w)|`([^`\n]{{1,300}})`)"
-        rf"|\b(?:with|and) (?:the |an? )?{spelled}(?: of(?! (?:an?|the|each|every|all)\b)| is|:)? {_NO_KEYS}(?!\(|of\b)"
-        rf"{_UNQUOTED}([^\n]{{1,120}}?)"
-        r"(?= and (?:the|an?|with)\b|[.,;!?](?:\s|$)|\s*\n|\s*$)",
-        topic,
-        re.IGNORECASE,
-    )
-    return (next(filter(None, match.groups())) for match in found)
-
-
 def _paths(topic: str, about: frozenset[str]) -> Iterator[str]:
     return (match[0] for match in _PATH.finditer(topic) if not _ABBREVIATION.match(match[0]))
 
@@ -325,8 +288,14 @@ def _codes(topic: str, about: frozenset[str]) -> Iterator[str]:
     return iter(sorted(found, key=str.isdigit))
 
 
+def _members(topic: str, about: frozenset[str]) -> Iterator[str]:
+    return (each for found in _MEMBERS.finditer(topic) for each in re.split(r",? and |, ", found[1]))
+
+
 def _asked(topic: str, about: frozenset[str]) -> Iterator[str]:
-    """Search queries: what follows "for" or "about", then the subject, then the whole prompt."""
+    """Search queries: a question, or what follows "for" or "about", then the subject, then the whole prompt."""
+    if _QUESTION.match(topic):
+        yield topic.strip().rstrip("?")
     yield from (match[1].strip() for match in _AFTER_FOR.finditer(topic))
     yield detect_intent(topic).subject
     yield topic.strip()
@@ -348,8 +317,8 @@ _ROWS: tuple[tuple[str, _Read], ...] = (
     ("to destination target arrival end куда", _led_by(_TO)),
     ("email mail recipient to address sender", _matches(_EMAIL)),
     ("url link uri website page address", _matches(_URL)),
-    ("date day when start end from to until since checkin checkout дата", _matches(_DATE)),
-    ("date day when start end since checkin checkout дата", _matches(_DAY)),
+    ("date day when start end from to until since check checkin checkout дата", _matches(_DATE)),
+    ("date day when start end since check checkin checkout дата", _matches(_DAY)),
     ("time hour at when start end alarm время", _matches(_TIME)),
     ("color colour цвет", _matches(_COLOR)),
     ("repo repository", _matches(_REPOSITORY)),
@@ -370,7 +339,11 @@ _ROWS: tuple[tuple[str, _Read], ...] = (
     ("message text body content note", _matches(_SAYING, 1)),
     ("message text title task todo reminder note content subject name", _matches(_REMINDED, 1)),
     ("title name subject", _matches(_TITLED, 1)),
+    ("item task todo product title song name", _matches(_ADDED, 1)),
     ("text phrase sentence input word content message", _matches(_TRANSLATED, 1)),
+    ("reason cause why justification explanation", _matches(_BECAUSE, 1)),
+    ("genre style", _matches(_SOME, 1)),
+    ("items toppings ingredients products things extras", _members),
     ("artist author writer creator composer director band", _led_by(_BY)),
     ("title task todo item summary subject note reminder event", _matches(_ITEM, 1)),
     ("text document passage article content input sentence paragraph message", _matches(_AFTER_COLON, 1)),

@@ -411,6 +411,41 @@ def test_a_verb_that_many_tools_share_calls_none(prompt: str) -> None:
         (form("list_files", "directory"), "List the files in /tmp/logs, please.", {"directory": "/tmp/logs"}),
         (form("turn_off_light", "room"), "Turn off the light in the kitchen", {"room": "kitchen"}),
         (
+            form("create_event", "title", "date"),
+            "Create an event called Launch on March 3",
+            {"title": "Launch", "date": "March 3"},
+        ),
+        (
+            form("book_hotel", "check_in", "check_out"),
+            "Book a room from June 1 to June 5",
+            {"check_in": "June 1", "check_out": "June 5"},
+        ),
+        (form("distance", "city_a", "city_b"), "From Oslo to Bergen", {"city_a": "Oslo", "city_b": "Bergen"}),
+        (form("add_todo", "item"), "Add buy milk to my todo list", {"item": "buy milk"}),
+        (form("play_music", "genre"), "Play some jazz", {"genre": "jazz"}),
+        (form("refund", "reason"), "Refund it because it was damaged.", {"reason": "it was damaged"}),
+        (SEARCH, "Who won the cup in 2018?", {"query": "Who won the cup in 2018"}),
+        (
+            form("create_user", "username", "email"),
+            "Create a user with username jdoe and email jdoe@example.com",
+            {"username": "jdoe", "email": "jdoe@example.com"},
+        ),
+        (
+            Tool("order", "", properties("toppings", toppings={"type": "array", "items": TEXT})),
+            "A pizza with mushrooms, olives and ham",
+            {"toppings": ["mushrooms", "olives", "ham"]},
+        ),
+        (
+            Tool("invite", "", properties("attendees", attendees={"type": "array", "items": TEXT})),
+            "Invite them to the meeting called Standup with Anna and Bob",
+            {"attendees": ["Anna", "Bob"]},
+        ),
+        (
+            Tool("translate", "", properties("languages", languages={"type": "array", "items": TEXT})),
+            "Translate hello to Spanish and German",
+            {"languages": ["Spanish", "German"]},
+        ),
+        (
             form("send", "recipient", "message"),
             "Send Bob a note saying I'm late",
             {"recipient": "Bob", "message": "I'm late"},
