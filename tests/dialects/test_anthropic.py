@@ -94,6 +94,23 @@ FORMAT = {"type": "json_schema", "schema": {"type": "object", "properties": {}, 
         ({"zzz": 1}, "zzz: Extra inputs are not permitted"),
         ({"zzz": 1, "stream": None}, "stream: Input should be a valid boolean"),
         ({"context_management": {}}, "context_management: Extra inputs are not permitted"),
+        (
+            {"output_format": {"type": "json_schema", "schema": {}}},
+            "output_format: This field is deprecated. Use 'output_config.format' instead.",
+        ),
+        (
+            {"tools": [{"name": "f", "input_schema": {"type": "object", "properties": {"a b": {"type": "string"}}}}]},
+            "tools.0.custom.input_schema.properties: Property keys should match pattern '^[a-zA-Z0-9_.-]{1,64}$'",
+        ),
+        (
+            {
+                "messages": [
+                    HI,
+                    {"role": "assistant", "content": [{"type": "thinking", "thinking": "", "signature": ""}]},
+                ]
+            },
+            "messages.1.content.0.thinking: each thinking block must contain thinking",
+        ),
         ({"tools": None}, "tools: Input should be a valid array"),
         ({"metadata": {"x": 1}}, "metadata.x: Extra inputs are not permitted"),
         ({"service_tier": "fast"}, "service_tier: Input should be 'auto' or 'standard_only'"),
