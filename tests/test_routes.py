@@ -96,6 +96,7 @@ NESTED = {"metadata": {"model": "gpt://folder/yandexgpt"}, "model": "gpt-4o"}
         (CHATS, {"model": "gpt-4o"}, {"x-friendli-team": "t"}, "friendli header"),
         (CHATS, {"model": "gpt-4o"}, {"authorization": "Api-Key k"}, "yandex header"),
         ("/v1/completions", {"prompt": "Hi"}, {"authorization": "Bearer flp_1"}, "friendli header"),
+        (MODELS, None, {"authorization": "Bearer csk-1"}, "cerebras header"),
         (CHATS, {"model": "gpt-4o"}, {"authorization": "Bearer k", "user-agent": "OpenAI/Python 3"}, "openai default"),
         (MODELS, None, {}, "openai default"),
         (MODELS, None, {"user-agent": "Cerebras/Python 1.91.0"}, "cerebras header"),

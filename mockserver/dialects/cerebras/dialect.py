@@ -60,7 +60,12 @@ CEREBRAS = Dialect(
     claims=re.compile(
         r"llama-?3\.\d-\d+b|llama-4-.+|qwen-3(\.\d)?-.+|gpt-oss-\d+b|zai-glm-.+|gemma-4-.+|deepseek-r1-distill-llama-70b"
     ),
-    marks=(("user-agent", "Cerebras/"), ("x-cerebras-version-patch", ""), ("x-cerebras-3rd-party-integration", "")),
+    marks=(
+        ("user-agent", "Cerebras/"),
+        ("x-cerebras-version-patch", ""),
+        ("x-cerebras-3rd-party-integration", ""),
+        ("authorization", "Bearer csk-"),
+    ),
     errors=ERRORS,
     contract=editions(__package__),
     models=(
