@@ -244,9 +244,9 @@ def _choice_members(rendering: Rendering, choice: Choice) -> Members:
         message |= whole_calls(rendering, choice)
     if thought:
         message |= {"reasoning": thought, "reasoning_content": thought}
-    if request.output.logprobs is not None:
-        return {"message": message, "logprobs": {"content": chat_logprobs(choice)}}
-    return {"message": message, "logprobs": None} if rendering.flavour is _VLLM_CHAT else {"message": message}
+    if request.output.logprobs is None:
+        return {"message": message}
+    return {"message": message, "logprobs": {"content": chat_logprobs(choice)}}
 
 
 def _with_role(rendering: Rendering, choice: Choice) -> Sequence[Segment]:
@@ -351,7 +351,7 @@ _VLLM_CHAT = Flavour(
     around=_vllm_around,
     counts=_vllm_counts,
     closing_around=lambda rendering: {"service_tier": None, "system_fingerprint": None},
-    choice_members=_choice_members,
+    choice_members=lambda rendering, choice: {"logprobs": None, **_choice_members(rendering, choice)},
     opening=lambda rendering, choice: ({"delta": {"role": "assistant", "content": ""}},),
     segments=lambda rendering, choice: [*_segments(rendering, choice)],
     groups=_vllm_groups,

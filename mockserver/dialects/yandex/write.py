@@ -42,7 +42,8 @@ _HELD = 400
 
 def write_chat(generation: Generation, pace: TokenTiming, scope: RequestScope) -> Reply:
     """The generation as one body, or as a stream of chunks, in the format of the model's engine."""
-    flavour = _LARGE_CHUNKS[scope.edition] if _backend(generation).large_chunks else _TOKENS
+    backend = _backend(generation)
+    flavour = _LARGE_CHUNKS[scope.edition] if backend.large_chunks else _OWN if backend.own else _VLLM
     return write(flavour, generation, pace, scope)
 
 
@@ -51,17 +52,16 @@ def _backend(generation: Generation) -> Backend:
     return extra if isinstance(extra, Backend) else Backend()
 
 
-def _around(rendering: Rendering) -> Members:
-    backend, model = _backend(rendering.generation), rendering.generation.request.model
-    if not backend.own:
-        # vLLM states the model without the folder.
-        scheme, _, rest = model.partition("://")
-        model = f"{scheme}://{rest.partition('/')[2]}"
-    return {
-        "id": ("" if backend.large_chunks else "chatcmpl-") + uuid4_text(rendering.scope.identity, "id"),
-        "created": int(rendering.scope.now),
-        "model": model,
-    }
+def _around(rendering: Rendering, prefix: str = "chatcmpl-") -> Members:
+    id_ = prefix + uuid4_text(rendering.scope.identity, "id")
+    return {"id": id_, "created": int(rendering.scope.now), "model": rendering.generation.request.model}
+
+
+def _vllm_around(rendering: Rendering) -> Members:
+    """vLLM states the model without the folder."""
+    around = _around(rendering)
+    scheme, _, rest = around["model"].partition("://")
+    return {**around, "model": f"{scheme}://{rest.partition('/')[2]}"}
 
 
 def _counts(rendering: Rendering) -> Members:
@@ -125,19 +125,12 @@ def _whole_calls(rendering: Rendering, choice: Choice, *, in_chunk: bool) -> Mem
     return {"tool_calls": items}
 
 
-def _call_id(rendering: Rendering, choice: Choice, place: int) -> str:
-    # "the D1 tool id equals the function name"; "chatcmpl-tool-<32hex>"
-    if _backend(rendering.generation).own:
-        return choice.calls[place].name
-    return f"chatcmpl-tool-{hex_digits(rendering.scope.identity, 32, 'call', choice.index, place)}"
-
-
-def _calls(rendering: Rendering, choice: Choice) -> Iterator[Segment]:
+def _calls(rendering: Rendering, choice: Choice, first: Members) -> Iterator[Segment]:
     """All calls in one chunk; or a call each: "first fragment has id + name", "follow-ups repeat empty strings"."""
     if _backend(rendering.generation).whole_calls:
         whole = _whole_calls(rendering, choice, in_chunk=True)
         tokens = sum(call.steps for call in choice.calls)
-        yield Segment(head=whole, head_tokens=tokens, first=NOTHING if choice.texts else _role(rendering))
+        yield Segment(head=whole, head_tokens=tokens, first=NOTHING if choice.texts else first)
         return
     slot, observed = rendering.flavour.slot, rendering.scope.edition == "observed"
     kind = "" if observed and _backend(rendering.generation).untyped_calls else "function"
@@ -156,18 +149,14 @@ def _calls(rendering: Rendering, choice: Choice) -> Iterator[Segment]:
 # --- streams -----------------------------------------------------------------------------------------------------
 
 
-def _role(rendering: Rendering) -> Members:
-    """The role, where it comes with the first text or with the calls instead of ahead of them."""
-    return _ROLE if _backend(rendering.generation).own else NOTHING
-
-
-def _segments(rendering: Rendering, choice: Choice) -> Sequence[Segment]:
+def _segments(first: Members, rendering: Rendering, choice: Choice) -> Sequence[Segment]:
+    """The thoughts, the text and the calls; `first` is what comes with the text, or with the calls instead."""
     thoughts = Segment(_delta("reasoning_content", choice.thoughts, rendering.flavour.slot), choice.thoughts)
-    segments = [each for each in (thoughts, *_text(rendering, choice)) if each.steps]
-    return [*segments, *_calls(rendering, choice)] if choice.calls else segments
+    segments = [each for each in (thoughts, *_text(rendering, choice, first)) if each.steps]
+    return [*segments, *_calls(rendering, choice, first)] if choice.calls else segments
 
 
-def _text(rendering: Rendering, choice: Choice) -> Sequence[Segment]:
+def _text(rendering: Rendering, choice: Choice, first: Members) -> Sequence[Segment]:
     """The text. Now and then a token of vLLM's waits for the next one, as those within an emoji do, which are rare in
     our prose: its delta is empty."""
     generation, texts = rendering.generation, choice.texts
@@ -175,7 +164,7 @@ def _text(rendering: Rendering, choice: Choice) -> Sequence[Segment]:
     delta = _delta(_text_key(choice), texts, rendering.flavour.slot)
     place = 1 + derive(choice.seed, "held") % _HELD
     if place + 1 >= len(texts) or scored or generation.prepared or callable(delta) or _backend(generation).own:
-        return (Segment(delta, texts, first=_role(rendering), beside=scores(rendering, choice)),)
+        return (Segment(delta, texts, first=first, beside=scores(rendering, choice)),)
     joined = [texts[place] + texts[place + 1], *texts[place + 2 :]]
     return Segment(delta, texts[:place]), Segment(head={}), Segment(delta, joined)
 
@@ -221,39 +210,46 @@ def token_groups(texts: Sequence[str], key: int, smallest: int = _SMALLEST, larg
 
 
 def _opening(rendering: Rendering, choice: Choice) -> Sequence[Members]:
-    """ "role chunk, one token per chunk": the role alone, or with the first token, if there is one."""
-    if not _backend(rendering.generation).own:
-        return ({"delta": _ROLE},)
+    """The role comes with the first token, if there is one."""
     return () if choice.answer_tokens else ({"delta": {**_ROLE, _text_key(choice): ""}},)
 
 
 def _closing(rendering: Rendering, choice: Choice) -> Members:
     """The delta beside the finish reason. Today Alice AI's streams of calls lack their end: if the model chose to call,
     there is none, and if it had to, a special token leaks."""
-    asked = rendering.generation.request.tool_choice
-    observed, own = rendering.scope.edition == "observed", _backend(rendering.generation).own
-    if choice.finish_reason != "tool_calls" or not (observed and own) or asked.legacy or asked.mode == "none":
+    asked, documented = rendering.generation.request.tool_choice, rendering.scope.edition == "documented"
+    if choice.finish_reason != "tool_calls" or documented or asked.legacy or asked.mode == "none":
         return {"delta": {}}
     return NOTHING if asked.mode == "auto" else {"delta": {**_ROLE, "content": "[TOOL_CALL_END]"}}
 
 
-_TOKENS = Flavour(
-    around=_around,
+# "role chunk, one token per chunk".
+_VLLM = Flavour(
+    around=_vllm_around,
     counts=_counts,
     choice_members=_choice_members,
-    opening=_opening,
-    segments=_segments,
+    opening=lambda rendering, choice: ({"delta": _ROLE},),
+    segments=partial(_segments, NOTHING),
     logprobs=_logprobs,
-    call_id=_call_id,
-    closing=_closing,
+    # "chatcmpl-tool-<32hex>"
+    call_id=lambda rendering, choice, place: (
+        f"chatcmpl-tool-{hex_digits(rendering.scope.identity, 32, 'call', choice.index, place)}"
+    ),
     unset=lambda rendering: NOTHING,
     plain=partial(orjson.dumps, option=orjson.OPT_APPEND_NEWLINE),
-    headers=lambda rendering, around: (
-        _backend(rendering.generation).stream_headers if rendering.generation.request.output.stream else ()
-    ),
-    stream_headers=(),
+    stream_headers=Backend().stream_headers,
 )
-_LARGE = _TOKENS._replace(
+_OWN = _VLLM._replace(
+    around=_around,
+    opening=_opening,
+    segments=partial(_segments, _ROLE),
+    # "the D1 tool id equals the function name"
+    call_id=lambda rendering, choice, place: choice.calls[place].name,
+    closing=_closing,
+    stream_headers=Backend(own=True).stream_headers,
+)
+_LARGE = _OWN._replace(
+    around=partial(_around, prefix=""),
     opening=lambda rendering, choice: (),
     closing=_large_closing,
     groups=lambda rendering, choice, texts, step: token_groups(texts, choice.seed),
