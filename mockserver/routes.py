@@ -215,9 +215,9 @@ class Routes:
         return _served(cast("list[Route]", self._routers[name].routes))
 
     def _search(self, path: str) -> list[str]:
-        near: list[str] = []
+        near, path = list[str](), path.rstrip("/")
         # Nothing resembles the root, which only short paths would seem to do.
-        if path != "/":
+        if path:
             served = self.served()
             # By a wrong base URL a path lacks its beginning, or repeats it.
             near = [each for each in served if each.endswith(path) or each.startswith(path.removesuffix(each))]

@@ -300,7 +300,10 @@ def test_a_path_of_nobody_is_told_the_nearest_ones(server: MockServer) -> None:
     assert "Did you mean" not in error["message"]
 
 
-WRONG_PATHS = ["/chat/completions", "/v1/v1/chat/completions", "/api/v1/chat/completions", "/v1/chat/completion"]
+WRONG_PATHS = [
+    *("/chat/completions", "/v1/v1/chat/completions", "/api/v1/chat/completions"),
+    *("/v1/chat/completion", "/v1/chat/completions/"),
+]
 
 
 @pytest.mark.parametrize("path", WRONG_PATHS)
