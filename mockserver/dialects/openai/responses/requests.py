@@ -64,6 +64,8 @@ _ID = re.compile(r"[A-Za-z0-9_-]*\Z")
 _OF_TEMPLATES = "gpt-4.1"
 # The effort of a model that nobody knows, if its reasoning is to be summarised.
 _USUAL: Effort = "medium"
+# The tools that need more than a minimal effort (reported), and what the refusal calls them.
+_TOO_DEEP = {"web_search": "web_search", "web_search_preview": "web_search", "image_generation": "image_gen"}
 # What a model is asked to do with a conversation that is to be compacted.
 _SUMMARIZE = {"role": "user", "content": "Summarize the conversation so far for whoever continues it."}
 
@@ -260,6 +262,10 @@ def _tools(body: Body, family: Family, model: str) -> Refusal | None:
         found = schema_refusal(tool, f"tools[{place}].parameters") if tool["type"] == "function" else None
         if found is not None:
             return found
+    if (body.get("reasoning") or {}).get("effort") == "minimal":
+        barred = ", ".join(sorted({_TOO_DEEP[tool["type"]] for tool in tools if tool["type"] in _TOO_DEEP}))
+        if barred:
+            return refused(f"The following tools cannot be used with reasoning.effort 'minimal': {barred}.", "tools")
     kind = choice["type"] if isinstance(choice, dict) else choice
     if kind in (None, "none", "auto"):
         return None
