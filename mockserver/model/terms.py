@@ -299,7 +299,7 @@ def _leads(word: str, stopwords: frozenset[str]) -> bool:
 
 # A unit may follow at once, and so may the next sentence of a careless prompt ("30Extract it").
 _NUMBER = re.compile(
-    r"(?<![\w.,#-])-?\d+(?:\.\d+)?(?!(?!(?:km|cm|mm|mi|kg|lbs?|ml|[GMT]B|px)\b|[A-Z][a-z]{2})\w|[.,-]\d)"
+    r"(?<![\w.,#-])-?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?!(?!(?:km|cm|mm|mi|kg|lbs?|ml|[GMT]B|px)\b|[A-Z][a-z]{2})\w|[.,-]\d)"
     r"(?:[ \u00a0-]([^\W\d_]+))?"
 )
 # An international number, one with an area code in parentheses, or a local one whose groups are joined by hyphens, by
@@ -311,10 +311,19 @@ _PHONE = re.compile(
     r"|0\d{1,4}(?: \d{2,8}){1,4})(?!\w|[.,/-]\d)"
 )
 _PHONE_DIGITS = range(7, 16)
-# The unit of an age.
-_YEARS = frozenset(
-    map(stem, ("year", "jahre", "jahren", "ans", "años", "anni", "anos", "лет", "год", "года", "років", "рік", "роки"))
-)
+# Units of what a parameter counts, where it is not named after them: the years of an age, the stars of a rating.
+_UNITS_OF = {
+    stem(name): frozenset(map(stem, units.split()))
+    for names, units in (
+        ("age", "year jahre jahren ans años anni anos лет год года років рік роки"),
+        ("rating stars score", "star stars point points"),
+        ("passengers guests people persons party travelers", "adult people person guest passenger traveler pax"),
+    )
+    for name in names.split()
+}
+# Words of numbers, as powers of ten; and parameters that take no number but one of their own.
+_POWERS = {"thousand": 3, "million": 6, "billion": 9}
+_SHARES = frozenset(map(stem, ("confidence", "probability", "likelihood", "certainty")))
 _UNITLESS = frozenset(
     stem(word)
     for word in ("amount", "price", "cost", "sum", "total", "count", "quantity", "number", "limit", "value", "id")
@@ -324,19 +333,20 @@ _CURRENCIES = frozenset("$€£¥₽₹")
 
 
 def number_for(parameter: str, topic: str) -> Iterator[str]:
-    """Numbers of the prompt that a parameter may mean: one whose unit is in its name, or years for an age; or an only
-    number.
+    """Numbers of the prompt that a parameter may mean: one whose unit is in its name, or is that of what it counts; or
+    an only number.
 
     An only number with another unit suits a parameter without a unit of its own: an amount, a price, an id.
     """
     found = _numbers(topic[:STRETCH])
     words = set(map(stem, words_in(parameter)))
+    units = words.union(*(_UNITS_OF[word] for word in words if word in _UNITS_OF))
     if words & _PRICES:
         yield from (_digits(match) for match in found if topic[: match.start()].rstrip()[-1:] in _CURRENCIES)
     for match in found:
-        if match[1] and (stem(match[1]) in words or ("age" in words and stem(match[1]) in _YEARS)):
+        if match[1] and stem(match[1]) in units:
             yield _digits(match)
-    if len(found) == 1 and (not _unit(found[0], topic) or words & _UNITLESS):
+    if len(found) == 1 and not words & _SHARES and (not _unit(found[0], topic) or words & _UNITLESS):
         yield _digits(found[0])
 
 
@@ -346,9 +356,9 @@ def numbers(topic: str) -> tuple[str, ...]:
 
 
 def _unit(match: re.Match[str], topic: str) -> str:
-    """The word after a number, unless it only goes on with the sentence, as "and" does."""
+    """The word after a number, unless it belongs to that or only goes on with the sentence, as "and" does."""
     word = match[1] or ""
-    return "" if word.lower() in languages.stopwords(detect_intent(topic).language) else word
+    return "" if word in _POWERS or word.lower() in languages.stopwords(detect_intent(topic).language) else word
 
 
 @lru_cache(maxsize=64)
@@ -360,7 +370,9 @@ def _numbers(stretch: str) -> tuple[re.Match[str], ...]:
 
 
 def _digits(match: re.Match[str]) -> str:
-    return match[0][: match.start(1) - match.start()].rstrip(" \u00a0-") if match[1] else match[0]
+    digits = match[0][: match.start(1) - match.start()].rstrip(" \u00a0-") if match[1] else match[0]
+    digits, power = digits.replace(",", ""), _POWERS.get(match[1] or "")
+    return digits if power is None or len(digits) > power else str(round(float(digits) * 10**power))
 
 
 def phones(topic: str) -> Iterator[re.Match[str]]:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from mockserver.model.extraction.assignments import LONGEST_NUMBER, assigned_to, number_of
+from mockserver.model.extraction.assignments import LONGEST_NUMBER, assigned_to, listed_for, number_of
 from mockserver.model.extraction.mentions import is_clear, texts_for
 from mockserver.model.intent import STRETCH
 from mockserver.model.literal_answers import sentiment
@@ -336,7 +336,8 @@ def _offers(name: str, own: Schema, filling: _Filling) -> list[Any]:
             # All names together, or those of the list that some of them make.
             texts = texts_of(name, items, filling.topic, filling.about)
             together = listed(filling.topic, names(filling.topic, filling.about))
-            texts = [text for text in texts if text in together] or texts
+            named = listed_for(name, filling.topic[:STRETCH])
+            texts = named if len(named) > 1 else [text for text in texts if text in together] or texts
             offers = [texts] if texts else []
         elif filling.guessing and isinstance(items, Mapping) and type_of(items) in _NUMERIC:
             # All numbers, if there are several.

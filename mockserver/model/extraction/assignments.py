@@ -63,3 +63,13 @@ def named_value(name: str, topic: str) -> Iterator[str]:
         re.IGNORECASE,
     )
     return (next(filter(None, match.groups())) for match in found)
+
+
+def listed_for(name: str, topic: str) -> list[str]:
+    """The items of a list that follows the name of a property: "skills: Python, Go and SQL"."""
+    if not name.isidentifier() or name.lower().replace("_", " ") not in topic.lower().replace("_", " "):
+        return []
+    found = re.search(
+        rf"\b{name.replace('_', '[_ ]')}(?::| are| include) ?([^\n.;:\[{{\"]{{3,300}})", topic, re.IGNORECASE
+    )
+    return [item.strip() for item in re.split(r",\s*(?:and )?| and ", found[1]) if item.strip()] if found else []

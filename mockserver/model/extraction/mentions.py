@@ -89,6 +89,9 @@ _COUNTED = re.compile(
 # "Is Lima in Peru?", "in Lyon, France"
 _NAMED_PLACE = r"([A-ZÀ-Þ][\w'’-]{1,40}(?: [A-ZÀ-Þ][\w'’-]{1,40}){0,3})"
 _WITHIN = re.compile(rf"\b(?:[Ii]s|[Ww]hether|[Ii]f|[Tt]hat) {_NAMED_PLACE} (?:is |located |lies )?in {_NAMED_PLACE}")
+_CAPITAL = re.compile(rf"\b{_NAMED_PLACE},? (?:is |was )?the capital (?:city )?of {_NAMED_PLACE}")
+# "Senior Engineer at Google"
+_JOB = re.compile(r"(?<!\w)([A-ZÀ-Þ]\w+(?: [A-ZÀ-Þ]\w+){0,3}) (?:at|for) (?=[A-ZÀ-Þ])")
 _IN_COUNTRY = re.compile(rf"\b{_NAMED_PLACE}(?:, | (?:is |located |lies )?in ){_NAMED_PLACE}")
 # "in French", "translate it to Frisian"
 _INTO_LANGUAGE = re.compile(
@@ -190,6 +193,7 @@ def _lead(words: str) -> re.Pattern[str]:
 
 
 _IN = _lead("(?:in|at|near|to|from|for|of|в|во|из|для|aus|nach|à|de|en|em|da|a|para|su|per|з|із)(?: the)?")
+_AT = _lead("at|for")
 _BY = _lead("by|from|von|de|di|por|от")
 _FROM = _lead("from|из|от|von|aus|de|desde|da|dal|з|із")
 _TO = _lead("to|into|в|до|nach|zu|à|vers|a|hasta|para|до")
@@ -218,6 +222,8 @@ def is_clear(parameter: str, description: str) -> bool:
 def _meant(text: str) -> tuple[_Read, ...]:
     words = words_in(text)
     words = words.union(word.removesuffix("s") for word in words)
+    # A "departure date" is a date, wherever the departure is.
+    words = words & _TIMES or words
     return tuple(read for meant, read in _READINGS if words & meant)
 
 
@@ -307,6 +313,11 @@ _ROWS: tuple[tuple[str, _Read], ...] = (
     ("city town", _address_part("city")),
     ("state province region", _address_part("state")),
     ("country", _address_part("country")),
+    ("city town capital", _matches(_CAPITAL, 1)),
+    ("country", _matches(_CAPITAL, 2)),
+    ("title job position role occupation profession", _matches(_JOB, 1)),
+    ("company employer organization organisation", _led_by(_AT)),
+    ("vendor supplier seller merchant sender", _led_by(_FROM)),
     ("city town", _matches(_WITHIN, 1)),
     ("country", _matches(_IN_COUNTRY, 2)),
     ("language lang", _matches(_INTO_LANGUAGE, 1)),
@@ -354,6 +365,7 @@ _ROWS: tuple[tuple[str, _Read], ...] = (
     (
         "city cities town towns location locations place places country countries region area destination capital "
         "where name names person people user customer company companies symbol ticker product artist author team "
+        "vendor supplier seller merchant organization organisation employer publisher assignee owner responsible "
         "recipient participants attendees members guests timezone zone song track album movie film "
         "book город города страна место",
         _named,
@@ -364,4 +376,5 @@ _ROWS: tuple[tuple[str, _Read], ...] = (
     ("input request task instruction instructions", lambda topic, about: iter((topic.strip(),))),
     ("query q search keyword keywords term question topic prompt subject запрос", _asked),
 )
+_TIMES = frozenset(("date", "day", "time", "hour", "дата", "время"))
 _READINGS = tuple((frozenset(words.split()), read) for words, read in _ROWS)

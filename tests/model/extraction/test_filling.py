@@ -56,6 +56,10 @@ SIZES = {"type": "array", "items": {"type": "array", "items": {"type": "integer"
 ASSIGNED = whole(label=TEXT, note=TEXT, sizes=SIZES, deep={"type": "boolean"}, none={"type": ["string", "null"]})
 CALLER = whole(name=TEXT, age={"type": "integer"}, phone=TEXT)
 NAMED: Schema = {"type": "array", "items": whole(name=TEXT)}
+NUMBER: Schema = {"type": "number"}
+STAFF = whole(name=TEXT, title=TEXT, company=TEXT, skills={"type": "array", "items": TEXT})
+JOURNEY = whole(origin=TEXT, departure_date=TEXT, return_date=TEXT, passengers={"type": "integer"})
+INVOICE = whole(invoice_number=TEXT, vendor=TEXT, date=TEXT, due_date=TEXT, total=NUMBER)
 
 
 def written(kind: str, prompt: str, schema: Schema | None, key: int = 7) -> Any:
@@ -115,6 +119,38 @@ def written(kind: str, prompt: str, schema: Schema | None, key: int = 7) -> Any:
         ("Describe John F. Kennedy", whole(name=TEXT), {"name": "John F. Kennedy"}),
         ("A. Paris B. Rome", whole(cities={"type": "array", "items": TEXT}), {"cities": ["Paris", "Rome"]}),
         ("Plan a journey to Rome and Florence", STOPS, {"stops": [{"city": "Rome"}, {"city": "Florence"}]}),
+        (
+            "John Smith, Senior Engineer at Acme, skills: Python, Go and SQL",
+            STAFF,
+            {"name": "John Smith", "title": "Senior Engineer", "company": "Acme", "skills": ["Python", "Go", "SQL"]},
+        ),
+        (
+            "Fly from New York to London on 12 May, back on 20 May, for 2 adults",
+            JOURNEY,
+            {"origin": "New York", "departure_date": "12 May", "return_date": "20 May", "passengers": 2},
+        ),
+        (
+            "Invoice INV-7 from Acme Corp, 2024-05-01, total $1,234.50, due 2024-06-01",
+            INVOICE,
+            {
+                "invoice_number": "INV-7",
+                "vendor": "Acme Corp",
+                "date": "2024-05-01",
+                "due_date": "2024-06-01",
+                "total": 1234.5,
+            },
+        ),
+        (
+            "Paris is the capital of France with a population of 2.1 million",
+            whole(city=TEXT, country=TEXT, population={"type": "integer"}),
+            {"city": "Paris", "country": "France", "population": 2_100_000},
+        ),
+        (
+            "Anna will send the report. Bob will book the room.",
+            whole(todo={"type": "array", "items": whole(assignee=TEXT)}),
+            {"todo": [{"assignee": "Anna"}, {"assignee": "Bob"}]},
+        ),
+        ("It was good. 4 stars", whole(rating={"type": "integer"}), {"rating": 4}),
         (
             'Record label = The Long Way, note = "a, b" and sizes = [[1, 2], [3]], deep = true, none=null.',
             ASSIGNED,
