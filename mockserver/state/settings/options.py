@@ -146,8 +146,8 @@ def _faults(value: Any) -> tuple[Fault, ...]:
 OPTIONS: tuple[Option, ...] = (
     Option("host", _host, "address to listen on", "ADDRESS"),
     Option("port", _whole(0, 65_535), "port to listen on; 0 picks a free one and prints it", "PORT"),
-    Option("dialect", _text, "the dialect that is served at the root, and no other there", "NAME"),
-    Option("bare", _text, "the dialect of paths at the root that several have (default: the request decides)", "NAME"),
+    Option("dialect", _text, "the only dialect that answers at the root (the others: under their names)", "NAME"),
+    Option("bare", _text, "the dialect that answers at a root path of several (default: the request decides)", "NAME"),
     _choice(
         "edition",
         get_args(Edition),
