@@ -3,7 +3,7 @@
 All the schemas that apply to one value are merged (`merged_schema.py`), and the ways to meet them are taken one after
 another. For each type that the value may have, candidates are made and held against the schemas that were put off; the
 parts of objects and arrays are solved in the same way, each by itself. The first candidates are natural: most
-properties, one to four items. Where these fail, later ones vary more: other properties, lengths, repeated items. Where
+properties, one to four items. Where these fail, later ones vary more: other properties, other lengths. Where
 schemas repeat themselves a search turns frugal: only what is required, and the branches that end soonest; so recursion
 ends. Every step is counted, and a search that costs too much is given up.
 """
@@ -202,7 +202,7 @@ class Search:
         order = list(way.types)
         start = self._draws.below(len(order))
         order = order[start:] + order[:start]
-        rank = _RANKS if len(order) == len(_RANKS) else dict.fromkeys(_RANKS, 1)
+        rank = _RANKS if len(order) == len(_RANKS) and not self._varied else dict.fromkeys(_RANKS, 1)
         wanted_null = self._draws.below(8) == 0
         return sorted(order, key=lambda kind: (not bounded.get(kind), rank[kind], (kind == "null") is not wanted_null))
 
@@ -230,14 +230,13 @@ class Search:
         return NOTHING
 
     def _chosen(self, way: MergedSchema, required: set[str], dropped: set[str]) -> Sequence[str] | None:
-        """The names of its properties, in the schemas' own order; None if the required ones are impossible."""
+        """The names of its properties, in the schemas' own order; None if too many are required."""
         declared, most = way.properties, way.get("maxProperties", inf)
-        if len(required) > most or not all(self._may_be(way, name) for name in required):
+        if len(required) > most:
             return None
+        self._spend(_PATTERN * way.patterns * len(declared))
         chosen = set(required)
-        optional = [
-            each for each in declared if each not in required and each not in dropped and self._may_be(way, each)
-        ]
+        optional = [name for name in declared if not (name in required or name in dropped or way.schemas(name) is None)]
         for index, name in enumerate(optional):
             left = len(optional) - index
             if len(chosen) + left > way.get("minProperties", 0):
@@ -248,15 +247,10 @@ class Search:
                 if not (self._varied or self._complete or self._draws.below(8) or last):
                     continue
             added = _closure(way, [name]) - chosen
-            if len(chosen) + len(added) <= most and not added & dropped and all(self._may_be(way, e) for e in added):
+            if len(chosen) + len(added) <= most and not added & dropped:
                 chosen |= added
         order = dict.fromkeys([*declared, *way.required])
         return [*(name for name in order if name in chosen), *sorted(chosen - order.keys())]
-
-    def _may_be(self, way: MergedSchema, name: str) -> bool:
-        """Whether no schema rules a property out, whatever its value."""
-        self._spend(_PATTERN * way.patterns)
-        return way.schemas(name) is not None
 
     def _property(self, way: MergedSchema, name: str, depth: int) -> Any:
         self._spend(_PATTERN * way.patterns)
@@ -284,17 +278,10 @@ class Search:
             self._step()
             tried += 1
             used.add(name)
-            added: dict[str, Any] = {}
-            for each in (name, *sorted(_closure(way, [name]) - made.keys() - {name})):
-                possible = each not in dropped and self._may_be(way, each)
-                added[each] = self._property(way, each, depth) if possible else NOTHING
-                if added[each] is NOTHING:
-                    break
-            else:
-                made.update(added)
-                for each in added:
-                    used.add(each)
-                tried = 0
+            if _closure(way, [name]) <= {name, *made}:
+                value = self._property(way, name, depth)
+                if value is not NOTHING:
+                    made[name], tried = value, 0
 
     def _names(self, way: MergedSchema, setting: Setting, depth: int, used: ValueSet) -> Iterator[str]:
         """Names for more properties: those that are declared, that match a pattern, that are allowed, or any."""
@@ -347,11 +334,7 @@ class Search:
                 also = tuple(want.node for want in wants)
                 own = way.items(len(made)) or (() if also else way.all("unevaluatedItems"))
                 barred = tuple(full.difference(also))
-                again = self._varied and made and taken is None and self._draws.below(4) == 0
-                if again and all(node.holds(made[-1]) for node in own + also):
-                    value = made[-1]
-                else:
-                    value = self.solve(own + also, setting.name, depth + 1, taken, barred)
+                value = self.solve(own + also, setting.name, depth + 1, taken, barred)
                 if value is not NOTHING:
                     break
             if value is NOTHING:

@@ -22,7 +22,7 @@ from mockserver.model.schema.merged_schema import MergedSchema
 # No text is longer than this, in characters.
 LONGEST = 400_000
 # Times that something plausible is tried before a pattern is written from scratch, and times that this is done.
-_PLAUSIBLE, _WRITTEN = 3, 30
+_PLAUSIBLE, _WRITTEN = 3, 16
 # A search for a text costs a step of the solver for so many of its own, beyond those that are free; and so does a check
 # of a text of so many characters against patterns, and four steps if it has twice as many.
 _FREE, _DEAR, _CHECKED = 10_000, 80, 362
