@@ -79,8 +79,8 @@ class Search:
         self._kept = document.kept
         self._draws, self._topic = draws, (language, subject)
         self._natural, self._complete, self._frugal = natural, complete, natural == 0
-        # Whether some schema lies within itself here; whether what is natural has failed.
-        self._nested = self._varied = False
+        # Whether some schema lies within itself here; whether what is natural has failed (1), what has less too (2).
+        self._nested, self._varied = False, 0
         self._made = 0
         self._open: dict[SchemaNode | None, int] = {}
 
@@ -185,7 +185,7 @@ class Search:
         for attempt in range(tried):
             # What only has what is required soon is all taken.
             self._frugal = attempt == _FRUGAL_TRY or (before[0] and attempt <= _FRUGAL_TRY)
-            self._varied = before[1] or attempt >= _NATURAL_TRIED
+            self._varied = max(before[1], (attempt >= _NATURAL_TRIED) + (attempt > _FRUGAL_TRY))
             found = self._object(way, setting, depth) if kind == "object" else self._array(way, setting, depth)
             self._frugal, self._varied = before
             if found is NOTHING:
@@ -202,7 +202,7 @@ class Search:
         order = list(way.types)
         start = self._draws.below(len(order))
         order = order[start:] + order[:start]
-        rank = _RANKS if len(order) == len(_RANKS) and not self._varied else dict.fromkeys(_RANKS, 1)
+        rank = _RANKS if len(order) == len(_RANKS) and self._varied < 2 else dict.fromkeys(_RANKS, 1)
         wanted_null = self._draws.below(8) == 0
         return sorted(order, key=lambda kind: (not bounded.get(kind), rank[kind], (kind == "null") is not wanted_null))
 
@@ -221,7 +221,7 @@ class Search:
                     break
                 made[name] = value
             else:
-                more = len(made) + self._draws.below(3) if self._varied else self._usual_more(way, made)
+                more = len(made) + self._draws.below(3) if self._varied > 1 else self._usual_more(way, made)
                 self._extend(way, made, dropped, min(max(least, more), most), setting, depth)
                 return made if least <= len(made) <= most else NOTHING
             if name in required:

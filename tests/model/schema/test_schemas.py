@@ -172,6 +172,10 @@ def test_a_word_of_later_drafts_means_nothing_in_earlier_ones_whatever_its_value
         {"type": "object", "propertyNames": {"pattern": "^[A-Z]{4}$"}, "minProperties": 40},
         {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1e-12},
         {"type": "integer", "minimum": 2**70, "maximum": 2**70},
+        {"type": "number", "minimum": 0.123456789, "maximum": 0.123456789},
+        {"type": "integer", "not": {"maximum": 1000}},
+        {"type": "number", "not": {"minimum": 0}},
+        {"type": "integer", "allOf": [{"multipleOf": 2**60 + n} for n in range(2000)]},
         # A property may be called like a keyword that holds values.
         {"type": "array", "items": {"$ref": "#a"}, "minItems": 1, "properties": {"enum": {"$anchor": "a", "const": 4}}},
     ],
