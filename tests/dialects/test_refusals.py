@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 
+from mockserver.dialects.contracts import Contract
 from tests.support.asking import ask
+from tests.support.shapes import SHAPES, Shape
 
 TABLES = sorted((Path(__file__).parent / "refused").glob("*.json"))
 
@@ -31,3 +33,12 @@ def test_an_invalid_request_gets_the_vendors_own_refusal(table: Path) -> None:
     answers = ((case, answer_to(table.stem, case)) for case in cases)
     wrong = [(case["why"], *got) for case, got in answers if got != (case["status"], case["body"])]
     assert (len(cases) > 50, wrong) == (True, [])
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: shape.id)
+def test_a_body_is_refused_though_nothing_explains_why(shape: Shape, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Two validators read a contract, and that which explains may accept what the other refuses.
+    monkeypatch.setattr(Contract, "violations", lambda contract, value: ())
+    asked = {**shape.body("Tides?"), "stream": "x"}
+    answer = ask(shape.dialect, asked, path=shape.path, method="POST", edition=shape.edition)
+    assert 400 <= answer.status < 500

@@ -84,9 +84,12 @@ def valid_body(
     if isinstance(body, Refusal):
         return body
     contract = contract_of(schema, place, scope.edition)
-    violations = [*unsupported(body)] or contract.violations(body) or [*conflicts(body)]
-    if violations:
-        return invalid(violations)
+    found = [*unsupported(body)]
+    if not found and not contract.accepts(body):
+        return invalid(contract.violations(body))
+    found = found or [*conflicts(body)]
+    if found:
+        return invalid(found)
     asked = place(body.get("model"), scope)
     return asked if isinstance(asked, Refusal) else (body, *asked)
 

@@ -33,9 +33,13 @@ def read_chat(call: Call, scope: RequestScope) -> GenerationRequest | Refusal:
     if isinstance(body, Refusal):
         return body
     contract = _REQUEST[scope.edition]
-    faults = () if contract.accepts(body) else contract.violations(body)
-    misshapen = [_detail(fault) for fault in faults if not _is_out_of_range(fault)]
-    refusal = _misplaced_top_logprobs(body) or (_refusal(misshapen) if misshapen else None)
+    faults: Sequence[Violation] = ()
+    refusal = _misplaced_top_logprobs(body)
+    if refusal is None and not contract.accepts(body):
+        faults = contract.violations(body)
+        misshapen = [_detail(fault) for fault in faults if not _is_out_of_range(fault)]
+        # Two validators read the contract, and the strict one alone is asked for reasons.
+        refusal = _refusal(misshapen) if misshapen or not faults else None
     if refusal is not None:
         return refusal
     model = scope.model(body["model"])
@@ -106,7 +110,7 @@ def _detail(fault: Violation) -> Mapping[str, object]:
 
 
 def _refusal(details: Sequence[Mapping[str, object]]) -> Refusal:
-    return Refusal(FailureKind.INVALID_REQUEST, repr(details))
+    return Refusal(FailureKind.INVALID_REQUEST, repr(details) if details else "")
 
 
 # --- faults of value ---------------------------------------------------------------------------------------------
