@@ -97,12 +97,12 @@ class Search:
         """
         if near:
             with suppress(PatternError):
-                text = self._found(draws, least, most, near, others)
+                text = self._search(draws, least, most, near, others)
                 if text is not None:
                     return text
-        return self._found(draws, least, most, "", others)
+        return self._search(draws, least, most, "", others)
 
-    def _found(self, draws: Draws, least: int, most: int, near: str, others: Collection[str]) -> str | None:
+    def _search(self, draws: Draws, least: int, most: int, near: str, others: Collection[str]) -> str | None:
         self._most_steps = self.steps + (_MOST_STEPS_NEAR if near else _MOST_STEPS) + _FREE_STEPS * least
         need = self._here.need
         target = min(most, max(least, need, len(near) or need + draws.below(4)))
@@ -146,7 +146,7 @@ class Search:
         usual = 0
         if favourite:
             usual = self._kinds[self._kind_of(favourite)].rank
-            for character in (favourite, favourite.upper()):
+            for character in (favourite, favourite.upper()[0]):
                 further = self._after(state, self._kind_of(character))
                 if further.need < room:
                     yield further, character

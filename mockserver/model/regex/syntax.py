@@ -69,15 +69,16 @@ def one(found: Characters) -> Node:
 
 def sequence(parts: Sequence[Node]) -> Node:
     """A sequence of parts; a single part is returned itself."""
-    return (
-        parts[0] if len(parts) == 1 else Node("sequence", tuple(parts), shortest=sum(part.shortest for part in parts))
-    )
+    if len(parts) == 1:
+        return parts[0]
+    return Node("sequence", tuple(parts), shortest=sum(part.shortest for part in parts))
 
 
 def either(options: Sequence[Node]) -> Node:
     """A choice of options; a single option is returned itself."""
-    shortest = min(option.shortest for option in options)
-    return options[0] if len(options) == 1 else Node("either", tuple(options), shortest=shortest)
+    if len(options) == 1:
+        return options[0]
+    return Node("either", tuple(options), shortest=min(option.shortest for option in options))
 
 
 def spelled(text: str) -> Node:
@@ -128,9 +129,8 @@ def read_pattern(pattern: str) -> Node:
 
 
 _NAME = r"[^\W\d]\w*"
-_QUANTIFIER = r"(?:(?P<simple>[*+?])|\{(?=[\d,])(?P<least>\d*)(?P<range>,(?P<most>\d*))?\})(?P<mode>[?+]?)"
+_REPEAT = re.compile(r"(?:(?P<simple>[*+?])|\{(?=[\d,])(?P<least>\d*)(?P<range>,(?P<most>\d*))?\})(?P<mode>[?+]?)")
 _SIMPLE: Mapping[str, tuple[int, int | None]] = {"*": (0, None), "+": (1, None), "?": (0, 1)}
-_REPEAT = re.compile(_QUANTIFIER)
 _PIECE = re.compile(
     rf"""
     (?P<anchor>[$^]|\\[AZzbB])

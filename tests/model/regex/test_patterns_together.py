@@ -32,6 +32,18 @@ regexes = st.recursive(
 )
 
 
+looks = st.sampled_from(["^", r"\Z", r"\b", "(?=a)", "(?!b)", "(?<=a)", "(?<!ab)", "(?=.*b)", "(?!.*a)", r"(?<=\bb)"])
+looking = st.recursive(
+    literals | looks,
+    lambda inner: st.one_of(
+        st.lists(inner, min_size=2, max_size=4).map("".join),
+        st.tuples(inner, inner).map(lambda pair: f"(?:{pair[0]}|{pair[1]})"),
+        st.tuples(literals, inner, st.sampled_from(["*", "+", "{2}"])).map(lambda row: f"(?:{row[0]}{row[1]}){row[2]}"),
+    ),
+    max_leaves=6,
+)
+
+
 @pytest.mark.parametrize("pattern", PATTERNS)
 def test_a_text_for_a_pattern_matches_it(pattern: str) -> None:
     python = re.sub(r"\(\?<(?=\w)", "(?P<", pattern)
@@ -51,6 +63,18 @@ def test_whatever_the_pattern_a_text_matches_all_of_it_and_is_long_enough(patter
     else:
         assert re.fullmatch(pattern, text)
         assert len(text) >= least
+
+
+@settings(max_examples=200)
+@given(wanted=looking, other=looking, key=st.integers(0, 99), most=st.integers(0, 12))
+def test_whatever_patterns_look_at_texts_are_as_they_say(wanted: str, other: str, key: int, most: int) -> None:
+    matched = [bool(re.search(f"(?a:{pattern})", "")) for pattern in (wanted, other)]
+    text = find_match([wanted], Draws(key), 0, most, [other])
+    if text is None:
+        assert matched != [True, False]
+    else:
+        assert [bool(re.search(f"(?a:{pattern})", text)) for pattern in (wanted, other)] == [True, False]
+        assert len(text) <= most
 
 
 def test_several_patterns_are_matched_at_once_and_forbidden_ones_are_not() -> None:
@@ -103,6 +127,7 @@ def test_every_text_of_a_small_language_is_found_when_the_others_are_excluded() 
         (["^a?b?$"], [], ["", "a", "b"], 0, None),
         ([r"\bcat\b", r"\bdog\b"], ["catdog"], [], 0, 30),
         ([r"(a|b)\1", "c"], ["b"], [], 0, None),
+        (["ß", "^é"], [], [], 0, None),
         (["^(?:(?!ab)[a-c])+$"], ["^((?!b)[a-c])+$"], [], 20, 30),
         (["^(?:(?=aaa)a){2}[a-z]*$"], [], [], 0, 4),
         (["^(?=.{3000}$)[a-z]+$"], [], [], 0, None),
