@@ -279,7 +279,7 @@ class Handle:
 
     @property
     def stubs(self) -> list[Mapping[str, Any]]:
-        """The stubs: `name`, `match`, `used`, and `most` (None if unlimited)."""
+        """The stubs that were added: `name`, `match`, `used`, and `most` (None if unlimited)."""
         return self._backend.stubs()
 
     def wait_for_requests(self, number: int, timeout: float = _TIMEOUT) -> list[View]:

@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from math import inf
+from pathlib import PurePath
 from typing import Any, NamedTuple, get_args
 
 from mockserver.core.dialects import Edition
@@ -110,6 +111,13 @@ def _text(value: Any) -> str:
     return value
 
 
+def _path(value: Any) -> str:
+    """A path: a text, or in Python a `Path`."""
+    if not isinstance(value, str | PurePath):
+        raise ValueError(f"{short_repr(value)} is not a path")
+    return str(value)
+
+
 def _host(value: Any) -> str:
     """An address as sockets take it: one of IPv6 without the brackets that it has in URLs."""
     host = _text(value)
@@ -188,7 +196,7 @@ OPTIONS: tuple[Option, ...] = (
         "QUOTA",
         often=True,
     ),
-    Option("stubs", _text, "a folder of stub files (*.toml, *.json), or one such file", "PATH"),
+    Option("stubs", _path, "a folder of stub files (*.toml, *.json), or one such file", "PATH"),
     _choice(
         "unmatched",
         ("generate", "refuse"),
@@ -234,9 +242,9 @@ OPTIONS: tuple[Option, ...] = (
         "BYTES",
     ),
     Option("journal", _whole(0, 1_000_000), "how many exchanges the journal of each namespace keeps", "NUMBER"),
-    Option("tls_cert", _text, "the certificate for HTTPS, a PEM file", "FILE"),
+    Option("tls_cert", _path, "the certificate for HTTPS, a PEM file", "FILE"),
     Option(
-        "tls_key", _text, "the certificate's key, a PEM file; not needed if the certificate's file contains it", "FILE"
+        "tls_key", _path, "the certificate's key, a PEM file; not needed if the certificate's file contains it", "FILE"
     ),
     Option(
         "allow_host",

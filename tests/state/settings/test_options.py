@@ -1,5 +1,7 @@
 """Settings: their sources, which of these takes precedence, and the errors for invalid ones."""
 
+from pathlib import Path
+
 import pytest
 
 from mockserver.core.installed import load_dialects
@@ -130,6 +132,9 @@ def test_a_speed_that_cannot_be_meant_is_told_what_would_be(said: object) -> Non
 def test_texts_in_settings_made_in_python_are_read() -> None:
     made = checked(Settings(auth="one, two", fault="crlf, bom"))  # type: ignore[arg-type]
     assert (made.auth, [fault.kind for fault in made.fault]) == (("one", "two"), ["crlf", "bom"])
+    assert from_names({"stubs": Path("a/b"), "tls_key": "k.pem"}, "MockServer") == {"stubs": "a/b", "tls_key": "k.pem"}
+    with pytest.raises(ConfigError, match=r"stubs: \[\] is not a path"):
+        from_names({"stubs": []}, "MockServer")
 
 
 @pytest.mark.parametrize(
