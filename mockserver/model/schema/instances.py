@@ -6,7 +6,6 @@ schema that has once been accepted is never refused later, whatever the key.
 
 import json
 from contextlib import suppress
-from typing import Any
 
 import orjson
 
@@ -29,15 +28,16 @@ _LONGEST = 1_000_000
 
 
 class Compiled:
-    """A schema with its document and its witness, or the reason why it has none (`fault`). Raises nothing."""
+    """A schema, given as JSON, with its document and its witness, or the reason why it has none (`fault`)."""
 
-    def __init__(self, schema: Any) -> None:
+    def __init__(self, schema: bytes) -> None:
         self.fault: UnsatisfiableSchemaError | None = None
         self._witness: str | None = None
         # In bytes, roughly.
         self.memory = _LEAST_MEMORY
         try:
-            self._document = Document(schema)
+            # A schema of its own: that of a request may be changed.
+            self._document = Document(json.loads(schema))
             self.memory += self._document.memory
             self._witness = self._found(0, "en", "", complete=False)
         except (InvalidSchemaError, SchemaLimitError) as error:
@@ -112,6 +112,6 @@ def compiled(schema: object) -> Compiled:
             raise InvalidSchemaError("The schema is nothing that JSON can say") from None
     found = _kept.find(name)
     if found is None:
-        found = Compiled(schema)
+        found = Compiled(name)
         _kept.keep(name, found, len(name) + found.memory)
     return found
