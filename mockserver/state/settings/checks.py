@@ -10,6 +10,7 @@ from mockserver.core.matching.requests import unknown_name_in
 from mockserver.core.messages import unknown_name
 from mockserver.faults.catalogue import FAULTS
 from mockserver.faults.rules import Fault
+from mockserver.latency.profiles import presets
 from mockserver.latency.traces import NO_TRACES, Tracing
 from mockserver.state.quotas import Quota, QuotaError, check_quotas
 from mockserver.state.settings import ConfigError, RouteSettings, Settings
@@ -23,7 +24,12 @@ _VARIABLE = re.compile(r"{\w+}")
 
 
 def check_all(settings: Settings, dialects: Mapping[str, Dialect]) -> None:
-    """Raise ConfigError if settings name something that does not exist, or have conflicting routes."""
+    """Raise ConfigError if settings, or a dialect, name something that does not exist, or have conflicting routes."""
+    for dialect in dialects.values():
+        if dialect.realistic not in presets():
+            raise ConfigError(
+                f"dialect {dialect.name}: realistic: {unknown_name('preset', dialect.realistic, presets())}"
+            )
     named = (("dialect", settings.dialect), ("bare", settings.bare), *(("models", name) for name in settings.models))
     for place, name in named:
         if name and name not in dialects:

@@ -1,4 +1,4 @@
-"""Checks of the user's own routes."""
+"""Checks of the user's own routes, and of what dialects name."""
 
 import pytest
 
@@ -44,3 +44,9 @@ def test_routes_may_share_a_path_by_different_methods_or_variables_in_different_
     check_all(Settings(routes=routes), DIALECTS)
     with pytest.raises(ConfigError, match="two operations cannot both answer GET there: "):
         check_all(Settings(routes=(*routes, RouteSettings("/x/{id}", "ovms", "model"))), DIALECTS)
+
+
+def test_a_dialect_has_a_pace_that_there_is() -> None:
+    paced = {"openai": DIALECTS["openai"]._replace(realistic="fsat")}
+    with pytest.raises(ConfigError, match=r"dialect openai: realistic: unknown preset 'fsat'. Did you mean 'fast'?"):
+        check_all(Settings(), paced)
