@@ -238,13 +238,14 @@ class Search:
                 first = first.parts[1]
             return self._row([*links, first, then])
         if first.kind == "any" and first.open:
+            # An option may look ahead at what follows.
             return self._combined("any", [self._joined(part, then) for part in first.parts])
         if first is self._anything and then is self._any_one:
             first, then = then, first  # so that after any character, simply anything is left
         if first.kind == "ahead" and then.need and not then.open:
             seen = first.parts[0].parts[0] if first.parts[0].kind == "not" else first.parts[0]
             if seen.kind == "joined" and seen.parts[0].kind == "one" and seen.parts[1] is self._anything:
-                # It looks at a single character, and so no further than what follows.
+                # It looks at a single character, and so not beyond what follows.
                 return self._combined("all", [first.parts[0], then])
         return self._new("joined", (first, then))
 
@@ -257,15 +258,12 @@ class Search:
         parts = tuple(dict.fromkeys(part for part in flat if part is not neutral))
         if last in parts:
             return last
-        return self._new(kind, parts) if len(parts) > 1 else parts[0] if parts else neutral
+        if len(parts) > 1:
+            return self._new(kind, parts)
+        return parts[0] if parts else neutral
 
     def _new(
-        self,
-        kind: str,
-        parts: tuple[State, ...],
-        found: Characters = NONE,
-        least: int = 0,
-        most: int | None = None,
+        self, kind: str, parts: tuple[State, ...], found: Characters = NONE, least: int = 0, most: int | None = None
     ) -> State:
         """The state, or the equal one that was made before."""
         key = kind, frozenset(parts) if kind in ("any", "all") else parts, found, least, most
@@ -322,6 +320,7 @@ class Search:
             part = first.parts[0]
             further = self._joined(self._made("repeated", [part], max(first.least - 1, 0), most), then)
         if part.open:
+            # What it looks at goes on beyond it: it is read together with what follows.
             rest = self._after(self._joined(part, further), kind)
         else:
             rest = self._after(part, kind)
