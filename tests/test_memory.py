@@ -122,7 +122,7 @@ PLACES: dict[str, Callable[[str], object]] = {
     **{f"model of {name}": partial(lambda name, text: asks(name, model=text), name) for name in load_dialects()},
     "URI": lambda text: asks("yandex", model=f"gpt://f/{text}/latest"),
     "stop": lambda text: asks("ovms", stop=[text]),
-    "user": lambda text: asks("openai", user=text),
+    "user": lambda text: asks("cerebras", user=text),
     "tool": lambda text: offers(text, said=f"Call {text}"),
     "assigned": lambda text: offers(parameters=of(**{key_of(text): {"type": "string"}}), said=f"{key_of(text)} = sun"),
     "description": lambda text: offers(description=f"Use it for all questions about the weather. {text}"),

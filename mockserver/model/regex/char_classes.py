@@ -87,7 +87,7 @@ def characters(ranges: Iterable[Range]) -> Characters:
     return Characters(tuple(merged))
 
 
-@cache_short(1024, 1)
+@cache_short(128, 1)
 def members(text: str) -> Characters:
     """The set of a text's characters."""
     return characters((ord(character), ord(character)) for character in text)
