@@ -12,11 +12,12 @@ from typing import Any, NamedTuple
 
 from mockserver.model.extraction.assignments import LONGEST_NUMBER, assigned_to, listed_for, number_of
 from mockserver.model.extraction.mentions import is_clear, texts_for
-from mockserver.model.intent import STRETCH
+from mockserver.model.intent import STRETCH, detect_intent
 from mockserver.model.literal_answers import sentiment
 from mockserver.model.schema import schema_fault
 from mockserver.model.schema.documents import SchemaNode
 from mockserver.model.schema.instances import compiled
+from mockserver.model.schema.texts import usual_words
 from mockserver.model.terms import listed, names, number_for, numbers, place_of, words_in
 
 Schema = Mapping[str, Any]
@@ -134,7 +135,8 @@ def type_of(own: Schema) -> str:
 
 def _is_vague(name: str, own: Schema) -> bool:
     """Whether a property is a string with no hint at its meaning, so that others are filled first."""
-    return type_of(own) == "string" and not {"enum", "const", "format"} & own.keys() and not _says_what(name, own)
+    plain = type_of(own) == "string" and not {"enum", "const", "format"} & own.keys()
+    return plain and not _says_what(name, own) and not usual_words(name, "en")
 
 
 def _says_what(name: str, own: Schema) -> bool:
@@ -231,10 +233,14 @@ def with_items(schema: Any, count: int | None) -> Any:
 
 
 def texts_of(name: str, own: Schema, topic: str, about: frozenset[str]) -> list[Any]:
-    """What the prompt offers for a string; if its property does not tell what it means, an only name."""
+    """What the prompt offers for a string; if its property does not tell what it means, the words that it usually has,
+    or an only name."""
     if _says_what(name, own) or "format" in own:
         found = texts_for(f"{name} {own.get('format', '')}", topic, about, _description_of(own))
         return list(dict.fromkeys(text[:_LONGEST_INPUT] for text in found if text))
+    usual = usual_words(name, detect_intent(topic).language)
+    if usual:
+        return _mentioned(usual, topic)
     only = {found.text for found in names(topic, about)}
     return list(only) if len(only) == 1 else []
 

@@ -273,6 +273,7 @@ _FUNCTIONS: Mapping[str, Maker] = {
     **{f"uuid {version}": partial(_uuid, version=version) for version in range(1, 9)},
 }
 
+_WORD = re.compile(r"\{(\w+)\}")
 # Nouns that a description may name, where the property's name says nothing.
 _TOLD = (
     "email", "phone", "url", "city", "country", "currency", "address", "company", "uuid", "timestamp", "datetime",
@@ -287,8 +288,7 @@ def name_parts(name: str) -> tuple[str, ...]:
 
 
 @lru_cache(maxsize=1024)
-def maker_of(name: str, about: str) -> Maker | None:
-    """Who makes texts for a property, by its name or else by what is said about it; None where neither tells."""
+def _template_of(name: str, about: str) -> str | None:
     parts, templates = name_parts(name), table("texts")
     found = templates.get(" ".join(parts)) or templates.get(" ".join(parts[-2:]))
     for part in reversed(parts):
@@ -297,7 +297,19 @@ def maker_of(name: str, about: str) -> Maker | None:
     if found is None and about:
         told = set(name_parts(about[:300]))
         found = next((templates[noun] for noun in _TOLD if noun in told), None)
-    return None if found is None else made_by(found)
+    return found
+
+
+def maker_of(name: str, about: str) -> Maker | None:
+    """Who makes texts for a property, by its name or else by what is said about it; None where neither tells."""
+    template = _template_of(name, about)
+    return None if template is None else made_by(template)
+
+
+def usual_words(name: str, language: str) -> tuple[str, ...]:
+    """The words that a property is likely to have, such as animals, by its name; none if it has other texts."""
+    alone = _WORD.fullmatch(_template_of(name, "") or "")
+    return words(alone[1], language) if alone else ()
 
 
 def free_text(setting: Setting, least: int, most: int | None) -> str:

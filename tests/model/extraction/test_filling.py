@@ -150,6 +150,11 @@ def written(kind: str, prompt: str, schema: Schema | None, key: int = 7) -> Any:
             whole(todo={"type": "array", "items": whole(assignee=TEXT)}),
             {"todo": [{"assignee": "Anna"}, {"assignee": "Bob"}]},
         ),
+        (
+            "The quick brown fox jumps over the lazy dog with piercing blue eyes",
+            whole(colors={"type": "array", "items": TEXT}, animals={"type": "array", "items": TEXT}),
+            {"colors": ["brown", "blue"], "animals": ["fox", "dog"]},
+        ),
         ("It was good. 4 stars", whole(rating={"type": "integer"}), {"rating": 4}),
         (
             'Record label = The Long Way, note = "a, b" and sizes = [[1, 2], [3]], deep = true, none=null.',
