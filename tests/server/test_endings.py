@@ -1,5 +1,6 @@
 """The end of a server's process by a signal, whatever it computes: within a second, and hard if need be."""
 
+import os
 import re
 import signal
 import subprocess
@@ -28,7 +29,8 @@ async def startup(self, sockets=None, start=server.UvicornServer.startup):
     import asyncio
     loop = asyncio.get_running_loop()
     def work():
-        print("busy", flush=True)
+        # In one write, beside which others do not come.
+        print("busy\\n", end="", flush=True)
         BUSY
     where(loop, work)
 def where(loop, work):
@@ -79,6 +81,10 @@ def seconds_to_end(command: list[str], number: int, processes: int) -> float:
             until(lambda: not any(map(is_running, before)))
             return seconds
         finally:
+            # Whoever is still busy would be for ever.
+            with suppress(FileNotFoundError, ProcessLookupError):
+                for child in children_of(process.pid):
+                    os.kill(int(child), signal.SIGKILL)
             process.kill()
 
 
