@@ -129,12 +129,14 @@ class Search:
             else:
                 candidates = self._listed(way, nodes, taken)
             for value in candidates:
-                if (
-                    (taken is None or value not in taken)
-                    and all(node.holds(value) for node in way.checks)
-                    and not any(node.holds(value) for node in barred)
-                ):
-                    return value
+                if taken is not None and value in taken:
+                    continue
+                # Most schemas ask for neither, and there are many.
+                if way.checks and not all(node.holds(value) for node in way.checks):
+                    continue
+                if barred and any(node.holds(value) for node in barred):
+                    continue
+                return value
         return NOTHING
 
     def _ordered(self, options: Sequence[Branch]) -> Sequence[Branch]:

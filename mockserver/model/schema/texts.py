@@ -72,11 +72,12 @@ def texts(way: MergedSchema, setting: Setting, spend: Spend, taken: ValueSet | N
 def _candidates(way: MergedSchema, setting: Setting, spend: Spend, taken: Sequence[str]) -> Iterator[str]:
     """Texts that may keep to it."""
     least, most, draws = way.get("minLength", 0), way.get("maxLength"), setting.draws
-    patterns, is_free = way.all("pattern"), not (way.all("pattern") or way.all("not_pattern"))
+    patterns, named_formats = way.all("pattern"), way.all("format")
+    is_free = not (patterns or way.all("not_pattern"))
     samples = [sample for sample in way.all("samples") if isinstance(sample, str)]
     if samples and draws.below(2):
         yield draws.pick(samples)
-    makers = [made_by(held) for name in way.all("format") if (held := table("formats").get(name))]
+    makers = [made_by(held) for name in named_formats if (held := table("formats").get(name))]
     named = None if makers else maker_of(setting.name, setting.about)
     if named and (patterns or (most is not None and most < _NO_WORD)):
         # A country of two letters is its code.
@@ -85,7 +86,7 @@ def _candidates(way: MergedSchema, setting: Setting, spend: Spend, taken: Sequen
         for _ in range(_PLAUSIBLE):
             text = maker(setting)
             yield _cut_to_fit(text, most) if maker is named and not patterns else text
-    formats = [held for name in way.all("format") if (held := table("format_patterns").get(name))]
+    formats = [held for name in named_formats if (held := table("format_patterns").get(name))]
     if not is_free:
         yield from samples
     # Each alone too, in case there is no text for several together that can be found.
@@ -287,7 +288,6 @@ def name_parts(name: str) -> tuple[str, ...]:
     return tuple(part.lower() for part in _PART.findall(name))
 
 
-@lru_cache(maxsize=1024)
 def _template_of(name: str, about: str) -> str | None:
     parts, templates = name_parts(name), table("texts")
     found = templates.get(" ".join(parts)) or templates.get(" ".join(parts[-2:]))
@@ -300,12 +300,14 @@ def _template_of(name: str, about: str) -> str | None:
     return found
 
 
+@lru_cache(maxsize=1024)
 def maker_of(name: str, about: str) -> Maker | None:
     """Who makes texts for a property, by its name or else by what is said about it; None where neither tells."""
     template = _template_of(name, about)
     return None if template is None else made_by(template)
 
 
+@lru_cache(maxsize=1024)
 def usual_words(name: str, language: str) -> tuple[str, ...]:
     """The words that a property is likely to have, such as animals, by its name; none if it has other texts."""
     alone = _WORD.fullmatch(_template_of(name, "") or "")
