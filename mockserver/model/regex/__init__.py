@@ -11,7 +11,7 @@ from collections.abc import Sequence as Row
 from contextlib import suppress
 
 from mockserver.core.seeding import Draws
-from mockserver.model.regex.derivatives import Search
+from mockserver.model.regex.derivatives import MatchSearch
 from mockserver.model.regex.sampling import LONGEST, Walk
 from mockserver.model.regex.sizes import PatternError
 from mockserver.model.regex.syntax import Node, read_pattern, refers, sequence
@@ -90,7 +90,7 @@ def tell_match(pattern: str, key: int) -> Iterator[Phrase | None]:
     yield None
     # Not `except`: a text that is still being continued when the interpreter ends no longer finds those names.
     with suppress(PatternError, RecursionError):  # it has a back-reference, or takes too long to continue
-        search = Search([read_pattern(pattern)], whole=True)
+        search = MatchSearch([read_pattern(pattern)], whole=True)
         search.read(text)
         while text := search.find(draws, _PIECE, 4 * _PIECE) or search.find(draws, 1, LONGEST) or "":
             yield fresh_phrase(text)
@@ -126,7 +126,7 @@ def _found(
             continue  # another may keep to the bounds, or differ from the others
         # What a walk wrote for a group is what a reference to it stands for.
         nodes = [walk.followed if refers(walk.root) else walk.root for walk in walks]
-        search = Search(nodes, unwanted, whole=whole)
+        search = MatchSearch(nodes, unwanted, whole=whole)
         try:
             text = search.find(draws, least, most, walk.text, others)
         finally:

@@ -64,7 +64,7 @@ class _Step(NamedTuple):
     ways: Iterator[tuple[State, str]]
 
 
-class Search:
+class MatchSearch:
     """A search for texts that all `wanted` nodes match and no `unwanted` one: from end to end if `whole`, or anywhere.
 
     Raises PatternError for what is not supported here, and for what takes too long. `steps` counts what was done.
