@@ -28,7 +28,7 @@ _BEHIND = 40
 _ORDER = (
     r"(?i)\b(?:answer|respond|reply|response|return|output|provide|give|produce|generate|emit|list|extract|classify|"
     r"format(?:ted)?|ответь|отвечай|ответ|верни|выведи|дай|antworte|gib|réponds|renvoie|responde|devuelve)\w*\b"
-    r"(?P<list>(?:(?!json)[^.?!\n]){0,60}?\b(?:list|array) of\b)?[^.?!\n]{0,120}?"
+    r"(?=(?P<list>(?:(?!json)[^.?!\n]){0,40}?\b(?:list|array) of\b)?)[^.?!\n]{0,120}?"
     # "the advantages of JSON" are a subject
     r"\b(?:(?<!of )(?<!about )json|json(?= (?:objects|arrays|records|values)))\b"
     r"(?!\s*(?:schema\b(?!\s+below)|parser|files?\b|library|path|web))[- ]?(?P<array>array|list)?"
