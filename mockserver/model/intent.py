@@ -84,7 +84,7 @@ _KINDS: tuple[tuple[str, frozenset[str], re.Pattern[str]], ...] = tuple(
         ),
     )
 )
-_NUMBERS = {"two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10}
+NUMBERS = {"two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10}
 _COUNTABLE = frozenset(
     ["word", "words", "sentence", "sentences", "слов", "слова", "предложений", "предложения", "предложение"]
 )
@@ -94,11 +94,11 @@ _ABOUT_WORDS = frozenset(
 # The form of an answer, after its subject: "Describe Oslo as JSON with its population".
 _FORMATS = frozenset(("json", "yaml", "xml", "csv", "html", "markdown"))
 # All words that may change more than the language of an answer.
-_CUES = _LITERAL.union(_NUMBERS, _COUNTABLE, _ABOUT_WORDS, _FORMATS, LANGUAGE_NAMES, *(words for _, words, _ in _KINDS))
+_CUES = _LITERAL.union(NUMBERS, _COUNTABLE, _ABOUT_WORDS, _FORMATS, LANGUAGE_NAMES, *(words for _, words, _ in _KINDS))
 
-_NUMBER = re.compile(rf"\b(\d{{1,2}}|{'|'.join(_NUMBERS)})\b", re.IGNORECASE)
+_NUMBER = re.compile(rf"\b(\d{{1,2}}|{'|'.join(NUMBERS)})\b", re.IGNORECASE)
 _COUNTED = re.compile(
-    rf"\b(\d{{1,4}}|{'|'.join(_NUMBERS)})[ -](words?\b|слов\w*|sentences?\b|предложени\w*)", re.IGNORECASE
+    rf"\b(\d{{1,4}}|{'|'.join(NUMBERS)})[ -](words?\b|слов\w*|sentences?\b|предложени\w*)", re.IGNORECASE
 )
 _WORDS_PER_SENTENCE = 14
 
@@ -197,7 +197,7 @@ def _length_of(text: str) -> tuple[int | None, int | None]:
 
 
 def _number(written: str) -> int:
-    return _NUMBERS.get(written.lower()) or max(int(written), 1)
+    return NUMBERS.get(written.lower()) or max(int(written), 1)
 
 
 # The subject: the first words of a sentence that are more than a way to ask.

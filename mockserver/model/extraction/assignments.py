@@ -45,15 +45,17 @@ def assigned_to(parameter: str, topic: str) -> Iterator[Any]:
             yield text[1]
 
 
+def _spelled(name: str, topic: str) -> str:
+    """The expression for a name of a property, written with underscores or blanks; empty if the topic lacks it."""
+    is_there = name.isidentifier() and name.lower().replace("_", " ") in topic.lower().replace("_", " ")
+    return name.replace("_", "[_ ]") if is_there else ""
+
+
 def named_value(name: str, topic: str) -> Iterator[str]:
     """What follows the name of a property: "with the subject Hello and the body See you", "the command: `ls`"."""
-    if (
-        len(name) < 3
-        or not name.isidentifier()
-        or name.lower().replace("_", " ") not in topic.lower().replace("_", " ")
-    ):
+    spelled = _spelled(name, topic)
+    if len(name) < 3 or not spelled:
         return iter(())
-    spelled = name.replace("_", "[_ ]")
     found = re.finditer(
         rf"\b{spelled}(?:(?: of| is|:|=) ?| )(?:\"([^\"\n]{{1,300}})\"|'([^'\n]{{1,300}})'(?!\w)|`([^`\n]{{1,300}})`)"
         rf"|\b(?:with|and) (?:the |an? )?{spelled}(?: of(?! (?:an?|the|each|every|all)\b)| is|:)? {NO_KEYS}(?!\(|of\b)"
@@ -67,9 +69,8 @@ def named_value(name: str, topic: str) -> Iterator[str]:
 
 def listed_for(name: str, topic: str) -> list[str]:
     """The items of a list that follows the name of a property: "skills: Python, Go and SQL"."""
-    if not name.isidentifier() or name.lower().replace("_", " ") not in topic.lower().replace("_", " "):
+    spelled = _spelled(name, topic)
+    if not spelled:
         return []
-    found = re.search(
-        rf"\b{name.replace('_', '[_ ]')}(?::| are| include) ?([^\n.;:\[{{\"]{{3,300}})", topic, re.IGNORECASE
-    )
+    found = re.search(rf"\b{spelled}(?::| are| include) ?([^\n.;:\[{{\"]{{3,300}})", topic, re.IGNORECASE)
     return [item.strip() for item in re.split(r",\s*(?:and )?| and ", found[1]) if item.strip()] if found else []

@@ -23,7 +23,7 @@ from mockserver.core.generation import Prompt
 from mockserver.core.seeding import Draws, derive
 from mockserver.model import languages
 from mockserver.model.extraction import accepting, filled, wanted_items, with_items
-from mockserver.model.intent import Intent, detect_intent
+from mockserver.model.intent import NUMBERS, Intent, detect_intent
 from mockserver.model.output_formats.descriptions import SEARCHED, described_object, stated_pairs
 from mockserver.model.output_formats.frameworks import next_step, without_headings
 from mockserver.model.output_formats.keys import restricted
@@ -53,7 +53,7 @@ USUAL = object_of({
 _USUAL_ITEMS = 3
 # "a list of colors", "three cities as JSON", "two users in JSON, each with"
 _LISTED = re.compile(
-    r"\b(?:(?P<list>list|array) of|\d{1,2}|two|three|four|five|six|seven|eight|nine|ten|some|several|a few) "
+    rf"\b(?:(?P<list>list|array) of|\d{{1,2}}|{'|'.join(NUMBERS)}|some|several|a few) "
     r"(?:[\w-]{1,20} ){0,2}?(?P<noun>[^\W\d_]{2,30}s)\b(?(list)|[^.\n]{0,20}? (?:as|in) (?:an? )?(?:valid )?json\b)"
     r"(?P<each>[^.\n]{0,20},? each\b)?",
     re.IGNORECASE,
