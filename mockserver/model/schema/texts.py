@@ -11,6 +11,7 @@ from functools import cache, lru_cache, partial
 from math import inf
 from typing import NamedTuple
 
+from mockserver.core.caches import cache_short
 from mockserver.core.json_values import ValueSet
 from mockserver.core.seeding import Draws
 from mockserver.model import languages
@@ -275,6 +276,8 @@ _FUNCTIONS: Mapping[str, Maker] = {
 }
 
 _WORD = re.compile(r"\{(\w+)\}")
+# What longer names say is not remembered.
+_LONGEST_NAME = 200
 # Nouns that a description may name, where the property's name says nothing.
 _TOLD = (
     "email", "phone", "url", "city", "country", "currency", "address", "company", "uuid", "timestamp", "datetime",
@@ -282,7 +285,7 @@ _TOLD = (
 )  # fmt: skip
 
 
-@lru_cache(maxsize=1024)
+@cache_short(1024, _LONGEST_NAME)
 def name_parts(name: str) -> tuple[str, ...]:
     """The words of a name, in lower case."""
     return tuple(part.lower() for part in _PART.findall(name))
@@ -307,11 +310,16 @@ def maker_of(name: str, about: str) -> Maker | None:
     return None if template is None else made_by(template)
 
 
-@lru_cache(maxsize=1024)
 def usual_words(name: str, language: str) -> tuple[str, ...]:
     """The words that a property is likely to have, such as animals, by its name; none if it has other texts."""
+    kind = _usual_table(name)
+    return words(kind, language) if kind else ()
+
+
+@cache_short(1024, _LONGEST_NAME)
+def _usual_table(name: str) -> str:
     alone = _WORD.fullmatch(_template_of(name, "") or "")
-    return words(alone[1], language) if alone else ()
+    return alone[1] if alone else ""
 
 
 def free_text(setting: Setting, least: int, most: int | None) -> str:
