@@ -293,6 +293,22 @@ def test_whole_numbers_may_come_as_fractions() -> None:
     assert complete("observed", **fractions, prompt=[65.0, 66.0]).json()["choices"] == expected
 
 
+@pytest.mark.parametrize(
+    "body, words",
+    [
+        (b'{"a":1,}', "trailing comma at line 1 column 8"),
+        (b'\n{"a": NaN}', "expected value at line 2 column 7"),
+        (b'{"a": "\xc3\xa9\xff"}', "invalid unicode code point at line 1 column 10"),
+        (b'{"a": 1e999}', "number out of range at line 1 column 7"),
+        (b"[" * 300, "recursion limit exceeded at line 1 column 202"),
+        (b'{"a":%b}' % (b"[" * 150 + b"]" * 150), "recursion limit exceeded at line 1 column 306"),
+        (b'{"prompt": "%b", "n": x}' % (b"a" * 100_000), "expected value at line 1 column 100021"),
+    ],
+)  # fmt: skip
+def test_a_body_that_is_no_json_is_refused_in_the_parsers_words(body: bytes, words: str) -> None:
+    assert ask("cerebras", body).json()["error"]["message"] == f": Invalid JSON: {words}"
+
+
 def test_a_packed_body_may_come_in_several_parts() -> None:
     body = json.dumps(BODY).encode()
     packed = gzip.compress(body[:9], mtime=0) + gzip.compress(body[9:], mtime=0)
