@@ -2,8 +2,8 @@
 
 A process that is told to end does so within a second, whatever it computes. A signal's handler in Python waits for the
 interpreter, and a computation in C may hold that for ever. But the system's part of a handler always runs, and writes
-the signal's number to a socket (`signal.set_wakeup_fd`). A small process of its own (`watcher.py`) reads it there, and
-kills the server if it is not gone in time. It ends with the server.
+the signal's number to a socket (`signal.set_wakeup_fd`). A shell, which takes little memory, reads it there, and kills
+the server if it is not gone in time. It ends with the server.
 """
 
 import asyncio
@@ -17,7 +17,6 @@ from _thread import start_new_thread
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from functools import partial
-from pathlib import Path
 from types import FrameType
 from typing import Any, Literal, NoReturn, Protocol, Self, TypeVar
 
@@ -33,7 +32,6 @@ from mockserver.server.listener import BACKLOG, Handshake, Listener, accept_all_
 from mockserver.server.scheduling import Threads
 from mockserver.server.sockets.connection import HttpProtocol
 from mockserver.server.urls import url_of
-from mockserver.server.watcher import ENDING, STUCK
 from mockserver.state.settings import Settings
 
 Loop = Literal["auto", "asyncio", "uvloop"]
@@ -54,7 +52,20 @@ _LONGEST_STOP = 1.5
 # How long a process may take from a signal to its end, in seconds, if Python still runs, and if it does not.
 _END_SECONDS = 0.8
 KILL_SECONDS = 0.86
-_WATCHER = Path(__file__).with_name("watcher.py")
+_STUCK = "mockserver was still computing after it was told to end: ended at once\n"
+# Kills the process that has started it if that takes too long to end after a signal. The standard input has the number
+# of each signal that it gets, as a byte, and ends with it. The arguments are the time in seconds, and what to say then.
+_SHELL, _WATCHER = (
+    "/bin/sh",
+    """\
+while number=$(od -An -tu1 -N1) && [ "$number" ]; do
+  case $(($number)) in
+    2 | 15) [ "$killer" ] || { { sleep "$1" >/dev/null 2>&1; printf %s "$2" >&2; kill -9 $PPID; } & killer=$!; } ;;
+  esac
+done
+[ -z "$killer" ] || kill -9 "$killer"
+""",
+)
 
 
 class ServedApp(Protocol):
@@ -300,7 +311,7 @@ def _end_at_deadline() -> NoReturn:
     """End this process at its deadline, if it has not ended by then."""
     time.sleep(_END_SECONDS)
     with suppress(OSError):
-        os.write(2, STUCK)
+        os.write(2, _STUCK.encode())
     os._exit(0)
 
 
@@ -310,17 +321,16 @@ def watched() -> Iterator[int | None]:
 
     Only a main thread hears signals, and only Unix has them.
     """
-    if sys.platform == "win32" or not sys.executable:
+    if sys.platform == "win32" or not os.path.exists(_SHELL):
         yield None
         return
     ours, theirs = socket.socketpair()
     ours.setblocking(False)
-    # Not a fork, which would hold a copy of everything that changes here. Without its usual paths it starts in no time.
-    program = (sys.executable, "-I", "-S", str(_WATCHER), str(KILL_SECONDS))
+    program = (_SHELL, "-c", _WATCHER, "watcher", str(KILL_SECONDS), _STUCK)
     # A terminal's keys send signals to both.
-    blocked = (*ENDING, signal.SIGHUP, signal.SIGQUIT)
+    blocked = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
     actions = [(os.POSIX_SPAWN_DUP2, theirs.fileno(), 0)]
-    watcher = os.posix_spawn(program[0], program, os.environ, file_actions=actions, setsigmask=blocked)
+    watcher = os.posix_spawn(_SHELL, program, os.environ, file_actions=actions, setsigmask=blocked)
     theirs.close()
     try:
         yield ours.fileno()
