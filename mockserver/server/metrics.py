@@ -1,15 +1,15 @@
 """Counters of all exchanges since the server started: requests, failures, faults, tokens and times.
 
-Counting is part of every answer, so it costs only about a microsecond: a lookup and a few additions. The gaps of a
+Counting is part of every answer, so it costs only about a microsecond: a few lookups and additions. The gaps of a
 stream are counted in bulk at its end. No label has a value that clients choose freely.
 """
 
 from bisect import bisect_left
 from collections import Counter, defaultdict
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
 from functools import partial
 from operator import sub
+from typing import Any, Literal, NamedTuple
 
 from mockserver.core.timeline import Record
 from mockserver.state.journal.exchanges import Exchange
@@ -44,107 +44,98 @@ class Histogram:
         self.total += sum(values)
 
 
-def _times() -> Histogram:
-    return Histogram(_TIMES)
+Values = tuple[str | int, ...]
 
 
-@dataclass(slots=True)
-class Tally:
-    """The counts for one operation of a dialect and one status. For errors of our own the dialect is empty."""
+class Metric(NamedTuple):
+    """What is told under one name: a number or a histogram for each tuple of values of the labels."""
 
-    dialect: str
-    operation: str
-    status: int
-    requests: int = 0
-    left: int = 0
-    prompt_tokens: int = 0
-    cached_tokens: int = 0
-    completion_tokens: int = 0
-    seconds: Histogram = field(default_factory=_times)
-
-
-@dataclass(slots=True)
-class StreamTimes:
-    """When the tokens of a dialect's streams were due and when they were sent, in seconds."""
-
-    first_due: Histogram = field(default_factory=_times)
-    first: Histogram = field(default_factory=_times)
-    gaps_due: Histogram = field(default_factory=lambda: Histogram(_GAPS))
-    gaps: Histogram = field(default_factory=lambda: Histogram(_GAPS))
+    name: str
+    kind: Literal["counter", "gauge", "histogram"]
+    help: str
+    labels: tuple[str, ...]
+    samples: Mapping[Any, float | Histogram]
 
 
 class Metrics:
-    """The metrics of a server, updated in its thread."""
-
-    __slots__ = ("_tallies", "failures", "faults", "in_flight", "streams")
+    """The counts of a server, updated in its thread. Errors of its own have no dialect."""
 
     def __init__(self) -> None:
-        self._tallies: dict[tuple[str, str, int], Tally] = {}
         self.in_flight = 0
-        self.failures: Counter[tuple[str, str]] = Counter()
-        self.faults: Counter[tuple[str, str]] = Counter()
-        self.streams: defaultdict[str, StreamTimes] = defaultdict(StreamTimes)
-
-    def tallies(self) -> list[Tally]:
-        """One tally for each combination of dialect, operation and status so far."""
-        return list(self._tallies.values())
+        self.requests = defaultdict[Values, int](int)
+        self.left = defaultdict[Values, int](int)
+        self.seconds = defaultdict[Values, Histogram](partial(Histogram, _TIMES))
+        self.errors = defaultdict[Values, int](int)
+        self.faults = defaultdict[Values, int](int)
+        self.tokens = defaultdict[Values, int](int)
+        self.ttft = defaultdict[Values, Histogram](partial(Histogram, _TIMES))
+        self.gaps = defaultdict[Values, Histogram](partial(Histogram, _GAPS))
 
     def ended(self, exchange: Exchange) -> None:
         """Count an answer that has ended, successfully or not."""
         self.in_flight -= 1
-        plan, record = exchange.plan, exchange.record
+        plan, record, simulator_error = exchange.plan, exchange.record, exchange.simulator_error
         if plan is None:
-            self._denied(exchange)
-            return
-        route = plan.context.route
-        dialect, operation = route.dialect.name, route.operation
-        tally = self._note(dialect, "" if operation is None else operation.name, plan.timeline.status, record)
+            assert simulator_error is not None, "an exchange without a plan has been denied"
+            dialect, answered = "", ("", "", simulator_error.status)
+            self.errors[dialect, simulator_error.kind] += 1
+        else:
+            operation, dialect = plan.context.route.operation, plan.context.route.dialect.name
+            answered = dialect, "" if operation is None else operation.name, plan.timeline.status
+            self._of_plan(plan, dialect, record)
+        self.requests[answered] += 1
+        self.left[answered] += record.closed_by == "client"
+        self.seconds[answered].note(record.seconds)
+
+    def _of_plan(self, plan: Plan, dialect: str, record: Record) -> None:
         # Few answers have faults.
         visible = plan.visible_generation if plan.applied else plan.generation
         if visible is not None:
             usage = visible.usage
-            tally.prompt_tokens += usage.prompt_tokens
-            tally.cached_tokens += usage.cached_tokens
-            tally.completion_tokens += usage.completion_tokens
+            if usage.prompt_tokens or usage.completion_tokens:
+                self.tokens[dialect, "prompt"] += usage.prompt_tokens
+                self.tokens[dialect, "completion"] += usage.completion_tokens
+            if usage.cached_tokens:
+                self.tokens[dialect, "cached"] += usage.cached_tokens
         if plan.refusal is not None:
-            self.failures[dialect, plan.refusal.kind] += 1
-        if plan.applied:
-            self.faults.update((dialect, kind) for kind in plan.faults)
+            self.errors[dialect, plan.refusal.kind] += 1
+        for kind in plan.faults if plan.applied else ():
+            self.faults[dialect, kind] += 1
         if plan.timeline.streamed and record.tokens_sent:
-            _note_times(self.streams[dialect], plan, record)
+            if plan.pace is not None and plan.pace.schedule:
+                self._note_times((dialect, "planned"), plan.pace.schedule)
+            self._note_times((dialect, "actual"), record.token_instants())
 
-    def _denied(self, exchange: Exchange) -> None:
-        simulator_error = exchange.simulator_error
-        assert simulator_error is not None, "an exchange without a plan has been denied"
-        self._note("", "", simulator_error.status, exchange.record)
-        self.failures["", simulator_error.kind] += 1
+    def _note_times(self, of: Values, instants: Sequence[float]) -> None:
+        """Count the time to the first token, and the gaps; tokens that were sent together count as one."""
+        few = instants[: _MOST_GAPS + 1]
+        gaps = list(map(sub, few[1:], few))
+        self.ttft[of].note(instants[0])
+        self.gaps[of].note_all([gap for gap in gaps if gap] if 0.0 in gaps else gaps)
 
-    def _note(self, dialect: str, operation: str, status: int, record: Record) -> Tally:
-        """Count an answer, and return the tally in which it is counted."""
-        key = dialect, operation, status
-        tally = self._tallies.get(key)
-        if tally is None:
-            tally = self._tallies[key] = Tally(dialect, operation, status)
-        tally.requests += 1
-        tally.seconds.note(record.seconds)
-        if record.closed_by == "client":
-            tally.left += 1
-        return tally
-
-
-def _note_times(times: StreamTimes, plan: Plan, record: Record) -> None:
-    """Count the time to the first token and the gaps: as planned, if there is a schedule, and as sent."""
-    schedule = plan.pace.schedule if plan.pace is not None else ()
-    if schedule:
-        times.first_due.note(schedule[0])
-        times.gaps_due.note_all(_gaps(schedule))
-    instants = record.token_instants()
-    times.first.note(instants[0])
-    times.gaps.note_all(_gaps(instants))
-
-
-def _gaps(instants: Sequence[float]) -> list[float]:
-    """The times between instants; tokens that were sent together count as one."""
-    few = instants[: _MOST_GAPS + 1]
-    gaps = list(map(sub, few[1:], few))
-    return [gap for gap in gaps if gap] if 0.0 in gaps else gaps
+    def all(self) -> tuple[Metric, ...]:
+        """What is counted, with its meaning."""
+        of_answers, of_kinds, of_streams = ("dialect", "operation", "status"), ("dialect", "kind"), ("dialect", "time")
+        ended = (
+            "Exchanges that have ended, by dialect, operation and status; without a dialect, those that no dialect "
+            "serves."
+        )
+        left = "Exchanges that the client left before their end."
+        seconds = "Time from the arrival of a request to the end of its answer."
+        errors = "Refusals in the vendor's words, and errors of the server itself (without a dialect), by kind."
+        faults = "Faults that were applied to answers, by kind."
+        tokens = (
+            "Tokens of prompts and answers, as stated in their usage; the cached ones of prompts also by themselves."
+        )
+        ttft = "Time to the first token of a stream."
+        gaps = "Time between the tokens of a stream; tokens that are sent together count as one."
+        return (
+            Metric("mockserver_requests_total", "counter", ended, of_answers, self.requests),
+            Metric("mockserver_clients_left_total", "counter", left, of_answers, self.left),
+            Metric("mockserver_request_seconds", "histogram", seconds, of_answers, self.seconds),
+            Metric("mockserver_errors_total", "counter", errors, of_kinds, self.errors),
+            Metric("mockserver_faults_total", "counter", faults, of_kinds, self.faults),
+            Metric("mockserver_tokens_total", "counter", tokens, of_kinds, self.tokens),
+            Metric("mockserver_ttft_seconds", "histogram", ttft, of_streams, self.ttft),
+            Metric("mockserver_inter_token_seconds", "histogram", gaps, of_streams, self.gaps),
+        )

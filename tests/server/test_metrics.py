@@ -17,8 +17,8 @@ from prometheus_client.parser import text_string_to_metric_families
 from mockserver import MockServer, __version__
 from mockserver.core.installed import load_dialects
 from mockserver.core.timeline import Record
-from mockserver.server.admin.metrics import CONTENT_TYPE, Metric, as_text
-from mockserver.server.metrics import Histogram, Metrics
+from mockserver.server.admin.metrics import CONTENT_TYPE, as_text
+from mockserver.server.metrics import Histogram, Metric, Metrics
 from mockserver.state.journal.exchanges import Exchange
 from tests.support.asking import ask
 from tests.support.goldens import FIXTURES
@@ -156,17 +156,14 @@ def test_values_are_written_so_that_a_parser_reads_the_same() -> None:
         filled.note(value)
     text = as_text(
         [
-            Metric("one_total", "counter", "Back \\ line\nend.", [(labels, 1e15), ({}, 0.1)]),
-            Metric("two", "histogram", "Two.", [({}, filled)]),
+            Metric("one_total", "counter", "Back \\ line\nend.", tuple(labels), {tuple(labels.values()): 1e15}),
+            Metric("two", "histogram", "Two.", (), {(): filled}),
         ],
         {"worker": "3"},
     )
     one, two = text_string_to_metric_families(text.decode())
     assert one.documentation == "Back \\ line\nend."
-    assert [(sample.labels, sample.value) for sample in one.samples] == [
-        ({"worker": "3", **labels}, 1e15),
-        ({"worker": "3"}, 0.1),
-    ]
+    assert [(sample.labels, sample.value) for sample in one.samples] == [({"worker": "3", **labels}, 1e15)]
     assert [(sample.name, sample.labels.get("le"), sample.value) for sample in two.samples] == [
         ("two_bucket", "0.5", 1),
         ("two_bucket", "1", 2),
@@ -192,7 +189,7 @@ def test_the_longest_stream_is_counted_up_to_a_bound() -> None:
         record.wrote(1, 1, number * 0.001)
     metrics = Metrics()
     metrics.ended(Exchange(1, "", PATH, answer.plan.context.call, answer.plan, record=record))
-    assert sum(metrics.streams["cerebras"].gaps.counts) == 8_192
+    assert sum(metrics.gaps["cerebras", "actual"].counts) == 8_192
 
 
 def test_counting_a_plain_answer_costs_little() -> None:
