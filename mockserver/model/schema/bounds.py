@@ -13,7 +13,7 @@ that publish theirs have smaller ones.
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from mockserver.model.regex.sizes import size_of
@@ -49,10 +49,12 @@ _LIGHT = 100
 # How deep a value may be where schemas contain themselves, and how many counts that may take.
 _MOST_DEPTHS, _MOST_COUNTS = 100, 20_000
 
-# What applies schemas to the same value, without and with a reference.
+# What applies schemas to the same value, without and with a reference, and to parts of it: one to each, or several.
 _APPLIED = ("not", "if", "then", "else", "allOf", "anyOf", "oneOf", "dependentSchemas", "dependencies")
 _REFERRING = ("$ref", "$dynamicRef", "$recursiveRef")
 _UNEVALUATED = ("unevaluatedProperties", "unevaluatedItems")
+_APART = ("properties", "additionalProperties", "items", "prefixItems", "additionalItems", *_UNEVALUATED)
+_TOGETHER = ("patternProperties", "contains", "propertyNames")
 
 # A little more than one digit has.
 _BITS_EACH = 3.33
@@ -64,47 +66,37 @@ def check_size(schema: Any) -> int:
 
     Raises SchemaLimitError for a schema that is too large for anything to be done with it.
     """
-    parts = values = characters = patterns = states = copies = 0
-    # Values by level, those apart that stand in as many `not`.
-    level: dict[int, list[Any]] = {0: [schema]}
-    for _ in range(MOST_LEVELS):
-        below: dict[int, list[Any]] = {}
-        for nots, held in level.items():
-            values += len(held)
-            copies += nots * len(held)
-            for value in held:
-                if parts > MOST_PARTS:
-                    break
-                if isinstance(value, dict):
-                    parts += 1
-                    characters += sum(map(len, value))
-                    for pattern in _patterns(value):
-                        patterns += 1
-                        states += size_of(pattern).states
-                    if "not" in value:
-                        below.setdefault(nots + 1, []).append(value["not"])
-                    below.setdefault(nots, []).extend(part for key, part in value.items() if key != "not")
-                elif isinstance(value, list):
-                    parts += 1
-                    below.setdefault(nots, []).extend(value)
-                elif isinstance(value, str):
-                    characters += len(value)
-                elif isinstance(value, int) and value.bit_length() > _BITS_EACH * MOST_DIGITS:
-                    raise SchemaLimitError(f"It has a number of more than {MOST_DIGITS:,} digits")
-        for count, most, what in (
-            (parts, MOST_PARTS, "objects and lists"),
-            (values + sum(map(len, below.values())), MOST_VALUES, "values"),
-            (characters, MOST_CHARACTERS, "characters"),
-            (patterns, MOST_PATTERNS, "patterns"),
-            (states, MOST_STATES, "characters in its patterns, where what is repeated counts as often"),
-            (copies, MOST_COPIES, "values within not, where those of a not in another count twice"),
-        ):
-            if count > most:
-                raise SchemaLimitError(f"It has more than {most:,} {what}")
-        if not any(below.values()):
-            return 3000 * parts + 400 * (values + copies) + 10 * characters + 200 * states
-        level = below
-    raise SchemaLimitError(f"It is nested more than {MOST_LEVELS} levels deep")
+    parts = characters = patterns = states = copies = 0
+    # Each with its level, and with the number of `not` that it stands in.
+    values: list[tuple[Any, int, int]] = [(schema, 0, 0)]
+    for value, level, nots in values:
+        copies += nots
+        if isinstance(value, str):
+            characters += len(value)
+        elif isinstance(value, int) and value.bit_length() > _BITS_EACH * MOST_DIGITS:
+            raise SchemaLimitError(f"It has a number of more than {MOST_DIGITS:,} digits")
+        elif isinstance(value, dict | list):
+            parts += 1
+            if level == MOST_LEVELS:
+                raise SchemaLimitError(f"It is nested more than {MOST_LEVELS} levels deep")
+            if isinstance(value, dict):
+                characters += sum(map(len, value))
+                patterns += sum(1 for _ in _patterns(value))
+                states += sum(size_of(pattern).states for pattern in _patterns(value))
+            members = value.items() if isinstance(value, dict) else enumerate(value)
+            values += ((part, level + 1, nots + (key == "not")) for key, part in members)
+            if len(values) > MOST_VALUES:
+                raise SchemaLimitError(f"It has more than {MOST_VALUES:,} values")
+    for count, most, what in (
+        (parts, MOST_PARTS, "objects and lists"),
+        (characters, MOST_CHARACTERS, "characters"),
+        (patterns, MOST_PATTERNS, "patterns"),
+        (states, MOST_STATES, "characters in its patterns, where what is repeated counts as often"),
+        (copies, MOST_COPIES, "values within not, where those of a not in another count twice"),
+    ):
+        if count > most:
+            raise SchemaLimitError(f"It has more than {most:,} {what}")
+    return 3000 * parts + 400 * (len(values) + copies) + 10 * characters + 200 * states
 
 
 def _patterns(schema: Mapping[str, Any]) -> Iterator[str]:
@@ -157,13 +149,10 @@ class Reach(NamedTuple):
 
 
 class Part:
-    """A subschema, and those that it applies: `beside` to the same value, by `references` too, `below` to its parts.
+    """What a subschema costs, and what it leads to: the schemas that are `applied` to the same value, those of which
+    one is applied to a part of it (`apart`), and those of which several may be (`together`)."""
 
-    `applied` are all that it applies to the same value, `leads` those to its parts as well.
-    """
-
-    __slots__ = ("applied", "below", "beside", "contains", "items", "leads", "loose", "names", "patterned",
-                 "properties", "references", "sifted", "unevaluated", "visits", "weight")  # fmt: skip
+    __slots__ = ("apart", "applied", "loose", "sifted", "together", "unevaluated", "visits", "weight")
 
     def __init__(self, node: Node) -> None:
         schema = node.schema
@@ -171,19 +160,24 @@ class Part:
         loose = (size_of(pattern).loose for pattern in _patterns(schema))
         self.loose = sum(states for states in loose if states > _FEW_STATES)
         targets = (target for keyword in _REFERRING for target in node.document.targets(node, keyword))
-        self.references = [target for target in targets if isinstance(target.schema, dict)]
-        self.beside = _schemas(node, *_APPLIED)
-        self.properties = _schemas(node, "properties", "additionalProperties", "unevaluatedProperties")
-        self.patterned = _schemas(node, "patternProperties")
-        self.items = _schemas(node, "items", "prefixItems", "additionalItems", "unevaluatedItems")
-        self.contains = _schemas(node, "contains")
-        self.names = _schemas(node, "propertyNames")
-        self.below = [*self.properties, *self.patterned, *self.items, *self.contains, *self.names]
-        self.applied = [*self.beside, *self.references]
-        self.leads = [*self.applied, *self.below]
+        self.applied = _schemas(node, _APPLIED) + [target for target in targets if isinstance(target.schema, dict)]
+        self.apart, self.together = _schemas(node, _APART), _schemas(node, _TOGETHER)
         self.unevaluated = any(keyword in schema for keyword in _UNEVALUATED)
         # Visits, and those for finding out what is evaluated.
         self.visits = self.sifted = 0
+
+    @property
+    def leads(self) -> list[Node]:
+        """All that it leads to."""
+        return self.applied + self.apart + self.together
+
+    def count(self) -> None:
+        """Count the visits anew, from those of what it leads to."""
+        applied = [node.part for node in self.applied]
+        self.sifted = min(sum(each.visits + each.sifted for each in applied), MOST_CHECKED + 1)
+        here = self.weight + sum(each.visits for each in applied) + self.unevaluated * self.sifted
+        apart = max((node.part.visits for node in self.apart), default=0)
+        self.visits = min(here + apart + sum(node.part.visits for node in self.together), MOST_CHECKED + 1)
 
 
 def reach_of(root: Node) -> Reach:
@@ -196,8 +190,23 @@ def reach_of(root: Node) -> Reach:
         if circles:
             raise InvalidSchemaError("A reference in it leads back to itself for the same value")
     parts = [_part_of(node) for node in order]
-    visits, finite = _count_visits(parts, recursive=bool(recursive))
-    return Reach(visits, finite, sum(part.loose for part in parts))
+    loose = sum(part.loose for part in parts)
+    found: list[int] = []
+    for _ in range(max(min(_MOST_DEPTHS, _MOST_COUNTS // len(order)), 1) if recursive else 1):
+        before = [part.visits for part in parts]
+        for part in parts:
+            part.count()
+        counted = [part.visits for part in parts]
+        if not found and sum(part.sifted for part in parts if part.unevaluated) > MOST_SIFTED:
+            raise SchemaLimitError("Its unevaluatedProperties or unevaluatedItems look through too many schemas")
+        if max(counted) > (MOST_CHECKED if found else MOST_VISITS):
+            break
+        found.append(max(counted))
+        if not recursive or counted == before:
+            return Reach(tuple(found), finite=True, loose=loose)
+    if not found:
+        raise SchemaLimitError(f"A value would be checked against more than {MOST_VISITS:,} schemas")
+    return Reach(tuple(found), finite=False, loose=loose)
 
 
 def size_from(start: Node) -> int:
@@ -215,44 +224,6 @@ def _part_of(node: Node) -> Part:
         node.part = Part(node)
     part: Part = node.part
     return part
-
-
-def _count_visits(order: list[Part], *, recursive: bool) -> tuple[tuple[int, ...], bool]:
-    found: list[int] = []
-    depths = max(min(_MOST_DEPTHS, _MOST_COUNTS // len(order)), 1) if recursive else 1
-    for _ in range(depths):
-        changed = False
-        for part in order:
-            visits = part.visits
-            _count(part)
-            changed = changed or visits != part.visits
-        if not found and sum(part.sifted for part in order if part.unevaluated) > MOST_SIFTED:
-            raise SchemaLimitError("Its unevaluatedProperties or unevaluatedItems look through too many schemas")
-        most = max(part.visits for part in order)
-        if most > MOST_CHECKED or (most > MOST_VISITS and not found):
-            break
-        found.append(most)
-        if not changed or not recursive:
-            return tuple(found), True
-    if not found:
-        raise SchemaLimitError(f"A value would be checked against more than {MOST_VISITS:,} schemas")
-    return tuple(found), False
-
-
-def _count(part: Part) -> None:
-    applied = [node.part for node in part.applied]
-    part.sifted = min(sum(each.visits + each.sifted for each in applied), MOST_CHECKED + 1)
-
-    def visits(nodes: Iterable[Node]) -> Iterator[int]:
-        return (node.part.visits for node in nodes)
-
-    below = max(
-        max(visits(part.properties), default=0) + sum(visits(part.patterned)),
-        max(visits(part.items), default=0) + sum(visits(part.contains)),
-        sum(visits(part.names)),
-    )
-    beside = sum(each.visits for each in applied)
-    part.visits = min(part.weight + beside + part.unevaluated * part.sifted + below, MOST_CHECKED + 1)
 
 
 def _inner_first(starts: Iterable[Node], inner: Callable[[Node], list[Node]]) -> tuple[list[Node], int]:
@@ -297,7 +268,7 @@ def _weight(schema: Mapping[str, Any]) -> int:
     return weight
 
 
-def _schemas(node: Node, *keywords: str) -> list[Node]:
+def _schemas(node: Node, keywords: Sequence[str]) -> list[Node]:
     """The schemas that some keywords hold: one, or those in a list or by name."""
     found: list[Node] = []
     for keyword in keywords:
