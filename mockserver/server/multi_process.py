@@ -7,7 +7,7 @@ with 409. What depends on a request alone gets the same bytes as from one proces
 from collections.abc import Iterator, Sequence
 
 from mockserver.core.calls import Call
-from mockserver.core.matching.requests import RequestMatcher
+from mockserver.core.matching.requests import RequestMatcher, fields_in
 from mockserver.faults.rules import Chance, Fault
 from mockserver.latency.profiles import REALISTIC
 from mockserver.latency.traces import Traces
@@ -64,9 +64,7 @@ def _counts(fault: Fault) -> bool:
 
 
 def _asks_counts(criteria: RequestMatcher) -> bool:
-    if any(each.field in _COUNTED for each in criteria.fields):
-        return True
-    return any(map(_asks_counts, (*criteria.all, *criteria.any, *criteria.none)))
+    return any(each.field in _COUNTED for each in fields_in(criteria))
 
 
 def _has_slots(latency: str, traces: Traces) -> bool:

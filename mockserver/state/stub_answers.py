@@ -9,7 +9,7 @@ from typing import Any
 from mockserver.core.calls import joined
 from mockserver.core.failures import FailureKind, Refusal
 from mockserver.core.generation import Measure, Measures
-from mockserver.core.matching.requests import groups_of
+from mockserver.core.matching.requests import all_of, groups_of
 from mockserver.core.timeline import FrameBatch, RawHeaders, Reply
 from mockserver.model.prepared import ScriptedOutput
 from mockserver.state.context import HeaderError
@@ -112,7 +112,9 @@ def render(prepared: Prepared, plan: Plan) -> Prepared:
     """The prepared answer of a plan, its templates filled and its functions called. Raises HandlerError."""
     if prepared.template is not None:
         try:
-            filled = read_prepared(fill_all(prepared.template, plan.facts, groups_of(plan.criteria, plan.facts)))
+            filled = read_prepared(
+                fill_all(prepared.template, plan.facts, groups_of(all_of(*plan.criteria), plan.facts))
+            )
         except (StubError, TemplateError) as error:
             raise HandlerError(f"{plan.by}: its filled template: {error}") from None
         return prepared._replace(content=filled.content, headers=joined(filled.headers, prepared.headers))

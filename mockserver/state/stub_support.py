@@ -9,7 +9,7 @@ from difflib import get_close_matches
 
 from mockserver.core.dialects import EDITIONS, Dialect, Edition, Operation
 from mockserver.core.generation import Measures
-from mockserver.core.matching.requests import FieldMatcher, RequestMatcher
+from mockserver.core.matching.requests import FieldMatcher, RequestMatcher, all_of
 from mockserver.core.matching.values import ValueMatcher
 from mockserver.core.messages import MISSPELT
 from mockserver.faults.catalogue import FAULTS, FaultKind
@@ -40,8 +40,8 @@ def check_stub(stub: Stub, dialects: Mapping[str, Dialect], settings: Settings, 
     check_names(stub, dialects, place)
     label = f"stub {stub.name!r}: " if stub.name else "stub: "
     for step in stub.steps:
-        criteria = RequestMatcher(all=(stub.criteria, step.criteria))
-        where = [*_fields_of(criteria, WHERE)]
+        criteria = all_of(stub.criteria, step.criteria)
+        where = [each for each in criteria.fields if each.field in WHERE]
         content, faults = step.prepared.content, step.prepared.faults
         needs_no_model = isinstance(content, Raw) or callable(content) or (content is None and bool(faults))
         complaint = complaint_of(criteria, faults, dialects, settings)
@@ -68,7 +68,7 @@ def complaint_of(
 ) -> str | None:
     """The error message for criteria that no request can meet, wherever it goes, and for a fault that cannot be applied
     where they hold; None without any."""
-    where = [*_fields_of(criteria, WHERE)]
+    where = [each for each in criteria.fields if each.field in WHERE]
     if _is_elsewhere(where, dialects, settings):
         # There no model is asked, and no stream is known as one.
         unfit = (fault.kind for fault in faults if FAULTS[fault.kind].streams or FAULTS[fault.kind].says is not None)
@@ -77,7 +77,7 @@ def complaint_of(
         )
     if next(_places(where, dialects, settings), None) is None:
         return _nowhere(where, dialects)
-    said = [each.matcher for each in _fields_of(criteria, ("stream",))]
+    said = [each.matcher for each in criteria.fields if each.field == "stream"]
     may_stream = all(_asks_function(each) or each.holds((True,)) for each in said)
     for fault in faults:
         kind = FAULTS[fault.kind]
@@ -131,13 +131,6 @@ def _is_open_to(operation: Operation, kind: FaultKind) -> bool:
     streams = operation.schemas.chunk is not None or not kind.streams
     says = (operation.handler is None and operation.generates) or kind.says is None
     return streams and says and (operation.supports_tools or not kind.calls)
-
-
-def _fields_of(criteria: RequestMatcher, names: Sequence[str]) -> Iterator[FieldMatcher]:
-    """What criteria say of some fields, without alternatives."""
-    yield from (each for each in criteria.fields if each.field in names)
-    for each in criteria.all:
-        yield from _fields_of(each, names)
 
 
 def _is_able(operation: Operation, need: str, edition: Edition) -> bool:

@@ -9,7 +9,8 @@ This is the notation of the `match` of stubs, of faults and of checks. Each fiel
 A mistake raises `CriteriaError`, which names the field.
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any, NamedTuple, Protocol
 
 from mockserver.core.dialects import Dialect
@@ -24,7 +25,7 @@ from mockserver.core.matching.values import (
     read_matcher,
 )
 from mockserver.core.messages import short_repr, unknown_name
-from mockserver.core.regexes import TIME_BUDGET, Regex
+from mockserver.core.regexes import TIME_BUDGET
 
 # Why a decision is None.
 GIVEN_UP = f"the regular expression took too long (a request's searches have {TIME_BUDGET:g} s in all)"
@@ -83,11 +84,10 @@ class FieldMatcher(NamedTuple):
 
 
 class RequestMatcher(NamedTuple):
-    """What is required of a request: all `fields`, all of `all`, one of `any` (unless empty), and none of `none`."""
+    """What is required of a request: all `fields`, one of each group in `any`, and none of `none`."""
 
     fields: tuple[FieldMatcher, ...] = ()
-    all: tuple["RequestMatcher", ...] = ()
-    any: tuple["RequestMatcher", ...] = ()
+    any: tuple[tuple["RequestMatcher", ...], ...] = ()
     none: tuple["RequestMatcher", ...] = ()
 
 
@@ -128,8 +128,13 @@ def read_criteria(table: object, place: str = "match", depth: int = 0) -> Reques
             fields += _within(value, where, key)
         elif key not in COMPOUND:
             raise CriteriaError(f"{place}: {unknown_name('field', key, (*FIELDS, *COMPOUND))}")
-    several = (_several(table, key, place, depth) for key in ("all", "any", "not"))
-    return RequestMatcher(tuple(fields), *several)
+    every, alternatives, unwanted = (_several(table, key, place, depth) for key in ("all", "any", "not"))
+    return all_of(RequestMatcher(tuple(fields), (alternatives,) if alternatives else (), unwanted), *every)
+
+
+def all_of(*criteria: RequestMatcher) -> RequestMatcher:
+    """What several matchers require together."""
+    return RequestMatcher(*(tuple(chain.from_iterable(parts)) for parts in zip(*criteria, strict=True)))
 
 
 def _within(table: object, place: str, field: str) -> Iterator[FieldMatcher]:
@@ -169,20 +174,11 @@ def decided(criteria: RequestMatcher, facts: Facts) -> Decision:
         if decision is False:
             return False
         known = known and decision
-    if not (criteria.all or criteria.any or criteria.none):
+    if not (criteria.any or criteria.none):
         return known
-    compound = conjunction(_compound_decisions(criteria, facts))
-    return False if compound is False else known and compound
-
-
-def _compound_decisions(criteria: RequestMatcher, facts: Facts) -> Iterator[Decision]:
-    """A decision for each part of the criteria that consists of criteria itself."""
-    for each in criteria.all:
-        yield decided(each, facts)
-    if criteria.any:
-        yield disjunction(decided(each, facts) for each in criteria.any)
-    for each in criteria.none:
-        yield negation(decided(each, facts))
+    alternatives = (disjunction(decided(each, facts) for each in group) for group in criteria.any)
+    unwanted = (negation(decided(each, facts)) for each in criteria.none)
+    return conjunction(chain((known,), alternatives, unwanted))
 
 
 def mismatches(criteria: RequestMatcher, facts: Facts) -> tuple[Mismatch, ...]:
@@ -200,13 +196,12 @@ def _mismatches(criteria: RequestMatcher, facts: Facts) -> Iterator[Mismatch]:
         if not decision:
             found = ", ".join(map(short_repr, values[:8])) or "nothing"
             yield Mismatch(each.label, each.matcher.wanted, found if decision is False else _unknown(found))
-    for every in criteria.all:
-        yield from _mismatches(every, facts)
-    distances = [distance(alternative, facts) for alternative in criteria.any]
-    if distances and all(distances):
-        place = distances.index(min(distances))
-        for mismatch in _mismatches(criteria.any[place], facts):
-            yield mismatch._replace(field=f"any[{place}].{mismatch.field}")
+    for group in criteria.any:
+        distances = [distance(alternative, facts) for alternative in group]
+        if all(distances):
+            place = distances.index(min(distances))
+            for mismatch in _mismatches(group[place], facts):
+                yield mismatch._replace(field=f"any[{place}].{mismatch.field}")
     for unwanted in criteria.none:
         decision = decided(unwanted, facts)
         if decision is not False:
@@ -221,10 +216,7 @@ def _unknown(found: str) -> str:
 def parts_of(criteria: RequestMatcher) -> Iterator[RequestMatcher]:
     """The parts of criteria, each of which a request must meet: their mismatches are those of the whole."""
     yield from (RequestMatcher((each,)) for each in criteria.fields)
-    for each in criteria.all:
-        yield from parts_of(each)
-    if criteria.any:
-        yield RequestMatcher(any=criteria.any)
+    yield from (RequestMatcher(any=(group,)) for group in criteria.any)
     yield from (RequestMatcher(none=(each,)) for each in criteria.none)
 
 
@@ -233,10 +225,8 @@ def distance(criteria: RequestMatcher, facts: Facts) -> int:
     count = 0
     for field, matcher, path in criteria.fields:
         count += not matcher.holds(facts.values(field, path))
-    for each in criteria.all:
-        count += distance(each, facts)
-    if criteria.any:
-        count += min(distance(each, facts) for each in criteria.any)
+    for group in criteria.any:
+        count += min(distance(each, facts) for each in group)
     for each in criteria.none:
         count += decided(each, facts) is not False
     return count
@@ -256,10 +246,8 @@ def unknown_name_in(criteria: RequestMatcher, dialects: Mapping[str, Dialect]) -
 
 def constrains(criteria: RequestMatcher, field: str) -> bool:
     """Whether criteria require something of a field, whichever of their alternatives a request meets."""
-    return (
-        any(each.field == field for each in criteria.fields)
-        or any(constrains(each, field) for each in criteria.all)
-        or (bool(criteria.any) and all(constrains(each, field) for each in criteria.any))
+    return any(each.field == field for each in criteria.fields) or any(
+        all(constrains(each, field) for each in group) for group in criteria.any
     )
 
 
@@ -267,50 +255,43 @@ def only(criteria: RequestMatcher, fields: Collection[str]) -> RequestMatcher:
     """What criteria require of some fields."""
     return RequestMatcher(
         tuple(each for each in criteria.fields if each.field in fields),
-        tuple(only(each, fields) for each in criteria.all),
-        tuple(only(each, fields) for each in criteria.any),
+        tuple(tuple(only(each, fields) for each in group) for group in criteria.any),
     )
+
+
+def fields_in(criteria: RequestMatcher, *, unwanted: bool = True) -> Iterator[FieldMatcher]:
+    """The fields in criteria with their alternatives, and unless left out, in what a request must not be."""
+    yield from criteria.fields
+    for inner in chain(*criteria.any, criteria.none if unwanted else ()):
+        yield from fields_in(inner, unwanted=unwanted)
 
 
 def literal_values(criteria: RequestMatcher, field: str) -> Iterator[object]:
     """The values to which a field is compared for equality, anywhere in the criteria."""
-    for each in criteria.fields:
-        if each.field == field:
-            yield from each.matcher.equal_to
-    for inner in (*criteria.all, *criteria.any, *criteria.none):
-        yield from literal_values(inner, field)
+    return chain.from_iterable(each.matcher.equal_to for each in fields_in(criteria) if each.field == field)
 
 
 def in_words(criteria: RequestMatcher) -> str:
     """The criteria in one line, for people."""
     parts = [f"{each.label} {each.matcher.wanted}" for each in criteria.fields]
-    parts += [f"({in_words(each)})" for each in criteria.all]
-    parts += [f"({' or '.join(map(in_words, criteria.any))})"] if criteria.any else []
+    parts += [f"({' or '.join(map(in_words, group))})" for group in criteria.any]
     parts += [f"not ({in_words(each)})" for each in criteria.none]
     return " and ".join(parts) or "anything"
 
 
 def group_names(criteria: RequestMatcher) -> tuple[str, ...]:
     """The names of all groups, as in `(?P<city>\\w+)`, that a request may meet."""
-    return tuple(dict.fromkeys(name for _, regex in _regexes(criteria) for name in regex.group_names))
+    matchers = (each.matcher for each in fields_in(criteria, unwanted=False))
+    return tuple(dict.fromkeys(name for matcher in matchers for regex in matcher.regexes for name in regex.group_names))
 
 
-def groups_of(criteria: Iterable[RequestMatcher], facts: Facts) -> Mapping[str, str]:
+def groups_of(criteria: RequestMatcher, facts: Facts) -> Mapping[str, str]:
     """What the named groups have found in a request; of equal names the first that has found anything counts."""
     found: dict[str, str] = {}
-    for each in criteria:
-        for field, regex in _regexes(each):
+    for each in fields_in(criteria, unwanted=False):
+        for regex in each.matcher.regexes:
             if regex.group_names:
-                for value in facts.values(field.field, field.path):
+                for value in facts.values(each.field, each.path):
                     groups = regex.groups(value) if isinstance(value, str) else {}
                     found = {**groups, **found}
     return found
-
-
-def _regexes(criteria: RequestMatcher) -> Iterator[tuple[FieldMatcher, Regex]]:
-    """The regular expressions in criteria, but for those that a request must not match."""
-    for each in criteria.fields:
-        for regex in each.matcher.regexes:
-            yield each, regex
-    for inner in (*criteria.all, *criteria.any):
-        yield from _regexes(inner)
