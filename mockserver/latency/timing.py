@@ -147,62 +147,38 @@ class SlotGrant(NamedTuple):
 FREE = SlotGrant()
 
 
-def next_slot(profile: Profile, running: Sequence[Occupancy], now: float) -> SlotGrant | None:
-    """The slot for a request that arrives now; None if both the engine and its queue are full.
-
-    `running` are the occupancies of all earlier requests, in any order; those that have ended do not count.
-    """
-    if profile.slots is None:
-        return FREE
-    ends = sorted(each.end for each in running if each.end > now)
-    position = len(ends) - profile.slots + 1
-    if position <= 0:
-        return FREE
-    if profile.waiting is not None and position > profile.waiting:
-        return None
-    return SlotGrant(ends[position - 1] - now, position)
-
-
-def slow_down(
-    pace: TokenTiming, profile: Profile, running: Sequence[Occupancy], now: float, wait: float
-) -> TokenTiming:
-    """The pace of a request that arrives now, waits, and then shares the engine: its queue is longer by the wait, and
-    its gaps are stretched while others are busy. If latency is off it is unchanged."""
-    if not pace.schedule:
-        return pace
-    first = pace.schedule[0] + wait
-    work = [instant - pace.schedule[0] for instant in pace.schedule]
-    others = [each for each in running if each.end > now + first]
-    times = work if profile.slots is None else _stretched(work, _slowness(profile, others, now + first))
-    schedule = tuple(first + time for time in times)
-    return pace._replace(queue=pace.queue + wait, decode=schedule[-1] - first, schedule=schedule)
-
-
-def occupancy_of(pace: TokenTiming, now: float) -> Occupancy:
-    """The occupancy of a request that arrives now, from its pace under load."""
-    if not pace.schedule:
-        return Occupancy(now, now, now)
-    first = now + pace.schedule[0]
-    return Occupancy(now + pace.schedule[-1], first - pace.prefill, first)
-
-
 class Engine:
-    """The slots of one engine: which requests run, which wait, and for how long. Its methods take the current time."""
+    """An engine with limited slots: which requests run, which wait, and for how long. Its methods take the time."""
 
-    def __init__(self) -> None:
-        self._running: list[Occupancy] = []
+    def __init__(self, running: Iterable[Occupancy] = ()) -> None:
+        # By their ends.
+        self._running = sorted(running)
 
     def next_slot(self, profile: Profile, now: float) -> SlotGrant | None:
-        """The slot for a request that arrives now; None when the engine refuses it."""
+        """The slot for a request that arrives now; None if both the engine and its queue are full."""
         del self._running[: bisect_right(self._running, now, key=lambda each: each.end)]
-        return next_slot(profile, self._running, now)
+        position = len(self._running) - _slots(profile) + 1
+        if position <= 0:
+            return FREE
+        if profile.waiting is not None and position > profile.waiting:
+            return None
+        return SlotGrant(self._running[position - 1].end - now, position)
 
     def take(self, pace: TokenTiming, profile: Profile, now: float, grant: SlotGrant) -> tuple[TokenTiming, Occupancy]:
-        """Accept a request for its slot: its pace under load, and the occupancy with which it can be released early."""
-        made = slow_down(pace, profile, self._running, now, grant.wait)
-        taken = occupancy_of(made, now)
-        if profile.slots is not None and taken.end > now:
-            insort(self._running, taken)
+        """Accept a request for its slot: its pace under load, and the occupancy with which it can be released early.
+
+        Its queue is longer by the wait, and its gaps are stretched while others are busy. If latency is off, nothing
+        changes, and nothing is occupied.
+        """
+        if not pace.schedule:
+            return pace, Occupancy(now, now, now)
+        first = pace.schedule[0] + grant.wait
+        work = [instant - pace.schedule[0] for instant in pace.schedule]
+        others = [each for each in self._running if each.end > now + first]
+        schedule = tuple(first + time for time in _stretched(work, _slowness(profile, others, now + first)))
+        made = pace._replace(queue=pace.queue + grant.wait, decode=schedule[-1] - first, schedule=schedule)
+        taken = Occupancy(now + schedule[-1], now + first - pace.prefill, now + first)
+        insort(self._running, taken)
         return made, taken
 
     def release(self, taken: Occupancy) -> None:
@@ -233,13 +209,18 @@ def _slowness(profile: Profile, others: Sequence[Occupancy], first: float) -> li
 
 def _slowness_at(profile: Profile, others: Sequence[Occupancy], instant: float) -> float:
     """How many seconds a second of decoding takes: more with every other slot that is busy and every prefill."""
-    assert profile.slots is not None, "an engine without slots is never busy"
+    slots = _slots(profile)
     busy = sum(each.start <= instant < each.end for each in others)
     prefills = sum(each.start <= instant < each.first for each in others)
-    fullness = min(busy / (profile.slots - 1), 1.0) if profile.slots > 1 else 0.0
+    fullness = min(busy / (slots - 1), 1.0) if slots > 1 else 0.0
     undisturbed = (1 - profile.interference) ** prefills
     factor = 1 + (profile.slowdown - 1) * fullness
     return factor / undisturbed if undisturbed else float("inf")
+
+
+def _slots(profile: Profile) -> int:
+    assert profile.slots is not None, "an engine without a limit of slots has no load"
+    return profile.slots
 
 
 def _stretched(work: Sequence[float], stretches: Sequence[_Stretch]) -> list[float]:
