@@ -71,46 +71,31 @@ def _plain(value: Any, place: str, level: int = 0) -> Any:
 
 def _in_toml(table: Mapping[str, Any]) -> dict[str, Any]:
     """A stub's table without null. Raises StubError."""
-    written = {key: _ANSWERS[key](value) if key in _ANSWERS else value for key, value in table.items()}
+    written: dict[str, Any] = _null_in_texts(table)
     if not is_writable(written):
         raise StubError("TOML has no null; save it with format=json")
     return written
 
 
-def _reply_in_toml(reply: Any) -> Any:
-    """A reply without null where the same JSON can be written as a text."""
-    if not isinstance(reply, Mapping) or reply.get("template"):
-        return reply
-    written = dict(reply)
-    if not is_writable(reply.get("body", "")):
-        written |= {
-            "body": json_of(reply["body"], "body"),
-            "content_type": reply.get("content_type", "application/json"),
-        }
-    if not is_writable(reply.get("json", "")):
-        written["text"] = json_of(written.pop("json"), "json")
-    if "choices" in reply:
-        written["choices"] = [_reply_in_toml(each) for each in reply["choices"]]
-    if "tool_calls" in reply:
-        written["tool_calls"] = [_call_in_toml(call) for call in reply["tool_calls"]]
+# What replies have as JSON, each with the key under which it can be written as a text.
+_AS_TEXTS = {"body": "body", "json": "text", "arguments": "arguments"}
+_AS_THEY_ARE = ("match", "request", *_AS_TEXTS)
+
+
+def _null_in_texts(value: Any) -> Any:
+    """A part of a stub's table in which JSON with null is written as a text, where that is the same."""
+    if isinstance(value, list):
+        return [_null_in_texts(each) for each in value]
+    if not isinstance(value, Mapping) or value.get("template"):
+        return value
+    written = {key: each if key in _AS_THEY_ARE else _null_in_texts(each) for key, each in value.items()}
+    for key, text in _AS_TEXTS.items():
+        if not is_writable(value.get(key, "")):
+            written[text] = json_of(written.pop(key), key)
+            if key == "body":
+                written.setdefault("content_type", "application/json")
     return written
 
 
-def _call_in_toml(call: Mapping[str, Any]) -> Mapping[str, Any]:
-    arguments = call.get("arguments", {})
-    return call if is_writable(arguments) else {**call, "arguments": json_of(arguments, "arguments")}
-
-
-def _step_in_toml(step: Any) -> Any:
-    if isinstance(step, Mapping) and step.keys() & {"match", "reply"}:
-        return {key: _reply_in_toml(value) if key == "reply" else value for key, value in step.items()}
-    return _reply_in_toml(step)
-
-
-_ANSWERS: Mapping[str, Callable[[Any], Any]] = {
-    "reply": _reply_in_toml,
-    "replies": lambda replies: [_reply_in_toml(each) for each in replies],
-    "script": lambda steps: [_step_in_toml(each) for each in steps],
-}
 # The formats of stub files, by their names' extension.
 WRITERS: Mapping[str, Callable[[Iterable[Stub]], str]] = {"toml": stubs_in_toml, "json": stubs_in_json}
