@@ -1,13 +1,14 @@
 """How a handle accesses its namespace: directly in a server of this process, or through the admin API of any other.
 
-Both behave the same, but the admin API only accepts plain values, no functions.
+Both have the same methods and behave the same, but the admin API only accepts plain values, no functions. So has the
+recorder of a test (`testing/cassettes.py`), which refuses what would change answers.
 """
 
 import json
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from http.client import HTTPException
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 from urllib.parse import quote
 
 from mockserver.core.dialects import Dialect
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from mockserver.server.app_state import AppState
     from mockserver.server.server import AppThread
     from mockserver.state.namespaces import Namespace
+    from mockserver.testing.cassettes import RecorderBackend
 
 # How long the admin API may take to answer, in addition to the time that it is asked to wait, in seconds.
 _DEADLINE = 10.0
@@ -49,56 +51,8 @@ class Instant(NamedTuple):
     ahead: float
 
 
-class HandleBackend(Protocol):
-    """Access to one namespace of a server whose base URL is `server`."""
-
-    server: str
-    namespace: str
-
-    def past(self) -> Past:
-        """Every exchange that the journal keeps, oldest first, and how many it has forgotten."""
-
-    def latest(self) -> View | None:
-        """The latest exchange in which a model was asked."""
-
-    def filter_exchanges(self, match: Mapping[str, Any]) -> Mapping[int, Sequence[str]]:
-        """The differences of each exchange from a match, by its number."""
-
-    def add_stub(self, table: Mapping[str, Any]) -> str:
-        """Add a stub, or replace the one of the same name, and return its name."""
-
-    def remove_stub(self, name: str) -> None:
-        """Remove a stub; nothing happens if there is none of that name."""
-
-    def replay(self, data: bytes, source: str, how: Mapping[str, Any]) -> Sequence[str]:
-        """Add the stubs of a recording from the file `source`; return a line for each exchange that was left out.
-
-        `how` it answers is its `match`, what is `volatile`, and its `pace`.
-        """
-
-    def stubs(self) -> list[Mapping[str, Any]]:
-        """The stubs: `name`, `match`, `used`, and `most` (None if unlimited)."""
-
-    def wait(self, seconds: float, requests: int | None = None) -> bool:
-        """Wait for so many requests, or (without a number) for every answer to end; return False on timeout."""
-
-    def deliveries(self) -> list[Delivered]:
-        """The requests that dialects have made to applications, oldest first."""
-
-    def wait_for_deliveries(self, seconds: float, number: int) -> bool:
-        """Wait until so many deliveries have ended; return False on timeout."""
-
-    def clock(self) -> Instant:
-        """The present state of the clock."""
-
-    def advance(self, seconds: float) -> float:
-        """Advance the clock, and return how far it is ahead."""
-
-    def settle(self, settings: Mapping[str, Any]) -> None:
-        """Set settings of the namespace's own; others are unchanged."""
-
-    def reset(self) -> None:
-        """Forget all stubs, armed faults, counts, messages, deliveries and the journal."""
+# Access to one namespace of a server.
+HandleBackend: TypeAlias = "InProcess | OverHttp | RecorderBackend"
 
 
 class InProcessJournal:
@@ -119,6 +73,8 @@ class InProcessJournal:
         self._thread, self._dialects, self._journal, self._tell = thread, dialects, journal, tell
 
     def past(self) -> Past:
+        """Every exchange that the journal keeps, oldest first, and how many it has forgotten."""
+
         def past() -> Past:
             journal = self._journal()
             return Past([View(self._tell(each)) for each in journal.exchanges()], journal.forgotten)
@@ -126,6 +82,8 @@ class InProcessJournal:
         return self._thread.call(past)
 
     def latest(self) -> View | None:
+        """The latest exchange in which a model was asked."""
+
         def latest() -> View | None:
             questions = (each for each in reversed(self._journal().exchanges()) if each.is_question)
             return next((View(self._tell(each)) for each in questions), None)
@@ -133,6 +91,8 @@ class InProcessJournal:
         return self._thread.call(latest)
 
     def filter_exchanges(self, match: Mapping[str, Any]) -> Mapping[int, Sequence[str]]:
+        """The differences of each exchange from a match, by its number."""
+
         def filtered() -> Mapping[int, Sequence[str]]:
             journal = self._journal()
             return filter_exchanges(journal.exchanges(), match, self._dialects, journal.forgotten.questions)
@@ -140,6 +100,7 @@ class InProcessJournal:
         return self._thread.call(filtered)
 
     def wait(self, seconds: float, requests: int | None = None) -> bool:
+        """Wait for so many requests, or (without a number) for every answer to end; return False on timeout."""
         journal = self._thread.call(self._journal)
         return self._thread.wait(wait_for_requests(journal, requests, seconds), seconds)
 
@@ -152,6 +113,7 @@ class InProcess(InProcessJournal):
         self._app_state = app_state
 
     def add_stub(self, table: Mapping[str, Any]) -> str:
+        """Add a stub, or replace the one of the same name, and return its name."""
         stub = read_stub(table)
 
         def add() -> str:
@@ -161,9 +123,14 @@ class InProcess(InProcessJournal):
         return self._thread.call(add)
 
     def remove_stub(self, name: str) -> None:
+        """Remove a stub; nothing happens if there is none of that name."""
         self._thread.call(lambda: self._space.stubs.remove(name))
 
     def replay(self, data: bytes, source: str, how: Mapping[str, Any]) -> Sequence[str]:
+        """Add the stubs of a recording from the file `source`; return a line for each exchange that was left out.
+
+        `how` it answers is its `match`, what is `volatile`, and its `pace`.
+        """
         # Imported when first needed: few tests have a recording.
         from mockserver.recordings.stubs import read_replaying, replay_from
 
@@ -173,22 +140,28 @@ class InProcess(InProcessJournal):
         return found.left_out
 
     def stubs(self) -> list[Mapping[str, Any]]:
+        """The stubs: `name`, `match`, `used`, and `most` (None if unlimited)."""
         return self._thread.call(lambda: self._space.stubs.uses())
 
     def deliveries(self) -> list[Delivered]:
+        """The requests that dialects have made to applications, oldest first."""
         return self._thread.call(lambda: [shown(each) for each in self._space.deliveries.all()])
 
     def wait_for_deliveries(self, seconds: float, number: int) -> bool:
+        """Wait until so many deliveries have ended; return False on timeout."""
         deliveries = self._thread.call(lambda: self._space.deliveries)
         return self._thread.wait(wait_for_deliveries(deliveries, number, seconds), seconds)
 
     def clock(self) -> Instant:
+        """The present state of the clock."""
         return self._thread.call(lambda: Instant(self._app_state.clocks.of(self._space).now(), self._space.shift))
 
     def advance(self, seconds: float) -> float:
+        """Advance the clock, and return how far it is ahead."""
         return self._thread.call(lambda: self._app_state.clocks.advance(self._space, seconds))
 
     def settle(self, settings: Mapping[str, Any]) -> None:
+        """Set settings of the namespace's own; others are unchanged."""
         own = read_namespace_settings(settings, self._dialects, self._app_state.setup.settings.traces)
 
         def settle() -> None:
@@ -197,6 +170,7 @@ class InProcess(InProcessJournal):
         self._thread.call(settle)
 
     def reset(self) -> None:
+        """Forget all stubs, armed faults, counts, messages, deliveries and the journal."""
         self._thread.call(lambda: self._space.reset())
 
     @property
