@@ -1,18 +1,19 @@
 """How a handle accesses its namespace: directly in a server of this process, or through the admin API of any other.
 
 Both have the same methods and behave the same, but the admin API only accepts plain values, no functions. So has the
-recorder of a test (`testing/cassettes.py`), which refuses what would change answers.
+recorder of a test, which refuses what would change answers.
 """
 
 import json
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from http.client import HTTPException
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 from urllib.parse import quote
 
 from mockserver.core.dialects import Dialect
 from mockserver.core.matching.values import CriteriaError
+from mockserver.server.clock import Monotonic
 from mockserver.server.following import wait_for_deliveries, wait_for_requests
 from mockserver.server.urls import ask, other_scheme, with_way_out
 from mockserver.state.deliveries import Delivered, shown
@@ -30,12 +31,13 @@ if TYPE_CHECKING:
     from mockserver.server.app_state import AppState
     from mockserver.server.server import AppThread
     from mockserver.state.namespaces import Namespace
-    from mockserver.testing.cassettes import RecorderBackend
 
 # How long the admin API may take to answer, in addition to the time that it is asked to wait, in seconds.
 _DEADLINE = 10.0
 # What a server refuses to filter by, and to replay; all else that it refuses is about a stub.
 _REFUSALS: Mapping[str, type[Exception]] = {"filter": CriteriaError, "replay": ConfigError}
+# Settings of a test that would change what its clients get while it is recorded; others are about simulated answers.
+_CHANGING = ("fault", "quota")
 # Among so many of the latest exchanges one is looked for first.
 _LATEST = 20
 
@@ -49,10 +51,6 @@ class Instant(NamedTuple):
 
     now: float
     ahead: float
-
-
-# Access to one namespace of a server.
-HandleBackend: TypeAlias = "InProcess | OverHttp | RecorderBackend"
 
 
 class InProcessJournal:
@@ -189,6 +187,60 @@ def _told(exchange: Exchange) -> Mapping[str, Any]:
     return transcript if exchange.record.closed_by is not None else dict(transcript)
 
 
+class RecorderBackend(InProcessJournal):
+    """Access to a recorder in this process: its journal can be read, and it can be waited for. What would change the
+    answers is impossible, since they are the vendor's; settings are only checked."""
+
+    def __init__(
+        self,
+        thread: "AppThread",
+        journal: Journal,
+        dialects: Mapping[str, Dialect],
+        tell: Callable[[Exchange], Mapping[str, Any]],
+    ) -> None:
+        super().__init__(thread, "", dialects, lambda: journal, tell)
+
+    def add_stub(self, table: Mapping[str, Any]) -> str:
+        _refuse("a stub")
+
+    def remove_stub(self, name: str) -> None:
+        """Nothing to remove."""
+
+    def replay(self, data: bytes, source: str, how: Mapping[str, Any]) -> Sequence[str]:
+        _refuse("a replay")
+
+    def stubs(self) -> list[Mapping[str, Any]]:
+        return []
+
+    def deliveries(self) -> list[Delivered]:
+        return []
+
+    def wait_for_deliveries(self, seconds: float, number: int) -> bool:
+        _refuse("waiting for deliveries")
+
+    def clock(self) -> Instant:
+        return Instant(Monotonic.now(), 0.0)
+
+    def advance(self, seconds: float) -> float:
+        _refuse("advancing the clock")
+
+    def settle(self, settings: Mapping[str, Any]) -> None:
+        own = read_namespace_settings(settings, self._dialects, self._thread.settings.traces)
+        for name in _CHANGING:
+            if own.get(name):
+                _refuse(f"the setting {name}")
+
+    def reset(self) -> None:
+        self._thread.call(self._journal().clear)
+
+
+def _refuse(what: str) -> NoReturn:
+    raise BackendError(
+        f"{what[0].upper()}{what[1:]} is impossible while the test is recorded, since the vendor itself answers. Write "
+        "`if not mockserver.is_recording:` before it, or record the test without it"
+    )
+
+
 class OverHttp:
     """Access to a namespace of any server, through its admin API."""
 
@@ -270,6 +322,10 @@ class OverHttp:
             advice = other_scheme(self.server, error) if isinstance(error, OSError | HTTPException) else ""
             raise BackendError(f"{self.server}: {advice or with_way_out(error)}") from None
         raise _refused(self.server, path, status, answer)
+
+
+# Access to one namespace of a server whose base URL is `server`.
+HandleBackend = InProcess | RecorderBackend | OverHttp
 
 
 def _json(value: object) -> bytes:

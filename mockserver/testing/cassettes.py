@@ -10,26 +10,22 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mockserver.core.dialects import Dialect
 from mockserver.core.installed import load_dialects
 from mockserver.core.messages import pluralize
 from mockserver.recordings.stubs import complaints, read_replaying, stubs_from
 from mockserver.recordings.traffic import exchanges_in
-from mockserver.server.clock import Monotonic
 from mockserver.server.recording import check_library, for_recording, make_recorder
 from mockserver.server.recording.exchanges import by_vendor
 from mockserver.server.recording.recording_file import SUFFIX
 from mockserver.server.recording.upstreams import read_upstreams
 from mockserver.server.server import AppThread
-from mockserver.state.deliveries import Delivered
 from mockserver.state.journal.exchanges import Exchange, Journal
 from mockserver.state.journal.transcripts import transcript_of
 from mockserver.state.journal.views import line
 from mockserver.state.settings import ConfigError, Settings
-from mockserver.state.settings.checks import read_namespace_settings
-from mockserver.testing.backend import BackendError, InProcessJournal, Instant
+from mockserver.testing.backend import BackendError, RecorderBackend
 from mockserver.testing.environment import OPENAI_KEY, OPENAI_URLS, clients_of, recorder_environment
 from mockserver.testing.handle import Handle
 from mockserver.testing.server import MockServer, RemoteServer
@@ -37,8 +33,6 @@ from mockserver.testing.server import MockServer, RemoteServer
 if TYPE_CHECKING:
     from mockserver.server.recording.recorder import Recorder
 
-# Settings of a test that would change what its clients get; others are about simulated answers.
-_CHANGING = ("fault", "quota")
 # The arguments of a marker that say how its cassette answers.
 OF_CASSETTES = ("match", "volatile", "pace")
 # Where the openai client is led if nobody has said whose API it is for: nothing is there, so no key goes astray.
@@ -226,47 +220,6 @@ class RecordingHandle(Handle):
         return complaints([each for each in lost if each.place not in former])
 
 
-class RecorderBackend(InProcessJournal):
-    """Access to a recorder in this process: its journal can be read, and it can be waited for. What would change the
-    answers is impossible, since they are the vendor's; settings are only checked."""
-
-    def __init__(self, thread: AppThread, journal: Journal, dialects: Mapping[str, Dialect]) -> None:
-        super().__init__(thread, "", dialects, lambda: journal, _told)
-
-    def add_stub(self, table: Mapping[str, Any]) -> str:
-        _refuse("a stub")
-
-    def remove_stub(self, name: str) -> None:
-        """Nothing to remove."""
-
-    def replay(self, data: bytes, source: str, how: Mapping[str, Any]) -> Sequence[str]:
-        _refuse("a replay")
-
-    def stubs(self) -> list[Mapping[str, Any]]:
-        return []
-
-    def deliveries(self) -> list[Delivered]:
-        return []
-
-    def wait_for_deliveries(self, seconds: float, number: int) -> bool:
-        _refuse("waiting for deliveries")
-
-    def clock(self) -> Instant:
-        return Instant(Monotonic.now(), 0.0)
-
-    def advance(self, seconds: float) -> float:
-        _refuse("advancing the clock")
-
-    def settle(self, settings: Mapping[str, Any]) -> None:
-        own = read_namespace_settings(settings, self._dialects, self._thread.settings.traces)
-        for name in _CHANGING:
-            if own.get(name):
-                _refuse(f"the setting {name}")
-
-    def reset(self) -> None:
-        self._thread.call(self._journal().clear)
-
-
 def _told(exchange: Exchange) -> dict[str, Any]:
     told = transcript_of(exchange)
     return told if exchange.plan is None else by_vendor(told)
@@ -302,15 +255,8 @@ def recording(
     )
     try:
         with AppThread(recorder) as thread:
-            yield RecordingHandle(RecorderBackend(thread, journal, dialects), recorder, path, dialect, adds=adds)
+            yield RecordingHandle(RecorderBackend(thread, journal, dialects, _told), recorder, path, dialect, adds=adds)
     finally:
         recorder.file.close()
         if not adds and recorder.file.written:
             place.replace(path) if is_good() else place.unlink()
-
-
-def _refuse(what: str) -> NoReturn:
-    raise BackendError(
-        f"{what[0].upper()}{what[1:]} is impossible while the test is recorded, since the vendor itself answers. Write "
-        "`if not mockserver.is_recording:` before it, or record the test without it"
-    )

@@ -218,11 +218,8 @@ class Handle:
             view = self._backend.latest()
         if view is None:
             forgotten = self._backend.past().forgotten.questions
-            if forgotten:
-                raise LookupError(loss(forgotten))
-            raise LookupError(
-                "There was no request yet. Does the client use the URL of this namespace? It is " + self.url
-            )
+            none = f"There was no request yet. Does the client use the URL of this namespace? It is {self.url}"
+            raise LookupError(loss(forgotten) if forgotten else none)
         return view
 
     @property
