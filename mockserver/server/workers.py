@@ -10,8 +10,9 @@ import socket
 import sys
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import contextmanager, suppress
-from typing import NoReturn
+from contextlib import contextmanager
+from multiprocessing import get_context
+from multiprocessing.context import ForkProcess
 
 from mockserver.server.app import App
 from mockserver.server.listener import BACKLOG, bind_socket, bound_socket
@@ -67,8 +68,8 @@ class WorkerPool:
         self._family, self._address = listeners[0].family, listeners[0].getsockname()
         self._listeners = dict(enumerate(listeners, start=1))
         self._work = work
-        # The number of each worker, and when it began, by its process.
-        self._workers: dict[int, tuple[int, float]] = {}
+        # Each worker, and when it began, by its number.
+        self._workers: dict[int, tuple[ForkProcess, float]] = {}
         self._early_deaths = 0
 
     def run(self) -> int:
@@ -87,33 +88,30 @@ class WorkerPool:
 
     def _start(self, number: int) -> None:
         with self._listeners.pop(number, None) or _listener(self._family, self._address) as listener:
-            pid = os.fork()
-            if pid == 0:
-                self._become(number, listener)
-        self._workers[pid] = (number, time.monotonic())
+            worker = get_context("fork").Process(target=self._be_worker, args=(number, listener))
+            worker.start()
+        self._workers[number] = worker, time.monotonic()
 
-    def _become(self, number: int, listener: socket.socket) -> NoReturn:
-        """Be a worker in a forked process, which exits at the end in any case."""
-        code = 1
+    def _be_worker(self, number: int, listener: socket.socket) -> None:
+        """What a forked process does."""
+        for other in self._listeners.values():
+            other.close()
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
         try:
-            for other in self._listeners.values():
-                other.close()
-            signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
-            with suppress(KeyboardInterrupt):
-                self._work(number, listener)
-            code = 0
-        except BaseException:
+            self._work(number, listener)
+        except KeyboardInterrupt:
+            pass
+        except Exception:
             log.exception("worker %d has failed", number)
-        finally:
-            # Either may be missing or closed.
-            for output in filter(None, (sys.stdout, sys.stderr)):
-                with suppress(OSError):
-                    output.flush()
-            os._exit(code)
+            sys.exit(1)
 
     def _replace_the_dead(self) -> bool:
         """Restart workers that have died; return False if that has become pointless."""
-        for number, began, how in self._reap():
+        for number, (worker, began) in tuple(self._workers.items()):
+            code = worker.exitcode
+            if code is None:
+                continue
+            how = f"exit code {code}" if code >= 0 else signal.Signals(-code).name
             early = time.monotonic() - began < _EARLY
             self._early_deaths = self._early_deaths + 1 if early else 0
             if self._early_deaths >= _MOST_EARLY:
@@ -123,32 +121,15 @@ class WorkerPool:
             self._start(number)
         return True
 
-    def _reap(self) -> list[tuple[int, float, str]]:
-        """The workers that have ended: their numbers, when they began, and how they ended."""
-        ended: list[tuple[int, float, str]] = []
-        while self._workers:
-            pid, status = os.waitpid(-1, os.WNOHANG)
-            if pid == 0:
-                break
-            if pid in self._workers:
-                code = os.waitstatus_to_exitcode(status)
-                how = f"exit code {code}" if code >= 0 else signal.Signals(-code).name
-                ended.append((*self._workers.pop(pid), how))
-        return ended
-
     def _stop(self) -> None:
         """Stop all workers, and kill those that do not obey."""
-        self._send(signal.SIGTERM)
         deadline = time.monotonic() + KILL_SECONDS
-        while self._workers and (left := deadline - time.monotonic()) > 0:
-            signal.sigtimedwait([signal.SIGCHLD], left)
-            self._reap()
-        self._send(signal.SIGKILL)
-
-    def _send(self, what: signal.Signals) -> None:
-        for pid in self._workers:
-            with suppress(ProcessLookupError):
-                os.kill(pid, what)
+        workers = [worker for worker, _ in self._workers.values()]
+        for worker in workers:
+            worker.terminate()
+        for worker in workers:
+            worker.join(max(deadline - time.monotonic(), 0))
+            worker.kill()
 
 
 @contextmanager
