@@ -174,10 +174,11 @@ class Watcher:
 
     async def _read_again(self) -> None:
         settings = self._app_state.setup.settings
-        if self._stale:
-            self._settings_from, self._stubs_from = Sources(), await asyncio.to_thread(self._stubs_from.refreshed)
-            settings = await asyncio.to_thread(self._read, self._settings_from)
+        # Without valid settings no stubs can come into force.
         self._stubs_from = Sources()
+        if self._stale:
+            self._settings_from = Sources()
+            settings = await asyncio.to_thread(self._read, self._settings_from)
         stubs = await asyncio.to_thread(configured_stubs, settings, self._app_state.dialects, self._stubs_from)
         if self._stale:
             self._app_state.replace_settings(settings, stubs)

@@ -72,13 +72,6 @@ class Sources:
             changed += sorted(files.symmetric_difference(_stub_files(folder)))
         return list(dict.fromkeys(changed))
 
-    def refreshed(self) -> "Sources":
-        """The same files and folders, in their current versions."""
-        now = Sources()
-        now._files = {path: stamp_of(path) for path in self._files}
-        now._folders = {folder: frozenset(_stub_files(folder)) for folder in self._folders}
-        return now
-
 
 # --- traces -------------------------------------------------------------------------------------------------------
 
