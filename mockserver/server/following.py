@@ -45,15 +45,17 @@ class _Subscriber:
     """The events of a journal that a subscriber has not read yet, and how many it has missed; b"" ends them."""
 
     def __init__(self) -> None:
+        self.loop = asyncio.get_running_loop()
         self.events: asyncio.Queue[bytes] = asyncio.Queue(_LONGEST_QUEUE)
         self.missed = 0
 
-    def put(self, event: bytes) -> None:
+    def put(self, exchange: Exchange) -> None:
         """Add an event, unless too many are unread."""
         if self.events.full():
             self.missed += 1
         else:
-            self.events.put_nowait(event)
+            # Serialised now, because the exchange changes while the event waits to be read.
+            self.events.put_nowait(b"event: exchange\ndata: %b\n\n" % orjson.dumps(summary_of(exchange)))
 
     def end(self) -> None:
         """End the feed of a subscriber, discarding unread events."""
@@ -62,38 +64,22 @@ class _Subscriber:
         self.events.put_nowait(b"")
 
 
-class _Feed:
-    """The live feed of a journal: an event is serialised once for all of its subscribers."""
-
-    def __init__(self, journal: Journal) -> None:
-        self.subscribers: set[_Subscriber] = set()
-        self.loop = asyncio.get_running_loop()
-        self.stop = journal.watchers.add(self._put)
-
-    def _put(self, exchange: Exchange) -> None:
-        # Serialised now, because the exchange changes while the event waits to be read.
-        event = b"event: exchange\ndata: %b\n\n" % orjson.dumps(summary_of(exchange))
-        for subscriber in self.subscribers:
-            subscriber.put(event)
-
-
-_feeds: dict[Journal, _Feed] = {}
+_subscribers: set[_Subscriber] = set()
 
 
 def end_feeds() -> None:
     """End the feeds of all subscribers on this loop, so that their server need not break them off."""
     own = asyncio.get_running_loop()
-    for feed in list(_feeds.values()):  # servers in other threads have some, too
-        if feed.loop is own:
-            for subscriber in feed.subscribers:
-                subscriber.end()
+    for subscriber in list(_subscribers):  # servers in other threads have some, too
+        if subscriber.loop is own:
+            subscriber.end()
 
 
 async def subscribe(journal: Journal) -> AsyncIterator[bytes]:
     """The events of a journal, until the subscriber or the server stops."""
-    feed = _feeds[journal] = _feeds.get(journal) or _Feed(journal)
     subscriber = _Subscriber()
-    feed.subscribers.add(subscriber)
+    _subscribers.add(subscriber)
+    stop = journal.watchers.add(subscriber.put)
     try:
         yield b": listening\n\n"
         while True:
@@ -109,7 +95,5 @@ async def subscribe(journal: Journal) -> AsyncIterator[bytes]:
                 subscriber.missed = 0
             yield event
     finally:
-        feed.subscribers.remove(subscriber)
-        if not feed.subscribers:
-            feed.stop()
-            del _feeds[journal]
+        stop()
+        _subscribers.remove(subscriber)
