@@ -128,14 +128,15 @@ class JsonFormatter(logging.Formatter):
         return _json_line(record.created, record.levelname.lower(), record.name, record.getMessage(), more)
 
 
-class _AccessLog:
-    """Writes the lines of exchanges to a handler's stream, in the order in which the exchanges ended.
+class _LogHandler(logging.StreamHandler[Any]):
+    """Writes records, and the lines of exchanges in the order in which these ended.
 
     All that end in one turn of the event loop are written at once, when the turn is over.
     """
 
-    def __init__(self, handler: "logging.StreamHandler[Any]", *, as_json: bool) -> None:
-        self._handler = handler
+    def __init__(self, *, as_json: bool) -> None:
+        super().__init__()
+        self.setFormatter(JsonFormatter() if as_json else logging.Formatter("%(asctime)s %(message)s", datefmt=_TIME))
         self._as_json = as_json
         self._ended: list[AccessLine] = []
 
@@ -143,10 +144,19 @@ class _AccessLog:
         """Write a line soon; to be called in an event loop."""
         self._ended.append(line)
         if len(self._ended) == 1:
-            asyncio.get_running_loop().call_soon(self.write)
+            asyncio.get_running_loop().call_soon(self._write_ended)
 
-    def write(self) -> None:
-        """Write the lines that are waiting."""
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write a record, after the exchanges that ended before it."""
+        self._write_ended()
+        super().emit(record)
+
+    def flush(self) -> None:
+        """Write what is waiting, such as at the end of the process."""
+        self._write_ended()
+        super().flush()
+
+    def _write_ended(self) -> None:
         # Replaced before they are read: another thread, which logs something else, may write them just now.
         lines, self._ended = self._ended, []
         if not lines:
@@ -157,53 +167,30 @@ class _AccessLog:
         else:
             clock = time.strftime(_TIME)
             written = [f"{clock} {line}" for line in lines]
-        stream = self._handler.stream
         # Whoever reads the log may be gone.
         with suppress(OSError, ValueError):
-            stream.write("\n".join((*written, "")))
-            stream.flush()
-
-
-class _LogHandler(logging.StreamHandler[Any]):
-    """A handler that writes the lines of exchanges which ended before a record, and then the record."""
-
-    access: _AccessLog | None = None
-
-    def emit(self, record: logging.LogRecord) -> None:
-        """Write a record."""
-        self._write_waiting()
-        super().emit(record)
-
-    def flush(self) -> None:
-        """Write what is waiting, such as at the end of the process."""
-        self._write_waiting()
-        super().flush()
-
-    def _write_waiting(self) -> None:
-        if self.access is not None:
-            self.access.write()
+            self.stream.write("\n".join((*written, "")))
+            self.stream.flush()
 
 
 # What writes the lines of exchanges in a process of ours; in others they go to `logging`, which these configure.
-_access: _AccessLog | None = None
+_handler: _LogHandler | None = None
 
 
 def set_up_logs(level: str, form: str) -> None:
     """Log to standard error from a level on, as `text` or `json`."""
-    global _access
-    handler = _LogHandler()
-    as_json = form == "json"
-    handler.setFormatter(JsonFormatter() if as_json else logging.Formatter("%(asctime)s %(message)s", datefmt=_TIME))
+    global _handler
+    handler = _LogHandler(as_json=form == "json")
     logging.basicConfig(level=level.upper(), handlers=[handler])
     logging.getLogger("uvicorn").setLevel(logging.WARNING)
     if log.isEnabledFor(logging.INFO):
-        _access = handler.access = _AccessLog(handler, as_json=as_json)
+        _handler = handler
 
 
 def log_access(exchange: Exchange) -> None:
     """Log an exchange that has ended."""
-    if _access is not None:
-        _access.add(AccessLine(exchange))
+    if _handler is not None:
+        _handler.add(AccessLine(exchange))
     elif log.isEnabledFor(logging.INFO):
         log.info(AccessLine(exchange))
 
