@@ -21,9 +21,9 @@ from mockserver.core.dialects import Operation
 from mockserver.core.failures import FailureKind, Refusal
 from mockserver.core.generation import Generation, GenerationRequest, Measures
 from mockserver.core.seeding import derive
-from mockserver.core.timeline import Reply, TokenTiming
+from mockserver.core.timeline import Reply, TokenTiming, instant, to_timeline
 from mockserver.faults.model_output import give_the_same_answer, with_changed_choices
-from mockserver.latency.timing import delayed, draw_timing, instant, recorded, to_timeline
+from mockserver.latency.timing import delayed, draw_timing, recorded
 from mockserver.model.generate import fingerprint_of, with_prediction_recounted
 from mockserver.model.generate import generate as generate_text
 from mockserver.model.prepared import ScriptedOutput, to_generation, word_refusals

@@ -162,6 +162,12 @@ class TokenTiming(NamedTuple):
         return [self.schedule[min(max(step, 0), last)] for step in steps]
 
 
+def instant(steps: int) -> TokenTiming:
+    """The pace if latency is off: nothing waits, and the stated times are a few microseconds, since clients divide by
+    them."""
+    return TokenTiming(queue=0.000_01, prefill=0.000_05, decode=0.000_002 * steps)
+
+
 class ConnectionFault(NamedTuple):
     """How an answer ends if it does not end properly.
 
@@ -193,6 +199,25 @@ class Timeline(NamedTuple):
     def held(self) -> int:
         """How many bytes its frames take in memory: none if they are made anew each time."""
         return sum(len(frame) for run in self.runs for frame in run.data) if isinstance(self.runs, tuple) else 0
+
+
+def to_timeline(reply: Reply, timing: TokenTiming) -> Timeline:
+    """The reply with absolute due times, in seconds after the request arrived, computed as lazily as its frames."""
+    status, headers, frames, streamed, _ = reply
+    if isinstance(frames, tuple) and len(frames) == 1:
+        # Most answers are one body.
+        data, step, tokens = frames[0]
+        return Timeline(status, headers, (TimedFrames(data, timing.due(step), tokens),), streamed)
+    runs = tuple(_due(frames, timing)) if isinstance(frames, tuple) else LazyFrames(lambda: _due(frames, timing))
+    return Timeline(status, headers, runs, streamed)
+
+
+def _due(frames: Iterable[FrameBatch], timing: TokenTiming) -> Iterator[TimedFrames]:
+    for batch in frames:
+        if type(batch) is not FrameBatch or isinstance(batch.data, bytes):
+            raise TypeError(f"the frames of a reply come in FrameBatches of several bytes each, not as {batch!r:.80}")
+        data, step, tokens = batch
+        yield TimedFrames(data, timing.due(step), tokens)
 
 
 # Every answer has a record, so its array is created in C, without a call of a Python function.

@@ -1,5 +1,5 @@
 """The timing of one generation: a profile's distributions, drawn once for a request, and slowed by the load of its
-engine; with it a reply becomes a timeline.
+engine.
 
 The load: an engine has a number of slots, and a request that finds them taken waits, or is slowed, or both. It is
 planned when it arrives, against the plans of those still running, and a plan never changes: requests are served in the
@@ -8,19 +8,13 @@ seconds on one clock of the caller's.
 """
 
 from bisect import bisect_right, insort
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from itertools import accumulate, pairwise
 from typing import NamedTuple
 
 from mockserver.core.seeding import Draws, derive
-from mockserver.core.timeline import FrameBatch, LazyFrames, Reply, TimedFrames, Timeline, TokenTiming
+from mockserver.core.timeline import TokenTiming, instant
 from mockserver.latency.profiles import ONE, Distribution, Lognormal, Profile, Stalling, draw, series
-
-
-def instant(steps: int) -> TokenTiming:
-    """The pace if latency is off: nothing waits, and the stated times are a few microseconds, since clients divide by
-    them."""
-    return TokenTiming(queue=0.000_01, prefill=0.000_05, decode=0.000_002 * steps)
 
 
 def draw_timing(profile: Profile | None, steps: int, prompt_tokens: int, key: int, thinking: int = 0) -> TokenTiming:
@@ -105,25 +99,6 @@ def _chunked(schedule: tuple[float, ...], chunk: Distribution, draws: Draws) -> 
 def _faster(timing: TokenTiming, speed: float) -> TokenTiming:
     schedule = tuple(instant / speed for instant in timing.schedule)
     return TokenTiming(timing.queue / speed, timing.prefill / speed, timing.decode / speed, schedule)
-
-
-def to_timeline(reply: Reply, timing: TokenTiming) -> Timeline:
-    """The reply with absolute due times, in seconds after the request arrived, computed as lazily as its frames."""
-    status, headers, frames, streamed, _ = reply
-    if isinstance(frames, tuple) and len(frames) == 1:
-        # Most answers are one body.
-        data, step, tokens = frames[0]
-        return Timeline(status, headers, (TimedFrames(data, timing.due(step), tokens),), streamed)
-    runs = tuple(_due(frames, timing)) if isinstance(frames, tuple) else LazyFrames(lambda: _due(frames, timing))
-    return Timeline(status, headers, runs, streamed)
-
-
-def _due(frames: Iterable[FrameBatch], timing: TokenTiming) -> Iterator[TimedFrames]:
-    for batch in frames:
-        if type(batch) is not FrameBatch or isinstance(batch.data, bytes):
-            raise TypeError(f"the frames of a reply come in FrameBatches of several bytes each, not as {batch!r:.80}")
-        data, step, tokens = batch
-        yield TimedFrames(data, timing.due(step), tokens)
 
 
 # --- load ---------------------------------------------------------------------------------------------------------

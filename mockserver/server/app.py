@@ -16,10 +16,10 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from mockserver.core.dialects import Dialect
 from mockserver.core.failures import SimulatorError
 from mockserver.core.installed import load_dialects
-from mockserver.routes import Endpoint, RememberingRouter, Routes, mount
-from mockserver.server.app_state import AppState, SettingsReader, Watcher
+from mockserver.routes import Endpoint, RememberingRouter, mount
+from mockserver.server.app_state import AppState, SettingsReader, Setup, Watcher
 from mockserver.server.asgi import ROOT, send_json
-from mockserver.server.cors import AccessGuard, AccessMiddleware
+from mockserver.server.cors import AccessMiddleware
 from mockserver.server.files import TraceFiles
 from mockserver.server.handler import Handler
 from mockserver.server.urls import ADMIN
@@ -49,21 +49,11 @@ class App(Starlette):
         # Whether requests may be answered within the turn of the loop in which they have arrived, on the transport of
         # their connection: middleware of the user's wants to see them, and may want to know their task.
         self.answers_at_once = False
-        guard = Middleware(AccessMiddleware, guard=self.guard, settings=lambda: self.app_state.setup.settings)
-        super().__init__(middleware=[guard], lifespan=_lifespan)
+        self.guard = self.app_state.guard
+        super().__init__(middleware=[Middleware(AccessMiddleware, guard=self.guard)], lifespan=_lifespan)
         self.router = self._router = RememberingRouter([], Endpoint(None, self._handler), _lifespan)
-        self._install(self.app_state.setup.routes)
+        self._install(self.app_state.setup)
         self.app_state.on_change = self._install
-
-    @property
-    def settings(self) -> Settings:
-        """The settings in force."""
-        return self.app_state.setup.settings
-
-    @property
-    def guard(self) -> AccessGuard:
-        """What turns requests away."""
-        return self.app_state.guard
 
     def build_middleware_stack(self) -> ASGIApp:
         """The middleware around the routes, to which nobody can add any more."""
@@ -75,8 +65,9 @@ class App(Starlette):
         self.app_state.become_worker(number)
         self._handler.begin_ids()
 
-    def _install(self, routes: Routes) -> None:
-        """Serve these routes from now on."""
+    def _install(self, setup: Setup) -> None:
+        """Have these settings in force, and serve their routes, from now on."""
+        self.settings, routes = setup.settings, setup.routes
         documents = [
             Route(f"/{name}/{document}", self._admin)
             for name in self.app_state.dialects

@@ -55,8 +55,8 @@ class AppState:
         self.metrics = Metrics()
         self.stub_sources = Sources()
         self._serve = serve
-        # Called when other routes come into force.
-        self.on_change: Callable[[Routes], object] = lambda routes: None
+        # Called when other settings come into force.
+        self.on_change: Callable[[Setup], object] = lambda setup: None
         self.setup = self._set_up(settings, configured_stubs(settings, dialects, self.stub_sources))
         self.config_fault: str | None = None
         self.worker: int | None = None
@@ -82,7 +82,7 @@ class AppState:
         for namespace in self.namespaces.all():
             namespace.faults.recount()
             namespace.stubs.recount()
-        self.on_change(self.setup.routes)
+        self.on_change(self.setup)
 
     def replace_stubs(self, stubs: tuple[Stub, ...]) -> None:
         """Put other stubs of the settings in force for later requests; their counts start at zero. Raises ConfigError

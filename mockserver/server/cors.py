@@ -81,15 +81,15 @@ class AccessGuard:
 class AccessMiddleware:
     """The guard of an application. What it turns away leaves no trace in the journal of any namespace."""
 
-    def __init__(self, app: ASGIApp, guard: AccessGuard, settings: Callable[[], Settings]) -> None:
-        self._app, self._guard, self._settings = app, guard, settings
+    def __init__(self, app: ASGIApp, guard: AccessGuard) -> None:
+        self._app, self._guard = app, guard
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one ASGI scope, which may come from an application that this one is part of."""
         scope[ROOT] = scope.get("root_path", "")
         if scope["type"] == "http":
             headers = scope[HEADERS] = Headers(scope["headers"])
-            simulator_error = self._guard.refusal(scope["method"], headers, self._settings())
+            simulator_error = self._guard.refusal(scope["method"], headers, scope["app"].settings)
             if simulator_error is not None:
                 await send_json(send, simulator_error.status, simulator_error.body, (VARY,))
                 return

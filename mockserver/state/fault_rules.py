@@ -18,12 +18,11 @@ from mockserver.core.failures import FailureKind, Refusal
 from mockserver.core.matching.requests import ANYTHING, decided
 from mockserver.core.matching.values import Decision
 from mockserver.core.seeding import Draws, derive
-from mockserver.core.timeline import RawHeaders, TimedFrames, Timeline
+from mockserver.core.timeline import RawHeaders, TimedFrames, Timeline, instant, to_timeline
 from mockserver.faults.catalogue import FAULTS
 from mockserver.faults.parse_faults import FaultError, read_faults
 from mockserver.faults.rules import RANDOM, Chance, Fault, Place, is_open, triggers
 from mockserver.faults.streams import Vendor, differ, events_of, goes_on_twice, split_at
-from mockserver.latency.timing import instant, to_timeline
 from mockserver.model.prepared import ScriptedOutput
 from mockserver.state.context import HeaderError, RequestContext, refuse
 from mockserver.state.plan import Origin, Plan, RuleCount, TriggeredFault, is_among

@@ -17,7 +17,7 @@ from mockserver.core.generation import GenerationRequest, Limits
 from mockserver.core.installed import DialectError, defects_of, defects_of_answer, load_dialect
 from mockserver.core.quotas import Limit, LimitState
 from mockserver.core.seeding import alphanumerics
-from mockserver.core.timeline import FrameBatch, LazyFrames, Reply, TokenTiming
+from mockserver.core.timeline import FrameBatch, LazyFrames, Reply, TokenTiming, to_timeline
 from mockserver.dialects.contracts import pydantic_words
 from mockserver.dialects.openai.chats import CHAT as OPENAI
 from mockserver.dialects.openai.errors import error_table
@@ -25,7 +25,6 @@ from mockserver.dialects.openai.read import Body
 from mockserver.dialects.openai.replies import Segment
 from mockserver.dialects.openai.streams import at_step, template
 from mockserver.dialects.openai.variant import CHAT, usual_headers, variant, write_checked
-from mockserver.latency.timing import to_timeline
 from mockserver.pipeline import answer
 from mockserver.routes import Routes
 from mockserver.state.namespaces import Namespace

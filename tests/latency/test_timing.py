@@ -7,7 +7,7 @@ from statistics import mean, median
 import pytest
 
 from mockserver.core.seeding import Draws
-from mockserver.core.timeline import TokenTiming
+from mockserver.core.timeline import TokenTiming, instant
 from mockserver.latency.parse_latency import preset_profile, read_profile
 from mockserver.latency.profiles import (
     Constant,
@@ -27,7 +27,6 @@ from mockserver.latency.timing import (
     Occupancy,
     SlotGrant,
     draw_timing,
-    instant,
 )
 
 
