@@ -112,6 +112,38 @@ def without_blanks(text: str) -> str:
     return re.sub(_BLANK, lambda match: match[1] or "", text)
 
 
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*+(?P<end>")?|[{}\[\]:,]|[^\s{}\[\]:,"]++')
+# What is left of an escape that is cut short, behind escaped backslashes.
+_CUT_ESCAPE = re.compile(r"(?<!\\)((?:\\\\)*)\\(?:u[0-9a-fA-F]{0,3})?\Z")
+
+
+def kept_object(text: str, *, closes: bool) -> str:
+    """The beginning of an object that is cut short, up to the last of its properties that is complete.
+
+    If it `closes`, then the string that is being written ends where the text does, and so do the lists and objects
+    around it.
+    """
+    end, before, closing = 0, "", list[str]()
+    for token in _TOKEN.finditer(text):
+        said, is_value = token[0], before == ":" or (before in ("[", ",") and closing[-1:] == ["]"])
+        if said in ("{", "["):
+            closing.append("}" if said == "{" else "]")
+        elif said in ("}", "]"):
+            del closing[-1:]
+        elif said[0] == '"' and not token["end"]:
+            if closes and is_value:
+                return _CUT_ESCAPE.sub(r"\1", text) + '"' + "".join(reversed(closing))
+            break
+        is_end = said in ("}", "]") or (is_value and said not in ("{", "["))
+        # Of a number, and of a word, nobody knows that it is complete unless something follows.
+        if is_end and (said[0] in '"}]' or token.end() < len(text)) and closing in (["}"], []):
+            end = token.end()
+        before = said
+    if end and not closing:
+        return text
+    return f"{text[:end] or '{'}}}" if closes else text[:end]
+
+
 # The steps to a place: keys, indexes, and EVERY.
 Path = tuple[str | int | None, ...]
 EVERY = None

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from mockserver.core.calls import Call, Headers
+from mockserver.core.json_values import kept_object
 from mockserver.dialects.anthropic.errors import betas_of
-from mockserver.dialects.messages.write import kept_input
 from mockserver.state.namespaces import Namespace
 from tests.support.asking import QUIET, Answer, ask
 
@@ -795,4 +795,4 @@ def test_a_call_that_is_cut_short_keeps_what_is_complete() -> None:
     ],
 )
 def test_what_is_kept_of_an_input(text: str, limited: str, stopped: str) -> None:
-    assert (kept_input(text, closes=False), kept_input(text, closes=True)) == (limited, stopped)
+    assert (kept_object(text, closes=False), kept_object(text, closes=True)) == (limited, stopped)

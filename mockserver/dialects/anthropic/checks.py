@@ -11,7 +11,7 @@ from typing import NamedTuple
 from mockserver.core.failures import Refusal
 from mockserver.dialects.anthropic.errors import WORDS, refused
 from mockserver.dialects.anthropic.models import ClaudeFamily
-from mockserver.dialects.messages.read import CacheMark, answer_format, blocks_of
+from mockserver.dialects.messages import CacheMark, answer_format, blocks_of
 from mockserver.dialects.openai.read import Body, image_size, parameters_fault
 from mockserver.model.schema import schema_fault, subschemas
 

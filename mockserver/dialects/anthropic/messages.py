@@ -18,10 +18,9 @@ from mockserver.core.seeding import alphanumerics
 from mockserver.core.timeline import Reply
 from mockserver.dialects.anthropic.checks import faults
 from mockserver.dialects.anthropic.errors import WORDS, betas_of, headers_fault, refused
-from mockserver.dialects.anthropic.models import family_of, resolved
+from mockserver.dialects.anthropic.models import SNAPSHOTS, family_of
 from mockserver.dialects.contracts import Contract, components, pydantic_words
-from mockserver.dialects.messages.read import cache_marks, message_request
-from mockserver.dialects.messages.write import MessageFlavour, Writing, write
+from mockserver.dialects.messages import MessageFlavour, Writing, cache_marks, message_request, write
 from mockserver.dialects.openai.read import Body, json_object
 from mockserver.dialects.openai.replies import Members, body_reply
 
@@ -108,12 +107,13 @@ def _explained(body: Body, violations: Sequence[Violation], file: str) -> Refusa
     plain, said = ".".join(map(str, v.path)), (pydantic_words(v) or ("", "Invalid value"))[1]
     usual = "{path}: " + said.replace("a valid list", "a valid array").replace("a valid dictionary", "an object")
     words = next((words for path, rules, words in _WORDINGS[file] if v.rule in rules and path.fullmatch(plain)), usual)
+    model = str(body.get("model"))
     values = [f"{each}" for each in v.expected if each is not None] if isinstance(v.expected, list) else []
     facts = {
         "found": v.found,
         "expected": ", ".join(f"'{each}'" for each in values) or v.expected,
         "values": ", ".join(values),
-        "model": resolved(str(body.get("model"))),
+        "model": SNAPSHOTS.get(model, model),
         "type": body.get("type"),
         "path": _located(body, v.path),
         "parent": _located(body, v.path[:-1]),
@@ -140,9 +140,8 @@ def _located(body: Any, path: Sequence[str | int]) -> str:
 
 
 def _around(writing: Writing) -> Members:
-    model = resolved(writing.generation.request.model)
-    id_ = f"msg_011{alphanumerics(writing.scope.identity, 21, 'id')}"
-    return {"model": model, "id": id_, "container": None, "diagnostics": None}
+    model, id_ = writing.generation.request.model, f"msg_011{alphanumerics(writing.scope.identity, 21, 'id')}"
+    return {"model": SNAPSHOTS.get(model, model), "id": id_, "container": None, "diagnostics": None}
 
 
 def _usage(writing: Writing, when: str) -> Members:

@@ -42,7 +42,8 @@ _ROWS: Mapping[str, Mapping[str, Any]] = {row["id"]: row for row in _TABLE["mode
 MODELS = tuple(Model(name, "anthropic", row["max_input_tokens"], row["max_tokens"]) for name, row in _ROWS.items())
 # The longest beginning of a model's name counts.
 _START = re.compile("|".join(map(re.escape, sorted(_FAMILIES, key=len, reverse=True))))
-_ALIASES = {re.sub(r"-\d{8}$", "", name): name for name in _ROWS}
+# The snapshots that aliases stand for: answers name these.
+SNAPSHOTS = {re.sub(r"-\d{8}$", "", name): name for name in _ROWS}
 
 # How fast models are, and the preset of each size, by a part of the names of those that have it.
 _SPEED = components(__package__, "limits")()
@@ -55,6 +56,7 @@ def preset_of(model: str) -> str:
     return next((preset for line, preset in _SPEED["sizes"].items() if line in model[:64]), "anthropic")
 
 
+@lru_cache(maxsize=256)
 def family_of(model: str) -> ClaudeFamily:
     """The family of a model, by its name."""
     start = _START.match(model)
@@ -64,12 +66,7 @@ def family_of(model: str) -> ClaudeFamily:
 @lru_cache(maxsize=256)
 def model_of(name: str) -> Model:
     """A model by its name, on offer or not: an alias, a snapshot, one that nobody knows."""
-    return Model(name, "anthropic", family_of(name).context, _ROWS.get(resolved(name), {}).get("max_tokens"))
-
-
-def resolved(model: str) -> str:
-    """The name that answers give a model: that of its snapshot for an alias of one."""
-    return _ALIASES.get(model, model)
+    return Model(name, "anthropic", family_of(name).context, _ROWS.get(SNAPSHOTS.get(name, name), {}).get("max_tokens"))
 
 
 def list_models(call: Call, scope: RequestScope) -> Reply | Refusal:
@@ -90,7 +87,8 @@ def list_models(call: Call, scope: RequestScope) -> Reply | Refusal:
 
 def get_model(call: Call, scope: RequestScope) -> Reply | Refusal:
     """One model of the list, also by an alias, or the vendor's 404."""
-    name = resolved(scope.variables["id"])
+    name = scope.variables["id"]
+    name = SNAPSHOTS.get(name, name)
     fault, model = headers_fault(call), scope.listed(name)
     if fault is not None or model is None:
         return fault or Refusal(FailureKind.UNKNOWN_MODEL, model=name)

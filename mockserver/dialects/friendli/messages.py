@@ -18,8 +18,7 @@ from mockserver.core.seeding import alphanumerics, hex_digits
 from mockserver.dialects.friendli.checks import schema_violations, tool_conflicts
 from mockserver.dialects.friendli.models import Place, traits_of
 from mockserver.dialects.friendli.read import read_reasoning, valid_body, without_unknown
-from mockserver.dialects.messages.read import MessageOptions, message_request
-from mockserver.dialects.messages.write import MessageFlavour, Writing, write
+from mockserver.dialects.messages import MessageFlavour, MessageOptions, Writing, message_request, write
 from mockserver.dialects.openai.read import Body
 from mockserver.dialects.openai.replies import Members
 
