@@ -12,7 +12,7 @@ from mockserver.core.failures import FailureKind
 from mockserver.core.quotas import LimitState, per_minute, tightest_by_measure
 from mockserver.core.seeding import uuid4_text
 from mockserver.core.timeline import RawHeaders
-from mockserver.dialects.openai.models import snapshot_of
+from mockserver.dialects.openai.models import SNAPSHOTS
 from mockserver.dialects.openai.replies import date_header
 
 # What the path of an operation has instead of `/v1`, after `/openai`.
@@ -128,7 +128,7 @@ def _of_deployment(name: str) -> RawHeaders:
         (b"x-accel-buffering", b"no"),
         (b"x-ms-deployment-name", header_value(name)),
         (b"x-ms-rai-invoked", b"true"),
-        (b"x-ms-served-model", header_value(snapshot_of(name))),
+        (b"x-ms-served-model", header_value(SNAPSHOTS.get(name, name))),
         (b"x-ratelimit-key", header_value(name)),
     )
 

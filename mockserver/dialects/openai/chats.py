@@ -16,16 +16,8 @@ from mockserver.core.seeding import alphanumerics
 from mockserver.core.timeline import OPENING, LazyFrames, Reply, TokenTiming
 from mockserver.dialects.contracts import Contract, components
 from mockserver.dialects.openai.azure import NOT_FOUND, OF_PROMPT, of_answer
-from mockserver.dialects.openai.checks import CHAT_CHECKS, RequestRules, accept, too_long
-from mockserver.dialects.openai.models import (
-    EFFORTS,
-    UNKNOWN,
-    Family,
-    effort_asked,
-    fingerprint_of,
-    snapshot_of,
-    tier_of,
-)
+from mockserver.dialects.openai.checks import CHAT_CHECKS, RequestRules, accept, effort_asked, too_long
+from mockserver.dialects.openai.models import EFFORTS, SNAPSHOTS, TIERS, UNKNOWN, Family, fingerprint_of
 from mockserver.dialects.openai.read import (
     NO_OFFER,
     chat_prompt,
@@ -107,7 +99,7 @@ def read_chat(call: Call, scope: RequestScope, rules: RequestRules = _RULES) -> 
         prediction=None if predicted is None else content_text(predicted["content"]),
         extra=ChatOptions(
             family,
-            tier_of(tier),
+            TIERS.get(tier, tier),
             options.get("include_obfuscation") is not False,
             isinstance(choice, dict) and choice["type"] != "allowed_tools",
             is_azure(call),
@@ -164,7 +156,7 @@ def _around(rendering: Rendering) -> Members:
     return {
         "id": chat_id(scope),
         "created": int(scope.now),
-        "model": snapshot_of(model),
+        "model": SNAPSHOTS.get(model, model),
         **(NOTHING if options.family.searches else {"service_tier": options.tier}),
         "system_fingerprint": "" if options.family.searches else fingerprint_of(model, options.family),
         **({"usage": None} if output.stream and output.include_usage else NOTHING),

@@ -8,7 +8,7 @@ from mockserver.core.dialects import Model, RequestScope
 from mockserver.core.failures import FailureKind, Refusal
 from mockserver.core.generation import GenerationRequest
 from mockserver.dialects.contracts import Contract
-from mockserver.dialects.openai.models import UNKNOWN, Endpoint, Family, effort_asked, family_of
+from mockserver.dialects.openai.models import UNKNOWN, Endpoint, Family, family_of
 from mockserver.dialects.openai.read import Body, json_object, sent_json, unanswered
 from mockserver.dialects.openai.refusals import (
     LONGEST_ECHO,
@@ -145,6 +145,13 @@ def too_long(tokens: int, model: Model, family: Family, endpoint: Endpoint, want
 
 
 # --- chats -------------------------------------------------------------------------------------------------------
+
+
+def effort_asked(body: Body, family: Family) -> str | None:
+    """The effort of a chat or a response, in the vendor's word: the family's default if none is asked for; None for a
+    family that does not reason."""
+    asked: str | None = body.get("reasoning_effort") or (body.get("reasoning") or {}).get("effort")
+    return asked or (family.efforts[0] if family.efforts else None)
 
 
 def reasons(body: Body, family: Family) -> bool:

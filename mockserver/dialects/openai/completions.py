@@ -13,7 +13,7 @@ from mockserver.core.seeding import alphanumerics
 from mockserver.dialects.contracts import Contract, components
 from mockserver.dialects.openai.checks import SHARED_CHECKS, Checks, RequestRules, accept, too_long
 from mockserver.dialects.openai.errors import model_headers
-from mockserver.dialects.openai.models import UNKNOWN, Family, snapshot_of
+from mockserver.dialects.openai.models import SNAPSHOTS, UNKNOWN, Family
 from mockserver.dialects.openai.read import Body, sampling, stop_texts, text_prompts, whole
 from mockserver.dialects.openai.refusals import refused, unsupported
 from mockserver.dialects.openai.replies import (
@@ -103,7 +103,7 @@ def _around(rendering: Rendering) -> Members:
     return {
         "id": f"cmpl-{alphanumerics(scope.identity, 29, 'id')}",
         "created": int(scope.now),
-        "model": snapshot_of(model),
+        "model": SNAPSHOTS.get(model, model),
         **({"usage": None} if output.stream and output.include_usage else NOTHING),
     }
 

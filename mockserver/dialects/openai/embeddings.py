@@ -15,7 +15,7 @@ from mockserver.core.seeding import derive
 from mockserver.core.timeline import Reply, TokenTiming
 from mockserver.dialects.contracts import Contract, components
 from mockserver.dialects.openai.checks import Checks, RequestRules, accept, too_long
-from mockserver.dialects.openai.models import Family, snapshot_of
+from mockserver.dialects.openai.models import SNAPSHOTS, Family
 from mockserver.dialects.openai.read import Body, text_prompts, whole
 from mockserver.dialects.openai.refusals import refused
 from mockserver.dialects.openai.replies import Members, body_reply, ordered
@@ -80,7 +80,8 @@ def write_embedding(generation: Generation, pace: TokenTiming, scope: RequestSco
     """The answer: object, data, model, usage."""
     model = generation.request.model
     data = embedding_rows(generation, "object", "embedding", "index")
-    body = {"object": "list", "data": data, "model": snapshot_of(model), "usage": read_usage(generation)}
+    name = SNAPSHOTS.get(model, model)
+    body = {"object": "list", "data": data, "model": name, "usage": read_usage(generation)}
     return body_reply(orjson.dumps(body), generation)
 
 

@@ -28,7 +28,7 @@ from mockserver.core.quotas import (
 from mockserver.core.seeding import alphanumerics, derive, hex_digits
 from mockserver.core.timeline import RawHeaders
 from mockserver.dialects.openai.azure import azure_error, azure_headers, header_value
-from mockserver.dialects.openai.models import snapshot_of
+from mockserver.dialects.openai.models import SNAPSHOTS
 from mockserver.dialects.openai.read import is_azure
 from mockserver.dialects.openai.replies import date_header, event
 
@@ -341,7 +341,7 @@ def model_headers(model: str) -> RawHeaders:
     return (
         (b"access-control-allow-origin", b"*"),
         (b"cache-control", b"no-cache, must-revalidate"),
-        (b"openai-model", header_value(snapshot_of(model))),
+        (b"openai-model", header_value(SNAPSHOTS.get(model, model))),
         (b"via", b"envoy-router-7d4c8b6f5-x2k9q"),
     )
 

@@ -1,7 +1,8 @@
-"""OpenAI's models: families by the beginnings of their names, a row each, those on offer today, how fast they are, and
-the list of these.
+"""OpenAI's models: families by the beginnings of their names, those on offer today, how fast they are, and the list of
+these.
 
-Efforts are those that clients have verified in 2026; contexts and longest answers are the vendor's pages'.
+The tables are in `contract/models.json`. Efforts are those that clients have verified in 2026; contexts and longest
+answers are the vendor's pages'.
 """
 
 import re
@@ -16,6 +17,7 @@ from mockserver.core.failures import FailureKind, Refusal
 from mockserver.core.generation import Effort
 from mockserver.core.seeding import hex_digits
 from mockserver.core.timeline import Reply
+from mockserver.dialects.contracts import components
 from mockserver.dialects.openai.replies import body_reply, plain, pretty
 
 # The endpoints that ask a model.
@@ -73,82 +75,21 @@ class Family(NamedTuple):
     owner: str = "system"
 
 
-_NONE_TO_XHIGH = ("none", "low", "medium", "high", "xhigh")
-_GPT_5 = Family(
-    ("medium", "minimal", "low", "high"), context=400_000, max_output=128_000, max_input=272_000, stops=False
-)
-_GPT_5_1 = _GPT_5._replace(efforts=("none", "low", "medium", "high"))
-_GPT_5_2 = _GPT_5._replace(efforts=_NONE_TO_XHIGH, top_p=0.98, cache_retentions=("24h", "in_memory"))
-_GPT_5_3 = _GPT_5_2._replace(phased=True)
-_GPT_5_4 = _GPT_5_3._replace(context=1_050_000, max_input=None, chat_tools="without_effort")
-_GPT_5_5 = _GPT_5_4._replace(
-    efforts=("medium", "none", "low", "high", "xhigh"), chat_tools="only_none", cache_retentions=("24h",)
-)
-_GPT_5_6 = _GPT_5_5._replace(efforts=(*_GPT_5_5.efforts, "max"), reasoning_context="all_turns", cache_options=True)
-_GPT_6 = _GPT_5_6._replace(chat_tools="always")
-_GPT_6_2 = _GPT_6._replace(efforts=("medium", "low", "high", "xhigh", "max"), max_input=922_000)
-_PRO = ("medium", "high", "xhigh")
-# Aliases of what the vendor's own chat uses.
-_CHAT_LATEST = Family(("medium",), stops=False)
-_O = Family(("medium", "low", "high"), context=200_000, max_output=100_000, parallel=False)
-_GPT_4_1 = Family(context=1_047_576, max_output=32_768, fingerprinted=True, named_finish="stop")
-_GPT_4O = Family(fingerprinted=True, named_finish="stop")
-_AUDIO = Family(hears=True, fingerprinted=True)
-_SEARCH = Family(searches=True)
-_GPT_4 = Family(context=8_192, max_output=4_096, sees=False, named_finish="stop", owner="openai")
-_TEXTS = Family(context=16_384, max_output=4_096, endpoints=("completions",), sees=False)
-_EMBEDS = Family(context=8_192, endpoints=("embeddings",), sees=False, shortens=True)
+_TABLE = components(__package__, "models")()
+
+
+def _families() -> dict[str, Family]:
+    """The families by the beginnings of their models' names: a row says how one differs from what it is `like`."""
+    found: dict[str, Family] = {}
+    for name, row in _TABLE["families"].items():
+        changes: dict[str, Any] = {key: tuple(each) if isinstance(each, list) else each for key, each in row.items()}
+        base = changes.pop("like", None)
+        found[name] = (found[base] if base else Family())._replace(**changes)
+    return found
+
 
 # The longest beginning of a model's name counts.
-_FAMILIES: Mapping[str, Family] = MappingProxyType({
-    "gpt-6.2": _GPT_6_2,
-    "gpt-6.2-astra": _GPT_6_2._replace(chat_tools="never"),
-    "gpt-6.1-sol": _GPT_6_2,
-    "gpt-6": _GPT_6,
-    "gpt-6-astra": _GPT_6_2._replace(chat_tools="never"),
-    "gpt-5.6": _GPT_5_6,
-    "gpt-5.5": _GPT_5_5,
-    "gpt-5.5-pro": _GPT_5_5._replace(efforts=_PRO),
-    "gpt-5.4": _GPT_5_4,
-    "gpt-5.4-mini": _GPT_5_3,
-    "gpt-5.4-nano": _GPT_5_3,
-    "gpt-5.4-pro": _GPT_5_4._replace(efforts=_PRO),
-    "gpt-5.3": _GPT_5_3,
-    "gpt-5.3-chat-latest": _CHAT_LATEST,
-    "gpt-5.2": _GPT_5_2,
-    "gpt-5.2-pro": _GPT_5_2._replace(efforts=_PRO),
-    "gpt-5.2-chat-latest": _CHAT_LATEST,
-    "gpt-5.1": _GPT_5_1,
-    "gpt-5.1-chat-latest": _CHAT_LATEST,
-    "gpt-5": _GPT_5,
-    "gpt-5-pro": _GPT_5._replace(efforts=("high",), max_output=272_000),
-    "gpt-5-chat": Family(),
-    "chat-latest": _CHAT_LATEST._replace(context=400_000),
-    "o1": _O,
-    "o1-mini": _O._replace(context=128_000, max_output=65_536, stops=False, instructed=False, sees=False),
-    "o3": _O._replace(stops=False),
-    "o3-mini": _O._replace(sees=False, fingerprinted=True),
-    "o4-mini": _O._replace(stops=False),
-    "gpt-4.1": _GPT_4_1,
-    "gpt-4o": _GPT_4O,
-    "gpt-audio": _AUDIO,
-    "gpt-4o-audio-preview": _AUDIO,
-    "gpt-4o-mini-audio-preview": _AUDIO,
-    "gpt-4o-search-preview": _SEARCH,
-    "gpt-4o-mini-search-preview": _SEARCH,
-    "gpt-5-search-api": _SEARCH,
-    "gpt-4-turbo": _GPT_4._replace(context=128_000, sees=True, owner="system"),
-    "gpt-4": _GPT_4,
-    "gpt-3.5-turbo": _GPT_4._replace(context=16_385),
-    "gpt-3.5-turbo-instruct": _TEXTS._replace(context=4_096),
-    "davinci-002": _TEXTS,
-    "babbage-002": _TEXTS,
-    "text-embedding-3-small": _EMBEDS._replace(dimensions=1_536),
-    "text-embedding-3-large": _EMBEDS._replace(dimensions=3_072),
-    "text-embedding-ada-002": _EMBEDS._replace(dimensions=1_536, shortens=False, owner="openai-internal"),
-    "omni-moderation": Family(endpoints=("moderations",)),
-    "text-moderation": Family(endpoints=("moderations",), sees=False, owner="openai-internal"),
-})  # fmt: skip
+_FAMILIES = _families()
 _START = re.compile("|".join(map(re.escape, sorted(_FAMILIES, key=len, reverse=True))))
 # Models of these kinds are served at `/v1/responses` alone.
 _ONLY_RESPONSES = re.compile(r"-(?:pro|codex|deep-research)\b")
@@ -164,76 +105,19 @@ def family_of(model: str) -> Family:
     name = model.removeprefix("ft:")
     start = _START.match(name)
     family = UNKNOWN if start is None else _FAMILIES[start[0]]
-    if family.endpoints is _CHATS and _ONLY_RESPONSES.search(name, 0, 64):
+    if family.endpoints == _CHATS and _ONLY_RESPONSES.search(name, 0, 64):
         return family._replace(endpoints=("responses",), chat_tools="always")
     return family
 
 
 # --- the models on offer -----------------------------------------------------------------------------------------
 
-
-class _Release(NamedTuple):
-    created: int
-    snapshot: str = ""
-
-
-# The models on offer, with the second of their creation, where that is not known that of the day of their release, and
-# the dated snapshot that answers name.
-_OFFERED: Mapping[str, _Release] = MappingProxyType({
-    "gpt-4o-mini": _Release(1_721_172_741, "gpt-4o-mini-2024-07-18"),
-    "gpt-4o": _Release(1_715_367_049, "gpt-4o-2024-08-06"),
-    "gpt-4.1": _Release(1_744_316_542, "gpt-4.1-2025-04-14"),
-    "gpt-4.1-mini": _Release(1_744_318_173, "gpt-4.1-mini-2025-04-14"),
-    "gpt-4.1-nano": _Release(1_744_321_707, "gpt-4.1-nano-2025-04-14"),
-    "gpt-6.2-sol": _Release(1_794_873_600),
-    "gpt-6.2-astra": _Release(1_794_873_600),
-    "gpt-6.1-sol": _Release(1_792_454_400),
-    "gpt-6.1-terra": _Release(1_792_454_400),
-    "gpt-6-sol": _Release(1_790_035_200),
-    "gpt-6-luna": _Release(1_790_035_200),
-    "gpt-6-astra": _Release(1_790_035_200),
-    "gpt-5.6-sol": _Release(1_782_228_018),
-    "gpt-5.6-terra": _Release(1_782_228_459),
-    "gpt-5.6-luna": _Release(1_782_228_658),
-    "gpt-5.5": _Release(1_776_824_847, "gpt-5.5-2026-04-23"),
-    "gpt-5.5-pro": _Release(1_776_894_349, "gpt-5.5-pro-2026-04-23"),
-    "gpt-5.4": _Release(1_772_691_852, "gpt-5.4-2026-03-05"),
-    "gpt-5.4-pro": _Release(1_772_659_601, "gpt-5.4-pro-2026-03-05"),
-    "gpt-5.4-mini": _Release(1_773_451_123, "gpt-5.4-mini-2026-03-17"),
-    "gpt-5.4-nano": _Release(1_773_450_870, "gpt-5.4-nano-2026-03-17"),
-    "gpt-5.2": _Release(1_765_313_051, "gpt-5.2-2025-12-11"),
-    "gpt-5.2-pro": _Release(1_765_343_983, "gpt-5.2-pro-2025-12-11"),
-    "gpt-5.1": _Release(1_762_800_673, "gpt-5.1-2025-11-13"),
-    "gpt-5": _Release(1_754_425_777, "gpt-5-2025-08-07"),
-    "gpt-5-mini": _Release(1_754_425_928, "gpt-5-mini-2025-08-07"),
-    "gpt-5-nano": _Release(1_754_426_384, "gpt-5-nano-2025-08-07"),
-    "gpt-5-pro": _Release(1_759_469_822, "gpt-5-pro-2025-10-06"),
-    "o3": _Release(1_744_225_308, "o3-2025-04-16"),
-    "gpt-3.5-turbo": _Release(1_677_610_602, "gpt-3.5-turbo-0125"),
-    "gpt-3.5-turbo-instruct": _Release(1_692_901_427, "gpt-3.5-turbo-instruct:20230824-v2"),
-    "davinci-002": _Release(1_692_634_301, "davinci:2023-07-21-v2"),
-    "babbage-002": _Release(1_692_634_615, "babbage:2023-07-21-v2"),
-    "text-embedding-3-small": _Release(1_705_948_997),
-    "text-embedding-3-large": _Release(1_705_953_180),
-    "text-embedding-ada-002": _Release(1_671_217_299, "text-embedding-ada-002-v2"),
-    "omni-moderation-latest": _Release(1_731_689_265),
-})  # fmt: skip
-# The names that answers give models, also by names that stand for others, and to models that are shut down by now.
-_SNAPSHOTS: Mapping[str, str] = MappingProxyType({
-    **{name: release.snapshot for name, release in _OFFERED.items() if release.snapshot},
-    "gpt-5.6": "gpt-5.6-sol",
-    "gpt-audio": "gpt-audio-2025-08-28",
-    "gpt-audio-mini": "gpt-audio-mini-2025-12-15",
-    "gpt-4o-audio-preview": "gpt-4o-audio-preview-2025-06-03",
-    "gpt-4o-search-preview": "gpt-4o-search-preview-2025-03-11",
-    "gpt-4o-mini-search-preview": "gpt-4o-mini-search-preview-2025-03-11",
-    "o1": "o1-2024-12-17",
-    "o1-mini": "o1-mini-2024-09-12",
-    "o3-mini": "o3-mini-2025-01-31",
-    "o4-mini": "o4-mini-2025-04-16",
-    "gpt-4-turbo": "gpt-4-turbo-2024-04-09",
-    "gpt-4": "gpt-4-0613",
-})  # fmt: skip
+# The models on offer, with the second of their creation, where that is not known that of the day of their release.
+_CREATED: Mapping[str, int] = _TABLE["created"]
+# The dated snapshots that answers name, also for names that stand for others, and for models that are shut down by now.
+SNAPSHOTS: Mapping[str, str] = _TABLE["snapshots"]
+# The service tiers that answer who asks for these.
+TIERS: Mapping[str, str] = MappingProxyType({"auto": "default", "fast": "priority"})
 
 
 def model_of(name: str) -> Model:
@@ -242,32 +126,13 @@ def model_of(name: str) -> Model:
     return Model(name) if family is UNKNOWN else Model(name, family.owner, family.context, family.max_output)
 
 
-MODELS: tuple[Model, ...] = tuple(map(model_of, _OFFERED))
-# That of models that only the settings know.
-_UNLISTED = _Release(1_715_367_049)
-
-
-def snapshot_of(model: str) -> str:
-    """The name that answers give a model: that of its dated snapshot, if it is known."""
-    return _SNAPSHOTS.get(model, model)
+MODELS: tuple[Model, ...] = tuple(map(model_of, _CREATED))
 
 
 @lru_cache(maxsize=256)
 def fingerprint_of(model: str, family: Family) -> str | None:
     """The `system_fingerprint` of a model's chats, None for null: `fp_` and ten hexadecimal digits."""
-    return f"fp_{hex_digits(0, 10, 'fingerprint', snapshot_of(model))}" if family.fingerprinted else None
-
-
-def tier_of(asked: str) -> str:
-    """The service tier that answers who asks for one."""
-    return {"auto": "default", "fast": "priority"}.get(asked, asked)
-
-
-def effort_asked(body: Mapping[str, Any], family: Family) -> str | None:
-    """The effort of a chat or a response, in the vendor's word: the family's default if none is asked for; None for a
-    family that does not reason."""
-    asked: str | None = body.get("reasoning_effort") or (body.get("reasoning") or {}).get("effort")
-    return asked or (family.efforts[0] if family.efforts else None)
+    return f"fp_{hex_digits(0, 10, 'fingerprint', SNAPSHOTS.get(model, model))}" if family.fingerprinted else None
 
 
 # --- speed -------------------------------------------------------------------------------------------------------
@@ -308,7 +173,8 @@ Dump = Callable[[object], bytes]
 
 def model_row(model: Model) -> dict[str, object]:
     """What is told of a model."""
-    created = _OFFERED.get(model.id, _UNLISTED).created
+    # Models that only the settings know are as old as gpt-4o.
+    created = _CREATED.get(model.id, _CREATED["gpt-4o"])
     return {"id": model.id, "object": "model", "created": created, "owned_by": model.owned_by or "system"}
 
 

@@ -10,7 +10,7 @@ from mockserver.core.failures import Refusal
 from mockserver.core.seeding import Draws, derive
 from mockserver.core.timeline import Reply
 from mockserver.dialects.contracts import Contract, components
-from mockserver.dialects.openai.models import snapshot_of
+from mockserver.dialects.openai.models import SNAPSHOTS
 from mockserver.dialects.openai.refusals import refused, unknown_model, valid_body
 from mockserver.dialects.openai.replies import body_reply, plain
 
@@ -60,7 +60,7 @@ def moderate(call: Call, scope: RequestScope) -> Reply | Refusal:
     else:
         results = [_result(text, ["text"], scope) for text in rows]
     id_ = f"modr-{derive(scope.identity, 'id') % 10_000}"
-    return body_reply(plain({"id": id_, "model": snapshot_of(name), "results": results}))
+    return body_reply(plain({"id": id_, "model": SNAPSHOTS.get(name, name), "results": results}))
 
 
 def moderation_result(text: str, model: str, scope: RequestScope) -> dict[str, Any]:

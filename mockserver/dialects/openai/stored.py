@@ -17,7 +17,7 @@ from mockserver.core.timeline import Reply
 from mockserver.dialects.contracts import Contract, components
 from mockserver.dialects.openai.chats import chat_id, whole_chat
 from mockserver.dialects.openai.errors import request_id
-from mockserver.dialects.openai.models import snapshot_of
+from mockserver.dialects.openai.models import SNAPSHOTS
 from mockserver.dialects.openai.read import Body
 from mockserver.dialects.openai.refusals import explain, no_stored, refused, valid_body
 from mockserver.dialects.openai.replies import Members, body_reply, plain, pretty
@@ -243,7 +243,7 @@ def list_chats(call: Call, scope: RequestScope) -> Reply | Refusal:
     found = [
         {"id": each.id, "chat": each}
         for each in chats
-        if model in (None, each.asked["model"], snapshot_of(each.asked["model"]))
+        if model in (None, name := each.asked["model"], SNAPSHOTS.get(name, name))
     ]
     return _CHATS.page(found, call, shown=lambda each: each["chat"].view())
 

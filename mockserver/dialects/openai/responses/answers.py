@@ -10,7 +10,8 @@ from mockserver.core.generation import Generation
 from mockserver.core.seeding import alphanumerics, hex_digits
 from mockserver.core.timeline import Reply, TokenTiming
 from mockserver.dialects.openai.azure import content_filters
-from mockserver.dialects.openai.models import effort_asked, family_of, snapshot_of, tier_of
+from mockserver.dialects.openai.checks import effort_asked
+from mockserver.dialects.openai.models import SNAPSHOTS, TIERS, family_of
 from mockserver.dialects.openai.read import number_or
 from mockserver.dialects.openai.replies import NOTHING, GeneratedItem, Members, body_reply, incomplete_reason, plain
 from mockserver.dialects.openai.responses.flavour import (
@@ -147,7 +148,7 @@ def _members(response: Responding, output: Sequence[Members] | None, status: str
         "instructions": body.get("instructions"),
         "max_output_tokens": body.get("max_output_tokens"),
         "max_tool_calls": body.get("max_tool_calls"),
-        "model": name if azure else snapshot_of(name),
+        "model": name if azure else SNAPSHOTS.get(name, name),
         "moderation": _moderation(response) if over else None,
         "output": output or [],
         "parallel_tool_calls": body.get("parallel_tool_calls") is not False,
@@ -159,7 +160,7 @@ def _members(response: Responding, output: Sequence[Members] | None, status: str
         "prompt_cache_retention": body.get("prompt_cache_retention") or family.cache_retentions[0],
         "reasoning": _reasoning(response),
         "safety_identifier": body.get("safety_identifier"),
-        "service_tier": tier_of(tier) if over else tier,
+        "service_tier": TIERS.get(tier, tier) if over else tier,
         "store": body.get("store") is not False,
         "temperature": float(number_or(body.get("temperature"), 1.0)),
         "text": _text(body.get("text") or NOTHING),

@@ -12,8 +12,8 @@ from mockserver.core.failures import Refusal
 from mockserver.core.generation import Effort, GenerationRequest, Limits, Output, Prompt
 from mockserver.core.timeline import Reply
 from mockserver.dialects.contracts import Contract, components
-from mockserver.dialects.openai.checks import SERVICES, Checks, conflict, reasons, too_long
-from mockserver.dialects.openai.models import EFFORTS, UNKNOWN, Family, effort_asked, family_of, snapshot_of
+from mockserver.dialects.openai.checks import SERVICES, Checks, conflict, effort_asked, reasons, too_long
+from mockserver.dialects.openai.models import EFFORTS, SNAPSHOTS, UNKNOWN, Family, family_of
 from mockserver.dialects.openai.read import (
     Body,
     any_tool,
@@ -234,7 +234,7 @@ def _reasoning(body: Body, family: Family, model: str) -> Refusal | None:
         if "reasoning.encrypted_content" in included:
             return refused("Encrypted content is not supported with this model.", "include")
         if reasoning.get("summary") is not None:
-            named, words = "reasoning.summary", f"is not supported with the '{snapshot_of(model)}' model."
+            named, words = "reasoning.summary", f"is not supported with the '{SNAPSHOTS.get(model, model)}' model."
             return refused(f"Unsupported parameter: '{named}' {words}", named, "unsupported_parameter")
         return None
     if asked is not None and asked not in family.efforts:
