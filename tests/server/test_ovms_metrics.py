@@ -9,7 +9,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from mockserver import MockServer
-from mockserver.dialects.ovms import metrics
+from mockserver.dialects.ovms import endpoints
 from mockserver.testing.handle import Handle
 from tests.support.http import exchange
 
@@ -134,7 +134,7 @@ def test_a_reset_forgets_the_counts_and_namespaces_have_counts_of_their_own(serv
 
 
 def test_a_client_that_makes_up_names_fills_no_memory(space: Handle, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(metrics, "_MOST_GRAPHS", 3)
+    monkeypatch.setattr(endpoints, "_MOST_GRAPHS", 3)
     for name in ("n" * 501, *"abcde", "a"):
         ask(space, "/v2/models/" + name + "/ready")
     assert {labels["name"]: count for labels, count in scrape(space)["ovms_requests_success"]} == {

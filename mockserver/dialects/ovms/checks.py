@@ -1,201 +1,232 @@
 """The checks of a graph: ordered tables, of which the first check that fails is the answer (vendor note 2).
 
-A check is the name of a field and what may be wrong with its value: a function of the value and of all fields that
-returns the server's message, None if all is well. It is asked if the request has the field, so that a check of what
-must not be missing has the name of one that every request has, `model`. Integers are JSON integers of the server's own
-widths: neither 1.0 nor true is one.
+Integers are JSON integers of the server's own widths: neither 1.0 nor true is one. That something must not be missing
+is a check of `model`, which every request has.
 """
 
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from collections.abc import Mapping
 
 from mockserver.core.dialects import Edition
-from mockserver.dialects.ovms.endpoints import INT32, UINT32, UINT64, Fields, is_number, is_whole
+from mockserver.dialects.ovms.endpoints import INT32, UINT32, UINT64, Check, Fields, check, is_number, is_whole
 from mockserver.dialects.ovms.guided_generation import choice_fault, tools_fault
 from mockserver.dialects.ovms.models import sees
 
-Check = tuple[str, Callable[[Any, Fields], str | None]]
+
+def streams(fields: Fields) -> bool:
+    """Whether a request asks for a stream."""
+    return fields.get("stream") is True
 
 
-def first_fault(checks: Iterable[Check], fields: Fields) -> str | None:
-    """The message of the first check that fails, None if none does."""
-    for name, fault in checks:
-        if name in fields and (message := fault(fields[name], fields)) is not None:
-            return message
-    return None
-
-
-# --- checks of one value ---------------------------------------------------------------------------------------------
+# --- checks of one field ---------------------------------------------------------------------------------------------
 
 
 def _boolean(name: str, message: str = "{} accepts values true or false") -> Check:
-    return name, lambda value, fields: None if isinstance(value, bool) else message.format(name)
+    return check(name, (bool, message.format(name)))
 
 
 def _number(name: str, low: float = float("-inf"), high: float = float("inf")) -> Check:
-    def fault(value: Any, fields: Fields) -> str | None:
-        if not is_number(value):
-            return f"{name} is not a valid number"
-        return None if low <= value <= high else f"{name} out of range({low}, {high})"
-
-    return name, fault
-
-
-def _integer(name: str, width: range, message: str) -> Check:
-    return name, lambda value, fields: None if is_whole(value, width) else message
-
-
-def _object(name: str, message: str) -> Check:
-    return name, lambda value, fields: None if isinstance(value, dict) else message
+    return check(
+        name,
+        (is_number, f"{name} is not a valid number"),
+        (lambda value, fields: low <= value <= high, f"{name} out of range({low}, {high})"),
+    )
 
 
 def whole_limit(name: str) -> Check:
     """A check that a limit is an integer of 32 bits without a sign; one of 64 bits is told apart."""
-
-    def fault(value: object, fields: Fields) -> str | None:
-        if type(value) is int and value in UINT32:
-            return None
-        return f"{name} value can't be greater than 4294967295" if is_whole(value, UINT64) else unsigned
-
-    unsigned = f"{name} is not an unsigned integer"
-    return name, fault
-
-
-# The graph's option `best_of_limit` at its default.
-_BEST_OF_LIMIT = 20
-IGNORE_EOS_LIMIT = 4000
-
-
-def _endless(value: int, fields: Fields) -> str | None:
-    # "If set to `true`, the maximum allowed `max_tokens` value is `4000`."
-    if value > IGNORE_EOS_LIMIT and fields.get("ignore_eos") is True:
-        return f"when ignore_eos is true max_tokens can not be greater than {IGNORE_EOS_LIMIT}"
-    return None
-
-
-def _stream_options(options: object, fields: Fields) -> str | None:
-    if fields.get("stream") is not True:
-        return "stream_options provided, but stream not set to true"
-    if not isinstance(options, dict):
-        return "stream_options is not an object"
-    if not isinstance(options.get("include_usage", False), bool):
-        return "stream_options.include_usage is not a boolean"
-    if options.keys() - {"include_usage"}:
-        return "Found unexpected stream options. Properties accepted in stream_options: include_usage"
-    return None
-
-
-def _min_p(value: Any, fields: Fields) -> str | None:
-    if not is_number(value):
-        return "min_p is not a valid number"
-    return None if 0 <= value < 1 else "min_p out of range [0.0, 1.0)"
-
-
-def _top_k(value: int, fields: Fields) -> str | None:
-    return None if value == -1 or value >= 1 else "top_k must be -1 (all tokens) or a positive integer"
-
-
-def _seed(value: object, fields: Fields) -> str | None:
-    if type(value) is not int:
-        return "seed is not an integer"
-    return None if value in UINT32 else "seed out of range [0, 4294967295]"
+    return check(
+        name,
+        (UINT64, f"{name} is not an unsigned integer"),
+        (UINT32, f"{name} value can't be greater than 4294967295"),
+    )
 
 
 def _stop(most: int) -> Check:
-    def fault(value: object, fields: Fields) -> str | None:
-        if isinstance(value, str):
-            return None
-        if not isinstance(value, list):
-            return "stop is not a string or array of strings"
-        if len(value) > most:
-            return f"stop array must have no more than {most} strings"
-        return None if all(isinstance(text, str) for text in value) else "stop array contains non string element"
-
-    return "stop", fault
-
-
-def _kept_stop(value: object, fields: Fields) -> str | None:
-    if not isinstance(value, bool):
-        return "include_stop_str_in_output accepts values true or false"
-    # "setting include_stop_str_in_output=false is invalid" with a stream.
-    if value is False and fields.get("stream") is True:
-        return "include_stop_str_in_output cannot be set to false if streaming is used"
-    return None
-
-
-def _best_of(value: Any, fields: Fields) -> str | None:
-    if not is_whole(value, UINT32):
-        return "best_of is not an unsigned integer"
-    if value == 0:
-        return "best_of value should be greater than 0"
-    return f"best_of exceeds limit provided in graph config: {_BEST_OF_LIMIT}" if value >= _BEST_OF_LIMIT else None
+    return check(
+        "stop",
+        (str | list, "stop is not a string or array of strings"),
+        (
+            lambda value, fields: isinstance(value, str) or len(value) <= most,
+            f"stop array must have no more than {most} strings",
+        ),
+        (lambda value, fields: all(isinstance(text, str) for text in value), "stop array contains non string element"),
+    )
 
 
 def _unstreamed(least: int) -> Check:
     """A check that a stream does not choose the best of so many or more."""
-    message = "best_of cannot be used in streaming mode"
-    return "best_of", lambda value, fields: message if value >= least and fields.get("stream") is True else None
+    words = "best_of cannot be used in streaming mode"
+    return check("best_of", (lambda value, fields: value < least or not streams(fields), words))
 
 
-def _several(value: Any, fields: Fields) -> str | None:
-    if not is_whole(value, UINT32):
-        return "n is not an unsigned integer"
-    if value == 0:
-        return "n value should be greater than 0"
-    return "n value cannot be greater than best_of" if value > fields.get("best_of", 1) else None
+_POSITIVE = range(1, UINT32.stop)
+# The graph's option `best_of_limit` at its default.
+_BEST_OF_LIMIT = 20
+IGNORE_EOS_LIMIT = 4000
 
+STREAM: tuple[Check, ...] = (
+    check(
+        "stream_options",
+        (lambda value, fields: streams(fields), "stream_options provided, but stream not set to true"),
+        (dict, "stream_options is not an object"),
+        (
+            lambda value, fields: isinstance(value.get("include_usage", False), bool),
+            "stream_options.include_usage is not a boolean",
+        ),
+        (
+            lambda value, fields: value.keys() <= {"include_usage"},
+            "Found unexpected stream options. Properties accepted in stream_options: include_usage",
+        ),
+    ),
+    _boolean("ignore_eos"),
+)
+_PENALTIES = (
+    _number("frequency_penalty", -2.0, 2.0),
+    _number("presence_penalty", -2.0, 2.0),
+    _number("repetition_penalty"),
+)
+_SAMPLING = (_number("length_penalty"), _number("temperature", 0.0, 2.0), _number("top_p", 0.0, 1.0))
+_TOP_K = (INT32, "top_k is not an integer")
+_BEAMS = (
+    check(
+        "include_stop_str_in_output",
+        (bool, "include_stop_str_in_output accepts values true or false"),
+        # "setting include_stop_str_in_output=false is invalid" with a stream.
+        (
+            lambda value, fields: value or not streams(fields),
+            "include_stop_str_in_output cannot be set to false if streaming is used",
+        ),
+    ),
+    check(
+        "best_of",
+        (UINT32, "best_of is not an unsigned integer"),
+        (_POSITIVE, "best_of value should be greater than 0"),
+        (range(_BEST_OF_LIMIT), f"best_of exceeds limit provided in graph config: {_BEST_OF_LIMIT}"),
+    ),
+)
+# Of the newer server.
+SAMPLING: tuple[Check, ...] = (
+    *_PENALTIES,
+    *_SAMPLING,
+    check(
+        "min_p",
+        (is_number, "min_p is not a valid number"),
+        (lambda value, fields: 0 <= value < 1, "min_p out of range [0.0, 1.0)"),
+    ),
+    check(
+        "top_k",
+        _TOP_K,
+        (lambda value, fields: value == -1 or value > 0, "top_k must be -1 (all tokens) or a positive integer"),
+    ),
+    check(
+        "seed",
+        (lambda value, fields: type(value) is int, "seed is not an integer"),
+        (UINT32, "seed out of range [0, 4294967295]"),
+    ),
+    _stop(16),
+    *_BEAMS,
+    # Any value at all.
+    _unstreamed(1),
+)
+SEVERAL = check(
+    "n",
+    (UINT32, "n is not an unsigned integer"),
+    (_POSITIVE, "n value should be greater than 0"),
+    (lambda value, fields: value <= fields.get("best_of", 1), "n value cannot be greater than best_of"),
+)
+SPECIAL = _boolean("skip_special_tokens", "{} is not a bool")
+TOOLS: tuple[Check, ...] = (("tool_choice", choice_fault), ("tools", tools_fault))
+_NOT_STREAMED = (
+    lambda value, fields: not (value and streams(fields)),
+    "logprobs are not supported in streaming mode.",
+)
+LOGPROBS = check("logprobs", (bool, "logprobs accepts values true or false"), _NOT_STREAMED)
+FORMAT = check("response_format", (dict, "response_format is not an object"))
+VARIABLES = check("chat_template_kwargs", (dict, "chat_template_kwargs must be an object"))
 
-def _assistant_tokens(value: object, fields: Fields) -> str | None:
-    # "Cannot be used with `assistant_confidence_threshold`."
-    if "assistant_confidence_threshold" in fields:
-        both = "num_assistant_tokens and assistant_confidence_threshold are mutually exclusive "
-        return both + "and cannot both be set."
-    fit = is_whole(value, UINT32) and value != 0
-    return None if fit else "num_assistant_tokens must be an unsigned integer greater than 0"
+# --- completions -----------------------------------------------------------------------------------------------------
 
-
-def _assistant_confidence(value: Any, fields: Fields) -> str | None:
-    if not is_number(value):
-        return "assistant_confidence_threshold must be a positive number"
-    return None if value > 0 else "assistant_confidence_threshold must be greater than 0"
-
-
-def _reads_texts(model: str, fields: Fields) -> str | None:
-    only = "VLM Servable does not support the /completions endpoint. Use /chat/completions or /responses."
-    return only if sees(model) else None
-
-
-def _prompt(model: str, fields: Fields) -> str | None:
-    prompt = fields.get("prompt", "")
+_PROMPT = (
     # "only single string prompt is currently supported"
-    if not isinstance(prompt, str):
-        return "prompt is not a string"
-    return None if prompt else "prompt is missing"
-
-
-def _logprobs(value: object, fields: Fields) -> str | None:
-    if value is None:
-        return None
-    if not is_whole(value, INT32):
-        return "logprobs accepts integer values"
-    return None if value == 1 else "accepted logprobs value is currently 1 only"
-
-
-def _streamed_logprobs(value: object, fields: Fields) -> str | None:
-    return "logprobs are not supported in streaming mode." if value and fields.get("stream") is True else None
-
-
-def _chat_logprobs(value: object, fields: Fields) -> str | None:
-    if not isinstance(value, bool):
-        return "logprobs accepts values true or false"
-    return _streamed_logprobs(value, fields)
-
-
-def _something_to_say(value: int, fields: Fields) -> str | None:
-    if value == 0 and fields.get("echo") is not True:
-        return "max_tokens value should be greater than 0 unless echo is set"
-    return None
-
+    check("prompt", (str, "prompt is not a string")),
+    check("model", (lambda model, fields: fields.get("prompt"), "prompt is missing")),
+    check(
+        "logprobs",
+        (lambda value, fields: value is None or is_whole(value, INT32), "logprobs accepts integer values"),
+        (lambda value, fields: value in (None, 1), "accepted logprobs value is currently 1 only"),
+    ),
+)
+_OUTPUT = (
+    _boolean("echo"),
+    check(
+        "max_tokens",
+        (
+            lambda value, fields: value or fields.get("echo") is True,
+            "max_tokens value should be greater than 0 unless echo is set",
+        ),
+    ),
+)
+COMPLETION_CHECKS: Mapping[Edition, tuple[Check, ...]] = {
+    "documented": (
+        *STREAM,
+        whole_limit("max_tokens"),
+        check(
+            "max_tokens",
+            # "If set to `true`, the maximum allowed `max_tokens` value is `4000`."
+            (
+                lambda value, fields: value <= IGNORE_EOS_LIMIT or fields.get("ignore_eos") is not True,
+                f"when ignore_eos is true max_tokens can not be greater than {IGNORE_EOS_LIMIT}",
+            ),
+        ),
+        *_PENALTIES,
+        _number("diversity_penalty"),
+        *_SAMPLING,
+        # "Must be in (0, 1]."
+        check("top_p", (lambda value, fields: value, "top_p out of range(0.0, 1.0)")),
+        check("top_k", _TOP_K),
+        check("seed", (UINT32, "seed is not an unsigned integer")),
+        _stop(4),
+        *_BEAMS,
+        # "default: `1`"
+        _unstreamed(2),
+        SEVERAL,
+        check(
+            "num_assistant_tokens",
+            # "Cannot be used with `assistant_confidence_threshold`."
+            (
+                lambda value, fields: "assistant_confidence_threshold" not in fields,
+                "num_assistant_tokens and assistant_confidence_threshold are mutually exclusive and cannot both be "
+                "set.",
+            ),
+            (_POSITIVE, "num_assistant_tokens must be an unsigned integer greater than 0"),
+        ),
+        check(
+            "assistant_confidence_threshold",
+            (is_number, "assistant_confidence_threshold must be a positive number"),
+            (lambda value, fields: value > 0, "assistant_confidence_threshold must be greater than 0"),
+        ),
+        *_PROMPT,
+        *_OUTPUT,
+    ),
+    "observed": (
+        check(
+            "model",
+            (
+                lambda model, fields: not sees(model),
+                "VLM Servable does not support the /completions endpoint. Use /chat/completions or /responses.",
+            ),
+        ),
+        *STREAM,
+        whole_limit("max_tokens"),
+        *SAMPLING,
+        SEVERAL,
+        SPECIAL,
+        FORMAT,
+        *_PROMPT,
+        check("logprobs", _NOT_STREAMED),
+        *_OUTPUT,
+    ),
+}
 
 # --- checks of the engine --------------------------------------------------------------------------------------------
 
@@ -227,79 +258,4 @@ ENGINE_CHECKS: Mapping[Edition, tuple[Check, ...]] = {
     "documented": (_positive("top_k"), _REPEATING),
     # The range check of top_p lets 0 through.
     "observed": (_positive("top_p"), _REPEATING),
-}
-
-# --- the tables ------------------------------------------------------------------------------------------------------
-
-STREAM: tuple[Check, ...] = (("stream_options", _stream_options), _boolean("ignore_eos"))
-
-_PENALTIES = (
-    _number("frequency_penalty", -2.0, 2.0),
-    _number("presence_penalty", -2.0, 2.0),
-    _number("repetition_penalty"),
-)
-
-_SAMPLING = (_number("length_penalty"), _number("temperature", 0.0, 2.0), _number("top_p", 0.0, 1.0))
-# "Must be in (0, 1]."
-_TOP_P: Check = ("top_p", lambda value, fields: None if value else "top_p out of range(0.0, 1.0)")
-_TOP_K = _integer("top_k", INT32, "top_k is not an integer")
-_BEAMS: tuple[Check, ...] = (("include_stop_str_in_output", _kept_stop), ("best_of", _best_of))
-
-_PROMPT: tuple[Check, ...] = (("model", _prompt), ("logprobs", _logprobs))
-_OUTPUT: tuple[Check, ...] = (_boolean("echo"), ("max_tokens", _something_to_say))
-
-# Of the newer server.
-SAMPLING: tuple[Check, ...] = (
-    *_PENALTIES,
-    *_SAMPLING,
-    ("min_p", _min_p),
-    _TOP_K,
-    ("top_k", _top_k),
-    ("seed", _seed),
-    _stop(16),
-    *_BEAMS,
-    # Any value at all.
-    _unstreamed(1),
-)
-
-SEVERAL: Check = ("n", _several)
-SPECIAL = _boolean("skip_special_tokens", "{} is not a bool")
-TOOLS: tuple[Check, ...] = (("tool_choice", choice_fault), ("tools", tools_fault))
-
-LOGPROBS: Check = ("logprobs", _chat_logprobs)
-FORMAT = _object("response_format", "response_format is not an object")
-VARIABLES = _object("chat_template_kwargs", "chat_template_kwargs must be an object")
-COMPLETION_CHECKS: Mapping[Edition, tuple[Check, ...]] = {
-    "documented": (
-        *STREAM,
-        whole_limit("max_tokens"),
-        ("max_tokens", _endless),
-        *_PENALTIES,
-        _number("diversity_penalty"),
-        *_SAMPLING,
-        _TOP_P,
-        _TOP_K,
-        _integer("seed", UINT32, "seed is not an unsigned integer"),
-        _stop(4),
-        *_BEAMS,
-        # "default: `1`"
-        _unstreamed(2),
-        SEVERAL,
-        ("num_assistant_tokens", _assistant_tokens),
-        ("assistant_confidence_threshold", _assistant_confidence),
-        *_PROMPT,
-        *_OUTPUT,
-    ),
-    "observed": (
-        ("model", _reads_texts),
-        *STREAM,
-        whole_limit("max_tokens"),
-        *SAMPLING,
-        SEVERAL,
-        SPECIAL,
-        FORMAT,
-        *_PROMPT,
-        ("logprobs", _streamed_logprobs),
-        *_OUTPUT,
-    ),
 }

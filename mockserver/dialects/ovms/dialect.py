@@ -5,7 +5,15 @@ from typing import Any
 
 from mockserver.core.dialects import Clients, Dialect, Operation, OperationHandler, Schemas, on_demand
 from mockserver.dialects.contracts import editions
-from mockserver.dialects.ovms.endpoints import CONFIG_PATH, RELOAD_PATH, below_roots, every_answer, unrouted
+from mockserver.dialects.ovms.endpoints import (
+    CONFIG_PATH,
+    RELOAD_PATH,
+    Graphs,
+    below_roots,
+    every_answer,
+    metrics,
+    unrouted,
+)
 from mockserver.dialects.ovms.errors import ERRORS, stream_error
 from mockserver.dialects.ovms.models import (
     MODELS,
@@ -105,7 +113,7 @@ OVMS = Dialect(
         _look(
             "metrics",
             ("/metrics",),
-            on_demand(f"{__package__}.metrics:publish"),
+            metrics,
             "Counts of the graphs, for Prometheus",
         )._replace(remembers=True),
     ),
@@ -119,7 +127,7 @@ OVMS = Dialect(
     realistic="ovms",
     preset_of=preset_of,
     prompt_caching=PROMPT_CACHING,
-    history=on_demand(f"{__package__}.metrics:Graphs"),
+    history=Graphs,
     # LiteLLM reaches the server as it does others that one hosts oneself.
     clients=Clients(native="/v3", openai="/v3", keys=("HOSTED_VLLM_API_KEY",), bases={"HOSTED_VLLM_API_BASE": "/v3"}),
     finish_reasons=("stop", "length", "tool_calls"),

@@ -1,8 +1,8 @@
-"""`POST /v3/embeddings` and `/v3/rerank` of graphs that embed and rank (vendor note 7)."""
+"""`POST /v3/embeddings` and `/v3/rerank` of graphs that embed and rank, and the token ids of texts (vendor note 7)."""
 
 import re
 from array import array
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from math import exp
 from typing import Any, NamedTuple
@@ -16,8 +16,9 @@ from mockserver.core.timeline import Reply, TokenTiming
 from mockserver.dialects.openai.embeddings import EmbeddingForm, embedding_request, embedding_rows, read_usage
 from mockserver.dialects.openai.read import text_prompt
 from mockserver.dialects.openai.replies import body_reply
-from mockserver.dialects.ovms.endpoints import enter
-from mockserver.dialects.ovms.errors import JSON, graph_fault
+from mockserver.dialects.ovms.endpoints import INT32, UINT32, Check, Fields, Must, check, enter, first_fault, is_whole
+from mockserver.dialects.ovms.errors import JSON, Kind, graph_fault
+from mockserver.model import tokens
 
 # The dimensions of a model's vectors, by a part of its name; the first that is found counts.
 _SIZES = (("minilm|small", 384), ("base|nomic|roberta|mpnet", 768), (r"(?<!\d)8b", 4096), (r"(?<!\d)4b", 2560))
@@ -119,3 +120,152 @@ def _scores(generation: Generation) -> list[float]:
     *documents, query = (embed(prompt.text, _COMPARED, key) for prompt in generation.request.prompts)
     logits = (_UNSURE + (_SURE - _UNSURE) * likeness(query, document) for document in documents)
     return array("f", [1 / (1 + exp(-logit)) for logit in logits]).tolist()
+
+
+# --- what they refuse ------------------------------------------------------------------------------------------------
+
+
+def refused_by(kind: Kind, fields: Fields) -> Refusal | None:
+    """Why a graph that embeds or ranks refuses a request; None if it accepts it."""
+    fault = first_fault(_CHECKS[kind], fields)
+    return None if fault is None else graph_fault(fault, graph=kind)
+
+
+def _texts(name: str) -> Check:
+    """A check of the field that has a text or several, each as it is or in tokens."""
+
+    def fault(model: str, fields: Fields) -> str | None:
+        if name not in fields:
+            return f"{name} field is required"
+        texts = fields[name]
+        if isinstance(texts, str):
+            return None
+        if not isinstance(texts, list):
+            return f"{name} should be string, array of strings or array of integers"
+        if not texts:
+            return f"{name} array should not be empty"
+        return next(filter(None, (_element_fault(each, type(texts[0]), name) for each in texts)), None)
+
+    return "model", fault
+
+
+def _element_fault(element: object, kind: type, name: str) -> str | None:
+    """What is wrong with an element (a text, a token or a list of tokens), given the kind of the first one."""
+    if element == []:
+        return f"inner arrays in {name} should not be empty"
+    if not isinstance(element, str | list) and not _is_int(element):
+        return f"every element in {name} array should be either string or int"
+    alike = type(element) is kind and (not isinstance(element, list) or all(map(_is_int, element)))
+    return None if alike else f"{name} must be homogeneous"
+
+
+def _is_int(value: object) -> bool:
+    return is_whole(value, INT32)
+
+
+def _document_fault(documents: Sequence[Any], fields: Fields) -> str | None:
+    for document in documents:
+        if not isinstance(document, str | dict):
+            return "documents array element is neither string nor object"
+        if type(document) is not type(documents[0]):
+            return "all documents have to be the same type (string or objects)"
+        if isinstance(document, str):
+            continue
+        for name in ("title", "text"):
+            if name not in document:
+                return f"document {name} field is missing"
+            if not isinstance(document[name], str):
+                return f"document {name} field have to be string"
+    return None
+
+
+def _optional(name: str, *rules: tuple[Must, str]) -> Check:
+    """A check of a field that may also be null."""
+    _, fault = check(name, *rules)
+    return name, lambda value, fields: None if value is None else fault(value, fields)
+
+
+_CHECKS: Mapping[Kind, tuple[Check, ...]] = {
+    "embeddings": (
+        _texts("input"),
+        check(
+            "encoding_format",
+            (str, "encoding_format should be string"),
+            (lambda form, fields: form in ("float", "base64"), "encoding_format should either base64 or float"),
+        ),
+    ),
+    "scores": (
+        check("model", (lambda model, fields: "query" in fields, "query field is missing in request")),
+        check("query", (str, "query is not a string")),
+        check("model", (lambda model, fields: "documents" in fields, "documents field is missing in request")),
+        check("documents", (list, "documents is not an array")),
+        ("documents", _document_fault),
+        _optional("top_n", (INT32, "top_n accepts integer values")),
+        _optional(
+            "rank_fields",
+            (list, "rank_fields is not an array"),
+            (
+                lambda names, fields: all(isinstance(name, str) for name in names),
+                "rank_fields array element is not a string",
+            ),
+        ),
+        _optional("return_documents", (bool, "return_documents accepts boolean values")),
+        _optional("max_chunks_per_doc", (INT32, "max_chunks_per_doc accepts integer values")),
+    ),
+}
+
+# --- tokenize --------------------------------------------------------------------------------------------------------
+
+# "MAX_LENGTH_LIMIT = 1000000", which "guards against unbounded allocation": here of all texts together.
+_LONGEST = 1_000_000
+# The padding token. The engine's own depends on the model.
+_PAD = tokens.EOS
+
+
+def _length_fault(length: int, fields: Fields) -> str | None:
+    text = fields["text"]
+    most = _LONGEST if isinstance(text, str) else max(_LONGEST // len(text), 1)
+    return f"max_length {length} exceeds the allowed limit of {most}" if length > most else None
+
+
+# In the server's order, except for texts that are token ids already: it refuses these last.
+_OF_TOKENS: tuple[Check, ...] = (
+    _texts("text"),
+    check(
+        "text",
+        (
+            lambda text, fields: isinstance(text, str) or isinstance(text[0], str),
+            "Input should be string or array of strings",
+        ),
+    ),
+    check(
+        "max_length",
+        (UINT32, "max_length should be unsigned integer"),
+        (lambda length, fields: length > 0, "max_length should be greater than 0"),
+    ),
+    ("max_length", _length_fault),
+    check("pad_to_max_length", (bool, "pad_to_max_length should be boolean")),
+    check("add_special_tokens", (bool, "add_special_tokens should be boolean")),
+    check(
+        "padding_side",
+        (str, "padding_side should be string, either left or right"),
+        (lambda side, fields: side in ("left", "right"), "padding_side should be either left or right"),
+    ),
+)
+
+
+def tokenized(fields: Fields, kind: Kind) -> Reply | Refusal:
+    """The token ids of a text or of several, by a graph of that kind."""
+    fault = first_fault(_OF_TOKENS, fields)
+    if fault is not None:
+        return graph_fault(fault, graph=kind)
+    texts = [fields["text"]] if isinstance(fields["text"], str) else fields["text"]
+    marked = fields.get("add_special_tokens", True)
+    begin, end = (tokens.BOS,) * marked, (tokens.EOS,) * (marked and kind == "embeddings")
+    lists = [(*begin, *tokens.encode(text), *end)[: fields.get("max_length")] for text in texts]
+    if fields.get("pad_to_max_length"):
+        length = fields.get("max_length", max(map(len, lists)))
+        filling = [(_PAD,) * (length - len(each)) for each in lists]
+        left = fields.get("padding_side") == "left"
+        lists = [(*more, *each) if left else (*each, *more) for each, more in zip(lists, filling, strict=True)]
+    return body_reply({"tokens": lists if len(lists) > 1 else lists[0]}, content_type=JSON)

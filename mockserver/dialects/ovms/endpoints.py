@@ -1,28 +1,39 @@
-"""How a request enters a graph: its body, its model, its path; and what is refused on the way (vendor notes 1 and 7).
-
-Graphs that do not generate text "do not look at the path": they require their own fields at every endpoint. Every path
-that ends with `tokenize` tokenizes, which is why this is here as well.
+"""How a request enters a graph: its body, its model, its path; what is refused on the way (vendor notes 1 and 7); and
+how each graph counts its requests, for Prometheus.
 """
 
 import json
+import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
+from itertools import accumulate
+from types import UnionType
 from typing import Any, NamedTuple
 
 from mockserver.core.calls import Call
-from mockserver.core.dialects import Edition, Model, RequestScope
+from mockserver.core.dialect_state import Progress, ServedResponse
+from mockserver.core.dialects import Edition, Model, RequestScope, on_demand
 from mockserver.core.failures import FailureKind, Refusal
 from mockserver.core.timeline import RawHeaders, Reply
 from mockserver.dialects.openai.read import json_object
 from mockserver.dialects.openai.replies import body_reply
-from mockserver.dialects.ovms.errors import JSON, Kind, graph_fault, not_json
+from mockserver.dialects.ovms.errors import JSON, Kind, graph_fault, is_of_graph, not_json
 from mockserver.dialects.ovms.models import kind_of
-from mockserver.model import tokens
+
+# --- fields ----------------------------------------------------------------------------------------------------------
 
 Fields = Mapping[str, Any]
 INT32 = range(-(2**31), 2**31)
 UINT32 = range(2**32)
 UINT64 = range(2**64)
+# The name of a field, and what is wrong with its value, given all fields: the server's message, None if all is well. It
+# is asked if the request has the field.
+Check = tuple[str, Callable[[Any, Fields], str | None]]
+# What the value of a field must be: of a type, an integer of a width, or what a function of it and of all fields says.
+Must = type | UnionType | range | Callable[[Any, Fields], object]
 
 
 def is_whole(value: object, width: range) -> bool:
@@ -30,9 +41,33 @@ def is_whole(value: object, width: range) -> bool:
     return type(value) is int and value in width
 
 
-def is_number(value: object) -> bool:
+def is_number(value: object, fields: Fields) -> bool:
     """Whether the server accepts a value as a number: a float, or an integer of 32 bits."""
     return type(value) is float or is_whole(value, INT32)
+
+
+def check(name: str, *rules: tuple[Must, str]) -> Check:
+    """A check of what a value must be, rule by rule, with the message if it is not."""
+
+    def fault(value: Any, fields: Fields) -> str | None:
+        for must, message in rules:
+            if isinstance(must, range):
+                fits: object = type(value) is int and value in must
+            else:
+                fits = isinstance(value, must) if isinstance(must, type | UnionType) else must(value, fields)
+            if not fits:
+                return message
+        return None
+
+    return name, fault
+
+
+def first_fault(checks: Iterable[Check], fields: Fields) -> str | None:
+    """The message of the first check that fails, None if none does."""
+    for name, fault in checks:
+        if name in fields and (message := fault(fields[name], fields)) is not None:
+            return message
+    return None
 
 
 # "B treats null as absent except ...".
@@ -181,11 +216,19 @@ def enter(call: Call, scope: RequestScope, kind: Kind) -> Admitted | Refusal:
     made = kind_of(admitted.fields["model"])
     if made != kind:
         return _wrong_endpoint(admitted.fields, made)
-    return admitted if kind == "texts" else _fields_fault(admitted.fields, kind) or admitted
+    return admitted if kind == "texts" else _refused_by(kind, admitted.fields) or admitted
+
+
+# Why a graph that does not generate text refuses a request; None if it accepts it. Loaded with the first one.
+_refused_by: Callable[[Kind, Fields], Refusal | None] = on_demand(f"{__package__}.embeddings:refused_by")
+_tokenized: Callable[[Fields, Kind], Reply | Refusal] = on_demand(f"{__package__}.embeddings:tokenized")
 
 
 def _wrong_endpoint(fields: Fields, kind: Kind) -> Refusal:
-    return _fields_fault(fields, kind) or graph_fault(_WRONG_ENDPOINT, stream=fields.get("stream") is True)
+    """The refusal of a request by a graph for another task. Graphs that do not generate text "do not look at the path":
+    they require their own fields at every endpoint."""
+    words = graph_fault(_WRONG_ENDPOINT, stream=fields.get("stream") is True)
+    return words if kind == "texts" else _refused_by(kind, fields) or words
 
 
 def unrouted(call: Call, scope: RequestScope, allowed: tuple[str, ...]) -> Reply | Refusal:
@@ -207,7 +250,7 @@ def unrouted(call: Call, scope: RequestScope, allowed: tuple[str, ...]) -> Reply
             return admitted
         kind = kind_of(admitted.fields["model"])
         if path.endswith("tokenize") and kind != "scores":
-            return _tokens(admitted.fields, kind)
+            return _tokenized(admitted.fields, kind)
         return _wrong_endpoint(admitted.fields, kind)
     # "POST on a GET-only route"; "methods other than GET/POST(/OPTIONS) 406, GET on a POST-only /v3 path 400". The
     # server treats HEAD as GET.
@@ -215,147 +258,132 @@ def unrouted(call: Call, scope: RequestScope, allowed: tuple[str, ...]) -> Reply
     return Refusal(FailureKind.WRONG_METHOD if known else FailureKind.UNKNOWN_PATH)
 
 
-# --- graphs of embeddings and scores ---------------------------------------------------------------------------------
+# --- metrics ---------------------------------------------------------------------------------------------------------
+
+# The labels of a series beside the name of the graph: their names, and their values in the order of the series.
+_LABELS = ("api", "interface", "method")
+Labels = tuple[str, ...]
+_V3, _KSERVE, _GRPC = ("V3", "REST"), ("KServe", "REST"), ("KServe", "gRPC")
+_STREAM, _UNARY, _PROBED = (*_V3, "Stream"), (*_V3, "Unary"), (*_KSERVE, "ModelReady")
+_OF_REQUESTS = (_STREAM, _UNARY, (*_KSERVE, "ModelInfer"), (*_GRPC, "ModelInferStream"), (*_GRPC, "ModelInfer"))
+_OF_PROBES = tuple((*api, method) for api in (_KSERVE, _GRPC) for method in ("ModelReady", "ModelMetadata"))
+_OF_TIMES = (("ModelInferStream",), ("ModelInfer",), ("Stream",), ("Unary",))
+# The metrics that tell of more than zeros.
+_ACCEPTED, _FAILED, _RESPONSES = "ovms_requests_accepted", "ovms_graph_error", "ovms_responses"
+_SUCCESS, _RUNNING, _TIMES = "ovms_requests_success", "ovms_current_graphs", "ovms_graph_processing_time_us"
+# Every graph has all series of these: their type and help, and their labels.
+_METRICS: tuple[tuple[str, str, str, tuple[Labels, ...]], ...] = (
+    (_ACCEPTED, "counter",
+     "Number of accepted requests which ended up inserting packet(s) into the MediaPipe graph.", _OF_REQUESTS),
+    ("ovms_requests_rejected", "counter",
+     "Number of rejected requests which did not end up being inserted into the MediaPipe graph.", _OF_REQUESTS),
+    (_FAILED, "counter", "Number of errors generated by the MediaPipe graph.", _OF_REQUESTS),
+    (_RESPONSES, "counter", "Number of responses generated the MediaPipe graph.", _OF_REQUESTS),
+    ("ovms_requests_fail", "counter", "Number of failed requests to a mediapipe.", _OF_PROBES),
+    (_SUCCESS, "counter", "Number of successful requests to a mediapipe.", _OF_PROBES),
+    (_RUNNING, "gauge", "Number of MediaPipe graphs in process.", ((),)),
+    (_TIMES, "histogram", "Time packet spent in the MediaPipe graph.", _OF_TIMES),
+)  # fmt: skip
+# "floor(10 x 1.8^i)", 33 of them, in microseconds.
+_BORDERS = tuple(math.floor(10 * 1.8**power) for power in range(33))
+
+_PROBE = "model_ready"
+# Requests may name any graph: so many have counts, and names of so many characters.
+_MOST_GRAPHS = 1_000
+_LONGEST_NAME = 500
+# The body of a refused request is read for the name of its graph; a longer one is not counted.
+_LONGEST_READ = 1 << 20
 
 
-def _fields_fault(fields: Fields, kind: Kind) -> Refusal | None:
-    """Why a graph that does not generate text refuses a request; None if it accepts it, or if it generates text."""
-    fault = _FAULTS[kind](fields) if kind in _FAULTS else None
-    return None if fault is None else graph_fault(fault, graph=kind)
+class Graphs:
+    """The counts of all graphs in a namespace, by metric, graph and labels; of `times`, which add up to a count in
+    microseconds, also how many there were up to each of _BORDERS, and beyond the last."""
+
+    operations: Mapping[str, bytes] = dict.fromkeys(
+        ("completions", "chat_completions", "responses", "embeddings", "rerank", "tokenize", _PROBE), b""
+    )
+
+    def __init__(self) -> None:
+        self.names = dict[str, None]()
+        self.counts = Counter[tuple[str, str, Labels]]()
+        self.times = dict[tuple[str, Labels], list[int]]()
+
+    def has_stored(self, id_: str) -> bool:
+        """Whether it has an answer with this id: it only counts them."""
+        return False
+
+    def begin(self, served: ServedResponse) -> Callable[[Progress], None] | None:
+        """Count a request that reaches a graph, and return what counts the end of its answer."""
+        name, labels = _graph_of(served)
+        if not name or len(name) > _LONGEST_NAME or (name not in self.names and len(self.names) >= _MOST_GRAPHS):
+            return None
+        self.names[name] = None
+        if labels is _PROBED:
+            self.counts[_SUCCESS, name, labels] += 1
+            return None
+        # "for V3 API, the LLM request is validated at graph node level meaning that packet creation always succeeds"
+        self.counts[_ACCEPTED, name, labels] += 1
+        self.counts[_RUNNING, name, ()] += 1
+        if served.refusal is not None:
+            self.counts[_FAILED, name, labels] += 1
+        return partial(self._end, name, labels, served)
+
+    def _end(self, name: str, labels: Labels, served: ServedResponse, extent: Progress) -> None:
+        """Count the responses that a graph has generated, and how long that took if it got to its end."""
+        self.counts[_RUNNING, name, ()] -= 1
+        if served.refusal is not None:
+            return
+        request, packets = served.request, min(extent.events, 1)
+        if request is not None and request.output.stream:
+            # The usage and [DONE] come in one packet with the last chunk.
+            packets = max(extent.events - 1 - request.output.include_usage, 0)
+        self.counts[_RESPONSES, name, labels] += packets
+        if extent.complete:
+            method, microseconds = labels[-1:], round(extent.seconds * 1e6)
+            self.counts[_TIMES, name, method] += microseconds
+            times = self.times.setdefault((name, method), [0] * (len(_BORDERS) + 1))
+            times[bisect_left(_BORDERS, microseconds)] += 1
 
 
-def _embedding_fault(fields: Fields) -> str | None:
-    fault, form = _texts_fault(fields, "input"), fields.get("encoding_format", "float")
-    if fault is not None:
-        return fault
-    if not isinstance(form, str):
-        return "encoding_format should be string"
-    return None if form in ("float", "base64") else "encoding_format should either base64 or float"
+def _graph_of(served: ServedResponse) -> tuple[str, Labels]:
+    """The graph that a request has reached, and how; no name if it has reached none, like one that a fault refuses."""
+    request, refusal = served.request, served.refusal
+    if served.operation == _PROBE:
+        return "" if refusal is not None else served.scope.variables["id"].partition("/versions/")[0], _PROBED
+    if served.status >= 400 if refusal is None else not is_of_graph(refusal):
+        return "", _UNARY
+    if request is not None:
+        return request.model, _STREAM if request.output.stream else _UNARY
+    body = served.call.body
+    fields = json_object(body) if len(body) <= _LONGEST_READ else {}
+    name = "" if isinstance(fields, Refusal) else fields.get("model")
+    return name if isinstance(name, str) else "", _STREAM if refusal is not None and refusal.streamed else _UNARY
 
 
-def _texts_fault(fields: Fields, name: str) -> str | None:
-    """What is wrong with the field of that name, which has a text or several, each as it is or in tokens."""
-    if name not in fields:
-        return f"{name} field is required"
-    texts = fields[name]
-    if isinstance(texts, str):
-        return None
-    if not isinstance(texts, list):
-        return f"{name} should be string, array of strings or array of integers"
-    if not texts:
-        return f"{name} array should not be empty"
-    return next(filter(None, (_element_fault(each, type(texts[0]), name) for each in texts)), None)
+def metrics(call: Call, scope: RequestScope) -> Reply:
+    """The counts of all graphs on offer, and of others that have been asked, for Prometheus."""
+    graphs = scope.history if isinstance(scope.history, Graphs) else Graphs()
+    return body_reply("".join(_lines(graphs, scope)).encode(), content_type=b"text/plain")
 
 
-def _element_fault(element: object, kind: type, name: str) -> str | None:
-    """What is wrong with an element (a text, a token or a list of tokens), given the kind of the first one."""
-    if element == []:
-        return f"inner arrays in {name} should not be empty"
-    if not isinstance(element, str | list) and not _is_int(element):
-        return f"every element in {name} array should be either string or int"
-    alike = type(element) is kind and (not isinstance(element, list) or all(map(_is_int, element)))
-    return None if alike else f"{name} must be homogeneous"
+def _lines(graphs: Graphs, scope: RequestScope) -> Iterator[str]:
+    """All lines, as the server's library for Prometheus writes them."""
+    names = tuple(dict.fromkeys((*(model.id for model in scope.models), *graphs.names)))
+    for metric, kind, help, series in _METRICS:
+        yield f"# HELP {metric} {help}\n# TYPE {metric} {kind}\n"
+        for name in names:
+            for values in series:
+                labels = (*zip(_LABELS[-len(values) :], values, strict=False), ("name", name))
+                written = ",".join(f'{key}="{_escaped(value)}"' for key, value in labels)
+                count = graphs.counts[metric, name, values]
+                if kind != "histogram":
+                    yield f"{metric}{{{written}}} {count}\n"
+                    continue
+                upto = [*accumulate(graphs.times.get((name, values), [0] * (len(_BORDERS) + 1)))]
+                yield f"{metric}_count{{{written}}} {upto[-1]}\n{metric}_sum{{{written}}} {count}\n"
+                for border, times in zip((*_BORDERS, "+Inf"), upto, strict=True):
+                    yield f'{metric}_bucket{{{written},le="{border}"}} {times}\n'
 
 
-def _is_int(value: object) -> bool:
-    return is_whole(value, INT32)
-
-
-def _scoring_fault(fields: Fields) -> str | None:
-    if "query" not in fields:
-        return "query field is missing in request"
-    if not isinstance(fields["query"], str):
-        return "query is not a string"
-    if "documents" not in fields:
-        return "documents field is missing in request"
-    documents: list[Any] = fields["documents"]
-    if not isinstance(documents, list):
-        return "documents is not an array"
-    for document in documents:
-        if (fault := _document_fault(document, type(documents[0]))) is not None:
-            return fault
-    # These may also be null.
-    options = ((message, accepts(fields[name])) for name, accepts, message in _OPTIONS if fields.get(name) is not None)
-    return next((message for message, fit in options if not fit), None)
-
-
-def _document_fault(document: object, kind: type) -> str | None:
-    if not isinstance(document, str | dict):
-        return "documents array element is neither string nor object"
-    if type(document) is not kind:
-        return "all documents have to be the same type (string or objects)"
-    if isinstance(document, str):
-        return None
-    for name in ("title", "text"):
-        if name not in document:
-            return f"document {name} field is missing"
-        if not isinstance(document[name], str):
-            return f"document {name} field have to be string"
-    return None
-
-
-_OPTIONS: tuple[tuple[str, Callable[[Any], bool], str], ...] = (
-    ("top_n", _is_int, "top_n accepts integer values"),
-    ("rank_fields", lambda value: isinstance(value, list), "rank_fields is not an array"),
-    (
-        "rank_fields",
-        lambda value: all(isinstance(each, str) for each in value),
-        "rank_fields array element is not a string",
-    ),
-    ("return_documents", lambda value: isinstance(value, bool), "return_documents accepts boolean values"),
-    ("max_chunks_per_doc", _is_int, "max_chunks_per_doc accepts integer values"),
-)
-
-_FAULTS: Mapping[Kind, Callable[[Fields], str | None]] = {"embeddings": _embedding_fault, "scores": _scoring_fault}
-
-# --- tokenize --------------------------------------------------------------------------------------------------------
-
-# "MAX_LENGTH_LIMIT = 1000000", which "guards against unbounded allocation": here of all texts together.
-_LONGEST = 1_000_000
-# The padding token. The engine's own depends on the model.
-_PAD = tokens.EOS
-
-
-def _tokens(fields: Fields, kind: Kind) -> Reply | Refusal:
-    fault = _tokens_fault(fields)
-    if fault is not None:
-        return graph_fault(fault, graph=kind)
-    texts = [fields["text"]] if isinstance(fields["text"], str) else fields["text"]
-    marked = fields.get("add_special_tokens", True)
-    begin, end = (tokens.BOS,) * marked, (tokens.EOS,) * (marked and kind == "embeddings")
-    lists = [(*begin, *tokens.encode(text), *end)[: fields.get("max_length")] for text in texts]
-    if fields.get("pad_to_max_length"):
-        lists = _padded(lists, fields)
-    return body_reply({"tokens": lists if len(lists) > 1 else lists[0]}, content_type=JSON)
-
-
-def _padded(lists: Sequence[tuple[int, ...]], fields: Fields) -> list[tuple[int, ...]]:
-    """The lists, padded to the requested length, or to that of the longest."""
-    length = fields.get("max_length", max(map(len, lists)))
-    filling = [(_PAD,) * (length - len(each)) for each in lists]
-    if fields.get("padding_side") == "left":
-        return [(*more, *each) for each, more in zip(lists, filling, strict=True)]
-    return [(*each, *more) for each, more in zip(lists, filling, strict=True)]
-
-
-def _tokens_fault(fields: Fields) -> str | None:
-    """What is wrong, in the server's order, except for texts that are token ids already: it refuses these last."""
-    fault = _texts_fault(fields, "text")
-    if fault is not None:
-        return fault
-    text, length, side = fields["text"], fields.get("max_length", 1), fields.get("padding_side", "right")
-    if not isinstance(text, str) and not isinstance(text[0], str):
-        return "Input should be string or array of strings"
-    if not is_whole(length, UINT32):
-        return "max_length should be unsigned integer"
-    if length == 0:
-        return "max_length should be greater than 0"
-    most = _LONGEST if isinstance(text, str) else max(_LONGEST // len(text), 1)
-    if length > most:
-        return f"max_length {length} exceeds the allowed limit of {most}"
-    for name in ("pad_to_max_length", "add_special_tokens"):
-        if not isinstance(fields.get(name, False), bool):
-            return f"{name} should be boolean"
-    if not isinstance(side, str):
-        return "padding_side should be string, either left or right"
-    return None if side in ("left", "right") else "padding_side should be either left or right"
+def _escaped(text: str) -> str:
+    return text.replace("\\", "\\\\").replace("\n", "\\n").replace('"', '\\"')

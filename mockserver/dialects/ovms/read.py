@@ -12,7 +12,7 @@ from mockserver.core.generation import Effort, GenerationRequest, Limits, Output
 from mockserver.dialects.openai.read import chat_prompt, image_urls, stop_texts, with_images
 from mockserver.dialects.ovms import checks
 from mockserver.dialects.ovms.chat_templates import template_of, variables_fault
-from mockserver.dialects.ovms.endpoints import Admitted, Fields, enter, without_nulls
+from mockserver.dialects.ovms.endpoints import Admitted, Check, Fields, enter, first_fault, without_nulls
 from mockserver.dialects.ovms.errors import graph_fault
 from mockserver.dialects.ovms.guided_generation import Function, offered, read_choice, read_format, read_tools
 from mockserver.dialects.ovms.models import EFFORTS, sees, thinking
@@ -162,7 +162,7 @@ def _a_token_to_say(value: object, fields: Fields) -> str | None:
     return "max_tokens value should be greater than 0" if most == 0 else None
 
 
-_CHAT_CHECKS: tuple[checks.Check, ...] = (
+_CHAT_CHECKS: tuple[Check, ...] = (
     *checks.STREAM,
     checks.whole_limit("max_tokens"),
     *checks.SAMPLING,
@@ -193,7 +193,7 @@ _PARSED, _AUTO, _NOTHING = OvmsOptions(parsed=True), ToolChoice(), dict[str, Any
 _NO_STOPS, _NO_WINDOW = Stops(), 131_072
 
 
-def accept(call: Call, scope: RequestScope, table: Iterable[checks.Check]) -> Admitted | Refusal:
+def accept(call: Call, scope: RequestScope, table: Iterable[Check]) -> Admitted | Refusal:
     """The fields of a request that pass a table of checks, with its model; or why it is refused, by server or graph."""
     admitted = enter(call, scope, "texts")
     if isinstance(admitted, Refusal):
@@ -201,7 +201,7 @@ def accept(call: Call, scope: RequestScope, table: Iterable[checks.Check]) -> Ad
     fields = admitted.fields
     if None in fields.values():
         fields = without_nulls(fields, scope.edition)
-    fault = checks.first_fault(table, fields)
+    fault = first_fault(table, fields)
     return Admitted(fields, admitted.model) if fault is None else _refused(fault, fields)
 
 
@@ -248,7 +248,7 @@ def _request(
         return _refused(message, fields, FailureKind.CONTEXT_LENGTH)
     sampling = _USUAL[edition]
     if not _SAMPLING_FIELDS.isdisjoint(fields):
-        fault = checks.first_fault(checks.ENGINE_CHECKS[edition], fields)
+        fault = first_fault(checks.ENGINE_CHECKS[edition], fields)
         if fault is not None:
             return _refused(fault, fields)
         sampling = _read_sampling(fields, edition)

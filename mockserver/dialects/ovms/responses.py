@@ -32,7 +32,7 @@ from mockserver.dialects.openai.responses.flavour import (
 from mockserver.dialects.openai.responses.items import messages_of
 from mockserver.dialects.openai.streams import DONE
 from mockserver.dialects.ovms import checks
-from mockserver.dialects.ovms.endpoints import UINT32, Fields, is_whole
+from mockserver.dialects.ovms.endpoints import UINT32, Check, Fields, is_whole
 from mockserver.dialects.ovms.errors import JSON, STREAM_HEADERS, own_words
 from mockserver.dialects.ovms.guided_generation import chosen_tool, offered
 from mockserver.dialects.ovms.models import EFFORTS
@@ -152,7 +152,7 @@ def _reasoning_fault(value: Any, fields: Fields) -> str | None:
     return None if effort in EFFORTS else "reasoning.effort must be one of: low, medium, high"
 
 
-_CHECKS: tuple[checks.Check, ...] = (
+_CHECKS: tuple[Check, ...] = (
     *checks.STREAM,
     *checks.SAMPLING,
     checks.SPECIAL,
