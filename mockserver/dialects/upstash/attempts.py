@@ -85,15 +85,15 @@ def callback(
     return QueuedMessage(
         id=f"msg_{digits(63, message.id, kind, retried)}",
         url=to.url,
-        options=to.options,
+        # It has the body and the headers of its source in its own body.
+        options=to.options._replace(
+            label=message.options.label, redact_fields=("body",) if message.options.redact_fields else ()
+        ),
         body=orjson.dumps(_report(message, outcome, retried, dead)),
         created=now,
         due=now + to.options.delay,
-        labels=message.labels,
         source=message.id,
         token=message.token,
-        # It has the body and the headers of its source in its own body.
-        redacted=("body",) if message.redacted else (),
     )
 
 

@@ -60,7 +60,7 @@ _TEXTS: Mapping[str, Callable[[QueuedMessage], Iterable[str | None]]] = {
     "host": lambda message: (urlsplit(message.url).netloc, urlsplit(message.url).hostname),
     "path": lambda message: (urlsplit(message.url).path,),
     "queueName": lambda message: (message.queue,),
-    "label": lambda message: message.labels,
+    "label": lambda message: message.options.label,
     "api": lambda message: (message.api,),
     "callerIp": lambda message: (CALLER_IP,),
     "callerIP": lambda message: (CALLER_IP,),
@@ -196,16 +196,13 @@ def _again(call: Call, scope: RequestScope, dead: Sequence[DeadLetter]) -> list[
     fields, orders = by_name(call.headers.raw), []
     for each in dead:
         message, now = each.message, call.received_at
-        asked = read_options(fields, message.options)
+        options = read_options(fields, message.options)
         identity = derive(scope.identity, "again", each.id)
         again = message._replace(
             id=f"msg_{digits(63, identity, store_of(scope).copies(identity))}",
-            options=asked.options,
+            options=options,
             created=now,
-            due=now + asked.options.delay,
-            callback=asked.callback or message.callback,
-            failure_callback=asked.failure_callback or message.failure_callback,
-            redacted=asked.redacted or message.redacted,
+            due=now + options.delay,
         )
         orders.append((Publish(again, identity), DropDeadLetters((each.id,))))
     return orders

@@ -245,9 +245,9 @@ class MessageStore:
         entry = self._entries.get(task.message)
         if entry is None or entry.due is not None:
             return
-        message, retried = entry.message, entry.retried
-        if message.callback is not None:
-            self._add(callback(message, message.callback, outcome, retried, now), entry.queue, now)
+        message, options, retried = entry.message, entry.message.options, entry.retried
+        if options.callback is not None:
+            self._add(callback(message, options.callback, outcome, retried, now), entry.queue, now)
         if is_delivered(outcome):
             self._note("DELIVERED", entry, now)
             self._end(entry, now)
@@ -261,8 +261,8 @@ class MessageStore:
             return
         self._note("FAILED", entry, now, outcome)
         dead = self._add_dead_letter(message, outcome, now)
-        if message.failure_callback is not None:
-            report = callback(message, message.failure_callback, outcome, retried, now, dead)
+        if options.failure_callback is not None:
+            report = callback(message, options.failure_callback, outcome, retried, now, dead)
             self._add(report, entry.queue, now)
         self._end(entry, now)
 

@@ -48,19 +48,6 @@ _FREE_RETRIES, _FREE_DELAY = 5, 604_800
 _QUEUE_NAME = re.compile(r"[A-Za-z0-9._-]{1,200}")
 
 
-class PublishOptions(NamedTuple):
-    """Everything that the headers of a request to publish say. `not_before` is a Unix time."""
-
-    options: Options
-    not_before: float | None = None
-    callback: Callback | None = None
-    failure_callback: Callback | None = None
-    deduplication_id: str | None = None
-    is_content_based: bool = False
-    labels: tuple[str, ...] = ()
-    redacted: tuple[str, ...] = ()
-
-
 class _Parcel(NamedTuple):
     """What one message is made of, before it is checked."""
 
@@ -125,7 +112,7 @@ def _accepted(
     return Publish(_message(id, parcel, asked, call.received_at, owner), identity, key), {"messageId": id}
 
 
-def _checked(parcel: _Parcel) -> PublishOptions:
+def _checked(parcel: _Parcel) -> Options:
     """What the headers of a message say. Raises RefusedError also for what else of it is not valid."""
     if parcel.queue is not None:
         checked_name(parcel.queue)
@@ -134,7 +121,7 @@ def _checked(parcel: _Parcel) -> PublishOptions:
     if sum(len(name) + len(value) for name, value in parcel.fields.items()) > _LONGEST_HEADERS:
         raise refused("headers are too large")
     asked = read_options(parcel.fields)
-    if parcel.queue is not None and (asked.options.delay or asked.not_before is not None):
+    if parcel.queue is not None and (asked.delay or asked.not_before is not None):
         # The words are recorded.
         raise refused("Upstash-Not-Before/Upstash-Delay can not be used with enqueue")
     if parcel.destination != LLM:
@@ -160,45 +147,41 @@ def checked_name(name: object) -> str:
     raise refused("invalid queue name: it can only contain alphanumeric characters, hyphens, periods, and underscores")
 
 
-def _within_quotas(asked: PublishOptions, now: float) -> None:
+def _within_quotas(asked: Options, now: float) -> None:
     """Raises QuotaExceededError for more than a free account may ask for."""
-    if asked.options.retries > _FREE_RETRIES:
+    if asked.retries > _FREE_RETRIES:
         raise QuotaExceededError("maxRetries", _FREE_RETRIES)
-    delay = asked.options.delay if asked.not_before is None else asked.not_before - now
+    delay = asked.delay if asked.not_before is None else asked.not_before - now
     if delay > _FREE_DELAY:
         raise QuotaExceededError("maxDelay", _FREE_DELAY)
 
 
-def _message(id: str, parcel: _Parcel, asked: PublishOptions, now: float, owner: str) -> QueuedMessage:
+def _message(id: str, parcel: _Parcel, asked: Options, now: float, owner: str) -> QueuedMessage:
     is_llm = parcel.destination == LLM
     # "When both Upstash-Not-Before and Upstash-Delay headers are provided, Upstash-Not-Before will take precedence."
-    due = now + asked.options.delay if asked.not_before is None else max(float(asked.not_before), now)
+    due = now + asked.delay if asked.not_before is None else max(float(asked.not_before), now)
     return QueuedMessage(
         id=id,
         url=_LLM_URL if is_llm else parcel.destination,
-        options=asked.options._replace(method="POST") if is_llm else asked.options,
+        options=asked._replace(method="POST") if is_llm else asked,
         body=parcel.body,
         created=now,
         due=due,
-        callback=asked.callback,
-        failure_callback=asked.failure_callback,
         queue=parcel.queue,
-        labels=asked.labels,
-        redacted=asked.redacted,
         api="llm" if is_llm else None,
         token=owner,
     )
 
 
-def _key(parcel: _Parcel, asked: PublishOptions, owner: str) -> str | None:
+def _key(parcel: _Parcel, asked: Options, owner: str) -> str | None:
     """By what a message is known as a duplicate of one of the same publisher; None if it may have duplicates."""
     if asked.deduplication_id is not None:
         content: tuple[object, ...] = (owner, asked.deduplication_id)
         return f"id {fingerprint(repr(content).encode())}"
-    if not asked.is_content_based:
+    if not asked.content_based_deduplication:
         return None
     # "Destination [...] Body [...] the Content-Type header and all headers, that you forwarded"
-    content = (owner, parcel.destination, parcel.queue, sorted(asked.options.headers))
+    content = (owner, parcel.destination, parcel.queue, sorted(asked.headers))
     return f"content {fingerprint(repr(content).encode() + parcel.body)}"
 
 
@@ -300,7 +283,14 @@ def _flag(text: str) -> bool:
     return text.lower() in _TRUE
 
 
-def _redacted(text: str) -> tuple[str, ...]:
+def _deduplication_id(text: str) -> str:
+    if ":" in text:
+        # The words are recorded.
+        raise refused("DeduplicationId cannot contain ':'")
+    return text
+
+
+def _redact_fields(text: str) -> tuple[str, ...]:
     """The fields to redact: `body`, `header` for all headers, and `header[name]`, names in lower case.
 
     The page has `headers` for what the SDKs send as `header`.
@@ -324,7 +314,7 @@ def _checked_url(text: str) -> str:
     return text
 
 
-# How each field of the options is read; its header has hyphens.
+# How each field of the options is read; its header has hyphens. Some are of messages, but not of callbacks.
 _OPTIONS: Mapping[str, Callable[[str], Any]] = {
     "method": _method,
     "retries": _whole(_MOST_RETRIES),
@@ -332,9 +322,17 @@ _OPTIONS: Mapping[str, Callable[[str], Any]] = {
     "timeout": lambda text: min(duration(text), LONGEST_TIMEOUT),
     "delay": _delay,
 }
+_OF_MESSAGES: Mapping[str, Callable[[str], Any]] = {
+    "deduplication_id": _deduplication_id,
+    **_OPTIONS,
+    "not_before": _whole(_LATEST),
+    "content_based_deduplication": _flag,
+    "label": lambda text: tuple(label.strip() for label in text.split(",") if label.strip()),
+    "redact_fields": _redact_fields,
+}
 
 
-def read_options(fields: Mapping[str, str], usual: Options | None = None) -> PublishOptions:
+def read_options(fields: Mapping[str, str], usual: Options | None = None) -> Options:
     """What headers ask for, whose names are in lower case; `usual` are the options of those that are absent.
 
     Raises RefusedError, also for a feature that is absent: to deliver at once what was to be held back would be wrong.
@@ -344,20 +342,11 @@ def read_options(fields: Mapping[str, str], usual: Options | None = None) -> Pub
         if feature is not None and value.strip():
             where = "Upstash's own local server has: npx @upstash/qstash-cli dev"
             raise refused(f"{canonical(name)} header: mockserver has no {feature}, which {where}")
-    # The words are recorded.
-    if ":" in fields.get("upstash-deduplication-id", ""):
-        raise refused("DeduplicationId cannot contain ':'")
     content_type = (("Content-Type", fields["content-type"]),) if fields.get("content-type") else ()
-    options = _options(fields, "upstash-", usual or Options(headers=content_type))
-    return PublishOptions(
-        options,
-        _read(fields, "upstash-not-before", _whole(_LATEST)),
-        _callback(fields, "upstash-callback", options),
-        _callback(fields, "upstash-failure-callback", options),
-        fields.get("upstash-deduplication-id") or None,
-        bool(_read(fields, "upstash-content-based-deduplication", _flag)),
-        tuple(label.strip() for label in fields.get("upstash-label", "").split(",") if label.strip()),
-        _read(fields, "upstash-redact-fields", _redacted) or (),
+    options = _options(fields, "upstash-", usual or Options(headers=content_type), _OF_MESSAGES)
+    return options._replace(
+        callback=_callback(fields, "upstash-callback", options) or options.callback,
+        failure_callback=_callback(fields, "upstash-failure-callback", options) or options.failure_callback,
     )
 
 
@@ -370,11 +359,13 @@ def _callback(fields: Mapping[str, str], name: str, source: Options) -> Callback
     usual = Options(
         headers=(("Content-Type", "application/json"),), retries=source.retries, retry_delay=source.retry_delay
     )
-    return Callback(to, _options(fields, f"{name}-", usual))
+    return Callback(to, _options(fields, f"{name}-", usual, _OPTIONS))
 
 
-def _options(fields: Mapping[str, str], prefix: str, usual: Options) -> Options:
-    given = {field: _read(fields, f"{prefix}{field.replace('_', '-')}", read) for field, read in _OPTIONS.items()}
+def _options(
+    fields: Mapping[str, str], prefix: str, usual: Options, readers: Mapping[str, Callable[[str], Any]]
+) -> Options:
+    given = {field: _read(fields, f"{prefix}{field.replace('_', '-')}", read) for field, read in readers.items()}
     set_here = {field: value for field, value in given.items() if value is not None}
     forward = f"{prefix}forward-"
     forwarded = {

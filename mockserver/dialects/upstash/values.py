@@ -21,7 +21,12 @@ _USUAL_RETRIES = 3
 
 
 class Options(NamedTuple):
-    """How a request is delivered: `headers` go with it, times are in seconds, `retry_delay` is an expression."""
+    """How a message is delivered, or a callback: `headers` go with it, times are in seconds, `retry_delay` is an
+    expression.
+
+    What follows `delay` is of messages alone. `not_before` is a Unix time; `redact_fields` are those that answers do
+    not show: `body`, `header` or `header[name]`, the name in lower case.
+    """
 
     method: str = "POST"
     headers: Fields = ()
@@ -29,6 +34,19 @@ class Options(NamedTuple):
     retry_delay: str | None = None
     timeout: float = LONGEST_TIMEOUT
     delay: float = 0.0
+    not_before: float | None = None
+    callback: "Callback | None" = None
+    failure_callback: "Callback | None" = None
+    deduplication_id: str | None = None
+    content_based_deduplication: bool = False
+    label: tuple[str, ...] = ()
+    redact_fields: tuple[str, ...] = ()
+
+    @property
+    def callbacks(self) -> "dict[str, Callback]":
+        """Both callbacks, by the names that QStash's JSON has for them."""
+        both = {"callback": self.callback, "failureCallback": self.failure_callback}
+        return {name: each for name, each in both.items() if each is not None}
 
 
 class Callback(NamedTuple):
@@ -44,7 +62,6 @@ class QueuedMessage(NamedTuple):
     - `api`: that of QStash's own which it is for, if it is for none of an application.
     - `token`: of its publisher, to whom alone it is shown, and whom the model's quotas charge.
     - `source`: the message whose outcome it reports, if it is a callback.
-    - `redacted`: what answers do not show: `body`, `header` or `header[name]`, the name in lower case.
     """
 
     id: str
@@ -53,14 +70,10 @@ class QueuedMessage(NamedTuple):
     body: bytes = b""
     created: float = 0.0
     due: float = 0.0
-    callback: Callback | None = None
-    failure_callback: Callback | None = None
     queue: str | None = None
-    labels: tuple[str, ...] = ()
     api: str | None = None
     token: str = ""
     source: str | None = None
-    redacted: tuple[str, ...] = ()
 
 
 class DeadLetter(NamedTuple):
@@ -90,10 +103,9 @@ _OVERHEAD = 1_000
 
 def size_of(message: QueuedMessage, outcome: WebhookResult | None = None) -> int:
     """How many bytes a message takes, about, and with it the outcome of an attempt."""
-    told = outcome or WebhookResult()
-    callbacks = [each for each in (message.callback, message.failure_callback) if each is not None]
+    told, callbacks = outcome or WebhookResult(), message.options.callbacks.values()
     headers = (message.options.headers, told.headers, *(each.options.headers for each in callbacks))
-    texts = (message.url, message.token, message.body, told.body, told.error, *message.labels)
+    texts = (message.url, message.token, message.body, told.body, told.error, *message.options.label)
     fields = sum(len(name) + len(value) for each in headers for name, value in each)
     return _OVERHEAD + fields + sum(map(len, texts)) + sum(len(each.url) for each in callbacks)
 
@@ -220,7 +232,7 @@ def dead_view(dead: DeadLetter) -> dict[str, Any]:
 def event_view(event: LogEvent) -> dict[str, Any]:
     """A log entry."""
     message, outcome = _redacted(event.message), event.outcome
-    body = message.body.decode() if "body" in message.redacted else _base64(message.body)
+    body = message.body.decode() if "body" in message.options.redact_fields else _base64(message.body)
     return {
         "time": in_milliseconds(event.time),
         "messageId": message.id,
@@ -257,15 +269,14 @@ def _failure(outcome: WebhookResult) -> dict[str, Any]:
 
 def _redacted(message: QueuedMessage) -> QueuedMessage:
     """The message as answers show it: "REDACTED:<SHA256>" in place of what its publisher wants to be kept secret."""
-    if not message.redacted:
+    redacted = message.options.redact_fields
+    if not redacted:
         return message
     headers = tuple(
-        (name, _hashed(value.encode()))
-        if "header" in message.redacted or f"header[{name.lower()}]" in message.redacted
-        else (name, value)
+        (name, _hashed(value.encode()) if "header" in redacted or f"header[{name.lower()}]" in redacted else value)
         for name, value in message.options.headers
     )
-    body = _hashed(message.body).encode() if message.body and "body" in message.redacted else message.body
+    body = _hashed(message.body).encode() if message.body and "body" in redacted else message.body
     return message._replace(body=body, options=message.options._replace(headers=headers))
 
 
@@ -286,14 +297,14 @@ def _content(name: str, body: bytes) -> dict[str, str]:
 def _callbacks(message: QueuedMessage, headers: str) -> dict[str, Any]:
     """Both callbacks, and under their names with the suffix `headers` what goes with them."""
     found: dict[str, Any] = {}
-    for name, each in (("callback", message.callback), ("failureCallback", message.failure_callback)):
-        if each is not None:
-            found |= {name: each.url, f"{name}{headers}": values_by_name(each.options.headers)}
+    for name, each in message.options.callbacks.items():
+        found |= {name: each.url, f"{name}{headers}": values_by_name(each.options.headers)}
     return found
 
 
 def _labels(message: QueuedMessage) -> dict[str, Any]:
-    return {"label": message.labels[0], "labels": list(message.labels)} if message.labels else {}
+    labels = message.options.label
+    return {"label": labels[0], "labels": list(labels)} if labels else {}
 
 
 def _given(**values: str | None) -> dict[str, str]:
