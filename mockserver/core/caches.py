@@ -159,6 +159,10 @@ class Bounded(Generic[Key, Item]):
             self._held -= self._weigh(oldest)
             self._forgotten(oldest)
 
+    def replace(self, key: Key, item: Item) -> None:
+        """Put another item of the same weight under a key that there is."""
+        self._items[key] = item
+
     def remove(self, key: Key) -> Item | None:
         """Remove the item under a key, if there is one, and return it."""
         item = self._items.pop(key, None)

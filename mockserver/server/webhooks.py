@@ -113,7 +113,7 @@ class _Dispatcher:
     async def _make(self, task: WebhookRequest) -> None:
         """Make a request, and report its outcome."""
         deliveries, began = self._namespace.deliveries, self.clock.now()
-        delivery = None if task.is_internal else deliveries.begin(self._dialect.name, task, began + self._epoch)
+        number = None if task.is_internal else deliveries.begin(self._dialect.name, task, began + self._epoch)
         try:
             outcome = await self._outcome(task, began + task.timeout)
         except TimeoutError:
@@ -131,8 +131,8 @@ class _Dispatcher:
         except Exception as error:
             log.error("an error in mockserver itself, after a request to %s", task.url, exc_info=error)
         # What follows is settled by now, so that whoever waits for the delivery can advance the clock.
-        if delivery is not None:
-            deliveries.end(delivery, outcome, now - began)
+        if number is not None:
+            deliveries.end(number, outcome, now - began)
             if outcome.status is None:
                 log.info("not delivered to %s: %s", task.url, outcome.error)
             else:

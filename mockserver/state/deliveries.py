@@ -1,12 +1,10 @@
 """What the dialects of a namespace send by themselves: their webhook queues, and a record of each request to an
 application.
 
-`Delivered` is a delivery as tests and the admin API see it. Requests that the server answers itself are not recorded
-here: they are exchanges in the journal.
+Requests that the server answers itself are not recorded here: they are exchanges in the journal.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from mockserver.core.caches import Bounded
@@ -21,88 +19,11 @@ _MOST, _MOST_BYTES = 1_000, 16 * 1024 * 1024
 _SHOWN, _ANSWER = 1_048_576, 4_096
 
 
-@dataclass(slots=True, eq=False)
-class Delivery:
-    """One request to an application of the user's. It began at the Unix time `at` of the namespace's clock.
-
-    `number` counts from 1 within the namespace. There is no outcome while it is under way.
-    """
-
-    number: int
-    dialect: str
-    task: WebhookRequest
-    at: float
-    outcome: WebhookResult | None = None
-    seconds: float = 0.0
-
-
-class Deliveries:
-    """The webhook queues of a namespace, and the latest deliveries from them, oldest first.
-
-    The `watchers` are called in the server's thread with each delivery that ends.
-    """
-
-    __slots__ = ("_closers", "_kept", "_queues", "begun", "ended", "watchers")
-
-    def __init__(self) -> None:
-        self._queues: dict[str, WebhookQueue] = {}
-        self._kept: Bounded[int, Delivery] | None = None
-        self._closers: tuple[Callable[[], None], ...] = ()
-        self.watchers = Subscribers()
-        self.begun = self.ended = 0
-
-    def webhooks(self, dialect: Dialect) -> WebhookQueue | None:
-        """The webhook queue of a dialect; None if it sends nothing by itself."""
-        if dialect.webhooks is None:
-            return None
-        known = self._queues.get(dialect.name)
-        if known is None:
-            known = self._queues[dialect.name] = dialect.webhooks()
-        return known
-
-    def all(self) -> list[Delivery]:
-        """The deliveries that are kept, oldest first."""
-        return list(self._kept or ())
-
-    def begin(self, dialect: str, task: WebhookRequest, at: float) -> Delivery:
-        """Record a delivery that begins."""
-        if self._kept is None:
-            self._kept = Bounded(_MOST, _MOST_BYTES, lambda each: _size_of(each.task))
-        self.begun += 1
-        # Only what is shown is kept.
-        delivery = Delivery(self.begun, dialect, task._replace(body=task.body[:_SHOWN]), at)
-        self._kept.add(delivery.number, delivery)
-        return delivery
-
-    def end(self, delivery: Delivery, outcome: WebhookResult, seconds: float) -> None:
-        """Record its outcome."""
-        # Only what is shown is kept.
-        delivery.outcome, delivery.seconds = outcome._replace(headers=(), body=outcome.body[:_ANSWER]), seconds
-        self.ended += 1
-        for watcher in self.watchers.each:
-            watcher(delivery)
-
-    def on_reset(self, closer: Callable[[], None]) -> None:
-        """Call `closer` when the webhook queues are emptied, so that it stops what it has begun for them."""
-        self._closers = (*self._closers, closer)
-
-    def reset(self) -> None:
-        """Empty the webhook queues and forget every delivery; nothing more is sent."""
-        closers, self._closers = self._closers, ()
-        for close in closers:
-            close()
-        self._queues.clear()
-        self._kept = None
-        self.begun = self.ended = 0
-
-
-def _size_of(task: WebhookRequest) -> int:
-    return len(task.url) + len(task.body) + sum(len(name) + len(value) for name, value in task.headers)
-
-
 class Delivered(NamedTuple):
-    """A request that a dialect has made to an application by itself.
+    """A request that a dialect has made to an application by itself, as tests and the admin API see it, its secrets
+    masked.
 
+    - `number` counts from 1 within the namespace.
     - `message`: the id of what was delivered; `attempt` counts its attempts from 0; `at` is a Unix time.
     - `headers`: with names in lower case. Bodies that are no text are shown as well as they can be.
     - `status`: the application's answer; None if there was none, and `error` says why; `answer` is the
@@ -119,11 +40,11 @@ class Delivered(NamedTuple):
     url: str
     headers: Mapping[str, str]
     body: str
-    status: int | None
-    error: str
-    answer: str
-    seconds: float
-    ended: bool
+    status: int | None = None
+    error: str = ""
+    answer: str = ""
+    seconds: float = 0.0
+    ended: bool = False
 
     @property
     def line(self) -> str:
@@ -132,22 +53,81 @@ class Delivered(NamedTuple):
         return f"   #{self.number} {self.method} {self.url} -> {result} (attempt {self.attempt + 1}, {self.message})"
 
 
-def shown(delivery: Delivery) -> Delivered:
-    """A delivery for people and tests, its secrets masked."""
-    task, outcome = delivery.task, delivery.outcome
-    return Delivered(
-        number=delivery.number,
-        at=delivery.at,
-        dialect=delivery.dialect,
-        message=task.message,
-        attempt=task.attempt,
-        method=task.method,
-        url=masked_text(task.url),
-        headers=masked_headers(tuple((name.lower(), value) for name, value in task.headers)),
-        body=masked_body(task.body).decode("utf-8", "replace"),
-        status=None if outcome is None else outcome.status,
-        error="" if outcome is None else masked_text(outcome.error),
-        answer="" if outcome is None else masked_body(outcome.body).decode("utf-8", "replace"),
-        seconds=delivery.seconds,
-        ended=outcome is not None,
-    )
+class Deliveries:
+    """The webhook queues of a namespace, and the latest deliveries from them, oldest first.
+
+    The `watchers` are called in the server's thread with the number of each delivery that ends.
+    """
+
+    __slots__ = ("_closers", "_kept", "_queues", "begun", "ended", "watchers")
+
+    def __init__(self) -> None:
+        self._queues: dict[str, WebhookQueue] = {}
+        self._kept: Bounded[int, Delivered] = Bounded(_MOST, _MOST_BYTES, _size_of)
+        self._closers: tuple[Callable[[], None], ...] = ()
+        self.watchers = Subscribers()
+        self.begun = self.ended = 0
+
+    def webhooks(self, dialect: Dialect) -> WebhookQueue | None:
+        """The webhook queue of a dialect; None if it sends nothing by itself."""
+        if dialect.webhooks is None:
+            return None
+        known = self._queues.get(dialect.name)
+        if known is None:
+            known = self._queues[dialect.name] = dialect.webhooks()
+        return known
+
+    def all(self) -> list[Delivered]:
+        """The deliveries that are kept, oldest first."""
+        return list(self._kept)
+
+    def begin(self, dialect: str, task: WebhookRequest, at: float) -> int:
+        """Record a delivery that begins, and return its number."""
+        self.begun += 1
+        delivered = Delivered(
+            number=self.begun,
+            at=at,
+            dialect=dialect,
+            message=task.message,
+            attempt=task.attempt,
+            method=task.method,
+            url=masked_text(task.url),
+            headers=masked_headers(tuple((name.lower(), value) for name, value in task.headers)),
+            body=_text_of(task.body[:_SHOWN]),
+        )
+        self._kept.add(self.begun, delivered)
+        return self.begun
+
+    def end(self, number: int, outcome: WebhookResult, seconds: float) -> None:
+        """Record the outcome of a delivery."""
+        begun = self._kept.get(number)
+        if begun is not None:
+            error, answer = masked_text(outcome.error), _text_of(outcome.body[:_ANSWER])
+            ended = begun._replace(status=outcome.status, error=error, answer=answer, seconds=seconds, ended=True)
+            self._kept.replace(number, ended)
+        self.ended += 1
+        for watcher in self.watchers.each:
+            watcher(number)
+
+    def on_reset(self, closer: Callable[[], None]) -> None:
+        """Call `closer` when the webhook queues are emptied, so that it stops what it has begun for them."""
+        self._closers = (*self._closers, closer)
+
+    def reset(self) -> None:
+        """Empty the webhook queues and forget every delivery; nothing more is sent."""
+        closers, self._closers = self._closers, ()
+        for close in closers:
+            close()
+        self._queues.clear()
+        self._kept = Bounded(_MOST, _MOST_BYTES, _size_of)
+        self.begun = self.ended = 0
+
+
+def _text_of(body: bytes) -> str:
+    return masked_body(body).decode("utf-8", "replace")
+
+
+def _size_of(delivered: Delivered) -> int:
+    """The characters that it was begun with: whatever its outcome is, it weighs the same."""
+    headers = sum(len(name) + len(value) for name, value in delivered.headers.items())
+    return len(delivered.url) + len(delivered.body) + headers

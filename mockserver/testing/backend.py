@@ -16,7 +16,7 @@ from mockserver.core.matching.values import CriteriaError
 from mockserver.server.clock import Monotonic
 from mockserver.server.following import wait_for_deliveries, wait_for_requests
 from mockserver.server.urls import ask, other_scheme, with_way_out
-from mockserver.state.deliveries import Delivered, shown
+from mockserver.state.deliveries import Delivered
 from mockserver.state.journal.exchanges import Exchange, Forgotten, Journal
 from mockserver.state.journal.transcripts import Transcript
 from mockserver.state.journal.views import Past, View
@@ -143,7 +143,7 @@ class InProcess(InProcessJournal):
 
     def deliveries(self) -> list[Delivered]:
         """The requests that dialects have made to applications, oldest first."""
-        return self._thread.call(lambda: [shown(each) for each in self._space.deliveries.all()])
+        return self._thread.call(lambda: self._space.deliveries.all())
 
     def wait_for_deliveries(self, seconds: float, number: int) -> bool:
         """Wait until so many deliveries have ended; return False on timeout."""

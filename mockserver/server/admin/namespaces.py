@@ -17,7 +17,6 @@ from mockserver.server.admin.schemas import (
     rows,
     table,
 )
-from mockserver.state.deliveries import shown
 
 SCHEMAS: Mapping[str, Schema] = {
     "Delivery": table(
@@ -120,7 +119,7 @@ async def reset(request: AdminRequest) -> object:
 async def deliveries(request: AdminRequest) -> object:
     """The requests that were made to applications, such as callbacks, oldest first."""
     deliveries = request.namespace.deliveries
-    listed = [shown(each)._asdict() for each in deliveries.all()]
+    listed = [each._asdict() for each in deliveries.all()]
     return {"begun": deliveries.begun, "ended": deliveries.ended, "deliveries": listed}
 
 
