@@ -94,21 +94,17 @@ class WebhookResult(NamedTuple):
     error: str = ""
 
 
-class Timing(NamedTuple):
-    """The present: `now` on the namespace's clock, which tests may have advanced, and the `real` time."""
-
-    now: float
-    real: float
-
-
 class WebhookQueue(Protocol):
     """What a dialect still has to send in a namespace. It is used by one thread; answers may read it from any."""
 
     def take(self, order: object, now: float) -> None:
         """Carry out what an answer has ordered."""
 
-    def due(self, times: Timing, most: int) -> Sequence[WebhookRequest]:
-        """The requests to begin now, `most` at most. Each is handed out once, and its result is reported later."""
+    def due(self, now: float, real: float, most: int) -> Sequence[WebhookRequest]:
+        """The requests to begin now, `most` at most. Each is handed out once, and its result is reported later.
+
+        It is `now` on the namespace's clock, which tests may have advanced, and the `real` time.
+        """
 
     def next_due(self) -> float | None:
         """When the next request is due; None if none is waiting."""

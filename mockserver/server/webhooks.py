@@ -14,7 +14,7 @@ from urllib.parse import unquote, urlsplit
 from starlette.applications import Starlette
 from starlette.types import Message
 
-from mockserver.core.dialect_state import Timing, WebhookQueue, WebhookRequest, WebhookResult
+from mockserver.core.dialect_state import WebhookQueue, WebhookRequest, WebhookResult
 from mockserver.core.dialects import Dialect
 from mockserver.core.timeline import ConnectionFault, RawHeaders
 from mockserver.server.app_state import AppState
@@ -94,7 +94,7 @@ class _Dispatcher:
             del self._deadlines[limit]
             limit.reschedule(asyncio.get_running_loop().time())
         room = _MOST - len(self._under_way)
-        for task in self._queue.due(Timing(instant + self._epoch, time.time()), room) if room else ():
+        for task in self._queue.due(instant + self._epoch, time.time(), room) if room else ():
             request = asyncio.ensure_future(self._make(task))
             self._under_way.add(request)
             request.add_done_callback(self._under_way.discard)

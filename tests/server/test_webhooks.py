@@ -18,7 +18,7 @@ import pytest
 
 from mockserver import MockServer
 from mockserver.core.calls import Call
-from mockserver.core.dialect_state import Timing, WebhookRequest, WebhookResult
+from mockserver.core.dialect_state import WebhookRequest, WebhookResult
 from mockserver.core.dialects import EDITIONS, Operation, RequestScope
 from mockserver.core.installed import load_dialect
 from mockserver.core.timeline import FrameBatch, Reply
@@ -476,7 +476,7 @@ class Hooks:
         assert isinstance(order, WebhookRequest)
         self.waiting.append(order)
 
-    def due(self, times: Timing, most: int) -> list[WebhookRequest]:
+    def due(self, now: float, real: float, most: int) -> list[WebhookRequest]:
         due, self.waiting = self.waiting[:most], self.waiting[most:]
         return due
 

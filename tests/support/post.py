@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 from mockserver.core.calls import Call, Headers
-from mockserver.core.dialect_state import Timing, WebhookRequest, WebhookResult
+from mockserver.core.dialect_state import WebhookRequest, WebhookResult
 from mockserver.core.installed import load_dialect
 from mockserver.dialects.upstash.message_store import MessageStore
 from mockserver.pipeline import complete, parse
@@ -59,7 +59,7 @@ class Post:
 
     def due(self) -> list[WebhookRequest]:
         """What is sent now."""
-        return list(self.store.due(Timing(self.now, START), 100))
+        return list(self.store.due(self.now, START, 100))
 
     def perform(self, *outcomes: WebhookResult) -> list[WebhookRequest]:
         """What is sent now, with the outcome of each."""

@@ -13,7 +13,7 @@ from typing import Any
 
 from mockserver.core.caches import Bounded
 from mockserver.core.calls import Call
-from mockserver.core.dialect_state import Timing, WebhookRequest, WebhookResult
+from mockserver.core.dialect_state import WebhookRequest, WebhookResult
 from mockserver.core.dialects import RequestScope
 from mockserver.dialects.upstash.attempts import (
     attempt,
@@ -225,15 +225,15 @@ class MessageStore:
             case RotateKeys():
                 self.rotations += 1
 
-    def due(self, times: Timing, most: int) -> list[WebhookRequest]:
+    def due(self, now: float, real: float, most: int) -> list[WebhookRequest]:
         """The requests to begin now."""
         tasks: list[WebhookRequest] = []
-        while len(tasks) < most and self._forget_stale() and self._waiting[0][0] <= times.now:
+        while len(tasks) < most and self._forget_stale() and self._waiting[0][0] <= now:
             entry = self._entries.get(heappop(self._waiting)[2])
             assert entry is not None, "what is stale has been forgotten"
             entry.due = None
-            self._note("ACTIVE", entry, times.now)
-            tasks.append(attempt(entry.message, entry.retried, self.signing_keys[0], times.real))
+            self._note("ACTIVE", entry, now)
+            tasks.append(attempt(entry.message, entry.retried, self.signing_keys[0], real))
         return tasks
 
     def next_due(self) -> float | None:
