@@ -134,7 +134,6 @@ def stream_error(status: int, body: object) -> bytes:
 # --- what is wrong with a request --------------------------------------------------------------------------------
 
 _ROLES = ("system", "developer", "user", "assistant", "tool")
-_MOST_STOPS = 4
 
 
 def refused(message: str, param: str) -> Refusal:
@@ -159,40 +158,27 @@ def explain(violations: Sequence[Violation], body: Body) -> Refusal:
 
 def _lines(violation: Violation, body: Body) -> Iterator[str]:
     """What the service says of a violation; of a value that may be of two kinds, what is wrong with it as either."""
-    path = _tagged(violation.path, body)
+    path, either, kind = _tagged(violation.path, body), 0, ""
     match path:
         case ("messages", int() as place, "role"):
             yield f"messages.{place}: {_role_words(violation)}"
             return
-        case ("stop",):
-            yield from _stop_lines(body["stop"])
-            return
         case ("prompt",):
             yield "prompt: Input should be a valid string, or a list of strings, tokens or token lists"
             return
+        case ("stop", *_):
+            either, kind = 1, "list[str]"
         case ("messages", int(), str(), "content", *rest) if violation.rule != "required" or rest:
             # Recorded, but for the name of the other kind.
-            yield f"{'.'.join(map(str, path[:4]))}.str: Input should be a valid string"
-            path = (*path[:4], "list", *rest)
-            if not rest:
-                yield f"{'.'.join(map(str, path))}: Input should be a valid list"
-                return
+            either, kind = 4, "list"
+    if kind:
+        yield f"{'.'.join(map(str, path[:either]))}.str: Input should be a valid string"
+        if len(path) == either and violation.rule == "type":
+            violation = violation._replace(expected="array")
+        path = (*path[:either], kind, *path[either:])
     name = ".".join(map(str, path))
     words = f"property '{name}' is unsupported" if violation.rule == "additionalProperties" else _words(violation)
     yield f"{name}: {words}"
-
-
-def _stop_lines(stop: Any) -> Iterator[str]:
-    """Recorded of a list that is too long."""
-    yield "stop.str: Input should be a valid string"
-    if not isinstance(stop, list):
-        yield "stop.list[str]: Input should be a valid list"
-    elif len(stop) > _MOST_STOPS:
-        yield f"stop.list[str]: List should have at most {_MOST_STOPS} items after validation, not {len(stop)}"
-    else:
-        for place, text in enumerate(stop):
-            if not isinstance(text, str):
-                yield f"stop.list[str].{place}: Input should be a valid string"
 
 
 def _tagged(path: Sequence[str | int], body: Body) -> Sequence[str | int]:
