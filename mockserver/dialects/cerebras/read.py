@@ -107,24 +107,18 @@ def read_chat(call: Call, scope: RequestScope) -> GenerationRequest | Refusal:
     if isinstance(model, Refusal):
         return model
     family = family_of(model.id)
-    # By the vendor's page on versions, 2 is the default since 21 July 2026, when older versions ended: the observed
-    # edition knows no other. A value that names no version counts as none (a guess).
-    version = 1 if edition == "documented" and call.headers.get("x-cerebras-version-patch") == "1" else 2
-    if version > 1 and "disable_reasoning" in body:
-        # Version 2 does not know it: the observed edition refuses it like any unknown field.
-        body = {name: value for name, value in body.items() if name != "disable_reasoning"}
     form, urls = body.get("response_format"), image_urls(body["messages"], _image)
     refusal = (
-        _chat_conflict(body, edition, version)
-        or _history_fault(body["messages"], version)
+        _chat_conflict(body, edition)
+        or _history_fault(body["messages"])
         or (_images_fault(urls, family, edition) if urls else None)
         or _model_fault(body, family, edition)
-        or (format_fault(form, edition, version) if form is not None else None)
+        or (format_fault(form, edition) if form is not None else None)
     )
     if refusal is not None:
         return refusal
     offered = not _TOOL_FIELDS.isdisjoint(body)
-    offer = _read_tools(body, family, edition, version) if offered else _NO_OFFER[family.compact]
+    offer = _read_tools(body, family, edition) if offered else _NO_OFFER[family.compact]
     if isinstance(offer, Refusal):
         return offer
     constraint = read_format(form)
@@ -197,9 +191,9 @@ def _remembered(messages: Sequence[Body], *, forget: bool) -> Iterator[str]:
 def _effort(body: Body, family: ModelFamily) -> Effort | None:
     """The reasoning effort for a request, None for a family that does not reason."""
     asked = body.get("reasoning_effort")
-    if asked is None and not body.get("disable_reasoning"):
+    if asked is None:
         return family.default_effort
-    if body.get("disable_reasoning") or asked == "none":
+    if asked == "none":
         return "none" if family.efforts else None
     return family.efforts.get(str(asked))
 
@@ -277,7 +271,7 @@ def _completion_conflict(body: Body) -> Refusal | None:
     return None
 
 
-def _chat_conflict(body: Body, edition: Edition, version: int) -> Refusal | None:
+def _chat_conflict(body: Body, edition: Edition) -> Refusal | None:
     """The refusal of valid fields that are incompatible with each other; the first conflict is reported."""
     today, form = edition == "observed", body.get("response_format")
     if body.get("top_logprobs") is not None and not body.get("logprobs"):
@@ -297,7 +291,7 @@ def _chat_conflict(body: Body, edition: Edition, version: int) -> Refusal | None
     if today and (body.get("n") or 1) > 1:
         # Recorded in 2025, and never recorded otherwise.
         return refused('"n" > 1 is not currently supported', "n")
-    if version > 1 and body.get("tool_choice") is not None and not body.get("tools"):
+    if body.get("tool_choice") is not None and not body.get("tools"):
         # Recorded in August 2026.
         return refused("'tool_choice' is only allowed when 'tools' are specified", "tool_choice")
     return None
@@ -310,50 +304,47 @@ def _model_fault(body: Body, family: ModelFamily, edition: Edition) -> Refusal |
     return None
 
 
-def _history_fault(messages: Sequence[Body], version: int) -> Refusal | None:
+def _history_fault(messages: Sequence[Body]) -> Refusal | None:
     """The refusal of calls without results, or of results without calls; None if they match.
 
     By the vendor's page, version 2 wants each call answered before the conversation goes on, in any order, and each id
-    to be that of one call only. Its words for that are not known: these are OpenAI's, which it uses where they are. Of
-    version 1 it is only recorded that a result must follow a message with calls, or another result.
+    to be that of one call only. Its words for that are not known: these are OpenAI's, which it uses where they are.
     """
     ids: set[str] = set()
     open_calls: dict[str, None] | None = None
     for message in messages:
         if message["role"] == "tool":
             id_ = message["tool_call_id"]
-            if open_calls is None or (version > 1 and id_ not in ids):
+            if open_calls is None or id_ not in ids:
                 # Recorded.
                 words = "Messages with role 'tool' must be a response to a preceding message with 'tool_calls'"
                 return refused(words, "messages")
-            if version > 1 and id_ not in open_calls:
+            if id_ not in open_calls:
                 return refused(f"Duplicate value for 'tool_call_id': {id_!r}", "messages")
-            open_calls.pop(id_, None)
+            del open_calls[id_]
             continue
-        if open_calls and version > 1:
+        if open_calls:
             return refused(unanswered(open_calls), "messages")
         made = message.get("tool_calls") if message["role"] == "assistant" else None
         open_calls = dict.fromkeys(call["id"] for call in made) if made else None
         for call in made or ():
-            if version > 1 and call["id"] in ids:
+            if call["id"] in ids:
                 return refused(f"Duplicate value for 'id' in 'tool_calls': {call['id']!r}", "messages")
             ids.add(call["id"])
-    return refused(unanswered(open_calls), "messages") if open_calls and version > 1 else None
+    return refused(unanswered(open_calls), "messages") if open_calls else None
 
 
 # --- tools -------------------------------------------------------------------------------------------------------
 
 
-def _read_tools(body: Body, family: ModelFamily, edition: Edition, version: int) -> Offer | Refusal:
+def _read_tools(body: Body, family: ModelFamily, edition: Edition) -> Offer | Refusal:
     tools = function_tools(body.get("tools"))
     choice = tool_choice(body.get("tool_choice"), parallel=body.get("parallel_tool_calls") is not False)
     unknown = unknown_tool(choice, tools)
     if unknown is not None:
         return refused(f"tool_choice names a function that is not in tools: {unknown!r}", "tool_choice")
-    if choice.mode == "required" and not tools:
-        return refused("tool_choice requires a call, but there are no tools", "tool_choice")
     functions = [row["function"] for row in body.get("tools") or ()]
-    return functions_fault(functions, edition, version) or Offer(tools, choice._replace(compact=family.compact))
+    return functions_fault(functions, edition) or Offer(tools, choice._replace(compact=family.compact))
 
 
 # --- images ------------------------------------------------------------------------------------------------------

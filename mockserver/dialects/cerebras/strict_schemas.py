@@ -27,7 +27,7 @@ _MOST_CHARACTERS, _MOST_LEVELS, _MOST_PROPERTIES, _MOST_ENUM_VALUES = 5_000, 10,
 _CHOICES = ("oneOf", "anyOf", "enum", "not")
 
 
-def format_fault(form: Body, edition: Edition, version: int) -> Refusal | None:
+def format_fault(form: Body, edition: Edition) -> Refusal | None:
     """The refusal of a format whose schema is invalid, unsatisfiable, or not supported by the service."""
     written = form["json_schema"] if form["type"] == "json_schema" else {}
     schema, reason = written.get("schema"), None
@@ -35,14 +35,14 @@ def format_fault(form: Body, edition: Edition, version: int) -> Refusal | None:
         return None
     if written.get("strict"):
         reason = _unsupported_format(schema) if edition == "observed" else None
-        reason = reason or (_version_fault(schema) if version > 1 else None)
+        reason = reason or _version_fault(schema)
     if not reason:
         unusable = schema_fault(schema)
         reason = f"No answer could keep to the JSON schema: {unusable}" if unusable else None
     return refused(reason, "response_format") if reason else None
 
 
-def functions_fault(functions: Sequence[Body], edition: Edition, version: int) -> Refusal | None:
+def functions_fault(functions: Sequence[Body], edition: Edition) -> Refusal | None:
     """The refusal of functions whose parameters are such schemas, or of which only some are strict."""
     if edition == "observed" and len({bool(function.get("strict")) for function in functions}) > 1:
         # Recorded.
@@ -55,7 +55,7 @@ def functions_fault(functions: Sequence[Body], edition: Edition, version: int) -
         reason, parameters, strict = None, function.get("parameters"), bool(function.get("strict"))
         if parameters and edition == "observed":
             reason = _unsupported_parameters(parameters, strict=strict)
-        if parameters and strict and version > 1:
+        if parameters and strict:
             reason = reason or _version_fault(parameters)
         if not reason:
             unusable = parameters_fault(function)
@@ -83,7 +83,7 @@ def _unsupported_parameters(schema: Schema, *, strict: bool) -> str | None:
 
 
 def _version_fault(schema: Schema) -> str | None:
-    """Why version 2 of the API refuses a strict schema, of a format or a function; None if it accepts it.
+    """Why a strict schema, of a format or a function, is refused since version 2 of the API; None if it is accepted.
 
     The vendor's page on versions has the rules: no `definitions`, no `{}`, no `enum` without `type`.
     """
