@@ -23,7 +23,7 @@ from mockserver import MockServer
 from mockserver.cli import main
 from mockserver.cli.command import load_command, settings_of
 from mockserver.core.dialects import Dialect, Operation, RequestScope
-from mockserver.core.failures import Refusal
+from mockserver.core.failures import FailureKind, Refusal
 from mockserver.core.generation import Choice, GenerationRequest
 from mockserver.core.installed import load_dialects
 from mockserver.core.matching.values import MATCHERS
@@ -276,17 +276,17 @@ def test_a_dialect_of_openais_wire_is_one_short_file(built: Callable[..., str]) 
     assert len(code.splitlines()) <= 60
     plain, *rest = built("birch/try_it.py").splitlines()
     answer = json.loads(plain)
-    assert list(answer) == ["id", "model", "created", "object", "choices", "usage", "tokens_per_second"]
+    assert list(answer) == ["id", "object", "created", "model", "choices", "usage", "tokens_per_second"]
     assert (answer["model"], answer["usage"]["completion_tokens"]) == ("birch-1", 5)
     *events, refusal, limited = [line for line in rest if line]
     chunks = [json.loads(event.removeprefix("data: ")) for event in events[:-1]]
     assert events[-1] == "data: [DONE]"
     said = "".join(chunk["choices"][0]["delta"].get("content", "") for chunk in chunks)
     assert len(said) > 0
-    assert list(chunks[0]) == ["id", "model", "created", "object", "choices"]
+    assert [list(chunk) for chunk in (chunks[0], chunks[-1])] == [[*answer][:5], [*answer]]
     words = "Invalid type for 'top_k': expected an integer, but got a string instead."
     assert (refusal[:4], json.loads(refusal[4:])["says"]) == ("422 ", words)
-    assert limited.startswith('429 {"problem":"rate_limit","says":"Rate limit reached for birch-1')
+    assert limited.startswith('429 {"problem":"slow_down","says":"Rate limit reached for birch-1')
     assert "/birch/v1/chat/completions " in built("-m", "mockserver", "routes")
     # What is changed of the operations that there are.
     changed = """
@@ -297,13 +297,13 @@ def get(path, body=None):
     data = None if body is None else json.dumps(body).encode()
     request = urllib.request.Request(server.url + "/birch" + path, data, {"authorization": "Bearer k"})
     with urllib.request.urlopen(request) as answer:
-        return json.load(answer)
+        return answer.read().decode()
 with MockServer(dialect="birch") as server:
-    chat = {"model": "birch-1", "messages": [{"role": "user", "content": "Say hello"}]}
-    reasons = [get(path, chat)["choices"][0]["finish_reason"] for path in ("/v1/chat/completions", "/v2/chat")]
-    print(json.dumps([reasons, [model["id"] for model in get("/v1/models")]]))
+    chat = {"model": "birch-1", "messages": [{"role": "user", "content": "Say hello"}], "stream": True}
+    starts = [get(path, chat)[:18] for path in ("/v1/chat/completions", "/v2/chat")]
+    print(json.dumps([*starts, get("/v1/account")]))
 """
-    assert json.loads(built("-c", changed)) == [["eos", "eos"], ["birch-1", "birch-1-large"]]
+    assert json.loads(built("-c", changed)) == [": thinking\n\ndata: "] * 2 + ['{"credits":12}']
 
 
 def test_what_a_dialect_is_told_to_set_can_be_set() -> None:
@@ -316,8 +316,11 @@ def test_what_a_dialect_is_told_to_set_can_be_set() -> None:
     }
     text = re.sub(r"```.*?```", "", page("new-dialect"), flags=re.DOTALL)
     told = re.findall(r"`(\w+)=[^`]+`", text)
-    assert len(told) > 5
     assert {*told} <= settable
+    # Each has an example, and so have the kinds of failures.
+    shown = {*told, *re.findall(r"(\w+)=", page("new-dialect"))}
+    assert {*signature(variant).parameters} - shown == {"members"}
+    assert {*FailureKind} - {*re.findall(r"`(\w+)`", text)} == {FailureKind.CHAT_TEMPLATE}
     # What the values have that its functions are given.
     given = {"refused": Refused, "refusal": Refusal, "rendering": Rendering, "choice": Choice, "scope": RequestScope}
     read = re.findall(rf"\b({'|'.join(given)})\.(\w+)", text)

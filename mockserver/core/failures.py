@@ -57,7 +57,8 @@ class Refusal(NamedTuple):
     - `message`: the wording; if empty, the table's own.
     - `param`: the field to blame.
     - `key`: the credentials that were sent.
-    - `status`, `code`: override the table's, for kinds that have several on the wire.
+    - `status`, `code`: override the table's, for kinds that have several on the wire. `type`: the vendor's word for the
+      kind, once the answer is made, if its table has words.
     - `streamed`: whether the vendor sends this refusal as a stream.
     - `headers`: sent in addition to the table's.
     - `model`: the name of the model that was asked for, if it is known, for tables whose own wording names it.
@@ -74,6 +75,7 @@ class Refusal(NamedTuple):
     streamed: bool = False
     headers: tuple[tuple[bytes, bytes], ...] = ()
     code: str | None = None
+    type: str | None = None
     model: str | None = None
     identity: int = 0
     call: Call | None = None

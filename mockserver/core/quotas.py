@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from math import ceil, floor, inf
 from typing import Literal, NamedTuple
 
-from mockserver.core.failures import Refusal
+from mockserver.core.failures import FailureKind, Refusal
 
 LimitUnit = Literal["requests", "tokens"]
 
@@ -184,12 +184,13 @@ class Refused(NamedTuple):
 class QuotaPolicy(NamedTuple):
     """A vendor's quotas: its tiers by name (new customers get the first), and how it refuses.
 
-    `refuse` takes the reason and the time of the answer in Unix seconds. A vendor that charges `up_front` takes the
-    prompt and the longest possible answer when the request arrives, and refunds nothing; others take the prompt then,
-    and the answer once its length is known. With `fixed_windows`, all limits have them.
+    `refuse` takes the reason and the time of the answer in Unix seconds; without it the error table has all words. A
+    vendor that charges `up_front` takes the prompt and the longest possible answer when the request arrives, and
+    refunds nothing; others take the prompt then, and the answer once its length is known. With `fixed_windows`, all
+    limits have them.
     """
 
     tiers: Mapping[str, Allowance]
-    refuse: Callable[[Refused, float], Refusal]
+    refuse: Callable[[Refused, float], Refusal] = lambda refused, now: Refusal(FailureKind.RATE_LIMIT)
     up_front: bool = False
     fixed_windows: bool = False

@@ -1,6 +1,5 @@
 """Dialects that others write: what a variant of OpenAI's can say, and what is told of mistakes."""
 
-import json
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -11,11 +10,10 @@ import pytest
 
 from mockserver.cli import main
 from mockserver.core import installed
-from mockserver.core.dialects import Model, Operation, RequestScope, Schemas
+from mockserver.core.dialects import Model, Operation, Schemas
 from mockserver.core.failures import FailureKind, Refusal
 from mockserver.core.generation import GenerationRequest, Limits
 from mockserver.core.installed import DialectError, defects_of, defects_of_answer, load_dialect
-from mockserver.core.quotas import Limit, LimitState
 from mockserver.core.seeding import alphanumerics
 from mockserver.core.timeline import FrameBatch, LazyFrames, Reply, TokenTiming, to_timeline
 from mockserver.dialects.contracts import pydantic_words
@@ -24,47 +22,58 @@ from mockserver.dialects.openai.errors import error_table
 from mockserver.dialects.openai.read import Body
 from mockserver.dialects.openai.replies import Segment
 from mockserver.dialects.openai.streams import at_step, template
-from mockserver.dialects.openai.variant import CHAT, usual_headers, variant, write_checked
+from mockserver.dialects.openai.variant import CHAT, SLOT, per_minute, variant
+from mockserver.dialects.openai.variant_answers import write_checked
 from mockserver.pipeline import answer
 from mockserver.routes import Routes
 from mockserver.state.namespaces import Namespace
 from tests.support.asking import QUIET, ask
 
 MODELS = (Model("oak-1", "oak", context=1_000),)
-NAMES = ("id", "object", "created", "model", "choices", "usage", "x_oak")
 
 
-def error_body(refusal: Refusal, message: str) -> Mapping[str, object]:
+def error_body(refusal: Refusal) -> Mapping[str, object]:
     words = {violation.field: pydantic_words(violation) for violation in refusal.violations}
-    return {"says": message, "code": refusal.code, "fields": words}
+    return {"says": refusal.message, "kind": refusal.type, "code": refusal.code, "fields": words}
 
 
 def translated(body: Body) -> Body:
-    choice = body.get("tool_choice")
-    return {**body, "seed": body.get("random_seed"), "tool_choice": "required" if choice == "any" else choice}
+    return {**body, "tool_choice": "required"} if body.get("tool_choice") == "any" else body
 
 
 OAK = variant(
     "oak",
     title="Oak",
-    models=MODELS,
-    errors=error_table(
-        error_body, {FailureKind.UNKNOWN_MODEL: 400}, {FailureKind.UNKNOWN_MODEL: "There is no {model}."}
-    ),
-    error_schema={"type": "object", "required": ["says"]},
-    fields={"random_seed": {"type": "integer"}, "tool_choice": {"enum": ["auto", "any"]}, "service_tier": None},
+    models=(*MODELS, Model("oak-embed")),
+    errors={"default": {"type": "wrong"}, "unknown_model": {"status": 400, "message": "There is no {model}."}},
+    error_body=error_body,
+    fields={
+        "random_seed": "seed",
+        "tool_choice": {"enum": ["auto", "any"]},
+        "messages": {"type": "array", "minItems": 1},
+        "service_tier": None,
+        "top_k": {"type": "integer"},
+    },
     strict=True,
     translate=translated,
     row=lambda model: {"id": model.id, "window": model.context},
-    chats=CHAT._replace(
-        body=NAMES,
-        chunk=tuple(name for name in NAMES if name != "usage"),
-        usage="last",
-        opening_around=lambda rendering: {"x_oak": "begun"},
-        closing_around=lambda rendering: {"x_oak": rendering.flavour.counts(rendering)["total_tokens"]},
-        call_id=lambda rendering, choice, place: alphanumerics(rendering.scope.identity, 9, "call", place),
-        whole_calls=True,
-    ),
+    listing=list,
+    embeddings={"oak-embed": 8},
+    quotas={"free": per_minute(30, 600)},
+    limit_headers=lambda state, now: {f"Left-{state.limit.measure}": state.remaining, "until": state.full_at(now)},
+    headers=lambda call, scope: {"x-oak": scope.edition},
+    answer_headers=lambda rendering: {"x-tokens": rendering.generation.usage.completion_tokens},
+    latency="prefill=20ms, rate=100 tok/s",
+    finish_reason=lambda choice: "end" if choice.finish_reason == "stop" else choice.finish_reason,
+    chunk=("id", "object", "created", "model", "choices"),
+    usage="last",
+    around=lambda rendering: {"trace": "t-1"},
+    opening_around=lambda rendering: {"x_oak": "begun"},
+    closing_around=lambda rendering: {"x_oak": rendering.flavour.counts(rendering)["total_tokens"]},
+    counts=lambda rendering: {"cached_tokens": rendering.generation.usage.cached_tokens},
+    choice_members=lambda rendering, choice: {"seed": 1, "message": {"mood": "calm"}},
+    call_id=lambda rendering, choice, place: alphanumerics(rendering.scope.identity, 9, "call", place),
+    whole_calls=True,
 )
 TOOL = {
     "type": "function",
@@ -88,7 +97,9 @@ def test_what_opens_and_closes_a_stream_stands_in_one_chunk_each() -> None:
     total = whole["usage"]["total_tokens"]
     assert [chunk.get("x_oak") for chunk in chunks] == ["begun", *[None] * 5, total]
     assert (whole["x_oak"], done) == (total, "[DONE]")
-    assert list(whole["choices"][0]["message"]) == ["role", "content"]
+    assert list(whole["choices"][0]["message"]) == ["role", "content", "mood"]
+    assert (whole["choices"][0]["seed"], whole["usage"]["cached_tokens"], "usage" in chunks[-1]) == (1, 0, False)
+    assert {chunk["trace"] for chunk in [whole, *chunks]} == {"t-1"}
     assert chunks[0]["choices"][0]["delta"] == {"role": "assistant", "content": ""}
 
 
@@ -108,7 +119,7 @@ def test_calls_come_whole_with_ids_of_the_vendors_own() -> None:
 def test_a_refusal_is_a_text_where_messages_have_no_member_for_it() -> None:
     declined = {"x-mockserver-fault": "refusal"}
     message = ask("oak", CHATTED, headers=declined).json()["choices"][0]["message"]
-    assert list(message) == ["role", "content"]
+    assert list(message) == ["role", "content", "mood"]
     *chunks, _ = ask("oak", {**CHATTED, "stream": True}, headers=declined).events()
     assert "".join(chunk["choices"][0]["delta"].get("content", "") for chunk in chunks) == message["content"] != ""
 
@@ -125,31 +136,30 @@ def test_fields_have_the_vendors_names() -> None:
 
 
 def test_models_and_errors_are_told_in_the_vendors_words() -> None:
-    assert ask("oak", path="/v1/models").body == b'{"object":"list","data":[{"id":"oak-1","window":1000}]}'
+    rows = b'[{"id":"oak-1","window":1000},{"id":"oak-embed","window":131072}]'
+    assert ask("oak", path="/v1/models").body == rows
+    assert ask("yew", path="/v1/models").json()["object"] == "list"
     assert ask("oak", path="/v1/models/oak-1").json() == {"id": "oak-1", "window": 1000}
     unknown = ask("oak", path="/v1/models/elm-1")
     assert (unknown.status, unknown.json()["says"]) == (400, "There is no elm-1.")
-    assert unknown.json()["code"] == "model_not_found"
+    assert (unknown.json()["code"], unknown.json()["kind"]) == ("model_not_found", "wrong")
 
 
 YEW = variant(
     "yew",
     title="Yew",
     models=(Model("yew-1"),),
-    errors=error_table(lambda refusal, message: {"code": refusal.status, "says": message}),
+    error_body=lambda refusal: {"code": refusal.status, "says": refusal.message},
     fields={"n": None, "seed": None},
-    adapt=lambda body, request: request._replace(effort="low", output=request.output._replace(reasoning=True)),
-    chats=CHAT._replace(
-        usage="each",
-        counts=OPENAI.counts,
-        chunk=(*CHAT.chunk, "x_yew"),
-        opening_around=lambda rendering: {"x_yew": "begun"},
-        delta={"role": "assistant", "content": None},
-        thoughts="reasoning",
-        opening=lambda rendering, choice: (),
-        closing=lambda rendering, choice: None,
-        whole_calls=True,
-    ),
+    translate=lambda body: {"reasoning_effort": "low", **body},
+    chats=CHAT._replace(delta={"role": "assistant", "content": None}),
+    usage="each",
+    counts=OPENAI.counts,
+    opening_around=lambda rendering: {"x_yew": "begun"},
+    thoughts="reasoning",
+    opening=lambda rendering, choice: (),
+    closing=lambda rendering, choice: None,
+    whole_calls=True,
     completions=None,
 )
 
@@ -201,25 +211,47 @@ def test_a_vendor_may_have_no_completions_and_state_the_status() -> None:
     assert ask("yew", {}).json()["code"] == 400
 
 
-def test_what_translate_leaves_in_the_vendors_words_is_named() -> None:
-    own = variant("oak", title="Oak", models=MODELS, fields={"reasoning_effort": {"enum": ["default"]}})
-    call = ask("oak", {**CHATTED, "reasoning_effort": "low"}).plan.context.call
-    body = json.dumps({**CHATTED, "reasoning_effort": "default"}).encode()
-    told = "translate must put what OpenAI has not into its words: reasoning_effort: 'default' is not one of ["
-    with pytest.raises(TypeError, match=re.escape(told)):
-        own.operations[0].read(call._replace(body=body), RequestScope("observed", 0.0, 0, models=MODELS))
+def test_what_translate_leaves_is_left_out_or_refused_but_never_fails() -> None:
+    odd = {"role": "user", "content": [{"type": "text", "text": "Hi"}, {"type": "scent", "oil": 1}], "mood": "calm"}
+    assert (
+        ask("oak", {"model": "oak-1", "messages": [odd, {"role": "user", "content": [{"type": "scent"}]}]}).status
+        == 200
+    )
+    for messages, field in (([{"role": "crowd"}], "messages[0].role"), ([7], "messages[0]")):
+        refused = ask("oak", {"model": "oak-1", "messages": messages})
+        assert (refused.status, list(refused.json()["fields"])) == (400, [field])
 
 
-def test_a_vendor_with_quotas_states_them_as_openai_does() -> None:
-    call = ask("yew", {**CHATTED, "model": "yew-1"}).plan.context.call
-    scope = RequestScope("observed", 0.0, 0, limit_states=(LimitState(Limit("requests", 60, 30), spent=1),))
-    assert [name for name, _ in usual_headers(call, RequestScope("observed", 0.0, 0))] == [b"date"]
-    assert dict(usual_headers(call, scope)) == {
-        b"date": b"Thu, 01 Jan 1970 00:00:00 GMT",
-        b"x-ratelimit-limit-requests": b"30",
-        b"x-ratelimit-remaining-requests": b"29",
-        b"x-ratelimit-reset-requests": b"2s",
+def test_a_field_that_our_models_obey_needs_no_function() -> None:
+    hot = {**CHATTED, "temperature": 2, "max_tokens": 20}
+    said = {
+        ask("oak", {**hot, "random_seed": seed, "top_k": top_k}).json()["choices"][0]["message"]["content"]
+        for seed in range(5)
+        for top_k in (1, 1.0)
     }
+    assert len(said) == 1
+    # 0 and less are all tokens.
+    assert ask("oak", {**hot, "top_k": -1}).status == 200
+
+
+def test_a_vendor_can_embed() -> None:
+    asked = {"input": ["Hi", "Ho"], "top_k": 1}
+    vectors = [
+        [len(row["embedding"]) for row in ask("oak", {"model": name, **asked}, path="/v1/embeddings").json()["data"]]
+        for name in ("oak-embed", "other")
+    ]
+    assert vectors == [[8, 8], [8, 8]]
+    refused = ask("oak", {"model": "oak-embed", "input": 7}, path="/v1/embeddings")
+    assert (refused.status, list(refused.json()["fields"])) == (400, ["input"])
+
+
+def test_headers_tell_of_limits_and_answers() -> None:
+    fresh = {"x-oak": "documented", "left-requests": "29", "left-tokens": "600"}
+    told = ask("oak", {**CHATTED, "max_tokens": 3})
+    assert {**fresh, "x-tokens": "3"}.items() <= dict(told.headers).items()
+    over = dict(ask("oak", CHATTED, headers={"x-mockserver-fault": "rate_limit"}).headers)
+    assert {**fresh, "left-requests": "0", "left-tokens": "0"}.items() <= over.items()
+    assert "left-requests" not in ask("oak", path="/v1/models").headers
 
 
 # --- mistakes ----------------------------------------------------------------------------------------------------
@@ -244,8 +276,8 @@ MISTAKES: list[tuple[dict[str, Any], str]] = [
     ({"error_schema": "Eror"}, "the contract has no schema 'Eror', which error_schema names"),
     ({"errors": {"documented": {}, "observed": {}}}, "errors must have a row for malformed_json"),
     (
-        {"errors": dict.fromkeys(("documented", "observed"), error_table(lambda refusal: {}))},  # type: ignore[arg-type,misc]
-        "the body of an error cannot be made: TypeError: ",
+        {"errors": dict.fromkeys(("documented", "observed"), error_table(body=lambda refusal: [][0]))},
+        "the body of an error cannot be made: IndexError: ",
     ),
     ({"operations": (READING,)}, "operation ask needs a handler, or else both a read and a write"),
     ({"operations": OAK.operations[:1] * 2}, "two operations are named chat_completions"),
@@ -254,11 +286,11 @@ MISTAKES: list[tuple[dict[str, Any], str]] = [
         "operation chat_completions is 'POST chat', which no request can be",
     ),
     (
-        {"operations": (OAK.operations[3]._replace(paths=("/v1/models/{id",)),)},
+        {"operations": (OAK.operations[4]._replace(paths=("/v1/models/{id",)),)},
         "operation model is 'GET /v1/models/{id', which no request can be",
     ),
     (
-        {"operations": (OAK.operations[3]._replace(paths=("/m/{id}", "/m/{name}")),)},
+        {"operations": (OAK.operations[4]._replace(paths=("/m/{id}", "/m/{name}")),)},
         "two operations are GET /m/{}",
     ),
     (
@@ -328,13 +360,34 @@ def test_what_a_dialect_raises_is_told_with_its_line(monkeypatch: pytest.MonkeyP
         ({"translate": {"seed": "random_seed"}}, "translate is {'seed': 'random_seed'}, not a function"),
         ({"adapt": lambda request: request}, "adapt takes (request), but is called with (Mapping, GenerationRequest)"),
         ({"row": lambda model: model.id}, "what row gives is 'oak-1', not a mapping"),
+        ({"usages": "last"}, "unknown part of a variant 'usages'. Did you mean 'usage'?"),
+        ({"usage": "first"}, "usage is 'first', not one of 'own', 'last', 'each'"),
+        ({"around": lambda rendering: None}, "what around gives is None, not a mapping"),
+        ({"counts": lambda rendering: 1 / 0}, "division by zero"),
+        (
+            {"thoughts": "mind", "segments": lambda rendering, choice: (Segment({"say": SLOT}, choice.texts),)},
+            "no SLOT",
+        ),
+        ({"embeddings": {"oak-1": "long"}}, "embeddings['oak-1'] is 'long', not an int"),
+        ({"errors": {"too_slow": {}}}, "errors: unknown kind of failure 'too_slow'"),
+        ({"errors": {"timeout": {"state": 5}}}, "errors: timeout: unknown member 'state'. Did you mean 'status'?"),
+        ({"errors": {"timeout": {"status": "5"}}}, "errors: timeout: status is '5', not an int"),
+        (
+            {"fields": {"random_seed": "sead"}},
+            "fields: 'random_seed': unknown field of OpenAI 'sead'. Did you mean 'seed'",
+        ),
+        (
+            {"fields": {"tool_choice": {"enum": ["any"]}}},
+            "fields: 'tool_choice' may be 'any', of which OpenAI knows nothing",
+        ),
+        ({"fields": {"logprobs": {"type": "integer"}}}, "fields: 'logprobs' may be 1, of which OpenAI knows nothing"),
         ({"fields": {"top": None}}, "fields: OpenAI has no top that could be removed"),
         ({"fields": {"top": {"type": "int"}}}, "fields: 'top' is no JSON Schema: \"int\" is not valid"),
     ],
 )
 def test_what_a_variant_is_made_of_is_looked_at_as_well(given: dict[str, Any], told: str) -> None:
-    with pytest.raises((TypeError, ValueError), match=re.escape(told)):
-        variant("oak", **{"title": "Oak", "models": MODELS, **given}).contract["documented"]()
+    with pytest.raises((TypeError, ValueError, ZeroDivisionError), match=re.escape(told)):
+        variant("oak", **{"title": "Oak", "models": MODELS, **given})
 
 
 def test_a_vendor_who_differs_in_nothing_is_whole() -> None:
@@ -344,11 +397,6 @@ def test_a_vendor_who_differs_in_nothing_is_whole() -> None:
         500, fir.error("observed", FailureKind.SERVER_ERROR).body(Refusal(FailureKind.SERVER_ERROR), "No.")
     )
     assert told.startswith(b'data: {"error":{"message":"No.",')
-
-
-def test_an_error_table_has_rows_for_kinds_alone() -> None:
-    with pytest.raises(ValueError, match=r"'too_slow' is no kind of failure: malformed_json, .*timeout"):
-        error_table(error_body, {**dict.fromkeys(FailureKind, 400), "too_slow": 429})  # type: ignore[dict-item]
 
 
 @pytest.mark.parametrize(

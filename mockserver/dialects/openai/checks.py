@@ -28,9 +28,9 @@ from mockserver.dialects.openai.strict_schemas import schema_refusal
 Check = Callable[[Body, Family, str], Refusal | None]
 # Checks, each with the fields that it is about: most requests have few.
 Checks = Sequence[tuple[set[str], Check]]
-# Of a vendor that differs a little: puts a valid body into OpenAI's words; and makes of a body, and of the request that
-# it would be of OpenAI, its own request.
-Translate = Callable[[Body], Body]
+# Of a vendor that differs a little: puts a valid body into OpenAI's words, or refuses it; and makes of a body, and of
+# the request that it would be of OpenAI, its own request.
+Translate = Callable[[Body], Body | Refusal]
 Adapt = Callable[[Body, GenerationRequest], GenerationRequest | Refusal]
 
 
@@ -63,9 +63,12 @@ def accept(
             return explain(rules.contract.violations(body))
         body = kept
     if rules.translate is not None:
-        body = rules.translate(body)
-        if not isinstance(body, Mapping):
-            raise TypeError(f"translate must give the body in OpenAI's words, not {body!r:.80}")
+        translated = rules.translate(body)
+        if isinstance(translated, Refusal):
+            return translated
+        if not isinstance(translated, Mapping):
+            raise TypeError(f"translate must give the body in OpenAI's words, not {translated!r:.80}")
+        body = translated
     model = scope.model(body["model"])
     if model is None:
         return unknown_model(body["model"], endpoint)
@@ -82,6 +85,7 @@ _KNOWN = {
     "tools": {"type", "function", "custom"},
     "function": {"name", "description", "parameters", "strict", "arguments"},
 }
+_KINDS_OF_PARTS = ("text", "refusal", "image_url", "input_audio", "file")
 
 
 def _without_unknown_members(body: Body, family_of: Callable[[str], Family]) -> Body | None:
@@ -92,6 +96,23 @@ def _without_unknown_members(body: Body, family_of: Callable[[str], Family]) -> 
     if not isinstance(model, str) or family_of(model).efforts:
         return None
     return {name: _known(name, value) for name, value in body.items()}
+
+
+def without_foreign_parts(body: Body) -> Body:
+    """The body without members of messages and tools that OpenAI has not, and without parts of other kinds."""
+    kept = {name: _known(name, value) for name, value in body.items()}
+    messages = kept.get("messages")
+    if isinstance(messages, list):
+        kept["messages"] = [_without_parts(each) if isinstance(each, dict) else each for each in messages]
+    return kept
+
+
+def _without_parts(message: Body) -> Body:
+    content = message.get("content")
+    if not isinstance(content, list):
+        return message
+    kept = [part for part in content if not isinstance(part, dict) or part.get("type") in _KINDS_OF_PARTS]
+    return {**message, "content": kept or ""}
 
 
 def _known(field: str, value: object) -> object:

@@ -60,9 +60,9 @@ def _dimensions(body: Body, family: Family, model: str) -> Refusal | None:
 _CHECKS: Checks = (({"dimensions"}, _dimensions),)
 
 
-def read_embedding(call: Call, scope: RequestScope) -> GenerationRequest | Refusal:
-    """The request, or why OpenAI refuses it."""
-    asked = accept(call, scope, "embeddings", _RULES, _CHECKS)
+def read_embedding(call: Call, scope: RequestScope, rules: RequestRules = _RULES) -> GenerationRequest | Refusal:
+    """The request, or why it is refused by the rules of OpenAI, or of a vendor that differs a little."""
+    asked = accept(call, scope, "embeddings", rules, _CHECKS)
     if isinstance(asked, Refusal):
         return asked
     body, model, family = asked

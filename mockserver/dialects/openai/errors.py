@@ -8,13 +8,15 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from math import isfinite
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import orjson
 
 from mockserver.core.calls import Call
 from mockserver.core.dialects import ErrorTable, ErrorTemplate, RequestScope
 from mockserver.core.failures import FailureKind, Refusal
+from mockserver.core.installed import mismatches
+from mockserver.core.messages import unknown_name
 from mockserver.core.quotas import (
     PERIODS,
     Allowance,
@@ -36,7 +38,8 @@ from mockserver.dialects.openai.replies import date_header, event
 _ORGANIZATION = "org-Vn4cQ7yXr2LwT9kZb6HsJd3M"
 _PROJECT = "proj_8RkWq3ZtYb5NvLx7Hc2MsGd9"
 
-ErrorBody = Callable[[Refusal, str], object]
+# Makes an error's body of a refusal that has its status, type, code, param and message.
+ErrorBody = Callable[[Refusal], object]
 
 
 class ErrorRow(NamedTuple):
@@ -132,27 +135,29 @@ _ROWS: dict[FailureKind, ErrorRow] = {
 
 
 # What those rows say for another vendor which speak of OpenAI.
-_FOR_OTHERS: Mapping[FailureKind, str] = {
-    FailureKind.MALFORMED_JSON: "The body is not valid JSON.",
-    FailureKind.NOT_AN_OBJECT: "The body is not a JSON object.",
-    FailureKind.INVALID_REQUEST: "The request is not valid.",
-    FailureKind.UNSUPPORTED_MEDIA_TYPE: "The content type is not supported.",
-    FailureKind.MISSING_CREDENTIALS: "No API key was provided.",
-    FailureKind.UNAUTHORIZED: "Incorrect API key provided: {key}.",
-    FailureKind.PAYMENT_REQUIRED: "The account has no credit left.",
-    FailureKind.RATE_LIMIT: "Rate limit reached for {model}.",
+_FOR_OTHERS: Mapping[FailureKind, Mapping[str, str | None]] = {
+    FailureKind.MALFORMED_JSON: {"message": "The body is not valid JSON."},
+    FailureKind.NOT_AN_OBJECT: {"message": "The body is not a JSON object."},
+    FailureKind.INVALID_REQUEST: {"message": "The request is not valid."},
+    FailureKind.UNSUPPORTED_MEDIA_TYPE: {"message": "The content type is not supported."},
+    FailureKind.MISSING_CREDENTIALS: {"message": "No API key was provided."},
+    FailureKind.UNAUTHORIZED: {"message": "Incorrect API key provided: {key}."},
+    FailureKind.FORBIDDEN: {"message": "The API key has no access to this.", "code": None},
+    FailureKind.PAYMENT_REQUIRED: {"message": "The account has no credit left."},
+    FailureKind.RATE_LIMIT: {"message": "Rate limit reached for {model}."},
 }
 
 
-def _refusal(row: ErrorRow, make: ErrorBody | None = None, model: str = "gpt-4o") -> ErrorTemplate:
+def _worded(row: ErrorRow, refusal: Refusal, words: str, model: str) -> str:
+    # Only in wordings of ours do names in braces stand for anything.
+    if words == row.message or refusal.kind is FailureKind.RATE_LIMIT:
+        return words.replace("{key}", _masked(refusal.key or "")).replace("{model}", refusal.model or model)
+    return words
+
+
+def _refusal(row: ErrorRow) -> ErrorTemplate:
     def body(refusal: Refusal, words: str) -> object:
-        # Only in wordings of ours do names in braces stand for anything.
-        if words == row.message or refusal.kind is FailureKind.RATE_LIMIT:
-            words = words.replace("{key}", _masked(refusal.key or "")).replace("{model}", refusal.model or model)
-        code = refusal.code or row.code
-        if make is not None:
-            status = refusal.status or row.status
-            return make(refusal._replace(param=refusal.param or row.param, code=code, status=status), words)
+        words, code = _worded(row, refusal, words, "gpt-4o"), refusal.code or row.code
         kind = "tokens" if row.type == "requests" and "tokens per" in words else row.type
         if code == "max_tokens_per_request":
             kind = code
@@ -190,23 +195,52 @@ def _masked(key: str) -> str:
 ERRORS: ErrorTable = {kind: _refusal(row) for kind, row in _ROWS.items()}
 
 
+def usual_body(refusal: Refusal) -> object:
+    """OpenAI's error body, of a refusal that has all its members."""
+    error = {"message": refusal.message, "type": refusal.type, "param": refusal.param, "code": refusal.code}
+    return {"error": error}
+
+
 def error_table(
-    body: ErrorBody | None = None,
-    statuses: Mapping[FailureKind, int] = MappingProxyType({}),
-    messages: Mapping[FailureKind, str] = MappingProxyType({}),
+    rows: Mapping[str, Mapping[str, Any]] = MappingProxyType({}), body: ErrorBody = usual_body
 ) -> ErrorTable:
-    """The table of a vendor with error bodies of its own: `body` makes one of a refusal, which has the status, and its
-    message. Statuses that are not given are OpenAI's, as are bodies and messages without `body`. ValueError if there is
-    no such kind."""
-    for kind in (*statuses, *messages):
-        if kind not in (kinds := [*FailureKind]):
-            raise ValueError(f"{kind!r} is no kind of failure: {', '.join(kinds)}")
-    said = {**({} if body is None else _FOR_OTHERS), **messages}
-    rows = {
-        kind: row._replace(status=statuses.get(kind, row.status), message=said.get(kind, row.message))
-        for kind, row in _ROWS.items()
-    }
-    return {kind: _refusal(row, body, "the model") for kind, row in rows.items()}
+    """The table of a vendor with errors of its own, of what differs from OpenAI's.
+
+    `rows` has members of `ErrorRow` and `ErrorTemplate` by the name of a failure's kind; `default` those of all kinds
+    whose row has none of its own. `body` makes a body of a refusal which has a message, a type, a code, a param and a
+    status. Raises ValueError if there is no such kind or member, and TypeError if one is of another type.
+    """
+    for kind in rows:
+        if kind not in (known := ["default", *FailureKind]):
+            raise ValueError(f"errors: {unknown_name('kind of failure', kind, known)}")
+    default = rows.get("default", {})
+    return {kind: _template(kind, row, {**default, **rows.get(kind, {})}, body) for kind, row in _ROWS.items()}
+
+
+def _template(kind: FailureKind, usual: ErrorRow, own: Mapping[str, Any], make: ErrorBody) -> ErrorTemplate:
+    """The row of a kind for another vendor, who states the members in `own`."""
+    given = {**_FOR_OTHERS.get(kind, {}), **own}
+    row = usual._replace(**{name: given.pop(name) for name in ErrorRow._fields if name in given})
+
+    def body(refusal: Refusal, words: str) -> object:
+        return make(
+            refusal._replace(
+                message=_worded(row, refusal, words, "the model"),
+                type=row.type,
+                code=row.code if "code" in own else refusal.code or row.code,
+                param=refusal.param or row.param,
+                status=refusal.status or row.status,
+            )
+        )
+
+    for name in given:
+        if name not in (known := [*ErrorRow._fields, *ErrorTemplate._fields]):
+            raise ValueError(f"errors: {kind}: {unknown_name('member', name, known)}")
+    template = ErrorTemplate(row.status, row.message, body)._replace(**given)
+    defects = [*mismatches(row, ErrorRow), *mismatches(template, ErrorTemplate)]
+    if defects:
+        raise TypeError(f"errors: {kind}: {defects[0]}")
+    return template
 
 
 def unrouted(call: Call, scope: RequestScope, allowed: tuple[str, ...]) -> Refusal:

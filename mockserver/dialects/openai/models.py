@@ -6,7 +6,7 @@ answers are the vendor's pages'.
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
@@ -178,9 +178,20 @@ def model_row(model: Model) -> dict[str, object]:
     return {"id": model.id, "object": "model", "created": created, "owned_by": model.owned_by or "system"}
 
 
-def list_models(call: Call, scope: RequestScope, row: Row = model_row, dump: Dump = plain) -> Reply:
-    """The models on offer; a vendor may tell something else of each, and lay bodies out in its own way."""
-    return body_reply(dump({"object": "list", "data": [row(model) for model in scope.models]}))
+def listed(rows: Sequence[Mapping[str, object]]) -> object:
+    """The list that is made of what is told of each model."""
+    return {"object": "list", "data": rows}
+
+
+def list_models(
+    call: Call,
+    scope: RequestScope,
+    row: Row = model_row,
+    dump: Dump = plain,
+    listing: Callable[[Sequence[Mapping[str, object]]], object] = listed,
+) -> Reply:
+    """The models on offer; a vendor may tell something else of each and of all, and lay bodies out in its own way."""
+    return body_reply(dump(listing([row(model) for model in scope.models])))
 
 
 def get_model(call: Call, scope: RequestScope, row: Row = model_row, dump: Dump = plain) -> Reply | Refusal:

@@ -10,6 +10,7 @@ from mockserver.core.matching.requests import unknown_name_in
 from mockserver.core.messages import unknown_name
 from mockserver.faults.catalogue import FAULTS
 from mockserver.faults.rules import Fault
+from mockserver.latency.parse_latency import NotationError, read_profile
 from mockserver.latency.profiles import presets
 from mockserver.latency.traces import NO_TRACES, Tracing
 from mockserver.state.quotas import Quota, QuotaError, check_quotas
@@ -26,6 +27,11 @@ _VARIABLE = re.compile(r"{\w+}")
 def check_all(settings: Settings, dialects: Mapping[str, Dialect]) -> None:
     """Raise ConfigError if settings, or a dialect, name something that does not exist, or have conflicting routes."""
     for dialect in dialects.values():
+        for preset, latency in dialect.presets.items():
+            try:
+                read_profile(latency.latency)
+            except NotationError as error:
+                raise ConfigError(f"dialect {dialect.name}: presets[{preset!r}]: {error}") from None
         if dialect.realistic not in presets():
             raise ConfigError(
                 f"dialect {dialect.name}: realistic: {unknown_name('preset', dialect.realistic, presets())}"

@@ -1,0 +1,171 @@
+"""Answers of vendors that differ a little: what most of them write, what their authors' functions add to it, and what
+is wrong with what these give."""
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
+from types import MappingProxyType
+from typing import Any, get_args, get_type_hints
+
+from mockserver.core.dialects import RequestScope, Write
+from mockserver.core.generation import Choice, Generation
+from mockserver.core.installed import mismatches
+from mockserver.core.seeding import alphanumerics
+from mockserver.core.timeline import FrameBatch, LazyFrames, Reply, TokenTiming
+from mockserver.dialects.openai.chats import CHAT as _OPENAI_CHAT
+from mockserver.dialects.openai.chats import chat_id
+from mockserver.dialects.openai.completions import COMPLETION as _OPENAI_COMPLETION
+from mockserver.dialects.openai.replies import NOTHING, Flavour, Members, Rendering, ordered, usage_object, write
+
+FinishWords = Callable[[Choice], str]
+_MEMBERS = ("id", "object", "created", "model", "choices", "usage")
+
+
+def _around(answer_id: Callable[[RequestScope], str], rendering: Rendering) -> Members:
+    """The members around the choices, and the null of a usage that comes in a chunk of its own."""
+    request, scope = rendering.generation.request, rendering.scope
+    awaited = rendering.flavour.usage == "own" and request.output.stream and request.output.include_usage
+    members = {"id": answer_id(scope), "created": int(scope.now), "model": request.model}
+    return {**members, "usage": None} if awaited else members
+
+
+# What most of these vendors write: compact bodies without OpenAI's tiers, fingerprints, refusals, annotations, details
+# of the usage and padding, and first of all the role.
+CHAT = _OPENAI_CHAT._replace(
+    around=partial(_around, chat_id),
+    opening=lambda rendering, choice: (
+        _OPENAI_CHAT.opening(rendering, choice) or ({"delta": {"role": "assistant", "content": None}},)
+    ),
+    counts=lambda rendering: usage_object(rendering.generation.usage),
+    body=_MEMBERS,
+    chunk=_MEMBERS,
+    message=("role", "content", "tool_calls", "function_call"),
+    plain=None,
+    padding=lambda rendering: None,
+)
+COMPLETION = _OPENAI_COMPLETION._replace(
+    around=partial(_around, lambda scope: f"cmpl-{alphanumerics(scope.identity, 29, 'id')}"),
+    body=_MEMBERS,
+    chunk=_MEMBERS,
+    plain=None,
+    headers=lambda rendering, around: (),
+)
+
+_AROUND = ("around", "opening_around", "closing_around")
+# What these functions give is added to what they usually give.
+_ADDED = (*_AROUND, "counts", "choice_members")
+# What is about an answer rather than its choices, and so the same in chats and in completions.
+OF_ANSWERS = (*_AROUND, "counts", "usage", "body", "chunk", "dump", "headers")
+
+
+def writer(flavour: Flavour, own: Mapping[str, Any], finish_reason: FinishWords | None = None) -> Write:
+    """The `write` of an operation: in a flavour with an author's `own` members, and words for finish reasons."""
+    added = {name: own[name] for name in _ADDED if name in own}
+    flavour = flavour._replace(**{name: each for name, each in own.items() if name not in added})
+    if flavour.thoughts and flavour.message and flavour.thoughts not in flavour.message:
+        flavour = flavour._replace(message=(*flavour.message[:2], flavour.thoughts, *flavour.message[2:]))
+    summed: dict[str, Any] = {name: _sum(getattr(flavour, name), each) for name, each in added.items()}
+    flavour = flavour._replace(**summed)
+    return partial(write_checked, flavour, added=added, finish_reason=finish_reason)
+
+
+def _sum(usual: Callable[..., Members], own: Callable[..., Members]) -> Callable[..., Members]:
+    """What both functions give; of a message, the members of both."""
+
+    def both(*given: Any) -> Members:
+        members, more = usual(*given), own(*given)
+        message = {"message": {**members["message"], **more["message"]}} if "message" in more else NOTHING
+        return {**members, **more, **message}
+
+    return both
+
+
+def write_checked(
+    flavour: Flavour,
+    generation: Generation,
+    pace: TokenTiming,
+    scope: RequestScope,
+    *,
+    added: Mapping[str, Callable[..., Members]] = MappingProxyType({}),
+    finish_reason: FinishWords | None = None,
+) -> Reply:
+    """The same as `write`, with what the `added` functions give behind what the flavour's tables name. Raises
+    TypeError, for the author, if a function gives what it must not."""
+    if finish_reason is not None:
+        words: Callable[[Choice], Any] = finish_reason
+        choices = tuple(each._replace(finish_reason=words(each)) for each in generation.choices)
+        generation = generation._replace(choices=choices)
+    rendering = Rendering(flavour, generation, pace, scope)
+    with _explained(rendering, added):
+        if added:
+            rendering = rendering._replace(flavour=_naming(rendering, added))
+        reply = write(rendering.flavour, generation, pace, scope)
+    if not reply.streamed:
+        return reply
+
+    def frames() -> Iterator[FrameBatch]:
+        with _explained(rendering, added):
+            yield from reply.frames
+
+    return reply._replace(frames=LazyFrames(frames))
+
+
+def _naming(rendering: Rendering, added: Mapping[str, Callable[..., Members]]) -> Flavour:
+    """The flavour with what functions add in its tables, which leave out what they do not name."""
+    flavour, of_choice = rendering.flavour, NOTHING
+    around = [name for each in _AROUND if each in added for name in added[each](rendering)]
+    if "choice_members" in added:
+        of_choice = added["choice_members"](rendering, rendering.generation.choices[0])
+
+    def extended(names: tuple[str, ...], more: Mapping[str, object]) -> tuple[str, ...]:
+        return (*names, *(name for name in more if name not in names))
+
+    return flavour._replace(
+        body=extended(flavour.body, dict.fromkeys(around)),
+        chunk=extended(flavour.chunk, dict.fromkeys(around)),
+        choice=extended(flavour.choice, of_choice),
+        message=flavour.message and extended(flavour.message, of_choice.get("message", NOTHING)),
+    )
+
+
+# --- what authors' functions give wrongly ------------------------------------------------------------------------
+
+
+@contextmanager
+def _explained(rendering: Rendering, added: Mapping[str, Any]) -> Iterator[None]:
+    try:
+        yield
+    except Exception as error:
+        defects = [*_defects_of(rendering._replace(flavour=rendering.flavour._replace(**added)))]
+        if defects:
+            raise TypeError("; ".join(defects)) from error
+        raise
+
+
+def _defects_of(rendering: Rendering) -> Iterator[str]:
+    """What is wrong with what the functions of the flavour give. Those that raise say so themselves."""
+    flavour = rendering.flavour
+    given = {Rendering: rendering, Choice: rendering.generation.choices[0], int: 0}
+    for name, hint in get_type_hints(Flavour).items():
+        taken, *kind = get_args(hint) or (None,)
+        if not isinstance(taken, list) or not set(taken) <= given.keys():
+            continue
+        try:
+            found = getattr(flavour, name)(*map(given.__getitem__, taken))
+        except Exception:
+            continue
+        place = f"what {name} gives"
+        defects = [*mismatches(found, kind[0], place)]
+        yield from defects
+        if defects:
+            continue
+        if name == "segments":
+            texts = [each.delta for each in found if each.texts and not callable(each.delta)]
+            names, slot = flavour.message, flavour.dump(flavour.slot)
+            seen = [each if names is None else ordered(names, each) for each in texts]
+            lost = [each for each, members in zip(texts, seen, strict=True) if slot not in flavour.dump(members)]
+            where = "" if names is None else f" in one of {', '.join(names)}"
+            yield from (f"{place} has no SLOT for the texts{where}: {each!r:.80}" for each in lost)
+        elif "delta" in flavour.part and name in ("opening", "closing"):
+            parts = [each for each in (found if name == "opening" else (found,)) if each]
+            yield from (f"{place} has no 'delta': {each!r:.80}" for each in parts if "delta" not in each)
