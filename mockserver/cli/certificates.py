@@ -28,6 +28,13 @@ _AUTHORITY = "mockserver's throw-away authority"
 _DAYS = 397
 # A certificate that expires sooner than this is replaced.
 _SPARE = timedelta(days=30)
+# What the authority's key is for.
+_OTHER_USES = ("content_commitment", "key_encipherment", "data_encipherment", "key_agreement")
+_SIGNS = x509.KeyUsage(
+    key_cert_sign=True,
+    crl_sign=True,
+    **dict.fromkeys(("digital_signature", *_OTHER_USES, "encipher_only", "decipher_only"), False),
+)
 
 
 class Bundle(NamedTuple):
@@ -91,17 +98,15 @@ def _make(bundle: Bundle, names: Sequence[x509.GeneralName]) -> None:
     authority = (
         _begun(_AUTHORITY, signing)
         .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
-        .add_extension(_usage(signs=True), critical=True)
+        .add_extension(_SIGNS, critical=True)
         .add_extension(x509.SubjectKeyIdentifier.from_public_key(signing.public_key()), critical=False)
         .sign(signing, sha)
     )
     certificate = (
         _begun("mockserver", serving)
         .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
-        .add_extension(_usage(signs=False), critical=True)
         .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
         .add_extension(x509.SubjectAlternativeName(names), critical=False)
-        .add_extension(x509.SubjectKeyIdentifier.from_public_key(serving.public_key()), critical=False)
         .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(signing.public_key()), critical=False)
         .sign(signing, sha)
     )
@@ -121,16 +126,6 @@ def _begun(name: str, key: ec.EllipticCurvePrivateKey) -> x509.CertificateBuilde
         .serial_number(x509.random_serial_number())
         .not_valid_before(now - timedelta(days=1))
         .not_valid_after(now + timedelta(days=_DAYS - 1))
-    )
-
-
-def _usage(*, signs: bool) -> x509.KeyUsage:
-    others = ("content_commitment", "key_encipherment", "data_encipherment", "key_agreement")
-    return x509.KeyUsage(
-        digital_signature=not signs,
-        key_cert_sign=signs,
-        crl_sign=signs,
-        **dict.fromkeys((*others, "encipher_only", "decipher_only"), False),
     )
 
 

@@ -5,87 +5,35 @@ import os
 import sys
 import threading
 import webbrowser
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from textwrap import indent
-from typing import NamedTuple
 
 from mockserver.cli.command import Command, argument, print_message
 from mockserver.cli.serve import serve_dialects
 from mockserver.core.json_values import read_json
 from mockserver.server.urls import ADMIN
 
-
-class Example(NamedTuple):
-    """How to point a framework at a server: packages that indicate its use, and a text with `<url>` for the URL."""
-
-    name: str
-    packages: tuple[str, ...]
-    text: str
-
-
-EXAMPLES: tuple[Example, ...] = (
-    Example(
-        "openai",
-        ("openai",),
-        """\
-import OpenAI from "openai";
-
-const client = new OpenAI({ baseURL: "<url>/v1", apiKey: "any-key", dangerouslyAllowBrowser: true });
-const stream = await client.chat.completions.create({
-  model: "gpt-5.4-mini",
-  messages: [{ role: "user", content: "Hello" }],
-  stream: true,
-});
-for await (const chunk of stream) console.log(chunk.choices[0]?.delta?.content ?? "");""",
-    ),
-    Example(
-        "AI SDK",
-        ("ai", "@ai-sdk/"),
-        """\
-import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
-import { streamText } from "ai";
-
-const mock = createOpenAICompatible({ name: "mock", baseURL: "<url>/v1", apiKey: "any-key" });
-const { textStream } = streamText({ model: mock("gpt-5.4-mini"), prompt: "Hello" });
-for await (const text of textStream) console.log(text);""",
-    ),
-    Example(
-        "LangChain",
-        ("langchain", "@langchain/"),
-        """\
-import { ChatOpenAI } from "@langchain/openai";
-
-const model = new ChatOpenAI({
-  model: "gpt-5.4-mini",
-  apiKey: "any-key",
-  configuration: { baseURL: "<url>/v1" },
-});
-for await (const chunk of await model.stream("Hello")) console.log(chunk.content);""",
-    ),
-    Example("Next.js, in .env.local", ("next",), "OPENAI_BASE_URL=<url>/v1\nOPENAI_API_KEY=any-key"),
-    Example("Vite, in .env.local", ("vite",), "VITE_LLM_BASE_URL=<url>/v1\nVITE_LLM_API_KEY=any-key"),
-)
-_PLAIN = Example(
-    "fetch",
-    (),
-    """\
-const answer = await fetch("<url>/v1/chat/completions", {
-  method: "POST",
-  headers: { authorization: "Bearer any-key", "content-type": "application/json" },
-  body: JSON.stringify({ model: "gpt-5.4-mini", messages: [{ role: "user", content: "Hello" }], stream: true }),
-});
-const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
-for (let part = await reader.read(); !part.done; part = await reader.read()) console.log(part.value);""",
-)
+# Examples of how to point a framework at a server, with `<url>` for its URL: files by the framework's name, with the
+# packages that show its use. The last is for all others.
+FOLDER = Path(__file__).with_name("examples")
+EXAMPLES: Mapping[str, tuple[str, tuple[str, ...]]] = {
+    "openai": ("openai.mjs", ("openai",)),
+    "AI SDK": ("ai-sdk.mjs", ("ai", "@ai-sdk/")),
+    "LangChain": ("langchain.mjs", ("langchain", "@langchain/")),
+    "Next.js, in .env.local": ("next.env", ("next",)),
+    "Vite, in .env.local": ("vite.env", ("vite",)),
+    "fetch": ("fetch.mjs", ()),
+}
 
 
 def examples_for(folder: Path, url: str) -> str:
     """Examples for the packages in the folder's package.json; for plain `fetch` if none of them is known."""
     packages = _packages(folder / "package.json")
-    fitting = [example for example in EXAMPLES if _uses(example, packages)] or [_PLAIN]
-    texts = ((example.name, indent(example.text.replace("<url>", url), "    ")) for example in fitting)
-    return "\n\n".join(f"{name}:\n\n{text}" for name, text in texts)
+    fitting = [name for name, (_, known) in EXAMPLES.items() if _uses(known, packages)] or ["fetch"]
+    texts = ((FOLDER / EXAMPLES[name][0]).read_text(encoding="utf-8").strip() for name in fitting)
+    shown = (indent(text.replace("<url>", url), "    ") for text in texts)
+    return "\n\n".join(f"{name}:\n\n{text}" for name, text in zip(fitting, shown, strict=True))
 
 
 def open_page(url: str) -> None:
@@ -105,13 +53,9 @@ def _packages(file: Path) -> frozenset[str]:
     return frozenset(name for table in tables if isinstance(table, Mapping) for name in table)
 
 
-def _uses(example: Example, packages: frozenset[str]) -> bool:
-    """Whether a project uses one of the example's packages; a name that ends in a slash stands for its whole scope."""
-    return any(
-        name == known or (known.endswith("/") and name.startswith(known))
-        for name in packages
-        for known in example.packages
-    )
+def _uses(known: Iterable[str], packages: Iterable[str]) -> bool:
+    """Whether a project uses one of these packages; a name that ends in a slash stands for its whole scope."""
+    return any(name == own or (own.endswith("/") and name.startswith(own)) for name in packages for own in known)
 
 
 def serve_beside_frontend(options: argparse.Namespace) -> int:

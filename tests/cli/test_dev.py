@@ -22,7 +22,7 @@ URL = "http://127.0.0.1:8000"
 def test_each_framework_gets_its_own_example(tmp_path: Path, package: str, name: str, key: str) -> None:
     (tmp_path / "package.json").write_text(json.dumps({key: {package: "*", "left-pad": "*"}}))
     shown = examples_for(tmp_path, URL)
-    assert [example.name for example in EXAMPLES if f"{example.name}:\n" in shown] == [name]
+    assert [example for example in EXAMPLES if f"{example}:\n" in shown] == [name]
     assert f"{URL}/" in shown
     assert "<url>" not in shown
 
