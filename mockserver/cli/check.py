@@ -6,7 +6,8 @@ from pathlib import Path
 from mockserver.cli.command import Command, argument, checked_names
 from mockserver.core.installed import load_dialects
 from mockserver.core.messages import pluralize
-from mockserver.server.files import TraceFiles, read_config, stubs_at
+from mockserver.server.files import TraceFiles, configured_stubs, read_config
+from mockserver.state.settings import Settings
 from mockserver.state.settings.options import settle
 
 
@@ -14,7 +15,7 @@ def check(options: argparse.Namespace) -> int:
     """Read the file as a server would, and say what is in it."""
     path: Path = options.config
     if path.is_dir() or path.suffix == ".json":
-        stubs = stubs_at(path, load_dialects())
+        stubs = configured_stubs(Settings(stubs=str(path)), load_dialects())
         print(f"{path}: valid, with {pluralize(len(stubs), 'stub')}")
         return 0
     settings = settle(read_config(path, TraceFiles(path.parent)))

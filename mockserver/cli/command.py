@@ -179,13 +179,13 @@ def read_input(source: str) -> bytes:
 def write_files(files: Mapping[str, str], folder: Path) -> None:
     """Write files, each by its name, to a folder that need not exist yet. Raises ConfigError."""
     if folder.is_file():
-        raise ConfigError(f"{folder}: is a file; --out names a folder")
+        raise ConfigError(f"{folder}: is a file, not a folder")
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for name, text in files.items():
             (folder / name).write_text(text, encoding="utf-8")
     except OSError as error:
-        raise ConfigError(f"{folder}: {error.strerror}") from None
+        raise ConfigError(f"{error.filename or folder}: {error.strerror}") from None
 
 
 def announce(settings: Settings, words: str, facts: Mapping[str, object], more: Iterable[str] = ()) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from mockserver.cli.command import Command, argument
+from mockserver.cli.command import Command, argument, write_files
 from mockserver.core.dialects import EDITIONS, Dialect
 from mockserver.core.installed import load_dialects
 from mockserver.core.messages import unknown_name
@@ -181,10 +181,7 @@ def print_schema(options: argparse.Namespace) -> int:
         print(text)
         return 0
     out: Path = options.out
-    try:
-        out.write_text(f"{text}\n", encoding="utf-8")
-    except OSError as error:
-        raise ConfigError(f"{out}: {error.strerror}") from None
+    write_files({out.name: f"{text}\n"}, out.parent)
     print(f"Written: {out}. Refer to it in files beside it:")
     print(f"in TOML by the first line #:schema ./{out.name}")
     print(f'in JSON by the key "$schema": "./{out.name}"')

@@ -210,16 +210,6 @@ def load_stubs(folder: Path, dialects: Mapping[str, Dialect], sources: Sources |
     return tuple(stub for path in files for stub in _load_stubs(path, folder, dialects, sources))
 
 
-def stubs_at(path: Path, dialects: Mapping[str, Dialect]) -> tuple[Stub, ...]:
-    """The stubs of a folder's files, or of one file, as a server would read them. Raises ConfigError."""
-    stubs = load_stubs(path, dialects)
-    try:
-        check_unique(stubs)
-    except StubError as error:
-        raise ConfigError(f"{path}: {error}") from None
-    return stubs
-
-
 def _stub_files(folder: str) -> Iterator[str]:
     return (path for path in _files(folder) if path.endswith(_STUB_SUFFIXES))
 

@@ -48,4 +48,4 @@ def test_the_special_tokens_have_names_that_tools_find(written: Path) -> None:
 def test_a_folder_that_cannot_be_written_is_said_to_be_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "file").touch()
     assert main(["tokenizer", "--out", str(tmp_path / "file")]) == 2
-    assert f"{tmp_path / 'file'}: is a file; --out names a folder" in capsys.readouterr().err
+    assert f"{tmp_path / 'file'}: is a file, not a folder" in capsys.readouterr().err
