@@ -12,6 +12,7 @@ from mockserver.core.failures import FailureKind
 from mockserver.core.quotas import LimitState, per_minute, tightest_by_measure
 from mockserver.core.seeding import uuid4_text
 from mockserver.core.timeline import RawHeaders
+from mockserver.dialects.contracts import components
 from mockserver.dialects.openai.models import SNAPSHOTS
 from mockserver.dialects.openai.replies import date_header
 
@@ -23,40 +24,7 @@ _SAFE = {name: {"filtered": False, "severity": "safe"} for name in ("hate", "sex
 NOT_FOUND = {"detected": False, "filtered": False}
 OF_PROMPT = {**_SAFE, "jailbreak": NOT_FOUND}
 _FOUND = {"violence": {"filtered": True, "severity": "medium"}}
-_DENIED = {
-    "code": "401",
-    "message": "Access denied due to invalid subscription key or wrong API endpoint. Make sure to provide a valid key "
-    "for an active subscription and use a correct regional API endpoint for your resource.",
-}
-_ERRORS: Mapping[FailureKind, Mapping[str, Any]] = {
-    FailureKind.MISSING_CREDENTIALS: _DENIED,
-    FailureKind.UNAUTHORIZED: _DENIED,
-    FailureKind.UNKNOWN_MODEL: {
-        "type": "invalid_request_error",
-        "code": "DeploymentNotFound",
-        "message": "The API deployment for this resource does not exist. If you created the deployment within the last "
-        "5 minutes, please wait a moment and try again.",
-    },
-    FailureKind.UNKNOWN_PATH: {"code": "404", "message": "Resource not found"},
-    FailureKind.CONTENT_FILTER: {
-        "message": "The response was filtered due to the prompt triggering Azure OpenAI's content management policy. "
-        "Please modify your prompt and retry. To learn more about our content filtering policies please read our "
-        "documentation: https://go.microsoft.com/fwlink/?linkid=2198766",
-        "type": None,
-        "param": "prompt",
-        "code": "content_filter",
-        "status": 400,
-        "innererror": {
-            "code": "ResponsibleAIPolicyViolation",
-            "content_filter_result": {**dict(sorted(_SAFE.items())), **_FOUND},
-        },
-    },
-    FailureKind.RATE_LIMIT: {
-        "code": "429",
-        "message": "Requests to the ChatCompletions_Create Operation under Azure OpenAI API version 2024-10-21 have "
-        "exceeded token rate limit of your current OpenAI S0 pricing tier. Please retry after 33 seconds.",
-    },
-}
+_ERRORS: Mapping[str, Mapping[str, Any]] = components(__package__, "refusals")()["azure"]
 
 
 def of_answer(*, blocked: bool) -> Mapping[str, Any]:

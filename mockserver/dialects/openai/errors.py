@@ -1,7 +1,8 @@
 """OpenAI's errors, rate limits, and the headers of every answer.
 
 The body of an error is `{"error": {"message", "type", "param", "code"}}`, pretty-printed, all four members always.
-`{model}` and `{key}` in a wording of the table stand for the model that was asked for and the masked key that was sent.
+`contract/refusals.json` has the words, and what differs for other vendors where these speak of OpenAI; `{model}` and
+`{key}` in them stand for the model that was asked for and the masked key that was sent.
 """
 
 import json
@@ -29,14 +30,16 @@ from mockserver.core.quotas import (
 )
 from mockserver.core.seeding import alphanumerics, derive, hex_digits
 from mockserver.core.timeline import RawHeaders
+from mockserver.dialects.contracts import components
 from mockserver.dialects.openai.azure import azure_error, azure_headers, header_value
 from mockserver.dialects.openai.models import SNAPSHOTS
 from mockserver.dialects.openai.read import is_azure
 from mockserver.dialects.openai.replies import date_header, event
 
-# The organization and the project of every caller who names none.
-_ORGANIZATION = "org-Vn4cQ7yXr2LwT9kZb6HsJd3M"
-_PROJECT = "proj_8RkWq3ZtYb5NvLx7Hc2MsGd9"
+_WORDS = components(__package__, "refusals")()
+# Those of every caller who names none.
+_ORGANIZATION: str = _WORDS["organization"]
+_PROJECT: str = _WORDS["project"]
 
 # Makes an error's body of a refusal that has its status, type, code, param and message.
 ErrorBody = Callable[[Refusal], object]
@@ -52,100 +55,8 @@ class ErrorRow(NamedTuple):
     param: str | None = None
 
 
-_NOT_JSON = (
-    "We could not parse the JSON body of your request. (HINT: This likely means you aren't using your HTTP library "
-    "correctly. The OpenAI API expects a JSON payload, but what was sent was not valid JSON. If you have trouble "
-    "figuring out how to fix this, please contact us through our help center at help.openai.com.)"
-)
-NO_MODEL = "you must provide a model parameter"
-
-_ROWS: dict[FailureKind, ErrorRow] = {
-    FailureKind.MALFORMED_JSON: ErrorRow(400, _NOT_JSON),
-    FailureKind.NOT_AN_OBJECT: ErrorRow(400, _NOT_JSON),
-    FailureKind.INVALID_REQUEST: ErrorRow(
-        400, "The request is not valid. Please check the API reference: https://platform.openai.com/docs/api-reference."
-    ),
-    FailureKind.UNSUPPORTED_MEDIA_TYPE: ErrorRow(400, NO_MODEL),
-    FailureKind.BODY_TOO_LARGE: ErrorRow(413, "The request body is too large."),
-    FailureKind.MISSING_CREDENTIALS: ErrorRow(
-        401,
-        "You didn't provide an API key. You need to provide your API key in an Authorization header using Bearer auth "
-        "(i.e. Authorization: Bearer YOUR_KEY), or as the password field (with blank username) if you're accessing the "
-        "API from your browser and are prompted for a username and password. You can obtain an API key from "
-        "https://platform.openai.com/account/api-keys.",
-    ),
-    FailureKind.UNAUTHORIZED: ErrorRow(
-        401,
-        "Incorrect API key provided: {key}. You can find your API key at https://platform.openai.com/account/api-keys.",
-        code="invalid_api_key",
-    ),
-    FailureKind.FORBIDDEN: ErrorRow(
-        403,
-        "Country, region, or territory not supported",
-        "request_forbidden",
-        "unsupported_country_region_territory",
-    ),
-    FailureKind.PAYMENT_REQUIRED: ErrorRow(
-        429,
-        "You exceeded your current quota, please check your plan and billing details. For more information on this "
-        "error, read the docs: https://platform.openai.com/docs/guides/error-codes/api-errors.",
-        "insufficient_quota",
-        "insufficient_quota",
-    ),
-    FailureKind.UNKNOWN_MODEL: ErrorRow(
-        404, "The model `{model}` does not exist or you do not have access to it.", code="model_not_found"
-    ),
-    FailureKind.UNKNOWN_PATH: ErrorRow(404, "Invalid URL"),
-    FailureKind.WRONG_METHOD: ErrorRow(
-        405, "Not allowed to use this method. (HINT: Perhaps you meant to use a different HTTP method?)"
-    ),
-    # One token too many for gpt-4o: clients search the message for the figures.
-    FailureKind.CONTEXT_LENGTH: ErrorRow(
-        400,
-        "This model's maximum context length is 128000 tokens. However, your messages resulted in 128001 tokens. "
-        "Please reduce the length of the messages.",
-        code="context_length_exceeded",
-        param="messages",
-    ),
-    FailureKind.CONTENT_FILTER: ErrorRow(
-        400,
-        "Invalid prompt: your prompt was flagged as potentially violating our usage policy. Please try again with a "
-        "different prompt.",
-        code="invalid_prompt",
-    ),
-    FailureKind.RATE_LIMIT: ErrorRow(
-        429,
-        f"Rate limit reached for {{model}} in organization {_ORGANIZATION} on requests per min (RPM): Limit 500, Used "
-        "500, Requested 1. Please try again in 120ms. Visit https://platform.openai.com/account/rate-limits to learn "
-        "more.",
-        "requests",
-        "rate_limit_exceeded",
-    ),
-    FailureKind.OVERLOADED: ErrorRow(
-        503,
-        "Our servers are currently overloaded. Please try again later.",
-        "service_unavailable_error",
-        "server_is_overloaded",
-    ),
-    FailureKind.TIMEOUT: ErrorRow(504, "The request timed out.", "server_error"),
-    FailureKind.SERVER_ERROR: ErrorRow(
-        500, "The server had an error while processing your request. Sorry about that!", "server_error"
-    ),
-}
-
-
-# What those rows say for another vendor which speak of OpenAI.
-_FOR_OTHERS: Mapping[FailureKind, Mapping[str, str | None]] = {
-    FailureKind.MALFORMED_JSON: {"message": "The body is not valid JSON."},
-    FailureKind.NOT_AN_OBJECT: {"message": "The body is not a JSON object."},
-    FailureKind.INVALID_REQUEST: {"message": "The request is not valid."},
-    FailureKind.UNSUPPORTED_MEDIA_TYPE: {"message": "The content type is not supported."},
-    FailureKind.MISSING_CREDENTIALS: {"message": "No API key was provided."},
-    FailureKind.UNAUTHORIZED: {"message": "Incorrect API key provided: {key}."},
-    FailureKind.FORBIDDEN: {"message": "The API key has no access to this.", "code": None},
-    FailureKind.PAYMENT_REQUIRED: {"message": "The account has no credit left."},
-    FailureKind.RATE_LIMIT: {"message": "Rate limit reached for {model}."},
-}
+_ROWS = {FailureKind(kind): ErrorRow(**row) for kind, row in _WORDS["failures"].items()}
+NO_MODEL = _ROWS[FailureKind.UNSUPPORTED_MEDIA_TYPE].message
 
 
 def _worded(row: ErrorRow, refusal: Refusal, words: str, model: str) -> str:
@@ -219,7 +130,7 @@ def error_table(
 
 def _template(kind: FailureKind, usual: ErrorRow, own: Mapping[str, Any], make: ErrorBody) -> ErrorTemplate:
     """The row of a kind for another vendor, who states the members in `own`."""
-    given = {**_FOR_OTHERS.get(kind, {}), **own}
+    given = {**_WORDS["other vendors"].get(kind, {}), **own}
     row = usual._replace(**{name: given.pop(name) for name in ErrorRow._fields if name in given})
 
     def body(refusal: Refusal, words: str) -> object:
