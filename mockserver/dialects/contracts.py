@@ -190,72 +190,50 @@ _TYPES = {
 }
 
 
+# What the other rules are told as; `limit` is what they expect, `length` that of the list that is found.
+_WORDINGS: Mapping[str, Words] = {
+    "required": ("missing", "Field required"),
+    "additionalProperties": ("extra_forbidden", "Extra inputs are not permitted"),
+    "minItems": ("too_short", "List should have at least {limit} item{s} after validation, not {length}"),
+    "maxItems": ("too_long", "List should have at most {limit} item{s} after validation, not {length}"),
+    "minLength": ("string_too_short", "String should have at least {limit} character{s}"),
+    "maxLength": ("string_too_long", "String should have at most {limit} character{s}"),
+    "pattern": ("string_pattern_mismatch", "String should match pattern '{limit}'"),
+    "minimum": ("greater_than_equal", "Input should be greater than or equal to {limit}"),
+    "maximum": ("less_than_equal", "Input should be less than or equal to {limit}"),
+    "exclusiveMinimum": ("greater_than", "Input should be greater than {limit}"),
+    "exclusiveMaximum": ("less_than", "Input should be less than {limit}"),
+}
+
+
 def pydantic_words(violation: Violation) -> Words | None:
     """The code and the message of a violation; None if its rule is none of those that pydantic has of its own."""
-    wording = _WORDINGS.get(violation.rule)
-    if violation.rule in ("type", "enum") and not _expected(violation):
-        return "none_required", "Input should be None"
-    return wording(violation) if wording else None
+    rule, limit, found = violation.rule, violation.expected, violation.found
+    if rule in ("type", "enum"):
+        # No message tells of null.
+        allowed = [each for each in (limit if isinstance(limit, list) else [limit]) if each not in ("null", None)]
+        if not allowed:
+            return "none_required", "Input should be None"
+        return _wrong_type(allowed, found) if rule == "type" else _wrong_value(allowed)
+    if rule not in _WORDINGS:
+        return None
+    code, words = _WORDINGS[rule]
+    shown, length = f"{limit:g}" if isinstance(limit, float) else limit, len(found) if isinstance(found, list) else 0
+    return code, words.format(limit=shown, s="" if limit == 1 else "s", length=length)
+
+
+def _wrong_type(allowed: Sequence[Any], found: object) -> Words:
+    types = [_TYPES[name] for name in allowed]
+    if types[0][0] == "int_type" and isinstance(found, float):
+        return "int_from_float", "Input should be a valid integer, got a number with a fractional part"
+    return types[0][0], f"Input should be {' or '.join(noun for _, noun in types)}"
+
+
+def _wrong_value(allowed: Sequence[object]) -> Words:
+    *most, last = map(repr, allowed)
+    return "literal_error", f"Input should be {' or '.join(filter(None, (', '.join(most), last)))}"
 
 
 def custom_words(message: str) -> Words:
     """The code and the message of a check that pydantic leaves to the application."""
     return "value_error", f"Value error, {message}"
-
-
-def _expected(violation: Violation) -> list[Any]:
-    """The types or values that are allowed, without null, of which no message tells."""
-    expected = violation.expected if isinstance(violation.expected, list) else [violation.expected]
-    return [each for each in expected if each not in ("null", None)]
-
-
-def _wrong_type(violation: Violation) -> Words:
-    types = [_TYPES[name] for name in _expected(violation)]
-    if types[0][0] == "int_type" and isinstance(violation.found, float):
-        return "int_from_float", "Input should be a valid integer, got a number with a fractional part"
-    return types[0][0], f"Input should be {' or '.join(noun for _, noun in types)}"
-
-
-def _wrong_value(violation: Violation) -> Words:
-    *most, last = map(repr, _expected(violation))
-    return "literal_error", f"Input should be {' or '.join(filter(None, (', '.join(most), last)))}"
-
-
-def _wrong_length(violation: Violation) -> Words:
-    code, bound = ("too_short", "at least") if violation.rule == "minItems" else ("too_long", "at most")
-    found = len(violation.found) if isinstance(violation.found, list) else 0
-    items = "item" if violation.expected == 1 else "items"
-    return code, f"List should have {bound} {violation.expected} {items} after validation, not {found}"
-
-
-def _wrong_size(code: str, bound: str) -> Callable[[Violation], Words]:
-    def wording(violation: Violation) -> Words:
-        characters = "character" if violation.expected == 1 else "characters"
-        return code, f"String should have {bound} {violation.expected} {characters}"
-
-    return wording
-
-
-def _bound(code: str, words: str) -> Callable[[Violation], Words]:
-    def wording(violation: Violation) -> Words:
-        limit = violation.expected
-        return code, f"Input should be {words} {f'{limit:g}' if isinstance(limit, float) else limit}"
-
-    return wording
-
-
-_WORDINGS: Mapping[str, Callable[[Violation], Words]] = {
-    "required": lambda violation: ("missing", "Field required"),
-    "additionalProperties": lambda violation: ("extra_forbidden", "Extra inputs are not permitted"),
-    "type": _wrong_type,
-    "enum": _wrong_value,
-    "minItems": _wrong_length,
-    "maxItems": _wrong_length,
-    "minLength": _wrong_size("string_too_short", "at least"),
-    "maxLength": _wrong_size("string_too_long", "at most"),
-    "pattern": lambda violation: ("string_pattern_mismatch", f"String should match pattern '{violation.expected}'"),
-    "minimum": _bound("greater_than_equal", "greater than or equal to"),
-    "maximum": _bound("less_than_equal", "less than or equal to"),
-    "exclusiveMinimum": _bound("greater_than", "greater than"),
-    "exclusiveMaximum": _bound("less_than", "less than"),
-}

@@ -36,10 +36,10 @@ from mockserver.dialects.openai.models import SNAPSHOTS
 from mockserver.dialects.openai.read import is_azure
 from mockserver.dialects.openai.replies import date_header, event
 
-_WORDS = components(__package__, "refusals")()
+WORDS = components(__package__, "refusals")()
 # Those of every caller who names none.
-_ORGANIZATION: str = _WORDS["organization"]
-_PROJECT: str = _WORDS["project"]
+_ORGANIZATION: str = WORDS["organization"]
+_PROJECT: str = WORDS["project"]
 
 # Makes an error's body of a refusal that has its status, type, code, param and message.
 ErrorBody = Callable[[Refusal], object]
@@ -55,7 +55,7 @@ class ErrorRow(NamedTuple):
     param: str | None = None
 
 
-_ROWS = {FailureKind(kind): ErrorRow(**row) for kind, row in _WORDS["failures"].items()}
+_ROWS = {FailureKind(kind): ErrorRow(**row) for kind, row in WORDS["failures"].items()}
 NO_MODEL = _ROWS[FailureKind.UNSUPPORTED_MEDIA_TYPE].message
 
 
@@ -130,7 +130,7 @@ def error_table(
 
 def _template(kind: FailureKind, usual: ErrorRow, own: Mapping[str, Any], make: ErrorBody) -> ErrorTemplate:
     """The row of a kind for another vendor, who states the members in `own`."""
-    given = {**_WORDS["other vendors"].get(kind, {}), **own}
+    given = {**WORDS["other vendors"].get(kind, {}), **own}
     row = usual._replace(**{name: given.pop(name) for name in ErrorRow._fields if name in given})
 
     def body(refusal: Refusal, words: str) -> object:

@@ -1,14 +1,14 @@
 """OpenAI's refusals of bodies that break the contract and of models, and what several endpoints refuse."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mockserver.core.calls import Call
 from mockserver.core.failures import FailureKind, Refusal, Violation
 from mockserver.core.json_values import type_of
 from mockserver.dialects.contracts import Contract
-from mockserver.dialects.openai.errors import NO_MODEL
+from mockserver.dialects.openai.errors import NO_MODEL, WORDS
 from mockserver.dialects.openai.models import EFFORTS, Endpoint, Family
 from mockserver.dialects.openai.read import Body, content_text, sent_json
 
@@ -65,16 +65,22 @@ def _told(violations: Sequence[Violation], *, responses: bool) -> Refusal:
     if first.path[-1:] == ("status",) and first.found is None:
         # Reported of the null of an answer's message or reasoning that clients send back; calls may have it.
         first = first._replace(rule="additionalProperties")
-    return _WORDINGS.get(first.rule, _invalid)(first)
+    if first.rule in WORDS["violations"]:
+        return _worded(first)
+    return {"type": _mistyped, "enum": _not_supported}.get(first.rule, _invalid)(first)
 
 
-def _missing(v: Violation) -> Refusal:
-    return refused(f"Missing required parameter: '{v.field}'.", v.field, "missing_required_parameter")
+# Of these, bounds are decimals.
+_DECIMALS = ("temperature", "top_p", "frequency_penalty", "presence_penalty", "logit_bias")
 
 
-def _unknown(v: Violation) -> Refusal:
-    name = v.field[:LONGEST_ECHO]
-    return refused(f"Unknown parameter: '{name}'.", name, "unknown_parameter")
+def _worded(v: Violation) -> Refusal:
+    """The refusal in the words that the table has for a rule."""
+    field, kind = v.field[:LONGEST_ECHO], "decimal" if v.path[0] in _DECIMALS else "integer"
+    facts = {"field": field, "kind": kind, "expected": v.expected, "found": v.found}
+    facts["length"] = len(v.found) if isinstance(v.found, str | list | dict) else 0
+    words, code = (text.format(**facts) for text in WORDS["violations"][v.rule])
+    return refused(words, field, code)
 
 
 _NOUNS = {
@@ -114,41 +120,6 @@ def _listed(values: Sequence[object]) -> str:
     return f"{', '.join(most)}{',' * (len(most) > 1)} and {last}" if most else last
 
 
-_DECIMALS = ("temperature", "top_p", "frequency_penalty", "presence_penalty", "logit_bias")
-
-
-def _bound(v: Violation) -> Refusal:
-    word, sign, limit = ("below", ">=", "minimum") if v.rule == "minimum" else ("above", "<=", "maximum")
-    kind = "decimal" if v.path[0] in _DECIMALS else "integer"
-    expected = f"Expected a value {sign} {v.expected}, but got {str(v.found)[:LONGEST_ECHO]} instead."
-    words = f"Invalid '{v.field}': {kind} {word} {limit} value. {expected}"
-    return refused(words, v.field, f"{kind}_{word}_{limit[:3]}_value")
-
-
-def _size(v: Violation) -> Refusal:
-    article, noun = ("an", "array") if v.rule.endswith("Items") else ("a", "string")
-    if v.rule.startswith("min"):
-        fault, limit, code, found = f"empty {noun}", "minimum", f"empty_{noun}", f"an empty {noun}"
-    else:
-        length = len(v.found) if isinstance(v.found, str | list) else 0
-        fault, limit, code = f"{noun} too long", "maximum", f"{noun}_above_max_length"
-        found = f"{article} {noun} with length {length}"
-    expected = f"Expected {article} {noun} with {limit} length {v.expected}, but got {found} instead."
-    return refused(f"Invalid '{v.field}': {fault}. {expected}", v.field, code)
-
-
-def _pattern(v: Violation) -> Refusal:
-    expected = f"Expected a string that matches the pattern '{v.expected}'."
-    return refused(f"Invalid '{v.field}': string does not match pattern. {expected}", v.field, "invalid_value")
-
-
-def _too_many_members(v: Violation) -> Refusal:
-    found = len(v.found) if isinstance(v.found, dict) else 0
-    expected = f"Expected an object with at most {v.expected} properties, but got an object with {found} properties"
-    code = "object_above_max_properties"
-    return refused(f"Invalid '{v.field}': too many properties. {expected} instead.", v.field, code)
-
-
 def _invalid(v: Violation) -> Refusal:
     """A value that has none of several forms; of a word, those that it might be are told."""
     words = [branch["enum"] for branch in _list(v.expected) if isinstance(branch, dict) and "enum" in branch]
@@ -159,22 +130,6 @@ def _invalid(v: Violation) -> Refusal:
 
 def _list(value: object) -> list[Any]:
     return value if isinstance(value, list) else []
-
-
-_WORDINGS: Mapping[str, Callable[[Violation], Refusal]] = {
-    "required": _missing,
-    "additionalProperties": _unknown,
-    "type": _mistyped,
-    "enum": _not_supported,
-    "minimum": _bound,
-    "maximum": _bound,
-    "minItems": _size,
-    "maxItems": _size,
-    "minLength": _size,
-    "maxLength": _size,
-    "pattern": _pattern,
-    "maxProperties": _too_many_members,
-}
 
 
 # --- models ------------------------------------------------------------------------------------------------------
