@@ -222,7 +222,7 @@ FAULTS: dict[str, FaultKind] = {
         harm="none",
     ),
     "drip": FaultKind(
-        responses.drip,
+        responses.bandwidth,
         "an answer byte by byte",
         {"bytes_per_second": FaultSetting(NUMBER, 100, "bytes per second", least=1)},
         harm="none",

@@ -100,17 +100,8 @@ def half_chunk(timeline: Timeline, fault: Fault, vendor: Vendor) -> Timeline:
 
 @over_events
 def bandwidth(events: StreamEvents, fault: Fault) -> StreamEvents:
-    """Small pieces, each sent when the line has carried the ones before it."""
-    return _carried(events, fault.settings["bytes_per_second"], fault.settings["piece"])
-
-
-@over_events
-def drip(events: StreamEvents, fault: Fault) -> StreamEvents:
-    """Byte by byte, at a given rate."""
-    return _carried(events, fault.settings["bytes_per_second"], 1)
-
-
-def _carried(events: StreamEvents, rate: float, piece: int) -> StreamEvents:
+    """Small pieces, by default single bytes, each sent when the line has carried the ones before it."""
+    rate, piece = fault.settings["bytes_per_second"], fault.settings.get("piece", 1)
     free = 0.0
     for event in events:
         for start in range(0, len(event.data), piece):
