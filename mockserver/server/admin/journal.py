@@ -66,7 +66,7 @@ _DECISION = table(
             one_of(filter(None, get_args(ChosenBy))),
             "by what the dialect was chosen, at a path of several dialects",
         ),
-        "applied_faults": described(rows(_APPLIED), "in a whole exchange: the same faults as tables"),
+        "applied_faults": described(rows(_APPLIED), "the same faults as tables"),
         "unapplied_faults": rows(described(TEXT, "a kind of fault that was triggered, but changed nothing")),
         "rule": described(maybe(TEXT), "the stub that decided the answer"),
         "attempt": WHOLE,

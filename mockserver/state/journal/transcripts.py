@@ -97,16 +97,9 @@ class Transcript(Mapping[str, Any]):
     Everything else is a snapshot of the moment of creation.
     """
 
-    __slots__ = ("_exchange", "_known")
-
     def __init__(self, exchange: Exchange) -> None:
-        plan = exchange.plan
         self._exchange = exchange
         self._known = summary_of(exchange)
-        self._known["decision"]["applied_faults"] = [
-            {"by": each.by, **({"rule": each.rule} if each.rule else {}), "fault": table_of(each.fault)}
-            for each in (plan.applied if plan is not None else ())
-        ]
 
     def __getitem__(self, key: str) -> Any:
         if key in _PARTS and key not in self._known:
@@ -168,9 +161,7 @@ def _planned(plan: Plan, record: Record) -> dict[str, Any]:
     if request is not None:
         line |= {"model": request.model, "prompt": request.prompts[-1].topic if request.prompts else ""}
     visible = plan.visible_generation
-    if visible is not None:
-        line |= _sent_and_planned(plan, visible, record)
-    return line
+    return line if visible is None else line | _sent_and_planned(plan, visible, record)
 
 
 def _decision(exchange: Exchange) -> dict[str, Any]:
@@ -184,10 +175,15 @@ def _decision(exchange: Exchange) -> dict[str, Any]:
             "kind": simulator_error.kind,
             "message": masked_text(simulator_error.message),
             "faults": [],
+            "applied_faults": [],
         }
     decision: dict[str, Any] = {
         "by": "refusal" if plan.refusal else "generation" if plan.generation else "answer",
         "faults": list(plan.faults),
+        "applied_faults": [
+            {"by": each.by, **({"rule": each.rule} if each.rule else {}), "fault": table_of(each.fault)}
+            for each in plan.applied
+        ],
         "rule": plan.rule,
         "attempt": plan.attempt,
         "unmatched": plan.nearest is not None,
@@ -347,9 +343,10 @@ def _object(data: bytes) -> dict[str, Any]:
 
 # Fields that are the same in every request and every response of an archive.
 _SHARED = {"httpVersion": "HTTP/1.1", "cookies": (), "headersSize": -1}
-_CREATOR = b'{"name":"mockserver","version":"%b"}' % __version__.encode()
 # The JSON of an archive before its entries, which `har_entry` makes and commas separate, and after them.
-ARCHIVE_BEGIN = b'{"log":{"version":"1.2","creator":%b,"entries":[' % _CREATOR
+ARCHIVE_BEGIN = (
+    b'{"log":{"version":"1.2","creator":{"name":"mockserver","version":"%b"},"entries":[' % __version__.encode()
+)
 ARCHIVE_END = b"]}}"
 
 
