@@ -36,24 +36,14 @@ class RouteSettings:
 class Settings:
     """Everything that can be configured of a server; `options.py` explains each to its users.
 
-    - `output_tokens`: after how many tokens prose ends, in the notation of lengths; "off" leaves it to the text.
-    - `speed` divides the times of every latency, wherever it is set.
-    - `prompt_cache`: engines cache prompts, as the vendor's do.
-    - `auth`: "any" key, "off", or the accepted keys.
-    - `dialect`: the one that has the root, None for none; `bare`: the one that has the paths there which several
-      dialects share, None if the request decides.
-    - `cors`: the pages that may use the server: of "loopback" origins, also of some others, or of "any"; "vendor" is
-      loopback with the vendor's own headers. `allow_host`: names besides loopback and the vendors'.
-    - `strict`: leave out headers that the vendor does not send.
-    - `created` freezes the clock of the answers, in Unix seconds.
-    - `ids`: "derived" from the request, or "unique" per call.
-    - `writes`: "joined" (events due at the same instant share a write) or "single".
-    - `max_body`: in bytes; `journal`: how many exchanges the journal of each namespace keeps.
+    Beyond what is said there:
+
+    - `latency` and `output_tokens` are kept in their notations; `speed` divides the times of every latency.
+    - `cors`, `auth`: a word, or the origins besides loopback's, the accepted keys.
+    - `created` freezes the clock of the answers.
     - `models` closes a dialect's catalogue; `routes` are the user's own.
     - `fault`: rules for every request; `quota`: rules of which the first that applies to a request counts.
-    - `stubs`: a folder of stub files, or one; `stub`: the stubs of the config file; `unmatched`: "generate" or "refuse"
-      the answer to a request that none of them matches.
-    - `deliver`: the addresses that messages and callbacks may be sent to: "loopback", also "private" ones, or "any".
+    - `stubs`: the folder or the file; `stub`: the stubs of the config file.
     - `traces`: the recordings that latencies and `output_tokens` may name.
     - `pinned`: settings of the command line and the environment, which routes of a config file do not override.
     """

@@ -1,4 +1,6 @@
-"""A REPLY in text form, from a string, a table or a function: see `parse_stubs`."""
+"""A REPLY in text form: a text, which the model writes in the dialect's own format, or a table, whose keys the page on
+stubs explains; in Python also a function, which receives the request's facts (`state/facts.py`) and returns a REPLY, or
+None for a generated answer."""
 
 import re
 from base64 import b64decode, b64encode

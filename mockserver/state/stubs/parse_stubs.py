@@ -1,62 +1,16 @@
 """Stubs in text form: the tables of a stub file, of `[[stub]]` in a config file, of the admin API and of the fixture.
 
-    name = "weather"                     # default: its number
+    name = "weather"                                                           # default: its number
     match = { dialect = "yandex", last_user = { contains = "weather" } }       # default: every request
     reply = { tool_calls = [ { name = "get_weather", arguments = { city = "Oslo" } } ] }
-    priority = 0                         # the highest goes first; among equal ones those armed at run time, then by age
-    times = 2                            # how many uses, then it matches nothing; default: unlimited
-    exhausted = "refuse"                 # after the last answer: "repeat" it, "cycle" through all, "refuse" the
-                                         # request, or let it "pass"
 
-`match` is written as described in `core/matching/requests.py`. A stub that was made of a recording also has the request
-that was recorded. With `match = "exact"` it answers that request alone; otherwise the answer to a request that differs
-is marked as stale:
+The page on stubs explains what can be written, and `server/admin/schemas.py` has the schema. A stub has a `reply`, or
+`replies`, or a `script` of STEPs: a REPLY (`parse_replies.py`), or { match = {...}, reply = REPLY }, which waits for a
+request that matches. What any answer can have (SHARED) may also be set in the stub itself, for all of its replies.
 
-    request = { dialect = "yandex", operation = "chat_completions", body = {...}, volatile = ["$.seed"] }
-
-Beside `dialect` and `operation`, or `path` and `method`, a request has a `body` (JSON, its text, or a `file`) and a
-`query`. `last_user` is for people.
-
-A stub has one of
-
-    reply   = REPLY                      # the same every time
-    replies = [ REPLY, REPLY, ... ]      # in turn; the last one is repeated, unless `exhausted` says otherwise
-    script  = [ STEP, STEP, ... ]        # in turn, each of them once; then the stub matches nothing, unless ...
-    (none)                               # generated answers, with the stub's faults, latency, lengths, seed and headers
-
-A STEP is a REPLY, or { match = {...}, reply = REPLY }, which waits for a request that matches.
-
-A REPLY is a text, which the model writes in the dialect's own format; or a table with one of
-
-    text = "It rains."
-    chunks = [ "It ", { text = "rains.", delay = "200ms" } ]    # an event each; the delay is the time before it
-    json = { city = "Oslo" }                                    # the model writes this as JSON
-    refusal = "I cannot help with that."
-    tool_calls = [ { name = "get_weather", arguments = { city = "Oslo" } } ]   # beside a text, or alone
-    choices = [ "It rains.", { text = "It snows.", finish_reason = "length" } ]     # one each of the above; for `n`
-    embedding = [0.6, 0.8] | [ [0.6, 0.8], ... ]                # of every text, or of one text each
-    scores = [0.9, 0.1]                                         # of the documents to be ranked, in the request's order
-    body = "anything" | { any = "JSON" }                        # the body as it is sent, in no vendor's format
-    body_base64 = "AAEC"
-    file = "recorded.sse"                                       # a body, from a file next to the stub file
-    error = "rate_limit" | { error = "rate_limit", retry_after = 2, message = ".." }   # the vendor's own error
-    (none)                                                      # a generated answer; {} is one too
-
-and with these, where applicable:
-
-    finish_reason = "length"                                    # with generated text
-    reasoning = "Oslo lies in Norway."                          # before the text, where reasoning is shown
-    usage = { prompt_tokens = 1, completion_tokens = 2, cached_tokens = 0, reasoning_tokens = 0 }      # any of them
-    status = 503; content_type = "text/html"                    # with bodies; a status may be alone
-    event_times = [0.18, "190ms"] | "recorded.times"            # when each event of a body is sent, after the request
-    headers = { x-trace = "abc" }                               # any answer
-    faults = [ { kind = "cut", after_event = 3 } ]; latency = "ttft=2s"; seed = 7       # any answer
-    output_tokens = "normal(128, 20)"                           # generated ones
-    template = true                                             # fill {{ last_user }} in its strings: `templates.py`
-
-`error`, `faults`, `latency`, `output_tokens`, `seed` and `headers` may also be set in the stub itself, for all of its
-replies. In Python a reply may be a function: it receives the request's facts (`state/facts.py`) and returns a REPLY,
-or None for a generated answer.
+A stub that was made of a recording also has the `request` that was recorded. With `match = "exact"` it answers that
+request alone; otherwise the answer to a request that differs is marked as stale. The `last_user` of such a request is
+for people.
 
 A mistake raises `StubError`, which names the place and what would have been valid.
 """

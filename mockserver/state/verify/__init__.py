@@ -1,14 +1,7 @@
 """Checks in text form, for tests in any language: a list of tables, each with one check and the match of its subject.
 
     [ { "calls": 3, "match": { "dialect": "cerebras", "status": 429 } },      # or { "at_least": 1, "at_most": 3 }
-      { "never": true, "match": { "model": "gpt-4" } },
-      { "spaced_at_least": 0.2 }, { "concurrency": 4 }, { "tokens": 5000 }, { "cached_tokens": 512 },
       { "cost": 0.01, "prices": { "*": [0.1, 0.4] } },
-      { "in_order": [ { "turn": 1 }, { "turn": 2 } ] },
-      { "tool_called": "get_weather", "arguments": { "city": "Oslo" } },
-      { "tool_answered": "get_weather", "result": { "contains": "rain" } },
-      { "schema": { ... } }, { "contract": true }, { "cancelled": 1 },
-      { "all_used": true }, { "all_matched": true },
       { "resilience": { "handles": "retry", "outcome": "answer", "patience": 2 } } ]
 
 The match selects the exchanges; without it, all requests to a model are checked. A check is validated before it runs:
