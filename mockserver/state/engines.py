@@ -27,6 +27,8 @@ from mockserver.model import tokens
 _MOST_ENGINES = 256
 # An engine remembers about a hundred thousand tokens or more, depending on the size of its blocks.
 _MOST_BLOCKS = 8192
+# The blocks that an engine has cached, each with the instant at which it expires.
+PromptCache = OrderedDict[str, float]
 # Answers may be planned in several threads at once, but an engine assigns its slots and reads its cache one by one.
 _lock = Lock()
 
@@ -62,27 +64,6 @@ class Slots(NamedTuple):
             return loaded, Slot(self.engine, grant, occupancy)
 
 
-class PromptCache:
-    """The blocks that one engine has cached, each with the instant at which it expires."""
-
-    def __init__(self) -> None:
-        self._expiries: OrderedDict[str, float] = OrderedDict()
-
-    def found(self, blocks: Sequence[str], now: float) -> int:
-        """How many of the first blocks are cached at an instant."""
-        with _lock:
-            return sum(1 for _ in takewhile(lambda block: self._expiries.get(block, now) > now, blocks))
-
-    def keep(self, blocks: Sequence[str], until: float) -> None:
-        """Cache blocks until an instant; those that were used least recently give way."""
-        with _lock:
-            for block in blocks:
-                self._expiries[block] = until
-                self._expiries.move_to_end(block)
-            while len(self._expiries) > _MOST_BLOCKS:
-                self._expiries.popitem(last=False)
-
-
 class Reuse(NamedTuple):
     """What a request finds in a prompt cache: `cached` tokens are read from it, `written` ones are new to it."""
 
@@ -93,8 +74,13 @@ class Reuse(NamedTuple):
     written: int
 
     def keep(self) -> None:
-        """Cache the request's prompts, or renew them."""
-        self.cache.keep(self.blocks, self.until)
+        """Cache the request's prompts, or renew them; the blocks that were used least recently give way."""
+        with _lock:
+            for block in self.blocks:
+                self.cache[block] = self.until
+                self.cache.move_to_end(block)
+            while len(self.cache) > _MOST_BLOCKS:
+                self.cache.popitem(last=False)
 
 
 class CachedPrompts(NamedTuple):
@@ -113,7 +99,8 @@ class CachedPrompts(NamedTuple):
             text = prompt if wanted is None else prompt._replace(text=prompt.text[: wanted.characters])
             ids = _ids(text, request.tools)
             own = tuple(_blocks(ids, size)) if wanted is None or len(ids) >= wanted.least else ()
-            found = self.cache.found(own, self.now)
+            with _lock:
+                found = sum(1 for _ in takewhile(lambda block: self.cache.get(block, self.now) > self.now, own))
             # The prompt may be counted a little shorter than its text is here.
             most = max(prompt.token_count - 1, 0)
             cached += min(found * size, most)
@@ -156,16 +143,11 @@ class Occupied(NamedTuple):
     waiting: int
 
 
-class _Known(NamedTuple):
-    engine: Engine
-    prompts: PromptCache
-
-
 class Engines:
     """The engines of a namespace; beyond some hundred models, the least recently used is forgotten."""
 
     def __init__(self) -> None:
-        self._known: OrderedDict[tuple[str, str], _Known] = OrderedDict()
+        self._known: OrderedDict[tuple[str, str], tuple[Engine, PromptCache]] = OrderedDict()
 
     def state(
         self,
@@ -183,18 +165,18 @@ class Engines:
         if profile is None and caching is None:
             return None
         key = dialect, request.model
-        known = self._known.pop(key) if key in self._known else _Known(Engine(), PromptCache())
-        self._known[key] = known
+        known = self._known.pop(key) if key in self._known else (Engine(), PromptCache())
+        engine, cache = self._known[key] = known
         if len(self._known) > _MOST_ENGINES:
             self._known.popitem(last=False)
         return EngineState(
-            None if profile is None else Slots(known.engine, profile, now, request.patience),
-            None if caching is None else CachedPrompts(known.prompts, caching, now),
+            None if profile is None else Slots(engine, profile, now, request.patience),
+            None if caching is None else CachedPrompts(cache, caching, now),
         )
 
     def occupied(self, now: float) -> list[Occupied]:
         """How occupied each engine is at an instant."""
-        return [Occupied(*key, *known.engine.busy(now)) for key, known in self._known.items()]
+        return [Occupied(*key, *engine.busy(now)) for key, (engine, _) in self._known.items()]
 
     def reset(self) -> None:
         """Empty every engine."""

@@ -675,9 +675,8 @@ def test_a_marked_beginning_is_written_once_and_read_until_its_lifetime_ends(ttl
     unmarked = {"model": "claude-sonnet-4-5", "system": LONG}
     assert asked(unmarked, namespace=space).json()["usage"]["cache_read_input_tokens"] == 0
     # The cache has the lifetime that the mark names.
-    engine = next(iter(space.engines._known.values()))
-    assert engine.prompts.found([*engine.prompts._expiries][:1], after) == 1
-    assert engine.prompts.found([*engine.prompts._expiries][:1], after + 2) == 0
+    _, cache = next(iter(space.engines._known.values()))
+    assert after < next(iter(cache.values())) <= after + 2
 
 
 def test_images_documents_and_tools_count() -> None:

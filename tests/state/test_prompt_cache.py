@@ -7,7 +7,7 @@ import pytest
 
 from mockserver.core.installed import load_dialects
 from mockserver.state import engines as prompt_cache
-from mockserver.state.engines import PromptCache
+from mockserver.state.engines import PromptCache, Reuse
 from mockserver.state.namespaces import Namespace
 from mockserver.state.plan import answers_long
 from mockserver.state.settings import Settings
@@ -159,11 +159,9 @@ def test_a_long_prompt_is_not_looked_up_on_the_event_loop() -> None:
 def test_the_blocks_used_least_recently_give_way(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(prompt_cache, "_MOST_BLOCKS", 3)
     cache = PromptCache()
-    cache.keep(("a", "b"), 10.0)
-    cache.keep(("c",), 10.0)
-    cache.keep(("a",), 10.0)
-    cache.keep(("d",), 10.0)
-    assert [cache.found((block,), 0.0) for block in "abcd"] == [1, 0, 1, 1]
+    for blocks in (("a", "b"), ("c",), ("a",), ("d",)):
+        Reuse(cache, blocks, 10.0, 0, 0).keep()
+    assert list(cache) == ["c", "a", "d"]
 
 
 @pytest.mark.parametrize(
