@@ -4,7 +4,10 @@ import json
 import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from typing import Any
+
+from mockserver.core.json_values import read_json
 
 # How many parts a dotted key may have, and how deep values may be nested: parsing takes the square of the former.
 _MOST_LEVELS = 100
@@ -41,10 +44,12 @@ def read_toml(text: str) -> dict[str, Any]:
 
 
 def read_toml_value(text: str) -> Any:
-    """Parse a single value, such as an inline table. Raises TomlError."""
+    """Parse a single value, such as an inline table, which may also be written in JSON. Raises TomlError."""
     try:
         return read_toml(f"{_NAME}{text}")["value"]
     except TomlError as error:
+        with suppress(ValueError):
+            return read_json(text)
         found = _IN_LINE_1.sub(lambda place: f"(at column {int(place[1]) - len(_NAME)})", str(error))
         raise TomlError(found) from None
 

@@ -14,7 +14,7 @@ from mockserver.core.generation import FinishReason
 from mockserver.core.timeline import Timeline
 from mockserver.faults import responses, streams
 from mockserver.faults.model_output import Change, break_calls, decline, finish, repeat, silence, whitespace
-from mockserver.faults.rules import NUMBER, PLACE_KEYS, TEXT, WHOLE, FaultSetting, Place
+from mockserver.faults.rules import PLACE_KEYS, FaultSetting, Place
 from mockserver.faults.streams import goes_on, goes_on_twice, reaches
 
 Harm = Literal["none", "truncates", "spoils"]
@@ -53,11 +53,11 @@ class FaultKind:
     harm: Harm = field(kw_only=True)
 
 
-_SECONDS = {"seconds": FaultSetting(NUMBER, 5.0, "how long, in seconds")}
+_SECONDS = {"seconds": FaultSetting(float, 5.0, "how long, in seconds")}
 _FAILURES = tuple(FailureKind)
 _FAILURE = {
-    "error": FaultSetting(TEXT, "server_error", "the failure, by its neutral name", _FAILURES),
-    "message": FaultSetting(TEXT, "", "a message instead of the vendor's"),
+    "error": FaultSetting(str, "server_error", "the failure, by its neutral name", _FAILURES),
+    "message": FaultSetting(str, "", "a message instead of the vendor's"),
 }
 
 # Kinds that replace an answer, that concern any stream, that change one at a place which something follows, and that
@@ -75,17 +75,17 @@ FAULTS: dict[str, FaultKind] = {
         "the vendor's own error instead of an answer",
         _FAILURE
         | {
-            "error": FaultSetting(TEXT, "server_error", "the failure, which is worded as the vendor does", _FAILURES),
-            "param": FaultSetting(TEXT, "", "the field to blame instead of the vendor's, where its error names one"),
-            "code": FaultSetting(TEXT, "", "a code instead of the vendor's, where its error has one"),
+            "error": FaultSetting(str, "server_error", "the failure, which is worded as the vendor does", _FAILURES),
+            "param": FaultSetting(str, "", "the field to blame instead of the vendor's, where its error names one"),
+            "code": FaultSetting(str, "", "a code instead of the vendor's, where its error has one"),
             "limit": FaultSetting(
-                TEXT,
+                str,
                 None,
                 "what is used up, of a `rate_limit`: the vendor's message, type, code and wait for that",
                 ("requests", "tokens", "queue"),
             ),
-            "retry_after": FaultSetting(NUMBER, None, "how long the answer asks the client to wait, in seconds"),
-            "retry_after_as": FaultSetting(TEXT, "seconds", "how the wait is written", ("seconds", "ms", "date")),
+            "retry_after": FaultSetting(float, None, "how long the answer asks the client to wait, in seconds"),
+            "retry_after_as": FaultSetting(str, "seconds", "how the wait is written", ("seconds", "ms", "date")),
         },
         harm="none",
     ),
@@ -93,9 +93,9 @@ FAULTS: dict[str, FaultKind] = {
         responses.status,
         "any status, with any body",
         {
-            "status": FaultSetting(WHOLE, 503, "the HTTP status"),
-            "body": FaultSetting(TEXT, "", "the body"),
-            "content_type": FaultSetting(TEXT, "text/plain", "the body's content type"),
+            "status": FaultSetting(int, 503, "the HTTP status"),
+            "body": FaultSetting(str, "", "the body"),
+            "content_type": FaultSetting(str, "text/plain", "the body's content type"),
         },
     ),
     "html": _instead(responses.html, "a sign-in page with status 200, as a captive portal gives"),
@@ -104,7 +104,7 @@ FAULTS: dict[str, FaultKind] = {
     "content_type": FaultKind(
         responses.content_type,
         "a wrong content type",
-        {"value": FaultSetting(TEXT, "text/plain", "the content type")},
+        {"value": FaultSetting(str, "text/plain", "the content type")},
         head=True,
         harm="none",
     ),
@@ -124,34 +124,34 @@ FAULTS: dict[str, FaultKind] = {
         streams.keep_alive,
         "a pause in which only comment lines are sent",
         {
-            "seconds": FaultSetting(NUMBER, 1.0, "seconds between comment lines"),
-            "count": FaultSetting(WHOLE, 3, "how many comment lines", least=1),
-            "text": FaultSetting(TEXT, "keep-alive", "the comment"),
+            "seconds": FaultSetting(float, 1.0, "seconds between comment lines"),
+            "count": FaultSetting(int, 3, "how many comment lines", least=1),
+            "text": FaultSetting(str, "keep-alive", "the comment"),
         },
         harm="none",
     ),
     "burst": _of_streams(
         streams.burst,
         "several events in one write",
-        {"events": FaultSetting(WHOLE, 4, "how many events are held back and sent together", least=2)},
+        {"events": FaultSetting(int, 4, "how many events are held back and sent together", least=2)},
     ),
     "split": _of_streams(
         streams.split,
         "events in pieces, if possible cut within a character",
         {
-            "pieces": FaultSetting(WHOLE, 3, "into how many pieces an event is cut", least=2),
-            "gap": FaultSetting(NUMBER, 0.002, "seconds between pieces"),
+            "pieces": FaultSetting(int, 3, "into how many pieces an event is cut", least=2),
+            "gap": FaultSetting(float, 0.002, "seconds between pieces"),
         },
     ),
     "crlf": _of_streams(streams.crlf, "lines that end in CR LF"),
     "comment": _of_streams(
-        streams.comment, "comment lines between the events", {"text": FaultSetting(TEXT, "keep-alive", "the comment")}
+        streams.comment, "comment lines between the events", {"text": FaultSetting(str, "keep-alive", "the comment")}
     ),
     "bom": _of_streams(streams.bom, "a byte order mark before the first event"),
     "encoding": FaultKind(
         streams.encoding,
         "bytes in another encoding",
-        {"charset": FaultSetting(TEXT, "utf-16-le", "the encoding, by its name in Python")},
+        {"charset": FaultSetting(str, "utf-16-le", "the encoding, by its name in Python")},
         harm="spoils",
     ),
     "no_done": _of_streams(streams.no_done, "a stream without its last event, which is the terminator", removes=True),
@@ -172,7 +172,7 @@ FAULTS: dict[str, FaultKind] = {
     "half_head": _instead(
         responses.half_head,
         "half of the response head, then nothing",
-        {"then": FaultSetting(TEXT, "hang", "what follows", ("hang", "reset", "close"))},
+        {"then": FaultSetting(str, "hang", "what follows", ("hang", "reset", "close"))},
         harm="truncates",
     ),
     "two_lengths": _instead(
@@ -186,7 +186,7 @@ FAULTS: dict[str, FaultKind] = {
     ),
     "finish": _of_the_model(
         "the model stops early, with a finish reason",
-        {"reason": FaultSetting(TEXT, "length", "the finish reason", get_args(FinishReason)[:3])},
+        {"reason": FaultSetting(str, "length", "the finish reason", get_args(FinishReason)[:3])},
         places=("after_token",),
         says=finish,
     ),
@@ -194,7 +194,7 @@ FAULTS: dict[str, FaultKind] = {
     "repeat": _of_the_model("the model repeats one token", places=("after_token",), says=repeat),
     "whitespace": _of_the_model(
         "the model writes line breaks up to its limit, as in JSON mode without a prompt that asks for JSON",
-        {"tokens": FaultSetting(WHOLE, 4096, "how many tokens at most")},
+        {"tokens": FaultSetting(int, 4096, "how many tokens at most")},
         places=("after_token",),
         says=whitespace,
     ),
@@ -203,7 +203,7 @@ FAULTS: dict[str, FaultKind] = {
         "the model calls a tool incorrectly",
         {
             "how": FaultSetting(
-                TEXT,
+                str,
                 "json",
                 "json: arguments that break off; name: an unknown tool; schema: a list as arguments, not an object",
                 ("json", "name", "schema"),
@@ -216,15 +216,15 @@ FAULTS: dict[str, FaultKind] = {
         responses.bandwidth,
         "a slow connection that sends small pieces",
         {
-            "bytes_per_second": FaultSetting(NUMBER, 1000, "bytes per second", least=1),
-            "piece": FaultSetting(WHOLE, 16, "the size of a piece, in bytes", least=1),
+            "bytes_per_second": FaultSetting(float, 1000, "bytes per second", least=1),
+            "piece": FaultSetting(int, 16, "the size of a piece, in bytes", least=1),
         },
         harm="none",
     ),
     "drip": FaultKind(
         responses.bandwidth,
         "an answer byte by byte",
-        {"bytes_per_second": FaultSetting(NUMBER, 100, "bytes per second", least=1)},
+        {"bytes_per_second": FaultSetting(float, 100, "bytes per second", least=1)},
         harm="none",
     ),
     "refuse": _of_the_listener("connections are refused"),

@@ -16,7 +16,6 @@ from dataclasses import asdict, replace
 from typing import Any, NamedTuple
 
 from mockserver.core.failures import FailureKind
-from mockserver.core.json_values import read_json
 from mockserver.core.matching.requests import ANYTHING, RequestMatcher, in_words, read_criteria
 from mockserver.core.matching.values import CriteriaError
 from mockserver.core.messages import short_repr, unknown_name
@@ -26,13 +25,10 @@ from mockserver.faults.rules import (
     COUNT_KEYS,
     PLACE_KEYS,
     RANDOM,
-    TEXT,
     WINDOW_KEYS,
     Chance,
     Fault,
     Place,
-    ValueType,
-    fits,
 )
 
 _CHANCE_KEYS = {**COUNT_KEYS, **WINDOW_KEYS}
@@ -58,6 +54,8 @@ SYNONYMS = {
 }
 # How long a listener fails by default, in seconds: if it failed for ever, nobody could reach it to end that.
 _LISTENER_FAILS = 5.0
+# What values of a type are called.
+_NOUNS = {str: "string", int: "whole number of at least 0", float: "number of at least 0"}
 # The upper bound of every count, time and rate.
 _MOST = 1e9
 
@@ -88,11 +86,7 @@ def _faults_in(text: str) -> tuple[Fault, ...]:
     try:
         value = read_toml_value(stripped)
     except TomlError as error:
-        complaint = f"{short_repr(stripped)} is not a valid TOML table: {error}"
-        try:
-            value = read_json(stripped)
-        except ValueError:
-            raise FaultError(complaint) from None
+        raise FaultError(f"{short_repr(stripped)} is not a valid TOML table: {error}") from None
     tables = value if isinstance(value, list) else [value]
     return tuple(fault for table in tables for fault in read_table(table))
 
@@ -251,13 +245,14 @@ def _match(name: str, table: object) -> RequestMatcher:
     return match._replace(fields=(*match.fields, *header.fields))
 
 
-def _typed(name: str, table: Mapping[str, Any], types: Mapping[str, ValueType]) -> dict[str, Any]:
+def _typed(name: str, table: Mapping[str, Any], types: Mapping[str, type]) -> dict[str, Any]:
     """The values of some keys, each checked to be of its type; no count and no time is negative."""
     given = {key: table[key] for key in types if key in table}
     for key, value in given.items():
         wanted = types[key]
-        if not fits(value, wanted) or (wanted != TEXT and not 0 <= value <= _MOST):
-            what = "string" if wanted == TEXT else f"{wanted} of at least 0"
+        fits = isinstance(value, (int, float) if wanted is float else wanted) and not isinstance(value, bool)
+        if not fits or (wanted is not str and not 0 <= value <= _MOST):
+            what = _NOUNS[wanted]
             or_random = f', nor "{RANDOM}"' if key == "after_event" else ""
             raise FaultError(f"{name}.{key}: {short_repr(value)} is not a {what}{or_random}")
     return given

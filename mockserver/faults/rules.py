@@ -82,24 +82,10 @@ def _share(chance: Chance, elapsed: float) -> float:
     return chance.share + (chance.share_end - chance.share) * (elapsed - chance.start) / chance.seconds
 
 
-# The type of a value, by its name in error messages.
-ValueType = Literal["text", "whole number", "number"]
-
-TEXT: ValueType = "text"
-WHOLE: ValueType = "whole number"
-NUMBER: ValueType = "number"
-
-_PYTHON_TYPES: Mapping[ValueType, type | tuple[type, ...]] = {TEXT: str, WHOLE: int, NUMBER: (int, float)}
-
-# Keys of any fault's table: where in an answer it is applied, when, and how often.
-PLACE_KEYS: Mapping[str, ValueType] = {"after_event": WHOLE, "after_token": WHOLE, "after_bytes": WHOLE, "at": NUMBER}
-WINDOW_KEYS: Mapping[str, ValueType] = {"from": NUMBER, "for": NUMBER}
-COUNT_KEYS: Mapping[str, ValueType] = {"times": WHOLE, "every": WHOLE, "skip": WHOLE}
-
-
-def fits(value: object, type: ValueType) -> bool:
-    """Whether a value is of a type: an integer is a number too, true and false are neither."""
-    return isinstance(value, _PYTHON_TYPES[type]) and not isinstance(value, bool)
+# Keys of any fault's table, with the types of their values: where in an answer it is applied, when, and how often.
+PLACE_KEYS: Mapping[str, type] = {"after_event": int, "after_token": int, "after_bytes": int, "at": float}
+WINDOW_KEYS: Mapping[str, type] = {"from": float, "for": float}
+COUNT_KEYS: Mapping[str, type] = {"times": int, "every": int, "skip": int}
 
 
 class FaultSetting(NamedTuple):
@@ -108,7 +94,7 @@ class FaultSetting(NamedTuple):
     A text must be one of the `choices`, if there are any; a number must be at least `least`.
     """
 
-    type: ValueType
+    type: type
     default: Any
     summary: str
     choices: tuple[str, ...] = ()

@@ -16,7 +16,7 @@ from mockserver.core.quotas import PERIODS
 from mockserver.faults import rules
 from mockserver.faults.catalogue import FAULTS, FaultKind
 from mockserver.faults.parse_faults import OTHER_WORDS, SCENARIOS
-from mockserver.faults.rules import PLACE_KEYS, FaultSetting, ValueType
+from mockserver.faults.rules import PLACE_KEYS, FaultSetting
 from mockserver.latency.parse_latency import SETTINGS
 from mockserver.latency.profiles import OFF, REALISTIC, presets
 from mockserver.model.prepared import Counts
@@ -96,7 +96,7 @@ def maybe(schema: Schema) -> Schema:
 
 _MATCHER_OF = {str: "TextMatcher", bool: "FlagMatcher", int: "NumberMatcher"}
 # The schema of a value in a fault's table, by its type.
-SCHEMA_OF: Mapping[ValueType, Schema] = {rules.TEXT: TEXT, rules.WHOLE: WHOLE, rules.NUMBER: NUMBER}
+SCHEMA_OF: Mapping[type, Schema] = {str: TEXT, int: WHOLE, float: NUMBER}
 # Where a fault is applied.
 PLACES: Mapping[str, Schema] = {
     **{place: {**SCHEMA_OF[type], "minimum": 0} for place, type in PLACE_KEYS.items()},

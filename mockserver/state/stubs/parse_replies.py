@@ -13,7 +13,6 @@ from re import fullmatch
 from typing import Any, get_args
 
 from mockserver.core.generation import FinishReason, Measure, Measures
-from mockserver.core.json_values import read_json
 from mockserver.core.matching.requests import ANYTHING
 from mockserver.core.messages import short_repr, unknown_name
 from mockserver.core.seeding import SEEDS
@@ -109,12 +108,9 @@ def read_header_reply(text: str) -> Prepared:
     if not stripped.startswith("{"):
         return read_prepared(text)
     try:
-        table = read_json(stripped)
-    except ValueError:
-        try:
-            table = read_toml_value(stripped)
-        except TomlError as error:
-            raise StubError(f"{short_repr(text)} is not a valid table in JSON or TOML: {error}") from None
+        table = read_toml_value(stripped)
+    except TomlError as error:
+        raise StubError(f"{short_repr(text)} is not a valid table in JSON or TOML: {error}") from None
     return read_prepared(table)
 
 
