@@ -10,7 +10,7 @@ an error names the invalid key.
 
 from collections.abc import Callable, Mapping, Sequence
 from math import inf
-from typing import Any, NamedTuple, TypeGuard
+from typing import Any, NamedTuple
 
 from mockserver.core.matching.values import CriteriaError
 from mockserver.core.messages import short_repr, unknown_name
@@ -22,6 +22,44 @@ from mockserver.state.verify.selection import Selector
 Table = Mapping[str, Any]
 
 _BOUNDS = ("at_least", "at_most")
+
+
+def _checked(fits: Callable[[Any], bool], valid: str) -> Callable[[object, str], Any]:
+    """A reader that gives a value back, and refuses one that does not fit."""
+
+    def read(value: object, place: str) -> Any:
+        if not fits(value):
+            raise CheckError(f"{place}: {short_repr(value)} is not {valid}")
+        return value
+
+    return read
+
+
+def _is_whole(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
+def _is_amount(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < inf
+
+
+def _are_prices(value: object) -> bool:
+    return isinstance(value, Mapping) and value != {} and all(map(_is_price, value.values()))
+
+
+def _is_price(value: object) -> bool:
+    return isinstance(value, list | tuple) and len(value) in (2, 3) and all(map(_is_amount, value))
+
+
+read_whole = _checked(_is_whole, "a whole number of at least 0")
+read_seconds = _checked(_is_amount, "a number of seconds of at least 0")
+_amount = _checked(_is_amount, "a number of at least 0")
+_bound = _checked(_is_whole, 'a whole number, or a table such as {"at_least": 1, "at_most": 3}')
+_tool = _checked(lambda value: isinstance(value, str) and bool(value), "a name")
+_prices = _checked(
+    _are_prices,
+    'a table with the prices of a million prompt and answer tokens by model, such as {"*": [0.1, 0.4]}',
+)
 
 
 def _bounds(value: object, place: str) -> Bounds:
@@ -38,34 +76,6 @@ def _bounds(value: object, place: str) -> Bounds:
     return Bounds(number, number)
 
 
-def read_whole(value: object, place: str) -> int:
-    """A whole number from 0 on."""
-    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise _strange(value, place, "a whole number of at least 0")
-    return value
-
-
-def _amount(value: object, place: str) -> float:
-    """A number from 0 on."""
-    if not _is_amount(value):
-        raise _strange(value, place, "a number of at least 0")
-    return value
-
-
-def read_seconds(value: object, place: str) -> float:
-    """A number of seconds."""
-    if not _is_amount(value):
-        raise _strange(value, place, "a number of seconds of at least 0")
-    return value
-
-
-def _tool(value: object, place: str) -> str:
-    """A non-empty string."""
-    if not isinstance(value, str) or not value:
-        raise _strange(value, place, "a name")
-    return value
-
-
 def _table(value: object, place: str) -> Mapping[str, Any]:
     """A table."""
     if not isinstance(value, Mapping):
@@ -78,26 +88,6 @@ def _matches(value: object, place: str) -> Sequence[Mapping[str, Any]]:
     if not isinstance(value, list | tuple) or not value:
         raise CheckError(f'{place}: must be a list of matches, such as [{{"turn": 1}}, {{"turn": 2}}]')
     return [_table(match, f"{place}[{number}]") for number, match in enumerate(value)]
-
-
-def _bound(value: object, place: str) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise CheckError(
-            f'{place}: {short_repr(value)} is not a whole number, or a table such as {{"at_least": 1, "at_most": 3}}'
-        )
-    return value
-
-
-def _is_amount(value: object) -> TypeGuard[float]:
-    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < inf
-
-
-def _is_price(value: object) -> bool:
-    return isinstance(value, list | tuple) and len(value) in (2, 3) and all(map(_is_amount, value))
-
-
-def _strange(value: object, place: str, valid: str) -> CheckError:
-    return CheckError(f"{place}: {short_repr(value)} is not {valid}")
 
 
 class Evidence(NamedTuple):
@@ -171,10 +161,7 @@ def _priced(value: object, table: Table, place: str) -> tuple[float, Mapping[str
     most, prices = _amount(value, place), table.get("prices")
     if prices is None:
         raise CheckError(f'{place}: needs prices beside it, such as "prices": {{"*": [0.1, 0.4]}}')
-    if not (isinstance(prices, Mapping) and prices and all(map(_is_price, prices.values()))):
-        valid = "a table with the prices of a million prompt and answer tokens by model, such as"
-        raise _strange(prices, f"{place}.prices", f'{valid} {{"*": [0.1, 0.4]}}')
-    return most, {str(model): Price(*price) for model, price in prices.items()}
+    return most, {str(model): Price(*price) for model, price in _prices(prices, f"{place}.prices").items()}
 
 
 def _schema(value: object, place: str) -> object:
