@@ -279,12 +279,15 @@ def _dialect(dialect: Dialect) -> dict[str, Any]:
     }
 
 
+_TYPES = {str: "text", int: "whole number", float: "number"}
+
+
 def _kind(name: str, kind: FaultKind) -> dict[str, Any]:
     return {
         "kind": name,
         "summary": kind.summary,
         "settings": [
-            {"name": key, "type": it.type, "default": it.default, "summary": it.summary, "choices": it.choices}
+            {"name": key, "type": _TYPES[it.type], "default": it.default, "summary": it.summary, "choices": it.choices}
             for key, it in kind.settings.items()
         ],
         "places": kind.places,
