@@ -4,11 +4,11 @@
     { tier = "free", tokens = ["30k/min", "1M/day"], dialect = "cerebras", model = "gpt-oss-120b", key = "csk-a" }
 
 A rule names a tier, or limits, or a tier with limits that override its own, and whom it is for. The first rule that
-applies to a request counts, and each key has its own buckets. A mistake raises `QuotaError`, which names the key.
+applies to a request counts, and each key has its own buckets. A mistake raises ValueError, which names the key.
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,10 +30,6 @@ _FACTORS = {"": 1, "k": 1_000, "M": 1_000_000}
 _MOST = 10**12
 # Each rule is looked at for each request.
 _MOST_RULES = 1_000
-
-
-class QuotaError(ValueError):
-    """A quota that is invalid; the message names the key and what would have been valid."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,24 +84,6 @@ def used_up(policy: QuotaPolicy, what: str, limit_states: tuple[LimitState, ...]
     return Refused(tuple(worst if each is full else each for each in states))
 
 
-def check_quotas(quotas: Iterable[Quota], dialects: Mapping[str, Dialect]) -> None:
-    """Raise QuotaError if a rule is for a dialect without quotas, or names a tier that its dialects do not have."""
-    for quota in quotas:
-        if quota.dialect is not None and quota.dialect not in dialects:
-            raise QuotaError(f"dialect: {unknown_name('dialect', quota.dialect, dialects)}")
-        candidates = [dialects[quota.dialect]] if quota.dialect is not None else list(dialects.values())
-        policies = [dialect.quotas for dialect in candidates if dialect.quotas is not None]
-        if quota.tier == OFF:
-            continue
-        if not policies:
-            having = ", ".join(name for name, dialect in dialects.items() if dialect.quotas is not None)
-            raise QuotaError(f"dialect: {quota.dialect} has no quotas. Dialects with quotas: {having}")
-        known = dict.fromkeys((OFF, VENDOR, *(tier for policy in policies for tier in policy.tiers)))
-        if quota.tier is not None and quota.tier not in known:
-            hint = ". A limit is written with its key, as in requests=30/min" if set(quota.tier) & {" ", "/"} else ""
-            raise QuotaError(f"tier: {unknown_name('tier', quota.tier, known)}{hint}")
-
-
 def quota_in_words(quota: Quota) -> str:
     """A rule in one line, without its key."""
     limits = (f"{limit.measure}={limit.amount} per {limit.period}" for limit in quota.limits)
@@ -119,7 +97,7 @@ def read_quotas(value: object) -> tuple[Quota, ...]:
     """The rules in an option's text, or in a config file's table or list of tables. `off` alone means no rules."""
     items = value if isinstance(value, list | tuple) else [value]
     if len(items) > _MOST_RULES:
-        raise QuotaError(f"there are {len(items):,} rules; at most {_MOST_RULES:,} are possible")
+        raise ValueError(f"there are {len(items):,} rules; at most {_MOST_RULES:,} are possible")
     rules = tuple(rule for item in items for rule in _rules(item))
     return () if rules == (Quota(OFF),) else rules
 
@@ -134,7 +112,7 @@ def _rules(item: object) -> tuple[Quota, ...]:
         try:
             tables = read_toml_value(text)
         except TomlError as error:
-            raise QuotaError(f"{short_repr(item)} is not a valid TOML table: {error}") from None
+            raise ValueError(f"{short_repr(item)} is not a valid TOML table: {error}") from None
         return tuple(_rule(table) for table in (tables if isinstance(tables, list) else [tables]))
     # Words separated by commas; one without a value is a tier.
     table: dict[str, Any] = {}
@@ -145,7 +123,7 @@ def _rules(item: object) -> tuple[Quota, ...]:
         if name in _MEASURES:
             table.setdefault(name, []).append(value)
         elif name in table:
-            raise QuotaError(f"{name}: is set twice")
+            raise ValueError(f"{name}: is set twice")
         else:
             table[name] = int(value) if name == "concurrent" and value.isdecimal() and value.isascii() else value
     return (_rule(table),)
@@ -153,40 +131,40 @@ def _rules(item: object) -> tuple[Quota, ...]:
 
 def _rule(table: object) -> Quota:
     if not isinstance(table, dict):
-        raise QuotaError(f"{short_repr(table)} is not a quota such as 'free' or 'requests=30/min, tokens=60k/min'")
+        raise ValueError(f"{short_repr(table)} is not a quota such as 'free' or 'requests=30/min, tokens=60k/min'")
     for key in table:
         if key not in _KEYS:
-            raise QuotaError(unknown_name("key", key, _KEYS))
+            raise ValueError(unknown_name("key", key, _KEYS))
     if not any(key in table for key in _KEYS[:4]):
-        raise QuotaError(f"sets no limit; add one of {', '.join(_KEYS[:4])}")
+        raise ValueError(f"sets no limit; add one of {', '.join(_KEYS[:4])}")
     texts = {key: table[key] for key in ("tier", *_SCOPE) if key in table}
     for key, text in texts.items():
         if not isinstance(text, str) or not text:
-            raise QuotaError(f"{key}: {short_repr(text)} is not a string")
+            raise ValueError(f"{key}: {short_repr(text)} is not a string")
     if texts.get("tier") == OFF and any(key in table for key in _KEYS[1:4]):
-        raise QuotaError("tier: off cannot be combined with limits")
+        raise ValueError("tier: off cannot be combined with limits")
     limits: dict[tuple[str, int], Limit] = {}
     for measure in _MEASURES:
         given = table.get(measure, [])
         for text in given if isinstance(given, list) else [given]:
             limit = _limit(measure, text)
             if (measure, limit.window) in limits:
-                raise QuotaError(f"{measure}: is limited twice per {limit.period}")
+                raise ValueError(f"{measure}: is limited twice per {limit.period}")
             limits[measure, limit.window] = limit
     most = table.get("concurrent")
     if most is not None and (not isinstance(most, int) or isinstance(most, bool) or not 1 <= most <= _MOST):
-        raise QuotaError(f"concurrent: {short_repr(most)} is not a whole number of at least 1")
+        raise ValueError(f"concurrent: {short_repr(most)} is not a whole number of at least 1")
     return Quota(limits=tuple(limits.values()), concurrent=most, **texts)
 
 
 def _limit(measure: LimitUnit, text: object) -> Limit:
     matched = _AMOUNT.fullmatch(text.strip()) if isinstance(text, str) else None
     if matched is None:
-        raise QuotaError(f"{measure}: {short_repr(text)} is not a limit such as '30/min', '60k/min' or '1M/day'")
+        raise ValueError(f"{measure}: {short_repr(text)} is not a limit such as '30/min', '60k/min' or '1M/day'")
     whole, fraction, factor, period = matched.groups()
     if period not in _PERIODS:
-        raise QuotaError(f"{measure}: {unknown_name('period', period, PERIODS)}")
+        raise ValueError(f"{measure}: {unknown_name('period', period, PERIODS)}")
     amount = _FACTORS[factor] * float(whole + (fraction or ""))
     if not 1 <= amount <= _MOST or amount != int(amount):
-        raise QuotaError(f"{measure}: {short_repr(text)} is not a whole number of at least 1")
+        raise ValueError(f"{measure}: {short_repr(text)} is not a whole number of at least 1")
     return Limit(measure, _PERIODS[period], int(amount))

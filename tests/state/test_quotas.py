@@ -1,6 +1,7 @@
 """Quotas: buckets that are refilled over time, limits of concurrency, and which rule applies to a request."""
 
 import json
+import re
 from collections.abc import Sequence
 from math import inf
 
@@ -13,7 +14,7 @@ from mockserver.core.failures import FailureKind, Refusal
 from mockserver.core.generation import GenerationRequest, Limits, Prompt
 from mockserver.core.installed import load_dialects
 from mockserver.core.quotas import Allowance, BucketKey, Cost, Limit, QuotaPolicy, Refused, Reservation
-from mockserver.state.quotas import Quota, QuotaError, allowance_of, read_quotas
+from mockserver.state.quotas import Quota, allowance_of, read_quotas
 from mockserver.state.rate_limiter import RateLimiter, cost_of
 from mockserver.state.settings import ConfigError, Settings
 from mockserver.state.settings.checks import check_all
@@ -344,13 +345,12 @@ def test_a_quota_is_said_in_words_or_in_tables(said: object, rules: tuple[Quota,
     ],
 )
 def test_a_mistake_names_its_key_and_what_would_be_valid(said: object, complaint: str) -> None:
-    with pytest.raises(QuotaError) as raised:
+    with pytest.raises(ValueError, match=re.escape(complaint)):
         read_quotas(said)
-    assert complaint in str(raised.value)
 
 
 def test_thousands_of_rules_are_refused() -> None:
-    with pytest.raises(QuotaError, match="there are 1,001 rules; at most 1,000 are possible"):
+    with pytest.raises(ValueError, match="there are 1,001 rules; at most 1,000 are possible"):
         read_quotas(["requests=3/min"] * 1_001)
 
 

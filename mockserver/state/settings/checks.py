@@ -13,7 +13,7 @@ from mockserver.faults.rules import Fault
 from mockserver.latency.parse_latency import NotationError, read_profile
 from mockserver.latency.profiles import presets
 from mockserver.latency.traces import NO_TRACES, Tracing
-from mockserver.state.quotas import Quota, QuotaError, check_quotas
+from mockserver.state.quotas import OFF, VENDOR, Quota
 from mockserver.state.settings import ConfigError, RouteSettings, Settings
 from mockserver.state.settings.options import BY_NAME, OWN, from_names
 
@@ -42,7 +42,7 @@ def check_all(settings: Settings, dialects: Mapping[str, Dialect]) -> None:
             raise ConfigError(f"{place}: {unknown_name('dialect', name, dialects)}")
     _check_routes(settings.routes, dialects)
     check_matches(settings.fault, dialects)
-    check_tiers(settings.quota, dialects)
+    check_quotas(settings.quota, dialects)
 
 
 def check_matches(faults: Iterable[Fault], dialects: Mapping[str, Dialect], place: str = "") -> None:
@@ -62,12 +62,22 @@ def check_no_listener_faults(faults: Iterable[Fault], place: str) -> None:
             )
 
 
-def check_tiers(quotas: Iterable[Quota], dialects: Mapping[str, Dialect], place: str = "quota") -> None:
-    """Raise ConfigError if a quota is for a dialect that has none, or names a tier that no dialect has."""
-    try:
-        check_quotas(quotas, dialects)
-    except QuotaError as error:
-        raise ConfigError(f"{place}: {error}") from None
+def check_quotas(quotas: Iterable[Quota], dialects: Mapping[str, Dialect], place: str = "quota") -> None:
+    """Raise ConfigError if a quota is for a dialect without quotas, or names a tier that its dialects do not have."""
+    for quota in quotas:
+        if quota.dialect is not None and quota.dialect not in dialects:
+            raise ConfigError(f"{place}: dialect: {unknown_name('dialect', quota.dialect, dialects)}")
+        candidates = [dialects[quota.dialect]] if quota.dialect is not None else list(dialects.values())
+        policies = [dialect.quotas for dialect in candidates if dialect.quotas is not None]
+        if quota.tier == OFF:
+            continue
+        if not policies:
+            having = ", ".join(name for name, dialect in dialects.items() if dialect.quotas is not None)
+            raise ConfigError(f"{place}: dialect: {quota.dialect} has no quotas. Dialects with quotas: {having}")
+        known = dict.fromkeys((OFF, VENDOR, *(tier for policy in policies for tier in policy.tiers)))
+        if quota.tier is not None and quota.tier not in known:
+            hint = ". A limit is written with its key, as in requests=30/min" if set(quota.tier) & {" ", "/"} else ""
+            raise ConfigError(f"{place}: tier: {unknown_name('tier', quota.tier, known)}{hint}")
 
 
 def _check_routes(routes: Iterable[RouteSettings], dialects: Mapping[str, Dialect]) -> None:
@@ -116,7 +126,7 @@ def read_namespace_settings(
     own = from_names(given, "setting", traces)
     check_matches(own.get("fault", ()), dialects)
     check_no_listener_faults(own.get("fault", ()), "setting fault")
-    check_tiers(own.get("quota", ()), dialects, "setting quota")
+    check_quotas(own.get("quota", ()), dialects, "setting quota")
     return own
 
 
