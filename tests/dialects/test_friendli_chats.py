@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from mockserver.dialects.friendli.dialect import FRIENDLI
-from mockserver.dialects.friendli.models import MODELS, traits_of
+from mockserver.dialects.friendli.models import MODELS, TRAITS
 from mockserver.model import tokens
 from mockserver.state.namespaces import Namespace
 from mockserver.state.stubs.parse_stubs import read_stub
@@ -386,7 +386,7 @@ def test_a_budget_leaves_the_rest_of_the_limit_to_what_is_said() -> None:
 @pytest.mark.parametrize("model", [model.id for model in MODELS])
 def test_who_thinks_and_who_can_leave_it(model: str) -> None:
     off = {"chat_template_kwargs": {"enable_thinking": False}}
-    mode = traits_of(model).reasoning_mode
+    mode = TRAITS[model].reasoning
     assert ("reasoning" in message(today(model))) == (mode != "plain")
     assert ("reasoning" in message(today(model, **off))) == (mode == "always")
     assert "reasoning" not in message(today(model, reasoning_budget=0))

@@ -25,11 +25,12 @@ from mockserver.core.failures import FailureKind, Refusal, Violation
 from mockserver.core.generation import Choice, Generation, GenerationRequest, Output, Prompt, ToolChoice
 from mockserver.core.seeding import hex_digits, uuid4_text
 from mockserver.core.timeline import Reply, TokenTiming
-from mockserver.dialects.friendli.checks import CHAT_CHECKS, CHAT_FIELDS, conflicts
+from mockserver.dialects.friendli.checks import CHAT_CHECKS, CHAT_FIELDS, conflicts, read_format
 from mockserver.dialects.friendli.errors import invalid
-from mockserver.dialects.friendli.models import Place, Traits, traits_of
+from mockserver.dialects.friendli.models import TRAITS, Traits
 from mockserver.dialects.friendli.read import (
     FriendliOptions,
+    Place,
     Reasoning,
     Thoughts,
     contract_of,
@@ -37,7 +38,6 @@ from mockserver.dialects.friendli.read import (
     known_fields,
     misfits,
     options_of,
-    read_format,
     read_limits,
     read_reasoning,
     read_sampling,
@@ -87,7 +87,7 @@ def read_chat(place: Place, call: Call, scope: RequestScope) -> GenerationReques
             return invalid([Violation((name,), "conflict", f"no such field: '{name}'") for name in strangers])
         body = {name: value for name, value in body.items() if name in known}
     checked = body
-    if body.get("reasoning_effort") == "none" and traits_of(str(body.get("model"))).by_vllm:
+    if body.get("reasoning_effort") == "none" and TRAITS[str(body.get("model"))].by_vllm:
         # Recorded: vLLM accepts an effort that the engine refuses.
         checked = {**body, "reasoning_effort": None}
     contract = contract_of("ChatCompletionRequest", place, edition)
@@ -108,11 +108,11 @@ def read_chat(place: Place, call: Call, scope: RequestScope) -> GenerationReques
         # The limit under the older of its two names.
         body["max_tokens"] = body["max_completion_tokens"]
     name, model = asked
-    media, traits = media_in(messages), traits_of(name)
+    media, traits = media_in(messages), TRAITS[name]
     unread = [*_unread(media, traits)] if media else ()
     if unread:
         return invalid(unread)
-    thought = read_reasoning(body, traits.reasoning_mode) if edition == "observed" else _NO_THOUGHT
+    thought = read_reasoning(body, traits.reasoning) if edition == "observed" else _NO_THOUGHT
     request = _request(body, name, model, edition, thought, media)
     return misfits(body, request, model) or request
 
@@ -205,7 +205,7 @@ def write_chat(generation: Generation, pace: TokenTiming, scope: RequestScope) -
     if scope.edition == "documented":
         late = is_late(generation, pace)
         return Refusal(FailureKind.TIMEOUT) if late else write(_PAGE_CHAT, generation, pace, scope)
-    by_vllm = traits_of(generation.request.model).by_vllm
+    by_vllm = TRAITS[generation.request.model].by_vllm
     return write(_VLLM_CHAT if by_vllm else _CHAT, generation, pace, scope)
 
 

@@ -1,15 +1,19 @@
-"""What no schema says of valid fields: which exclude each other, and which schemas, patterns and tools are refused."""
+"""What no schema says of valid fields: which exclude each other, and which schemas, patterns and tools are refused. And
+what formats ask for."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from copy import deepcopy
 from functools import partial
+from typing import Any
 
 import orjson
 
 from mockserver.core.dialects import Edition
 from mockserver.core.failures import Violation
+from mockserver.core.generation import Constraint
 from mockserver.core.json_values import is_shallow
-from mockserver.dialects.friendli.models import has_encoder, traits_of
+from mockserver.dialects.friendli.models import TRAITS
 from mockserver.dialects.openai.read import Body, parameters_fault, tool_choice
 from mockserver.model.schema import (
     InvalidSchemaError,
@@ -17,6 +21,7 @@ from mockserver.model.schema import (
     UnsatisfiableSchemaError,
     check_schema,
     is_recursive,
+    schema_fault,
     subschemas,
 )
 
@@ -159,7 +164,7 @@ def _fault_of_schema(value: object) -> str:
 def branch_violations(body: Body, schema: object, place: tuple[str, ...]) -> list[Violation]:
     """The unions that the vendor's own engine refuses, unlike vLLM: in a tool's parameters, or in the schema of the
     answer, which stands at a place of the body."""
-    if traits_of(body.get("model") or "").by_vllm:
+    if TRAITS[body.get("model") or ""].by_vllm:
         return []
     found = []
     for number, row in enumerate(body.get("tools") or ()):
@@ -179,7 +184,51 @@ def _has_several_branches(schema: object) -> bool:
     return any(isinstance(branches := part.get("oneOf"), list) and len(branches) > 1 for part in parts)
 
 
+# A schema without any of these keywords allows any value.
+_SHAPING = frozenset(
+    ("type", "enum", "const", "$ref", "$dynamicRef", "anyOf", "oneOf", "allOf", "not", "if", "properties", "required")
+)
+
+
+def read_format(body: Mapping[str, Any], edition: Edition) -> Constraint | None:
+    """The constraint that a valid body puts on its answer; None if any text will do."""
+    wanted = body.get("response_format") or {}
+    kind, written = wanted.get("type", "text"), wanted.get("schema")
+    if kind == "text":
+        return None
+    if kind == "regex":
+        return Constraint("regex", written)
+    if kind == "json_schema":
+        return Constraint("json_schema", _obeyed(wanted["json_schema"]["schema"]))
+    if edition == "observed" or written is None:
+        return Constraint("json_object")
+    schema = orjson.loads(written)
+    if not schema.keys() & _SHAPING:
+        # A schema that allows any value still means an object, by the name of the format.
+        return Constraint("json_object")
+    # "All properties of { "type": "object" } are generated regardless of whether they are listed in [...] `required`."
+    return Constraint("json_complete", schema)
+
+
+def _obeyed(schema: Any) -> Any:
+    """The schema as the service obeys it: "`additionalProperties` ignored (false)", unless that is unsatisfiable."""
+    closed: Any = deepcopy(schema)
+    part: Any
+    for part in subschemas(closed):
+        if part.get("additionalProperties"):
+            part["additionalProperties"] = False
+    return schema if schema_fault(closed) else closed
+
+
 # --- of texts ---------------------------------------------------------------------------------------------------------
+
+# "Encoder-decoder models like T5 or BlenderBot"; mT5, ByT5 and CodeT5 are such, GPT5 is not.
+_ENCODER = re.compile("(?<!gp)t5|blenderbot", re.IGNORECASE)
+
+
+def _has_encoder(name: str | None) -> bool:
+    """Whether a model is an encoder-decoder model, by its name; any other is a decoder-only one."""
+    return bool(name and _ENCODER.search(name))
 
 
 def _seeds(body: Body) -> Iterator[Violation]:
@@ -261,12 +310,12 @@ _TEXTS = (
     _on(_seeds, "seed"),
     _refused(
         "{} is only allowed for decoder-only models",
-        lambda body: has_encoder(body.get("model")),
+        lambda body: _has_encoder(body.get("model")),
         *("max_total_tokens", "min_total_tokens"),
     ),
     _refused(
         "{} is only allowed for encoder-decoder models",
-        lambda body: not has_encoder(body.get("model")),
+        lambda body: not _has_encoder(body.get("model")),
         *("encoder_no_repeat_ngram", "encoder_repetition_penalty"),
     ),
     _on(_embeddings, *_VECTORS),

@@ -1,4 +1,4 @@
-"""The three completions endpoints; and what their `prompt` may be made of: token ids of texts, texts of chats.
+"""The three completions endpoints; and what texts are to the models: token ids, texts of chats, vectors.
 
     body -> schema -> checks between fields -> model -> request -> checks against model and prompt -> timeout
 
@@ -20,18 +20,18 @@ from mockserver.core.generation import Choice, Generation, GenerationRequest, Li
 from mockserver.core.seeding import derive, fingerprint, hex_digits
 from mockserver.core.timeline import FrameBatch, LazyFrames, Reply, TokenTiming
 from mockserver.dialects.friendli.chats import is_late, spaced
-from mockserver.dialects.friendli.checks import CHECKS, conflicts
+from mockserver.dialects.friendli.checks import CHECKS, conflicts, read_format
 from mockserver.dialects.friendli.errors import invalid
-from mockserver.dialects.friendli.models import Place
 from mockserver.dialects.friendli.read import (
     NO_STOPS,
     FriendliOptions,
+    Place,
+    beyond_window,
     contract_of,
     ints,
     json_body,
     misfits,
     options_of,
-    read_format,
     read_limits,
     read_sampling,
     read_stops,
@@ -39,6 +39,7 @@ from mockserver.dialects.friendli.read import (
     valid_body,
     without_unknown,
 )
+from mockserver.dialects.openai.embeddings import EmbeddingForm, embedding_request, embedding_rows
 from mockserver.dialects.openai.read import Body, text_prompt, text_prompts, whole
 from mockserver.dialects.openai.replies import (
     EVENT_STREAM,
@@ -283,3 +284,44 @@ def _rendered(body: Body) -> str:
     text = "".join([f"<|im_start|>{role}\n{said}<|im_end|>\n" for role, said in turns])
     thoughtless = (body.get("chat_template_kwargs") or {}).get("enable_thinking") is False
     return f"{text}<|im_start|>assistant\n" + ("<think>\n\n</think>\n\n" if thoughtless else "")
+
+
+# --- embeddings -------------------------------------------------------------------------------------------------------
+
+# "The length of vector depends on the model": a usual one.
+_DIMENSIONS = 1_024
+
+
+def read_embedding(place: Place, call: Call, scope: RequestScope) -> GenerationRequest | Refusal:
+    """The request, or its refusal."""
+    found = valid_body(place, call, scope, "EmbeddingRequest")
+    if isinstance(found, Refusal):
+        return found
+    body, name, model = found
+    texts, tokens = body.get("input"), body.get("tokens")
+    # "Either `input` or `tokens` field is required."
+    if texts is None and tokens is None:
+        return invalid([Violation(("input",), "required", "Field required")])
+    if texts is not None and tokens is not None:
+        return invalid([Violation(("tokens",), "conflict", "only one of input and tokens is allowed")])
+    form = EmbeddingForm(name, _DIMENSIONS, base64=body.get("encoding_format") == "base64")
+    given: Any = tokens if texts is None else texts
+    request = embedding_request(name, given, model.context, form)
+    longest = max([prompt.token_count for prompt in request.prompts])
+    if longest <= model.context:
+        return request
+    misfit = beyond_window("tokens" if texts is None else "input", longest, model.context)
+    return invalid((misfit,), FailureKind.CONTEXT_LENGTH)
+
+
+def write_embedding(generation: Generation, pace: TokenTiming, scope: RequestScope) -> Reply:
+    """The vectors, their usage and their model, with the keys in alphabetical order, as all answers of today."""
+    body = {
+        "created": int(scope.now),
+        "data": embedding_rows(generation, "embedding", "index", "object"),
+        "id": f"embd-{hex_digits(scope.identity, 32, 'id')}",
+        "model": generation.request.model,
+        "object": "list",
+        "usage": dict(sorted(usage_object(generation.usage).items())),
+    }
+    return body_reply(body, generation)

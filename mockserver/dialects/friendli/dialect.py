@@ -8,18 +8,8 @@ from typing import Any
 from mockserver.core.dialects import FINISH_REASON, Clients, Dialect, Operation, Schemas, on_demand
 from mockserver.dialects.contracts import editions
 from mockserver.dialects.friendli.errors import ERRORS, stream_error
-from mockserver.dialects.friendli.models import (
-    MODELS,
-    PRESETS,
-    PROMPT_CACHING,
-    QUOTAS,
-    Place,
-    container,
-    dedicated,
-    every_answer,
-    list_models,
-    serverless,
-)
+from mockserver.dialects.friendli.models import MODELS, PRESETS, PROMPT_CACHING, list_models
+from mockserver.dialects.friendli.read import QUOTAS, Place, container, dedicated, every_answer, serverless
 from mockserver.dialects.openai.read import bearer
 from mockserver.dialects.openai.replies import body_reply
 
@@ -90,7 +80,7 @@ _render = _handled("render_chat", "/v1/chat/render", "ChatRender")
 
 def _embeddings(place: Place) -> Operation:
     schemas = Schemas("EmbeddingRequest", "EmbeddingResponse")
-    read, write = _code("embeddings:read_embedding", place), _code("embeddings:write_embedding")
+    read, write = _code("completions:read_embedding", place), _code("completions:write_embedding")
     operation = Operation("embeddings", "POST", ("/v1/embeddings",), schemas, read, write, generates=False)
     return operation._replace(measure="embedding")
 

@@ -16,7 +16,6 @@ from mockserver.core.dialects import Edition, ErrorTable, ErrorTemplate, error_e
 from mockserver.core.failures import FailureKind, Refusal, Violation
 from mockserver.core.seeding import hex_digits
 from mockserver.dialects.contracts import Words, custom_words, pydantic_words
-from mockserver.dialects.friendli.models import not_found
 
 # Pydantic's prefix of the messages of custom checks.
 _VALUE_ERROR = "Value error, "
@@ -57,6 +56,11 @@ def _message(refusal: Refusal, message: str) -> dict[str, Any]:
 
 def _gateway(refusal: Refusal, message: str) -> dict[str, Any]:
     return {"detail": message}
+
+
+def not_found(name: str) -> str:
+    """How today's gateway refuses a model that it does not know."""
+    return f"Model '{name}' not found."
 
 
 def _no_model(refusal: Refusal, message: str) -> dict[str, Any]:

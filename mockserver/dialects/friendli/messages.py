@@ -16,8 +16,8 @@ from mockserver.core.failures import FailureKind, Refusal, Violation
 from mockserver.core.generation import GenerationRequest
 from mockserver.core.seeding import alphanumerics, hex_digits
 from mockserver.dialects.friendli.checks import schema_violations, tool_conflicts
-from mockserver.dialects.friendli.models import Place, traits_of
-from mockserver.dialects.friendli.read import read_reasoning, valid_body, without_unknown
+from mockserver.dialects.friendli.models import TRAITS
+from mockserver.dialects.friendli.read import Place, read_reasoning, valid_body, without_unknown
 from mockserver.dialects.messages import MessageFlavour, MessageOptions, Writing, message_request, write
 from mockserver.dialects.openai.read import Body
 from mockserver.dialects.openai.replies import Members
@@ -42,7 +42,7 @@ def read_message(place: Place, call: Call, scope: RequestScope) -> GenerationReq
     wanted = {"reasoning_budget": budget, "reasoning_effort": config.get("effort")}
     if thinking.get("type") in ("enabled", "adaptive"):
         wanted["chat_template_kwargs"] = {"enable_thinking": True}
-    thought = read_reasoning(wanted, traits_of(name).reasoning_mode)
+    thought = read_reasoning(wanted, TRAITS[name].reasoning)
     thinks = thought.effort is not None
     return read._replace(
         output=read.output._replace(reasoning=thinks),

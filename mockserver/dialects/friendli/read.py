@@ -1,4 +1,5 @@
-"""What the operations read alike: the body, kept to the contract of its place, its model, and controls of the answer.
+"""What the operations read alike: the body, kept to the contract of its place, its model, and controls of the answer;
+and the rate limits, with the headers of every answer.
 
 A model that can reason does so unless that is switched off: by `chat_template_kwargs.enable_thinking` or an effort of
 `none`, which some models obey, or by a `reasoning_budget` of 0, which all obey. Its thoughts are in a field of their
@@ -8,25 +9,54 @@ are told not to think, they were seen in the content, with only the closing tag 
 
 import json
 from collections.abc import Callable, Iterable, Mapping
-from copy import deepcopy
 from functools import cache
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
-import orjson
-
 from mockserver.core.calls import Call
 from mockserver.core.dialects import Edition, Model, RequestScope
 from mockserver.core.failures import FailureKind, Refusal, Violation
-from mockserver.core.generation import Constraint, Effort, GenerationRequest, Limits, Prompt, Sampling, Stops
+from mockserver.core.generation import Effort, GenerationRequest, Limits, Prompt, Sampling, Stops
 from mockserver.core.json_values import is_shallow
+from mockserver.core.quotas import PERIODS, Allowance, Limit, LimitState, LimitUnit, QuotaPolicy, tightest_by_measure
+from mockserver.core.timeline import RawHeaders
 from mockserver.dialects.contracts import Contract, editions
 from mockserver.dialects.friendli.checks import is_deterministic
-from mockserver.dialects.friendli.errors import invalid
-from mockserver.dialects.friendli.models import Place, ReasoningMode, container, traits_of
+from mockserver.dialects.friendli.errors import invalid, not_found
+from mockserver.dialects.friendli.models import TRAITS, ReasoningMode
+from mockserver.dialects.openai.errors import limit_headers
 from mockserver.dialects.openai.models import EFFORTS
-from mockserver.dialects.openai.read import Body, json_object, token_biases
-from mockserver.model.schema import schema_fault, subschemas
+from mockserver.dialects.openai.read import Body, bearer, json_object, token_biases
+from mockserver.dialects.openai.replies import date_header
+
+# --- places -----------------------------------------------------------------------------------------------------------
+
+# The name that answers state of a model, and the model; or the refusal of a request that asks for none there is.
+AskedModel = tuple[str, Model] | Refusal
+# Finds the model that the `model` field of a request asks for.
+Place = Callable[[str | None, RequestScope], AskedModel]
+
+
+def container(name: str | None, scope: RequestScope) -> AskedModel:
+    """A container needs no name: it has one model, which its answers do not name then."""
+    return serverless(name, scope) if name else ("", next(iter(scope.models), Model("")))
+
+
+def serverless(name: str | None, scope: RequestScope) -> AskedModel:
+    """The shared endpoints take a code of the catalogue."""
+    name = name or ""
+    model = scope.model(name)
+    if model is None:
+        return Refusal(FailureKind.UNKNOWN_MODEL, not_found(name) if scope.edition == "observed" else "")
+    return name, model
+
+
+def dedicated(name: str | None, scope: RequestScope) -> AskedModel:
+    """An endpoint of one's own goes by its id, maybe with `:ADAPTER_ROUTE`; answers name the id."""
+    return serverless((name or "").partition(":")[0], scope)
+
+
+# --- bodies -----------------------------------------------------------------------------------------------------------
 
 _CONTRACT = editions(__package__)
 
@@ -177,44 +207,6 @@ def ints(values: Iterable[float] | None) -> tuple[int, ...]:
     return tuple(map(int, values or ()))
 
 
-# --- formats ----------------------------------------------------------------------------------------------------------
-
-# A schema without any of these keywords allows any value.
-_SHAPING = frozenset(
-    ("type", "enum", "const", "$ref", "$dynamicRef", "anyOf", "oneOf", "allOf", "not", "if", "properties", "required")
-)
-
-
-def read_format(body: Mapping[str, Any], edition: Edition) -> Constraint | None:
-    """The constraint that a valid body puts on its answer; None if any text will do."""
-    wanted = body.get("response_format") or {}
-    kind, written = wanted.get("type", "text"), wanted.get("schema")
-    if kind == "text":
-        return None
-    if kind == "regex":
-        return Constraint("regex", written)
-    if kind == "json_schema":
-        return Constraint("json_schema", _obeyed(wanted["json_schema"]["schema"]))
-    if edition == "observed" or written is None:
-        return Constraint("json_object")
-    schema = orjson.loads(written)
-    if not schema.keys() & _SHAPING:
-        # A schema that allows any value still means an object, by the name of the format.
-        return Constraint("json_object")
-    # "All properties of { "type": "object" } are generated regardless of whether they are listed in [...] `required`."
-    return Constraint("json_complete", schema)
-
-
-def _obeyed(schema: Any) -> Any:
-    """The schema as the service obeys it: "`additionalProperties` ignored (false)", unless that is unsatisfiable."""
-    closed: Any = deepcopy(schema)
-    part: Any
-    for part in subschemas(closed):
-        if part.get("additionalProperties"):
-            part["additionalProperties"] = False
-    return schema if schema_fault(closed) else closed
-
-
 # --- fit --------------------------------------------------------------------------------------------------------------
 
 
@@ -233,7 +225,7 @@ def misfits(body: Body, request: GenerationRequest, model: Model) -> Refusal | N
         return invalid(found, FailureKind.CONTEXT_LENGTH)
     if "top_k" in body:
         # "Numbers between 0 and the vocab size of the model (both inclusive) are allowed."
-        size = traits_of(request.model).vocabulary
+        size = TRAITS[request.model].vocabulary
         if (body["top_k"] or 0) > size:
             found.append(Violation(("top_k",), "maximum", "", size))
     room = limits.context - longest
@@ -342,3 +334,47 @@ class FriendliOptions(NamedTuple):
 def options_of(request: GenerationRequest) -> FriendliOptions:
     """The options of a request; the defaults for one that another dialect has read."""
     return request.extra if isinstance(request.extra, FriendliOptions) else FriendliOptions()
+
+
+# --- rate limits, and the headers of every answer --------------------------------------------------------------------
+
+_PER_MINUTE = {"tier1": 100, "tier2": 1_000, "tier3": 5_000, "tier4": 10_000}
+_MINUTE = PERIODS["minute"]
+QUOTAS = QuotaPolicy(
+    {name: Allowance((Limit("requests", _MINUTE, amount, fixed=True),)) for name, amount in _PER_MINUTE.items()},
+    # The only 429, whichever limit was exceeded.
+    refuse=lambda refused, now: Refusal(FailureKind.RATE_LIMIT),
+    fixed_windows=True,
+)
+# The limits that are stated if no quota is configured.
+_REQUESTS = Limit("requests", _MINUTE, 100, fixed=True)
+_TOKENS = Limit("tokens", _MINUTE, 100_000, fixed=True)
+_SHARED = "/serverless/"
+
+
+def every_answer(call: Call, scope: RequestScope) -> RawHeaders:
+    """The headers that each answer carries, errors included.
+
+    If no quota is configured, by the page the minute of the clock counts. Today the window has just begun; containers
+    and endpoints of one's own are not limited, nor is what needs no key.
+    """
+    date = date_header(int(scope.now))
+    if scope.limit_states:
+        return (date, *_limits_left(scope.limit_states, scope.edition))
+    used = _REQUESTS.amount if scope.refused is FailureKind.RATE_LIMIT else 1
+    if scope.edition == "documented":
+        return (date, *_after(used, "documented", _MINUTE - int(scope.now) % _MINUTE))
+    limited = call.path.startswith(_SHARED) and call.method == "POST" and bearer(call) is not None
+    return (date, *_after(used, "observed", _MINUTE)) if limited else (date,)
+
+
+@cache
+def _after(requests: int, edition: Edition, left: int) -> RawHeaders:
+    """The limits after so many requests in a window that has so many seconds left."""
+    return _limits_left((LimitState(_REQUESTS, requests, left=left), LimitState(_TOKENS, left=left)), edition)
+
+
+def _limits_left(limit_states: tuple[LimitState, ...], edition: Edition) -> RawHeaders:
+    """The tightest limits on requests, and by the old pages on tokens, if any; resets are in whole seconds."""
+    measures: tuple[LimitUnit, ...] = ("requests", "tokens") if edition == "documented" else ("requests",)
+    return limit_headers(tightest_by_measure(limit_states, measures), lambda state: b"%d" % state.full_at())

@@ -21,10 +21,10 @@ from mockserver.core.generation import Generation, GenerationRequest, Limits, Ou
 from mockserver.core.seeding import hex_digits, uuid4_text
 from mockserver.core.timeline import Reply, TokenTiming
 from mockserver.dialects.friendli.chats import MEDIA_REFUSALS, accepted, due_choice, media_in, read_prompt, shown
-from mockserver.dialects.friendli.checks import branch_violations, schema_violations, tool_conflicts
+from mockserver.dialects.friendli.checks import branch_violations, read_format, schema_violations, tool_conflicts
 from mockserver.dialects.friendli.errors import invalid
-from mockserver.dialects.friendli.models import Place, traits_of
-from mockserver.dialects.friendli.read import Thoughts, beyond_window, read_format, read_reasoning, valid_body
+from mockserver.dialects.friendli.models import TRAITS
+from mockserver.dialects.friendli.read import Place, Thoughts, beyond_window, read_reasoning, valid_body
 from mockserver.dialects.openai.read import Body, function_tool, number_or, tool_choice
 from mockserver.dialects.openai.replies import EVENT_STREAM, GeneratedItem, Members, generated_items, incomplete_reason
 from mockserver.dialects.openai.responses.flavour import (
@@ -62,7 +62,7 @@ def read_response(place: Place, call: Call, scope: RequestScope) -> GenerationRe
         return found
     body, name, model = found
     functions, form = [tool for tool in body.get("tools") or () if tool["type"] == "function"], _format(body)
-    traits, messages = traits_of(name), messages_of(body["input"], body.get("instructions"))
+    traits, messages = TRAITS[name], messages_of(body["input"], body.get("instructions"))
     if "image" not in traits.modalities:
         unseen = [*_images(body)]
         if unseen:
@@ -78,7 +78,7 @@ def read_response(place: Place, call: Call, scope: RequestScope) -> GenerationRe
     asked = {"reasoning_effort": reasoning.get("effort")}
     if isinstance(reasoning.get("chat_template_kwargs"), Mapping):
         asked["chat_template_kwargs"] = reasoning["chat_template_kwargs"]
-    thought = read_reasoning(asked, traits.reasoning_mode)
+    thought = read_reasoning(asked, traits.reasoning)
     # The default as recorded of GLM-5.3-Flash, whose own advice it is, for the models of its maker.
     top_p = number_or(body.get("top_p"), 0.95 if name.startswith("zai-org/") else 1.0)
     temperature, count, window = number_or(body.get("temperature"), 1.0), prompt.token_count, model.context
@@ -166,7 +166,7 @@ _PREFIXES = {"thought": "rs", "text": "msg", "call": "fc"}
 
 def write_response(generation: Generation, pace: TokenTiming, scope: RequestScope) -> Reply:
     """The generation as one body, or as a stream of events."""
-    flavour = _BY_VLLM if traits_of(generation.request.model).by_vllm else _OWN
+    flavour = _BY_VLLM if TRAITS[generation.request.model].by_vllm else _OWN
     return write(responding(flavour, generation, pace, scope))
 
 
