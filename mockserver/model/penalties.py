@@ -32,6 +32,8 @@ _PULL = 4.0
 # How many other words are tried in place of a forbidden one, and compared in place of one that is penalised.
 _ATTEMPTS = 24
 _COMPARED = 5
+# How many tokens of an n-gram are compared at most.
+_LONGEST_GRAM = 64
 # After this many successive phrases that are left out completely the text is over, even if it must not end.
 _PATIENCE = 64
 
@@ -209,37 +211,26 @@ def _alone(token: int) -> Unit:
     return Unit((token,), (text,), text, text, "")
 
 
-# Of the hashes of n-grams: a prime, and a base below it.
-_PRIME = 2**61 - 1
-_BASE = 1_000_003
-
-
 class _Grams:
-    """The n-grams of tokens, by rolling hashes: long ones take no more time and memory than short ones."""
+    """The n-grams of tokens. Of long ones the ends count: where these do not occur twice, the whole does not either."""
 
     def __init__(self, size: int, ids: Sequence[int]) -> None:
-        self._size, self._shift = size, pow(_BASE, size, _PRIME)
-        # The hash of all tokens before each place, the last one included.
-        self._sums = [0]
+        self._size = min(size, _LONGEST_GRAM)
+        self._end: tuple[int, ...] = ()
         self._known: set[int] = set()
-        self.add(ids)
+        self.add(tuple(ids))
 
-    def are_new(self, more: Sequence[int]) -> bool:
+    def are_new(self, more: tuple[int, ...]) -> bool:
         """Whether no n-gram is repeated if these tokens are added."""
-        held = len(self._sums)
-        grams = self._append(more)
-        del self._sums[held:]
+        grams = self._ending_in(more)
         return self._known.isdisjoint(grams) and len({*grams}) == len(grams)
 
-    def add(self, more: Sequence[int]) -> None:
+    def add(self, more: tuple[int, ...]) -> None:
         """Add tokens."""
-        self._known.update(self._append(more))
+        self._known.update(self._ending_in(more))
+        self._end = (self._end + more)[1 - self._size :]
 
-    def _append(self, more: Sequence[int]) -> list[int]:
-        """Append the hashes up to each of these tokens; the n-grams that end with them."""
-        sums, grams = self._sums, list[int]()
-        for token in more:
-            sums.append((sums[-1] * _BASE + token + 1) % _PRIME)
-            if len(sums) > self._size:
-                grams.append((sums[-1] - sums[-1 - self._size] * self._shift) % _PRIME)
-        return grams
+    def _ending_in(self, more: tuple[int, ...]) -> list[int]:
+        """The n-grams that end with one of these tokens, as hashes, which take no memory by their length."""
+        row = self._end + more
+        return [hash(row[start : start + self._size]) for start in range(len(row) - self._size + 1)]
