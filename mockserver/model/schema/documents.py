@@ -1,6 +1,5 @@
 """A JSON Schema as a document: its draft, its subschemas, their references, and validation against them."""
 
-import re
 from collections.abc import Callable, Hashable, Iterable
 from functools import cached_property
 from typing import Any
@@ -42,9 +41,6 @@ _LEAST_MEMORY, _STATE_MEMORY = 8_000, 200
 _PLACE_MEMORY = 8
 # So many bytes of validators are kept: enough for all patterns of the largest schema, which are tried again and again.
 _matchers: Cache[tuple[tuple[str, ...], tuple[str, ...]], Callable[[Any], bool]] = Cache(16 * 2**20)
-# Places that the metaschema of every draft looks at, and of those that know `$defs`.
-_CHECKED = re.compile(r"(/(definitions|properties)/[^/]*)*")
-_CHECKED_SINCE_2019 = re.compile(r"(/(\$defs|definitions|properties)/[^/]*)*")
 # What a keyword holds: schemas by name, none of which is a keyword, or values, which have no identifiers.
 _HELD = dict.fromkeys(NAMED, "named") | dict.fromkeys(VALUES, "values")
 
@@ -195,8 +191,7 @@ class Document:
         The document's metaschema says nothing of what stands under a word that its draft does not know, and the
         validator looks at a part of the keywords there.
         """
-        known = _CHECKED_SINCE_2019 if self.draft >= 2019 else _CHECKED
-        if node not in self._checked and not known.fullmatch(node.place) and isinstance(node.schema, dict):
+        if node not in self._checked and isinstance(node.schema, dict):
             try:
                 jsonschema_rs.meta.validate({**node.schema, "$schema": _METASCHEMAS[self.draft]})
             except ValueError as error:
