@@ -96,7 +96,7 @@ def check_size(schema: Any) -> int:
     ):
         if count > most:
             raise SchemaLimitError(f"It has more than {most:,} {what}")
-    return 3000 * parts + 400 * (len(values) + copies) + 10 * characters + 200 * states
+    return 3000 * parts + 400 * (len(values) + copies) + 10 * characters + 8000 * patterns + 400 * states
 
 
 def _patterns(schema: Mapping[str, Any]) -> Iterator[str]:

@@ -8,7 +8,6 @@ from urllib.parse import quote, unquote, urldefrag, urljoin
 import jsonschema_rs
 from jsonschema_rs import Registry, Validator
 
-from mockserver.core.caches import Cache
 from mockserver.model.regex.sizes import size_of
 from mockserver.model.schema import NAMED, VALUES, InvalidSchemaError, SchemaLimitError
 from mockserver.model.schema.bounds import (
@@ -35,12 +34,8 @@ _METASCHEMAS = {
 }
 # How validators search with patterns.
 _PATTERNS = jsonschema_rs.FancyRegexOptions(backtrack_limit=MOST_BACKTRACKS)
-# The bytes of a validator, roughly: of every one, and for each state of its patterns.
-_LEAST_MEMORY, _STATE_MEMORY = 8_000, 200
 # The bytes that each character of the path to a part of a schema takes, roughly: it is in several names.
 _PLACE_MEMORY = 8
-# So many bytes of validators are kept: enough for all patterns of the largest schema, which are tried again and again.
-_matchers: Cache[tuple[tuple[str, ...], tuple[str, ...]], Callable[[Any], bool]] = Cache(16 * 2**20)
 # What a keyword holds: schemas by name, none of which is a keyword, or values, which have no identifiers.
 _HELD = dict.fromkeys(NAMED, "named") | dict.fromkeys(VALUES, "values")
 
@@ -104,6 +99,7 @@ class Document:
         self._identified: dict[str, SchemaNode] = {}
         self._dynamic: dict[str, list[SchemaNode]] = {}
         self._checked: set[SchemaNode] = set()
+        self._matchers: dict[str, Callable[[Any], bool]] = {}
         self._built = 0
         try:
             self._index()
@@ -184,6 +180,19 @@ class Document:
     @cached_property
     def _registry(self) -> Registry:
         return Registry([(self.root.base, self._settled)], retriever=_unknown)
+
+    def matcher(self, pattern: str) -> Callable[[Any], bool]:
+        """A function that tells whether a pattern matches a text. One that takes too long to be searched counts as one
+        that does not match."""
+        known = self._matchers.get(pattern)
+        if known is None:
+            longest = longest_searched((pattern,))
+            try:
+                found = jsonschema_rs.Draft202012Validator({"pattern": pattern}, pattern_options=_PATTERNS)
+            except ValueError:
+                return _accept_anything
+            known = self._matchers[pattern] = lambda text: len(text) <= longest and found.is_valid(text)
+        return known
 
     def _check(self, node: SchemaNode) -> None:
         """Raise InvalidSchemaError for the target of a reference that is no schema.
@@ -274,28 +283,6 @@ def _first_line(error: Exception) -> str:
 
 def _escaped(part: str | int) -> str:
     return str(part).replace("~", "~0").replace("/", "~1")
-
-
-def matcher(patterns: tuple[str, ...], no_patterns: tuple[str, ...] = ()) -> Callable[[Any], bool]:
-    """A function that tells whether a text matches all of some patterns and none of others."""
-    known = _matchers.find((patterns, no_patterns))
-    if known is None:
-        known = _made(patterns, no_patterns)
-        states = sum(size_of(pattern).states for pattern in (*patterns, *no_patterns))
-        _matchers.keep((patterns, no_patterns), known, _LEAST_MEMORY + _STATE_MEMORY * states)
-    return known
-
-
-def _made(patterns: tuple[str, ...], no_patterns: tuple[str, ...]) -> Callable[[Any], bool]:
-    wanted = [{"pattern": pattern} for pattern in patterns]
-    unwanted = [{"not": {"pattern": pattern}} for pattern in no_patterns]
-    try:
-        made = jsonschema_rs.Draft202012Validator({"allOf": [*wanted, *unwanted]}, pattern_options=_PATTERNS)
-    except ValueError:
-        return _accept_anything
-    # A text that would take too long to be searched counts as one that does not match.
-    longest = longest_searched((*patterns, *no_patterns))
-    return lambda text: len(text) <= longest and made.is_valid(text)
 
 
 def longest_searched(patterns: Iterable[str]) -> int:

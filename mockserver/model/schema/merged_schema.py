@@ -12,7 +12,7 @@ from math import inf
 from typing import Any, NamedTuple
 
 from mockserver.core.json_values import ValueSet
-from mockserver.model.schema.documents import SchemaNode, matcher
+from mockserver.model.schema.documents import Document, SchemaNode
 
 TYPES = ("object", "string", "number", "array", "boolean", "null")
 # So many merged schemas of a document are kept, some kilobytes each: those nearest to its root, which come first.
@@ -30,16 +30,16 @@ class Containing(NamedTuple):
     most: float
 
 
-def merged(kept: dict[Hashable, Any], nodes: Branch, before: "MergedSchema | None" = None) -> "MergedSchema":
-    """What schemas ask for together, and with what was asked `before`. Nobody may change it: `kept` holds it."""
+def merged(document: Document, nodes: Branch, before: "MergedSchema | None" = None) -> "MergedSchema":
+    """What schemas ask for together, and with what was asked `before`. Nobody may change it: the document keeps it."""
     key = (before, *nodes)
-    found: MergedSchema | None = kept.get(key)
+    found: MergedSchema | None = document.kept.get(key)
     if found is None:
-        found = MergedSchema(kept) if before is None else before.without_alternatives()
+        found = MergedSchema(document) if before is None else before.without_alternatives()
         for node in nodes:
             found.add(node)
-        if len(kept) < _MOST_KEPT:
-            kept[key] = found
+        if len(document.kept) < _MOST_KEPT:
+            document.kept[key] = found
     return found
 
 
@@ -52,8 +52,8 @@ class MergedSchema:
     `checks` are held against what is made by all this; `grids` are derived from it (`numbers.py`).
     """
 
-    def __init__(self, kept: dict[Hashable, Any]) -> None:
-        self.kept = kept
+    def __init__(self, document: Document) -> None:
+        self.document = document
         self.dead = False
         self.types: tuple[str, ...] = TYPES
         self.whole = False
@@ -209,7 +209,7 @@ class MergedSchema:
         for option in ordered(alternatives[0]):
             # A copy is made, too.
             spend(1 + self.size // 1000)
-            yield from merged(self.kept, option, self).ways(ordered, spend, alternatives[1:])
+            yield from merged(self.document, option, self).ways(ordered, spend, alternatives[1:])
 
     def _narrow(self, types: Sequence[str]) -> None:
         """Restrict it to these types."""
@@ -232,8 +232,9 @@ class MergedSchema:
         found = self.properties.get(name, ())
         for node in self.open_shapes:
             schema = node.schema
-            patterns = (pattern for pattern in schema.get("patternProperties", ()) if matcher((pattern,))(name))
-            own = tuple(node.child("patternProperties", pattern) for pattern in patterns)
+            patterns = schema.get("patternProperties", ())
+            matching = (pattern for pattern in patterns if self.document.matcher(pattern)(name))
+            own = tuple(node.child("patternProperties", pattern) for pattern in matching)
             if not own and name not in schema.get("properties", ()) and "additionalProperties" in schema:
                 own = (node.child("additionalProperties"),)
             found += own

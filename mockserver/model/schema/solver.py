@@ -76,7 +76,7 @@ class Search:
         complete: bool = False,
     ) -> None:
         self.budget = budget
-        self._kept = document.kept
+        self._document = document
         self._draws, self._topic = draws, (language, subject)
         self._natural, self._complete, self._frugal = natural, complete, natural == 0
         # Whether some schema lies within itself here; whether what is natural has failed (1), what has less too (2).
@@ -120,7 +120,7 @@ class Search:
         self._spend(steps * _STEP)
 
     def _search(self, nodes: Branch, name: str, depth: int, taken: ValueSet | None, barred: Branch) -> Any:
-        known = merged(self._kept, nodes)
+        known = merged(self._document, nodes)
         if known.alternatives:
             self._spend(100 * known.size)
         for way in known.ways(self._ordered, self._step):

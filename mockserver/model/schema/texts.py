@@ -17,7 +17,7 @@ from mockserver.core.seeding import Draws
 from mockserver.model import languages
 from mockserver.model.languages import record, sections
 from mockserver.model.regex import find_match
-from mockserver.model.schema.documents import longest_searched, matcher
+from mockserver.model.schema.documents import longest_searched
 from mockserver.model.schema.merged_schema import MergedSchema
 
 # No text is longer than this, in characters.
@@ -148,12 +148,19 @@ def matching(
 
 def fits(way: MergedSchema) -> Callable[[str], bool]:
     """Whether a text keeps to a merged schema, but for its formats, which are left to whoever asks for more."""
-    least, most = way.get("minLength", 0), way.get("maxLength", inf)
     patterns, no_patterns = way.all("pattern"), way.all("not_pattern")
-    if not (patterns or no_patterns):
-        return lambda text: least <= len(text) <= most
-    matches = matcher(patterns, no_patterns)
-    return lambda text: least <= len(text) <= most and matches(text)
+    least = way.get("minLength", 0)
+    most = min(way.get("maxLength", inf), longest_searched((*patterns, *no_patterns)))
+    wanted, unwanted = (list(map(way.document.matcher, each)) for each in (patterns, no_patterns))
+
+    def check(text: str) -> bool:
+        return (
+            least <= len(text) <= most
+            and all(matches(text) for matches in wanted)
+            and not any(matches(text) for matches in unwanted)
+        )
+
+    return check
 
 
 # --- what names say --------------------------------------------------------------------------------------------------
