@@ -8,7 +8,6 @@ asks for such a thing is one of the `checks`, against which finished values are 
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from copy import copy
-from math import inf
 from typing import Any, NamedTuple
 
 from mockserver.core.json_values import ValueSet
@@ -23,11 +22,10 @@ Branch = tuple[SchemaNode, ...]
 
 
 class Containing(NamedTuple):
-    """How many items must conform to a schema (`contains`)."""
+    """How many items must conform to a schema (`contains`), at least; a check says whether they are too many."""
 
     node: SchemaNode
     least: int
-    most: float
 
 
 def merged(document: Document, nodes: Branch, before: "MergedSchema | None" = None) -> "MergedSchema":
@@ -140,9 +138,8 @@ class MergedSchema:
             case "dependentRequired" | "dependentSchemas" | "dependencies":
                 self._depend(node, keyword, value)
             case "contains":
-                counted = schema if node.document.draft >= 2019 else {}
-                least, most = counted.get("minContains", 1), counted.get("maxContains", inf)
-                self._collect(keyword, Containing(node.child(keyword), int(least), most))
+                least = schema.get("minContains", 1) if node.document.draft >= 2019 else 1
+                self._collect(keyword, Containing(node.child(keyword), int(least)))
             case "uniqueItems":
                 rules[keyword] = rules.get(keyword) or value
             case "contentEncoding" | "contentMediaType":

@@ -84,10 +84,8 @@ class Search:
         self._made = 0
         self._open: dict[SchemaNode | None, int] = {}
 
-    def solve(
-        self, nodes: Branch, name: str = "", depth: int = 0, taken: ValueSet | None = None, barred: Branch = ()
-    ) -> Any:
-        """A value that keeps to all the schemas, to none that is barred, and is not taken; or NOTHING.
+    def solve(self, nodes: Branch, name: str = "", depth: int = 0, taken: ValueSet | None = None) -> Any:
+        """A value that keeps to all the schemas, and is not taken; or NOTHING.
 
         `name` is what it is called, `depth` how deep it lies.
         """
@@ -100,7 +98,7 @@ class Search:
         self._frugal = self._frugal or often > _REPEATS + 1 or self._made >= self._natural
         self._nested = self._nested or often > _REPEATS
         try:
-            found = self._search(nodes, name, depth, taken, barred)
+            found = self._search(nodes, name, depth, taken)
         finally:
             self._frugal, self._nested, self._varied = before
             self._open[first] -= 1
@@ -119,24 +117,21 @@ class Search:
         """Spend steps that may be in vain."""
         self._spend(steps * _STEP)
 
-    def _search(self, nodes: Branch, name: str, depth: int, taken: ValueSet | None, barred: Branch) -> Any:
+    def _search(self, nodes: Branch, name: str, depth: int, taken: ValueSet | None) -> Any:
         known = merged(self._document, nodes)
         if known.alternatives:
             self._spend(100 * known.size)
         for way in known.ways(self._ordered, self._step):
             if way.values is None:
-                candidates = self._candidates(way, name, depth, taken, safe=not (way.checks or barred or taken))
+                candidates = self._candidates(way, name, depth, taken, safe=not (way.checks or taken))
             else:
                 candidates = self._listed(way, nodes, taken)
             for value in candidates:
                 if taken is not None and value in taken:
                     continue
-                # Most schemas ask for neither, and there are many.
-                if way.checks and not all(node.holds(value) for node in way.checks):
-                    continue
-                if barred and any(node.holds(value) for node in barred):
-                    continue
-                return value
+                # Most schemas ask for no checks, and there are many.
+                if not way.checks or all(node.holds(value) for node in way.checks):
+                    return value
         return NOTHING
 
     def _ordered(self, options: Sequence[Branch]) -> Sequence[Branch]:
@@ -312,7 +307,7 @@ class Search:
         """An array, or NOTHING."""
         least, most = way.get("minItems", 0), way.get("maxItems", inf)
         containing: Sequence[Containing] = way.all("contains")
-        wanted = [want for want in containing for _ in range(min(want.least, _LONGEST_ARRAY + 1))]
+        wanted = [want.node for want in containing for _ in range(min(want.least, _LONGEST_ARRAY + 1))]
         if most < least or max(least, len(wanted)) > _LONGEST_ARRAY:
             return NOTHING
         prefixed = max(map(prefix_length, way.arrays), default=0)
@@ -320,23 +315,20 @@ class Search:
         # The first items may have schemas of their own, so what must be contained may have to come after them.
         longest = min(max(length, prefixed + len(wanted)), most)
         made: list[Any] = []
-        counts = dict.fromkeys(containing, 0)
         taken = ValueSet() if way.get("uniqueItems") else None
         while len(made) < length or (wanted and len(made) < longest):
             self._spend(_WANT * len(wanted))
-            full = {want.node for want in containing if counts[want] >= want.most}
             # If possible an item that the array must contain, or several at once where there is little room.
             distinct = tuple(dict.fromkeys(wanted))
-            more = tuple(want for want in containing if want not in distinct and want.node not in full)
-            choices = [*((want,) for want in distinct), (), *((want,) for want in more)]
+            # Where nothing else may be in it, more of what it contains will do.
+            more = (want.node for want in containing if want.node not in distinct)
+            choices: list[Branch] = [*((node,) for node in distinct), (), *((node,) for node in more)]
             if len(wanted) > most - len(made):
                 choices.insert(0, distinct)
             value = NOTHING
-            for wants in choices:
-                also = tuple(want.node for want in wants)
+            for also in choices:
                 own = way.items(len(made)) or (() if also else way.all("unevaluatedItems"))
-                barred = tuple(full.difference(also))
-                value = self.solve(own + also, setting.name, depth + 1, taken, barred)
+                value = self.solve(own + also, setting.name, depth + 1, taken)
                 if value is not NOTHING:
                     break
             if value is NOTHING:
@@ -344,11 +336,9 @@ class Search:
             made.append(value)
             if taken is not None:
                 taken.add(value)
-            for want in containing:
-                if want.node.holds(value):
-                    counts[want] += 1
-                    if want in wanted:
-                        wanted.remove(want)
+            for node in distinct:
+                if node.holds(value):
+                    wanted.remove(node)
         return NOTHING if wanted or len(made) < least else made
 
     def _length(self, way: MergedSchema, prefixed: int, wanted: int) -> int:
