@@ -82,8 +82,7 @@ def numbers(
     way: MergedSchema, draws: Draws, usual: Range, taken: Collection[int | float] = ()
 ) -> Iterator[int | float]:
     """Numbers that keep to a merged schema and are not taken, if possible usual ones; none if there is none."""
-    is_free = not (way.whole or way.all("multipleOf"))
-    for finer in (0, 4) if is_free else (0,):
+    for finer in (0,) if way.whole or way.all("multipleOf") else (0, 4):
         key = usual, finer
         if key not in way.grids:
             way.grids[key] = _grid(way, usual, finer)
@@ -91,14 +90,13 @@ def numbers(
         if grid is None:
             continue
         numerator, denominator = grid.step.as_integer_ratio()
-        for strictly in (True,) if is_free else (True, False):
-            for index in _indexes(grid, draws, len(taken)):
-                for number in _as_json(index * numerator, denominator, whole=way.whole):
-                    if number not in taken and _meets(way, number, strictly=strictly):
-                        yield number
-                        break
+        for index in _indexes(grid, draws, len(taken)):
+            for number in _as_json(index * numerator, denominator, whole=way.whole):
+                if number not in taken and _meets(way, number):
+                    yield number
+                    break
     for number in (*(way.rules[each] for each in ("minimum", "maximum") if each in way.rules), *_UNUSUAL):
-        if number not in taken and _meets(way, number, strictly=False):
+        if number not in taken and _meets(way, number):
             yield number
 
 
@@ -206,22 +204,22 @@ def _as_json(numerator: int, denominator: int, *, whole: bool) -> Iterator[int |
     yield number
 
 
-def _meets(way: MergedSchema, number: float, *, strictly: bool) -> bool:
+def _meets(way: MergedSchema, number: float) -> bool:
     """Whether it still keeps to the merged schema, rounded as it may be."""
     get = way.rules.get
     return (
         (isinstance(number, int) or not way.whole)
         and get("minimum", -inf) <= number <= get("maximum", inf)
         and get("exclusiveMinimum", -inf) < number < get("exclusiveMaximum", inf)
-        and all(_divides(part, number, strictly=strictly) for part in get("multipleOf", ()))
+        and all(_divides(part, number) for part in get("multipleOf", ()))
     )
 
 
-def _divides(part: float, number: float, *, strictly: bool) -> bool:
-    """Whether a number is a multiple, exactly and (strictly) by the floats' division that many validators use."""
+def _divides(part: float, number: float) -> bool:
+    """Whether a number is a multiple, exactly and by the floats' division that many validators use."""
     if (exactly(number) / exactly(part)).denominator != 1:
         return False
-    if not strictly or (isinstance(part, int) and isinstance(number, int)):
+    if isinstance(part, int) and isinstance(number, int):
         return True
     try:
         rough = number / part
