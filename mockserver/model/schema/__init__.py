@@ -70,8 +70,7 @@ def write_instance(schema: object, key: int, language: str, subject: str, *, com
 
 
 def is_recursive(schema: object) -> bool:
-    """Whether a schema contains a reference, direct or indirect, to itself or a part around it. Raises
-    InvalidSchemaError."""
+    """Whether a schema that has a value contains a reference, direct or indirect, to itself or a part around it."""
     return _compiled(schema).document.is_recursive
 
 

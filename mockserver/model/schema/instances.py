@@ -30,6 +30,8 @@ _LONGEST = 1_000_000
 class Compiled:
     """A schema, given as JSON, with its document and its witness, or the reason why it has none (`fault`)."""
 
+    document: Document
+
     def __init__(self, schema: bytes) -> None:
         self.fault: UnsatisfiableSchemaError | None = None
         self._witness: str | None = None
@@ -37,29 +39,22 @@ class Compiled:
         self.memory = _LEAST_MEMORY
         try:
             # A schema of its own: that of a request may be changed.
-            self._document = Document(json.loads(schema))
-            self.memory += self._document.memory
+            self.document = Document(json.loads(schema))
+            self.memory += self.document.memory
             self._witness = self._found(0, "en", "", complete=False)
+            if self._witness is None:
+                self.fault = UnsatisfiableSchemaError("No value was found that keeps to the schema")
         except (InvalidSchemaError, SchemaLimitError) as error:
             # Not the error itself, whose frames, and those of what has led to it, would keep all of this.
             self.fault = type(error)(str(error))
             self.memory += len(str(error))
         except RecursionError:
             self.fault = InvalidSchemaError("The schema is nested too deeply")
-        if self._witness is None and self.fault is None:
-            self.fault = UnsatisfiableSchemaError("No value was found that keeps to the schema")
 
     def check(self) -> None:
         """Raise the fault, if there is one."""
         if self.fault is not None:
             raise type(self.fault)(str(self.fault))
-
-    @property
-    def document(self) -> Document:
-        """The schema as a document. Raises InvalidSchemaError or SchemaLimitError if there is none."""
-        if isinstance(self.fault, InvalidSchemaError | SchemaLimitError):
-            self.check()
-        return self._document
 
     def write(self, key: int, language: str, subject: str, *, complete: bool) -> str:
         """An instance, as JSON: another one for each key, or the witness. Raises UnsatisfiableSchemaError."""
@@ -68,7 +63,7 @@ class Compiled:
 
     def _found(self, key: int, language: str, subject: str, *, complete: bool) -> str | None:
         """An instance, None if none is found."""
-        document, fallback = self._document, None
+        document, fallback = self.document, None
         size = min(document.size, _LARGEST)
         budget = _BUDGET + _BUDGET_EACH * size
         for attempt, naturally in enumerate(_SEARCHES):
@@ -85,14 +80,15 @@ class Compiled:
             with suppress(TooMuchError, RecursionError):
                 value = search.solve((document.root,))
             budget -= budget // 2 - max(search.budget, 0)
+            if value is NOTHING:
+                continue
             # Mostly the formats are right too, which makes a second validation unnecessary.
-            is_right = value is not NOTHING and document.accepts_formats(value)
-            if is_right or (value is not NOTHING and document.accepts(value)):
-                text = compact(value)
-                if len(text) <= _LONGEST:
-                    if is_right:
-                        return text
-                    fallback = fallback or text
+            is_right = document.accepts_formats(value)
+            text = compact(value) if is_right or document.accepts(value) else None
+            if text is not None and len(text) <= _LONGEST:
+                if is_right:
+                    return text
+                fallback = fallback or text
         return fallback
 
 
